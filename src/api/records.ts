@@ -17,6 +17,25 @@ export type StepRecord = {
   readonly finished_at: string | null;
 };
 
+/** For what a task waits; what does not belong to it is absent. */
+export type TaskWaitView = {
+  /** A worker, a certain node, what the machine is short of, a time, room, or the next attempt. */
+  readonly what:
+    | ("worker" | "node" | "machine" | "debounce" | "rate_limit")
+    | ("concurrency" | "max_parallel" | "retry");
+  /** RFC 3339. */
+  readonly until?: string;
+  /** The task in its way; of several the oldest. */
+  readonly task_id?: string;
+  /** How many of what it waits for are taken, of how many. */
+  readonly used?: number;
+  readonly limit?: number;
+  /** The nodes for which it is. */
+  readonly nodes?: readonly string[];
+  /** Id of the step that is to be tried again. */
+  readonly step?: string;
+};
+
 /** A task. */
 export type TaskRecord = {
   readonly id: string;
@@ -25,6 +44,7 @@ export type TaskRecord = {
   readonly workflow: string;
   readonly workspace: string;
   readonly state: string;
+  /** Why it has ended so; while it waits, for what. */
   readonly reason: string;
   readonly delivery_id: string | null;
   /** The task whose end started this one. */
@@ -38,6 +58,12 @@ export type TaskRecord = {
   /** Directory of its own, while there is one. */
   readonly directory?: string;
   readonly cancel_reason?: string;
+  /** There while it waits. */
+  readonly waits_for?: TaskWaitView;
+  /** RFC 3339: since when its steps have printed nothing; there while they run at this daemon. */
+  readonly silent_since?: string;
+  /** Name of the node that runs it or has run it last; there where daemons share a database. */
+  readonly node?: string;
   readonly steps: readonly StepRecord[];
 };
 

@@ -44,7 +44,12 @@ export type MatchingLine = { readonly total: number } | {
 export type WaitLine =
   | { readonly task: Readonly<Record<string, unknown>> }
   | { readonly waiting: number }
-  | { readonly timed_out: readonly string[] };
+  | {
+    /** Ids of those that have not ended in time. */
+    readonly timed_out: readonly string[];
+    /** These tasks as `get` shows them, in the same order. */
+    readonly tasks: readonly TaskRecord[];
+  };
 
 /** A message to a task. */
 export interface InboxEntry {
@@ -176,6 +181,8 @@ export const TASK_OPERATIONS = {
     output: json<{
       readonly id: string;
       readonly workflow: string;
+      /** For what the task waits, in words; absent where it waits for nothing. */
+      readonly waits?: string;
       /** `false` when it never got a plan: something it needs was missing. */
       readonly planned: boolean;
       /** Time limit of the whole task. */

@@ -204,6 +204,8 @@ export function describeTask({ view, now, columns }: Facts): string {
       ["Follows", text(view["parent_id"])],
       ["Created", ago(view["created_at"], now)],
       ["Duration", lasted(view, now)],
+      ["Node", text(view["node"])],
+      ["Running", state === "running" ? runningText(steps, view["silent_since"], now) : ""],
     ]),
     section(
       "Steps",
@@ -213,6 +215,18 @@ export function describeTask({ view, now, columns }: Facts): string {
     ),
     section("Next", next.map((line) => `${line}\n`).join("")),
   ].join("\n");
+}
+
+/** Which steps run, since when, and for how long nothing has come of them. */
+function runningText(steps: readonly JsonObject[], silentSince: unknown, now: number): string {
+  const running = steps.filter(({ state }) => state === "running").map((step) =>
+    `step ${text(step["id"])} for ${lasted(step, now)}`
+  );
+  if (running.length === 0) return "";
+  const silent = typeof silentSince === "string"
+    ? [`silent for ${shortDuration(now - Date.parse(silentSince))}`]
+    : [];
+  return [...running, ...silent].join(", ");
 }
 
 /** A delivery as text, with the commands to go on. */

@@ -6,6 +6,7 @@
  */
 
 import type { Client } from "../api/client.ts";
+import type { TaskRecord } from "../api/records.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { Io } from "./io.ts";
@@ -43,18 +44,18 @@ const TELL_AFTER_MS = 1000;
 /**
  * Waits until all these tasks are over, or the time is up.
  *
- * @returns Ids of those that were not over in time.
+ * @returns Those that were not over in time, with what they wait for.
  * @throws {AppError} `not_found`, or `unreachable` when the daemon goes down meanwhile.
  */
 export async function waitForTasks(
   ids: readonly string[],
   { client, io, clock = systemClock, signal, timeoutSecs, onEnd }: Waiting,
-): Promise<readonly string[]> {
+): Promise<readonly TaskRecord[]> {
   using note = new Note(io, clock);
   const input = { ids, ...(timeoutSecs === undefined ? {} : { timeout_secs: timeoutSecs }) };
   let open: number | undefined;
   for await (const line of client.stream("task.wait", input, signal)) {
-    if ("timed_out" in line) return line.timed_out;
+    if ("timed_out" in line) return line.tasks;
     if ("waiting" in line) {
       open = line.waiting;
     } else {

@@ -8,6 +8,7 @@ import type { DataDir } from "../base/data_dir.ts";
 import { deliveryHandlers, type DeliveryOperationsHost } from "./deliveries/delivery_operations.ts";
 import { accessHandlers, type AccessHost } from "./access_operations.ts";
 import { answerHandlers, type AnswerOperationsHost } from "./answer_operations.ts";
+import { type ExplainingHost, explainingTasks } from "./records/explained_tasks.ts";
 import { recordType } from "./records/records.ts";
 import { resolveId } from "./records/resolve.ts";
 import { status, type StatusHost } from "./records/status.ts";
@@ -54,6 +55,7 @@ export interface OperationsHost
     NodeOperationsHost,
     StatusHost,
     StatsHost,
+    ExplainingHost,
     UpkeepHost {
   /** The whole store; each operation uses its part. */
   readonly store: Store;
@@ -64,8 +66,9 @@ export interface OperationsHost
 
 /** The handlers by operation, and the lookup of the ids that inputs name. */
 export function controlOperations(
-  host: OperationsHost,
+  given: OperationsHost,
 ): { readonly handlers: Handlers; readonly resolve: ResolveRecord } {
+  const host: OperationsHost = { ...given, store: explainingTasks(given.store, given) };
   const watches = new Watches(host);
   const subjects = new SubjectWatch(host, watches);
   return {

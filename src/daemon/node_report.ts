@@ -1,6 +1,6 @@
 /**
  * Tells the other daemons over the same database what this one is like: its version, the digest of
- * its plugin policy, and what does not work here.
+ * its plugin policy, how many tasks it runs at once, its labels, and what does not work here.
  *
  * @module
  */
@@ -18,6 +18,10 @@ export type NodeReportHost = Pick<State, "clock" | "dirs" | "shared"> & {
   readonly store: Pick<State["store"], "reportNode">;
   /** What does not work here, one sentence each. */
   readonly faults: () => Promise<readonly string[]>;
+  /** Most tasks that it runs at once. */
+  readonly workers: number;
+  /** By which a Workspace may name it; none when absent. */
+  readonly nodeLabels?: readonly string[];
 };
 
 /** Time between two reports; only what is new is stored. */
@@ -25,7 +29,7 @@ const INTERVAL_MS = 10_000;
 
 /** Reports until it is disposed; never where no other daemon shares the database. */
 export function reportToOthers(
-  { clock, dirs, shared, store, faults }: NodeReportHost,
+  { clock, dirs, shared, store, faults, workers, nodeLabels: labels = [] }: NodeReportHost,
 ): AsyncDisposable {
   const reporting = new AsyncDisposableStack();
   if (shared === undefined) return reporting;
@@ -33,7 +37,8 @@ export function reportToOthers(
     new SerialRunner({
       async run() {
         const policy = policyDigest(dirs);
-        await store.reportNode({ version: VERSION, policy, faults: await faults() });
+        const own = { version: VERSION, policy, faults: await faults() };
+        await store.reportNode({ ...own, workers, labels });
         return clock.now() + INTERVAL_MS;
       },
       onError: () => {}, // the database is away: once it is back, this is said

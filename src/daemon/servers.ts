@@ -67,7 +67,7 @@ export async function openServers(
     settings: config.settings,
   });
   busy.use(new FaultWatch({ ...state, ...execution, ...report }));
-  busy.use(reportToOthers({ ...state, ...report }));
+  busy.use(reportToOthers({ ...config, ...state, ...report }));
   const manifests = opening.use(
     new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups, clock: state.clock }),
   );

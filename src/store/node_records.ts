@@ -33,4 +33,8 @@ export interface NodeFacts {
   readonly policy: string;
   /** What does not work there, one sentence each. */
   readonly faults: readonly string[];
+  /** Most tasks that it runs at once; absent before it has said so. */
+  readonly workers?: number;
+  /** By which a Workspace may name it, beside its name; absent before it has said so. */
+  readonly labels?: readonly string[];
 }

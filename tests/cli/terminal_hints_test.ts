@@ -6,6 +6,7 @@
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import type { Client } from "../../src/api/client.ts";
+import type { TaskRecord } from "../../src/api/records.ts";
 import type { WaitLine } from "../../src/api/task_operations.ts";
 import { CommandContext } from "../../src/cli/command.ts";
 import { command as get } from "../../src/cli/commands/get.ts";
@@ -56,7 +57,9 @@ Deno.test("waiting for tasks says nothing that is over within a second, nor with
 });
 
 Deno.test("waiting for tasks: those that are late, and a daemon that goes down meanwhile", async () => {
-  deepEqual((await wait([{ waiting: 2 }, task("A"), { timed_out: ["B"] }], false)).late, ["B"]);
+  const late = { id: "B", state: "pending", reason: "waits" } as unknown as TaskRecord;
+  const timedOut = { timed_out: ["B"], tasks: [late] };
+  deepEqual((await wait([{ waiting: 2 }, task("A"), timedOut], false)).late, [late]);
   await rejects(wait([{ waiting: 2 }, task("A")], false), { code: "unreachable" });
   await rejects(wait([], false), { code: "unreachable" });
 });

@@ -91,7 +91,7 @@ programTest(
       { id: "two", run: `${WAITING}; exit 7` },
     );
     const late = await daemon.svc(["task", "wait", id, "--timeout", "1s"]);
-    deepEqual(late, { code: 1, stdout: "", stderr: `Timed out after 1s: task/${id}\n` });
+    deepEqual(late, { code: 1, stdout: "", stderr: `Timed out after 1s: task/${id} running\n` });
     const early = await daemon.svc(["task", "retry", id]);
     equal(early.code, 1);
     match(early.stderr, /^error: Task \w+ is running: wait for its end, or cancel it/);

@@ -15,6 +15,7 @@ import {
 } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 import { formatTable } from "../table.ts";
+import { printable } from "../terminal_text.ts";
 
 /** Prints the plan of a task. */
 export const command: Command = {
@@ -37,6 +38,7 @@ export const command: Command = {
       return;
     }
     io.out(formatTable(COLUMNS, plan.steps.map(toCells), io.columns));
+    if (plan.waits !== undefined) io.err(`Task ${plan.id}: ${printable(plan.waits)}\n`);
   },
 };
 

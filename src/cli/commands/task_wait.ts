@@ -19,7 +19,7 @@ import { type EndedTask, waitForTasks } from "../wait_for_tasks.ts";
 /** Waits for tasks. */
 export const command: Command = {
   help: "Waits until tasks have ended and prints the state of each. Exit 0 when all succeeded, " +
-    "else 1, also on a timeout.",
+    "else 1, also on a timeout, which says how far the others are and for what they wait.",
   arguments: [TASKS],
   options: [
     {
@@ -50,17 +50,18 @@ export const command: Command = {
           if (!json) io.out(`${describeEnd(task)}\n`);
         },
       });
-      if (json) io.out(jsonText(ended));
+      if (json) io.out(jsonText([...ended, ...late]));
       if (late.length > 0) {
-        const names = late.map((id) => `task/${id}`).join(", ");
-        io.err(`Timed out after ${context.option("timeout")}: ${names}\n`);
+        const [first, ...more] = late.map(describeEnd);
+        const lines = more.length === 0 ? ` ${first}` : ["", first, ...more].join("\n  ");
+        io.err(`Timed out after ${context.option("timeout")}:${lines}\n`);
       }
       return late.length === 0 && ended.every(({ state }) => state === "succeeded") ? 0 : 1;
     });
   },
 };
 
-/** How a task ended, in one line. */
-function describeEnd({ id, state, reason }: EndedTask): string {
+/** How a task ended, or for what it waits, in one line. */
+function describeEnd({ id, state, reason }: Pick<EndedTask, "id" | "state" | "reason">): string {
   return `task/${id} ${state}${reason === "" ? "" : `: ${printable(reason)}`}`;
 }

@@ -19,6 +19,8 @@ import { checkFilters } from "./records.ts";
 const PAGE_SIZE = 200;
 /** Open rows older than the first page that one read covers; the others follow in later reads. */
 const REREAD_SIZE = 200;
+/** Newest records that wait for others, which are read again when one of those has changed. */
+const WAITING_SIZE = 50;
 /** Records beside open ones that are remembered before all but the newest page are forgotten. */
 const MAX_KNOWN = 1000;
 
@@ -34,6 +36,8 @@ export class RecordWatch {
   readonly #known = new Map<string, string>();
   /** Ids of records that may change, least recently read first. */
   readonly #open = new Set<string>();
+  /** Ids of those of them that wait for others. */
+  readonly #waiting = new Set<string>();
   /** Ids that were shown in the state of the query. */
   readonly #shown = new Set<string>();
   /** Number of open records not read since an unspecified change. */
@@ -91,7 +95,7 @@ export class RecordWatch {
   async read(changed: Changed = "any"): Promise<unknown[]> {
     const rows = typeof changed === "string"
       ? [...await this.#readNewest(), ...await this.#readOpen(changed)]
-      : await this.#read([...changed]);
+      : [...await this.#read([...changed]), ...await this.#readWaiting(changed)];
     // What was in the state before the break is not known: each may have left it.
     const unknown = this.#goesOn ? rows.filter((row) => !this.#known.has(this.#type.id(row))) : [];
     const news = rows.filter((row) => this.#note(row))
@@ -118,6 +122,14 @@ export class RecordWatch {
     return fresh;
   }
 
+  /** Reads what may wait for something else now. */
+  async #readWaiting(changed: ReadonlySet<string>): Promise<unknown[]> {
+    const state = this.#type.open?.waiting;
+    if (state === undefined || this.#waiting.size === 0) return [];
+    const rows = await this.#list({ state, limit: WAITING_SIZE });
+    return rows.filter((row) => !changed.has(this.#type.id(row)));
+  }
+
   async #readOpen(changed: "any" | "quiet"): Promise<unknown[]> {
     const open = [...this.#open].filter((id) => id < this.#floor);
     const unread = changed === "any" ? open.length : Math.min(this.#unread, open.length);
@@ -131,7 +143,9 @@ export class RecordWatch {
     const found = new Set(rows.map(this.#type.id));
     for (const id of ids) {
       this.#open.delete(id); // added again behind the others if it is still open
-      if (!found.has(id)) this.#known.delete(id);
+      if (found.has(id)) continue;
+      this.#known.delete(id);
+      this.#waiting.delete(id);
     }
     return rows;
   }
@@ -152,8 +166,14 @@ export class RecordWatch {
   /** Remembers the record; returns whether it differs from what was known. */
   #note(row: unknown): boolean {
     const id = this.#type.id(row);
-    const digest = sha256Hex(JSON.stringify(this.#type.view(row)));
+    const view = this.#type.view(row);
+    const { passing = [] } = this.#type;
+    const digest = sha256Hex(
+      JSON.stringify(view, (field, value) => passing.includes(field) ? undefined : value),
+    );
     const isOpen = this.#type.open?.isOpen(row) === true;
+    if (isOpen && view["state"] === this.#type.open?.waiting) this.#waiting.add(id);
+    else this.#waiting.delete(id);
     const isNew = this.#known.get(id) !== digest;
     if (isOpen) this.#open.add(id);
     else this.#open.delete(id);

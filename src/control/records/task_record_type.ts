@@ -5,13 +5,14 @@
  */
 
 import { AppError } from "../../base/errors.ts";
-import { type Task, TASK_STATES, type TaskQuery } from "../../store/task_records.ts";
+import { TASK_STATES, type TaskQuery } from "../../store/task_records.ts";
 import type { TaskStore } from "../../store/task_store.ts";
+import type { ExplainedTask } from "./explained_tasks.ts";
 import type { RecordQuery, RecordType } from "./record_type.ts";
 import { taskColumns, taskView } from "./views.ts";
 
 /** Tasks, for `svc get`. */
-export const TASKS: RecordType<Task, "task", TaskStore> = {
+export const TASKS: RecordType<ExplainedTask, "task", TaskStore> = {
   name: "task",
   list: (store, query) => store.listTasks(toTaskQuery(query)),
   find: (store, prefix) => store.findTasks(prefix),
@@ -22,9 +23,11 @@ export const TASKS: RecordType<Task, "task", TaskStore> = {
     ...["state", "workflow", "before", "after", "until"] as const,
     ...["delivery", "parent", "retry_of"] as const,
   ],
+  passing: ["silent_since"],
   open: {
     isOpen: (task) => task.finishedAt === undefined,
     states: ["running", "pending"],
+    waiting: "pending",
   },
 };
 

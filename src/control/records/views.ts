@@ -13,6 +13,7 @@ import type { AnyKind, Column } from "../../resources/kind.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
 import type { Delivery, EventOutcome } from "../../store/delivery_records.ts";
 import type { Task } from "../../store/task_records.ts";
+import type { ExplainedTask } from "./explained_tasks.ts";
 
 /** A resource as JSON, with `extra` fields; secrets are masked unless `reveal`. */
 export function resourceView(
@@ -35,7 +36,7 @@ export function resourceView(
 }
 
 /** A task as JSON. */
-export function taskView(task: Task): TaskRecord {
+export function taskView(task: ExplainedTask): TaskRecord {
   return {
     id: task.id,
     project: task.project,
@@ -43,7 +44,7 @@ export function taskView(task: Task): TaskRecord {
     workflow: task.workflow,
     workspace: task.workspace,
     state: task.state,
-    reason: task.reason,
+    reason: reasonOf(task),
     delivery_id: task.deliveryId || null,
     parent_id: task.parentId || null,
     retry_of: task.retryOf || null,
@@ -53,6 +54,9 @@ export function taskView(task: Task): TaskRecord {
     restarts: task.restarts,
     ...(task.directory === "" ? {} : { directory: task.directory }),
     ...(task.cancelReason === "" ? {} : { cancel_reason: task.cancelReason }),
+    ...(task.waitingFor === undefined ? {} : { waits_for: task.waitingFor.view }),
+    ...(task.silentSince === undefined ? {} : { silent_since: rfc3339(task.silentSince) }),
+    ...(nodeOf(task) === "" ? {} : { node: nodeOf(task) }),
     steps: task.steps.map((step) => ({
       id: step.id,
       state: step.state,
@@ -64,6 +68,16 @@ export function taskView(task: Task): TaskRecord {
       finished_at: time(step.finishedAt),
     })),
   };
+}
+
+/** Why it has ended so; of one that has not, for what it waits. */
+function reasonOf({ reason, waitingFor }: ExplainedTask): string {
+  return reason === "" ? waitingFor?.text ?? "" : reason;
+}
+
+/** The node that runs it or has run it last, by its name if that is known. */
+function nodeOf({ node = "", nodeName = node, startedAt }: Task): string {
+  return startedAt === undefined ? "" : nodeName;
 }
 
 /** A delivery as JSON. */
@@ -107,7 +121,7 @@ export function eventView(event: EventOutcome): EventRecord {
 }
 
 /** Columns of `svc get task`. */
-export function taskColumns(now: number): Column<Task>[] {
+export function taskColumns(now: number): Column<ExplainedTask>[] {
   return [
     { header: "ID", fit: "id", cell: (task) => task.id },
     { header: "TRIGGER", fit: "name", cell: (task) => task.trigger },
@@ -116,7 +130,8 @@ export function taskColumns(now: number): Column<Task>[] {
     { header: "AGE", cell: (task) => shortDuration(now - task.createdAt) },
     { header: "DURATION", cell: (task) => durationOf(task, now) },
     projectColumn((task) => task.project),
-    { header: "REASON", fit: "text", cell: (task) => task.reason },
+    { header: "REASON", fit: "text", cell: reasonOf },
+    { header: "NODE", fit: "name", wide: true, cell: nodeOf },
     { header: "WORKSPACE", fit: "name", wide: true, cell: (task) => task.workspace },
     { header: "DELIVERY", fit: "id", wide: true, cell: (task) => task.deliveryId },
     { header: "RETRY-OF", fit: "id", wide: true, cell: (task) => task.retryOf },

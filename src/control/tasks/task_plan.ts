@@ -13,6 +13,7 @@ import type { Plan } from "../../tasks/plan.ts";
 import { waitsFor } from "../../tasks/run/flow.ts";
 import { limitOf } from "../../tasks/run/step_limit.ts";
 import { findTask } from "../records/records.ts";
+import { taskView } from "../records/views.ts";
 
 /**
  * The plan of a task, without what its steps are given.
@@ -23,13 +24,13 @@ export async function taskPlan(
   input: Input<"task.plan">,
   { store }: { readonly store: TaskStore },
 ): Promise<Output<"task.plan">> {
-  const { id, workflow } = await findTask(input.id, store);
+  const { id, workflow, reason, waits_for: waits } = taskView(await findTask(input.id, store));
+  const known = { id, workflow, ...(waits === undefined ? {} : { waits: reason }) };
   const json = await store.findPlan(id);
-  if (json === undefined) return { id, workflow, planned: false, timeout_secs: null, steps: [] };
+  if (json === undefined) return { ...known, planned: false, timeout_secs: null, steps: [] };
   const plan = JSON.parse(json) as Plan;
   return {
-    id,
-    workflow,
+    ...known,
     planned: true,
     timeout_secs: secsOf(plan.timeout),
     steps: stepViews(plan),

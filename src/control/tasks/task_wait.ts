@@ -53,7 +53,10 @@ export async function* waitForTasks(
     }
     if (open.size === 0) return;
     const now = clock.now();
-    if (now >= until) return yield { timed_out: [...open] };
+    if (now >= until) {
+      const late = await Promise.all([...open].map((id) => findTask(id, store)));
+      return yield { timed_out: [...open], tasks: late.map(taskView) };
+    }
     if (now - alive >= KEEPALIVE_MS) {
       alive = now;
       yield { waiting: open.size };

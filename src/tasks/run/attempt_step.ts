@@ -102,21 +102,24 @@ async function orRefusal<T>(work: Promise<T>): Promise<T | AppError> {
 
 async function runProcess(
   positioned: PositionedStep,
-  { context: { host, plan }, cancellation, log, onStart }: Attempt,
+  { context: { host, plan, activity }, cancellation, log, onStart }: Attempt,
   { command, output }: PreparedAttempt,
 ): Promise<AttemptResult> {
   if (host.lease.isOver() || cancellation.why !== undefined) return endedFor(cancellation, plan);
   const limit = limitOf(positioned.step, positioned.isFinally === true);
   const timeoutSecs = limit === undefined ? undefined : findDurationSecs(limit.time);
+  const limitMs = timeoutSecs === undefined ? undefined : timeoutSecs * 1000;
   const captured = new CapturedOutput(positioned.step.stdout);
+  using _seen = activity.attempt(limitMs);
   const exit = await runShell({
     ...command,
     stopOnError: true,
     umask: host.umask,
     graceMs: GRACE_MS,
     signal: cancellation.signal,
-    ...(timeoutSecs === undefined ? {} : { timeoutMs: timeoutSecs * 1000 }),
+    ...(limitMs === undefined ? {} : { timeoutMs: limitMs }),
     onOutput(stream, chunk) {
+      activity.seen();
       if (stream === "out") captured.add(chunk);
       return log.write(stream, chunk);
     },

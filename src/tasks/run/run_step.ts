@@ -6,6 +6,7 @@
  * @module
  */
 
+import { rfc3339 } from "../../base/clock.ts";
 import { compileExpression } from "../../cel/expression.ts";
 import { whyNotTrue } from "../../cel/why_not_true.ts";
 import type { StepRecord } from "../../store/task_records.ts";
@@ -64,8 +65,9 @@ export async function runStep(
     // A cancellation from here on comes between two attempts, even where this one has only just
     // ended.
     const secs = backoffSecs(step, attempt);
-    const reason = `attempt ${attempt} of ${attempts}: ${result.reason}, the next one in ${secs} s`;
-    if (cancellation.why === undefined) await log.note(reason);
+    const failed = `attempt ${attempt} of ${attempts}: ${result.reason}, the next one`;
+    if (cancellation.why === undefined) await log.note(`${failed} in ${secs} s`);
+    const reason = `${failed} at ${rfc3339(context.host.clock.now() + secs * 1000)}`;
     context.steps.record({ ...base, ...result, state: "pending", reason, attempt: attempt + 1 });
     await context.steps.flush();
     await context.host.clock.pause(secs * 1000, cancellation.signal);

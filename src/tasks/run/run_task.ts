@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import type { ClaimedTask } from "../../store/task_records.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
+import { Activity } from "./activity.ts";
 import { checkSender, hasBegun } from "./check_sender.ts";
 import { findNeverRan, isOver, taskVerdict } from "./flow.ts";
 import { planHere } from "../plan.ts";
@@ -44,7 +45,10 @@ export const INTERRUPTED: TaskResult = { state: "interrupted", reason: "" };
 export async function runTask(
   claimed: ClaimedTask,
   host: RunHost,
-  signals: RunSignals,
+  { activity = new Activity(host.clock), ...signals }: RunSignals & {
+    /** Told of what the steps do; nobody asks when absent. */
+    readonly activity?: Activity;
+  },
 ): Promise<TaskResult> {
   const plan = planHere(claimed.plan, host.resolvePath);
   const { id: taskId, project, deliveryId } = claimed.task;
@@ -76,6 +80,7 @@ export async function runTask(
     evaluator: retryingEvaluator(host, stop),
     scopeFor: taskScopes(claimed, steps),
     signals,
+    activity,
   };
   const result = await runAndCleanUp(run);
   if (result.state === "interrupted") return result;

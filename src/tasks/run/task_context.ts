@@ -30,6 +30,7 @@ import type { InheritedEnv } from "../step/step_env.ts";
 import type { TaskDirectories } from "../workspace/task_directory.ts";
 import type { TaskFiles } from "../step/task_files.ts";
 import type { TaskLog } from "../log/task_log.ts";
+import type { Activity } from "./activity.ts";
 import type { SenderCheck } from "./sender_check.ts";
 import type { StepRecorder } from "./step_recorder.ts";
 import type { ScopeFacts } from "./task_scope.ts";
@@ -111,6 +112,8 @@ export interface TaskRun {
   /** Variables of expressions, for a task in this state. */
   readonly scopeFor: (facts: ScopeFacts) => Scope;
   readonly signals: RunSignals;
+  /** Told of what the steps do. */
+  readonly activity: Activity;
 }
 
 /** A task whose steps can start; of one that could not run, those under `finally`. */

@@ -15,6 +15,7 @@ import { retryUntilStored } from "../../base/retry_while_overloaded.ts";
 import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { TaskResult } from "./task_result.ts";
 import { TASK_MARK } from "../step/step_env.ts";
+import { Activity, type RunningTask } from "./activity.ts";
 import { noteMove } from "./note_move.ts";
 import { clearShortage, pauseAfter, showShortage } from "./short_machine.ts";
 import { removeLeftFiles } from "../step/task_files.ts";
@@ -30,6 +31,16 @@ export interface WorkerHost extends RunHost {
   readonly isFollowed: (task: Pick<Task, "project" | "workflow" | "trigger">) => boolean;
 }
 
+/** How busy a worker is. */
+export interface WorkerLoad {
+  /** Most tasks that run at once. */
+  readonly workers: number;
+  /** The tasks that run, in the order in which they began here. */
+  readonly running: readonly RunningTask[];
+  /** What the machine is short of, so that no task begins; absent where it is short of nothing. */
+  readonly shortage?: string;
+}
+
 /** A worker. */
 export interface TaskWorker extends AsyncDisposable {
   /** Claims the waiting tasks, and from now on every stored task. */
@@ -40,6 +51,8 @@ export interface TaskWorker extends AsyncDisposable {
   cancel(taskIds: readonly string[], reason?: string): void;
   /** Ends a pending task, or starts to stop a running one. */
   end(task: Task, reason: string): Promise<Cancelled>;
+  /** How busy it is now. */
+  load(): WorkerLoad;
 }
 
 /** How often a crash may interrupt a task before it is given up. */
@@ -67,6 +80,7 @@ interface Running {
   /** Aborts when the worker lets go of it; its reason is `LOST` when there is nothing left to say. */
   readonly stop: AbortController;
   readonly over: Promise<void>;
+  readonly activity: Activity;
 }
 
 /** A request for tasks that the store has not answered yet. */
@@ -98,6 +112,8 @@ class Worker implements TaskWorker {
   /** Claims nothing before it fires: the machine is short of what tasks need. */
   #rest: Disposable | undefined;
   #restMs = 0;
+  /** What it is short of. */
+  #shortage = "";
 
   constructor(host: WorkerHost) {
     this.#host = host;
@@ -202,6 +218,14 @@ class Worker implements TaskWorker {
     return result;
   }
 
+  load(): WorkerLoad {
+    return {
+      workers: this.#host.workers,
+      running: Array.from(this.#running, ([id, { activity }]) => activity.of(id)),
+      ...(this.#rest === undefined ? {} : { shortage: this.#shortage }),
+    };
+  }
+
   /** Ends every running task as an interruption does. */
   #stopAll(): void {
     for (const { stop } of this.#running.values()) stop.abort();
@@ -286,11 +310,13 @@ class Worker implements TaskWorker {
     if (this.#stopping.signal.aborted) stop.abort();
     if (cancelReason !== "" || cancelled.has(id)) cancel.abort(cancelReason);
     const signals = { cancel: cancel.signal, stop: stop.signal };
-    this.#running.set(id, { cancel, stop, over: this.#runToEnd(claimed, signals) });
+    const activity = new Activity(this.#host.clock);
+    const over = this.#runToEnd(claimed, signals, activity);
+    this.#running.set(id, { cancel, stop, over, activity });
   }
 
-  async #runToEnd(claimed: ClaimedTask, signals: RunSignals): Promise<void> {
-    const result = await this.#resultOf(claimed, signals);
+  async #runToEnd(claimed: ClaimedTask, signals: RunSignals, activity: Activity): Promise<void> {
+    const result = await this.#resultOf(claimed, signals, activity);
     const { id } = claimed.task;
     this.#running.delete(id);
     if (result.shortage === undefined) this.#restMs = 0;
@@ -304,6 +330,7 @@ class Worker implements TaskWorker {
   /** Claims nothing for a while, longer each time: every task needs what this one could not have. */
   #restFor(shortage: string): void {
     showShortage(shortage, this.#host);
+    this.#shortage = shortage;
     if (this.#rest !== undefined || this.#stopping.signal.aborted) return;
     this.#restMs = pauseAfter(this.#restMs);
     this.#rest = this.#host.clock.after(this.#restMs, () => {
@@ -328,9 +355,13 @@ class Worker implements TaskWorker {
    * How the task ended; a bug ends it, too, but no refusal of the store after its stop. What the
    * machine was short of is no fault of the task, which is given back.
    */
-  async #resultOf(claimed: ClaimedTask, signals: RunSignals): Promise<TaskResult> {
+  async #resultOf(
+    claimed: ClaimedTask,
+    signals: RunSignals,
+    activity: Activity,
+  ): Promise<TaskResult> {
     try {
-      return await runTask(claimed, this.#host, signals);
+      return await runTask(claimed, this.#host, { ...signals, activity });
     } catch (error) {
       if (signals.stop.aborted && error instanceof AppError) return INTERRUPTED;
       const notNow = findNotNow(error);

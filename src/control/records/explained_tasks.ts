@@ -1,0 +1,59 @@
+/**
+ * Tasks with what the daemon knows of them beside their rows: for what one waits, with the numbers of
+ * now, and since when one that runs here is silent. Worked out for the tasks that are shown.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../base/clock.ts";
+import type { NodeStore } from "../../store/node_store.ts";
+import type { Task } from "../../store/task_records.ts";
+import type { TaskStore } from "../../store/task_store.ts";
+import type { WorkerLoad } from "../../tasks/run/worker.ts";
+import { type KnownWorkers, type WaitingFor, whatItWaitsFor } from "./waiting_for.ts";
+
+/** A task as it is shown. */
+export interface ExplainedTask extends Task {
+  /** Absent where it waits for nothing. */
+  readonly waitingFor?: WaitingFor;
+  /** Milliseconds since the epoch; absent where it does not run here, or none of its steps does. */
+  readonly silentSince?: number;
+}
+
+/** What is known beside the rows. */
+export interface ExplainingHost {
+  readonly clock: Clock;
+  readonly worker: { readonly load: () => WorkerLoad };
+  /** There where other daemons share the database. */
+  readonly shared?: unknown;
+}
+
+/** The store, whose tasks are explained. */
+export function explainingTasks<
+  Given extends Pick<TaskStore, "listTasks" | "findTasks"> & Pick<NodeStore, "listNodes">,
+>(store: Given, host: ExplainingHost): Given {
+  const explain = async (tasks: readonly Task[]): Promise<ExplainedTask[]> => {
+    const load = host.worker.load();
+    const running = new Map(load.running.map((one) => [one.id, one]));
+    const isForWorker = tasks.some(({ wait }) => wait?.for === "worker" || wait?.for === "time");
+    const known: KnownWorkers = {
+      now: host.clock.now(),
+      own: { ...load, busy: running.size },
+      ...(isForWorker && host.shared !== undefined ? { nodes: await store.listNodes() } : {}),
+    };
+    return tasks.map((task) => {
+      const waitingFor = whatItWaitsFor(task, known);
+      const { silentSince } = running.get(task.id) ?? {};
+      return {
+        ...task,
+        ...(waitingFor === undefined ? {} : { waitingFor }),
+        ...(silentSince === undefined || task.state !== "running" ? {} : { silentSince }),
+      };
+    });
+  };
+  return {
+    ...store,
+    listTasks: async (query) => await explain(await store.listTasks(query)),
+    findTasks: async (prefix) => await explain(await store.findTasks(prefix)),
+  };
+}

@@ -1,0 +1,133 @@
+/**
+ * For what a task waits, in words: the numbers of the workers, and the nodes that are meant.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import { type KnownWorkers, whatItWaitsFor } from "../../src/control/records/waiting_for.ts";
+import type { NodeRecord } from "../../src/store/node_records.ts";
+import type { StepRecord, Task, TaskWait } from "../../src/store/task_records.ts";
+
+const NOW = Date.parse("2026-07-14T10:00:00.000Z");
+const BUSY: KnownWorkers = { now: NOW, own: { workers: 4, busy: 4 } };
+
+function textOf(wait: TaskWait, known: Partial<KnownWorkers> = {}): string | undefined {
+  const task = { state: "pending", trigger: "review", workspace: "app", steps: [], wait } as const;
+  return whatItWaitsFor(task, { ...BUSY, ...known })?.text;
+}
+
+const ROOM: readonly (readonly [TaskWait, string])[] = [
+  [
+    { for: "group", max: 1, open: 1, first: "01A" },
+    "waits for task/01A (concurrency of trigger review, 1 of 1)",
+  ],
+  [
+    { for: "group", max: 2, open: 2, first: "01A" },
+    "waits for task/01A or 1 other (concurrency of trigger review, 2 of 2)",
+  ],
+  [
+    { for: "workspace", max: 3, open: 3, first: "01A" },
+    "waits for task/01A or 2 others (maxParallel of workspace/app, 3 of 3)",
+  ],
+  [
+    { for: "group", max: 1, open: 0 },
+    "waits for room (concurrency of trigger review, 0 of 1)",
+  ],
+  [
+    { for: "time", until: NOW + 1000, by: ["debounce"] },
+    "waits for debounce, until 2026-07-14T10:00:01.000Z",
+  ],
+  [
+    { for: "time", until: NOW + 1000, by: ["debounce", "rateLimit"] },
+    "waits for debounce or rateLimit, until 2026-07-14T10:00:01.000Z",
+  ],
+  [{ for: "time", until: NOW, by: ["rateLimit"] }, "waits for a worker (4 of 4 busy)"],
+  [{ for: "worker", nodes: ["gpu"] }, "waits for a worker (4 of 4 busy)"],
+];
+
+for (const [wait, text] of ROOM) {
+  Deno.test(`a task that waits: ${text}`, () => equal(textOf(wait), text));
+}
+
+Deno.test("a task waits for the machine where no task can begin", () => {
+  const own = { workers: 4, busy: 1, shortage: "Too many open files" };
+  equal(textOf({ for: "worker" }, { own }), "waits for the machine: Too many open files");
+});
+
+const node = (name: string, more: Partial<NodeRecord> = {}): NodeRecord => ({
+  id: `id-${name}`,
+  name,
+  isSelf: name === "a",
+  isAlive: true,
+  isDrained: false,
+  running: 2,
+  leaseUntil: NOW - 5000,
+  facts: { version: "1", policy: "", faults: [], workers: 2, labels: [] },
+  ...more,
+});
+const own = { workers: 3, busy: 2 };
+const [a, b] = [node("a"), node("b")];
+const gpu = node("c", {
+  facts: { version: "1", policy: "", faults: [], workers: 1, labels: ["gpu"] },
+});
+
+const AMONG_NODES:
+  readonly (readonly [Omit<TaskWait & { for: "worker" }, "for">, NodeRecord[], string])[] = [
+    [{}, [a], "waits for a worker (2 of 3 busy)"],
+    [{}, [a, b], "waits for a worker (4 of 5 busy on a, b)"],
+    [{}, [a, { ...b, isDrained: true }], "waits for a worker (2 of 3 busy on a)"],
+    [{ nodes: ["gpu"] }, [a, b, gpu], "waits for a worker (2 of 1 busy on c)"],
+    [{ nodes: ["b"] }, [a, b], "waits for a worker (2 of 2 busy on b)"],
+    [{ nodes: ["gpu", "tpu"] }, [a, b], "waits for a node named gpu or tpu: there is a, b"],
+    [{ nodes: ["b"] }, [a, { ...b, isDrained: true }], "waits for node b, which is drained"],
+    [
+      { nodes: ["b"] },
+      [a, { ...b, isAlive: false }],
+      "waits for node b, which is gone since 2026-07-14T09:59:55.000Z",
+    ],
+    [{ onlyNode: "id-b" }, [a, { ...b, isDrained: true }], "waits for node b, which is drained"],
+    [
+      {},
+      [{ ...a, isDrained: true }, { ...b, isAlive: false }],
+      "waits for node a, which is drained; or b, which is gone since 2026-07-14T09:59:55.000Z",
+    ],
+    [
+      { nodes: ["gpu"] },
+      [a, node("old", { facts: { version: "", policy: "", faults: [] } })],
+      "waits for a worker (2 busy on old)",
+    ],
+  ];
+
+for (const [wait, nodes, text] of AMONG_NODES) {
+  Deno.test(`a task among ${nodes.length} nodes: ${text}`, () => {
+    equal(textOf({ for: "worker", ...wait }, { own, nodes }), text);
+  });
+}
+
+Deno.test("a running task of which no step runs says when the next attempt is made", () => {
+  const step = (given: Partial<StepRecord>): StepRecord => ({
+    position: 0,
+    id: "build",
+    state: "pending",
+    reason: "",
+    ...given,
+  });
+  const reason = "attempt 1 of 3: exit code 1, the next one at 2026-07-14T10:00:01.000Z";
+  const paused = step({ reason, startedAt: NOW, attempt: 2 });
+  const of = (...steps: StepRecord[]) => {
+    const task: Pick<Task, "state" | "trigger" | "workspace" | "steps"> = {
+      state: "running",
+      trigger: "review",
+      workspace: "app",
+      steps,
+    };
+    return whatItWaitsFor(task, BUSY);
+  };
+  deepEqual(of(step({ state: "succeeded" }), paused), {
+    text: `step build: ${reason}`,
+    view: { what: "retry", step: "build" },
+  });
+  equal(of(paused, step({ state: "running" })), undefined, "another one runs");
+  equal(of(step({})), undefined, "none has begun");
+});
