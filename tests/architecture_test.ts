@@ -168,6 +168,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/intake": "types",
     "src/resources": "values",
     "src/store": "values",
+    "src/tasks": "types",
   },
   "src/tasks/workspace": {
     "src/base": "values",

@@ -9,7 +9,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { NodeStore } from "../../store/node_store.ts";
 import type { Task } from "../../store/task_records.ts";
 import type { TaskStore } from "../../store/task_store.ts";
-import type { WorkerLoad } from "../../tasks/run/worker.ts";
+import type { WorkerLoad } from "../../tasks/worker_load.ts";
 import { type KnownWorkers, type WaitingFor, whatItWaitsFor } from "./waiting_for.ts";
 
 /** A task as it is shown. */

@@ -127,7 +127,8 @@ export class RecordWatch {
     const state = this.#type.open?.waiting;
     if (state === undefined || this.#waiting.size === 0) return [];
     const rows = await this.#list({ state, limit: WAITING_SIZE });
-    return rows.filter((row) => !changed.has(this.#type.id(row)));
+    const { id } = this.#type;
+    return rows.filter((row) => this.#known.has(id(row)) && !changed.has(id(row)));
   }
 
   async #readOpen(changed: "any" | "quiet"): Promise<unknown[]> {

@@ -6,17 +6,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
-
-/** A task that runs here, as others see it. */
-export interface RunningTask {
-  readonly id: string;
-  /** When this daemon has begun it, or gone on with it; milliseconds since the epoch. */
-  readonly since: number;
-  /** Since when the steps that run now have printed nothing; absent while none runs. */
-  readonly silentSince?: number;
-  /** Longest time that one of these may take; absent where one has no limit. */
-  readonly mayTakeMs?: number;
-}
+import type { RunningTask } from "../worker_load.ts";
 
 /** What one task does. */
 export class Activity {

@@ -45,10 +45,7 @@ export const INTERRUPTED: TaskResult = { state: "interrupted", reason: "" };
 export async function runTask(
   claimed: ClaimedTask,
   host: RunHost,
-  { activity = new Activity(host.clock), ...signals }: RunSignals & {
-    /** Told of what the steps do; nobody asks when absent. */
-    readonly activity?: Activity;
-  },
+  { activity = new Activity(host.clock), ...signals }: RunSignals,
 ): Promise<TaskResult> {
   const plan = planHere(claimed.plan, host.resolvePath);
   const { id: taskId, project, deliveryId } = claimed.task;

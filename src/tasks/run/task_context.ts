@@ -82,7 +82,7 @@ export interface Goal {
   readonly text: string;
 }
 
-/** What ends a task before its time. */
+/** What ends a task before its time, and who sees what it does. */
 export interface RunSignals {
   /**
    * Aborts when the daemon goes down, or may not run the task any more: it resumes with its next
@@ -91,6 +91,8 @@ export interface RunSignals {
   readonly stop: AbortSignal;
   /** Aborts when the task is cancelled: its `finally` steps still run. */
   readonly cancel: AbortSignal;
+  /** Told of what the steps do; nobody asks when absent. */
+  readonly activity?: Activity;
 }
 
 /** A claimed task that is being run. */
@@ -112,7 +114,6 @@ export interface TaskRun {
   /** Variables of expressions, for a task in this state. */
   readonly scopeFor: (facts: ScopeFacts) => Scope;
   readonly signals: RunSignals;
-  /** Told of what the steps do. */
   readonly activity: Activity;
 }
 

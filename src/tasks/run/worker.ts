@@ -15,7 +15,8 @@ import { retryUntilStored } from "../../base/retry_while_overloaded.ts";
 import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { TaskResult } from "./task_result.ts";
 import { TASK_MARK } from "../step/step_env.ts";
-import { Activity, type RunningTask } from "./activity.ts";
+import type { WorkerLoad } from "../worker_load.ts";
+import { Activity } from "./activity.ts";
 import { noteMove } from "./note_move.ts";
 import { clearShortage, pauseAfter, showShortage } from "./short_machine.ts";
 import { removeLeftFiles } from "../step/task_files.ts";
@@ -29,16 +30,6 @@ export interface WorkerHost extends RunHost {
   readonly log: Log;
   /** Whether the end of this task fires triggers. */
   readonly isFollowed: (task: Pick<Task, "project" | "workflow" | "trigger">) => boolean;
-}
-
-/** How busy a worker is. */
-export interface WorkerLoad {
-  /** Most tasks that run at once. */
-  readonly workers: number;
-  /** The tasks that run, in the order in which they began here. */
-  readonly running: readonly RunningTask[];
-  /** What the machine is short of, so that no task begins; absent where it is short of nothing. */
-  readonly shortage?: string;
 }
 
 /** A worker. */
@@ -104,16 +95,12 @@ class Worker implements TaskWorker {
   readonly #subscriptions = new DisposableStack();
   /** Most tasks that the unanswered claims may bring. */
   #asked = 0;
-  /**
-   * Whether `kick` was called while unanswered claims, which may bring nothing, had taken all room.
-   */
+  /** Whether `kick` was called while unanswered claims, which may bring nothing, had all room. */
   #kickAgain = false;
   #timer: Disposable | undefined;
   /** Claims nothing before it fires: the machine is short of what tasks need. */
-  #rest: Disposable | undefined;
+  #rest: (Disposable & { readonly shortage: string }) | undefined;
   #restMs = 0;
-  /** What it is short of. */
-  #shortage = "";
 
   constructor(host: WorkerHost) {
     this.#host = host;
@@ -222,7 +209,7 @@ class Worker implements TaskWorker {
     return {
       workers: this.#host.workers,
       running: Array.from(this.#running, ([id, { activity }]) => activity.of(id)),
-      ...(this.#rest === undefined ? {} : { shortage: this.#shortage }),
+      ...(this.#rest === undefined ? {} : { shortage: this.#rest.shortage }),
     };
   }
 
@@ -309,14 +296,13 @@ class Worker implements TaskWorker {
     const [cancel, stop] = [new AbortController(), new AbortController()];
     if (this.#stopping.signal.aborted) stop.abort();
     if (cancelReason !== "" || cancelled.has(id)) cancel.abort(cancelReason);
-    const signals = { cancel: cancel.signal, stop: stop.signal };
     const activity = new Activity(this.#host.clock);
-    const over = this.#runToEnd(claimed, signals, activity);
-    this.#running.set(id, { cancel, stop, over, activity });
+    const over = this.#runToEnd(claimed, { cancel: cancel.signal, stop: stop.signal, activity });
+    this.#running.set(id, { cancel, stop, activity, over });
   }
 
-  async #runToEnd(claimed: ClaimedTask, signals: RunSignals, activity: Activity): Promise<void> {
-    const result = await this.#resultOf(claimed, signals, activity);
+  async #runToEnd(claimed: ClaimedTask, signals: RunSignals): Promise<void> {
+    const result = await this.#resultOf(claimed, signals);
     const { id } = claimed.task;
     this.#running.delete(id);
     if (result.shortage === undefined) this.#restMs = 0;
@@ -330,13 +316,13 @@ class Worker implements TaskWorker {
   /** Claims nothing for a while, longer each time: every task needs what this one could not have. */
   #restFor(shortage: string): void {
     showShortage(shortage, this.#host);
-    this.#shortage = shortage;
     if (this.#rest !== undefined || this.#stopping.signal.aborted) return;
     this.#restMs = pauseAfter(this.#restMs);
-    this.#rest = this.#host.clock.after(this.#restMs, () => {
+    const timer = this.#host.clock.after(this.#restMs, () => {
       this.#rest = undefined;
       this.kick();
     });
+    this.#rest = { shortage, [Symbol.dispose]: () => timer[Symbol.dispose]() };
   }
 
   /** What is stored of a task is waited for when the worker closes. */
@@ -355,13 +341,9 @@ class Worker implements TaskWorker {
    * How the task ended; a bug ends it, too, but no refusal of the store after its stop. What the
    * machine was short of is no fault of the task, which is given back.
    */
-  async #resultOf(
-    claimed: ClaimedTask,
-    signals: RunSignals,
-    activity: Activity,
-  ): Promise<TaskResult> {
+  async #resultOf(claimed: ClaimedTask, signals: RunSignals): Promise<TaskResult> {
     try {
-      return await runTask(claimed, this.#host, { ...signals, activity });
+      return await runTask(claimed, this.#host, signals);
     } catch (error) {
       if (signals.stop.aborted && error instanceof AppError) return INTERRUPTED;
       const notNow = findNotNow(error);
