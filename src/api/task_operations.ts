@@ -73,8 +73,10 @@ export interface PlannedStepView {
   readonly when: string | null;
   /** Whether it runs after all others, whatever became of them. */
   readonly finally: boolean;
-  /** Time limit of each attempt; `null` where only the task's own holds. */
+  /** Time limit of each attempt; `null` where only the task's own holds, or none. */
   readonly timeout_secs: number | null;
+  /** Whose it is: of a step that waits or runs, the setting is that of this daemon now. */
+  readonly timeout_from: "step" | "agent" | "finally" | "step-timeout" | null;
   /** Most attempts, the first one included. */
   readonly attempts: number;
   /** Whether the task goes on when it fails. */
@@ -185,8 +187,10 @@ export const TASK_OPERATIONS = {
       readonly waits?: string;
       /** `false` when it never got a plan: something it needs was missing. */
       readonly planned: boolean;
-      /** Time limit of the whole task. */
+      /** Time limit of the whole task; `null` where it has none. */
       readonly timeout_secs: number | null;
+      /** Whose it is; `steps` where their timeouts and retries allow more than the setting. */
+      readonly timeout_from: "workflow" | "steps" | "task-timeout" | null;
       /** In the order they were written, those under `finally` last. */
       readonly steps: readonly PlannedStepView[];
     }>(),

@@ -13,6 +13,7 @@ import { LARGEST_BODIES_IN_BUDGET } from "../http/body_budget.ts";
 import type { TlsFiles } from "../http/server/tls_files.ts";
 import { secretsAmong } from "../secrets/own_secrets.ts";
 import { type InheritedEnv, inheritEnv, PLUGIN_VARIABLES } from "../tasks/step/step_env.ts";
+import type { DefaultLimits } from "../tasks/time_limits.ts";
 import type { HostAndPort } from "./addresses.ts";
 import type { EffectiveSetting } from "./settings.ts";
 
@@ -60,6 +61,8 @@ export interface DaemonOptions extends Settings {
   readonly keepTasksDays?: number;
   /** Ended tasks kept for each trigger, 0 for any number; 10,000 when absent. */
   readonly keepTasks?: number;
+  /** How long tasks and steps may take that say nothing of it; no limit when absent. */
+  readonly timeLimits?: DefaultLimits;
   /** Names of variables that steps inherit beside the usual ones. */
   readonly stepEnv: readonly string[];
   /** All variables of the daemon's process, to hide the secrets among them; none when absent. */
@@ -78,6 +81,8 @@ export interface DaemonConfig extends Settings {
   readonly hasPublicMetrics: boolean;
   /** How long and how many ended tasks are kept; 0 for no limit. */
   readonly keep: { readonly days: number; readonly perTrigger: number };
+  /** How long tasks and steps may take that say nothing of it. */
+  readonly timeLimits: DefaultLimits;
   /** Environment that steps inherit. */
   readonly stepEnv: InheritedEnv;
   /** Environment that plugins and hooks inherit. */
@@ -112,6 +117,7 @@ export function toConfig(options: DaemonOptions): DaemonConfig {
     maxInflightBytes: inflightBytes(options),
     hasPublicMetrics: options.metrics === true,
     keep: { days: keepTasksDays, perTrigger: keepTasks },
+    timeLimits: options.timeLimits ?? {},
     stepEnv: inheritEnv(env, { bin: dir.bin, extra: options.stepEnv }),
     pluginEnv: inheritEnv(env, { bin: dir.bin, extra: [] }, PLUGIN_VARIABLES),
     ownSecrets: secretsAmong(

@@ -44,7 +44,10 @@ export interface Execution extends AsyncDisposable {
 }
 
 /** What running tasks needs beside a state. */
-type ForTasks = Pick<RunHost, "inherited" | "umask" | "inboxes" | "directories" | "senders">;
+type ForTasks = Pick<
+  RunHost,
+  "inherited" | "umask" | "timeLimits" | "inboxes" | "directories" | "senders"
+>;
 
 /** Most plugins that run, and that wait: each needs some six descriptors. */
 const PLUGIN_LIMITS = { running: 16, waiting: 2000 };
@@ -92,9 +95,9 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
 /** Adds to a state what tasks are run with. */
 export function withTaskRunning<Given extends Omit<RunHost, keyof ForTasks>>(
   state: Given & Pick<State, "store">,
-  { stepEnv, umask }: Pick<DaemonConfig, "stepEnv" | "umask">,
+  { stepEnv, umask, timeLimits }: Pick<DaemonConfig, "stepEnv" | "umask" | "timeLimits">,
 ): Given & ForTasks {
-  const forSteps = { ...state, inherited: stepEnv, umask };
+  const forSteps = { ...state, inherited: stepEnv, umask, timeLimits };
   const directories = new TaskDirectories(forSteps);
   const senders = new SenderPermissions(state);
   return { ...forSteps, inboxes: new Inboxes(state), directories, senders };

@@ -71,8 +71,8 @@ export async function openServers(
   const manifests = opening.use(
     new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups, clock: state.clock }),
   );
-  const { env } = config;
-  const host = { ...state, ...execution, ...intake, ...report, manifests, env };
+  const { env, timeLimits } = config;
+  const host = { ...state, ...execution, ...intake, ...report, manifests, env, timeLimits };
   const githubLogs = busy.use(new GitHubLogs(host));
   const answer = controlPlane(
     { ...host, githubLogs, receiveOwn: (request: Request) => webhook.answer(request) },
@@ -113,6 +113,7 @@ function controlPlane(
   host: State & Execution & Intake & SelfReport & {
     readonly manifests: ManifestReader;
     readonly env: OperationsHost["env"];
+    readonly timeLimits: OperationsHost["timeLimits"];
     readonly receiveOwn: OperationsHost["receiveOwn"];
     readonly githubLogs: OperationsHost["githubLogs"];
   },

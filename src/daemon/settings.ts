@@ -56,6 +56,14 @@ function isLease(text: string): boolean {
   return secs !== undefined && secs >= 10 && secs <= 600;
 }
 
+/** Whether a text is a time limit, or says that there is none. */
+function isLimit(text: string): boolean {
+  return text === NO_LIMIT || findDurationSecs(text) !== undefined;
+}
+
+/** A time limit that there is not; so is 0. */
+export const NO_LIMIT = "none";
+
 /** All settings, in the order of the help and of the file. */
 export const SETTINGS: readonly Setting[] = [
   {
@@ -96,6 +104,22 @@ export const SETTINGS: readonly Setting[] = [
     fallback: String(Math.max(4, availableParallelism() * 2)),
     otherwise: "two per processor, at least 4",
     range: [1, 10_000],
+  },
+  {
+    name: "step-timeout",
+    takes: "text",
+    placeholder: "duration",
+    help: "longest an attempt at a step takes whose step, agent and workflow say none, or none",
+    fallback: "1h",
+    form: { takes: "a duration such as 90m, or none", fits: isLimit },
+  },
+  {
+    name: "task-timeout",
+    takes: "text",
+    placeholder: "duration",
+    help: "longest a task takes whose workflow says none; its steps' own timeouts stay; or none",
+    fallback: "6h",
+    form: { takes: "a duration such as 12h, or none", fits: isLimit },
   },
   {
     name: "lease",

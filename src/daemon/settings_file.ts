@@ -77,7 +77,7 @@ const schema = compileSchema({
   additionalProperties: false,
 });
 
-function schemaOf({ takes, choices, range: [minimum, maximum] = [0, 0] }: Setting): object {
+function schemaOf({ takes, choices, form, range: [minimum, maximum] = [0, 0] }: Setting): object {
   switch (takes) {
     case "count":
       return {
@@ -91,6 +91,8 @@ function schemaOf({ takes, choices, range: [minimum, maximum] = [0, 0] }: Settin
     case "list":
       return { type: "array", items: { type: "string", minLength: 1 } };
     default:
-      return choices === undefined ? { type: "string", minLength: 1 } : { enum: [...choices] };
+      if (choices !== undefined) return { enum: [...choices] };
+      // its form says what it takes, and a bare number may be that, such as 0
+      return { type: form === undefined ? "string" : ["string", "integer"], minLength: 1 };
   }
 }

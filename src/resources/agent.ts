@@ -38,6 +38,7 @@ export const agent: AnyKind = defineKind<AgentSpec>("Agent", {
     checkDelivery,
     (spec) => checkEnv(spec.env, ["spec", "env"]),
     (spec) => checkTimeout(spec.timeout, ["spec", "timeout"]),
+    checkLimited,
   ],
   references: (spec) => envReferences(spec.env, ["spec", "env"]),
   expressions: (spec) => envExpressions(spec.env, ["spec", "env"]),
@@ -57,6 +58,19 @@ const NAMED_AS: Readonly<Record<string, { pattern: RegExp; text: string }>> = {
   env: { pattern: /SVC_PROMPT\b/, text: '"$SVC_PROMPT"' },
   file: { pattern: /SVC_PROMPT_FILE\b/, text: '"$SVC_PROMPT_FILE"' },
 };
+
+/**
+ * Warns of an agent without a limit of its own: what suits a build seldom suits an agent. No error,
+ * because a step may say it, and the daemon has a limit for what nobody has limited.
+ */
+function checkLimited({ timeout }: AgentSpec): Finding[] {
+  if (timeout !== undefined) return [];
+  return [warningAt(
+    ["spec"],
+    "The agent has no timeout: where it hangs and its step has none either, it holds a worker " +
+      "until the daemon's step-timeout; add one, such as timeout: 30m",
+  )];
+}
 
 /**
  * Warns when the command does not use its prompt; no error, because a script can read the

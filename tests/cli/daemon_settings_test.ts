@@ -45,6 +45,12 @@ Deno.test("values are of their type, and paths start at the data directory", asy
   });
 });
 
+Deno.test("a time limit is a duration, or none", async () => {
+  for (const value of ["90m", "none", 0, 3600]) {
+    deepEqual(await read(`step-timeout: ${value}\n`), { "step-timeout": value });
+  }
+});
+
 /** Files that are refused, and what is said. */
 const WRONG: readonly [text: string, says: RegExp][] = [
   ["workrs: 3", /daemon\.yaml:1:1: .*"workrs", did you mean "workers"/],
@@ -57,6 +63,9 @@ const WRONG: readonly [text: string, says: RegExp][] = [
   ["trusted-proxy: [10.0.0.0/8, x]", /trusted-proxy takes addresses or CIDR ranges, not "x"/],
   ["lease: 9s", /lease takes 10s to 10m, not "9s"/],
   ["node-labels: [gpu, a b]", /node-labels takes names such as gpu, not "a b"/],
+  ["lease: 9", /lease takes 10s to 10m, not "9"/],
+  ["step-timeout: soon", /step-timeout takes a duration such as 90m, or none, not "soon"/],
+  ["task-timeout: -1", /task-timeout takes a duration such as 12h, or none, not "-1"/],
   ["lease: 601s", /lease takes 10s to 10m/],
   ["slack-api-url: http://example.com", /slack-api-url takes https:\/\/HOST\/PATH/],
   ["workers: 1\nworkers: 2", /daemon\.yaml:2:/],

@@ -4,7 +4,12 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  ok,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
 import type { Client } from "../../src/api/client.ts";
 import type { TaskRecord } from "../../src/api/records.ts";
 import type { WaitLine } from "../../src/api/task_operations.ts";
@@ -121,27 +126,44 @@ Deno.test("svc task plan is a table that fits, and says where a task never got a
     when: null,
     finally: false,
     timeout_secs: null,
+    timeout_from: null,
     attempts: 1,
     continue_on_error: false,
   };
   const answer = {
     id: "A",
     planned: true,
+    waits: "waits for a worker (4 of 4 busy)",
+    timeout_secs: 21_600,
+    timeout_from: "task-timeout",
     steps: [
-      { ...step, id: "fetch" },
+      { ...step, id: "fetch", timeout_secs: 3600, timeout_from: "step-timeout" },
       { ...step, id: "write", agent: "writer", needs: ["fetch", "x"], when: "n > 1\n" },
-      { ...step, id: "tell", finally: true, needs: ["write"], timeout_secs: 300, attempts: 3 },
+      {
+        ...step,
+        id: "tell",
+        finally: true,
+        needs: ["write"],
+        timeout_secs: 300,
+        timeout_from: "step",
+        attempts: 3,
+      },
     ],
   };
   const shown = (answer: unknown) =>
     run(plan, { positional: ["A"], options: {}, answer, isTerminal: true });
+  const planned = await shown(answer);
   equal(
-    (await shown(answer)).out,
-    "STEP   RUNS            AFTER     TIMEOUT  ATTEMPTS  WHEN\n" +
-      "fetch  shell                              1\n" +
-      "write  agent writer    fetch, x           1         n > 1\n" +
-      "tell   shell, finally  write     5m       3\n",
+    planned.out,
+    "STEP   RUNS    AFTER     TIMEOUT            ATTEMPTS  WHEN\n" +
+      "fetch  shell             1h (step-timeout)  1\n" +
+      "write  age…er  fetch, x                     1         n > 1\n" +
+      "tell   she…ly  write     5m                 3\n" +
+      "\nThe whole task: 6h (task-timeout)\n",
   );
+  equal(planned.err, "Task A: waits for a worker (4 of 4 busy)\n");
+  const unlimited = await shown({ ...answer, timeout_secs: null, timeout_from: null });
+  ok(unlimited.out.endsWith("\nThe whole task: no timeout\n"), unlimited.out);
   const { out, err } = await shown({ id: "A", planned: false, steps: [] });
   deepEqual([out, err], [
     "",

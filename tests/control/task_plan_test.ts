@@ -70,6 +70,7 @@ const SHELL = {
   when: null,
   finally: false,
   timeout_secs: null,
+  timeout_from: null,
   attempts: 1,
   continue_on_error: false,
 };
@@ -87,9 +88,10 @@ controlTest(
       workflow: "ci",
       planned: true,
       timeout_secs: 3600,
+      timeout_from: "workflow",
       steps: [
         { ...SHELL, id: "fetch", needs: [] },
-        { ...SHELL, id: "build", needs: ["fetch"], timeout_secs: 90 },
+        { ...SHELL, id: "build", needs: ["fetch"], timeout_secs: 90, timeout_from: "step" },
         { ...SHELL, id: "lint", needs: ["fetch"], attempts: 3, continue_on_error: true },
         { ...SHELL, id: "docs", needs: [] },
         {
@@ -100,9 +102,24 @@ controlTest(
           needs: ["build", "lint"],
           when: "payload.n > 1",
           timeout_secs: 120,
+          timeout_from: "agent",
         },
-        { ...SHELL, id: "tell", needs: ["docs", "write"], finally: true, timeout_secs: 300 },
-        { ...SHELL, id: "clean", needs: ["tell"], finally: true, timeout_secs: 7 },
+        {
+          ...SHELL,
+          id: "tell",
+          needs: ["docs", "write"],
+          finally: true,
+          timeout_secs: 300,
+          timeout_from: "finally",
+        },
+        {
+          ...SHELL,
+          id: "clean",
+          needs: ["tell"],
+          finally: true,
+          timeout_secs: 7,
+          timeout_from: "step",
+        },
       ],
     };
     deepEqual(await rig.client.call("task.plan", { id }), planned);
@@ -127,6 +144,7 @@ controlTest("task.plan of a task that lacked its workflow says that it has none"
     workflow: "ci",
     planned: false,
     timeout_secs: null,
+    timeout_from: null,
     steps: [],
   });
   await rejects(rig.client.call("task.plan", { id: "01ZZZZ" }), { code: "not_found" });

@@ -18,13 +18,23 @@ const COMMANDS = new Map(
     .map(([, agent = "", command = ""]) => [agent, command]),
 );
 
+function findingsOf(spec: object) {
+  const document = { kind: "Agent", metadata: { name: "agent" }, spec };
+  return readDocument(document, { kinds: new KindLookup([]) }).findings;
+}
+
 for (const [agent, command] of COMMANDS) {
   Deno.test(`docs/workflows.md: ${agent} as ${command} is an Agent without a warning`, () => {
-    const document = { kind: "Agent", metadata: { name: "agent" }, spec: { command } };
-    deepEqual(readDocument(document, { kinds: new KindLookup([]) }).findings, []);
+    deepEqual(findingsOf({ command, timeout: "30m" }), []);
     ok(!/\$|SVC_PROMPT/.test(command), "the prompt comes on standard input, byte for byte");
   });
 }
+
+Deno.test("an Agent without a timeout is warned of, and taken", () => {
+  const [warning, ...more] = findingsOf({ command: "cat" });
+  deepEqual([warning?.level, more], ["warning", []]);
+  ok(/no timeout.*step-timeout.*timeout: 30m/.test(warning?.message ?? ""), warning?.message);
+});
 
 /** Without these the agent ends at once, or changes nothing, where nobody can be asked. */
 const NEEDED: readonly [agent: string, options: readonly string[]][] = [

@@ -234,19 +234,22 @@ for (const [name, { says, steps, last }] of Object.entries(CASES)) {
   });
 }
 
+/** What is said of an agent that has a limit. */
+const saidOfAgent = (spec: Fields) => saidOf("Agent", { timeout: "30m", ...spec });
+
 function saidOf(kind: string, spec: Fields): string[] {
   const { findings } = readDocument({ kind, metadata: { name: "n" }, spec }, { kinds });
   return findings.map(({ level, path, message }) => `${level} ${path.join(".")}: ${message}`);
 }
 
 Deno.test("Agent refuses a hole in its command, and warns where the prompt would be lost", () => {
-  deepEqual(saidOf("Agent", { command: 'agent "{{ payload.x }}"' }).length, 1);
-  deepEqual(saidOf("Agent", { command: "agent", promptDelivery: "stdin" }), []);
-  deepEqual(saidOf("Agent", { command: 'agent "$1"', promptDelivery: "arg" }), []);
-  deepEqual(saidOf("Agent", { command: "agent", promptDelivery: "arg" }), [
+  deepEqual(saidOfAgent({ command: 'agent "{{ payload.x }}"' }).length, 1);
+  deepEqual(saidOfAgent({ command: "agent", promptDelivery: "stdin" }), []);
+  deepEqual(saidOfAgent({ command: 'agent "$1"', promptDelivery: "arg" }), []);
+  deepEqual(saidOfAgent({ command: "agent", promptDelivery: "arg" }), [
     'warning spec.command: The prompt is delivered as "$1", which the command does not name',
   ]);
-  deepEqual(saidOf("Agent", { command: "agent", promptDelivery: "env" }), [
+  deepEqual(saidOfAgent({ command: "agent", promptDelivery: "env" }), [
     'warning spec.command: The prompt is delivered as "$SVC_PROMPT", which the command does not name',
   ]);
 });

@@ -87,6 +87,7 @@ async function startNode(node: string, run: string, cable: Cable): Promise<Node>
   const running = withTaskRunning({ ...state, store, lease, logs: opened.logs }, {
     stepEnv,
     umask: 0o022,
+    timeLimits: {},
   });
   const host = { ...running, workers: WORKERS, isFollowed: () => false };
   opening.use(await openWorker(host)).listen();

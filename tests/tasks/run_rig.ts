@@ -148,7 +148,7 @@ export async function runRig(secrets: Readonly<Record<string, string>> = {}): Pr
   const { dirs } = base.state;
   const env = (name: string) => Deno.env.get(name);
   const stepEnv = inheritEnv(env, { bin: dirs.bin, extra: [] });
-  return new RunRig(base, withTaskRunning(base.state, { stepEnv, umask: 0o022 }));
+  return new RunRig(base, withTaskRunning(base.state, { stepEnv, umask: 0o022, timeLimits: {} }));
 }
 
 /** What is compared of steps: `a succeeded`, with the reason where there is one. */

@@ -214,6 +214,25 @@ test("the timeout of a task ends what runs, skips the rest, and finally runs", a
   deepEqual([...Deno.readDirSync(rig.workspace)], []);
 });
 
+test("the daemon's limits end what no manifest limits", async (rig) => {
+  const host = { ...rig.host, timeLimits: { step: "1s", task: "3s" } };
+  const hung = await rig.claim(`
+  steps:
+    - {id: a, run: exec sleep 600, continueOnError: true}
+    - {id: b, needs: [], run: exec sleep 600, timeout: 2}`);
+  equal((await rig.run(hung, {}, host)).state, "failed");
+  deepEqual(stepsOf((await rig.task(hung.task.id)).steps), [
+    "a failed: timed out after 1s, the daemon's step-timeout",
+    "b failed: timed out after 2s, the step's timeout",
+  ]);
+  const slow = await rig.claim(`{steps: [{id: a, run: exec sleep 600}]}`);
+  const { reason } = await rig.run(slow, {}, { ...host, timeLimits: { task: "1s" } });
+  equal(
+    reason,
+    'step "a": timed out with its task, which may take 1s, the daemon\'s task-timeout',
+  );
+});
+
 test("a task whose only failure continues on error has still failed when it ran out of time", async (rig) => {
   const { state, reason } = await rig.all(`
   timeout: 1

@@ -70,7 +70,7 @@ export async function workerRig(): Promise<Rig> {
     events,
     async start(workerCount = 2, broken = {}, more = {}) {
       const worker = await openWorker({
-        ...withTaskRunning(state, { stepEnv, umask: 0o022 }),
+        ...withTaskRunning(state, { stepEnv, umask: 0o022, timeLimits: {} }),
         workers: workerCount,
         isFollowed: () => false,
         store: { ...store, ...broken },

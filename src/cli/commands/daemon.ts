@@ -17,6 +17,7 @@ import {
   defaultOf,
   type EffectiveSetting,
   findWrong,
+  NO_LIMIT,
   type Setting,
   SETTINGS,
 } from "../../daemon/settings.ts";
@@ -80,6 +81,10 @@ export const command: Command = {
       pluginRoot: resolve(context.option("pluginRoot") ?? dir.root),
       slackApiUrl: parseApiUrl(context.option("slackApiUrl") ?? ""),
       stepEnv: context.list("stepEnv").flatMap((names) => names.split(",")),
+      timeLimits: {
+        ...optional("step", limitText(context.option("stepTimeout"))),
+        ...optional("task", limitText(context.option("taskTimeout"))),
+      },
       ...optional("maxStepLogBytes", context.count("maxStepLog", 1)),
       ...optional("keepTasksDays", context.count("keepTasksDays", 0)),
       ...optional("keepTasks", context.count("keepTasks", 0)),
@@ -194,6 +199,11 @@ function toOptions(settings: readonly EffectiveSetting[]): Readonly<Record<strin
 function bindOf(text = "none"): HostAndPort | undefined {
   const on = parseBind(text);
   return on === "wrong" ? undefined : on;
+}
+
+/** A time limit as it was written; `undefined` where it says that there is none. */
+function limitText(text = NO_LIMIT): string | undefined {
+  return text === NO_LIMIT || findDurationSecs(text) === 0 ? undefined : text;
 }
 
 const TLS_OPTIONS = {

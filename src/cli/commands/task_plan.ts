@@ -21,7 +21,8 @@ import { printable } from "../terminal_text.ts";
 export const command: Command = {
   help: "Prints the steps that a task runs, and what each waits for: they were copied when the " +
     "task was made, and what is applied later does not change them. Steps under finally come " +
-    "last. How far they are says svc describe task.",
+    "last. A timeout that no manifest says is a setting of the daemon, as it is now. How far they " +
+    "are says svc describe task.",
   arguments: [TASK],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc task plan latest", "svc task plan latest -o json"],
@@ -38,6 +39,7 @@ export const command: Command = {
       return;
     }
     io.out(formatTable(COLUMNS, plan.steps.map(toCells), io.columns));
+    io.out(`\nThe whole task: ${limitText(plan, "workflow") || "no timeout"}\n`);
     if (plan.waits !== undefined) io.err(`Task ${plan.id}: ${printable(plan.waits)}\n`);
   },
 };
@@ -51,12 +53,23 @@ const COLUMNS = [
   { header: "WHEN", wide: false, fit: "text" },
 ] as const;
 
+/** A time limit, with whose it is where that is not `own`. */
+function limitText(
+  { timeout_secs: secs, timeout_from: from }: Pick<PlannedStepView, "timeout_secs"> & {
+    readonly timeout_from: string | null;
+  },
+  own: string,
+): string {
+  if (secs === null) return "";
+  return `${shortDuration(secs * 1000)}${from === null || from === own ? "" : ` (${from})`}`;
+}
+
 function toCells(step: PlannedStepView): string[] {
   return [
     step.id,
     (step.agent === null ? "shell" : `agent ${step.agent}`) + (step.finally ? ", finally" : ""),
     step.needs.join(", "),
-    step.timeout_secs === null ? "" : shortDuration(step.timeout_secs * 1000),
+    limitText(step, "step"),
     String(step.attempts),
     step.when ?? "",
   ];

@@ -18,13 +18,13 @@ import {
   taskWorkspace,
 } from "./task_actions.ts";
 import { type LogsHost, taskLogs } from "./task_logs.ts";
-import { taskPlan } from "./task_plan.ts";
+import { type PlanHost, taskPlan } from "./task_plan.ts";
 import { readTaskLog } from "./log_read.ts";
 import { type RetryHost, retryTask } from "./task_retry.ts";
 import { waitForTasks } from "./task_wait.ts";
 
 /** What these operations need. */
-export type TaskOperationsHost = TaskActionHost & LogsHost & RetryHost & MatchingHost;
+export type TaskOperationsHost = TaskActionHost & LogsHost & RetryHost & MatchingHost & PlanHost;
 
 /** The handlers, by name of the operation. */
 export function taskHandlers(

@@ -11,9 +11,16 @@ import { findDurationSecs } from "../../base/duration.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import type { Plan } from "../../tasks/plan.ts";
 import { waitsFor } from "../../tasks/run/flow.ts";
-import { limitOf } from "../../tasks/run/step_limit.ts";
+import { type DefaultLimits, limitOf, taskLimitOf } from "../../tasks/time_limits.ts";
 import { findTask } from "../records/records.ts";
 import { taskView } from "../records/views.ts";
+
+/** What {@linkcode taskPlan} needs. */
+export interface PlanHost {
+  readonly store: TaskStore;
+  /** How long tasks and steps may take that say nothing of it. */
+  readonly timeLimits: DefaultLimits;
+}
 
 /**
  * The plan of a task, without what its steps are given.
@@ -22,22 +29,24 @@ import { taskView } from "../records/views.ts";
  */
 export async function taskPlan(
   input: Input<"task.plan">,
-  { store }: { readonly store: TaskStore },
+  { store, timeLimits: limits }: PlanHost,
 ): Promise<Output<"task.plan">> {
   const { id, workflow, reason, waits_for: waits } = taskView(await findTask(input.id, store));
   const known = { id, workflow, ...(waits === undefined ? {} : { waits: reason }) };
   const json = await store.findPlan(id);
-  if (json === undefined) return { ...known, planned: false, timeout_secs: null, steps: [] };
+  if (json === undefined) {
+    return { ...known, planned: false, timeout_secs: null, timeout_from: null, steps: [] };
+  }
   const plan = JSON.parse(json) as Plan;
   return {
     ...known,
     planned: true,
-    timeout_secs: secsOf(plan.timeout),
-    steps: stepViews(plan),
+    ...limitView(taskLimitOf(plan, limits)),
+    steps: stepViews(plan, limits),
   };
 }
 
-function stepViews(plan: Plan): PlannedStepView[] {
+function stepViews(plan: Plan, limits: DefaultLimits): PlannedStepView[] {
   const needs = waitsFor(plan);
   return [...plan.steps, ...plan.finally ?? []].map((step, position) => {
     const isFinally = position >= plan.steps.length;
@@ -48,13 +57,17 @@ function stepViews(plan: Plan): PlannedStepView[] {
       needs: needs[position] ?? [],
       when: step.when ?? null,
       finally: isFinally,
-      timeout_secs: secsOf(limitOf(step, isFinally)?.time),
+      ...limitView(limitOf(step, { isFinally, plan, limits })),
       attempts: step.retry?.attempts ?? 1,
       continue_on_error: step.continueOnError === true,
     };
   });
 }
 
-function secsOf(time: string | number | undefined): number | null {
-  return time === undefined ? null : findDurationSecs(time) ?? null;
+/** A limit in seconds, and what has set it. */
+function limitView<From>(
+  limit: { readonly time: string | number; readonly from: From } | undefined,
+) {
+  if (limit === undefined) return { timeout_secs: null, timeout_from: null };
+  return { timeout_secs: findDurationSecs(limit.time) ?? null, timeout_from: limit.from };
 }

@@ -12,8 +12,8 @@ import type { StepRecord } from "../../store/task_records.ts";
 import type { CancellationScope } from "../cancellation_scope.ts";
 import type { StepLog } from "../log/task_log.ts";
 import { CapturedOutput } from "../step/captured_output.ts";
-import type { Plan } from "../plan.ts";
 import { readOutputs } from "../step/step_outputs.ts";
+import { limitOf, type StepLimit, timedOutWithTask, timeText } from "../time_limits.ts";
 import {
   ATTEMPT_MARK,
   type PositionedStep,
@@ -21,7 +21,6 @@ import {
   type PreparedAttempt,
 } from "./prepare_attempt.ts";
 import { clearShortage, whenMachineCan } from "./short_machine.ts";
-import { limitOf, type StepLimit } from "./step_limit.ts";
 import type { RunHost, TaskContext } from "./task_context.ts";
 
 /** One attempt. */
@@ -72,7 +71,7 @@ export async function attemptStep(
     signal: cancellation.signal,
     isFinal: () => hasBegun || steps.records.every(isUntouched),
   });
-  return result ?? endedFor(cancellation, context.plan);
+  return result ?? endedFor(cancellation, context);
 }
 
 /** Whether a step has never run. */
@@ -102,11 +101,13 @@ async function orRefusal<T>(work: Promise<T>): Promise<T | AppError> {
 
 async function runProcess(
   positioned: PositionedStep,
-  { context: { host, plan, activity }, cancellation, log, onStart }: Attempt,
+  { context, cancellation, log, onStart }: Attempt,
   { command, output }: PreparedAttempt,
 ): Promise<AttemptResult> {
-  if (host.lease.isOver() || cancellation.why !== undefined) return endedFor(cancellation, plan);
-  const limit = limitOf(positioned.step, positioned.isFinally === true);
+  const { host, plan, activity } = context;
+  if (host.lease.isOver() || cancellation.why !== undefined) return endedFor(cancellation, context);
+  const isFinally = positioned.isFinally === true;
+  const limit = limitOf(positioned.step, { isFinally, plan, limits: host.timeLimits });
   const timeoutSecs = limit === undefined ? undefined : findDurationSecs(limit.time);
   const limitMs = timeoutSecs === undefined ? undefined : timeoutSecs * 1000;
   const captured = new CapturedOutput(positioned.step.stdout);
@@ -131,7 +132,7 @@ async function runProcess(
   }
   const outputs = await takeOutputs(output, captured, log);
   const isCut = exit.endedFor === "signal" || isCutOff(exit, host, cancellation);
-  const verdict = isCut ? endedFor(cancellation, plan) : judge(exit, limit);
+  const verdict = isCut ? endedFor(cancellation, context) : judge(exit, limit);
   const result = verdict.state === "succeeded" ? captured.excess ?? verdict : verdict;
   return { ...result, exitCode: exit.code, ...(outputs === undefined ? {} : { outputs }) };
 }
@@ -148,23 +149,16 @@ function isCutOff(
   return lease.isOver() ? code !== 0 : why === "stop" && killedBy !== undefined;
 }
 
-/** Reason of a step that the timeout of its task has ended. */
-export function timedOutWithTask({ timeout = 0 }: Plan): string {
-  return `timed out with its task, whose timeout is ${inWords(timeout)}`;
-}
-
-/** A time as its author wrote it, with the unit of a bare number. */
-function inWords(time: string | number): string {
-  return typeof time === "number" ? `${time}s` : time;
-}
-
 /** State of a step whose attempt was ended early, or not started, because of its task. */
-function endedFor({ why }: CancellationScope, plan: Plan): AttemptResult {
+function endedFor(
+  { why }: CancellationScope,
+  { plan, host: { timeLimits } }: Pick<TaskContext, "plan" | "host">,
+): AttemptResult {
   switch (why) {
     case "cancel":
       return { state: "cancelled", reason: "cancelled" };
     case "timeout":
-      return { state: "failed", reason: timedOutWithTask(plan) };
+      return { state: "failed", reason: timedOutWithTask(plan, timeLimits) };
     default:
       return { state: "pending", reason: "" };
   }
@@ -172,7 +166,7 @@ function endedFor({ why }: CancellationScope, plan: Plan): AttemptResult {
 
 function judge(exit: ShellExit, limit: StepLimit | undefined): AttemptResult {
   if (exit.endedFor === "timeout" && limit !== undefined) {
-    return { state: "failed", reason: `timed out after ${inWords(limit.time)}, ${limit.whose}` };
+    return { state: "failed", reason: `timed out after ${timeText(limit.time)}, ${limit.whose}` };
   }
   if (exit.killedBy !== undefined) return { state: "failed", reason: `killed by ${exit.killedBy}` };
   if (exit.code === 0) return { state: "succeeded", reason: "" };

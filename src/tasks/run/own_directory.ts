@@ -9,7 +9,8 @@ import { AppError } from "../../base/errors.ts";
 import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
 import { isDirectory } from "../workspace/task_directory.ts";
-import { type TaskRun, timeoutMsOf } from "./task_context.ts";
+import { taskLimitMs } from "../time_limits.ts";
+import type { TaskRun } from "./task_context.ts";
 
 /**
  * Removing the directory of a task has this long at least: its `finally` may have taken all there
@@ -33,7 +34,7 @@ export async function enterDirectory(
   const user = { taskId: task.id, workspace: task.workspace, plan: workspace };
   const directory = await host.directories.make(user, cancellation).catch((error) => {
     if (cancellation.why !== "timeout" || !(error instanceof AppError)) throw error;
-    const limit = `the timeout of ${(timeoutMsOf(run.plan) ?? 0) / 1000} s`;
+    const limit = `the timeout of ${(taskLimitMs(run.plan, host.timeLimits) ?? 0) / 1000} s`;
     throw new AppError("invalid", `${limit} ran out while its ${kindOf(run)} was made`);
   });
   if (directory === workspace.path) return directory;
@@ -61,7 +62,8 @@ export async function removeOwnDirectory(
   // A cancel that came before, while `finally` ran, changes nothing but that nobody waits for long.
   const hurried = signals.cancel.aborted;
   using cancellation = new CancellationScope(hurried ? { stop } : signals);
-  const leftMs = hurried ? 0 : since + (timeoutMsOf(run.plan) ?? Infinity) - host.clock.now();
+  const limitMs = taskLimitMs(run.plan, host.timeLimits) ?? Infinity;
+  const leftMs = hurried ? 0 : since + limitMs - host.clock.now();
   if (leftMs < Infinity) cancellation.endAfter(Math.max(leftMs, TIDY_MS), host.clock);
   const how = { from: workspace.path, signal: cancellation.signal };
   const reason = await host.directories.remove(task.id, directory, how).catch((error) => {

@@ -11,14 +11,12 @@ import { compileExpression } from "../../cel/expression.ts";
 import { whyNotTrue } from "../../cel/why_not_true.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { CancelCause, CancellationScope } from "../cancellation_scope.ts";
-import type { Plan, PlannedStep } from "../plan.ts";
+import type { PlannedStep } from "../plan.ts";
 import type { TaskContext } from "./task_context.ts";
-import { type AttemptResult, attemptStep, timedOutWithTask } from "./attempt_step.ts";
+import { backoffSecs, timedOutWithTask } from "../time_limits.ts";
+import { type AttemptResult, attemptStep } from "./attempt_step.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
 import { INTERRUPTED } from "./step_recorder.ts";
-
-/** Longest pause between two attempts. */
-const MAX_BACKOFF_SECS = 3600;
 
 /**
  * Runs a step to its end, or until `cancellation` ends it; the record is on its way to the store
@@ -76,7 +74,7 @@ export async function runStep(
       return await end({
         ...base,
         ...result,
-        ...endedFor(cancellation.why, context.plan),
+        ...endedFor(cancellation.why, context),
         finishedAt: context.host.clock.now(),
       });
     }
@@ -103,16 +101,11 @@ function lastRecord(
 /** How a step ends that is cancelled between two attempts. */
 function endedFor(
   why: Exclude<CancelCause, "stop">,
-  plan: Plan,
+  { plan, host: { timeLimits } }: TaskContext,
 ): Pick<StepRecord, "state" | "reason"> {
   return why === "cancel"
     ? { state: "cancelled", reason: "cancelled" }
-    : { state: "failed", reason: timedOutWithTask(plan) };
-}
-
-/** The pause after an attempt, doubled each time. */
-function backoffSecs({ retry }: PlannedStep, attempt: number): number {
-  return Math.min((retry?.backoffSecs ?? 1) * 2 ** (attempt - 1), MAX_BACKOFF_SECS);
+    : { state: "failed", reason: timedOutWithTask(plan, timeLimits) };
 }
 
 /** Why a step is skipped; `undefined` when it runs. Only a condition that is `true` lets it run. */

@@ -20,6 +20,7 @@ import { runFinally, runFlow, skipForever, skipForTime } from "./run_flow.ts";
 import { StepRecorder } from "./step_recorder.ts";
 import { TASK_MARK, TASK_RUN_MARK } from "../step/step_env.ts";
 import { TaskFiles } from "../step/task_files.ts";
+import { taskLimitMs } from "../time_limits.ts";
 import { TaskLog } from "../log/task_log.ts";
 import {
   retryingEvaluator,
@@ -27,7 +28,6 @@ import {
   type RunSignals,
   type TaskContext,
   type TaskRun,
-  timeoutMsOf,
 } from "./task_context.ts";
 import type { TaskResult } from "./task_result.ts";
 import { taskScopes } from "./task_scope.ts";
@@ -99,7 +99,7 @@ async function runAndCleanUp(run: TaskRun): Promise<TaskResult> {
   const { host, claimed: { task }, plan, steps, signals } = run;
   const since = host.clock.now();
   using cancellation = new CancellationScope(signals);
-  const limitMs = timeoutMsOf(plan);
+  const limitMs = taskLimitMs(plan, host.timeLimits);
   if (limitMs !== undefined) cancellation.endAfter(limitMs, host.clock);
   try {
     const refusal = await checkSender(run);

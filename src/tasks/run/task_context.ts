@@ -6,7 +6,6 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
-import { findDurationSecs } from "../../base/duration.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import type { HealthConditions } from "../../base/health_conditions.ts";
 import type { RunTokens } from "../../auth/run_tokens.ts";
@@ -27,6 +26,7 @@ import type { ResolvePath } from "../../base/user_paths.ts";
 import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { Plan } from "../plan.ts";
 import type { InheritedEnv } from "../step/step_env.ts";
+import type { DefaultLimits } from "../time_limits.ts";
 import type { TaskDirectories } from "../workspace/task_directory.ts";
 import type { TaskFiles } from "../step/task_files.ts";
 import type { TaskLog } from "../log/task_log.ts";
@@ -62,6 +62,8 @@ export interface RunHost {
   readonly tokens: RunTokens;
   /** Variables that steps inherit. */
   readonly inherited: InheritedEnv;
+  /** How long tasks and steps may take that say nothing of it. */
+  readonly timeLimits: DefaultLimits;
   /** File mode mask the daemon was started with. */
   readonly umask: number;
   readonly inboxes: Inboxes;
@@ -143,10 +145,4 @@ export function retryingEvaluator(
         { clock, signal },
       ),
   };
-}
-
-/** The timeout of a task in milliseconds; `undefined` when it has none. */
-export function timeoutMsOf({ timeout }: Plan): number | undefined {
-  const secs = timeout === undefined ? undefined : findDurationSecs(timeout);
-  return secs === undefined ? undefined : secs * 1000;
 }
