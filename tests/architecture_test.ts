@@ -543,6 +543,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/resources": "values",
     "src/storage": "values",
     "src/store": "types",
+    "src/tasks": "types",
     "src/upkeep": "values",
   },
   "src/tasks/retention": {

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Clock } from "../base/clock.ts";
 import type { HealthConditions } from "../base/health_conditions.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { findDiskSpace } from "../base/disk_space.ts";
@@ -12,6 +13,8 @@ import { findOpenToOthers } from "../base/private_files.ts";
 import { sizeText } from "../base/size.ts";
 import { readPolicy } from "../plugins/policy/policy_file.ts";
 import { socketRole } from "../auth/caller.ts";
+import type { WorkerLoad } from "../tasks/worker_load.ts";
+import { workerFaults } from "./worker_faults.ts";
 
 /** What is checked. */
 export interface DegradedHost {
@@ -19,6 +22,11 @@ export interface DegradedHost {
   readonly health: HealthConditions;
   /** Limits how many plugins run at once. */
   readonly semaphore: { readonly running: number; readonly waiting: number };
+  readonly clock: Pick<Clock, "now">;
+  /** Runs the tasks of this daemon. */
+  readonly worker: { readonly load: () => WorkerLoad };
+  /** Tasks that wait; `undefined` where the database does not say. */
+  readonly pending: () => Promise<number | undefined>;
   /** Connections of the webhook server; `undefined` while there is none. */
   readonly connections: () => { readonly open: number; readonly most: number } | undefined;
 }
@@ -55,5 +63,9 @@ export async function findDegraded(host: DegradedHost): Promise<readonly string[
   if (connections !== undefined && connections.open >= connections.most) {
     found.push(`all ${connections.most} connections of the webhook server are in use`);
   }
-  return [...found, ...open, ...health.list()];
+  const ofTasks = await workerFaults(host.worker.load(), {
+    now: host.clock.now(),
+    pending: host.pending,
+  });
+  return [...found, ...open, ...ofTasks, ...health.list()];
 }

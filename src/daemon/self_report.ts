@@ -37,13 +37,16 @@ interface Reported {
 /** Creates the reports of a daemon that starts now. */
 export function selfReport(
   { dirs, clock, store, catalog, health, telemetry, shared }: State,
-  { plugins: { semaphore } }: Execution,
+  { worker, plugins: { semaphore } }: Execution,
   { bodies }: Intake,
   { webhook, descriptors, settings }: Reported,
 ): SelfReport {
   const started = clock.now();
   const connections = webhook.load;
-  const faults = () => findDegraded({ dirs, health, semaphore, connections });
+  const pending = async () =>
+    (await answerInTime(store.counts(), clock).catch(() => undefined))?.pending;
+  const faults = () =>
+    findDegraded({ dirs, health, semaphore, clock, worker, pending, connections });
   // while the database is away, only what is known here is said
   const nodes = async () => {
     if (shared === undefined) return [];

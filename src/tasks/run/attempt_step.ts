@@ -13,7 +13,13 @@ import type { CancellationScope } from "../cancellation_scope.ts";
 import type { StepLog } from "../log/task_log.ts";
 import { CapturedOutput } from "../step/captured_output.ts";
 import { readOutputs } from "../step/step_outputs.ts";
-import { limitOf, type StepLimit, timedOutWithTask, timeText } from "../time_limits.ts";
+import {
+  limitOf,
+  type StepLimit,
+  taskLimitMs,
+  timedOutWithTask,
+  timeText,
+} from "../time_limits.ts";
 import {
   ATTEMPT_MARK,
   type PositionedStep,
@@ -111,7 +117,7 @@ async function runProcess(
   const timeoutSecs = limit === undefined ? undefined : findDurationSecs(limit.time);
   const limitMs = timeoutSecs === undefined ? undefined : timeoutSecs * 1000;
   const captured = new CapturedOutput(positioned.step.stdout);
-  using _seen = activity.attempt(limitMs);
+  using _seen = activity.attempt(limitMs ?? taskLimitMs(plan, host.timeLimits));
   const exit = await runShell({
     ...command,
     stopOnError: true,
