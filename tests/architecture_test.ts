@@ -544,6 +544,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/storage": "values",
     "src/store": "types",
     "src/tasks": "types",
+    "src/tasks/log": "values",
     "src/upkeep": "values",
   },
   "src/tasks/retention": {

@@ -60,7 +60,10 @@ export type TaskRecord = {
   readonly cancel_reason?: string;
   /** There while it waits. */
   readonly waits_for?: TaskWaitView;
-  /** RFC 3339: since when its steps have printed nothing; there while they run at this daemon. */
+  /**
+   * RFC 3339: since when its steps have printed nothing; there while they run, but not in a list
+   * where another daemon runs them.
+   */
   readonly silent_since?: string;
   /** Name of the node that runs it or has run it last; there where daemons share a database. */
   readonly node?: string;

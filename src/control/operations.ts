@@ -34,6 +34,7 @@ import { type TriggerActionHost, triggerHandlers } from "./triggers/trigger_acti
 import { stats, type StatsHost } from "./stats.ts";
 import { upkeepHandlers, type UpkeepHost } from "./upkeep_streams.ts";
 import type { Store } from "../store/store.ts";
+import { lastWrittenAt } from "../tasks/log/log_reader.ts";
 import { Watches, type WatchHost } from "./watch.ts";
 import { type SubjectsHost, SubjectWatch } from "./watch_subjects.ts";
 
@@ -55,7 +56,7 @@ export interface OperationsHost
     NodeOperationsHost,
     StatusHost,
     StatsHost,
-    ExplainingHost,
+    Omit<ExplainingHost, "lastWrittenAt">,
     UpkeepHost {
   /** The whole store; each operation uses its part. */
   readonly store: Store;
@@ -68,7 +69,9 @@ export interface OperationsHost
 export function controlOperations(
   given: OperationsHost,
 ): { readonly handlers: Handlers; readonly resolve: ResolveRecord } {
-  const host: OperationsHost = { ...given, store: explainingTasks(given.store, given) };
+  const silence = { lastWrittenAt: (id: string) => lastWrittenAt(given.logs.of(id)) };
+  const store = explainingTasks(given.store, { ...given, ...silence });
+  const host: OperationsHost = { ...given, store };
   const watches = new Watches(host);
   const subjects = new SubjectWatch(host, watches);
   return {

@@ -126,6 +126,63 @@ postgresTest("labels name a node, and what it needs is looked for where tasks ru
   }
 });
 
+postgresTest(
+  "each node says of every task which node ran it, and for which one it waits",
+  async () => {
+    await using database = await createTestDatabase();
+    await using first = await join(database.url, "alpha");
+    await using second = await join(database.url, "beta", dataDirAt(first.path).secretKey);
+    const args = ["--workers", "1"];
+    await using alpha = await startDaemon(ONE_PROGRAM, { directory: first, args });
+    await using _beta = await startDaemon(ONE_PROGRAM, { directory: second, args });
+    await using output = await tempDir();
+    const go = `${output.path}/go`;
+    const spec = (...nodes: string[]) => ({ path: output.path, nodes });
+    await alpha.apply(
+      { kind: "Workspace", metadata: { name: "of-beta" }, spec: spec("beta") },
+      { kind: "Workspace", metadata: { name: "of-gpu" }, spec: spec("gpu") },
+      workflow("wait", `echo begun; while [ ! -e "${go}" ]; do sleep 0.05; done`),
+      ...["of-beta", "of-gpu"].map((workspace) =>
+        trigger(workspace, { workflow: "wait", workspace, webhook: { allowUnsigned: true } })
+      ),
+    );
+    const send = async (name: string, n: number) => {
+      const { json } = await alpha.send(`/webhook/${name}`, { body: `{"n":${n}}` });
+      return String(json["task_id"]);
+    };
+    using client = alpha.client();
+    const running = await send("of-beta", 1);
+    const seen = await until("the task at beta", async () => {
+      const task = await client.call("task", { id: running });
+      return task.silent_since === undefined ? undefined : task;
+    });
+    deepEqual([seen.node, seen.state], ["beta", "running"]);
+    match(
+      (await alpha.svc(["describe", "task", running])).stdout,
+      /^Node: +beta\nRunning: +step s1 for \S+, silent for \S+$/m,
+    );
+    const behind = await send("of-beta", 2);
+    const lost = await send("of-gpu", 3);
+    const reason = async (id: string) => (await client.call("task", { id })).reason;
+    await until(
+      "what beta has said of itself",
+      async () => await reason(behind) === "waits for a worker (1 of 1 busy on beta)" || undefined,
+    );
+    equal(await reason(lost), "waits for a node named gpu: there is alpha, beta");
+    const wide = await alpha.svc(["get", "tasks", "-o", "wide"]);
+    match(wide.stdout, /^ID.* NODE /);
+    match(wide.stdout, new RegExp(`^${running} .*running.* beta `, "m"));
+    await Deno.writeTextFile(go, "");
+    equal((await alpha.svc(["task", "wait", running, behind])).code, 0);
+    equal((await client.call("task", { id: behind })).node, "beta");
+    const late = await alpha.svc(["task", "wait", lost, "--timeout", "1s"]);
+    deepEqual([late.code, late.stderr], [
+      1,
+      `Timed out after 1s: task/${lost} pending: waits for a node named gpu: there is alpha, beta\n`,
+    ]);
+  },
+);
+
 /** The faults that `svc status` has on each daemon, once each has this one. */
 function degraded(daemons: readonly TestDaemon[], fault: RegExp): Promise<unknown> {
   return until(String(fault), async () => {

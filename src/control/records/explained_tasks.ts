@@ -16,7 +16,10 @@ import { type KnownWorkers, type WaitingFor, whatItWaitsFor } from "./waiting_fo
 export interface ExplainedTask extends Task {
   /** Absent where it waits for nothing. */
   readonly waitingFor?: WaitingFor;
-  /** Milliseconds since the epoch; absent where it does not run here, or none of its steps does. */
+  /**
+   * Milliseconds since the epoch; absent where none of its steps runs, and in a list where another
+   * daemon runs it.
+   */
   readonly silentSince?: number;
 }
 
@@ -26,6 +29,8 @@ export interface ExplainingHost {
   readonly worker: { readonly load: () => WorkerLoad };
   /** There where other daemons share the database. */
   readonly shared?: unknown;
+  /** When something was written to the log of a task last; `undefined` where nothing was. */
+  readonly lastWrittenAt: (taskId: string) => Promise<number | undefined>;
 }
 
 /** The store, whose tasks are explained. */
@@ -51,9 +56,22 @@ export function explainingTasks<
       };
     });
   };
+  /** Of a task that another daemon runs, its log says it. */
+  const fromLog = async (task: ExplainedTask): Promise<ExplainedTask> => {
+    if (host.shared === undefined || task.silentSince !== undefined) return task;
+    const began = task.state !== "running"
+      ? []
+      : task.steps.flatMap(({ state, startedAt }) =>
+        state === "running" && startedAt !== undefined ? [startedAt] : []
+      );
+    if (began.length === 0) return task;
+    const written = await host.lastWrittenAt(task.id) ?? 0;
+    return { ...task, silentSince: Math.max(written, ...began) };
+  };
   return {
     ...store,
     listTasks: async (query) => await explain(await store.listTasks(query)),
-    findTasks: async (prefix) => await explain(await store.findTasks(prefix)),
+    findTasks: async (prefix) =>
+      await Promise.all((await explain(await store.findTasks(prefix))).map(fromLog)),
   };
 }

@@ -121,6 +121,14 @@ export class LogReader implements Disposable {
     return found;
   }
 
+  /** When the last chunk came; `undefined` where there is none. */
+  async lastTime(): Promise<number | undefined> {
+    const line = await this.lineUpTo(this.end - 1);
+    return findTime(
+      new TextDecoder().decode(await this.bytes(line, Math.min(this.end, line + 40))),
+    );
+  }
+
   /** Exactly these bytes. */
   bytes(start: number, end: number): Promise<Uint8Array> {
     return this.#log.read(start, end);
@@ -145,6 +153,12 @@ export function* chunksBackwards(bytes: Uint8Array, offset: number): Generator<P
     if (chunk !== undefined) yield { offset: offset + before + 1, ...chunk };
     end = before;
   }
+}
+
+/** When something was written to a log last; `undefined` where nothing was. */
+export async function lastWrittenAt(stored: StoredLog): Promise<number | undefined> {
+  using log = await LogReader.open(stored);
+  return await log?.lastTime();
 }
 
 /**

@@ -10,7 +10,7 @@ import { concatBytes, utf8 } from "../../../src/base/bytes.ts";
 import { LogFile } from "../../../src/store/files/log_file.ts";
 import { LogFiles, logPath } from "../../../src/store/files/log_files.ts";
 import type { LogChunk } from "../../../src/tasks/log/log_format.ts";
-import { readLog } from "../../../src/tasks/log/log_reader.ts";
+import { lastWrittenAt, readLog } from "../../../src/tasks/log/log_reader.ts";
 import { TaskLog } from "../../../src/tasks/log/task_log.ts";
 import { taskIdOf } from "../../helpers/store_records.ts";
 import { tempDir } from "../../helpers/temp_dir.ts";
@@ -73,6 +73,21 @@ Deno.test("readLog leaves half a line until it is whole", async () => {
     const after = await readLog(log, before.next);
     deepEqual([textOf(after.chunks), after.next], ["two é\n", bytes.length]);
   }
+});
+
+Deno.test("lastWrittenAt is the time of the last whole line", async () => {
+  await using dir = await tempDir();
+  const line = (at: number, text: string) =>
+    JSON.stringify({ at, step: "s", stream: "out", text }) + "\n";
+  const last = line(1_700_000_000_002, "x".repeat(9000));
+  const cases = [["", undefined], [line(1_700_000_000_001, "one\n"), 1_700_000_000_001], [
+    line(1_700_000_000_001, "one\n") + last,
+    1_700_000_000_002,
+  ], [line(1_700_000_000_001, "one\n") + last.slice(0, -1), 1_700_000_000_001]] as const;
+  for (const [text, at] of cases) {
+    equal(await lastWrittenAt(new LogFile(await dir.write("t.jsonl", utf8(text)))), at);
+  }
+  equal(await lastWrittenAt(new LogFile(`${dir.path}/none.jsonl`)), undefined);
 });
 
 Deno.test("readLog reads on behind a line that a crash or a full disk cut off", async () => {
