@@ -19,18 +19,33 @@ import {
 import { sha256Scheme } from "../signatures/sha256.ts";
 import { PLATFORMS } from "./platforms.ts";
 
-/** The scheme of `auto` under headers of platforms, by their lower-case names. */
-const BY_HEADER: ReadonlyMap<string, Scheme> = new Map([
-  ...PLATFORMS.filter(({ auto }) => auto).flatMap(({ headers, signature }) => {
+/** What `auto` is under one header. */
+interface Auto {
+  readonly scheme: Scheme;
+  /** The scheme by name whose form it takes there beside `sha256=<hex>`. */
+  readonly stands: string;
+}
+
+/** What `auto` is under headers of platforms, by their lower-case names. */
+const BY_HEADER: ReadonlyMap<string, Auto> = new Map([
+  ...PLATFORMS.filter(({ auto }) => auto).flatMap(({ name, headers, signature }) => {
     const scheme = autoOver(signature, headers[0] ?? "");
-    return headers.map((header) => [header.toLowerCase(), scheme] as const);
+    return headers.map((header) => [header.toLowerCase(), { scheme, stands: name }] as const);
   }),
-  ["authorization", autoOver(bearerScheme, bearerScheme.defaultHeader)],
+  ["authorization", {
+    scheme: autoOver(bearerScheme, bearerScheme.defaultHeader),
+    stands: bearerScheme.name,
+  }],
 ]);
 
 /** The scheme `auto` for a header; `sha256` where no platform has this header. */
 export function autoScheme(signatureHeader: string): Scheme {
-  return BY_HEADER.get(signatureHeader.toLowerCase()) ?? sha256Scheme;
+  return BY_HEADER.get(signatureHeader.toLowerCase())?.scheme ?? sha256Scheme;
+}
+
+/** Name of the scheme that `auto` stands for under a header. */
+export function autoStandsFor(signatureHeader: string): string {
+  return BY_HEADER.get(signatureHeader.toLowerCase())?.stands ?? sha256Scheme.name;
 }
 
 /** The form of the scheme `sha256`. */

@@ -9,7 +9,7 @@ import { bearerScheme } from "../signatures/bearer.ts";
 import { genericHmacScheme } from "../signatures/generic_hmac.ts";
 import { namedScheme, type Scheme } from "../signatures/scheme.ts";
 import { sha256Scheme } from "../signatures/sha256.ts";
-import { autoScheme } from "./auto.ts";
+import { autoScheme, autoStandsFor } from "./auto.ts";
 import { defaultHeader } from "./platform.ts";
 import { PLATFORMS } from "./platforms.ts";
 
@@ -39,4 +39,23 @@ const BY_NAME: ReadonlyMap<string, Scheme> = new Map(SCHEMES.map((one) => [one.n
  */
 export function findScheme(name: string, signatureHeader = ""): Scheme | undefined {
   return name === "auto" ? autoScheme(signatureHeader) : BY_NAME.get(name);
+}
+
+/**
+ * The scheme and the header that a manifest means, however it writes them: `auto` under the header of a
+ * platform is that platform's scheme, and a scheme without a header has its own.
+ *
+ * @param name Value of `scheme` in the manifest, if any.
+ * @param signatureHeader Value of `signatureHeader` in the manifest, in any case, if any.
+ * @returns Name of the scheme, and the lower-case name of the header.
+ */
+export function meantScheme(
+  name = "auto",
+  signatureHeader?: string,
+): { readonly scheme: string; readonly header: string } {
+  const header = signatureHeader ?? findScheme(name)?.defaultHeader ?? "";
+  return {
+    scheme: name === "auto" ? autoStandsFor(header) : name,
+    header: header.toLowerCase(),
+  };
 }

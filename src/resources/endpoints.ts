@@ -6,6 +6,7 @@
  */
 
 import { sameJson } from "../base/json.ts";
+import { meantScheme } from "../platforms/schemes.ts";
 import type { WebhookSpec } from "./event_webhook.ts";
 
 /** A trigger, as far as its endpoint goes. */
@@ -61,6 +62,18 @@ export function endpointOf(
   return source === "webhook" ? webhook?.endpoint ?? name : undefined;
 }
 
+/**
+ * Triggers of one endpoint with those first that name their scheme: the first one's settings check the
+ * requests of all, and `auto` takes `sha256=<hex>` beside the form of the platform.
+ */
+export function strictestFirst<Trigger extends EndpointTrigger>(
+  triggers: readonly Trigger[],
+): readonly Trigger[] {
+  const isAuto = ({ spec: { event: { webhook } } }: Trigger) =>
+    (webhook?.scheme ?? "auto") === "auto";
+  return [...triggers.filter((one) => !isAuto(one)), ...triggers.filter(isAuto)];
+}
+
 /** The name of an endpoint within all projects, for maps. */
 export function endpointKey({ project, name }: { project: string; name: string }): string {
   return `${project}\n${name}`;
@@ -88,12 +101,26 @@ export function endpointFault(one: EndpointTrigger, other: EndpointTrigger): str
   if (endpoint === undefined || second === undefined) return undefined;
   if (endpoint !== second) return takenName(one, other) ?? takenName(other, one);
   const [a = {}, b = {}] = [one.spec.event.webhook, other.spec.event.webhook];
-  const field = SHARED.find((name) => !sameJson(a[name], b[name]));
+  const field = differingField(a, b);
   if (field === undefined) return undefined;
   return `Triggers "${one.name}" and "${other.name}" share the endpoint "${endpoint}" and differ ` +
     `in "${field}": a request there is checked and read once, in one way, so write the same in ` +
     "both, or give one of them another endpoint";
 }
+
+/** The first field by which requests would be checked or read in another way, however it is written. */
+function differingField(a: WebhookSpec, b: WebhookSpec): keyof WebhookSpec | undefined {
+  const [one, other] = [a, b].map(({ scheme, signatureHeader }) =>
+    meantScheme(scheme, signatureHeader)
+  );
+  const isSameScheme = sameJson(one, other);
+  return SHARED.find((name) =>
+    !sameJson(a[name], b[name]) && !(isSameScheme && SCHEME_FIELDS.has(name))
+  );
+}
+
+/** The fields that together say how a request is signed. */
+const SCHEME_FIELDS: ReadonlySet<keyof WebhookSpec> = new Set(["scheme", "signatureHeader"]);
 
 function takenName(one: EndpointTrigger, { name, spec }: EndpointTrigger): string | undefined {
   if (endpointOf(one) !== name) return undefined;

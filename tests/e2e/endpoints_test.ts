@@ -77,6 +77,28 @@ programTest(
   },
 );
 
+programTest("the trigger of docs/answers.md and the package share an address", async () => {
+  const page = await Deno.readTextFile(`${ROOT}/docs/answers.md`);
+  const manifest = /^```yaml\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? "";
+  match(manifest, /scheme: github/);
+  const install = ["integration", "install", "github", "--set-secret", "webhook_secret=-"];
+  const steps = [
+    (daemon: TestDaemon) => daemon.svc(install, { stdin: SECRET }),
+    (daemon: TestDaemon) => daemon.svc(["apply", "-f", "-"], { stdin: manifest }),
+  ];
+  for (const order of [steps, steps.toReversed()]) {
+    await using daemon = await startDaemon(ONE_PROGRAM);
+    for (const step of order) {
+      const { code, stdout, stderr } = await step(daemon);
+      equal(code, 0, stdout + stderr);
+    }
+    await daemon.apply(workflow("review", ":"));
+    const body = await Deno.readTextFile(`${FIXTURES}/issue_comment.json`);
+    const { results } = await send(daemon, "/webhook/github", "issue_comment", body);
+    deepEqual(accepted(results).toSorted(), ["github-issue-comment", "review"]);
+  }
+});
+
 /** What lists, descriptions and tools say of a trigger that shares its address. */
 async function operatorsView(daemon: TestDaemon): Promise<void> {
   const wide = await daemon.svc(["get", "triggers", "-o", "wide"]);

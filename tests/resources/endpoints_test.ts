@@ -4,7 +4,8 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { PLATFORMS } from "../../src/platforms/platforms.ts";
 import {
   byEndpoint,
   endpointErrors,
@@ -12,6 +13,7 @@ import {
   endpointOf,
   type EndpointTrigger,
   faultAt,
+  strictestFirst,
 } from "../../src/resources/endpoints.ts";
 import type { WebhookSpec } from "../../src/resources/event_webhook.ts";
 
@@ -35,7 +37,7 @@ const SIGNED: WebhookSpec = {
 const DIFFERENT: readonly (readonly [WebhookSpec, string])[] = [
   [{ secret: { fromRef: "other" } }, "secret"],
   [{ signatureHeader: "X-Signature" }, "signatureHeader"],
-  [{ scheme: "github" }, "scheme"],
+  [{ scheme: "gitea" }, "scheme"],
   [{ hmac: { algorithm: "sha256", encoding: "hex" } }, "hmac"],
   [{ crdRef: "Checked" }, "crdRef"],
   [{ allowFrom: ["192.0.2.0/24"] }, "allowFrom"],
@@ -72,6 +74,42 @@ Deno.test("what a trigger does with its events may differ, and so may the order 
     slack: {},
   });
   equal(endpointFault(a, b), undefined);
+});
+
+Deno.test("how one and the same scheme is written may differ, for every platform of auto", () => {
+  const platforms = PLATFORMS.filter(({ auto, headers }) => auto && headers.length > 0);
+  ok(platforms.length > 5);
+  for (const { name, headers: [header = "", ...others] } of platforms) {
+    const secret = { fromRef: "s" };
+    const same: readonly WebhookSpec[] = [
+      { endpoint: "e", secret, scheme: name },
+      { endpoint: "e", secret, signatureHeader: header },
+      { endpoint: "e", secret, scheme: "auto", signatureHeader: header.toUpperCase() },
+      { endpoint: "e", secret, scheme: name, signatureHeader: header.toLowerCase() },
+    ];
+    for (const a of same) {
+      for (const b of same) equal(endpointFault(trigger("a", a), trigger("b", b)), undefined, name);
+    }
+    for (const other of others) {
+      const fault = endpointFault(
+        trigger("a", same[0]!),
+        trigger("b", { endpoint: "e", secret, signatureHeader: other }),
+      );
+      match(fault ?? "", /differ in "(scheme|signatureHeader)"/, `${name} under ${other}`);
+    }
+  }
+  const general = { endpoint: "e", secret: { fromRef: "s" } };
+  equal(
+    endpointFault(trigger("a", general), trigger("b", { ...general, scheme: "sha256" })),
+    undefined,
+  );
+});
+
+Deno.test("a trigger that names its scheme checks the requests of those that do not", () => {
+  const a = trigger("a", { signatureHeader: "X-Slack-Signature" });
+  const b = trigger("b", { scheme: "slack" });
+  deepEqual(strictestFirst([a, b]).map(({ name }) => name), ["b", "a"]);
+  deepEqual(strictestFirst([b, a]).map(({ name }) => name), ["b", "a"]);
 });
 
 Deno.test("an endpoint is not the name of a trigger that has another one", () => {
@@ -124,7 +162,7 @@ Deno.test("faultAt() looks at every trigger, and at the one of that name", () =>
 
 Deno.test("endpointErrors() says each fault of what is stated once, and none of others", () => {
   const a = trigger("a", SIGNED);
-  const b = trigger("b", { ...SIGNED, scheme: "github" });
+  const b = trigger("b", { ...SIGNED, scheme: "gitea" });
   const place = (name: string) => ({ project: "default", name, place: `${name}.yaml:1:1: ` });
   const both = endpointErrors([place("a"), place("b")], [a, b, cron]);
   equal(both.length, 1);

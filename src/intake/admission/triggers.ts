@@ -7,7 +7,13 @@
 import { AppError, toAppError } from "../../base/errors.ts";
 import { compileExpression, type Expression } from "../../cel/expression.ts";
 import type { Catalog } from "../../resources/catalog.ts";
-import { byEndpoint, endpointKey, endpointOf, faultAt } from "../../resources/endpoints.ts";
+import {
+  byEndpoint,
+  endpointKey,
+  endpointOf,
+  faultAt,
+  strictestFirst,
+} from "../../resources/endpoints.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
@@ -33,7 +39,7 @@ export interface ActiveTrigger {
   readonly readsSigned: boolean;
 }
 
-/** The triggers that get the requests of one address, by name. */
+/** The triggers that get the requests of one address. */
 export interface Receivers {
   /** The one whose settings say how a request is checked and read, for all of them. */
   readonly first: ActiveTrigger;
@@ -156,9 +162,8 @@ export class Triggers {
     const named = this.#catalog.find<TriggerSpec>("Trigger", project, name);
     const group = this.#endpoints.get(endpointKey(address)) ?? [];
     const ofName = named?.spec.event.source === "webhook" ? [named] : [];
-    const [first, ...others] = (group.length > 0 ? group : ofName).map((one) =>
-      this.#activate(one)
-    );
+    const [first, ...others] = strictestFirst(group.length > 0 ? group : ofName)
+      .map((one) => this.#activate(one));
     if (first === undefined) return undefined;
     if (others.length === 0 && first.fault !== undefined) throw first.fault;
     const fault = faultAt(group, named);
