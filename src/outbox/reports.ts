@@ -10,7 +10,7 @@ import { AppError, messageOf } from "../base/errors.ts";
 import type { Evaluator } from "../cel/evaluator.ts";
 import { scopeOf } from "../cel/expression.ts";
 import { compileTemplate, renderTemplate } from "../cel/template.ts";
-import type { Report } from "../resources/report.ts";
+import { answerKeyOf, type Report } from "../resources/report.ts";
 import { wasKeptFromStarting } from "../resources/sender_guard.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { Task, TaskState } from "../store/task_records.ts";
@@ -90,12 +90,35 @@ async function commentOf(
   if (comment === undefined || number === undefined) return undefined;
   const text = await textOf(comment, address, host);
   if (text.trim() === "") return undefined; // it has nothing to say
-  return commentDraft(address, { text, key: key ?? task.trigger, format: "markdown" });
+  const name = key === undefined ? task.trigger : await nameOf(key, address, host);
+  return commentDraft(address, { text, key: name, format: "markdown" });
+}
+
+/** The name of a comment; where its template gives none, it is a comment of this task alone. */
+async function nameOf(key: string, address: Addressed, host: ReportsHost): Promise<string> {
+  const filled = await fill(key, address, host).catch((error) => {
+    if (!(error instanceof AppError) || error.code === "overloaded") throw error;
+    return "";
+  });
+  return answerKeyOf(filled) ?? address.task.id;
 }
 
 /** What the comment says; how the task ended, where that keeps it from saying it. */
-async function textOf(
-  comment: string,
+async function textOf(comment: string, address: Addressed, host: ReportsHost): Promise<string> {
+  const { task } = address;
+  const isWell = task.state === "succeeded";
+  try {
+    const text = await fill(comment, address, host);
+    return text.trim() === "" && !isWell ? describe(task) : text;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code === "overloaded") throw error;
+    return isWell ? `There is no answer: ${messageOf(error)}` : describe(task);
+  }
+}
+
+/** A template of the report, filled in with how the task ended. */
+async function fill(
+  template: string,
   { task, origin }: Addressed,
   { evaluator }: ReportsHost,
 ): Promise<string> {
@@ -114,13 +137,7 @@ async function textOf(
       outputs: step.outputs ?? {},
     }])),
   }, `reports of ${project}/${trigger}`);
-  try {
-    const text = await renderTemplate(compileTemplate(comment), scope, evaluator);
-    return text.trim() === "" && state !== "succeeded" ? describe(task) : text;
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code === "overloaded") throw error;
-    return state === "succeeded" ? `There is no answer: ${messageOf(error)}` : describe(task);
-  }
+  return await renderTemplate(compileTemplate(template), scope, evaluator);
 }
 
 /** How a task ended, in a line. */

@@ -8,15 +8,13 @@
 import Type from "typebox";
 import { WORKFLOW_VARIABLES } from "../cel/template.ts";
 import { checkTemplate } from "./condition.ts";
+import { type StatedExpression, templateExpressions } from "./expressions.ts";
 import { errorAt, type Finding } from "./resource.ts";
 
 const CLOSED = { additionalProperties: false };
 
 /** Names of answers: they stand in a marker, and cannot end it. */
-const AnswerKey = Type.String({
-  pattern: "^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$",
-  title: "letters, digits, and . _ / - behind the first, at most 253",
-});
+const ANSWER_KEY = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$/;
 
 /** Schema of `spec.report`. */
 export const Report = Type.Object({
@@ -29,7 +27,7 @@ export const Report = Type.Object({
       title: "a text of at most 100 characters in one line",
     })),
     comment: Type.Optional(Type.String({ minLength: 1 })),
-    key: Type.Optional(AnswerKey),
+    key: Type.Optional(Type.String({ minLength: 1 })),
   }, CLOSED),
 }, CLOSED);
 
@@ -38,7 +36,7 @@ export type Report = Type.Static<typeof Report>;
 
 const AT = ["spec", "report", "github"];
 
-/** Variables of a comment: those of the steps of its workflow. */
+/** Variables of a comment and its key: those of the steps of its workflow. */
 const VARIABLES = WORKFLOW_VARIABLES.filter((name) => name !== "goal");
 
 /** Checks what its schema cannot. */
@@ -52,5 +50,29 @@ export function checkReport(report: Report | undefined): Finding[] {
     const message = 'Only a comment has a "key", remove it';
     return key === undefined ? [] : [errorAt([...AT, "key"], message)];
   }
-  return checkTemplate(comment, [...AT, "comment"], VARIABLES);
+  return [...checkTemplate(comment, [...AT, "comment"], VARIABLES), ...checkKey(key)];
+}
+
+/** A template is made a name when it is filled in; anything else has to be one. */
+function checkKey(key: string | undefined): Finding[] {
+  if (key === undefined || ANSWER_KEY.test(key)) return [];
+  const at = [...AT, "key"];
+  if (key.includes("{{")) return checkTemplate(key, at, VARIABLES);
+  const form = "Expected letters, digits, and . _ / - behind the first, at most 253, or a template";
+  return [errorAt(at, `${form} such as c-{{ payload.comment.id }}`)];
+}
+
+/** The templates of a report. */
+export function reportExpressions(report: Report | undefined): StatedExpression[] {
+  const { comment, key } = report?.github ?? {};
+  return [
+    ...templateExpressions(comment, [...AT, "comment"]),
+    ...templateExpressions(key, [...AT, "key"]),
+  ];
+}
+
+/** The name of an answer that a filled-in key gives; `undefined` where it gives none. */
+export function answerKeyOf(filled: string): string | undefined {
+  const name = filled.replace(/[^A-Za-z0-9._/-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
+  return name === "" ? undefined : name.slice(0, 253);
 }

@@ -16,7 +16,7 @@ import type { WebhookSpec } from "./event_webhook.ts";
 import { EVENTS } from "./events.ts";
 import { expressionAt, templateExpressions } from "./expressions.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
-import { checkReport, Report } from "./report.ts";
+import { checkReport, Report, reportExpressions } from "./report.ts";
 import { Name } from "./metadata.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 
@@ -105,7 +105,7 @@ export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
     ...expressionAt(webhook.debounce?.key, ["spec", "event", "webhook", "debounce", "key"]),
     ...expressionAt(concurrency?.key, ["spec", "concurrency", "key"]),
     ...templateExpressions(goal, ["spec", "action", "goal"]),
-    ...templateExpressions(report?.github.comment, ["spec", "report", "github", "comment"]),
+    ...reportExpressions(report),
   ],
   machine: (spec) =>
     EVENTS.filter((event) => event.source === spec.event.source)

@@ -134,6 +134,39 @@ programTest("report: eyes and a pending status first, then how it ended", async 
   ok(!shown.includes(TOKEN.token), "no token anywhere");
 });
 
+programTest("report: a key that is a template gives each question its own comment", async () => {
+  await using fake = withIssues(fakeGitHub());
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  const report = {
+    comment: "to {{ payload.comment.body }}",
+    key: "answer-{{ payload.comment.id }}",
+  };
+  await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger(report));
+  await hook(fake, daemon);
+  for (const question of ["one?", "two?"]) {
+    await say(fake, question);
+    await daemon.settled();
+    await sent(daemon);
+  }
+  deepEqual(ours(fake), ["to one?", "to two?"]);
+  const again = await daemon.svc(["task", "retry", "latest"]);
+  equal(again.code, 0, again.stderr);
+  await daemon.settled();
+  await sent(daemon);
+  equal(ours(fake).length, 2, "a retry answers where the task before it did");
+  const unreadable = { comment: "x", key: "{{ payload.nothing.id }}" };
+  await daemon.apply(trigger(unreadable));
+  for (const question of ["three?", "four?"]) {
+    await say(fake, question);
+    await daemon.settled();
+    await sent(daemon);
+  }
+  equal(ours(fake).length, 4, "without a value, a comment of the task alone");
+  const keys = (await daemon.json("get", "outbox") as { key: string; task_id: string }[])
+    .slice(0, 2);
+  deepEqual(keys.map(({ key }) => key), keys.map(({ task_id }) => task_id));
+});
+
 programTest("from a step: comment, status and react, to its own task only", async (program) => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(program);
