@@ -174,6 +174,7 @@ export const QUERY = {
   thread: Type.Optional(
     Type.String({ description: "Only source events of this thread, by the platform's id" }),
   ),
+  task: Type.Optional(Type.String({ description: "Only messages of the outbox about this task" })),
   selector: Type.Optional(
     Type.String({ description: "Only resources with these labels, `k=v,k2=v2`" }),
   ),

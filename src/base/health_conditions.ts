@@ -19,6 +19,11 @@ export class HealthConditions {
     this.#known.delete(what);
   }
 
+  /** What is wrong with `what`; `undefined` when nothing is. */
+  find(what: string): string | undefined {
+    return this.#known.get(what);
+  }
+
   /** One sentence each. */
   list(): readonly string[] {
     return [...this.#known.values()];

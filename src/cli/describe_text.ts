@@ -20,6 +20,8 @@ export interface Facts {
   readonly webhookUrl?: string | undefined;
   /** Its newest deliveries, newest first. */
   readonly deliveries?: Listing | undefined;
+  /** The messages that answer a task, newest first. */
+  readonly answers?: Listing | undefined;
   /** Its newest tasks, newest first. */
   readonly tasks?: Listing | undefined;
   /** The SecretStore of a trigger as `describe` answers it. */
@@ -56,6 +58,7 @@ export function describeResource(facts: Facts): string {
       ]
       : []),
     ...texts(status["missing"]),
+    ...texts(status["faults"]),
   ];
   const usedBy = texts(status["used_by"]);
   const head: Line[] = [
@@ -102,9 +105,10 @@ function triggerLines({ view, webhookUrl, secrets, now }: Facts): Line[] {
     ["Slack address", isSlack ? `${webhookUrl ?? ""}/source/slack/${project}/${name}` : ""],
     ["Signature", isWebhook ? how || "not configured: every request is refused" : ""],
     ["Secrets", store === "" ? "" : `secretstore/${store}${keyList(secrets, now)}`],
-    ["May start", guardText(part(webhook, "from"))],
+    ["May start", guardText(part(webhook, "from"), status["platforms"])],
     ["Condition", text(part(event, "filter")["condition"])],
     ["Starts", `workflow/${action["workflow"]} in workspace/${action["workspace"]}`],
+    ["Answers", waysText(status["platforms"], "answers")],
     ["Next", nextTimes(status["next_fires"], now)],
   ];
 }
@@ -113,10 +117,22 @@ function nextTimes(times: unknown, now: number): string {
   return texts(times).map((at) => `${at} (in ${shortDuration(Date.parse(at) - now)})`).join("\n");
 }
 
-function guardText({ permission, only }: JsonObject): string {
+function guardText({ permission, only }: JsonObject, ways: unknown): string {
   if (permission === undefined) return "";
   const when = only === "agents" ? ", where an agent takes part" : "";
-  return `who has the permission ${permission} at the platform${when}`;
+  const asked = waysText(ways, "asks");
+  const who = `who has the permission ${permission} at the platform${when}`;
+  return asked === "" ? who : `${who}; asked of ${asked}`;
+}
+
+/** `github, over connection/a`, a line each; where there is no way, why. */
+function waysText(ways: unknown, does: string): string {
+  const all = Array.isArray(ways) ? ways.filter(isJsonObject) : [];
+  return all.filter((way) => way["does"] === does).map(({ platform, over, lack }) =>
+    typeof lack === "string"
+      ? `${platform}: none: ${lack}`
+      : `${platform}, over ${texts(over).join(", ")}`
+  ).join("\n");
 }
 
 function keyList(secrets: JsonObject | undefined, now: number): string {
@@ -168,7 +184,7 @@ function listTable(title: string, listing: Listing | undefined, { columns: room 
 }
 
 /** A task as text, with the commands to go on. */
-export function describeTask({ view, now, columns }: Facts): string {
+export function describeTask({ view, answers, now, columns }: Facts): string {
   const id = text(view["id"]);
   const state = text(view["state"]);
   const delivery = text(view["delivery_id"]);
@@ -202,6 +218,7 @@ export function describeTask({ view, now, columns }: Facts): string {
       ["Delivery", delivery],
       ["Retry of", text(view["retry_of"])],
       ["Follows", text(view["parent_id"])],
+      ["Answers", answersText(answers)],
       ["Created", ago(view["created_at"], now)],
       ["Duration", lasted(view, now)],
       ["Node", text(view["node"])],
@@ -227,6 +244,16 @@ function runningText(steps: readonly JsonObject[], silentSince: unknown, now: nu
     ? [`silent for ${shortDuration(now - Date.parse(silentSince))}`]
     : [];
   return [...running, ...silent].join(", ");
+}
+
+/** The messages that answer a task, a line each; of what was not sent why, and what sends it. */
+function answersText(answers: Listing | undefined): string {
+  const items = (answers?.items ?? []) as readonly JsonObject[];
+  return items.map(({ id, kind, state, reason }) => {
+    const why = text(reason) === "" ? "" : `: ${reason}`;
+    if (kind === "unanswered") return `none${why}`;
+    return `${kind} ${state}${why}${state === "failed" ? ` (svc outbox retry ${id})` : ""}`;
+  }).join("\n");
 }
 
 /** A delivery as text, with the commands to go on. */

@@ -6,6 +6,7 @@
  */
 
 import { AppError } from "../base/errors.ts";
+import { isRepository } from "../base/github_names.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import {
@@ -14,7 +15,7 @@ import {
   type ConnectionSpec,
   platformOfConnection,
 } from "../resources/connection.ts";
-import type { Resource } from "../resources/resource.ts";
+import { DEFAULT_PROJECT, type Resource } from "../resources/resource.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 
 /** What a Connection is looked for by. */
@@ -49,15 +50,24 @@ export function findConnection(wanted: ConnectionWanted, catalog: Catalog): Conn
   const what = repository === undefined ? platform : `${platform} covers ${repository}`;
   const names = covering.map(({ name }) => `"${name}"`).join(" and ");
   const message = only === undefined
-    ? `No Connection to ${what} in project "${project}": ${remedy(all)}`
+    ? `No Connection to ${what} in project "${project}": ${remedy(all, wanted)}`
     : `More than one Connection to ${what}, ${names}: name one under event.webhook.connection`;
   throw new AppError("refused", message);
 }
 
-function remedy(all: readonly Connection[]): string {
-  if (all.length === 0) return "make one with svc connect";
+function remedy(all: readonly Connection[], wanted: ConnectionWanted): string {
+  const command = connectCommand(wanted);
+  if (all.length === 0) return `make one with ${command}`;
   const found = all.map(({ name, spec }) => `"${name}" is to ${connectedTo(spec)}`).join(", ");
-  return `${found}; make another one with svc connect`;
+  return `${found}; make another one with ${command}`;
+}
+
+/** The command that makes the Connection that is missing. */
+function connectCommand({ project, platform, repository = "" }: ConnectionWanted): string {
+  // A payload may name anything, and this is typed into a shell.
+  const to = isRepository(repository) ? repository : "OWNER/REPOSITORY";
+  const of = project === DEFAULT_PROJECT ? "" : ` --project ${project}`;
+  return `svc connect ${platform}${platform === "github" ? ` ${to}` : ""}${of}`;
 }
 
 function namedConnection(
@@ -68,7 +78,9 @@ function namedConnection(
   const found = catalog.find<ConnectionSpec>("Connection", project, name);
   if (found === undefined) {
     const message = `No Connection "${name}" in project "${project}", which the trigger names: ` +
-      "apply it, or make it with svc connect";
+      `apply it, or make it with ${
+        connectCommand({ project, platform, ...(repository === undefined ? {} : { repository }) })
+      } --name ${name}`;
     throw new AppError("refused", message);
   }
   const { spec } = found;

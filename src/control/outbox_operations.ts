@@ -10,6 +10,7 @@ import type { Clock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { findMessageKind } from "../outbox/messages.ts";
 import type { Outbox } from "../outbox/outbox.ts";
+import type { Catalog } from "../resources/catalog.ts";
 import type { Events } from "../store/events.ts";
 import type { OutboxMessage } from "../store/outbox_records.ts";
 import type { OutboxStore } from "../store/outbox_store.ts";
@@ -24,6 +25,7 @@ export interface OutboxOperationsHost {
   readonly events: Events;
   readonly clock: Clock;
   readonly outbox: Outbox;
+  readonly catalog: Catalog;
 }
 
 /** Shortest time between two reads of a message. */
@@ -65,17 +67,30 @@ async function* waitForMessage(
 
 /**
  * Makes a message due now. Whoever asks for it has looked whether it has arrived, where no
- * program can.
+ * program can. What was stored while no Connection was there goes through the one that is there now.
  *
- * @throws {AppError} `not_found`; `conflict` when it was sent.
+ * @throws {AppError} `not_found`; `conflict` when it was sent or cannot be; `refused` while there is
+ * no way.
  */
 async function retryMessage(
   { id }: Input<"outbox.retry">,
-  { store, clock, outbox }: OutboxOperationsHost,
+  { store, clock, outbox, catalog }: OutboxOperationsHost,
 ): Promise<Output<"outbox.retry">> {
-  const { kind } = await findRecord(MESSAGES, id, store);
-  const forget = findMessageKind(kind)?.again === "never";
-  const status = changed(id, await store.retryMessage(id, { now: clock.now(), forget }));
+  const message = await findRecord(MESSAGES, id, store);
+  const kind = findMessageKind(message.kind);
+  const forget = kind?.again === "never";
+  const connection = message.connection === "" && message.state !== "sent"
+    ? kind?.way(message, catalog) ?? ""
+    : "";
+  const now = clock.now();
+  const status = changed(
+    id,
+    await store.retryMessage(id, {
+      now,
+      forget,
+      ...(connection === "" ? {} : { through: { ...message, connection } }),
+    }),
+  );
   outbox.resume();
   return status;
 }

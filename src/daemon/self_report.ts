@@ -5,6 +5,7 @@
  */
 
 import { findDegraded } from "../control/degraded.ts";
+import { findUnreachable } from "../control/unreachable.ts";
 import { faultsAmongNodes, faultsOfOthers, speaksForAll } from "../control/records/node_faults.ts";
 import type { StatusHost } from "../control/records/status.ts";
 import type { StatsHost } from "../control/stats.ts";
@@ -52,17 +53,21 @@ export function selfReport(
     if (shared === undefined) return [];
     return await answerInTime(store.listNodes(), clock).catch(() => undefined) ?? [];
   };
+  const unreachable = async () =>
+    await answerInTime(findUnreachable({ store, catalog }), clock).catch(() => undefined) ?? [];
   const degraded = async () => {
-    const [own, all] = await Promise.all([faults(), nodes()]);
-    return all.length === 0 ? own : [...own, ...faultsAmongNodes(all), ...faultsOfOthers(all)];
+    const [own, all, lost] = await Promise.all([faults(), nodes(), unreachable()]);
+    const shared = all.length === 0 ? [] : [...faultsAmongNodes(all), ...faultsOfOthers(all)];
+    return [...own, ...lost, ...shared];
   };
   const readings = { store, clock, dirs, started, semaphore, bodies, descriptors, degraded };
   return {
     degraded,
     faults,
     faultsToTell: async () => {
-      const [own, all] = await Promise.all([faults(), nodes()]);
-      return speaksForAll(all) ? [...own, ...faultsAmongNodes(all)] : own;
+      const [own, all, lost] = await Promise.all([faults(), nodes(), unreachable()]);
+      if (shared === undefined) return [...own, ...lost];
+      return speaksForAll(all) ? [...own, ...lost, ...faultsAmongNodes(all)] : own;
     },
     status: () => ({ webhookUrl: webhook.url, started, settings, server: shared?.database }),
     rates: () => telemetry.lately(),

@@ -14,6 +14,7 @@ import type { Draft } from "./message_kind.ts";
 import type { Outbox } from "./outbox.ts";
 import { reportsAt, type ReportsHost } from "./reports.ts";
 import { postsAt, type SlackAnswersHost } from "./slack_answers.ts";
+import { unansweredDraft } from "./unanswered.ts";
 
 /** What answers need. */
 export interface AnswersHost extends Omit<SlackAnswersHost & ReportsHost, "store"> {
@@ -38,7 +39,7 @@ export class Answers implements AsyncDisposable {
   /**
    * What the end of a task is answered with, to be stored when its mark is taken away.
    *
-   * @throws {AppError} `overloaded`; whatever else keeps it from being answered is told of.
+   * @throws {AppError} `overloaded`; what else keeps it from being answered is in a message of its own.
    */
   async atEnd(task: Task): Promise<readonly NewMessage[]> {
     await this.#host.outbox.startStored(task.id);
@@ -68,24 +69,14 @@ export class Answers implements AsyncDisposable {
     return all.flat();
   }
 
-  /** One answer that cannot be made keeps no other one back. */
-  #none(
-    error: unknown,
-    point: "started" | "ended",
-    { id: taskId, project }: Task,
-  ): readonly Draft[] {
+  /**
+   * One answer that cannot be made keeps no other one back. The outbox gives it up with the reason, as
+   * it does with every message that cannot be sent.
+   */
+  #none(error: unknown, point: "started" | "ended", task: Task): readonly Draft[] {
     if (error instanceof AppError && error.code === "overloaded") throw error;
-    const reason = messageOf(error);
-    this.#host.log.warn("a task cannot be answered", { task: taskId, reason });
     if (point === "started") return []; // told once, at the end
-    this.#host.events.publish("incidentHappened", {
-      kind: "answer.failed",
-      project,
-      connection: "",
-      reason: `a task cannot be answered: ${reason}`,
-      taskId,
-    });
-    return [];
+    return [unansweredDraft(task, messageOf(error))];
   }
 }
 

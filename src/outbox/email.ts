@@ -18,11 +18,16 @@ const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTim
 export const email: MessageKind = {
   name: "email",
   again: "harmless",
+  way({ project, target }, catalog) {
+    const { email: to } = targetOf({ project, target }, catalog);
+    if (to?.password !== undefined) secretOf(project, to.password, catalog);
+    return "";
+  },
   rates: [{ most: 1, perMs: 1000 }],
   async send({ message }, host): Promise<Tried> {
     try {
       const { email: to } = targetOf(message, host.catalog);
-      if (to === undefined) throw new AppError("refused", "Its target is no e-mail any more");
+      if (to === undefined) throw new AppError("not_found", "Its target is no e-mail any more");
       return await sendMail(message, to, host);
     } catch (error) {
       if (error instanceof AppError) return { result: "refused", reason: error.message };

@@ -8,7 +8,12 @@
 import { nameOf } from "../connections/platform_name.ts";
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
-import { type Connection, mayAnswerTo, readToken } from "../connections/find_connection.ts";
+import {
+  type Connection,
+  findConnection,
+  mayAnswerTo,
+  readToken,
+} from "../connections/find_connection.ts";
 import {
   callGitHub,
   type GitHubAccess,
@@ -18,6 +23,8 @@ import {
   type GitHubFailure,
 } from "../connections/github/client.ts";
 import { apiUrlOf, type ConnectionSpec } from "../resources/connection.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import type { TriggerSpec } from "../resources/trigger.ts";
 import type { ClaimedMessage, OutboxMessage } from "../store/outbox_records.ts";
 import type { Rate, SendHost, Tried } from "./message_kind.ts";
 
@@ -95,17 +102,11 @@ export function triedAfter(
 
 function toSending(claimed: ClaimedMessage, host: SendHost): GitHubSending {
   const { message } = claimed;
-  const connection = findGitHub(message, host);
-  const { github } = connection.spec;
+  const { connection, token } = findGitHub(message, host.catalog);
   const repository = String(message.target["repository"]);
-  // What an admin has taken away since counts now.
-  if (github === undefined || !mayAnswerTo(connection.spec, repository)) {
-    const said = `Connection "${connection.name}" does not cover ${repository} any more`;
-    throw new AppError("refused", `${said}: add it to its allow.targets if answers may go there`);
-  }
   const access: GitHubAccess = {
     api: apiUrlOf(connection.spec),
-    token: () => readToken(connection, github.token, host.catalog),
+    token: () => token,
     clock: host.clock,
     signal: host.signal,
   };
@@ -114,11 +115,55 @@ function toSending(claimed: ClaimedMessage, host: SendHost): GitHubSending {
   return Object.assign({}, claimed, { connection, repository, path, host, call });
 }
 
-function findGitHub({ project, connection }: OutboxMessage, { catalog }: SendHost): Connection {
-  const found = catalog.find<ConnectionSpec>("Connection", project, connection);
-  if (found !== undefined) return found;
-  const message = `There is no Connection "${connection}" in project "${project}" any more`;
-  throw new AppError("refused", `${message}: make it with svc connect github`);
+/** The {@linkcode MessageKind.way} of messages to GitHub. */
+export function gitHubWay(message: OutboxMessage, catalog: Catalog): string {
+  return findGitHub(message, catalog).connection.name;
+}
+
+/**
+ * The Connection of a message and its token, as they are now; of one that was stored without a
+ * Connection, because none was there, the one that its trigger would go through.
+ *
+ * @throws {AppError} `refused`.
+ */
+function findGitHub(
+  { project, connection, target, body }: OutboxMessage,
+  catalog: Catalog,
+): { readonly connection: Connection; readonly token: string } {
+  const repository = String(target["repository"]);
+  const found = connection === ""
+    ? findGitHubFor({ project, repository, trigger: String(body["trigger"]) }, catalog)
+    : catalog.find<ConnectionSpec>("Connection", project, connection);
+  if (found === undefined) {
+    const message = `There is no Connection "${connection}" in project "${project}" any more`;
+    throw new AppError("refused", `${message}: make it with svc connect github ${repository}`);
+  }
+  const { github } = found.spec;
+  // What an admin has taken away since counts now.
+  if (github === undefined || !mayAnswerTo(found.spec, repository)) {
+    const said = `Connection "${found.name}" does not cover ${repository} any more`;
+    throw new AppError("refused", `${said}: add it to its allow.targets if answers may go there`);
+  }
+  return { connection: found, token: readToken(found, github.token, catalog) };
+}
+
+/**
+ * The Connection through which tasks of a trigger are answered.
+ *
+ * @throws {AppError} `refused` where there is none, or several.
+ */
+export function findGitHubFor(
+  { project, repository, trigger }: {
+    readonly project: string;
+    readonly repository: string;
+    readonly trigger: string;
+  },
+  catalog: Catalog,
+): Connection {
+  const spec = catalog.find<TriggerSpec>("Trigger", project, trigger)?.spec;
+  const named = spec?.event.webhook?.connection;
+  const wanted = { project, platform: "github", repository } as const;
+  return findConnection(named === undefined ? wanted : { ...wanted, named }, catalog);
 }
 
 /**

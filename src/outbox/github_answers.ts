@@ -6,16 +6,16 @@
  */
 
 import { AppError } from "../base/errors.ts";
-import { findConnection } from "../connections/find_connection.ts";
+import type { JsonObject } from "../base/json.ts";
 import { findSubject, type GitHubSubject, SHA } from "../connections/github/subject.ts";
 import type { Catalog } from "../resources/catalog.ts";
-import type { TriggerSpec } from "../resources/trigger.ts";
 import type { StoredDelivery } from "../store/delivery_records.ts";
 import type { Task } from "../store/task_records.ts";
 import type { CommentFormat } from "./github_comment.ts";
 import type { Reaction } from "./github_reaction.ts";
 import type { StatusState } from "./github_status.ts";
 import { ANSWER_KEY } from "./marker.ts";
+import { findGitHubFor } from "./github_access.ts";
 import type { Draft } from "./message_kind.ts";
 import { findOrigin, type OriginStore } from "./origin.ts";
 
@@ -29,8 +29,10 @@ export interface GitHubAnswersHost {
 export interface Addressed {
   readonly task: Task;
   readonly subject: GitHubSubject;
-  /** Name of the Connection. */
+  /** Name of the Connection; empty where there is none. */
   readonly connection: string;
+  /** The trigger whose event it is. */
+  readonly trigger: string;
   /** The delivery that names the subject. */
   readonly origin: StoredDelivery;
 }
@@ -43,25 +45,52 @@ export interface Addressed {
  * covers its repository.
  */
 export async function addressOf(task: Task, host: GitHubAnswersHost): Promise<Addressed> {
+  const address = await placeOf(task, host);
+  const { project, trigger, subject: { repository } } = address;
+  const { name } = findGitHubFor({ project, trigger, repository }, host.catalog);
+  return { ...address, connection: name };
+}
+
+/**
+ * The same, also while no Connection is there: what is sent there then waits to be given up with the
+ * reason, so that it can be sent once there is one.
+ *
+ * @throws {AppError} `refused` where there is none, or nobody vouches for its sender.
+ */
+export async function addressOfReport(task: Task, host: GitHubAnswersHost): Promise<Addressed> {
+  const address = await placeOf(task, host);
+  const { project, trigger, subject: { repository } } = address;
+  try {
+    const { name } = findGitHubFor({ project, trigger, repository }, host.catalog);
+    return { ...address, connection: name };
+  } catch (error) {
+    if (error instanceof AppError && error.code === "refused") return address;
+    throw error;
+  }
+}
+
+/** What a task is about, and no Connection to it yet. */
+async function placeOf(
+  task: Task,
+  host: GitHubAnswersHost,
+): Promise<Addressed & { readonly project: string }> {
   const origin = await findOrigin(task, findSubject, host.store);
   if (origin === undefined) {
     const message = `Task ${task.id} did not come from an event of GitHub`;
     throw new AppError("refused", `${message}, so there is nothing to answer to`);
   }
   const { found: subject, delivery, task: { project, trigger } } = origin;
-  const spec = host.catalog.find<TriggerSpec>("Trigger", project, trigger)?.spec;
-  const named = spec?.event.webhook?.connection;
-  const wanted = { project, platform: "github", repository: subject.repository } as const;
-  const { name } = findConnection(
-    named === undefined ? wanted : { ...wanted, named },
-    host.catalog,
-  );
-  return { task, subject, connection: name, origin: delivery };
+  return { task, subject, connection: "", project, trigger, origin: delivery };
 }
 
 /** The part that all messages about one address share. */
 function toSubject({ task, connection }: Addressed) {
   return { project: task.project, connection, taskId: task.id };
+}
+
+/** What a message says; without a Connection also whose it is to go through, once there is one. */
+function said({ connection, trigger }: Addressed, body: JsonObject): JsonObject {
+  return connection === "" ? { ...body, trigger } : body;
 }
 
 /**
@@ -84,7 +113,7 @@ export function commentDraft(
     throw new AppError("invalid", `"${key}" is no key of a comment: use ${form}`);
   }
   const target = { repository, number };
-  const body = { text: text.slice(0, MAX_STORED), format };
+  const body = said(address, { text: text.slice(0, MAX_STORED), format });
   return { ...toSubject(address), kind: "github-comment", target, key, body };
 }
 
@@ -109,7 +138,7 @@ export function statusDraft(address: Addressed, wanted: StatusWanted): Draft {
   const { state, context, description, sha } = wanted;
   const { task, subject: { repository } } = address;
   const target = { repository, context, ...commitOf(address, sha) };
-  const body = { state, description };
+  const body = said(address, { state, description });
   const key = `${task.id} ${context}`;
   return { ...toSubject(address), kind: "github-status", target, key, body };
 }
@@ -150,7 +179,7 @@ export function reactionDraft(address: Addressed, content: Reaction): Draft {
     kind: "github-reaction",
     target,
     key: "",
-    body: { content },
+    body: said(address, { content }),
   };
 }
 

@@ -11,6 +11,7 @@ import { pagesOf } from "../connections/github/pages.ts";
 import {
   GITHUB_RATES,
   type GitHubSending,
+  gitHubWay,
   mustBeOk,
   ownUserOf,
   viaGitHub,
@@ -35,6 +36,7 @@ const CLOCKS_DIFFER_MS = 24 * 3600_000;
 /** The kind `github-comment`. */
 export const githubComment: MessageKind = {
   name: "github-comment",
+  way: gitHubWay,
   again: "find",
   rates: GITHUB_RATES,
   send: viaGitHub(send),

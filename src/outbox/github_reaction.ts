@@ -5,7 +5,13 @@
  * @module
  */
 
-import { GITHUB_RATES, type GitHubSending, mustBeOk, viaGitHub } from "./github_access.ts";
+import {
+  GITHUB_RATES,
+  type GitHubSending,
+  gitHubWay,
+  mustBeOk,
+  viaGitHub,
+} from "./github_access.ts";
 import type { MessageKind, Tried } from "./message_kind.ts";
 
 /** The reactions that GitHub has. */
@@ -18,6 +24,7 @@ export type Reaction = typeof REACTIONS[number];
 /** The kind `github-reaction`. */
 export const githubReaction: MessageKind = {
   name: "github-reaction",
+  way: gitHubWay,
   again: "harmless",
   rates: GITHUB_RATES,
   send: viaGitHub(send),

@@ -7,7 +7,13 @@
 
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
-import { GITHUB_RATES, type GitHubSending, mustBeOk, viaGitHub } from "./github_access.ts";
+import {
+  GITHUB_RATES,
+  type GitHubSending,
+  gitHubWay,
+  mustBeOk,
+  viaGitHub,
+} from "./github_access.ts";
 import type { MessageKind, Tried } from "./message_kind.ts";
 
 /** States that a status can have. */
@@ -21,6 +27,7 @@ const MAX_DESCRIPTION = 140;
 /** The kind `github-status`; what is sent is known by its commit. */
 export const githubStatus: MessageKind = {
   name: "github-status",
+  way: gitHubWay,
   again: "harmless",
   rates: GITHUB_RATES,
   send: viaGitHub(send),

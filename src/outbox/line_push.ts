@@ -8,13 +8,13 @@
 import { sha256Hex } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
-import { findConnection, readToken } from "../connections/find_connection.ts";
+import { type Connection, findConnection, readToken } from "../connections/find_connection.ts";
 import { pushText } from "../connections/line/api.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { apiUrlOf, type ConnectionSpec } from "../resources/connection.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { StoredDelivery } from "../store/delivery_records.ts";
-import type { ClaimedMessage } from "../store/outbox_records.ts";
+import type { ClaimedMessage, OutboxMessage } from "../store/outbox_records.ts";
 import type { Task } from "../store/task_records.ts";
 import type { Draft, MessageKind, SendHost, Tried } from "./message_kind.ts";
 import { findOrigin, type OriginStore } from "./origin.ts";
@@ -25,19 +25,31 @@ const KEY_LASTS_MS = 24 * 3600_000;
 const MAX_STORED = 32 * 1024;
 
 /** The kind `line-push`. */
-export const linePush: MessageKind = { name: "line-push", again: "harmless", send };
+export const linePush: MessageKind = {
+  name: "line-push",
+  again: "harmless",
+  way: (message, catalog) => findAccess(message, catalog).connection.name,
+  send,
+};
+
+/** The Connection of a push and its token, as they are now. */
+function findAccess(
+  { project, connection: name }: OutboxMessage,
+  catalog: Catalog,
+): { readonly connection: Connection; readonly token: string } {
+  const connection = catalog.find<ConnectionSpec>("Connection", project, name);
+  const line = connection?.spec.line;
+  if (connection !== undefined && line !== undefined) {
+    return { connection, token: readToken(connection, line.channelAccessToken, catalog) };
+  }
+  const message = `There is no Connection "${name}" to LINE in project "${project}" any more`;
+  throw new AppError("refused", `${message}: make it with svc connect line`);
+}
 
 async function send(
   { message, uncertainSince }: ClaimedMessage,
   { catalog, clock, signal }: SendHost,
 ): Promise<Tried> {
-  const { project, connection: name } = message;
-  const connection = catalog.find<ConnectionSpec>("Connection", project, name);
-  const line = connection?.spec.line;
-  if (connection === undefined || line === undefined) {
-    const reason = `there is no Connection "${name}" to LINE in project "${project}" any more`;
-    return { result: "refused", reason };
-  }
   if (uncertainSince !== undefined && clock.now() - uncertainSince > KEY_LASTS_MS) {
     const reason =
       "it may have arrived more than a day ago, and LINE does not know any more: look " +
@@ -45,6 +57,7 @@ async function send(
     return { result: "refused", reason, mayHaveArrived: true };
   }
   try {
+    const { connection, token } = findAccess(message, catalog);
     const pushed = await pushText(
       {
         to: String(message.target["to"]),
@@ -53,7 +66,7 @@ async function send(
       },
       {
         api: apiUrlOf(connection.spec),
-        token: readToken(connection, line.channelAccessToken, catalog),
+        token,
         clock,
         signal,
       },

@@ -7,7 +7,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { OwnUsers } from "../connections/own_users.ts";
-import type { ClaimedMessage, NewMessage } from "../store/outbox_records.ts";
+import type { ClaimedMessage, NewMessage, OutboxMessage } from "../store/outbox_records.ts";
 import type { Markers } from "./marker.ts";
 
 /** A message as rooms hand it over; the outbox adds its id and its time. */
@@ -73,6 +73,14 @@ export interface MessageKind {
    * `find` can tell whether the first one arrived, or nobody can (`never`).
    */
   readonly again: "harmless" | "find" | "never";
+  /**
+   * Name of the Connection that a message goes through as things are now; empty for one that needs
+   * none.
+   *
+   * @throws {AppError} `refused` where there is no way, with what to do; `not_found` where nobody
+   * wants it sent any more; `conflict` where there is nothing that could be sent.
+   */
+  readonly way: (message: OutboxMessage, catalog: Catalog) => string;
   /** Limits of a lane that sends this kind; none when absent. */
   readonly rates?: readonly Rate[];
   /** Sends it once. */

@@ -11,6 +11,7 @@ import { githubReaction } from "./github_reaction.ts";
 import { githubStatus } from "./github_status.ts";
 import { linePush } from "./line_push.ts";
 import { slackPost } from "./slack_post.ts";
+import { unanswered } from "./unanswered.ts";
 import { webhook } from "./webhook.ts";
 
 /** Every kind of message. */
@@ -22,6 +23,7 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
   slackPost,
   webhook,
   email,
+  unanswered,
 ];
 
 /** The kind of this name, if there is one. */

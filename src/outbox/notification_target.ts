@@ -14,7 +14,7 @@ import type { OutboxMessage } from "../store/outbox_records.ts";
 /**
  * The target of a message.
  *
- * @throws {AppError} `refused` when the Notification no longer has it.
+ * @throws {AppError} `not_found` when the Notification no longer has it.
  */
 export function targetOf(
   { project, target: { notification, to } }: Pick<OutboxMessage, "project" | "target">,
@@ -24,7 +24,7 @@ export function targetOf(
   const target = found?.spec.to[Number(to) - 1];
   if (target !== undefined) return target;
   const what = found === undefined ? "no longer exists" : `has no target ${to} any more`;
-  throw new AppError("refused", `Notification "${notification}" ${what}`);
+  throw new AppError("not_found", `Notification "${notification}" ${what}`);
 }
 
 /**

@@ -16,7 +16,7 @@ import type { TriggerSpec } from "../resources/trigger.ts";
 import type { Task, TaskState } from "../store/task_records.ts";
 import {
   type Addressed,
-  addressOf,
+  addressOfReport,
   commentDraft,
   type GitHubAnswersHost,
   reactionDraft,
@@ -42,7 +42,7 @@ const STATUS_OF: Readonly<Record<TaskState, StatusState>> = {
 /**
  * What a task is answered with when it starts, or has ended.
  *
- * @throws {AppError} `refused` when its event or its Connection does not allow it; `overloaded`.
+ * @throws {AppError} `refused` when its event does not allow it; `overloaded`.
  */
 export async function reportsAt(
   point: "started" | "ended",
@@ -55,7 +55,8 @@ export async function reportsAt(
   if (report === undefined || wasKeptFromStarting(task)) return [];
   const isOver = point === "ended";
   if (!isOver && report.react !== true && report.status === undefined) return [];
-  const address = await addressOf(task, host);
+  const address = await addressOfReport(task, host);
+  if (!isOver && address.connection === "") return []; // told at the end: it would come too late
   const made = [
     report.react === true && address.subject.reactTo !== undefined
       ? reactionDraft(address, isOver ? endReaction(task) : "eyes")

@@ -7,16 +7,15 @@
 
 import { shortDuration } from "../base/duration.ts";
 import { AppError } from "../base/errors.ts";
-import { type Connection, findConnection } from "../connections/find_connection.ts";
+import { slackConnectionOf } from "../connections/ways.ts";
 import type { Catalog } from "../resources/catalog.ts";
-import { endpointOf } from "../resources/endpoints.ts";
 import type { SlackSpec } from "../resources/event_webhook.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { ThreadKey } from "../store/source_event_records.ts";
 import type { ThreadStore } from "../store/source_event_store.ts";
 import type { Task } from "../store/task_records.ts";
 import type { Draft } from "./message_kind.ts";
-import { slackDraft } from "./slack_post.ts";
+import { findSlackAccess, slackDraft } from "./slack_post.ts";
 
 /** What these answers need. */
 export interface SlackAnswersHost {
@@ -41,9 +40,10 @@ export function wantsPosts(
 }
 
 /**
- * What the thread of a task is told when it starts, or has ended.
+ * What the thread of a task is told when it starts, or has ended. The end also while there is nothing
+ * to post it with: the outbox gives it up with the reason, and it can be sent later.
  *
- * @throws {AppError} `refused` when its trigger has no bot token any more.
+ * @throws {AppError} `refused` where there is nothing to post a start with.
  */
 export async function postsAt(
   point: "started" | "ended",
@@ -55,7 +55,9 @@ export async function postsAt(
   if (!wantsPosts(task, [state], catalog)) return [];
   const thread = await threadOf(task, store);
   if (thread === undefined) return []; // it came from no conversation
-  return [slackDraft(inThread(thread, { task, text: describe(task, state) }, catalog), catalog)];
+  const draft = slackDraft(inThread(thread, { task, text: describe(task, state) }, catalog));
+  if (point === "started") findSlackAccess(draft, catalog);
+  return [draft];
 }
 
 /**
@@ -70,7 +72,11 @@ export async function replyTo(
   { catalog, store }: SlackAnswersHost,
 ): Promise<Draft> {
   const thread = await threadOf(task, store);
-  if (thread !== undefined) return slackDraft(inThread(thread, { task, text }, catalog), catalog);
+  if (thread !== undefined) {
+    const draft = slackDraft(inThread(thread, { task, text }, catalog));
+    findSlackAccess(draft, catalog);
+    return draft;
+  }
   throw new AppError(
     "refused",
     `Task ${task.id} did not come from a conversation, so there is no thread to post to`,
@@ -102,27 +108,19 @@ function inThread(
   };
 }
 
-/**
- * The Connection whose bot answers, where the trigger has no bot token of its own: the one it names,
- * the one that brings the events of its endpoint, else the only one to Slack. Empty where there is
- * none.
- *
- * @throws {AppError} `refused` where there are several.
- */
+/** The Connection whose bot answers; empty where the trigger has a token, or there is no way yet. */
 function connectionOf(
   { project, trigger }: { readonly project: string; readonly trigger: string },
   catalog: Catalog,
 ): string {
   const found = catalog.find<TriggerSpec>("Trigger", project, trigger);
-  const webhook = found?.spec.event.webhook;
-  if (found === undefined || webhook?.slack?.botToken !== undefined) return "";
-  const all = (catalog.list("Connection", project) as Connection[])
-    .filter(({ spec }) => spec.slack !== undefined);
-  if (all.length === 0 && webhook?.connection === undefined) return "";
-  const at = all.filter(({ spec }) => spec.slack?.endpoint === endpointOf(found));
-  const named = webhook?.connection ?? (at.length === 1 ? at[0]?.name : undefined);
-  const wanted = { project, platform: "slack" } as const;
-  return findConnection(named === undefined ? wanted : { ...wanted, named }, catalog).name;
+  if (found === undefined) return "";
+  try {
+    return slackConnectionOf(found, catalog);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "refused") return "";
+    throw error;
+  }
 }
 
 async function threadOf({ id }: Task, store: ThreadStore): Promise<ThreadKey | undefined> {

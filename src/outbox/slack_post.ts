@@ -6,13 +6,14 @@
  */
 
 import { AppError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
 import { isTooLong, MAX_POST_CHARACTERS, postMessage } from "../connections/slack/api.ts";
 import { readToken } from "../connections/find_connection.ts";
+import { slackConnectionOf } from "../connections/ways.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { apiUrlOf, type ConnectionSpec } from "../resources/connection.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
+import type { OutboxMessage } from "../store/outbox_records.ts";
 import type { Draft, MessageKind, Tried } from "./message_kind.ts";
 
 /** A post, as rooms ask for it. */
@@ -34,16 +35,15 @@ export interface SlackPost {
 /**
  * The message of a post.
  *
- * @throws {AppError} `too_large`; `refused` when there is no token to post it with.
+ * @throws {AppError} `too_large`.
  */
-export function slackDraft(post: SlackPost, catalog: Catalog): Draft {
+export function slackDraft(post: SlackPost): Draft {
   const { project, connection, trigger, channel, thread, text, taskId } = post;
   if (isTooLong(text)) {
     const most = `A post has at most ${MAX_POST_CHARACTERS} characters`;
     throw new AppError("too_large", `${most}, send a shorter text`);
   }
   const target = { trigger, channel, thread };
-  findAccess({ project, connection, target }, catalog);
   return { project, connection, kind: slackPost.name, target, key: "", body: { text }, taskId };
 }
 
@@ -51,10 +51,11 @@ export function slackDraft(post: SlackPost, catalog: Catalog): Draft {
 export const slackPost: MessageKind = {
   name: "slack-post",
   again: "never",
+  way: (message, catalog) => findSlackAccess(message, catalog).connection,
   async send({ message }, host): Promise<Tried> {
     const { channel, thread } = message.target;
     try {
-      const { apiUrl, token } = findAccess(message, host.catalog);
+      const { apiUrl, token } = findSlackAccess(message, host.catalog);
       const posted = await postMessage(
         {
           channel: String(channel),
@@ -81,25 +82,28 @@ function toTried(posted: Awaited<ReturnType<typeof postMessage>>): Tried {
 
 /** Where a post goes and with which token; without a URL to the API of the daemon's settings. */
 interface Access {
+  /** Name of the Connection; empty for the token of a trigger. */
+  readonly connection: string;
   readonly apiUrl?: string;
   readonly token: string;
 }
 
 /**
- * How a post reaches Slack, as things are now: a token that was rotated counts from the next try.
+ * How a post reaches Slack, as things are now: a token that was rotated, and a Connection that was
+ * made, count from the next try.
  *
  * @throws {AppError} `refused`.
  */
-function findAccess(
-  { project, connection, target }: {
-    readonly project: string;
-    readonly connection: string;
-    readonly target: JsonObject;
-  },
+export function findSlackAccess(
+  { project, connection: named, target }: Pick<OutboxMessage, "project" | "connection" | "target">,
   catalog: Catalog,
 ): Access {
+  const trigger = catalog.find<TriggerSpec>("Trigger", project, String(target["trigger"]));
+  const connection = named === "" && trigger !== undefined
+    ? slackConnectionOf(trigger, catalog)
+    : named;
   if (connection === "") {
-    return { token: tokenOfTrigger(project, String(target["trigger"]), catalog) };
+    return { connection, token: tokenOfTrigger(project, String(target["trigger"]), catalog) };
   }
   const found = catalog.find<ConnectionSpec>("Connection", project, connection);
   const slack = found?.spec.slack;
@@ -107,7 +111,8 @@ function findAccess(
     const message = `No Connection "${connection}" to Slack in project "${project}": make it with`;
     throw new AppError("refused", `${message} svc connect slack`);
   }
-  return { apiUrl: apiUrlOf(found.spec), token: readToken(found, slack.botToken, catalog) };
+  const token = readToken(found, slack.botToken, catalog);
+  return { connection, apiUrl: apiUrlOf(found.spec), token };
 }
 
 /** Characters of a Slack token, all of which a header can hold: an error of `fetch` shows others. */

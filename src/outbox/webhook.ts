@@ -9,6 +9,7 @@ import { utf8 } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
 import { askedPause } from "../http/asked_pause.ts";
 import { type Answered, send, type Unanswered } from "../http/send.ts";
+import type { Catalog } from "../resources/catalog.ts";
 import type { WebhookTarget } from "../resources/notification.ts";
 import { standardWebhooksSignature } from "../signatures/standard_webhooks.ts";
 import type { OutboxMessage } from "../store/outbox_records.ts";
@@ -25,15 +26,17 @@ const MAX_SHOWN = 200;
 export const webhook: MessageKind = {
   name: "webhook",
   again: "harmless",
+  way(message, catalog) {
+    const { webhook: to } = targetOf(message, catalog);
+    if (to !== undefined) addressOf(message, to, catalog);
+    return "";
+  },
   rates: [{ most: 2, perMs: 1000 }],
   async send({ message }, host): Promise<Tried> {
     try {
       const { webhook: to } = targetOf(message, host.catalog);
-      if (to === undefined) throw new AppError("refused", "Its target is no webhook any more");
-      const url = typeof to.url === "string"
-        ? to.url
-        : secretOf(message.project, to.url, host.catalog);
-      checkUrl(url);
+      if (to === undefined) throw new AppError("not_found", "Its target is no webhook any more");
+      const url = addressOf(message, to, host.catalog);
       const { signal, clock } = host;
       const request = await requestOf(message, to, host);
       const how = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES, signal };
@@ -47,6 +50,22 @@ export const webhook: MessageKind = {
     }
   },
 };
+
+/**
+ * The address that a message is posted to, as it is now.
+ *
+ * @throws {AppError} `refused`.
+ */
+function addressOf(
+  { project }: OutboxMessage,
+  { url, secret }: WebhookTarget,
+  catalog: Catalog,
+): string {
+  if (secret !== undefined) secretOf(project, secret, catalog);
+  const address = typeof url === "string" ? url : secretOf(project, url, catalog);
+  checkUrl(address);
+  return address;
+}
 
 /** An address from a SecretStore was seen by no check. */
 function checkUrl(url: string): void {

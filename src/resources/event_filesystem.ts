@@ -58,3 +58,10 @@ function checkFilesystem({ paths, ignore = [] }: FilesystemSpec): Finding[] {
     });
   return [...check(paths, "paths"), ...check(ignore, "ignore")];
 }
+
+/** Name of the health condition that says what keeps the files of a trigger from being watched. */
+export function watchCondition(
+  { project, trigger }: { readonly project: string; readonly trigger: string },
+): string {
+  return `files of trigger "${trigger}" in project "${project}"`;
+}

@@ -23,6 +23,7 @@ import {
   type ResourceKey,
   warningAt,
 } from "./resource.ts";
+import { platformUses } from "./platform_uses.ts";
 import { type Lack, needsOf, possibleLacks } from "./users.ts";
 import { MASK, type SecretStoreSpec } from "./secret_store.ts";
 import { isUnfilledTemplate } from "./secrets_template.ts";
@@ -80,6 +81,17 @@ export interface PlacedRead extends ResourceKey {
   readonly place: string;
 }
 
+/** A thing for which a trigger of the input needs a platform. */
+export interface PlacedUse {
+  readonly project: string;
+  /** Name of the trigger. */
+  readonly name: string;
+  /** Path of the field that wants it, with dots. */
+  readonly field: string;
+  /** Beginning of a warning: `FILE:LINE:COLUMN: path.to.field: `. */
+  readonly place: string;
+}
+
 /** The result of a read. */
 export interface ManifestsRead {
   /** Its resources, in their order. */
@@ -100,6 +112,8 @@ export interface ManifestsRead {
   readonly masked: readonly MaskedSecret[];
   /** Its triggers that take requests. */
   readonly endpoints: readonly StatedEndpoint[];
+  /** What its triggers need platforms for. */
+  readonly uses: readonly PlacedUse[];
 }
 
 /** The parsed documents of an input. */
@@ -168,6 +182,7 @@ export function readManifests(
     reads: read.flatMap((one) => readsIn(one, kinds)),
     masked: read.flatMap(maskedOf),
     endpoints: read.flatMap(endpointsOf),
+    uses: read.flatMap(usesIn),
   };
 }
 
@@ -292,4 +307,15 @@ function endpointsOf({ document, resource }: Read): StatedEndpoint[] {
   if (kind !== "Trigger" || (spec as TriggerSpec).event.source !== "webhook") return [];
   const at = warningAt(["spec", "event", "webhook", "endpoint"], "");
   return [{ project, name, place: formatFinding(document, at) }];
+}
+
+function usesIn({ document, resource }: Read): PlacedUse[] {
+  const { kind, project, name, spec } = resource;
+  if (kind !== "Trigger") return [];
+  return platformUses(spec as TriggerSpec).map(({ at }) => ({
+    project,
+    name,
+    field: at.join("."),
+    place: formatFinding(document, warningAt(at, "")),
+  }));
 }

@@ -76,3 +76,23 @@ export function answerKeyOf(filled: string): string | undefined {
   const name = filled.replace(/[^A-Za-z0-9._/-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
   return name === "" ? undefined : name.slice(0, 253);
 }
+
+/**
+ * Why no task of a trigger can have an answer at GitHub, whatever Connections there are: an answer goes
+ * to what a checked event is about. `undefined` where one can.
+ */
+export function whyNeverAnswered(
+  { event: { source, webhook } }: {
+    readonly event: {
+      readonly source: string;
+      readonly webhook?: { readonly allowUnsigned?: boolean };
+    };
+  },
+): string | undefined {
+  if (source === "cron" || source === "filesystem") {
+    return `nothing of source "${source}" is about an issue, a pull request or a commit`;
+  }
+  if (webhook?.allowUnsigned !== true) return undefined;
+  return "nothing checks who sent its event (allowUnsigned), name a SecretStore under " +
+    "event.webhook.secret.fromRef";
+}

@@ -16,7 +16,7 @@ import type { WebhookSpec } from "./event_webhook.ts";
 import { EVENTS } from "./events.ts";
 import { expressionAt, templateExpressions } from "./expressions.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
-import { checkReport, Report, reportExpressions } from "./report.ts";
+import { checkReport, Report, reportExpressions, whyNeverAnswered } from "./report.ts";
 import { Name } from "./metadata.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 
@@ -90,6 +90,7 @@ export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
     ({ event }) => checkExpression(event.filter?.condition, CONDITION),
     ({ concurrency }) => checkConcurrency(concurrency),
     ({ report }) => checkReport(report),
+    checkAnswerable,
     ({ action: { goal } }) =>
       goal === undefined ? [] : checkTemplate(goal, ["spec", "action", "goal"], GOAL_VARIABLES),
   ],
@@ -147,6 +148,12 @@ function checkBlocks(spec: TriggerSpec): Finding[] {
       `This block is for source "${event.source}", but the source is "${spec.event.source}"`,
     )];
   });
+}
+
+function checkAnswerable(spec: TriggerSpec): Finding[] {
+  const why = spec.report === undefined ? undefined : whyNeverAnswered(spec);
+  if (why === undefined) return [];
+  return [warningAt(["spec", "report", "github"], `No task is answered: ${why}`)];
 }
 
 function checkConcurrency(concurrency: Concurrency | undefined): Finding[] {

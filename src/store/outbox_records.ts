@@ -109,6 +109,8 @@ export type MessageResult =
 /** Filter of a list of messages. */
 export interface MessageQuery extends ListQuery {
   readonly state?: MessageState;
+  /** Only those about this task. */
+  readonly taskId?: string;
 }
 
 /** Number of messages that wait and that were given up. */

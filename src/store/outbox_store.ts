@@ -39,11 +39,16 @@ export interface OutboxStore {
   findMessages(prefix: string): Promise<OutboxMessage[]>;
   /**
    * Makes a message due now that was not sent; `undefined` when it was, or no longer exists.
-   * `forget` sends it also where it may have arrived before.
+   * `forget` sends it also where it may have arrived before; `through` is the message with the
+   * Connection that it goes through from now on, where that is another one.
    */
   retryMessage(
     id: string,
-    how: { readonly now: number; readonly forget: boolean },
+    how: {
+      readonly now: number;
+      readonly forget: boolean;
+      readonly through?: Pick<NewMessage, "project" | "connection" | "kind" | "target">;
+    },
   ): Promise<OutboxMessage | undefined>;
   /** Drops a message that was not sent; `undefined` when it was, or no longer exists. */
   dropMessage(

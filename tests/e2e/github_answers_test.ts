@@ -232,6 +232,142 @@ programTest("where there is nothing to answer to, it says why", async () => {
   deepEqual(await daemon.json("get", "outbox"), []);
 });
 
+programTest(
+  "an answer without a way is kept, shown, and sent once there is one",
+  async (program) => {
+    await using fake = withIssues(fakeGitHub());
+    await using daemon = await startDaemon(program);
+    const report = { react: true, status: "svc/review", comment: "done" };
+    const manifest = trigger(report);
+    const lack =
+      /No Connection to github in project "default": make one with svc connect github OWNER\/REPOSITORY/;
+    await daemon.apply(...STORES, workflow("review", "true"));
+    const applied = await daemon.svc(["apply", "-f", "-"], { stdin: JSON.stringify(manifest) });
+    equal(applied.code, 0);
+    match(applied.stderr, /spec\.report\.github: Its tasks cannot be answered: No Connection/);
+    match(applied.stderr, lack);
+    match(
+      (await daemon.svc(["describe", "trigger/review"])).stdout,
+      /^Answers: +github: none: No Conn/m,
+    );
+    await hook(fake, daemon);
+    await say(fake, "go");
+    const [task] = await daemon.settled();
+    equal(task?.state, "succeeded");
+    const failed = await until("what was given up", async () => {
+      const all = await daemon.json("get", "outbox", "--state", "failed") as Record<
+        string,
+        string
+      >[];
+      return all.length === 3 ? all : undefined;
+    });
+    deepEqual(
+      failed.map(({ kind, reason, connection, task_id }) => [kind, reason, connection, task_id])
+        .toSorted(),
+      ["github-comment", "github-reaction", "github-status"].map((kind) => [
+        kind,
+        `No Connection to github covers ${REPOSITORY} in project "default": make one with ` +
+        `svc connect github ${REPOSITORY}`,
+        null,
+        task?.id,
+      ]),
+    );
+    equal((await daemon.json("get", "outbox", "--task", task?.id ?? "") as unknown[]).length, 3);
+    const described = await daemon.svc(["describe", "task/latest"]);
+    match(
+      described.stdout,
+      /^Answers: +github-\S+ failed: No Connection to github .* \(svc outbox retry \S+\)$/m,
+    );
+    const degraded = async () => (await daemon.json("status") as { degraded: string[] }).degraded;
+    const [first = "", second = ""] = await degraded();
+    match(first, /^trigger review: no task is answered: No Connection to github in project/);
+    match(
+      second,
+      /^3 messages were not sent: No Connection to github covers .* svc outbox retry ID/,
+    );
+    const early = await daemon.svc(["outbox", "retry", failed[0]?.["id"] ?? ""]);
+    equal(early.code, 1);
+    match(early.stderr, /No Connection to github covers/);
+    await daemon.apply(connection(fake));
+    deepEqual(await degraded(), [], "mended");
+    match(
+      (await daemon.svc(["describe", "trigger/review"])).stdout,
+      /^Answers: +github, over connection\/tidepool$/m,
+    );
+    for (const { id = "" } of failed.toReversed()) {
+      equal((await daemon.svc(["outbox", "retry", id])).code, 0);
+    }
+    await sent(daemon);
+    deepEqual(ours(fake), ["done"]);
+    equal(fake.issues.statuses.at(-1)?.state, "success");
+    await say(fake, "again");
+    await daemon.settled();
+    await sent(daemon);
+    equal(ours(fake).length, 1, "what was sent late is updated as ever");
+  },
+);
+
+programTest("what can never be answered says so in its place", async () => {
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  const manifest = trigger({ comment: "x" });
+  await daemon.apply(...STORES, workflow("review", "true"), manifest);
+  await daemon.svc(["trigger", "fire", "review"]);
+  await daemon.settled();
+  const [row] = await until("its row", async () => {
+    const all = await daemon.json("get", "outbox", "--state", "failed") as Record<string, string>[];
+    return all.length > 0 ? all : undefined;
+  });
+  equal(row?.["kind"], "unanswered");
+  match(
+    row?.["reason"] ?? "",
+    /did not come from an event of GitHub, so there is nothing to answer/,
+  );
+  match(
+    (await daemon.svc(["describe", "task/latest"])).stdout,
+    /^Answers: +none: Task \S+ did not/m,
+  );
+  const again = await daemon.svc(["outbox", "retry", "latest"]);
+  equal(again.code, 1);
+  match(again.stderr, /There is no message to send/);
+});
+
+programTest("whom nobody can ask, and tasks of clocks: svc apply says it", async () => {
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  const { spec, ...rest } = trigger() as { spec: Record<string, unknown> };
+  const webhook = {
+    secret: { fromRef: "github" },
+    scheme: "github",
+    from: { permission: "write" },
+  };
+  const guarded = { ...rest, spec: { ...spec, event: { source: "webhook", webhook } } };
+  const nightly = {
+    ...trigger({ comment: "x" }, "nightly"),
+    spec: {
+      event: { source: "cron", cron: { schedule: "0 3 * * *" } },
+      action: { workflow: "review", workspace: "default" },
+      report: { github: { comment: "x" } },
+    },
+  };
+  await daemon.apply(...STORES, workflow("review", "true"));
+  const stdin = [guarded, nightly].map((one) => JSON.stringify(one)).join("\n---\n");
+  const { code, stderr } = await daemon.svc(["apply", "-f", "-"], { stdin });
+  equal(code, 0, stderr);
+  match(
+    stderr,
+    /event\.webhook\.from: Nobody can be asked who may start its tasks, so each one fails: No/,
+  );
+  match(stderr, /spec\.report\.github: No task is answered: nothing of source "cron" is about/);
+  const { stdout } = await daemon.svc(["describe", "trigger/review"]);
+  match(
+    stdout,
+    /^May start: +who has the permission write .*; asked of github: none: No Connection/m,
+  );
+  match(
+    (await daemon.svc(["status"])).stdout,
+    /^degraded: +trigger review: every task fails, because/m,
+  );
+});
+
 programTest("what GitHub refuses ends the message with what is missing", async () => {
   const weak = { ...TOKEN, token: "ghp_weak_0123456789", permissions: ["metadata=read"] };
   await using fake = withIssues(fakeGitHub({ tokens: [weak, TOKEN] }));

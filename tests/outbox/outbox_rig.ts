@@ -90,6 +90,7 @@ export async function outboxRig(): Promise<OutboxRig> {
     kind: {
       name: "test",
       again: "find",
+      way: ({ connection }) => connection,
       send(claimed) {
         rig.sent.push(claimed);
         const answer = rig.answers[rig.sent.length - 1] ?? rig.answers.at(-1);

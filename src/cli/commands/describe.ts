@@ -58,12 +58,23 @@ export const command: Command = {
     const { toYaml } = await import("../../resources/manifest.ts");
     const facts = { view: found, toYaml, now: systemClock.now(), columns: context.io.columns };
     const record = findRecordName(what);
-    if (record === "task") return context.io.out(describeTask(facts));
+    if (record === "task") {
+      return context.io.out(describeTask({ ...facts, answers: await answersOf(found, client) }));
+    }
     if (record === "delivery") return context.io.out(describeDelivery(facts));
     if (record !== undefined) return await printValue(found, "yaml", context.io);
     context.io.out(describeResource({ ...facts, ...await lately(found, client) }));
   },
 };
+
+/** Messages of a task that are shown. */
+const ANSWERS = 10;
+
+/** The messages that answer a task, which are younger than it. */
+async function answersOf({ id }: JsonObject, client: Client): Promise<Facts["answers"]> {
+  const task = String(id);
+  return await ifAllowed(client.call("get", { what: "outbox", task, after: task, limit: ANSWERS }));
+}
 
 /** Deliveries that are counted by outcome. */
 const COUNTED = 100;

@@ -88,6 +88,11 @@ export const command: Command = {
       complete: "task",
     },
     { flags: "--retry-of <task>", help: "only tasks that retry this task", complete: "task" },
+    {
+      flags: "--task <task>",
+      help: "only messages of the outbox about this task",
+      complete: "task",
+    },
     { flags: "--thread <id>", help: "only source-events of this thread, by the platform's id" },
     {
       flags: "-w, --watch",
@@ -216,7 +221,7 @@ async function listAll(input: GetInput, client: Client): Promise<Listing> {
 
 const TEXTS = [
   ...["trigger", "state", "workflow", "outcome", "before", "after", "until", "selector"] as const,
-  ...["delivery", "parent", "thread"] as const,
+  ...["delivery", "parent", "thread", "task"] as const,
 ];
 
 function toInput({ what, name }: Wanted, context: CommandContext): GetInput {

@@ -26,8 +26,8 @@ export const MESSAGES: RecordType<OutboxMessage, "outbox", OutboxStore> = {
   id: (message) => message.id,
   view: messageView,
   columns: messageColumns,
-  filters: ["state", "before", "after", "until"],
-  searched: ["trigger"],
+  filters: ["state", "before", "after", "until", "task"],
+  searched: ["trigger", "task"],
   open: { isOpen: ({ state }) => state === "pending", states: ["pending"] },
 };
 
@@ -37,8 +37,9 @@ export const MESSAGES: RecordType<OutboxMessage, "outbox", OutboxStore> = {
  * @throws {AppError} `usage` for a state that messages do not have.
  */
 function toMessageQuery(
-  { state, outcome: _none, workflow: _nor, ...query }: RecordQuery,
+  { state, task, outcome: _none, workflow: _nor, ...others }: RecordQuery,
 ): MessageQuery {
+  const query = task === undefined ? others : { ...others, taskId: task };
   if (state === undefined) return query;
   const found = MESSAGE_STATES.find((known) => known === state);
   if (found !== undefined) return { ...query, state: found };

@@ -18,7 +18,7 @@ const ID_LENGTH = 26;
 /** Fields of a request that the store takes as they are. */
 const SAME = [
   ...["project", "trigger", "outcome", "state", "workflow"] as const,
-  ...["reason", "status", "remote", "key", "delivery", "parent", "thread"] as const,
+  ...["reason", "status", "remote", "key", "delivery", "parent", "thread", "task"] as const,
 ];
 
 /**

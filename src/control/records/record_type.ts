@@ -59,7 +59,7 @@ export interface RecordType<Row, Name extends RecordName = RecordName, Part = Re
 export type RecordFilter =
   | ("outcome" | "state" | "workflow" | "before" | "after" | "until")
   | ("reason" | "status" | "remote" | "key" | "min_duration_ms")
-  | ("delivery" | "parent" | "retry_of" | "thread");
+  | ("delivery" | "parent" | "retry_of" | "thread" | "task");
 
 /** Which records to list; the possible outcomes and states depend on the type. */
 export interface RecordQuery
@@ -71,4 +71,6 @@ export interface RecordQuery
   readonly outcome?: string;
   /** Only in this state. */
   readonly state?: string;
+  /** Only messages about this task. */
+  readonly task?: string;
 }

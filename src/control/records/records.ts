@@ -136,7 +136,10 @@ export async function withWholeIds(input: GetInput, host: ResolveHost): Promise<
 }
 
 /** Filters that name another record. */
-const NAMING = [["delivery", "delivery"], ["parent", "task"], ["retry_of", "task"]] as const;
+const NAMING = [["delivery", "delivery"], ["parent", "task"], ["retry_of", "task"], [
+  "task",
+  "task",
+]] as const;
 const WHOLE_ID = /^[0-9A-Z]{26}$/;
 
 /** Records as they are shown at `now`; `project` is the one that was asked for, if one was. */
@@ -155,7 +158,7 @@ export function toListing(
 const FILTERS: readonly RecordFilter[] = [
   ...["outcome", "state", "workflow", "before", "after", "until"] as const,
   ...["reason", "status", "remote", "key", "min_duration_ms"] as const,
-  ...["delivery", "parent", "retry_of", "thread"] as const,
+  ...["delivery", "parent", "retry_of", "thread", "task"] as const,
 ];
 
 /**

@@ -33,6 +33,7 @@ import { checkMayChange, checkPolicy, type CodeHost } from "./check_code.ts";
 import { refusal } from "./delete.ts";
 import { findPruned } from "./prune.ts";
 import { unsignedWarnings } from "./unsigned_reads.ts";
+import { wayWarnings } from "./way_view.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 
 /** What {@linkcode apply} needs. */
@@ -99,6 +100,7 @@ export async function apply(
     }
     warnings.push(...danglingReferences(manifests, proposed), ...weakSecrets(manifests, catalog));
     warnings.push(...unsignedWarnings(manifests.reads, resources, proposed));
+    warnings.push(...wayWarnings(manifests.uses, proposed));
     const results = [
       ...changes.map(toOutcome),
       ...pruned.map((resource) => toOutcome({ resource, action: "pruned" })),

@@ -8,6 +8,7 @@
 import type { Input } from "../../api/operations.ts";
 import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { shortDuration } from "../../base/duration.ts";
+import type { HealthConditions } from "../../base/health_conditions.ts";
 import { AppError } from "../../base/errors.ts";
 import { findLike, findMeant } from "../../base/similar_names.ts";
 import type { KeyUses } from "../../intake/pipeline/key_uses.ts";
@@ -40,6 +41,8 @@ import {
 } from "./connection_view.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 import { projectColumn, resourceView, table } from "../records/views.ts";
+import { sourceStatus } from "./source_view.ts";
+import { wayStatus } from "./way_view.ts";
 
 /** What these operations need. */
 export interface QueryHost
@@ -52,6 +55,8 @@ export interface QueryHost
   readonly writer: ResourceWriter;
   readonly plugins: PluginHost;
   readonly nextFires: NextFires;
+  /** What does not work on this node. */
+  readonly health: HealthConditions;
 }
 
 /**
@@ -134,6 +139,8 @@ export async function describe(
     ...nextStatus(resource, next),
     ...connectionStatus(resource, known),
     ...useStatus(resource, host.catalog),
+    ...wayStatus(resource, host.catalog),
+    ...await sourceStatus(resource, host),
   };
   const view = resourceView(kind, resource, { reveal, status });
   if (kind.kind !== "SecretStore") return view;

@@ -16,6 +16,7 @@ import {
   DEFAULT_DEBOUNCE_MS,
   FILE_EVENTS,
   type FilesystemSpec,
+  watchCondition,
 } from "../../resources/event_filesystem.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
@@ -100,7 +101,7 @@ export class FilesystemSource implements AsyncDisposable {
     }
     for (const [key, old] of before) {
       const kept = this.#watched.get(key);
-      if (kept === undefined) this.#host.health.clear(conditionOf(old.name));
+      if (kept === undefined) this.#host.health.clear(watchCondition(old.name));
       if (old.files !== undefined && kept?.files !== old.files) this.#end(old.files);
     }
   }
@@ -147,7 +148,7 @@ export class FilesystemSource implements AsyncDisposable {
       );
       return { name, what };
     }
-    this.#host.health.clear(conditionOf(name));
+    this.#host.health.clear(watchCondition(name));
     if (watcher === "another node") return { name, what };
     const globs = new FileGlobs(filesystem, ownFiles(path, dirs));
     const files = new WatchedFiles({ path, globs, debounceMs }, {
@@ -170,10 +171,10 @@ export class FilesystemSource implements AsyncDisposable {
   #report(name: TriggerName, fault: string | undefined): void {
     const { log, health } = this.#host;
     if (fault === undefined) {
-      health.clear(conditionOf(name));
+      health.clear(watchCondition(name));
       log.info("the files of a trigger are all watched again", { ...name });
     } else {
-      health.set(conditionOf(name), `${conditionOf(name)} are not all watched: ${fault}`);
+      health.set(watchCondition(name), `${watchCondition(name)} are not all watched: ${fault}`);
       log.warn("the files of a trigger are not all watched", { ...name, fault });
     }
   }
@@ -217,10 +218,6 @@ export class FilesystemSource implements AsyncDisposable {
       payload: { event, path, filename: basename(path) },
     }, this.#host);
   }
-}
-
-function conditionOf({ project, trigger }: TriggerName): string {
-  return `files of trigger "${trigger}" in project "${project}"`;
 }
 
 /**

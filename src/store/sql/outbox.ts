@@ -7,7 +7,8 @@
 
 import type { JsonObject } from "../../base/json.ts";
 import type { MessageQuery, MessageState, NewMessage, OutboxMessage } from "../outbox_records.ts";
-import { canonical, SEND_NOW } from "../rules/outbox.ts";
+import type { OutboxStore } from "../outbox_store.ts";
+import { canonical, laneOf, SEND_NOW } from "../rules/outbox.ts";
 import { json, number, optionalNumber, storable, text } from "./columns.ts";
 import { listRange, where } from "./queries.ts";
 import type { Row } from "./row.ts";
@@ -53,6 +54,7 @@ export function messagesWanted(query: MessageQuery): ReturnType<typeof where> {
     {
       "project = ?": query.project,
       "state = ?": query.state,
+      "task_id = ?": query.taskId,
       'EXISTS (SELECT 1 FROM tasks WHERE tasks.id = task_id AND tasks."trigger" = ?)':
         query.trigger,
     },
@@ -60,8 +62,24 @@ export function messagesWanted(query: MessageQuery): ReturnType<typeof where> {
   ));
 }
 
-/** Takes the time, 1 to forget that it may have arrived or 0, and the id. */
+/** What {@linkcode RETRY_MESSAGE} takes before the id. */
+export function retryValues(
+  { now, forget, through }: Parameters<OutboxStore["retryMessage"]>[1],
+): readonly [string | null, string | null, number, number] {
+  return [
+    through?.connection ?? null,
+    through === undefined ? null : laneOf(through),
+    now,
+    forget ? 1 : 0,
+  ];
+}
+
+/**
+ * Takes the Connection and the lane that it has from now on or nulls, the time, 1 to forget that it
+ * may have arrived or 0, and the id.
+ */
 export const RETRY_MESSAGE = `UPDATE outbox SET state = 'pending', tries = 0, first_tried_at = NULL,
+    connection = COALESCE(?, connection), lane = COALESCE(?, lane),
     next_at = ${SEND_NOW}, reason = '', updated_at = ?,
     uncertain_since = CASE WHEN ? = 1 THEN NULL ELSE uncertain_since END
   WHERE id = ? AND state <> 'sent' RETURNING ${MESSAGE_COLUMNS}`;

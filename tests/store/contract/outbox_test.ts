@@ -164,6 +164,26 @@ eachStore("retry makes a message due at once, drop ends it; what was sent stays"
   }
 });
 
+eachStore(
+  "what is retried through another Connection belongs to its lane and key",
+  async (store) => {
+    const key = { key: "k" };
+    await store.addToOutbox([message(1, { ...key, connection: "" })]);
+    deepEqual(await claim(store), [1]);
+    await finish(store, 1, { state: "failed", reason: "No Connection", certain: true });
+    const through = message(1, { ...key, connection: "a" });
+    const again = await store.retryMessage(idOf(1), { now: 7000, forget: false, through });
+    equal(again?.connection, "a");
+    deepEqual(await claim(store, ["default/a"]), [], "the lane of its Connection is busy");
+    const { messages: [claimed] } = await store.claimMessages({ limit: 1, now: 7000, busy: [] });
+    equal(claimed?.lane, "default/a");
+    await finish(store, 1, { state: "sent", externalId: "42" });
+    await store.addToOutbox([message(2, { ...key, connection: "a" })]);
+    const { messages: [next] } = await store.claimMessages({ limit: 1, now: 8000, busy: [] });
+    equal(next?.previousId, "42", "the next one of its key updates it");
+  },
+);
+
 eachStore("a clock that was set back holds nothing up", async (store) => {
   await store.addToOutbox([message(1)]);
   await claim(store, [], 9e12);
@@ -206,6 +226,8 @@ eachStore(
     deepEqual(await list({ project: "default" }), [3, 1]);
     deepEqual(await list({ state: "sent" }), [1]);
     deepEqual(await list({ trigger: "review" }), [1]);
+    deepEqual(await list({ taskId: taskIdOf(1) }), [1]);
+    deepEqual(await list({ taskId: taskIdOf(1), state: "failed" }), []);
     deepEqual(await list({ before: idOf(3), limit: 1 }), [2]);
     deepEqual(await list({ since: 1003 }), [3]);
     equal(await store.pruneOutbox({ before: 6000, limit: 9 }), 0);

@@ -42,6 +42,7 @@ export function sendMessages(world: World): Call {
     () => sending === "" ? claim(world) : call("finishMessage", sending, someResult(world), now),
     () => sending === "" ? claim(world) : call("finishMessage", sending, someResult(world), now),
     () => call("retryMessage", id, { now, forget: random.once(2) }),
+    () => call("retryMessage", id, { now, forget: false, through: someMessage(world) }),
     () => call("dropMessage", id, { reason: "not wanted", now }),
   ])();
 }

@@ -10,6 +10,7 @@ import type {
   OutboxCounts,
   OutboxMessage,
 } from "../../outbox_records.ts";
+import type { OutboxStore } from "../../outbox_store.ts";
 import { laneOf, SEND_NOW } from "../../rules/outbox.ts";
 import { number, optionalNumber, storable } from "../../sql/columns.ts";
 import {
@@ -18,6 +19,7 @@ import {
   MESSAGE_COLUMNS,
   messagesWanted,
   RETRY_MESSAGE,
+  retryValues,
   toMessage,
 } from "../../sql/outbox.ts";
 import { ordered, prefixEnd } from "../../sql/queries.ts";
@@ -89,9 +91,9 @@ export async function findMessages(db: Session, prefix: string): Promise<OutboxM
 export function retryMessage(
   db: Session,
   id: string,
-  { now, forget }: { readonly now: number; readonly forget: boolean },
+  how: Parameters<OutboxStore["retryMessage"]>[1],
 ): Promise<OutboxMessage | undefined> {
-  return change(db, RETRY_MESSAGE, now, forget ? 1 : 0, id);
+  return change(db, RETRY_MESSAGE, ...retryValues(how), id);
 }
 
 /** Drops a message that was not sent. */

@@ -11,6 +11,7 @@ import type {
   OutboxCounts,
   OutboxMessage,
 } from "../../outbox_records.ts";
+import type { OutboxStore } from "../../outbox_store.ts";
 import { laneOf, SEND_NOW } from "../../rules/outbox.ts";
 import { number, optionalNumber, storable } from "../../sql/columns.ts";
 import {
@@ -19,6 +20,7 @@ import {
   MESSAGE_COLUMNS,
   messagesWanted,
   RETRY_MESSAGE,
+  retryValues,
   toMessage,
 } from "../../sql/outbox.ts";
 import { ordered, prefixEnd } from "../../sql/queries.ts";
@@ -85,9 +87,9 @@ export function findMessages(db: Database, prefix: string): OutboxMessage[] {
 export function retryMessage(
   db: Database,
   id: string,
-  { now, forget }: { readonly now: number; readonly forget: boolean },
+  how: Parameters<OutboxStore["retryMessage"]>[1],
 ): OutboxMessage | undefined {
-  return change(db, RETRY_MESSAGE, now, forget ? 1 : 0, id);
+  return change(db, RETRY_MESSAGE, ...retryValues(how), id);
 }
 
 /** Drops a message that was not sent. */

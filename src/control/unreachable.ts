@@ -1,0 +1,32 @@
+/**
+ * What cannot be sent or asked because the way to it is missing: of triggers that need a platform, and
+ * of messages that were given up for that. Read from what is applied and stored, so it is over once the
+ * way is there.
+ *
+ * @module
+ */
+
+import { findStuck, type Stuck } from "../outbox/stuck.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import type { OutboxStore } from "../store/outbox_store.ts";
+import { lackingWays } from "./resources/way_view.ts";
+
+/** What is looked through. */
+export interface UnreachableHost {
+  readonly catalog: Catalog;
+  readonly store: Pick<OutboxStore, "listMessages">;
+}
+
+/** One sentence for each thing that is missing. */
+export async function findUnreachable(host: UnreachableHost): Promise<readonly string[]> {
+  const lacking = lackingWays(host.catalog);
+  const stuck = await findStuck(host);
+  return [...lacking, ...stuck.map(sentenceOf)];
+}
+
+function sentenceOf({ reason, count, newest }: Stuck): string {
+  const what = count === 1 ? "a message was" : `${count} messages were`;
+  const which = count === 1 ? newest : "ID";
+  return `${what} not sent: ${reason}; then svc outbox retry ${which}, or svc outbox drop ${which} ` +
+    "(svc get outbox --state failed)";
+}
