@@ -96,6 +96,8 @@ export interface Status {
     /** Path of the trigger that was probably meant. */
     readonly did_you_mean: string | null;
   }[];
+  /** What an operator should know and no fault is, one sentence each. */
+  readonly warnings: readonly string[];
   /** Faults, one sentence each. */
   readonly degraded: readonly string[];
 }

@@ -68,8 +68,20 @@ const MAX_POLICY_BYTES = 16 * 1024;
 /** The highest role on the socket, and the fault of the policy file, if it has one. */
 export interface SocketRole {
   readonly role: Role;
+  /** Whether nobody has said what it is, so that it is admin. */
+  readonly isOpen: boolean;
   /** Why the policy file is not usable, which leaves only `read_only`. */
   readonly fault?: string;
+}
+
+/**
+ * What an operator is told while nobody has said who may do what on the socket; `undefined` where
+ * somebody has. Steps and agents run as the daemon's user, who can open it.
+ */
+export async function openSocketWarning(dirs: DataDir): Promise<string | undefined> {
+  if (!(await socketRole(dirs)).isOpen) return undefined;
+  return `every step and agent is admin on the control socket: write "max_role: operator" into ` +
+    `${dirs.udsPolicy} (docs/agents.md)`;
 }
 
 /**
@@ -80,6 +92,7 @@ export async function socketRole(dirs: DataDir): Promise<SocketRole> {
   const path = dirs.udsPolicy;
   const closed = (why: string): SocketRole => ({
     role: "read_only",
+    isOpen: false,
     fault: `${path} is not usable (${why}): everyone on the socket has the role read_only`,
   });
   let text: string;
@@ -95,7 +108,7 @@ export async function socketRole(dirs: DataDir): Promise<SocketRole> {
   } catch (error) {
     // Only an absent file means no policy; a dangling link exists and cannot be read.
     if (!(error instanceof Deno.errors.NotFound)) return closed("it cannot be read");
-    return await isAbsent(path) ? { role: "admin" } : closed("it cannot be read");
+    return await isAbsent(path) ? { role: "admin", isOpen: true } : closed("it cannot be read");
   }
   const { documents, errors } = parseManifest(path, text);
   const [fault] = errors;
@@ -106,7 +119,7 @@ export async function socketRole(dirs: DataDir): Promise<SocketRole> {
   }
   const [finding] = UdsPolicy.check(document.value);
   if (finding !== undefined) return closed(finding.message);
-  return { role: (document.value as { max_role: Role }).max_role };
+  return { role: (document.value as { max_role: Role }).max_role, isOpen: false };
 }
 
 function firstLine(text: string): string {

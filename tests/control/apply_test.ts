@@ -434,7 +434,7 @@ controlTest(
   "triggers of one endpoint that differ are refused, in one apply and in two",
   async (rig) => {
     await rig.apply(MANIFEST);
-    const both = await refusal(rig.apply(hook("a", HUB), hook("b", `${HUB}, scheme: github`)));
+    const both = await refusal(rig.apply(hook("a", HUB), hook("b", `${HUB}, scheme: gitea`)));
     deepEqual([both.code, both.details.length], ["invalid", 1]);
     match(
       both.details[0] ?? "",
@@ -450,7 +450,7 @@ controlTest(
     );
     deepEqual(
       actions(
-        await rig.apply(hook("a", `${HUB}, scheme: github`), hook("b", `${HUB}, scheme: github`)),
+        await rig.apply(hook("a", `${HUB}, scheme: gitea`), hook("b", `${HUB}, scheme: gitea`)),
       ),
       ["trigger/a configured", "trigger/b configured"],
       "changed together they agree",

@@ -66,7 +66,8 @@ controlTest("a workspace is looked for as its tasks will look for it", async (ri
 controlTest(
   "programs are looked for where steps look, and files where triggers do",
   async (rig) => {
-    const { root } = rig.dirs;
+    const { root, udsPolicy } = rig.dirs;
+    await Deno.writeTextFile(udsPolicy, "max_role: admin\n", { mode: 0o600 }); // else that is told
     await Deno.mkdir(`${root}/code`);
     const path = `${rig.dirs.bin}:/usr/bin:/bin`;
     const agent = (command: string) =>

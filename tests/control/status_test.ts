@@ -65,6 +65,36 @@ controlTest("status names no role for a run token, which has none", async (rig) 
   for await (const _ of rig.client.stream("task.wait", { ids: [id] }));
 });
 
+controlTest(
+  "status and the apply of an Agent warn until somebody says who is admin",
+  async (rig) => {
+    const agent = JSON.stringify({
+      kind: "Agent",
+      metadata: { name: "a" },
+      spec: { command: "true", timeout: "1m" },
+    });
+    const said = async () => ({
+      status: (await ask(rig)).warnings,
+      apply: (await rig.apply(agent)).warnings.filter((line) => line.includes("is admin")),
+    });
+    const warning =
+      `every step and agent is admin on the control socket: write "max_role: operator" ` +
+      `into ${rig.dirs.udsPolicy} (docs/agents.md)`;
+    deepEqual(await said(), { status: [warning], apply: [warning] });
+    deepEqual((await ask(rig)).degraded, [], "no fault: the exit code stays");
+    const other = JSON.stringify({
+      kind: "Workflow",
+      metadata: { name: "w" },
+      spec: { steps: [{ id: "one", run: "true" }] },
+    });
+    deepEqual((await rig.apply(other)).warnings, []);
+    for (const role of ["operator", "admin"]) {
+      await Deno.writeTextFile(rig.dirs.udsPolicy, `max_role: ${role}\n`, { mode: 0o600 });
+      deepEqual(await said(), { status: [], apply: [] }, role);
+    }
+  },
+);
+
 controlTest("status tells the daemon's clock", async (rig) => {
   const before = Date.now();
   const { time } = await ask(rig);

@@ -15,8 +15,8 @@ import { printable } from "../terminal_text.ts";
 export const command: Command = {
   help:
     "Shows whether the daemon runs, where it receives webhooks, which role you have, which settings are not the default, how many resources there " +
-    "are, what waits, what happened in the last minutes, and what does not work as it " +
-    "should. Exit 3 when it does not run; with --exit-status 1 when anything is degraded.",
+    "are, what waits, what happened in the last minutes, what is left open, and what does not " +
+    "work as it should. Exit 3 when it does not run; with --exit-status 1 when anything is degraded.",
   options: [
     { flags: "--exit-status", help: "exit 1 when anything is degraded" },
     ...CONNECTION,
@@ -51,6 +51,7 @@ export const command: Command = {
       ...unknownLines(status.unknown_paths),
       ...nodeLines(status),
       ["database", databaseText(status.database)],
+      ...status.warnings.map((warning, at) => [at === 0 ? "warning" : "", warning] as const),
       ["degraded", status.degraded.length === 0 ? "no" : status.degraded[0] ?? ""],
       ...status.degraded.slice(1).map((reason) => ["", reason] as const),
     ];

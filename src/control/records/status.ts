@@ -5,7 +5,7 @@
  */
 
 import type { Rate, Status } from "../../api/status_operations.ts";
-import type { Caller } from "../../auth/caller.ts";
+import { type Caller, openSocketWarning } from "../../auth/caller.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { VERSION } from "../../base/version.ts";
@@ -64,9 +64,9 @@ export function withCaller({ version, time, ...rest }: DaemonStatus, caller: Cal
 /** The state of the daemon. */
 export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
   const { webhookUrl, started, settings, server } = host.status();
-  const [queue, outbox, nodes, sizes, degraded] = await Promise.all([
+  const [queue, outbox, nodes, sizes, degraded, open] = await Promise.all([
     ...[host.store.counts(), host.store.outboxCounts(), host.store.listNodes()] as const,
-    ...[host.sizes(), host.degraded()] as const,
+    ...[host.sizes(), host.degraded(), openSocketWarning(host.dirs)] as const,
   ]);
   const resources = KINDS.map((kind) =>
     [kind.plural, host.catalog.list(kind.kind).length] as const
@@ -113,6 +113,7 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
       disk_free_bytes: server === undefined ? sizes.diskFreeBytes ?? null : null,
     },
     unknown_paths: unknownPathsSummary(host),
+    warnings: open === undefined ? [] : [open],
     degraded,
   };
 }

@@ -27,7 +27,8 @@ import type { PluginHost } from "../../plugins/run_plugin.ts";
 import type { AuditRecorder } from "../../store/audit_store.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 import type { BacktestHost } from "../../intake/tools/backtest.ts";
-import type { Caller } from "../../auth/caller.ts";
+import { type Caller, openSocketWarning } from "../../auth/caller.ts";
+import type { DataDir } from "../../base/data_dir.ts";
 import { compareAgainst } from "../../intake/tools/against.ts";
 import { checkMayChange, checkPolicy, type CodeHost } from "./check_code.ts";
 import { refusal } from "./delete.ts";
@@ -44,6 +45,7 @@ export interface ApplyHost extends BacktestHost, CodeHost, MachineWarningsHost {
   readonly manifests: Pick<ManifestReader, "read">;
   readonly secrets: KnownSecrets;
   readonly writer: ResourceWriter;
+  readonly dirs: DataDir;
 }
 
 /**
@@ -121,6 +123,10 @@ export async function apply(
   });
   // Nobody waits for the machine but this caller.
   const warnings = await machineWarnings(manifests, host);
+  const open = manifests.resources.some(({ kind }) => kind === "Agent")
+    ? await openSocketWarning(host.dirs)
+    : undefined;
+  if (open !== undefined) warnings.push(open);
   return { ...output, warnings: [...output.warnings, ...warnings] };
 }
 
