@@ -271,6 +271,8 @@ export const RESOURCE_OPERATIONS = {
       readonly store_created: boolean;
       /** Number of places that refer to the store. */
       readonly uses: number;
+      /** Triggers and definitions whose plugins may read it, as they may any of its project. */
+      readonly readable_by: readonly string[];
     }>(),
     role: "operator",
     grants: { cron: { own: "project", in: "project" } },

@@ -68,6 +68,7 @@ export function describeResource(facts: Facts): string {
     ["Labels", Object.entries(part(metadata, "labels")).map(([k, v]) => `${k}=${v}`).join(", ")],
     ...(kind === "Trigger" ? triggerLines(facts) : []),
     ["Used by", kind === "Trigger" ? "" : usedBy.join(", ") || "nothing"],
+    ["Readable by", texts(status["readable_by"]).map((one) => `plugins of ${one}`).join(", ")],
     ["Applied", `${ago(status["updated_at"], facts.now)}, generation ${status["generation"]}`],
     ["Problems", problems.join("\n")],
   ];

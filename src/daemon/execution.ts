@@ -15,6 +15,7 @@ import { CronPlugins } from "../plugins/cron_plugins.ts";
 import { endInterruptedPlugins } from "../plugins/end_interrupted.ts";
 import { guardPlugins } from "../plugins/guard_plugins.ts";
 import { policyCheck } from "../plugins/policy/policy_check.ts";
+import { PluginFailures } from "../plugins/plugin_failures.ts";
 import type { PluginHost } from "../plugins/run_plugin.ts";
 import { Semaphore } from "../plugins/semaphore.ts";
 import type { RunHost } from "../tasks/run/task_context.ts";
@@ -56,7 +57,8 @@ const PLUGIN_LIMITS = { running: 16, waiting: 2000 };
 export async function openExecution(config: DaemonConfig, state: State): Promise<Execution> {
   const { workers, slackApiUrl, keep } = config;
   await using opening = new AsyncDisposableStack();
-  const plugins = pluginHost(config, state, await guardPlugins(state));
+  const failures = opening.use(new PluginFailures(state));
+  const plugins = { ...pluginHost(config, state, await guardPlugins(state)), failures };
   opening.defer(() => plugins.semaphore.idle()); // with the processes that plugins left behind
   const busy = opening.use(new ParallelDisposer());
   const running = withTaskRunning(state, config);

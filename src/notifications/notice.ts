@@ -62,13 +62,14 @@ export function noticeOfIncident(incident: Incident, at: number): Notice {
     "connection.broken": `Connection${of} is broken`,
     "answer.failed": "An answer could not be sent",
     "loop.cut": "A loop of tasks that start one another was cut",
+    "plugin.failed": "A plugin fails again and again",
   }[kind];
   return {
     kind,
     project,
     ...(connection === "" ? {} : { connection }),
-    // One loop is not another, though no Connection tells them apart.
-    cause: `${kind} ${kind === "loop.cut" ? reason : connection}`,
+    // One loop or plugin is not another, though no Connection tells them apart.
+    cause: `${kind} ${causeOf(incident)}`,
     title: title + inProject(project),
     text: reason,
     data: { project, connection, reason, task: taskId ?? null },
@@ -76,13 +77,18 @@ export function noticeOfIncident(incident: Incident, at: number): Notice {
   };
 }
 
+function causeOf({ kind, reason, connection }: Incident): string {
+  if (kind === "loop.cut") return reason;
+  return kind === "plugin.failed" ? reason.split(" failed ", 1)[0] ?? "" : connection;
+}
+
 /** A fault of the daemon, as `svc status` has it. */
 export function noticeOfFault(fault: string, at: number): Notice {
   return {
     kind: "daemon.degraded",
     project: "",
-    // The number of bytes that are left is another one each time.
-    cause: `daemon.degraded ${fault.replace(/[0-9]+(?:\.[0-9]+)?/g, "#")}`,
+    // The number of bytes that are left is another one each time, and so is the newest record.
+    cause: `daemon.degraded ${fault.replace(/\b[0-9A-Z]{26}\b|[0-9]+(?:\.[0-9]+)?/g, "#")}`,
     title: "The svc daemon does not work as it should",
     text: `${fault}\nsvc status`,
     data: { fault },

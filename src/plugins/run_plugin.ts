@@ -19,6 +19,7 @@ import type { ProcessGroups } from "../shell/process_groups.ts";
 import { type OutputStream, runShell, type ShellExit } from "../shell/run_shell.ts";
 import type { AuditEnd, AuditResult, AuditStart } from "../store/audit_records.ts";
 import type { AuditRecorder } from "../store/audit_store.ts";
+import type { PluginFailures } from "./plugin_failures.ts";
 import type { Semaphore } from "./semaphore.ts";
 import { type PolicyCheck, warnOfViolation } from "./policy/policy_check.ts";
 import type { Grant, RunTokens } from "../auth/run_tokens.ts";
@@ -47,6 +48,8 @@ export interface PluginHost {
   readonly umask: number;
   /** Most bytes a transformer may print. */
   readonly maxPayloadBytes: number;
+  /** Tells of those that fail again and again; nobody is told when absent. */
+  readonly failures?: PluginFailures;
   /** Variables of every plugin: PATH, HOME, LANG, TZ. */
   readonly inherited: Readonly<Record<string, string>>;
 }
@@ -104,9 +107,16 @@ export const RUN_MARK = "SVC_RUN_ID";
  * row cannot be written.
  */
 export async function runPlugin(run: PluginRun, host: PluginHost): Promise<PluginResult> {
+  const id = host.newId();
+  const result = await runAudited(run, id, host);
+  host.failures?.ended(run, result, id);
+  return result;
+}
+
+async function runAudited(run: PluginRun, id: string, host: PluginHost): Promise<PluginResult> {
   const decision = await host.policy(run, "run");
   const start: AuditStart = {
-    id: host.newId(),
+    id,
     createdAt: host.clock.now(),
     action: "execute",
     crdKind: run.crdKind,
@@ -295,7 +305,8 @@ function judge(
     const how = exit.killedBy === undefined
       ? `exit code ${exit.code}`
       : `killed by ${exit.killedBy}`;
-    const detail = stderr.trim() === "" ? "" : `: ${stderr.trim()}`;
+    const silent = run.type === "cron" ? ", and nothing on standard error" : "";
+    const detail = stderr.trim() === "" ? silent : `: ${stderr.trim()}`;
     return ended(run.type === "interceptor" ? "rejected" : "failed", `${name}: ${how}${detail}`);
   }
   if (out.overflowed && run.type === "transformer") {

@@ -24,6 +24,7 @@ export const NOTICE_KINDS = [
   "connection.broken",
   "answer.failed",
   "loop.cut",
+  "plugin.failed",
   "daemon.degraded",
 ] as const;
 /** One of {@linkcode NOTICE_KINDS}. */

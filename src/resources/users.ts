@@ -5,7 +5,7 @@
  */
 
 import type { Catalog } from "./catalog.ts";
-import { CRD_KIND } from "./custom_resource_definition.ts";
+import { CRD_KIND, type CrdSpec, hooksOf } from "./custom_resource_definition.ts";
 import type { Reference } from "./kind.ts";
 import type { KindLookup } from "./kind_lookup.ts";
 import {
@@ -16,6 +16,7 @@ import {
   type ResourceKey,
 } from "./resource.ts";
 import type { SecretStoreSpec } from "./secret_store.ts";
+import type { TriggerSpec } from "./trigger.ts";
 
 /** A reference and the key of the resource it leads to, which need not exist. */
 export interface Need {
@@ -95,6 +96,24 @@ function usesByKey(catalog: Catalog): ReadonlyMap<string, readonly Use[]> {
     }
   }
   return uses;
+}
+
+/**
+ * Resources whose plugins or hooks may read the SecretStores of a project: no field names a store
+ * there, their run token opens all. By kind, project and name.
+ */
+export function pluginReadersOf(project: string, catalog: Catalog): readonly Resource[] {
+  const { kinds } = catalog;
+  const triggers = (catalog.list("Trigger", project) as Resource<TriggerSpec>[]).filter(
+    ({ spec: { event: { webhook } } }) =>
+      (kinds.crd(webhook?.crdRef ?? "")?.spec.plugins ?? []).some(({ type }) => type !== "cron"),
+  );
+  const definitions = (catalog.list(CRD_KIND) as Resource<CrdSpec>[]).filter(({ spec }) =>
+    (spec.plugins ?? []).some((plugin) =>
+      plugin.type === "cron" && (plugin.project ?? DEFAULT_PROJECT) === project
+    ) || hooksOf(spec).length > 0 && catalog.list(spec.kind, project).length > 0
+  );
+  return [...triggers, ...definitions];
 }
 
 /** What may not be there: a resource, or one key of a SecretStore. */

@@ -5,7 +5,9 @@
  */
 
 /** Kinds of incidents, by the names that `on:` of a Notification has. */
-export type IncidentKind = "gap.lost" | "connection.broken" | "answer.failed" | "loop.cut";
+export type IncidentKind =
+  | ("gap.lost" | "connection.broken" | "answer.failed")
+  | ("loop.cut" | "plugin.failed");
 
 /** Something that failed for good, told once when it is found. */
 export interface Incident {
@@ -13,7 +15,7 @@ export interface Incident {
    * `gap.lost`: events of a platform that nobody can get any more. `connection.broken`: a
    * Connection that does not work until somebody mends it. `answer.failed`: a message of the outbox
    * that was given up. `loop.cut`: tasks that started one another by way of a platform, and that
-   * go on no further.
+   * go on no further. `plugin.failed`: a plugin that fails again and again.
    */
   readonly kind: IncidentKind;
   readonly project: string;

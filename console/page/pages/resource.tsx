@@ -26,6 +26,8 @@ type Described = Resource<unknown, {
   readonly updated_at: string;
   /** `kind/name` of what uses it. */
   readonly used_by?: readonly string[];
+  /** Of a SecretStore: whose plugins may read it, which no field of theirs says. */
+  readonly readable_by?: readonly string[];
   /** What it needs and is not there, one sentence each. */
   readonly missing?: readonly string[];
 }>;
@@ -54,7 +56,7 @@ export function ResourcePage(
 
 function Shown({ resource }: { readonly resource: Described }) {
   const { kind, metadata: { project, name }, status } = resource;
-  const { missing = [], used_by = [] } = status;
+  const { missing = [], used_by = [], readable_by = [] } = status;
   const within = project === undefined ? [] : [project];
   const screen = SCREENS[kind.toLowerCase()];
   return (
@@ -89,7 +91,12 @@ function Shown({ resource }: { readonly resource: Described }) {
         </section>
       )}
       <h2>Used by</h2>
-      {used_by.length === 0 ? <p class="empty">Nothing uses it.</p> : (
+      {readable_by.length > 0 && (
+        <p>
+          <Text value={`Plugins of ${readable_by.join(", ")} may read it.`} />
+        </p>
+      )}
+      {used_by.length === 0 ? <p class="empty">No field names it.</p> : (
         <ul class="plain">
           {used_by.map((user) => {
             const [userKind = "", userName = ""] = user.split("/");

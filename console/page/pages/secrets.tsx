@@ -26,6 +26,8 @@ interface KeyUse {
 type Store = Resource<{ readonly data: Readonly<Record<string, string>> }, {
   readonly generation: number;
   readonly used_by?: readonly string[];
+  /** Whose plugins may read it, which no field of theirs says. */
+  readonly readable_by?: readonly string[];
   readonly keys?: Readonly<Record<string, KeyUse>>;
 }>;
 
@@ -108,7 +110,12 @@ function StorePanel({ project, name, known, alone = false }: {
         <>
           <Keys store={value} />
           <p>
-            Used by <Users project={project} users={value.status.used_by ?? []} />
+            Used by{" "}
+            <Users
+              project={project}
+              users={value.status.used_by ?? []}
+              readers={value.status.readable_by ?? []}
+            />
           </p>
           <Command line={`svc secret set ${named(value)} KEY`} />
         </>
@@ -188,8 +195,16 @@ function Removable(
 
 /** Links to the triggers among the users of something, and the names of the others. */
 function Users(
-  { project, users }: { readonly project: string; readonly users: readonly string[] },
+  { project, users, readers }: {
+    readonly project: string;
+    readonly users: readonly string[];
+    readonly readers: readonly string[];
+  },
 ) {
+  if (users.length === 0 && readers.length > 0) {
+    const who = readers.map((one) => `plugins of ${one}`).join(", ");
+    return <span class="faint">{`no field that names it; ${who} may read it`}</span>;
+  }
   if (users.length === 0) return <span class="faint">nothing</span>;
   return (
     <>

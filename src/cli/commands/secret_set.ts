@@ -50,9 +50,20 @@ export const command: Command = {
       `secretstore/${store} key ${key} ${set.created ? "created" : "changed"}${where}\n`,
     );
     if (set.uses > 0) return;
-    context.io.err(`note: nothing refers to secretstore/${store} yet\n`);
+    context.io.err(`note: ${unusedText(`secretstore/${store}`, set.readable_by)}\n`);
   },
 };
+
+/** Most readers that are named. */
+const NAMED = 3;
+
+/** A store that no field names, and that plugins may read all the same. */
+function unusedText(store: string, readers: readonly string[]): string {
+  if (readers.length === 0) return `nothing refers to ${store} yet`;
+  const more = readers.length > NAMED ? ` and ${readers.length - NAMED} more` : "";
+  return `no field names ${store}, but plugins of ${readers.slice(0, NAMED).join(", ")}${more} ` +
+    "may read it";
+}
 
 function readTyped(what: string, { io }: CommandContext): string {
   const typed = io.hiddenLine(`${what} (not shown): `);

@@ -19,7 +19,7 @@ import { hasLabels } from "../../resources/labels.ts";
 import { project as projectKind } from "../../resources/project.ts";
 import { projectsOf } from "../../resources/projects.ts";
 import { DEFAULT_PROJECT, displayName, type Resource } from "../../resources/resource.ts";
-import { lacks, needsOf, possibleLacks, usesOf } from "../../resources/users.ts";
+import { lacks, needsOf, pluginReadersOf, possibleLacks, usesOf } from "../../resources/users.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
 import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
 import type { CodeHost } from "./check_code.ts";
@@ -152,12 +152,16 @@ export async function describe(
   return { ...view, status: { ...view["status"] as object, ...uses } };
 }
 
-/** Who uses a resource, and what of the resources it needs is missing. */
+/** Who uses a resource, whose plugins may read it where it is a SecretStore, and what of the resources it needs is missing. */
 function useStatus(resource: Resource, catalog: Catalog): Record<string, unknown> {
   const missing = needsOf(resource, catalog.kinds).flatMap(possibleLacks)
     .filter(({ lack }) => lacks(lack, catalog)).map(({ message }) => message);
+  const readers = resource.kind === "SecretStore"
+    ? { readable_by: pluginReadersOf(resource.project, catalog).map(displayName) }
+    : {};
   return {
     used_by: [...new Set(usesOf(resource, catalog).map(({ user }) => displayName(user)))],
+    ...readers,
     missing: [...new Set(missing)],
   };
 }

@@ -11,13 +11,13 @@ import { AppError } from "../../base/errors.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { compileSchema } from "../../resources/validate.ts";
 import { Name } from "../../resources/metadata.ts";
-import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
+import { DEFAULT_PROJECT, displayName, type Resource } from "../../resources/resource.ts";
 import {
   faultOfSecret,
   secretStore as kind,
   type SecretStoreSpec,
 } from "../../resources/secret_store.ts";
-import { describeUse, usesOf } from "../../resources/users.ts";
+import { describeUse, pluginReadersOf, usesOf } from "../../resources/users.ts";
 import { findResource, type QueryHost } from "./queries.ts";
 
 const storeName = compileSchema(Name);
@@ -59,7 +59,15 @@ export function rotateSecret(
     };
     await commit([{ op: "put", resource }]);
     const uses = usesOf(resource, host.catalog).length;
-    return { store, key, created, store_created: before === undefined, uses };
+    const readers = pluginReadersOf(project, host.catalog).map(displayName);
+    return {
+      store,
+      key,
+      created,
+      store_created: before === undefined,
+      uses,
+      readable_by: readers,
+    };
   });
 }
 

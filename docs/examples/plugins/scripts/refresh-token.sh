@@ -3,6 +3,8 @@
 # for it; a run of a cron plugin may read and rotate the secrets of its project.
 set -eu
 
-old=$(svc describe secretstore/chat -o json | svc tool payload-extract --path access_token)
+store=$(svc describe secretstore/chat -o json) || { echo "there is no SecretStore chat" >&2; exit 1; }
+# The first time there is no token yet.
+old=$(printf %s "$store" | svc tool payload-extract --path access_token) || old=none
 printf %s "renewed-$(printf %s "$old" | cksum | cut -d' ' -f1)-$(date +%s)" |
-  svc tool secret-rotate chat access_token --value-file -
+  svc tool secret-rotate chat access_token --create --value-file -
