@@ -19,7 +19,6 @@ import type { ProcessGroups } from "../shell/process_groups.ts";
 import { type OutputStream, runShell, type ShellExit } from "../shell/run_shell.ts";
 import type { AuditEnd, AuditResult, AuditStart } from "../store/audit_records.ts";
 import type { AuditRecorder } from "../store/audit_store.ts";
-import type { PluginFailures } from "./plugin_failures.ts";
 import type { Semaphore } from "./semaphore.ts";
 import { type PolicyCheck, warnOfViolation } from "./policy/policy_check.ts";
 import type { Grant, RunTokens } from "../auth/run_tokens.ts";
@@ -49,7 +48,9 @@ export interface PluginHost {
   /** Most bytes a transformer may print. */
   readonly maxPayloadBytes: number;
   /** Tells of those that fail again and again; nobody is told when absent. */
-  readonly failures?: PluginFailures;
+  readonly failures?: {
+    readonly ended: (run: PluginRun, result: PluginResult, audit: string) => void;
+  };
   /** Variables of every plugin: PATH, HOME, LANG, TZ. */
   readonly inherited: Readonly<Record<string, string>>;
 }
