@@ -195,10 +195,11 @@ function Removable(
 
 /** Links to the triggers among the users of something, and the names of the others. */
 function Users(
-  { project, users, readers }: {
+  { project, users, readers = [] }: {
     readonly project: string;
     readonly users: readonly string[];
-    readonly readers: readonly string[];
+    /** Whose plugins may read it. */
+    readonly readers?: readonly string[];
   },
 ) {
   if (users.length === 0 && readers.length > 0) {
