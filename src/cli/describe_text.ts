@@ -5,6 +5,7 @@
  * @module
  */
 
+import { keyUseText } from "../api/key_use.ts";
 import type { Listing } from "../api/resource_operations.ts";
 import { shortDuration } from "../base/duration.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
@@ -74,7 +75,7 @@ export function describeResource(facts: Facts): string {
   ];
   return [
     lines(head),
-    keyTable(status["keys"], facts),
+    keyList(status["keys"], facts),
     section("Spec", facts.toYaml(spec)),
     deliveryTable(facts),
     listTable("Tasks", facts.tasks, facts),
@@ -105,7 +106,7 @@ function triggerLines({ view, webhookUrl, secrets, now }: Facts): Line[] {
     ["Own address", isWebhook && endpoint !== name ? addressOf(name) : ""],
     ["Slack address", isSlack ? `${webhookUrl ?? ""}/source/slack/${project}/${name}` : ""],
     ["Signature", isWebhook ? how || "not configured: every request is refused" : ""],
-    ["Secrets", store === "" ? "" : `secretstore/${store}${keyList(secrets, now)}`],
+    ["Secrets", store === "" ? "" : `secretstore/${store}${keysOf(secrets, now)}`],
     ["May start", guardText(part(webhook, "from"), status["platforms"])],
     ["Condition", text(part(event, "filter")["condition"])],
     ["Starts", `workflow/${action["workflow"]} in workspace/${action["workspace"]}`],
@@ -136,27 +137,32 @@ function waysText(ways: unknown, does: string): string {
   ).join("\n");
 }
 
-function keyList(secrets: JsonObject | undefined, now: number): string {
+function keysOf(secrets: JsonObject | undefined, now: number): string {
   if (secrets === undefined) return "";
   const keys = Object.entries(part(part(secrets, "status"), "keys")).map(([key, use]) =>
-    `${key} (${lastMatch(use, now)})`
+    `${key} (${useText(use, now)})`
   );
   return `: ${keys.join(", ")}`;
 }
 
-function lastMatch(use: unknown, now: number): string {
-  const at = isJsonObject(use) ? use["last_matched_at"] : undefined;
-  return typeof at === "string" ? `last matched ${ago(at, now)}` : "never matched";
+function useText(use: unknown, now: number): string {
+  const known = isJsonObject(use) ? use : {};
+  return keyUseText(Object.assign({ last_matched_at: null }, known), now);
 }
 
-function keyTable(keys: unknown, { now, columns }: Facts): string {
+/** Keys with what is known of each below it: sentences that a column of a table would cut. */
+function keyList(keys: unknown, { now }: Facts): string {
   if (!isJsonObject(keys)) return "";
-  const rows = Object.entries(keys).map(([key, use]) => {
+  const blocks = Object.entries(keys).map(([key, use]) => {
     const known = isJsonObject(use) ? use : {};
-    return [key, lastMatch(use, now), texts(known["triggers"]).join(","), text(known["note"])];
+    const triggers = texts(known["triggers"]).map((trigger) => `trigger/${trigger}`).join(", ");
+    const facts = [useText(use, now), text(known["note"])].filter((fact) => fact !== "");
+    const head = triggers === "" ? key : `${key}, at ${triggers}`;
+    return [head, ...facts.map((fact) => `  ${fact}`)].map((line) => `${printable(line)}\n`).join(
+      "",
+    );
   });
-  const headers = ["KEY", "USE", "TRIGGERS", "NOTE"];
-  return section("Keys", formatTable(headers.map(toColumn), rows, inner(columns)));
+  return blocks.length === 0 ? "" : section("Keys", blocks.join(""));
 }
 
 function deliveryTable(facts: Facts): string {
@@ -304,7 +310,7 @@ function section(title: string, body: string): string {
 }
 
 function toColumn(header: string) {
-  const fit = header === "REASON" || header === "NOTE" ? "text" : "name";
+  const fit = header === "REASON" ? "text" : "name";
   return { header, wide: false, fit } as const;
 }
 

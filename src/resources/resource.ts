@@ -26,6 +26,11 @@ export interface Resource<Spec = unknown> {
   readonly createdAt: number;
   /** Milliseconds since the epoch of the last change. */
   readonly updatedAt: number;
+  /**
+   * Of a SecretStore, when the value of each key was set: milliseconds since the epoch, the last two
+   * times, the newest first. A key that was set before such times were kept has none.
+   */
+  readonly valuesChangedAt?: Readonly<Record<string, readonly number[]>>;
 }
 
 /** The key of a resource. */

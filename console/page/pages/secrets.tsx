@@ -5,22 +5,13 @@
  * @module
  */
 
+import { keyUseText, type KeyUseView } from "../../../src/api/key_use.ts";
 import { Command } from "../parts/command.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { Ago } from "../parts/time.tsx";
+import { Ago, now } from "../parts/time.tsx";
 import { keyOf, type Resource, useDescribed, useResources } from "../data/resources.ts";
 import { named } from "../data/triggers.ts";
-
-/** What the daemon knows of a key. */
-interface KeyUse {
-  /** RFC 3339; `null` when none ever did. */
-  readonly last_matched_at: string | null;
-  readonly matched: number;
-  readonly triggers: readonly string[];
-  /** Set where it can go. */
-  readonly note?: string;
-}
 
 /** A SecretStore, its values masked. */
 type Store = Resource<{ readonly data: Readonly<Record<string, string>> }, {
@@ -28,7 +19,7 @@ type Store = Resource<{ readonly data: Readonly<Record<string, string>> }, {
   readonly used_by?: readonly string[];
   /** Whose plugins may read it, which no field of theirs says. */
   readonly readable_by?: readonly string[];
-  readonly keys?: Readonly<Record<string, KeyUse>>;
+  readonly keys?: Readonly<Record<string, KeyUseView>>;
 }>;
 
 /** Most stores that are shown in full on one screen. */
@@ -175,13 +166,19 @@ function removal({ project = "", name }: Store["metadata"], key: string): string
   return `svc tool secret-rotate ${name} --remove ${key}${where}`;
 }
 
+/** Whether a key is used: that an older value of it was says nothing of the one that it has. */
+function useOf(use: KeyUseView | undefined): string {
+  if (use === undefined || use.last_matched_at === null) return "no signature matched it yet";
+  return use.last_matched_value === "current" ? "in use" : keyUseText(use, now.value);
+}
+
 function Removable(
-  { use, command }: { readonly use: KeyUse | undefined; readonly command: string },
+  { use, command }: { readonly use: KeyUseView | undefined; readonly command: string },
 ) {
   if (use?.note === undefined) {
     return (
       <span class="faint">
-        {(use?.matched ?? 0) > 0 ? "in use" : "no signature matched it yet"}
+        {useOf(use)}
       </span>
     );
   }

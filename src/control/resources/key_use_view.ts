@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { KeyUseView } from "../../api/key_use.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import type { KeyUses } from "../../intake/pipeline/key_uses.ts";
 import type { Resource } from "../../resources/resource.ts";
@@ -13,15 +14,18 @@ import type { KeyUseStore } from "../../store/delivery_store.ts";
 /** A key can be removed after it was unused for this long while another was used. */
 const IDLE_MS = 72 * 3600 * 1000;
 
-/** `status.keys` of a SecretStore. */
+/** What {@linkcode keyUseView} needs. */
+export interface KeyUseHost {
+  readonly store: KeyUseStore;
+  readonly keyUses: KeyUses;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** `status.keys` of a SecretStore, in the order of its keys. */
 export async function keyUseView(
   resource: Resource,
-  host: {
-    readonly store: KeyUseStore;
-    readonly keyUses: KeyUses;
-    readonly clock: Clock;
-  },
-): Promise<{ keys: Record<string, unknown> }> {
+  host: KeyUseHost,
+): Promise<{ keys: Record<string, KeyUseView> }> {
   await host.keyUses.flush();
   const uses = await host.store.listKeyUse(resource.project, resource.name);
   const names = Object.keys((resource.spec as SecretStoreSpec).data);
@@ -31,16 +35,35 @@ export async function keyUseView(
   const keys = names.map((key) => {
     const own = uses.filter((use) => use.key === key);
     const last = lastOf(key);
+    const changes = changesOf(resource, key);
     // An unused key counts from the last change of the store: a new key could not be used yet.
     const idleSince = Math.max(last, resource.updatedAt);
     const removable = newest > last && host.clock.now() - idleSince > IDLE_MS &&
       host.clock.now() - newest <= IDLE_MS;
-    return [key, {
+    const [changedAt] = changes;
+    const view: KeyUseView = {
       last_matched_at: last === 0 ? null : rfc3339(last),
+      last_matched_value: last === 0 ? null : valueAt(last, changes),
+      changed_at: changedAt === undefined ? null : rfc3339(changedAt),
       matched: own.reduce((sum, use) => sum + use.count, 0),
       triggers: own.map((use) => use.trigger).sort(),
       ...(removable ? { note: "not used for 72 h while another key was: it can be removed" } : {}),
-    }];
+    };
+    return [key, view] as const;
   });
   return { keys: Object.fromEntries(keys) };
+}
+
+/** When the value of a key was set, the newest first; none where that was not kept. */
+function changesOf({ valuesChangedAt = {} }: Resource, key: string): readonly number[] {
+  return Object.hasOwn(valuesChangedAt, key) ? valuesChangedAt[key] ?? [] : [];
+}
+
+/** Which value a key had at a time. */
+function valueAt(
+  time: number,
+  [changedAt = 0, before = 0]: readonly number[],
+): KeyUseView["last_matched_value"] {
+  if (time >= changedAt) return "current";
+  return time >= before ? "previous" : "earlier";
 }

@@ -7,7 +7,7 @@
 
 import { Catalog } from "../../resources/catalog.ts";
 import type { Resource } from "../../resources/resource.ts";
-import type { SecretStoreSpec } from "../../resources/secret_store.ts";
+import { secretStore, type SecretStoreSpec } from "../../resources/secret_store.ts";
 import type { Keyring, SecretPlace } from "../../secrets/keyring.ts";
 import type { Events } from "../../store/events.ts";
 import type { ResourceChange, ResourceStore } from "../../store/resource_store.ts";
@@ -64,8 +64,20 @@ export class ResourceWriter {
     await this.#store.adoptResources(version);
   }
 
-  async #commit(changes: readonly ResourceChange[]): Promise<void> {
-    if (changes.length === 0) return;
+  #withTimes(change: ResourceChange): ResourceChange {
+    if (change.op !== "put" || change.resource.kind !== secretStore.kind) return change;
+    const resource = change.resource as Resource<SecretStoreSpec>;
+    const { kind, project, name } = resource;
+    const before = this.#catalog.find<SecretStoreSpec>(kind, project, name);
+    return {
+      op: "put",
+      resource: { ...resource, valuesChangedAt: timesOfValues(resource, before) },
+    };
+  }
+
+  async #commit(given: readonly ResourceChange[]): Promise<void> {
+    if (given.length === 0) return;
+    const changes = given.map((change) => this.#withTimes(change));
     const sealed = await Promise.all(
       changes.map(async (change): Promise<ResourceChange> =>
         change.op === "put"
@@ -83,6 +95,25 @@ export class ResourceWriter {
     }
     await this.#store.awaitAdoption(version);
   }
+}
+
+/**
+ * When each value of a SecretStore was set. A signature that matched before says nothing of the value
+ * that is there now.
+ */
+function timesOfValues(
+  store: Resource<SecretStoreSpec>,
+  before: Resource<SecretStoreSpec> | undefined,
+): NonNullable<Resource["valuesChangedAt"]> {
+  const known = before?.valuesChangedAt ?? {};
+  const entries = Object.entries(store.spec.data).flatMap(([key, value]) => {
+    const times = Object.hasOwn(known, key) ? known[key] ?? [] : [];
+    const isSame = before !== undefined && Object.hasOwn(before.spec.data, key) &&
+      before.spec.data[key] === value;
+    if (!isSame) return [[key, [store.updatedAt, ...times.slice(0, 1)]] as const];
+    return times.length === 0 ? [] : [[key, times] as const];
+  });
+  return Object.fromEntries(entries);
 }
 
 /**

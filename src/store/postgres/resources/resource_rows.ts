@@ -9,7 +9,7 @@ import type { Resource, ResourceKey } from "../../../resources/resource.ts";
 import type { ResourceChange } from "../../resource_store.ts";
 import { settleChanges } from "../../rules/resource_change.ts";
 import { number } from "../../sql/columns.ts";
-import { toResource, toVersions } from "../../sql/resources.ts";
+import { metadataOf, toResource, toVersions } from "../../sql/resources.ts";
 import type { Session } from "../database/connections.ts";
 
 /** Every stored resource. */
@@ -46,7 +46,7 @@ export async function changeResources(
        spec = excluded.spec, generation = excluded.generation,
        created_at = excluded.created_at, updated_at = excluded.updated_at`,
     ...columnsOf(puts),
-    puts.map(({ metadata }) => JSON.stringify(metadata)),
+    puts.map(metadataOf),
     puts.map(({ spec }) => JSON.stringify(spec)),
     puts.map(({ generation }) => generation),
     puts.map(({ createdAt }) => createdAt),

@@ -7,7 +7,7 @@
 import type { Resource } from "../../../resources/resource.ts";
 import type { ResourceChange } from "../../resource_store.ts";
 import { settleChanges } from "../../rules/resource_change.ts";
-import { toResource, toVersions } from "../../sql/resources.ts";
+import { metadataOf, toResource, toVersions } from "../../sql/resources.ts";
 import type { Database } from "../engine/database.ts";
 
 /** Every stored resource. */
@@ -51,7 +51,7 @@ export function changeResources(db: Database, changes: readonly ResourceChange[]
       resource.kind,
       resource.project,
       resource.name,
-      JSON.stringify(resource.metadata),
+      metadataOf(resource),
       JSON.stringify(resource.spec),
       resource.generation,
       resource.createdAt,
