@@ -7,6 +7,7 @@
  */
 
 import type { Clock } from "../base/clock.ts";
+import { messageOf } from "../base/errors.ts";
 import type { FindCertificate } from "../signatures/scheme.ts";
 import type { PostAnswer } from "./send.ts";
 
@@ -48,7 +49,11 @@ export class Certificates {
     const known = this.#entries.get(url);
     if (known !== undefined && now < (known.until ?? Infinity)) return await known.found;
     this.#entries.delete(url);
-    if (!this.#mayAsk(new URL(url).host, now)) return { failure: "certificate_unreachable" };
+    const { host } = new URL(url);
+    if (!this.#mayAsk(host, now)) {
+      const why = `${host} was asked ${MAX_PER_MINUTE} times within a minute, which is the most`;
+      return { failure: "certificate_unreachable", why };
+    }
     const entry: Entry = { found: this.#load(url), until: undefined };
     this.#keep(url, entry);
     const found = await entry.found;
@@ -60,11 +65,13 @@ export class Certificates {
     try {
       const { status, answer } = await this.#get(url);
       if (status === 403 || status === 404) return { failure: "certificate_missing" };
-      if (status !== 200) return { failure: "certificate_unreachable" };
+      if (status !== 200) {
+        return { failure: "certificate_unreachable", why: `it answered ${status}` };
+      }
       const isPem = answer.startsWith("-----BEGIN CERTIFICATE-----");
       return isPem ? { pem: answer } : { failure: "certificate_malformed" };
-    } catch {
-      return { failure: "certificate_unreachable" };
+    } catch (error) {
+      return { failure: "certificate_unreachable", why: messageOf(error) };
     }
   }
 

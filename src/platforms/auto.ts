@@ -73,7 +73,7 @@ function autoOver(signature: Signature, defaultHeader: string): Scheme {
       const value = findSignature(request, options) ?? "";
       if (!GENERAL.test(value)) return signature.verify(request, keys, options);
       if (signedTime !== undefined && firstByte(request.body) !== 0x7b) {
-        return Promise.resolve(refused("signature_malformed"));
+        return Promise.resolve(refused("body_not_an_object"));
       }
       const secrets = isPublicKey === undefined
         ? keys

@@ -16,13 +16,16 @@ import { findMatchingToken } from "../signatures/token.ts";
 import { allowEveryOrigin } from "./cloudevents.ts";
 import { echoable, findObject, payloadId, type Platform } from "./platform.ts";
 
+const NOWHERE = "no token in the query of its URL, and no header";
+
 const signature: Signature = {
+  shows: "token",
   verify(request, keys, options) {
     if (findSignature(request, options) !== undefined) {
       return bearerScheme.verify(request, keys, options);
     }
     const token = findParameter(request.arrivedUrl, "token") ?? "";
-    return token === "" ? refused("secret_missing") : findMatchingToken(utf8(token), keys);
+    return token === "" ? refused("secret_missing", NOWHERE) : findMatchingToken(utf8(token), keys);
   },
   ...(bearerScheme.sign === undefined ? {} : { sign: bearerScheme.sign }),
 };

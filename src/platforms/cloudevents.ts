@@ -33,6 +33,7 @@ export const cloudevents: Platform = {
   headers: [],
   sharedHeader: "Authorization",
   signature: {
+    shows: "token",
     verify: bearerScheme.verify,
     ...(bearerScheme.sign === undefined ? {} : { sign: bearerScheme.sign }),
   },

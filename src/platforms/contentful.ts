@@ -35,7 +35,7 @@ const signature: Signature = {
   verify(request, keys, options) {
     if (findSignature(request, options) === undefined) return refused("signature_header_missing");
     const names = signedNames(request);
-    if (names === undefined) return refused("signed_header_missing");
+    if (names === undefined) return refused("signed_headers_unknown", LIST_HEADER);
     return templatedHmac(specOf(names)).verify(request, keys, options);
   },
   async sign(input, key, options) {

@@ -18,6 +18,7 @@ const TIMESTAMP_HEADER = "x-signature-timestamp";
 const signature: Signature = {
   covers: () => ({ payload: "all", headers: [TIMESTAMP_HEADER], query: false, method: false }),
   isPublicKey,
+  takes: "the application's public key, 64 hexadecimal digits",
   cannotSign: "Discord signs with a private key that only Discord has",
   async verify(request, keys, options) {
     const value = findSignature(request, options);

@@ -29,6 +29,7 @@ function signed(options: SchemeOptions): SchemeOptions {
 }
 
 const signature: Signature = {
+  shows: "token",
   keyForms: ["text", "whsec"],
   covers(options, facts) {
     const { header, keys = [] } = facts;

@@ -15,10 +15,11 @@ import { findMembers, MAX_SCANNED, textOf } from "../base/json_members.ts";
 import { findMatchingKey } from "../signatures/hmac.ts";
 import {
   covering,
+  isRefusal,
+  type Refusal,
   refused,
   type Signature,
   type SignedRequest,
-  type VerifyFailure,
 } from "../signatures/scheme.ts";
 import { findSeconds, refusedTime } from "../signatures/timestamp.ts";
 import { type Platform, signedId } from "./platform.ts";
@@ -30,17 +31,22 @@ const signature: Signature = {
   cannotSign: "Mailgun's signature is a part of the body: send a body that has one",
   verify(request, keys, { toleranceSecs }) {
     const fields = signedFields(request);
-    if (typeof fields === "string") return refused(fields);
+    if (isRefusal(fields)) return fields;
     const { timestamp = "", token = "" } = fields;
     const expected = [fields["signature"], fields["parent-signature"]]
       .map((text) => findHex(text ?? ""))
       .filter((digest) => digest?.length === 32)
       .filter((digest) => digest !== undefined);
-    if (expected.length === 0) return refused("signature_malformed");
+    if (expected.length === 0) return refused("signature_malformed", "the signature in the body");
     const reason = refusedTime(timestamp, { find: findSeconds, now: request.now, toleranceSecs });
     if (reason !== undefined) return refused(reason);
     // Both are run together in the signed text, so each has to have its own form.
-    if (!TOKEN.test(token)) return refused("message_id_missing");
+    if (!TOKEN.test(token)) {
+      return refused(
+        "message_id_missing",
+        "token of 16 to 128 letters and digits in its signature",
+      );
+    }
     const match = findMatchingKey("sha256", keys, { data: utf8(timestamp + token), expected });
     return covering(match, { content: undefined, messageId: token });
   },
@@ -48,7 +54,7 @@ const signature: Signature = {
     header: () => undefined,
     find(request) {
       const fields = signedFields(request);
-      return typeof fields === "string" ? undefined : findSeconds(fields["timestamp"] ?? "");
+      return isRefusal(fields) ? undefined : findSeconds(fields["timestamp"] ?? "");
     },
   },
 };
@@ -56,11 +62,11 @@ const signature: Signature = {
 type Fields = Readonly<Record<string, string | undefined>>;
 
 /** The fields of the signature, or why there are none. */
-function signedFields({ body, header }: SignedRequest): Fields | VerifyFailure {
-  if (body.length > MAX_SCANNED) return "body_too_large";
+function signedFields({ body, header }: SignedRequest): Fields | Refusal {
+  if (body.length > MAX_SCANNED) return refused("body_too_large", String(MAX_SCANNED));
   const text = findText(body) ?? "";
   return (isForm(header("content-type"), body) ? fieldsOfForm(text) : fieldsOfJson(text)) ??
-    "signature_missing_in_body";
+    refused("signature_missing_in_body", "signature");
 }
 
 const NAMES = ["timestamp", "token", "signature", "parent-signature"];

@@ -44,7 +44,9 @@ function verifyBody(body: Uint8Array, keys: readonly SigningKey[]): Verdict {
   if (first === undefined) return findSecret(undefined, keys);
   const payload = findVerifiedJson(text, first);
   const list: unknown = isJsonObject(payload) ? payload["value"] : undefined;
-  if (!Array.isArray(list) || list.length === 0) return refused("signature_malformed");
+  if (!Array.isArray(list) || list.length === 0) {
+    return refused("signature_malformed", "the list value in the body");
+  }
   const states = new Set(list.map((one) => findObject(one)?.["clientState"]));
   for (const state of states) {
     const verdict = findSecret(state, keys);
@@ -56,7 +58,7 @@ function verifyBody(body: Uint8Array, keys: readonly SigningKey[]): Verdict {
 function findSecret(state: unknown, keys: readonly SigningKey[]): Verdict {
   const verdict = findMatchingToken(utf8(typeof state === "string" ? state : ""), keys);
   if (typeof state === "string" || verdict.ok || verdict.reason === "no_usable_key") return verdict;
-  return refused("secret_missing");
+  return refused("secret_missing", "one of its notifications, or all, have no clientState");
 }
 
 /** The text between two quotes of JSON, read without a parser; other escapes stay as they are. */
@@ -68,6 +70,7 @@ function unescaped(text: string): string {
 }
 
 const signature: Signature = {
+  shows: "clientState",
   verify: ({ body }, keys) => verifyBody(body, keys),
   sign({ body }: SigningInput, key: SigningKey) {
     if (verifyBody(body, [key]).ok) return {};

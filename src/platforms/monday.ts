@@ -10,6 +10,7 @@
  */
 
 import { findText, utf8 } from "../base/bytes.ts";
+import { shortDuration } from "../base/duration.ts";
 import { findBase64Url, toBase64Url } from "../signatures/digest_form.ts";
 import { findMatchingKey, hmac } from "../signatures/hmac.ts";
 import {
@@ -40,6 +41,7 @@ const HEAD = { alg: "HS256", typ: "JWT" };
 const LIFE_SECS = 300;
 
 const signature: Signature = {
+  shows: "token",
   verify(request, keys, options) {
     const value = findSignature(request, options);
     if (value === undefined) return refused("signature_header_missing");
@@ -58,7 +60,9 @@ const signature: Signature = {
     if (made !== undefined) return refused(made);
     const ends = findSeconds(seconds(claims["exp"]) ?? "");
     if (ends === undefined) return refused("timestamp_malformed");
-    if (now > ends + toleranceSecs * 1000) return refused("timestamp_outside_window");
+    if (now > ends + toleranceSecs * 1000) {
+      return refused("token_expired", shortDuration(now - ends));
+    }
     return covering(match, { content: undefined });
   },
   sign({ now, url }, key, options) {

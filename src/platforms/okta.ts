@@ -13,6 +13,7 @@ import { findMatchingToken } from "../signatures/token.ts";
 import { echoable, payloadId, type Platform } from "./platform.ts";
 
 const signature: Signature = {
+  shows: "secret",
   verify(request, keys, options) {
     const value = findSignature(request, options);
     if (value === undefined) return Promise.resolve(refused("signature_header_missing"));

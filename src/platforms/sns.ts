@@ -13,11 +13,12 @@ import { findMembers, MAX_SCANNED, textOf } from "../base/json_members.ts";
 import { refusedCertificate } from "../signatures/certificate.ts";
 import {
   covering,
+  isRefusal,
+  type Refusal,
   refused,
   type Signature,
   type SignedRequest,
   type SigningKey,
-  type VerifyFailure,
 } from "../signatures/scheme.ts";
 import { findTime, refusedTime } from "../signatures/timestamp.ts";
 import { type Handshake, nonEmptyText, type Platform, PONG, signedId } from "./platform.ts";
@@ -71,16 +72,17 @@ const signature: Signature = {
     query: false,
     method: false,
   }),
+  takes: "the ARN of a topic that may send",
   cannotSign: "Amazon SNS signs with a private key that only AWS has",
   isPublicKey: (value) => TOPIC.test(value),
   defaultToleranceSecs: 3600, // SNS tries for an hour, with the time of the first try
   async verify(request, keys, { toleranceSecs }) {
     const fields = fieldsOf(request);
-    if (typeof fields === "string") return refused(fields);
+    if (isRefusal(fields)) return fields;
     const topics = keys.filter(({ value }) => TOPIC.test(value));
     if (topics.length === 0) return refused("no_usable_key");
     const topic = topics.find(({ value }) => value === fields["TopicArn"]);
-    if (topic === undefined) return refused("topic_not_allowed");
+    if (topic === undefined) return refused("topic_not_allowed", shownTopic(fields["TopicArn"]));
     const { now } = request;
     const window = { find: findTime, now, toleranceSecs };
     const reason = refusedTime(fields["Timestamp"], window);
@@ -92,11 +94,11 @@ const signature: Signature = {
     const bytes = findBase64(fields["Signature"] ?? "");
     const content = signedText(fields);
     if (hash === undefined || bytes === undefined || bytes.length < 256 || content === undefined) {
-      return refused("signature_malformed");
+      return refused("signature_malformed", "the signature in the body");
     }
     const found = await request.findCertificate?.(url) ??
       { failure: "certificate_unreachable" as const };
-    if ("failure" in found) return refused(found.failure);
+    if ("failure" in found) return refused(found.failure, found.why);
     const rules = { hosts: namesOf(host), now };
     const failure = refusedCertificate(found.pem, rules, { hash, data: content, signature: bytes });
     if (failure !== undefined) return refused(failure);
@@ -107,16 +109,23 @@ const signature: Signature = {
     header: () => undefined,
     find(request) {
       const fields = fieldsOf(request);
-      return typeof fields === "string" ? undefined : findTime(fields["Timestamp"] ?? "");
+      return isRefusal(fields) ? undefined : findTime(fields["Timestamp"] ?? "");
     },
   },
 };
 
+/** The topic that a stranger names, where it is written as one. */
+function shownTopic(arn = ""): string {
+  return TOPIC.test(arn) ? arn : "in the body";
+}
+
 /** The texts of the fields, or why there are none. */
-function fieldsOf({ body }: SignedRequest): Fields | VerifyFailure {
-  if (body.length > MAX_SCANNED) return "body_too_large";
+function fieldsOf({ body }: SignedRequest): Fields | Refusal {
+  if (body.length > MAX_SCANNED) return refused("body_too_large", String(MAX_SCANNED));
   const members = findMembers(findText(body) ?? "", FIELDS);
-  if (members?.["Signature"] === undefined) return "signature_missing_in_body";
+  if (members?.["Signature"] === undefined) {
+    return refused("signature_missing_in_body", "Signature");
+  }
   return Object.fromEntries(Object.entries(members).map(([name, json]) => [name, textOf(json)]));
 }
 

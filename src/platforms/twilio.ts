@@ -19,17 +19,18 @@ import {
   utf8,
 } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
-import { isForm, parseForm } from "../base/form.ts";
+import { isForm, MAX_FORM_FIELDS, parseForm } from "../base/form.ts";
 import { findMatchingKey, hmac } from "../signatures/hmac.ts";
 import {
   covering,
   findSignature,
   type HmacHash,
+  isRefusal,
+  type Refusal,
   refused,
   type Signature,
   type SignedRequest,
   type Verdict,
-  type VerifyFailure,
 } from "../signatures/scheme.ts";
 import { keyCannotSign } from "../signatures/templated_hmac.ts";
 import { headerId, type Platform } from "./platform.ts";
@@ -53,7 +54,7 @@ const signature: Signature = {
     const hash = expected && HASH_BY_LENGTH[expected.length];
     if (expected === undefined || hash === undefined) return refused("signature_malformed");
     const covered = coveredBody(request);
-    if (typeof covered === "string") return refused(covered);
+    if (isRefusal(covered)) return covered;
     let verdict: Verdict = refused("no_key_matches");
     for (const url of urlSpellings(request.url)) {
       const data = concatBytes(utf8(url), covered);
@@ -67,7 +68,7 @@ const signature: Signature = {
   sign({ body, url }, key, options) {
     const [sent = ""] = url.split("#"); // a fragment never arrives
     const covered = bodyHashIn(sent) === undefined ? sortedForm(body) : utf8("");
-    if (typeof covered === "string") throw new AppError("invalid", "The body is not a form");
+    if (isRefusal(covered)) throw new AppError("invalid", "The body is not a form");
     const digest = hmac("sha1", key, concatBytes(utf8(url), covered));
     if (digest === undefined) throw keyCannotSign(key);
     return { [options.signatureHeader]: toBase64(digest) };
@@ -98,21 +99,23 @@ function urlWithHash(url: string, body: Uint8Array): string {
 }
 
 /**
- * The signed text that covers the body, or the reason to refuse: a signature has to cover the body.
+ * The signed text that covers the body, or the refusal: a signature has to cover the body.
  */
-function coveredBody({ url, body, header }: SignedRequest) {
+function coveredBody(
+  { url, body, header }: SignedRequest,
+): Uint8Array<ArrayBuffer> | Refusal {
   const hash = bodyHashIn(url);
   if (hash !== undefined) {
     const claimed = findHex(hash);
     const actual = findHex(sha256Hex(body)) ?? new Uint8Array();
     return claimed !== undefined && equalBytes(claimed, actual)
       ? new Uint8Array()
-      : "signature_malformed";
+      : refused("body_hash_differs");
   }
   if (body.length === 0) return new Uint8Array();
   // If a body were read as a form here and as another type later, a captor could choose the content
   // of a request with a genuine signature.
-  return isForm(header("content-type"), body) ? sortedForm(body) : "signature_malformed";
+  return isForm(header("content-type"), body) ? sortedForm(body) : refused("body_not_signed");
 }
 
 /**
@@ -125,12 +128,12 @@ function bodyHashIn(url: string): string | undefined {
 }
 
 /** The form as Twilio signs it, sorted; a value that occurs twice under one name counts once. */
-function sortedForm(body: Uint8Array): Uint8Array<ArrayBuffer> | VerifyFailure {
-  if (body.length > MAX_FORM_BYTES) return "body_too_large";
+function sortedForm(body: Uint8Array): Uint8Array<ArrayBuffer> | Refusal {
+  if (body.length > MAX_FORM_BYTES) return refused("body_too_large", String(MAX_FORM_BYTES));
   const text = findText(body);
-  if (text === undefined) return "signature_malformed";
+  if (text === undefined) return refused("body_not_signed");
   const pairs = parseForm(text);
-  if (pairs === undefined) return "body_too_large";
+  if (pairs === undefined) return refused("form_too_long", String(MAX_FORM_FIELDS));
   pairs.sort((a, b) => compare(a[0], b[0]) || compare(a[1], b[1]));
   const distinct = pairs.filter(([name, value], i) =>
     name !== pairs[i - 1]?.[0] || value !== pairs[i - 1]?.[1]

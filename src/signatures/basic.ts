@@ -17,6 +17,8 @@ export const basicScheme: Scheme = namedScheme({
   name: "basic",
   defaultHeader: "Authorization",
 }, {
+  shows: "credential",
+  takes: "user:password",
   verify(request, keys, options) {
     const value = findSignature(request, options);
     if (value === undefined) return Promise.resolve(refused("signature_header_missing"));

@@ -20,6 +20,7 @@ export const bearerScheme: Scheme = namedScheme({
   name: "bearer",
   defaultHeader: "Authorization",
 }, {
+  shows: "token",
   verify(request, keys, options) {
     const value = findSignature(request, options);
     if (value === undefined) return Promise.resolve(refused("signature_header_missing"));

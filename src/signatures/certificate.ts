@@ -48,7 +48,7 @@ export function refusedCertificate(
     return "certificate_malformed";
   }
   const key = { key: publicKey, padding: constants.RSA_PKCS1_PADDING };
-  return verify(hash, data, key, signature) ? undefined : "no_key_matches";
+  return verify(hash, data, key, signature) ? undefined : "certificate_differs";
 }
 
 const ONE_PEM = /^-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]+\n-----END CERTIFICATE-----$/;

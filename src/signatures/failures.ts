@@ -1,33 +1,206 @@
 /**
- * Why a request is not authenticated, in words, for the operator only.
+ * Why a request is not authenticated, in words, for the operator only: what is known first (which
+ * header, which SecretStore, how much), then what may have caused it. No secret and nothing that a
+ * signature is made of is in them.
+ *
+ * ```ts
+ * import { whyRefused } from "./failures.ts";
+ * import { refused } from "./scheme.ts";
+ * import { sha256Scheme } from "./sha256.ts";
+ * import { strictEqual as equal } from "node:assert/strict";
+ *
+ * const request = { body: new Uint8Array(), header: () => undefined, now: 0, url: "", arrivedUrl: "" };
+ * const options = { signatureHeader: "x-hub-signature-256", toleranceSecs: 300 };
+ * const checked = { scheme: sha256Scheme, options, request, store: "github" };
+ * equal(
+ *   whyRefused(refused("signature_header_missing"), checked),
+ *   "the request has no header x-hub-signature-256, where the signature should be",
+ * );
+ * equal(
+ *   whyRefused(refused("no_key_matches"), checked),
+ *   'the signature fits no key of SecretStore "github" (another secret, or the body was changed on its way)',
+ * );
+ * ```
  *
  * @module
  */
 
-import type { VerifyFailure } from "./scheme.ts";
+import { shortDuration } from "../base/duration.ts";
+import { coversPayload } from "./coverage.ts";
+import { DIGEST_BYTES } from "./digest_form.ts";
+import type {
+  DigestForm,
+  KeyForm,
+  Refusal,
+  Scheme,
+  SchemeOptions,
+  SignedRequest,
+  Verdict,
+} from "./scheme.ts";
+import { signsUrl } from "./scheme.ts";
+import { coverageOf } from "./signature_coverage.ts";
 
-/** Each failure as the end of a sentence. */
-export const FAILURES: Readonly<Record<VerifyFailure, string>> = {
-  signature_header_missing: "the header of the signature is missing",
-  signature_missing_in_body: "the body has no signature where the platform writes it",
-  signature_malformed: "the signature is not written as the scheme writes it",
-  body_too_large: "the body is too large to be read before its sender is known",
-  timestamp_missing: "the time of signing is missing",
-  timestamp_malformed: "the time of signing is not written as the scheme writes it",
-  timestamp_outside_window: "the time of signing is too far from the time here and now",
-  message_id_missing: "the signed id of the message is missing",
-  signed_header_missing: "a header that the signature covers is missing",
-  secret_missing: "the request does not bring a secret where its platform puts it",
-  options_unusable: "the settings of the scheme do not fit together",
-  topic_not_allowed: "the topic is none of those whose ARNs are allowed",
-  certificate_foreign:
-    "the certificate is not one that the platform signs with in the topic's region",
-  certificate_malformed:
-    "what the platform has in place of the certificate is no usable certificate",
-  certificate_expired: "the certificate of the signature is not valid now",
-  certificate_missing: "the platform has no certificate under the URL in the body",
-  certificate_unreachable:
-    "the platform's certificate could not be fetched: the daemon needs a way out to its servers",
-  no_usable_key: "no secret that there is can be a key of this scheme",
-  no_key_matches: "no key fits: the sender's secret is probably another one",
+/** What was checked, and with what. */
+export interface Checked {
+  readonly scheme: Scheme;
+  readonly options: SchemeOptions;
+  readonly request: SignedRequest;
+  /** Name of the SecretStore that holds the keys; absent where they were given otherwise. */
+  readonly store?: string;
+  /** What the request would be at any time, where its time alone was refused. */
+  readonly untimed?: Verdict;
+}
+
+/** Why a request is refused, as the end of a sentence. */
+export function whyRefused(refusal: Refusal, checked: Checked): string {
+  const { scheme, options, request } = checked;
+  const { detail = "" } = refusal;
+  const header = options.signatureHeader;
+  switch (refusal.reason) {
+    case "signature_header_missing": {
+      return `the request has no header ${header}, where the ${proofOf(checked)} should be`;
+    }
+    case "signature_missing_in_body":
+      return `the body has no ${detail}, where the platform writes its signature`;
+    case "signature_malformed":
+      return detail === ""
+        ? `the header ${header} is not written as ${nameOf(scheme)} writes it${formOf(checked)}`
+        : `${detail} is not written as ${nameOf(scheme)} writes it`;
+    case "body_not_signed":
+      return "the signature does not cover the body: it is no form, and the URL has no bodySHA256";
+    case "body_hash_differs":
+      return "the body is not the one whose hash is signed (bodySHA256 in the URL): it was changed on its way";
+    case "body_not_an_object":
+      return `the header ${header} has sha256=…, which is taken here only with a body that is a JSON object`;
+    case "body_too_large":
+      return `the body has ${request.body.length} bytes, and before its sender is known at most ${detail} are read`;
+    case "form_too_long":
+      return `the form has more than ${detail} fields, the most that are read before its sender is known`;
+    case "timestamp_missing":
+      return `the request has no ${timeOf(checked)}`;
+    case "timestamp_malformed":
+      return `the ${timeOf(checked)} is not written as ${nameOf(scheme)} writes it`;
+    case "timestamp_outside_window":
+      return outsideWindow(checked);
+    case "token_expired":
+      return `the token held until ${detail} ago, toleranceSecs is ${options.toleranceSecs}`;
+    case "message_id_missing":
+      return `the request has no ${detail}, the id of the message, which is signed`;
+    case "signed_header_missing":
+      return `the request has no header ${detail}, which the signature covers`;
+    case "signed_headers_unknown":
+      return `the header ${detail} does not list itself and the time of signing as signed`;
+    case "secret_missing":
+      return `the request shows no secret: ${detail}`;
+    case "options_unusable":
+      return "the settings under hmac of the trigger do not fit together";
+    case "topic_not_allowed":
+      return `the topic ${detail} is none of those in ${storeOf(checked)}`;
+    case "certificate_foreign":
+      return "the certificate is not one that the platform signs with in the topic's region";
+    case "certificate_malformed":
+      return "what the platform has under the URL of its certificate is no certificate that can be used";
+    case "certificate_expired":
+      return "the platform's certificate was not valid when the request arrived";
+    case "certificate_missing":
+      return "the platform has no certificate under the URL in the body";
+    case "certificate_unreachable":
+      return `the platform's certificate could not be fetched: ${
+        detail || "the daemon got no answer"
+      }`;
+    case "certificate_differs":
+      return "the signature is not one of the platform's certificate (changed on its way, or made by somebody else)";
+    case "no_usable_key":
+      return `${
+        checked.store === undefined
+          ? "no secret that was given is one"
+          : `${storeOf(checked)} has no key`
+      } that ${nameOf(scheme)} can use: it takes ${keyOf(checked)}`;
+    case "no_key_matches":
+      return `the ${proofOf(checked)} fits no key of ${storeOf(checked)} (${causesOf(checked)})`;
+  }
+}
+
+/** What a request shows: its signature, or the secret itself. */
+function proofOf({ scheme, options, request: { header } }: Checked): string {
+  const covers = coversPayload(coverageOf(scheme, options, { header }));
+  return covers ? "signature" : scheme.shows ?? "signature";
+}
+
+/** What may be wrong where no key fits: all that can be, for the signature covers nothing else. */
+function causesOf({ scheme, options, request: { header } }: Checked): string {
+  if (!coversPayload(coverageOf(scheme, options, { header }))) return "another secret";
+  const what = signsUrl(scheme, options) ? "the body or the URL" : "the body";
+  return `another secret, or ${what} was changed on its way`;
+}
+
+/**
+ * How far the time of signing is away. As long as nothing is verified, it is only what the sender
+ * says.
+ */
+function outsideWindow(checked: Checked): string {
+  const { scheme, options, request, untimed } = checked;
+  const time = scheme.signedTime?.find(request, options);
+  const most = `toleranceSecs is ${options.toleranceSecs}`;
+  const age = time === undefined ? 0 : request.now - time;
+  // of several times in a body, another one than the first
+  if (Math.abs(age) <= options.toleranceSecs * 1000) {
+    return `one of the times in the request is too far from that of its arrival, ${most}`;
+  }
+  // Most senders write whole seconds, cut off.
+  const secs = age > 0
+    ? Math.max(Math.floor(age / 1000), options.toleranceSecs + 1)
+    : Math.ceil(-age / 1000);
+  const far = shortDuration(secs * 1000);
+  const signed = age > 0 ? `signed ${far} ago` : `signed ${far} ahead of the daemon's clock`;
+  if (untimed?.ok === true) {
+    return `${signed}, ${most}; its signature fits key "${untimed.keyName}"`;
+  }
+  const claimed = `says it was ${signed}, ${most}`;
+  return untimed?.reason === "no_key_matches"
+    ? `${claimed}; and its signature fits no key of ${storeOf(checked)}`
+    : claimed;
+}
+
+/** Where the time of signing stands. */
+function timeOf({ scheme, options }: Checked): string {
+  const header = scheme.signedTime?.header(options);
+  return header === undefined ? "time of signing" : `header ${header} with the time of signing`;
+}
+
+function storeOf({ store }: Checked): string {
+  return store === undefined ? "the secrets that were given" : `SecretStore "${store}"`;
+}
+
+function nameOf({ name }: Scheme): string {
+  return `scheme ${name}`;
+}
+
+/** The form of a digest in its header, where the scheme has one. */
+function formOf({ scheme, options }: Checked): string {
+  const form = scheme.hmacSpec?.(options)?.form;
+  return form === undefined ? "" : `: ${writtenForm(form)}`;
+}
+
+function writtenForm({ prefix, encoding, hash }: DigestForm): string {
+  const bytes = DIGEST_BYTES[hash];
+  const digest = encoding === "hex"
+    ? `${bytes * 2} hexadecimal digits`
+    : `${encoding} of ${bytes} bytes`;
+  return prefix === "" ? digest : `${prefix} and ${digest}`;
+}
+
+const KEY_FORMS: Readonly<Record<KeyForm, string>> = {
+  text: "any text",
+  base64: "base64",
+  hex: "hexadecimal digits",
+  whsec: "base64, with or without whsec_ before it",
 };
+
+/** What a value of a SecretStore has to be. */
+function keyOf({ scheme, options }: Checked): string {
+  if (scheme.takes !== undefined) return scheme.takes;
+  const form = scheme.hmacSpec?.(options)?.keyForm;
+  const forms = form === undefined ? scheme.keyForms ?? ["text" as const] : [form];
+  return forms.map((one) => KEY_FORMS[one]).join(", or ");
+}

@@ -39,7 +39,11 @@ export interface SignedRequest {
  */
 export type FindCertificate = (
   url: string,
-) => Promise<{ readonly pem: string } | { readonly failure: VerifyFailure }>;
+) => Promise<
+  | { readonly pem: string }
+  /** `why` says what came in the place of an answer, where that is known. */
+  | { readonly failure: VerifyFailure; readonly why?: string }
+>;
 
 /** `spec.event.webhook.hmac`: a scheme configured by the user. */
 export interface HmacOptions {
@@ -75,12 +79,18 @@ export type VerifyFailure =
   | "signature_header_missing"
   | "signature_missing_in_body"
   | "signature_malformed"
+  | "body_not_signed"
+  | "body_hash_differs"
+  | "body_not_an_object"
   | "body_too_large"
+  | "form_too_long"
   | "timestamp_missing"
   | "timestamp_malformed"
   | "timestamp_outside_window"
+  | "token_expired"
   | "message_id_missing"
   | "signed_header_missing"
+  | "signed_headers_unknown"
   | "secret_missing"
   | "options_unusable"
   | "topic_not_allowed"
@@ -89,6 +99,7 @@ export type VerifyFailure =
   | "certificate_expired"
   | "certificate_missing"
   | "certificate_unreachable"
+  | "certificate_differs"
   | "no_usable_key"
   | "no_key_matches";
 
@@ -96,6 +107,11 @@ export type VerifyFailure =
 export interface Refusal {
   readonly ok: false;
   readonly reason: VerifyFailure;
+  /**
+   * What is known beside and differs from request to request: the name of a header or field, a
+   * number. Never a part of a secret or a signature.
+   */
+  readonly detail?: string;
 }
 
 /** The key that a signature was made with, or a refusal. */
@@ -226,6 +242,10 @@ export interface Signature {
   readonly sentUrl?: (url: string, body: Uint8Array) => string;
   /** Forms of its keys; `text` when absent. */
   readonly keyForms?: readonly KeyForm[];
+  /** What a request shows where that is the secret itself and no signature: one word. */
+  readonly shows?: string;
+  /** What a value of the store has to be, where {@linkcode Signature.keyForms} does not say it. */
+  readonly takes?: string;
   /** Whether a value is a public key, which must never be the key of an HMAC. */
   readonly isPublicKey?: (value: string) => boolean;
 }
@@ -273,8 +293,13 @@ export function signsUrl(signature: Signature, options: SchemeOptions): boolean 
 }
 
 /** A request that is not authenticated. */
-export function refused(reason: VerifyFailure): Refusal {
-  return { ok: false, reason };
+export function refused(reason: VerifyFailure, detail?: string): Refusal {
+  return detail === undefined ? { ok: false, reason } : { ok: false, reason, detail };
+}
+
+/** Whether a stage has refused the request, where it gives something else when it has not. */
+export function isRefusal(result: object): result is Refusal {
+  return "ok" in result && result.ok === false;
 }
 
 /** The verdict for the result of a search for the key. */

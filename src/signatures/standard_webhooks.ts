@@ -46,7 +46,11 @@ export const standardWebhooksSignature: Signature = {
     const list = LIST.test(value) ? value.split(" ") : [];
     if (list.length === 0 || list.length > MAX_SIGNATURES) return refused("signature_malformed");
     const id = request.header(`${family}-id`) ?? "";
-    if (!ID.test(id)) return refused(id === "" ? "message_id_missing" : "signature_malformed");
+    if (!ID.test(id)) {
+      return id === ""
+        ? refused("message_id_missing", `header ${family}-id`)
+        : refused("signature_malformed", `the header ${family}-id`);
+    }
     const time = request.header(`${family}-timestamp`) ?? "";
     const window = { find: findSeconds, now: request.now, toleranceSecs: options.toleranceSecs };
     const reason = refusedTime(time, window);

@@ -78,7 +78,9 @@ function hmacOver(
         if (reason !== undefined) return refused(reason);
       }
       const data = fillTemplate(spec.template, { ...request, timestamp });
-      if (data === undefined) return refused("signed_header_missing");
+      if (data === undefined) {
+        return refused("signed_header_missing", missingHeader(spec.template, request));
+      }
       const form = spec.keyForm ?? "text";
       const match = findMatchingKey(spec.form.hash, keys, { data, expected, form });
       return covering(match, { content: request.body });
@@ -179,6 +181,13 @@ function pathOf(url: string): string {
 
 function headerNameIn(part: string): string | undefined {
   return /^\{header:([^{}]+)\}$/.exec(part)?.[1];
+}
+
+/** The first header of a template that a request does not have. */
+function missingHeader(template: string, { header }: Pick<SignedRequest, "header">): string {
+  const names = template.split(PLACEHOLDER).map(headerNameIn)
+    .flatMap((name) => name === undefined ? [] : [name.toLowerCase()]);
+  return names.find((name) => (header(name) ?? "") === "") ?? "";
 }
 
 /** The headers that a test request needs because they are signed; each holds the message's id. */

@@ -5,6 +5,7 @@
  */
 
 import type { Coverage } from "../signatures/coverage.ts";
+import type { VerifyFailure } from "../signatures/scheme.ts";
 import type { ListQuery } from "./list_query.ts";
 import type { NewTask } from "./task_records.ts";
 
@@ -96,6 +97,8 @@ export interface DeliveryDetail {
    * sender.
    */
   readonly unsigned?: boolean;
+  /** Why its signature was refused; absent where none was, and in records of before. */
+  readonly failure?: VerifyFailure;
   /** Connection over which the platform gave it to the daemon, so that no signature was needed. */
   readonly connection?: string;
   /**

@@ -64,9 +64,9 @@ browserTest("a pasted id goes to its screen, and words find what they name", asy
   });
 
   await t.step("words of a reason find the delivery", async () => {
-    await search("no key fits");
+    await search("fits no key");
     await page.getByRole("heading", { name: "Deliveries with it in their reason" }).waitFor();
-    await page.getByRole("main").getByText("no key fits: the sender's secret").waitFor();
+    await page.getByRole("main").getByText("the signature fits no key of").waitFor();
   });
 
   await t.step("what nothing fits is told so", async () => {

@@ -77,12 +77,12 @@ programTest(
     const [rejected] = await daemon.json("get", "deliveries") as { id: string; reason: string }[];
     match(
       rejected?.reason ?? "",
-      /^no key fits: the sender's secret is probably/,
+      /^the signature fits no key of SecretStore "github" \(another secret, or the body was changed on its way\)$/,
     );
     const { stdout } = await daemon.svc(["delivery", "explain", rejected?.id ?? ""]);
     match(
       stdout,
-      /next: None of the usual mistakes fits\. The sender's secret is probably another/,
+      /next: None of the usual mistakes would explain it/,
     );
     match(
       stdout,

@@ -188,7 +188,7 @@ programTest("delivery explain finds out why a signature did not pass", async (pr
     return all.length > 0 ? all : undefined;
   });
   const { stdout } = await daemon.svc(["delivery", "explain", delivery?.id ?? ""]);
-  match(stdout, /refused: no key fits/);
+  match(stdout, /refused: the signature fits no key of SecretStore "/);
   match(stdout, /would pass: .*forgotten/);
   ok(!stdout.includes("x-webhook-signature"), stdout);
 });

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { answerOf, FORM, github, slack, twilio } from "./senders.ts";
 import { NOW } from "./intake_state.ts";
 import { MANIFEST, type Rig, triggerYaml, webhookRig } from "./webhook_rig.ts";
@@ -131,19 +131,18 @@ Deno.test("a form with more fields than any platform sends is refused with its r
 
 Deno.test("twilio: what is read before the sender is known is small", async (t) => {
   const bodies = {
-    "many fields": manyFields(1001),
-    "nothing but separators": "&".repeat(1 << 20),
-    "a large field": `a=${"x".repeat(256 * 1024)}`,
-  };
-  for (const [name, body] of Object.entries(bodies)) {
+    "many fields": [manyFields(1001), "the form has more than 1000 fields, the most that are"],
+    "nothing but separators": ["&".repeat(1 << 20), "the body has 1048576 bytes, and"],
+    "a large field": [`a=${"x".repeat(256 * 1024)}`, "the body has 262146 bytes, and"],
+  } as const;
+  for (const [name, [body, says]] of Object.entries(bodies)) {
     await t.step(name, async () => {
       await using rig = await webhookRig({ manifest: TRIGGERS, maxBytes: 4 << 20 });
       const text = `https://h/in${body.split("&").sort().join("").replaceAll("=", "")}`;
       const sent = rig.post("/webhook/twilio", body, twilio(text)); // a genuine one is refused, too
-      deepEqual(await refusal(rig, sent), [
-        401,
-        "the body is too large to be read before its sender is known",
-      ]);
+      const [status, reason] = await refusal(rig, sent);
+      equal(status, 401);
+      ok(reason.startsWith(says), reason);
     });
   }
 });

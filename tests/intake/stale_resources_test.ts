@@ -48,7 +48,7 @@ Deno.test("what was allowed by the resources of before is refused by those of no
   equal(response.status, 401);
   const [delivery] = await rig.deliveries();
   equal(delivery?.outcome, "rejected");
-  match(delivery?.reason ?? "", /no key fits/);
+  match(delivery?.reason ?? "", /fits no key of SecretStore "/);
 });
 
 Deno.test("a trigger that is gone by then takes nothing", async () => {

@@ -6,7 +6,6 @@
  */
 
 import { match, strictEqual as equal } from "node:assert/strict";
-import { FAILURES } from "../../src/signatures/failures.ts";
 import {
   caseNamed,
   keysOf,
@@ -57,7 +56,6 @@ Deno.test("mailgun: what is changed in the body", async (t) => {
   for (const [name, from, to, reason] of cases) {
     await t.step(`${name}: ${from} → ${to.slice(0, 40)}`, async () => {
       equal(await verdict(name, from, to), reason);
-      equal(reason === "ok" || reason in FAILURES, true);
     });
   }
 });
@@ -78,5 +76,5 @@ Deno.test("mailgun: a token counts once, whatever event comes with it", async ()
   equal((await send(other)).status, "duplicate");
   rig.clock.time += 301_000;
   equal((await send(one.body)).status, 401);
-  match((await rig.deliveries())[0]?.reason ?? "", /time of signing is too far/);
+  match((await rig.deliveries())[0]?.reason ?? "", /signed .* ago, toleranceSecs is/);
 });

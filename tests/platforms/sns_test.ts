@@ -8,7 +8,6 @@
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { createPrivateKey, createSign } from "node:crypto";
 import { sns } from "../../src/platforms/sns.ts";
-import { FAILURES } from "../../src/signatures/failures.ts";
 import { NO_OPENSSL, openssl } from "../helpers/certificate.ts";
 import { skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -100,7 +99,6 @@ async function verdict(
     keysOf(...topics),
     { signatureHeader: "", toleranceSecs: 3600 },
   );
-  if (!found.ok) match(FAILURES[found.reason], /^[a-z].*[a-z]$/);
   return [found.ok ? "ok" : found.reason, ...asked];
 }
 
@@ -124,11 +122,11 @@ test("what is signed cannot be changed", async (t) => {
       const fields = message({}, { [name]: other[name] ?? "other" });
       const more = { SubscribeURL: CONFIRM_URL, Token: "1" };
       const topics = [TOPIC, `${TOPIC}2`];
-      equal((await verdict(Object.assign(more, fields), { topics }))[0], "no_key_matches");
+      equal((await verdict(Object.assign(more, fields), { topics }))[0], "certificate_differs");
     });
   }
-  equal((await verdict(message({}, { Subject: "more" })))[0], "no_key_matches");
-  equal((await verdict(message({}, { SignatureVersion: "1" })))[0], "no_key_matches");
+  equal((await verdict(message({}, { Subject: "more" })))[0], "certificate_differs");
+  equal((await verdict(message({}, { SignatureVersion: "1" })))[0], "certificate_differs");
   equal((await verdict(message({}, { MessageAttributes: "other" })))[0], "ok", "is not signed");
 });
 

@@ -92,7 +92,7 @@ table("findScheme auto: the spec's form does not undo what a platform's form pro
       body: "v0:1531420618:{}",
       now: 1900000000,
     },
-    "signature_malformed",
+    "body_not_an_object",
   ],
   [
     "which a trigger without a platform's header has to take: it is what was signed",

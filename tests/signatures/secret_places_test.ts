@@ -148,7 +148,7 @@ const TOKENS: readonly [what: string, token: string, verdict: string][] = [
   [
     "an end that is over",
     "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpYXQiOjE3MDAwMDAwMDAsImV4cCI6MTY5OTk5OTAwMH0.9yUUkC6M8PWiGfkp398vnPbKqExRqH3DzaIFHosICAo",
-    "timestamp_outside_window",
+    "token_expired",
   ],
   ["no JSON", "bm8.bm8.sXKb_t8ykmS9vH0JpIMfRoCt7-5xvCt4cewKI76Xqvc", "signature_malformed"],
 ];

@@ -7,7 +7,7 @@
 import { systemClock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { DIGEST_BYTES } from "../../signatures/digest_form.ts";
-import { FAILURES } from "../../signatures/failures.ts";
+import { whyRefused } from "../../signatures/failures.ts";
 import type { Scheme, SchemeOptions } from "../../signatures/scheme.ts";
 import type { Command, CommandContext } from "../command.ts";
 import {
@@ -51,11 +51,8 @@ export const command: Command = {
     const keys = await readKeys(context);
     const { bytes } = await readBody(context);
     const url = context.option("url") ?? "";
-    const verdict = await scheme.verify(
-      { body: bytes, header, now: systemClock.now(), url, arrivedUrl: url },
-      keys,
-      options,
-    );
+    const request = { body: bytes, header, now: systemClock.now(), url, arrivedUrl: url };
+    const verdict = await scheme.verify(request, keys, options);
     if (!verdict.ok && verdict.reason === "signature_header_missing") {
       // Not given is a mistake in the script; given and empty is a request without a signature.
       if (context.option("signature") === undefined) {
@@ -63,7 +60,11 @@ export const command: Command = {
       }
     }
     context.io.out(verdict.ok ? "valid\n" : "invalid\n");
-    if (!verdict.ok) context.io.err(`${FAILURES[verdict.reason]}\n`);
+    if (!verdict.ok) {
+      const store = context.option("secretRef");
+      const from = store === undefined ? {} : { store };
+      context.io.err(`${whyRefused(verdict, { scheme, options, request, ...from })}\n`);
+    }
     return verdict.ok ? 0 : 1;
   },
 };

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { keyUseText } from "../../api/key_use.ts";
 import type { Explanation } from "../../api/delivery_operations.ts";
 import {
   advise,
@@ -16,17 +17,16 @@ import {
   triggerNameOf,
 } from "../../intake/tools/explain.ts";
 import type { Clock } from "../../base/clock.ts";
-import { shortDuration } from "../../base/duration.ts";
 import type { ActiveTrigger, Triggers } from "../../intake/admission/triggers.ts";
 import { findStore, signingKeys } from "../../intake/pipeline/authenticate.ts";
 import type { KeyUses } from "../../intake/pipeline/key_uses.ts";
-import { DEFAULT_PROJECT } from "../../resources/resource.ts";
-import { FAILURES } from "../../signatures/failures.ts";
+import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { Delivery, StoredDelivery } from "../../store/delivery_records.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
 import type { SourceEvent } from "../../store/source_event_records.ts";
 import { deliveryView } from "../records/views.ts";
+import { keyUseView } from "../resources/key_use_view.ts";
 import { findStored } from "./find_stored.ts";
 import type { RecordStore } from "../records/record_type.ts";
 
@@ -65,7 +65,7 @@ export async function explain(id: string, host: ExplainHost): Promise<Explanatio
       ...advise(stored, trigger, host),
       ...diagnoses.length > 0
         ? diagnoses.some(({ cause }) => STORED_WRONG.has(cause)) ? changeAdvice(trigger, host) : []
-        : await wrongSecretAdvice(stored, trigger, host),
+        : await keyAdvice(stored, trigger, host),
       ...sendAgainAdvice(stored),
       ...replayAdvice(event),
     ],
@@ -85,30 +85,28 @@ function eventsOf(delivery: Delivery, event: SourceEvent | undefined): EventSumm
   }));
 }
 
-/** What to do where no mistake explains a signature that no key made. */
-async function wrongSecretAdvice(
+/** What is known of the keys where no mistake explains a signature that none of them made. */
+async function keyAdvice(
   { delivery, content }: StoredDelivery,
   trigger: ActiveTrigger | undefined,
   host: ExplainHost,
 ): Promise<string[]> {
   const store = trigger === undefined ? undefined : findStore(trigger, host.catalog);
-  if (delivery.reason !== FAILURES.no_key_matches || store === undefined) return [];
-  const { project, name } = store;
-  await host.keyUses.flush();
-  const uses = await host.store.listKeyUse(project, name);
-  const keys = signingKeys(store).map((key) => {
-    const last = Math.max(0, ...uses.filter((use) => use.key === key.name).map((u) => u.lastAt));
-    const when = last === 0
-      ? "never matched"
-      : `last matched ${shortDuration(host.clock.now() - last)} ago`;
-    return `${key.name} (${when})`;
-  });
-  const why = content === undefined ? "" : "None of the usual mistakes fits. ";
+  if (delivery.detail.failure !== "no_key_matches" || store === undefined) return [];
+  const keys = Object.entries((await keyUseView(store, host)).keys);
+  const shown = keys.map(([key, use]) => `${key} (${keyUseText(use, host.clock.now())})`);
+  const facts = `SecretStore "${store.name}" has ${shown.join(", ") || "no key"}`;
+  const tried = content === undefined ? [] : ["None of the usual mistakes would explain it"];
+  const isChanged = keys.some(([, { changed_at: at, last_matched_value: which }]) =>
+    (which === "previous" || which === "earlier") && at !== null &&
+    Date.parse(at) <= delivery.receivedAt
+  );
+  if (!isChanged) return [...tried, facts, ...changeAdvice(trigger, host)];
   return [
-    `${why}The sender's secret is probably another one: SecretStore "${name}" has ${
-      keys.join(", ")
-    }`,
-    ...changeAdvice(trigger, host),
+    ...tried,
+    facts,
+    "Perhaps the sender still has the value before: give it the new one, or add the old one " +
+    `beside it until then: ${setCommand(store, "old")}`,
   ];
 }
 
@@ -119,10 +117,14 @@ const STORED_WRONG: ReadonlySet<string> = new Set(["secret_has_white_space", "se
 function changeAdvice(trigger: ActiveTrigger | undefined, { catalog }: ExplainHost): string[] {
   const store = trigger === undefined ? undefined : findStore(trigger, catalog);
   if (store === undefined) return [];
-  const where = store.project === DEFAULT_PROJECT ? "" : ` -p ${store.project}`;
   const [key, ...others] = signingKeys(store).map(({ name }) => name);
   const which = key === undefined || others.length > 0 ? "KEY" : key;
-  return [`To change it: svc secret set ${store.name} ${which}${where}`];
+  return [`To change it: ${setCommand(store, which)}`];
+}
+
+/** The command that sets a key. */
+function setCommand({ project, name }: Resource, key: string): string {
+  return `svc secret set ${name} ${key}${project === DEFAULT_PROJECT ? "" : ` -p ${project}`}`;
 }
 
 /** What is left to do once the cause of a refusal is mended. */

@@ -18,10 +18,10 @@ import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 import type {
   Covered,
   FindCertificate,
+  Refusal,
   SignedRequest,
   SigningKey,
   Verdict,
-  VerifyFailure,
 } from "../../signatures/scheme.ts";
 import {
   type Coverage,
@@ -30,7 +30,7 @@ import {
   withoutQuery,
 } from "../../signatures/coverage.ts";
 import { coverageOf } from "../../signatures/signature_coverage.ts";
-import { FAILURES } from "../../signatures/failures.ts";
+import { type Checked, whyRefused } from "../../signatures/failures.ts";
 import type { Delivery } from "../../store/delivery_records.ts";
 import { platformOf } from "../../platforms/platforms.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
@@ -190,27 +190,55 @@ async function checkSignature(
   const store = storeOf(trigger, host.catalog);
   const keys = signingKeys(store);
   const verdict = await verify(delivery, signed, keys, host);
-  if (!verdict.ok) throw refusalOf(verdict.reason);
+  if (!verdict.ok) {
+    delivery.context.failure = verdict.reason;
+    const request = signedRequest(delivery, signed.webhook);
+    const { untimed } = verdict;
+    throw refusalOf(verdict, {
+      ...signed.signing,
+      request,
+      store: store.name,
+      ...(untimed === undefined ? {} : { untimed }),
+    });
+  }
   delivery.context.secret = { store: store.name, key: verdict.keyName };
   delivery.context.passed("authenticated");
   const key = keys.find(({ name }) => name === verdict.keyName);
   return authenticated(delivery, signed, verdict.covered, key);
 }
 
+/** A verdict; of a request that came at the wrong time with what it would be at any time. */
+type Timed = Exclude<Verdict, Refusal> | Refusal & Pick<Checked, "untimed">;
+
 function verify(
   delivery: ReceivedDelivery,
   { webhook, signing }: Signed,
   keys: readonly SigningKey[],
   { findCertificate }: Pick<AuthenticateHost, "findCertificate">,
-): Verdict | Promise<Verdict> {
+): Timed | Promise<Timed> {
   const { scheme, options } = signing;
-  return scheme.verify(signedRequest(delivery, webhook, findCertificate), keys, options);
+  const request = signedRequest(delivery, webhook, findCertificate);
+  const verdict = scheme.verify(request, keys, options);
+  if (!(verdict instanceof Promise)) return isUntimely(verdict) ? untimed(verdict) : verdict;
+  return verdict.then((one) => isUntimely(one) ? untimed(one) : one);
+
+  /** The record says whether a clock is wrong or a stranger sent it. Asks no platform for anything. */
+  async function untimed(refusal: Refusal): Promise<Timed> {
+    const { findCertificate: _, ...alone } = request;
+    const anyTime = { ...options, toleranceSecs: Infinity };
+    return { ...refusal, untimed: await scheme.verify(alone, keys, anyTime) };
+  }
+}
+
+function isUntimely(verdict: Verdict): verdict is Refusal {
+  return !verdict.ok && verdict.reason === "timestamp_outside_window";
 }
 
 /** A sender who is refused with 401 gives up; what may be different in a minute is another answer. */
-function refusalOf(reason: VerifyFailure): AppError {
-  if (reason !== "certificate_unreachable") return unauthorized(FAILURES[reason]);
-  return new AppError("overloaded", "Cannot be authenticated now", { reason: FAILURES[reason] });
+function refusalOf(refusal: Refusal, checked: Checked): AppError {
+  const reason = whyRefused(refusal, checked);
+  if (refusal.reason !== "certificate_unreachable") return unauthorized(reason);
+  return new AppError("overloaded", "Cannot be authenticated now", { reason });
 }
 
 function storeOf(trigger: ActiveTrigger, catalog: Catalog): Resource<SecretStoreSpec> {

@@ -9,6 +9,7 @@ import type { WallClock } from "../../base/clock.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { Coverage } from "../../signatures/coverage.ts";
+import type { VerifyFailure } from "../../signatures/scheme.ts";
 import type {
   Delivery,
   DeliveryDetail,
@@ -35,6 +36,8 @@ export class DeliveryContext {
   /** Version of the stored resources by which they were found; absent where any will do. */
   resourceVersion: number | undefined;
   secret: { readonly store: string; readonly key: string } | undefined;
+  /** Why its signature was refused, where it was. */
+  failure: VerifyFailure | undefined;
   /** Whether it was accepted without a signature (`allowUnsigned`). */
   unsigned = false;
   /** The Connection over which the platform gave it, where no signature was checked. */
@@ -86,6 +89,7 @@ export class DeliveryContext {
       other.trigger = trigger;
       other.resourceVersion = this.resourceVersion;
       other.secret = this.secret;
+      other.failure = this.failure;
       other.unsigned = this.unsigned;
       other.connection = this.connection;
       other.bodyBytes = this.bodyBytes;
@@ -113,6 +117,7 @@ export class DeliveryContext {
       ...(condition === undefined ? {} : { condition }),
       ...(this.redeliveryOf === undefined ? {} : { redeliveryOf: this.redeliveryOf }),
       ...(this.connection === undefined ? {} : { connection: this.connection }),
+      ...(this.failure === undefined ? {} : { failure: this.failure }),
       ...(this.unsigned ? { unsigned: true } : {}),
       ...(this.signed === undefined ? {} : { signed: this.signed }),
       ...(this.handshakeMethod === undefined ? {} : { handshakeMethod: this.handshakeMethod }),
