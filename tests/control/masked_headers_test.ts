@@ -67,3 +67,20 @@ Deno.test("maskQuery masks values as maskHeaders does, and leaves the rest as it
   };
   for (const [query, shown] of Object.entries(cases)) equal(maskQuery(query), shown, query);
 });
+
+Deno.test("maskHeaders shows the time of signing, which is no secret", () => {
+  const digest = "5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd";
+  const cases: readonly [name: string, value: string, shown: string][] = [
+    ["stripe-signature", `t=1700000000,v1=${digest},v0=${digest}`, "t=1700000000,***,***"],
+    ["paddle-signature", `ts=1700000000;h1=${digest}`, "ts=1700000000;***"],
+    ["sanity-webhook-signature", `t=1700000000000, v1=${digest}`, "t=1700000000000, ***"],
+    ["x-signature-timestamp", "1700000000", "1700000000"],
+    ["x-zendesk-webhook-signature-timestamp", "2026-01-31T08:00:00Z", "2026-01-31T08:00:00Z"],
+    ["x-signature-timestamp", "no time at all", "***"],
+    ["x-signature", "1700000000", "***"],
+    ["x-token", `t=secret,v1=${digest}`, "***"],
+  ];
+  for (const [name, value, shown] of cases) equal(maskOne(name, value), shown, `${name}: ${value}`);
+  const own = { "x-acme": `t=1700000000,v1=${digest}` };
+  equal(maskHeaders(own, ["x-acme"])["x-acme"], "t=1700000000,***");
+});

@@ -6,6 +6,7 @@
  */
 
 import { MASK } from "../../resources/secret_store.ts";
+import { findTime } from "../../signatures/timestamp.ts";
 
 /** Parts of header names that hold signatures, tokens and passwords, on any platform. */
 const SECRET_NAME =
@@ -28,9 +29,22 @@ export function maskHeaders(
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
       name,
-      own.includes(name) || isSecret(name, value) ? MASK : value,
+      own.includes(name) || isSecret(name, value) ? withoutSecrets(name, value) : value,
     ]),
   );
+}
+
+/** A header that holds the time of signing and nothing else. */
+const TIME_NAME = /(^|-)(timestamp|time|date)$/;
+/** A time of signing beside signatures in one header, as Stripe writes it. */
+const TIME_PART = /^(t|ts|time|timestamp)=[0-9]{10,13}$/;
+
+/** A masked value; the time of signing is no secret, and says why a request was refused. */
+function withoutSecrets(name: string, value: string): string {
+  if (TIME_NAME.test(name) && findTime(value) !== undefined) return value;
+  const parts = value.split(/([,;] ?| )/);
+  if (!parts.some((part) => TIME_PART.test(part))) return MASK;
+  return parts.map((part, at) => at % 2 === 1 || TIME_PART.test(part) ? part : MASK).join("");
 }
 
 /** The query of a URL, its values masked by the same rules as headers. */
