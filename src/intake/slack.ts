@@ -64,7 +64,7 @@ export async function receiveSlackEvent(
     const maxBytes = Math.min(host.limits.maxBytes, MAX_BODY_BYTES);
     const limits = { ...host.limits, maxBytes };
     received = await receive(request, { ...incoming, context, held }, { limits });
-    checkContentType(received.headers);
+    checkContentType(received.headers, { webhook: false });
     const result = await read(received, trigger, SLACK_REQUEST, host);
     if (result.handshake !== undefined) return await answerHandshake(result, host);
     return answer(await storeEvent(result.parsed, host));

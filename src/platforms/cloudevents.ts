@@ -2,12 +2,14 @@
  * Senders of CloudEvents over HTTP: a bearer token (RFC 6750) in `Authorization`, and nothing signed.
  * Before the first event an `OPTIONS` with `WebHook-Request-Origin` asks whether its origin may send;
  * the token need not be in it, so every origin with a plain name may, and still has to show the token
- * with each event. `source` and `id` name an event. Facts from "HTTP 1.1 Web Hooks for Event Delivery"
+ * with each event. `source` and `id` name an event, in batches too, of which each event counts by
+ * itself. Facts from "HTTP 1.1 Web Hooks for Event Delivery"
  * of the CloudEvents specification.
  *
  * @module
  */
 
+import { mediaType } from "../base/form.ts";
 import { bearerScheme } from "../signatures/bearer.ts";
 import { nonEmptyText, type Platform, type UnsignedHandshake } from "./platform.ts";
 
@@ -26,6 +28,11 @@ export const allowEveryOrigin: UnsignedHandshake = {
   },
 };
 
+/** Batched mode: a list of events in structured form. */
+function isBatch(header: (name: string) => string | undefined): boolean {
+  return mediaType(header("content-type")) === "application/cloudevents-batch+json";
+}
+
 /** CloudEvents. */
 export const cloudevents: Platform = {
   name: "cloudevents",
@@ -39,8 +46,10 @@ export const cloudevents: Platform = {
   },
   auto: false,
   unsignedHandshake: allowEveryOrigin,
-  body: { kind: "any" },
-  eventId: ({ payload, header, isSigned }) => {
+  body: { kind: "any", otherwiseText: true }, // in binary mode the body is the data of any type
+  isBatch,
+  eventId: ({ payload, header: given, isSigned }) => {
+    const header = isBatch(given) ? () => undefined : given;
     const source = nonEmptyText(header("ce-source") ?? payload["source"]);
     const id = nonEmptyText(header("ce-id") ?? payload["id"]);
     if (source === undefined || id === undefined) return undefined;
@@ -48,6 +57,6 @@ export const cloudevents: Platform = {
   },
   docs: {
     signs: "nothing: the bearer token itself",
-    eventId: "`source` and `id` (`ce-source` and `ce-id`), and the body",
+    eventId: "`source` and `id` of each event (`ce-source` and `ce-id`), and the event",
   },
 };

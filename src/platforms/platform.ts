@@ -56,6 +56,8 @@ export interface Platform {
    * payload itself may be that list.
    */
   readonly eventList?: string;
+  /** Whether the payload of a request is a list of events, each by itself the payload of one. */
+  readonly isBatch?: (header: (name: string) => string | undefined) => boolean;
   /** The id that an event and its repetitions share; `undefined` when it has none. */
   readonly eventId?: (event: PlatformEvent) => EventId | undefined;
   /** Its cells in the tables of the documentation, in Markdown. */
@@ -79,6 +81,8 @@ export interface PlatformBody {
   readonly kind?: BodyKind;
   /** Whether its bodies are JSON whatever their content type says. */
   readonly anyType?: boolean;
+  /** Whether a body of `any` kind is its text where its content type is neither JSON's nor a form's. */
+  readonly otherwiseText?: boolean;
 }
 
 /**

@@ -147,7 +147,14 @@ const GROUPS: readonly Group[] = [
     status: 415,
     code: "unsupported_type",
     cases: [
-      ...["text/plain", "text/json", "application/xml", "application/jsonx", "multipart/form-data"]
+      ...[
+        "text/plain",
+        "application/octet-stream",
+        "application/x-ndjson",
+        "application/xml",
+        "application/jsonx",
+        "multipart/form-data",
+      ]
         .map((type) => ({ name: type, ...withHeaders({ "content-type": type }) })),
       { name: "gzip", ...withHeaders({ "content-encoding": "gzip" }) },
     ],

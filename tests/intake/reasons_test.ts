@@ -4,9 +4,10 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { advise } from "../../src/intake/tools/explain.ts";
 import { mac } from "./senders.ts";
-import { MANIFEST, type Rig, SECRET, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { MANIFEST, type Rig, SECRET, sign, triggerYaml, webhookRig } from "./webhook_rig.ts";
 
 const TRIGGERS = MANIFEST +
   triggerYaml("pay", { webhook: "secret: {fromRef: github}, scheme: stripe" }) +
@@ -72,6 +73,63 @@ Deno.test("a time that is too far away: by how much, from what, and whether the 
     await t.step(JSON.stringify(sent), async () => {
       await using rig = await webhookRig({ manifest: TRIGGERS });
       equal(await reasonOf(rig, sent), reason);
+    });
+  }
+});
+
+Deno.test("a content type that is not read: which are, and what to do", async (t) => {
+  const taken = "send application/json, text/json, application/…+json, a form, or no type";
+  const cases: readonly [headers: Record<string, string>, reason: string, next: RegExp][] = [
+    [
+      { "content-type": "text/plain; charset=utf-8" },
+      `Content type "text/plain" is not supported: ${taken}; body: text on the trigger takes any type`,
+      /^Have the sender send application\/json, or set spec\.event\.webhook\.body: text, /,
+    ],
+    [
+      { "content-type": "application/octet-stream" },
+      `Content type "application/octet-stream" is not supported: ${taken}; body: text on the trigger takes any type`,
+      /^Have the sender send application\/json, or set spec\.event\.webhook\.body: text, /,
+    ],
+    [
+      { "content-encoding": "gzip" },
+      'Content-Encoding "gzip" is not supported: send the body as it is',
+      /^Turn compression off at the sender/,
+    ],
+  ];
+  for (const [headers, reason, next] of cases) {
+    await t.step(JSON.stringify(headers), async () => {
+      await using rig = await webhookRig({ manifest: TRIGGERS });
+      const answer = await rig.post("/webhook/push", BODY, { ...sign(BODY), ...headers });
+      deepEqual([answer.status, (await answer.json()).title], [
+        415,
+        "Unsupported content type or encoding",
+      ]);
+      const [delivery] = await rig.deliveries();
+      equal(delivery?.reason, reason);
+      ok(delivery !== undefined);
+      const trigger = rig.host.triggers.find({
+        project: "default",
+        trigger: "push",
+        source: "webhook",
+      });
+      match(advise({ delivery }, trigger, rig.host)[0] ?? "", next);
+    });
+  }
+});
+
+Deno.test("what says that it is JSON is read as JSON", async (t) => {
+  const types = [
+    "application/json",
+    "text/json",
+    "TEXT/JSON; charset=utf-8",
+    "application/b+json",
+    "",
+  ];
+  for (const type of types) {
+    await t.step(type, async () => {
+      await using rig = await webhookRig({ manifest: TRIGGERS });
+      const sent = { ...sign(BODY), "content-type": type };
+      equal((await rig.post("/webhook/push", BODY, sent)).status, 200);
     });
   }
 });

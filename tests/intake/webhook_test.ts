@@ -489,6 +489,8 @@ const REFUSED: readonly {
   },
   ...[
     "text/plain",
+    "application/octet-stream",
+    "application/x-ndjson",
     "application/xml",
     "multipart/form-data; boundary=x",
     "application/jsonx",
@@ -616,7 +618,7 @@ test("neither secrets nor bodies nor signatures are logged", async (rig) => {
   await rig.post("/webhook/push", "{", sign("{"));
   const log = rig.logged.join("\n");
   match(log, /fits no key of SecretStore/);
-  for (const secret of [SECRET, "another secret", "opened", HEX.slice(0, 16)]) {
+  for (const secret of [SECRET, "another secret text", "opened", HEX.slice(0, 16)]) {
     ok(!log.includes(secret), secret);
   }
 });

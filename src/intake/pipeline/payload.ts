@@ -24,30 +24,38 @@ export interface ParsedDelivery {
   readonly json?: Uint8Array;
 }
 
-const JSON_TYPE = /^application\/(json|[\w.!#$&^-]+\+json)$/;
+const JSON_TYPE = /^(text\/json|application\/(json|[\w.!#$&^-]+\+json))$/;
 const FORM_TYPE = "application/x-www-form-urlencoded";
+/** The types that are read, as an operator reads them. */
+const READ_TYPES = "application/json, text/json, application/…+json, a form, or no type";
 
 /**
  * Refuses content types and codings that are not supported.
  *
+ * @param webhook whether a trigger can take any type, with `body: text`
  * @throws {AppError} `unsupported_type`.
  */
 export function checkContentType(
   headers: Readonly<Record<string, string>>,
-  anyType = false,
+  { anyType = false, webhook = true } = {},
 ): void {
   const { "content-type": type = "", "content-encoding": encoding } = headers;
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
-    throw new AppError("unsupported_type", "Content-Encoding is not supported");
-  }
-  if (anyType) return;
-  const essence = mediaType(type);
-  if (essence !== "" && essence !== FORM_TYPE && !JSON_TYPE.test(essence)) {
     throw new AppError(
       "unsupported_type",
-      `Content type "${essence.slice(0, 100)}" is not supported`,
+      `Content-Encoding "${encoding.slice(0, 100)}" is not supported: send the body as it is`,
     );
   }
+  if (anyType || isReadType(mediaType(type))) return;
+  const other = webhook ? "; body: text on the trigger takes any type" : "";
+  throw new AppError(
+    "unsupported_type",
+    `Content type "${mediaType(type).slice(0, 100)}" is not supported: send ${READ_TYPES}${other}`,
+  );
+}
+
+function isReadType(essence: string): boolean {
+  return essence === "" || essence === FORM_TYPE || JSON_TYPE.test(essence);
 }
 
 /** How the bodies of a trigger are read: as it says, else as its platform sends them. */
@@ -63,12 +71,14 @@ export function bodyOf(webhook: WebhookSpec): PlatformBody & { readonly kind: Bo
  */
 export function parsePayload(
   delivery: AuthenticatedDelivery,
-  { kind = "object", anyType = false }: PlatformBody,
+  { kind: given = "object", anyType = false, otherwiseText = false }: PlatformBody,
 ): ParsedDelivery {
-  checkContentType(delivery.headers, anyType || kind === "text");
+  const type = delivery.headers["content-type"];
+  const isText = given === "any" && otherwiseText && !isReadType(mediaType(type));
+  const kind = isText ? "text" : given;
+  checkContentType(delivery.headers, { anyType: anyType || kind === "text" });
   const text = findText(delivery.body);
   if (text === undefined) throw new AppError("invalid", "The body is not UTF-8");
-  const type = delivery.headers["content-type"];
   const fromForm = kind !== "text" && !anyType && isForm(type, delivery.body);
   const json = fromForm ? formToJson(text) : text;
   const payload = parseText(json, kind);

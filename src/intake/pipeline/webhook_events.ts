@@ -14,7 +14,7 @@ import type { TriggerEvent } from "../admission/admit.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { ParsedDelivery } from "./payload.ts";
 import { senderOf } from "./signing.ts";
-import type { EventId, Handshake, Platform } from "../../platforms/platform.ts";
+import { type EventId, type Handshake, type Platform, PONG } from "../../platforms/platform.ts";
 
 /**
  * Most events of one request: each is filtered, recorded and may start a task, all in one
@@ -30,8 +30,9 @@ export function findHandshake(
   parsed: ParsedDelivery,
   trigger: ActiveTrigger,
 ): Handshake | undefined {
-  const payload = soleObject(parsed.payload);
   const { platform: from } = senderOf(trigger);
+  if (isBatch(parsed, from) && isEmpty(parsed.payload)) return PONG;
+  const payload = soleObject(parsed.payload);
   return payload === undefined ? undefined : from?.handshake?.(payload, parsed.delivery.key);
 }
 
@@ -49,7 +50,10 @@ export function toEvents(
   const { delivery, payload, json } = parsed;
   const { webhook } = trigger;
   const { platform: from } = senderOf(trigger);
-  return split(payload, from?.eventList).map((part) => {
+  const parts = isBatch(parsed, from) && Array.isArray(payload)
+    ? counted(payload)
+    : split(payload, from?.eventList);
+  return parts.map((part) => {
     const own = part === payload ? json : utf8(toJson(part));
     const key = trigger.idempotencyKey === undefined
       ? platformKey({ parsed, part, own }, from, webhook)
@@ -80,16 +84,30 @@ function split(payload: unknown, listName: string | undefined): readonly unknown
   const around = isJsonObject(payload) ? payload : {};
   const list = listName === "" ? payload : around[listName];
   if (!Array.isArray(list) || list.length < 2) return [payload];
-  if (list.length > MAX_EVENTS) {
-    const message = `The request brings ${list.length} events, more than ${MAX_EVENTS}`;
-    throw new AppError("invalid", message);
-  }
+  counted(list);
   if (listName === "") return list.map((event: unknown) => [event]);
   if (toJson({ ...around, [listName]: [] }).length > MAX_ENVELOPE) {
     const message = `The JSON around the list "${listName}" is longer than ${MAX_ENVELOPE}`;
     throw new AppError("invalid", `${message} characters`);
   }
   return list.map((event: unknown) => ({ ...around, [listName]: [event] }));
+}
+
+/** The events of a list that is not too long. */
+function counted(list: readonly unknown[]): readonly unknown[] {
+  if (list.length <= MAX_EVENTS) return list;
+  const message = `The request brings ${list.length} events, more than ${MAX_EVENTS}`;
+  throw new AppError("invalid", message);
+}
+
+/** Whether its payload is a list of events, each of which is a payload by itself. */
+function isBatch({ delivery: { headers } }: ParsedDelivery, from: Platform | undefined): boolean {
+  return from?.isBatch?.((name) => Object.hasOwn(headers, name) ? headers[name] : undefined) ===
+    true;
+}
+
+function isEmpty(payload: unknown): boolean {
+  return Array.isArray(payload) && payload.length === 0;
 }
 
 /** One event of a request; `own` is its exact JSON, where that is not the body. */

@@ -170,6 +170,7 @@ export function advise(
       );
     }
   }
+  if (delivery.status === 415) lines.push(...typeAdvice(delivery));
   if (delivery.outcome === "filtered") {
     lines.push(`After changing the condition: svc delivery redeliver ${delivery.id}`);
   }
@@ -177,6 +178,19 @@ export function advise(
     lines.push(`To run it again: svc delivery redeliver ${delivery.id}`);
   }
   return lines;
+}
+
+/** What to do about a body that is not read; its sender was known. */
+function typeAdvice({ via, detail: { headerNames } }: Delivery): string[] {
+  if (headerNames.includes("content-encoding")) {
+    return ["Turn compression off at the sender: a signature covers the bytes that are sent"];
+  }
+  const sent = "Have the sender send application/json";
+  if (via === "chat") return [sent];
+  return [
+    `${sent}, or set spec.event.webhook.body: text, which takes every type: payload is then the ` +
+    "text, and fromJson(payload) reads JSON in it",
+  ];
 }
 
 function signatureAdvice(delivery: Delivery, webhook: WebhookSpec, isKept: boolean): string[] {
