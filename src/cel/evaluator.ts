@@ -13,6 +13,7 @@
 import { type Clock, systemClock } from "../base/clock.ts";
 import type { CelResult, Expression, Scope } from "./expression.ts";
 import { type Job, Lane } from "./lane.ts";
+import { withMeant } from "./meant_field.ts";
 import { cutOut, isHeavier } from "./references.ts";
 
 /** Most characters that an expression may read inline: 8 KiB in 8 KiB took 30 ms at worst. */
@@ -81,14 +82,15 @@ export function createEvaluator(
     evaluate(expression, scope) {
       const part = cutOut(scope.variables, expression.paths);
       if (expression.cost !== "deadline" && !isHeavier(part, MAX_INLINE_CHARS)) {
-        return expression.run(scope);
+        return meant(expression.run(scope), expression, scope);
       }
       const { share } = scope;
       const lane = slowShares.has(share) ? slow : quick;
       lane.checkRoom(share);
-      return new Promise((settle: Job["settle"]) =>
+      const ran = new Promise((settle: Job["settle"]) =>
         lane.add({ share, source: expression.source, variables: part, settle })
       );
+      return ran.then((result) => meant(result, expression, scope));
     },
     [Symbol.dispose]() {
       for (const forgetting of slowShares.values()) forgetting[Symbol.dispose]();
@@ -97,6 +99,11 @@ export function createEvaluator(
       slow[Symbol.dispose]();
     },
   };
+}
+
+/** A result whose error names the field that was meant, where the payload has one of a like name. */
+function meant(result: CelResult, { paths }: Expression, { variables }: Scope): CelResult {
+  return result.ok ? result : { ...result, error: withMeant(result.error, paths, variables) };
 }
 
 function start(): Worker {

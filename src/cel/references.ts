@@ -11,7 +11,8 @@ import { findRawNumber, isJsonObject, type JsonObject } from "../base/json.ts";
 /** A variable and the constant fields selected from it, such as `payload`, `commit`, `id`. */
 export type Path = readonly [variable: string, ...fields: string[]];
 
-const PAYLOAD_FIELD = "payload_";
+/** How the variables of the top-level fields of a payload begin. */
+export const PAYLOAD_FIELD = "payload_";
 
 /** Finds a variable, or else a top-level field of the payload. */
 export function lookUp(name: string, variables: Readonly<JsonObject>): unknown {

@@ -329,3 +329,45 @@ async function scriptFile(content: string) {
   const config = new URL("../../deno.json", import.meta.url).pathname;
   return { path, config, [Symbol.asyncDispose]: () => Deno.remove(path) };
 }
+
+Deno.test("a field that is not there: did you mean one that is, wherever it runs", async (t) => {
+  using over = evaluator();
+  const payload = {
+    repository: { full_name: "you/app", name: "app" },
+    ref: "refs/heads/main",
+    "a\u001b]0;b": 1,
+    labels: [{ name: "x" }],
+  };
+  const cases: readonly [source: string, error: string][] = [
+    [
+      'payload.repository.fullname == "you/app"',
+      'field not found: fullname, did you mean "full_name"?',
+    ],
+    [
+      'payload["repository"]["Full_Name"] == ""',
+      'field not found: Full_Name, did you mean "full_name"?',
+    ],
+    ['payload_reff == "x"', 'no such variable: payload_reff, did you mean "payload_ref"?'],
+    ["payload.repository.owner.login == ''", "field not found: owner"],
+    ["payload.quite_another == 1", "field not found: quite_another"],
+    ["payload.ab == 1", "field not found: ab"],
+    ["ref == 1", "no such variable: ref"],
+    ["payload.labels[0].nam == ''", "field not found: nam"],
+    // with a loop, so in a Worker, which has only what the condition reads
+    [
+      "payload.labels.all(one, one.name == payload.repository.fullname)",
+      'field not found: fullname, did you mean "full_name"?',
+    ],
+  ];
+  for (const [source, error] of cases) {
+    await t.step(source, async () => equal(errorOf(await evaluate(over, source, payload)), error));
+  }
+});
+
+Deno.test("of a payload with a million names the search for the one that was meant is short", async () => {
+  using over = evaluator();
+  const payload = Object.fromEntries(numbers(1_000_000).map((n) => [`field_${n}`, n]));
+  const source = "payload.feild_1 == 1";
+  const { stallMs } = await watched(() => evaluate(over, source, payload));
+  ok(stallMs < STALL_MS, `${stallMs} ms`);
+});
