@@ -13,11 +13,13 @@ export interface GeneralRequest {
   /** A key of the same form that is not the sender's. */
   readonly otherSecret?: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** {@linkcode BODY} when absent. */
+  readonly body?: string;
   /** Name of a header that the platform sends with its id, which no signature covers. */
   readonly unsignedId?: string;
 }
 
-/** Body of every request; at `AT`. */
+/** Body of every request that has none of its own; at `AT`. */
 export const BODY =
   '{"id":"evt_1","event_id":"evt_1","event":{"id":"evt_1"},"update_id":1,"message":"Grüße"}';
 
@@ -48,7 +50,7 @@ export const GENERAL_REQUESTS: Readonly<Record<string, GeneralRequest>> = {
         "hmac-sha256=e5107b1c8b306dbcf8f8c3b5e5edf0a699bd36c033854faf898d87e8ffce8763",
     },
   },
-  "Alertmanager, Docker registry": {
+  Alertmanager: {
     secret: "a-token",
     headers: { Authorization: "Bearer a-token" },
   },
@@ -80,6 +82,11 @@ export const GENERAL_REQUESTS: Readonly<Record<string, GeneralRequest>> = {
     },
   },
   "Cloudflare notifications": { secret: "a-token", headers: { "cf-webhook-auth": "a-token" } },
+  "Docker registry": {
+    secret: "a-token",
+    headers: { Authorization: "Bearer a-token" },
+    body: '{"events":[{"id":"320678d8-ca14-430f-8bb6-4ca139cd83f7","action":"push"}]}',
+  },
   GoCardless: {
     secret: "gocardless secret",
     headers: {
