@@ -71,7 +71,10 @@ export class Lane implements Disposable {
     const shares = this.#queues.length + (own === undefined ? 1 : 0);
     const waiting = (own?.length ?? 0) + (this.#running?.share === share ? 1 : 0);
     if (waiting < MAX_WAITING / shares) return;
-    throw new AppError("overloaded", "Too many slow expressions are waiting");
+    throw new AppError(
+      "overloaded",
+      `Too many slow expressions are waiting: ${waiting} of this trigger, which is its share`,
+    );
   }
 
   /** Queues a job behind those of its share. */

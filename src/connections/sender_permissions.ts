@@ -54,6 +54,8 @@ const BOT = /\[bot\]$/;
 interface Remembered {
   readonly until: number;
   readonly mayWrite: boolean;
+  /** Why he may not, where it is not for his permission. */
+  readonly why?: string;
 }
 
 /** Makes one call over the Connection of a question. */
@@ -130,6 +132,7 @@ export class SenderPermissions {
     const found = {
       until: clock.now() + REMEMBERED_MS,
       mayWrite: isSame && MAY_WRITE.has(data["permission"]),
+      ...(isSame ? {} : { why: "another user has that login now" }),
     };
     if (this.#known.size >= MOST) this.#known.clear();
     this.#known.set(key, found);
@@ -186,9 +189,13 @@ function isOwner(payload: JsonObject, who: JsonObject): boolean {
     author["id"] !== undefined && author["id"] === who["id"];
 }
 
-function judge({ mayWrite }: Remembered, login: string, repository: string): Refusal | undefined {
+function judge(
+  { mayWrite, why }: Remembered,
+  login: string,
+  repository: string,
+): Refusal | undefined {
   if (mayWrite) return undefined;
-  return no(`${login} may not write to ${repository}`);
+  return no(`${login} may not write to ${repository}${why === undefined ? "" : `: ${why}`}`);
 }
 
 function no(why: string): Refusal {

@@ -7,6 +7,7 @@
  */
 
 import { AppError } from "../base/errors.ts";
+import { sizeText } from "../base/size.ts";
 
 /** A body that states a length up to this one is small. */
 const SMALL_BYTES = 64 * 1024;
@@ -124,7 +125,15 @@ export class HeldBytes {
    */
   take(bytes: number, stated: number | undefined): void {
     if (this.#add(bytes, stated === undefined || stated > SMALL_BYTES)) return;
-    throw new AppError("overloaded", "Too many bytes of request bodies are in progress");
+    const { bytes: taken, most } = this.#total;
+    const own = sizeText(this.#owner?.bytes ?? 0);
+    throw new AppError(
+      "overloaded",
+      `Too many bytes of request bodies are in progress: ${sizeText(taken)} of ${
+        sizeText(most)
+      }, ` +
+        `${own} of them for this address`,
+    );
   }
 
   /** The body is there, whole: nothing is on its way any more. */

@@ -133,8 +133,10 @@ export class LogNotes {
         ...(keepsLog ? { repairedAt: now } : {}),
       });
     }
-    health.set(conditionOf(connection), `Connection "${connection.name}": ${fault}`);
+    const sentence = `Connection "${connection.name}": ${fault}`;
+    health.set(conditionOf(connection), sentence);
     const { faultSince = now } = await this.#note(connection, { fault });
+    health.set(conditionOf(connection), `${sentence}, since ${rfc3339(faultSince)}`);
     if (broken !== true && now - faultSince < TOO_LONG_MS || this.#told.has(what)) return;
     this.#told.set(what, connection);
     if (before?.fault !== fault) this.#tell("connection.broken", connection, fault);

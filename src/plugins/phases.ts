@@ -137,7 +137,8 @@ function headerVariables(headers: Readonly<Record<string, string>>): Record<stri
   for (const [name, value] of Object.entries(headers)) {
     const variable = `WEBHOOK_HEADER_${name.toUpperCase().replaceAll("-", "_")}`;
     if (Object.hasOwn(env, variable)) {
-      throw new AppError("invalid", "Two headers would become one variable", { reason: variable });
+      const reason = `two headers would become the one variable ${variable}`;
+      throw new AppError("invalid", "Two headers would become one variable", { reason });
     }
     env[variable] = value;
   }

@@ -48,7 +48,11 @@ export class Semaphore {
   async run<T>(work: (keepRoomFor: (rest: Promise<void>) => void) => Promise<T>): Promise<T> {
     if (this.#running >= this.#limits.running) {
       if (this.#waiting.length >= this.#limits.waiting) {
-        throw new AppError("overloaded", "Too many plugins are running");
+        const { running, waiting } = this.#limits;
+        throw new AppError(
+          "overloaded",
+          `Too many plugins are running: ${running} run and ${waiting} wait, which is the most`,
+        );
       }
       // the ended run hands its room over
       await new Promise<void>((resolve) => this.#waiting.push(resolve));

@@ -133,3 +133,47 @@ Deno.test("what says that it is JSON is read as JSON", async (t) => {
     });
   }
 });
+
+Deno.test("what else keeps a request out is said with what it was measured by", async (t) => {
+  const manifest = TRIGGERS +
+    triggerYaml("far", {
+      webhook: "secret: {fromRef: github}, allowFrom: [10.0.0.0/8, 2001:db8::/32]",
+    }) +
+    triggerYaml("open", { webhook: "allowUnsigned: true" }) +
+    triggerYaml("bare", { webhook: "{}" }).replace("{{}}", "{}");
+  const cases: readonly [
+    path: string,
+    body: string,
+    headers: Record<string, string>,
+    why: string,
+  ][] = [
+    [
+      "far",
+      BODY,
+      {},
+      "192.0.2.7 is not in allowFrom (10.0.0.0/8, 2001:db8::/32)",
+    ],
+    [
+      "open",
+      BODY,
+      { origin: "https://evil.example" },
+      "sent by a page in a browser (Origin: https://evil.example); only pages of publicUrl may",
+    ],
+    [
+      "bare",
+      BODY,
+      {},
+      "the trigger names no secret: set secret.fromRef, crdRef or allowUnsigned",
+    ],
+    ["push", '{"a":1,}', sign('{"a":1,}'), "Not valid JSON (line 1, column 8)"],
+    ["push", '{\n"a":\n', sign('{\n"a":\n'), "Not valid JSON"],
+    ["push", "", sign(""), "Empty, where JSON is expected"],
+  ];
+  for (const [path, body, headers, why] of cases) {
+    await t.step(why, async () => {
+      await using rig = await webhookRig({ manifest });
+      await (await rig.post(`/webhook/${path}`, body, headers)).body?.cancel();
+      equal((await rig.deliveries())[0]?.reason, why);
+    });
+  }
+});

@@ -92,8 +92,9 @@ export function diagnosePing({ url, listensAt, logged }: PingFacts): PingDiagnos
       ? {
         fault: "body",
         message:
-          `The ping arrived with another body than GitHub had signed: ${host} or what is behind ` +
-          "it writes it anew. Let it pass on the body unchanged",
+          "GitHub signed the ping with the secret that this daemon knows, and the daemon refused " +
+          `it (401): svc get deliveries --outcome rejected says why. Where no key fits, ${host} or ` +
+          "what is behind it writes the body anew: let it pass on the body unchanged",
       }
       : {
         fault: "secret",

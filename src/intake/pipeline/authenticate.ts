@@ -122,7 +122,7 @@ export async function authenticate(
     }
   }
   if (webhook.secret === undefined) {
-    if (webhook.allowUnsigned !== true) throw unauthorized("the trigger names no secret");
+    if (webhook.allowUnsigned !== true) throw unauthorized(NO_SECRET);
     checkNoPage(delivery.headers, webhook);
     delivery.context.unsigned = true;
     return authenticated(delivery);
@@ -152,11 +152,13 @@ export async function authenticateBy(
   try {
     if (trigger === undefined) throw unauthorized("no such trigger");
     checkAddress(webhook, delivery.context.remote);
-    if (webhook.secret === undefined) throw unauthorized("the trigger names no secret");
+    if (webhook.secret === undefined) throw unauthorized(NO_SECRET);
     if (webhook.crdRef !== undefined) throw unauthorized("crdRef is for /webhook/ only");
     const unnamed = named === "auto" && signatureHeader === undefined;
-    if (!unnamed && platformOf(named, signatureHeader)?.name !== scheme) {
-      throw unauthorized(`the trigger is not one of ${scheme}`);
+    const platform = platformOf(named, signatureHeader)?.name;
+    if (!unnamed && platform !== scheme) {
+      const other = platform ?? `scheme ${named}`;
+      throw unauthorized(`the trigger is one of ${other}, and this address takes ${scheme} alone`);
     }
     storeOf(trigger, host.catalog);
   } catch (refusal) {
@@ -171,6 +173,9 @@ export function nativeWebhook(scheme: "slack", webhook: WebhookSpec): WebhookSpe
   const { signatureHeader: _header, hmac: _hmac, ...rest } = webhook;
   return { ...rest, scheme };
 }
+
+/** Everybody is refused, until the manifest says how senders are known. */
+const NO_SECRET = "the trigger names no secret: set secret.fromRef, crdRef or allowUnsigned";
 
 /** Key of the decoy check. A request that it signs is refused too, so it need not be secret. */
 const DECOY: SigningKey = { name: "", value: "a key that opens nothing" };
@@ -364,6 +369,9 @@ export function publicUrl(configured: string | undefined, arrived: string): stri
   return configured.includes("?") || query === -1 ? configured : configured + arrived.slice(query);
 }
 
+/** Most ranges of addresses that a reason names. */
+const MAX_RANGES = 4;
+
 /**
  * Refuses a sender from elsewhere than `allowFrom`.
  *
@@ -371,7 +379,11 @@ export function publicUrl(configured: string | undefined, arrived: string): stri
  */
 export function checkAddress(webhook: WebhookSpec, remote: string): void {
   if (webhook.allowFrom === undefined) return;
-  if (!cidrMatcher(webhook.allowFrom)(remote)) throw unauthorized(`${remote} is not in allowFrom`);
+  if (cidrMatcher(webhook.allowFrom)(remote)) return;
+  const ranges = webhook.allowFrom.slice(0, MAX_RANGES).join(", ");
+  const more = webhook.allowFrom.length - MAX_RANGES;
+  const others = more > 0 ? ` and ${more} more` : "";
+  throw unauthorized(`${remote} is not in allowFrom (${ranges}${others})`);
 }
 
 /**
@@ -383,7 +395,10 @@ function checkNoPage(headers: Readonly<Record<string, string>>, webhook: Webhook
   const { origin, "sec-fetch-site": site = "none" } = headers;
   const own = webhook.publicUrl === undefined ? undefined : URL.parse(webhook.publicUrl)?.origin;
   if (origin !== undefined ? origin !== own : site !== "none") {
-    throw unauthorized("sent by a page in a browser");
+    const shown = origin === undefined
+      ? `Sec-Fetch-Site: ${site.slice(0, 100)}`
+      : `Origin: ${origin.slice(0, 200)}`;
+    throw unauthorized(`sent by a page in a browser (${shown}); only pages of publicUrl may`);
   }
 }
 

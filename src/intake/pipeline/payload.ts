@@ -94,10 +94,23 @@ export function parsePayload(
  */
 export function parseText(text: string, kind: BodyKind): unknown {
   if (kind === "text") return text;
-  const payload = parseJson(text);
+  const payload = parseBody(text);
   if (kind === "any" || isJsonObject(payload)) return payload;
   const list = Array.isArray(payload) ? " but a list: body: any on the trigger takes it" : "";
   throw new AppError("invalid", `The body is not a JSON object${list}`);
+}
+
+/** A body as JSON; where it is none, the error says at which place, and nothing of what stands there. */
+function parseBody(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (!(error instanceof AppError) || !(error.cause instanceof SyntaxError)) throw error;
+    const [, line, column] = /\(line ([0-9]+) column ([0-9]+)\)/.exec(error.cause.message) ?? [];
+    const { code, message } = error;
+    if (line === undefined) throw error;
+    throw new AppError(code, `${message} (line ${line}, column ${column})`, { cause: error });
+  }
 }
 
 /**

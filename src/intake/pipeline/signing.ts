@@ -57,7 +57,9 @@ export function platformOfTrigger({ scheme, signatureHeader }: WebhookSpec): Pla
  */
 export function schemeOf(webhook: WebhookSpec): Signing {
   const scheme = findScheme(webhook.scheme ?? "auto", webhook.signatureHeader);
-  if (scheme === undefined) throw unauthorized("the trigger names an unknown scheme");
+  if (scheme === undefined) {
+    throw unauthorized(`the trigger names the scheme "${webhook.scheme}", which there is not`);
+  }
   return {
     scheme,
     options: {
