@@ -181,10 +181,8 @@ async function whyNoLog(
     return isGitea(access.api) ? "no log" : { ...NOTHING, ...faultOf(failure) };
   }
   const fault =
-    `No webhook ${hook} of ${
-      connectedTo(spec)
-    } for this token (404: it is gone, or the token may ` +
-    `not see it): run svc connect github again for Connection "${name}"`;
+    `Webhook ${hook} of ${connectedTo(spec)} is gone, or the token may not see it (GitHub ` +
+    `answered 404): run svc connect github again for Connection "${name}"`;
   return { ...NOTHING, fault, broken: true };
 }
 

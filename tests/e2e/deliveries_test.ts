@@ -276,7 +276,7 @@ programTest(
     );
     const unsigned = await daemon.svc(["trigger", "test", "push", "-f", file]);
     equal(unsigned.code, 1);
-    match(unsigned.stdout, /401 unauthorized: the header of the signature is missing/);
+    match(unsigned.stdout, /401 unauthorized: the request has no header x-hub-signature-256/);
     const other = (filter: string) =>
       daemon.svc(["trigger", "test", "push", "--delivery", "latest", "--filter", filter]);
     const tried = await other('payload.ref == "refs/heads/none"');

@@ -105,6 +105,9 @@ function taskTrouble(
   };
 }
 
+/** Numbers and lengths of time in a reason: with others it is the same trouble. */
+const NUMBERS = /\d+(?:\.\d+)?(?:(?:ms|[smhdw])\b|[smhd]\d+[smhd]\b)?/g;
+
 function deliveryTrouble({ id, project, trigger, reason, received_at }: DeliveryRecord) {
   return {
     what: trigger === "" ? "no trigger" : trigger,
@@ -112,7 +115,7 @@ function deliveryTrouble({ id, project, trigger, reason, received_at }: Delivery
     why: reason,
     to: ["delivery", id],
     at: received_at,
-    key: [project, trigger, reason].join("\n"),
+    key: [project, trigger, reason.replace(NUMBERS, "#")].join("\n"),
   };
 }
 
