@@ -119,7 +119,10 @@ test("who has taken over somebody's login has none of his rights", async (rig) =
     PERMISSION.test(path)
       ? Response.json({ permission: "admin", user: { login: "wen", id: 99 } })
       : undefined;
-  match(await rig.ask(rig.comment("wen")), /wen may not write to brightwater\/tidepool: another user has that login now$/);
+  match(
+    await rig.ask(rig.comment("wen")),
+    /wen may not write to brightwater\/tidepool: another user has that login now$/,
+  );
 });
 
 test("the owner, as the signed payload says, is not asked about", async (rig) => {

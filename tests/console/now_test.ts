@@ -87,7 +87,9 @@ browserTest(
     );
     await until("three refusals as one trouble", async () => {
       const text = await textOf(page, "Refused deliveries since yesterday");
-      return /push[\s\S]*3 times[\s\S]*has no header x-hub-signature-256/.test(text) ? true : undefined;
+      return /push[\s\S]*3 times[\s\S]*has no header x-hub-signature-256/.test(text)
+        ? true
+        : undefined;
     });
     await page.getByRole("link", { name: "/webhook/push" }).waitFor();
     match(await textOf(page, "Requests to addresses that no trigger has"), /POST \/webhook\/pusch/);

@@ -15,7 +15,7 @@ import {
 } from "../../src/tasks/time_limits.ts";
 
 const SET: DefaultLimits = { step: "1h", task: "6h" };
-const agent = (timeout?: string): PlannedStep["agent"] => ({
+const agent = (timeout?: string): NonNullable<PlannedStep["agent"]> => ({
   name: "claude",
   command: "claude",
   promptDelivery: "stdin",

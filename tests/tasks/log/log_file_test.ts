@@ -12,12 +12,13 @@ import { LogFiles, logPath } from "../../../src/store/files/log_files.ts";
 import type { LogChunk } from "../../../src/tasks/log/log_format.ts";
 import { lastWrittenAt, readLog } from "../../../src/tasks/log/log_reader.ts";
 import { TaskLog } from "../../../src/tasks/log/task_log.ts";
+import { ManualClock } from "../../helpers/manual_clock.ts";
 import { taskIdOf } from "../../helpers/store_records.ts";
 import { tempDir } from "../../helpers/temp_dir.ts";
 import { known } from "../../secrets/known.ts";
 import { addTo, WRITING } from "./each_log.ts";
 
-const HOST = { ...WRITING, clock: { now: () => 1_700_000_000_000 }, secrets: known() };
+const HOST = { ...WRITING, clock: new ManualClock(1_700_000_000_000), secrets: known() };
 
 const textOf = (chunks: readonly LogChunk[]) =>
   new TextDecoder().decode(concatBytes(...chunks.map((one) => one.bytes)));
