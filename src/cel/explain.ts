@@ -5,12 +5,11 @@
  * @module
  */
 
-import { unparse } from "@bufbuild/cel";
 import { toJson } from "../base/json.ts";
 import { isConstant } from "./environment.ts";
 import type { Evaluator } from "./evaluator.ts";
 import { compileExpression, type Scope } from "./expression.ts";
-import { type Expr, parseExpression } from "./parse.ts";
+import { type Expr, parseExpression, toText } from "./parse.ts";
 import type { Path } from "./references.ts";
 import { callOf, findPath } from "./walk.ts";
 
@@ -57,13 +56,13 @@ export async function explainCondition(
   const parsed = parseExpression(source);
   const parts: ExplainedPart[] = [];
   for (const leaf of leaves(parsed.expr)) {
-    const expression = unparse({ ...parsed, expr: leaf });
+    const expression = toText({ ...parsed, expr: leaf }, source);
     const result = await evaluator.evaluate(compileExpression(expression), scope);
     const outcome = result.ok ? { value: shown(result.value) } : { error: result.error };
     const saw: Record<string, string> = {};
     const signed: Record<string, boolean> = {};
     for (const field of fields(leaf)) {
-      const name = unparse({ ...parsed, expr: field });
+      const name = toText({ ...parsed, expr: field }, source);
       const path = findPath(field)?.path;
       const covered = path === undefined ? undefined : isSigned(path);
       if (covered !== undefined) signed[name] = covered;

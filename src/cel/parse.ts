@@ -6,7 +6,7 @@
  * @module
  */
 
-import { parse } from "@bufbuild/cel";
+import { parse, unparse } from "@bufbuild/cel";
 
 /** A parsed expression: its tree and the places of its nodes in the text. */
 export type Parsed = ReturnType<typeof parse>;
@@ -51,6 +51,21 @@ export function parseExpression(source: string): Parsed {
   const parsed = parse(plain);
   if (marks.size > 0) markSelections(parsed, marks);
   return parsed;
+}
+
+/**
+ * A tree of `source`, or a part of it, as text again, with `?.` or `.?` as `source` spells its first
+ * optional selection.
+ */
+export function toText(part: Parsed, source: string): string {
+  const text = unparse(part);
+  if (!text.includes(OPTIONAL)) return text;
+  const tokens = source.matchAll(TOKENS);
+  const spelling = tokens.find(({ groups }) => groups?.["optional"] !== undefined)?.[0];
+  return text.replace(TOKENS, (token, ...rest) => {
+    const { optional } = rest.at(-1) as { optional?: string };
+    return optional === undefined ? token : spelling ?? token;
+  });
 }
 
 function markSelections({ expr, sourceInfo }: Parsed, marks: ReadonlySet<number>): void {

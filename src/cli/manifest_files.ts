@@ -11,7 +11,7 @@ import { fileFault } from "../base/file_fault.ts";
 import { itemsOf, type ManifestDocument, parseManifest } from "../resources/manifest.ts";
 import { isUnfilledTemplate } from "../resources/secrets_template.ts";
 import type { Io } from "./io.ts";
-import { readFile } from "./read_file.ts";
+import { inputName, readFile } from "./read_file.ts";
 
 /**
  * The texts of files and directories, in the order of their names.
@@ -64,10 +64,10 @@ function targetOf({ value }: ManifestDocument): DeleteTarget | undefined {
 const MANIFEST = /\.(ya?ml|json)$/;
 
 async function readManifests(name: string, io: Io): Promise<ManifestFile[]> {
-  if (name === "-") return [{ name, text: decode(name, await readFile(name, io)) }];
+  if (name === "-") return [await readManifest(name, io)];
   try {
     if (!(await Deno.stat(name)).isDirectory) {
-      return [{ name, text: decode(name, await readFile(name, io)) }];
+      return [await readManifest(name, io)];
     }
     const entries = await Array.fromAsync(Deno.readDir(name));
     const paths = entries.filter((entry) => !entry.isDirectory && MANIFEST.test(entry.name))
@@ -76,7 +76,7 @@ async function readManifests(name: string, io: Io): Promise<ManifestFile[]> {
       throw new AppError("invalid", `No .yaml, .yml or .json file in "${name}"`);
     }
     return await Promise.all(paths.map(async (path) => (
-      { name: path, text: decode(path, await readFile(path, io)), fromDirectory: true }
+      { ...await readManifest(path, io), fromDirectory: true }
     )));
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
@@ -84,9 +84,11 @@ async function readManifests(name: string, io: Io): Promise<ManifestFile[]> {
   }
 }
 
-function decode(name: string, bytes: Uint8Array): string {
+async function readManifest(path: string, io: Io): Promise<ManifestFile> {
+  const name = inputName(path);
+  const bytes = await readFile(path, io);
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return { name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch (cause) {
     throw new AppError("invalid", `"${name}" is not UTF-8 text`, { cause });
   }

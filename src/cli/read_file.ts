@@ -28,6 +28,11 @@ export async function readFile(path: string, io: Io): Promise<Uint8Array<ArrayBu
   }
 }
 
+/** What an input is called in messages and places of faults: `trigger.yaml`, `<stdin>`. */
+export function inputName(path: string): string {
+  return path === "-" ? "<stdin>" : path;
+}
+
 /**
  * The bytes of standard input.
  *

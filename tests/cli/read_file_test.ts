@@ -4,8 +4,11 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, rejects } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, rejects, throws } from "node:assert/strict";
+import type { ManifestFile } from "../../src/api/resource_operations.ts";
+import type { AppError } from "../../src/base/errors.ts";
 import { type Io, terminal } from "../../src/cli/io.ts";
+import { readManifestFiles, targetsOf } from "../../src/cli/manifest_files.ts";
 import { readFile } from "../../src/cli/read_file.ts";
 
 const LIMIT = 64 * 1024 * 1024;
@@ -42,4 +45,17 @@ Deno.test("readFile reads a file to its end, and says what it cannot read", asyn
   deepEqual(await readFile(path, input([])), Deno.readFileSync(path));
   await rejects(readFile("/nowhere/file", input([])), { code: "invalid" });
   await rejects(readFile("/", input([])), { code: "invalid" });
+});
+
+Deno.test("a fault in manifests on standard input is at a place of <stdin>", async () => {
+  const given = (bytes: Uint8Array) => readManifestFiles(["-"], input([bytes]));
+  const [file] = await given(new TextEncoder().encode("kind: Trigger\nspec: [\n"));
+  deepEqual(file?.name, "<stdin>");
+  throws(() => targetsOf([file as ManifestFile]), (error: AppError) => {
+    deepEqual(error.details, [
+      "<stdin>:2:7: This [ is never closed: add the ]\n    spec: [\n          ^",
+    ]);
+    return true;
+  });
+  await rejects(given(new Uint8Array([0xff])), { message: '"<stdin>" is not UTF-8 text' });
 });

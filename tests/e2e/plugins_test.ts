@@ -460,7 +460,7 @@ programTest(
       `apiVersion: example.com/v1\nkind: Hook\nmetadata: {name: one}\nspec:\n  size: ${size}\n`;
     const bad = await daemon.svc(["apply", "-f", "-"], { stdin: instance("big") });
     equal(bad.code, 1);
-    match(bad.stderr, /-:5:3: spec\.size: Expected an integer/);
+    match(bad.stderr, /<stdin>:5:3: spec\.size: Expected an integer/);
     await daemon.svc(["apply", "-f", "-", "--dry-run"], { stdin: instance(1) });
     for (const size of [1, 1, 2]) {
       equal(

@@ -153,6 +153,22 @@ Deno.test("the parts of an explained condition agree with the condition", async 
   ]);
 });
 
+Deno.test("the parts of a condition are spelled as it spells what may be absent", async () => {
+  using evaluator = createEvaluator({ deadlineMs: 5000 });
+  const scope = scopeOf({ payload: { a: { b: ".?c" } } });
+  for (const dot of ["?.", ".?"]) {
+    const parts = await explainCondition(
+      `payload${dot}a.b == ".?c" && payload${dot}d == null`,
+      scope,
+      evaluator,
+    );
+    deepEqual(parts.map(({ expression, value, saw }) => [expression, value, saw]), [
+      [`payload${dot}a.b == ".?c"`, "true", { [`payload${dot}a.b`]: '".?c"' }],
+      [`payload${dot}d == null`, "true", { [`payload${dot}d`]: "null" }],
+    ]);
+  }
+});
+
 Deno.test("what is no mistake of CEL and can hardly be meant is warned of", () => {
   const condition = 'has(headers["X-Event"]) && headers["x-b"] == ""';
   const event = { source: "webhook", webhook: { secret: { fromRef: "s" } }, filter: { condition } };

@@ -16,7 +16,7 @@ import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from ".
 import type { Io } from "../io.ts";
 import { PLUGIN_ROOT, pluginRoot } from "./policy_check.ts";
 import { jsonText } from "../json_text.ts";
-import { readFile } from "../read_file.ts";
+import { inputName, readFile } from "../read_file.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Programs that run whatever they are given. */
@@ -47,7 +47,9 @@ export const command: Command = {
       for (const line of errors) context.io.out(`error: ${printable(line)}\n`);
       for (const line of warnings) context.io.out(`warning: ${printable(line)}\n`);
       if (errors.length + warnings.length === 0) {
-        context.io.out(`${file === "" ? policyPath(context.dir()) : file}: no mistakes found\n`);
+        context.io.out(
+          `${file === "" ? policyPath(context.dir()) : inputName(file)}: no mistakes found\n`,
+        );
       }
     }
     return errors.length > 0 ? 1 : 0;
@@ -55,9 +57,10 @@ export const command: Command = {
 };
 
 async function readPolicyFile(path: string, io: Io): Promise<PolicyReading> {
+  const name = inputName(path);
   const text = findText(await readFile(path, io));
-  if (text === undefined) throw new AppError("invalid", `"${path}" is not UTF-8`);
-  return parsePolicy(text, path);
+  if (text === undefined) throw new AppError("invalid", `"${name}" is not UTF-8`);
+  return parsePolicy(text, name);
 }
 
 async function findWarnings(

@@ -16,7 +16,7 @@ import {
 } from "../command.ts";
 import { HEADER, hintAtHeaders, readHeaders } from "../headers.ts";
 import { jsonText } from "../json_text.ts";
-import { readFile } from "../read_file.ts";
+import { inputName, readFile } from "../read_file.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Fires a trigger. */
@@ -68,6 +68,6 @@ async function readPayload(context: CommandContext): Promise<string> {
   const file = context.option("filename");
   if (file === undefined) return "{}";
   const text = findText(await readFile(file, context.io));
-  if (text === undefined) throw new AppError("invalid", `"${file}" is not UTF-8`);
+  if (text === undefined) throw new AppError("invalid", `"${inputName(file)}" is not UTF-8`);
   return text;
 }
