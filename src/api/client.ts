@@ -4,7 +4,9 @@
  * @module
  */
 
+import type { DataDir } from "../base/data_dir.ts";
 import { AppError, isErrorCode, messageOf } from "../base/errors.ts";
+import { whyNotInitialised } from "../base/initialised.ts";
 import { isJsonObject } from "../base/json.ts";
 import { ASK_AGAIN, ASKED_HEADER, TIME_HEADER, UNKNOWN_TIME } from "./fresh_request.ts";
 import type { CallName, Input, OperationName, Output, StreamName } from "./operations.ts";
@@ -50,9 +52,15 @@ export interface ForwardedCall {
   readonly by: string;
 }
 
+/** A control socket, and the data directory that it is in, which says why nobody listens. */
+interface SocketAddress {
+  readonly socket: string;
+  readonly dataDir?: DataDir;
+}
+
 /** Where the daemon listens; or in the daemon itself, what answers its requests. */
 export type Address =
-  | { readonly socket: string }
+  | SocketAddress
   | { readonly url: string; readonly caCert?: () => string }
   | { readonly answer: (request: Request) => Promise<Response> };
 
@@ -141,7 +149,7 @@ function overNetwork(address: Exclude<Address, { readonly answer: unknown }>) {
   );
   return {
     async answer(request: Request): Promise<Response> {
-      if ("socket" in address) await probe(address.socket);
+      if ("socket" in address) await probe(address);
       return await fetch(request, { client }).catch((cause) => {
         const message = `The daemon did not answer: ${messageOf(cause)}`;
         throw new AppError("unreachable", message, { cause });
@@ -181,16 +189,18 @@ async function* readLines(
 }
 
 /** Connects once to find the reason of a failure, which errors of `fetch` do not contain. */
-async function probe(socket: string): Promise<void> {
+async function probe({ socket, dataDir }: SocketAddress): Promise<void> {
   try {
     (await Deno.connect({ transport: "unix", path: socket })).close();
   } catch (cause) {
     if (cause instanceof Deno.errors.PermissionDenied) {
       throw new AppError("forbidden", `You may not use the control socket ${socket}`, { cause });
     }
+    const notInitialised = dataDir === undefined ? undefined : await whyNotInitialised(dataDir);
     throw new AppError(
       "unreachable",
-      `The daemon is not running on ${socket}: start it with "svc daemon", or name its data directory with --data-dir`,
+      notInitialised ??
+        `The daemon is not running on ${socket}: start it with "svc daemon", or name its data directory with --data-dir`,
       { cause },
     );
   }

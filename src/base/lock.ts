@@ -9,6 +9,7 @@ import type { Clock } from "./clock.ts";
 import type { DataDir } from "./data_dir.ts";
 import { AppError } from "./errors.ts";
 import { fileFault } from "./file_fault.ts";
+import { whyNotInitialised } from "./initialised.ts";
 
 /**
  * How long a lock is waited for. A daemon that is killed while it starts a process leaves a copy of
@@ -71,9 +72,8 @@ async function open(dir: DataDir): Promise<Deno.FsFile> {
     // Open for both directions, which waits for nobody, should a pipe be there.
     return await Deno.open(dir.lock, { create: true, read: true, write: true, mode: 0o600 });
   } catch (cause) {
-    const what = cause instanceof Deno.errors.NotFound
-      ? `The data directory "${dir.root}" is not initialised: run "svc init"`
-      : `Cannot use the data directory "${dir.root}": ${fileFault(cause)}`;
+    const what = await whyNotInitialised(dir) ??
+      `Cannot use the data directory "${dir.root}": ${fileFault(cause)}`;
     throw new AppError("refused", what, { cause });
   }
 }

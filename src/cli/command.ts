@@ -253,7 +253,10 @@ export class CommandContext {
   client(): Client {
     const token = this.io.env("SVC_TOKEN") || this.io.env("SVC_RUN_TOKEN") || undefined;
     const url = this.option("server") || this.io.env("SVC_SERVER");
-    if (!url) return this.io.connect({ socket: this.dir().socket }, token);
+    if (!url) {
+      const dataDir = this.dir();
+      return this.io.connect({ socket: dataDir.socket, dataDir }, token);
+    }
     if (!/^https:\/\/[^\s/]+\/?$/.test(url)) {
       throw new AppError("usage", `--server takes https://HOST:PORT, not "${url}"`);
     }

@@ -8,6 +8,7 @@
 import { checkSocketPath, type DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import { fileFault } from "../base/file_fault.ts";
+import { whyNotInitialised } from "../base/initialised.ts";
 import { lockDataDir } from "../base/lock.ts";
 import { closeToOthers } from "../base/private_files.ts";
 import { writeLauncher } from "../launcher.ts";
@@ -52,7 +53,7 @@ async function checkInitialised(dir: DataDir): Promise<void> {
     } catch (cause) {
       if (cause instanceof Deno.errors.NotFound) {
         const what = path === database
-          ? `The data directory "${dir.root}" is not initialised: run "svc init"`
+          ? await whyNotInitialised(dir) ?? `Cannot use "${path}": ${fileFault(cause)}`
           : `The key "${path}" is missing, secrets cannot be read: restore it from your backup`;
         throw new AppError("refused", what);
       }

@@ -87,6 +87,24 @@ programTest(
   { fileOnly: MADE_IN_A_FILE },
 );
 
+programTest(
+  "a data directory that nobody has made is told from a daemon that is stopped",
+  async (program) => {
+    await using dir = await tempDir();
+    const ask = (root: string) => runSvc(program, ["status", "--data-dir", root]);
+    const none = await ask(join(dir.path, "none"));
+    deepEqual([none.code, none.stdout], [3, ""]);
+    match(
+      none.stderr,
+      /^error: There is no data directory ".*\/none": make it with "svc init --data-dir /,
+    );
+    await using made = await initDataDirectory(program);
+    const stopped = await ask(made.path);
+    deepEqual([stopped.code, stopped.stdout], [3, ""]);
+    match(stopped.stderr, /^error: The daemon is not running on .*: start it with "svc daemon"/);
+  },
+);
+
 programTest("the data directory is ~/.svc when nothing else is said", async (program) => {
   await using home = await tempDir();
   const env = { HOME: home.path, DENO_DIR };
