@@ -6,7 +6,7 @@
 
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError, isErrorCode, messageOf } from "../base/errors.ts";
-import { whyNotInitialised } from "../base/initialised.ts";
+import { findMissing } from "../base/initialised.ts";
 import { isJsonObject } from "../base/json.ts";
 import { ASK_AGAIN, ASKED_HEADER, TIME_HEADER, UNKNOWN_TIME } from "./fresh_request.ts";
 import type { CallName, Input, OperationName, Output, StreamName } from "./operations.ts";
@@ -196,11 +196,14 @@ async function probe({ socket, dataDir }: SocketAddress): Promise<void> {
     if (cause instanceof Deno.errors.PermissionDenied) {
       throw new AppError("forbidden", `You may not use the control socket ${socket}`, { cause });
     }
-    const notInitialised = dataDir === undefined ? undefined : await whyNotInitialised(dataDir);
+    const missing = dataDir && await findMissing(dataDir);
     throw new AppError(
       "unreachable",
-      notInitialised ??
-        `The daemon is not running on ${socket}: start it with "svc daemon", or name its data directory with --data-dir`,
+      missing === undefined
+        ? `The daemon is not running on ${socket}: start it with "svc daemon", or name its data directory with --data-dir`
+        : `The daemon is not running on "${dataDir?.root}", which ${missing.fault}: ${
+          missing.command === undefined ? "" : `run "${missing.command}", then "svc daemon", or `
+        }name another data directory with --data-dir`,
       { cause },
     );
   }

@@ -5,24 +5,49 @@
  */
 
 import type { DataDir } from "./data_dir.ts";
+import { AppError } from "./errors.ts";
 import { shellWord } from "./shell_word.ts";
 
-/** Why a data directory is of no use before `svc init`; `undefined` when it is, or cannot be read. */
-export async function whyNotInitialised(
+/** What a data directory lacks. */
+export interface Missing {
+  /** In words that follow "the data directory". */
+  readonly fault: "does not exist" | "is no directory" | "is not initialised";
+  /** The command line that makes what is missing; absent where something else is in its place. */
+  readonly command?: string;
+}
+
+/** What keeps a data directory from use before `svc init`; `undefined` when nothing is known to. */
+export async function findMissing(
   dir: Pick<DataDir, "root" | "database" | "databaseUrl">,
-): Promise<string | undefined> {
+): Promise<Missing | undefined> {
   const { root } = dir;
-  const command = `svc init --data-dir ${/^[\w/.+:@-]+$/.test(root) ? root : shellWord(root)}`;
-  const stat = (path: string) =>
-    Deno.stat(path).catch((cause) => cause instanceof Deno.errors.NotFound ? "absent" : "unknown");
   const at = await stat(root);
-  if (at === "absent") {
-    return `There is no data directory "${root}": make it with "${command}", or name another one with --data-dir`;
-  }
-  if (typeof at === "object" && !at.isDirectory) {
-    return `"${root}" is no directory: name the data directory with --data-dir`;
-  }
+  if (typeof at === "object" && !at.isDirectory) return { fault: "is no directory" };
+  const word = /^[\w/.+:@-]+$/.test(root) ? root : shellWord(root);
+  const command = `svc init --data-dir ${word}`;
+  if (at === "absent") return { fault: "does not exist", command };
   const databases = await Promise.all([stat(dir.database), stat(dir.databaseUrl)]);
-  if (databases.some((database) => database !== "absent")) return undefined;
-  return `The data directory "${root}" is not initialised: run "${command}", or name another one with --data-dir`;
+  const isEmpty = databases.every((database) => database === "absent");
+  return isEmpty ? { fault: "is not initialised", command } : undefined;
+}
+
+/**
+ * Refuses a data directory that `svc init` has not made.
+ *
+ * @throws {AppError} `refused`.
+ */
+export async function refuseMissing(dir: DataDir): Promise<void> {
+  const missing = await findMissing(dir);
+  if (missing === undefined) return;
+  const { fault, command } = missing;
+  const remedy = command === undefined ? "name another one with --data-dir" : `run "${command}"`;
+  throw new AppError("refused", `The data directory "${dir.root}" ${fault}: ${remedy}`);
+}
+
+async function stat(path: string): Promise<Deno.FileInfo | "absent" | "unknown"> {
+  try {
+    return await Deno.stat(path);
+  } catch (cause) {
+    return cause instanceof Deno.errors.NotFound ? "absent" : "unknown";
+  }
 }

@@ -9,7 +9,7 @@ import type { Clock } from "./clock.ts";
 import type { DataDir } from "./data_dir.ts";
 import { AppError } from "./errors.ts";
 import { fileFault } from "./file_fault.ts";
-import { whyNotInitialised } from "./initialised.ts";
+import { refuseMissing } from "./initialised.ts";
 
 /**
  * How long a lock is waited for. A daemon that is killed while it starts a process leaves a copy of
@@ -72,8 +72,8 @@ async function open(dir: DataDir): Promise<Deno.FsFile> {
     // Open for both directions, which waits for nobody, should a pipe be there.
     return await Deno.open(dir.lock, { create: true, read: true, write: true, mode: 0o600 });
   } catch (cause) {
-    const what = await whyNotInitialised(dir) ??
-      `Cannot use the data directory "${dir.root}": ${fileFault(cause)}`;
+    await refuseMissing(dir);
+    const what = `Cannot use the data directory "${dir.root}": ${fileFault(cause)}`;
     throw new AppError("refused", what, { cause });
   }
 }

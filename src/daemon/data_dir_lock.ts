@@ -8,7 +8,7 @@
 import { checkSocketPath, type DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import { fileFault } from "../base/file_fault.ts";
-import { whyNotInitialised } from "../base/initialised.ts";
+import { refuseMissing } from "../base/initialised.ts";
 import { lockDataDir } from "../base/lock.ts";
 import { closeToOthers } from "../base/private_files.ts";
 import { writeLauncher } from "../launcher.ts";
@@ -46,18 +46,16 @@ export async function takeDataDir({ dir, env, clock, log }: DaemonConfig): Promi
 }
 
 async function checkInitialised(dir: DataDir): Promise<void> {
+  await refuseMissing(dir);
   const database = await isShared(dir) ? dir.databaseUrl : dir.database;
   for (const path of [database, dir.secretKey]) {
     try {
       await Deno.stat(path);
     } catch (cause) {
-      if (cause instanceof Deno.errors.NotFound) {
-        const what = path === database
-          ? await whyNotInitialised(dir) ?? `Cannot use "${path}": ${fileFault(cause)}`
-          : `The key "${path}" is missing, secrets cannot be read: restore it from your backup`;
-        throw new AppError("refused", what);
-      }
-      throw new AppError("refused", `Cannot use "${path}": ${fileFault(cause)}`, { cause });
+      const what = path === dir.secretKey && cause instanceof Deno.errors.NotFound
+        ? `The key "${path}" is missing, secrets cannot be read: restore it from your backup`
+        : `Cannot use "${path}": ${fileFault(cause)}`;
+      throw new AppError("refused", what, { cause });
     }
   }
 }

@@ -4,45 +4,37 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, rejects } from "node:assert/strict";
 import { join } from "node:path";
 import { dataDirAt } from "../../src/base/data_dir.ts";
-import { whyNotInitialised } from "../../src/base/initialised.ts";
+import { findMissing, refuseMissing } from "../../src/base/initialised.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 Deno.test("what has no database is not initialised, and the command names the directory", async () => {
   await using dir = await tempDir();
-  const said = async (name: string) => {
-    const root = join(dir.path, name);
-    return (await whyNotInitialised(dataDirAt(root)))?.replaceAll(dir.path, "DIR");
-  };
-  const init = (name: string) =>
-    `"svc init --data-dir ${name}", or name another one with --data-dir`;
-  deepEqual(
-    await said("none"),
-    `There is no data directory "DIR/none": make it with ${init("DIR/none")}`,
-  );
-  deepEqual(
-    await said("my data"),
-    `There is no data directory "DIR/my data": make it with ${init("'DIR/my data'")}`,
-  );
+  const at = (name: string) => dataDirAt(join(dir.path, name));
+  const init = (root: string) => `svc init --data-dir ${root}`;
+  const none = at("none");
+  deepEqual(await findMissing(none), { fault: "does not exist", command: init(none.root) });
+  await rejects(refuseMissing(none), {
+    code: "refused",
+    message: `The data directory "${none.root}" does not exist: run "${init(none.root)}"`,
+  });
+  const spaced = at("my data");
+  deepEqual(await findMissing(spaced), {
+    fault: "does not exist",
+    command: init(`'${spaced.root}'`),
+  });
   await dir.write("file", "");
-  deepEqual(
-    await said("file"),
-    '"DIR/file" is no directory: name the data directory with --data-dir',
-  );
-  deepEqual(
-    await said("file/below"),
-    undefined,
-    "the reason is another one, which who wants to use it finds",
-  );
-  for (const made of ["svc.db", "database.url"]) {
-    await Deno.mkdir(join(dir.path, made));
-    deepEqual(
-      await said(made),
-      `The data directory "DIR/${made}" is not initialised: run ${init(`DIR/${made}`)}`,
-    );
-    await Deno.writeTextFile(join(dir.path, made, made), "");
-    deepEqual(await said(made), undefined);
+  deepEqual(await findMissing(at("file")), { fault: "is no directory" });
+  await rejects(refuseMissing(at("file")), { message: /is no directory: name another one/ });
+  deepEqual(await findMissing(at("file/below")), undefined, "its user finds the reason");
+  for (const database of ["svc.db", "database.url"]) {
+    const made = at(`of-${database}`);
+    await Deno.mkdir(made.root);
+    deepEqual(await findMissing(made), { fault: "is not initialised", command: init(made.root) });
+    await Deno.writeTextFile(join(made.root, database), "");
+    deepEqual(await findMissing(made), undefined);
+    await refuseMissing(made);
   }
 });

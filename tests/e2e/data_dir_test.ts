@@ -96,7 +96,7 @@ programTest(
     deepEqual([none.code, none.stdout], [3, ""]);
     match(
       none.stderr,
-      /^error: There is no data directory ".*\/none": make it with "svc init --data-dir /,
+      /^error: The daemon is not running on ".*\/none", which does not exist: run "svc init --data-dir /,
     );
     await using made = await initDataDirectory(program);
     const stopped = await ask(made.path);
