@@ -79,10 +79,14 @@ export interface StorageOptions {
  * @throws {AppError} `refused` when it cannot be used, `overloaded` when it cannot be reached now.
  */
 export async function openStorage(dir: DataDir, options: StorageOptions): Promise<Storage> {
-  const { run, maxStepLogBytes, onBatch = () => {} } = options;
+  const { run, clock, maxStepLogBytes, onBatch = () => {} } = options;
   const shared = findSharedDatabase(dir);
   if (shared === undefined) {
-    const store = await openStore(dir.database, { node: run, onBatch });
+    const store = await openStore(dir.database, {
+      node: run,
+      self: { name: Deno.hostname() || "localhost", startedAt: clock.now() },
+      onBatch,
+    });
     return {
       store,
       logs: new LogFiles(dir.logs, maxStepLogBytes),

@@ -17,9 +17,12 @@ export interface NodeRecord {
   readonly isDrained: boolean;
   /** Number of tasks that it runs. */
   readonly running: number;
-  /** Milliseconds since the epoch; absent where the storage is of one daemon. */
+  /** Milliseconds since the epoch; absent where only the store was opened, by no daemon. */
   readonly startedAt?: number;
-  /** Until when no other takes over what it runs, unless it is heard of before; absent likewise. */
+  /**
+   * Until when no other takes over what it runs, unless it is heard of before; absent where the
+   * storage is of one daemon.
+   */
   readonly leaseUntil?: number;
   /** What it said of itself last. */
   readonly facts: NodeFacts;

@@ -10,7 +10,7 @@ import { controlTest } from "./control_rig.ts";
 
 controlTest("a daemon that is alone lists itself, by a name as any other record", async (rig) => {
   const { items: [node], names, columns, rows } = await rig.client.call("get", { what: "nodes" });
-  const { id, name, ...rest } = node ?? {};
+  const { id, name, started_at: startedAt, ...rest } = node ?? {};
   deepEqual(rest, {
     state: "ready",
     self: true,
@@ -18,29 +18,24 @@ controlTest("a daemon that is alone lists itself, by a name as any other record"
     running: 0,
     version: VERSION,
     faults: [],
-    started_at: null,
     lease_until: null,
   });
-  equal(id, name);
+  equal(name, Deno.hostname());
   deepEqual(names, [`node/${name}`]);
   deepEqual(
     columns.map(({ header }) => header),
     ["NAME", "STATE", "LEASE", "RUNNING", "VERSION", "STARTED"],
   );
-  deepEqual(rows, [[name, "ready", "", "0", VERSION, ""]]);
-  for (const given of [`${name}`, `node/${name}`]) {
+  deepEqual(rows, [[name, "ready", "none", "0", VERSION, startedAt]]);
+  for (const given of [`${name}`, `node/${name}`, `${id}`]) {
     deepEqual(
       await rig.client.call("describe", { what: "node", name: given, reveal: false }),
       node,
     );
   }
-  await rejects(rig.client.call("get", { what: "nodes", name: "box" }), {
+  await rejects(rig.client.call("get", { what: "nodes", name: "none-of-these" }), {
     code: "not_found",
-    message: 'No node "box": "svc get nodes" lists them',
-  });
-  await rejects(rig.client.call("get", { what: "nodes", name: `${name}`.slice(1) }), {
-    code: "not_found",
-    message: `No node "${`${name}`.slice(1)}": did you mean "${name}"?`,
+    message: 'No node "none-of-these": "svc get nodes" lists them',
   });
   const { items } = await rig.client.call("get", { what: "nodes", since_secs: 60 });
   deepEqual(items, [node]);
@@ -54,7 +49,7 @@ controlTest(
     for (const force of [false, true]) {
       await rejects(rig.client.call("node.forget", { name, force }), {
         code: "conflict",
-        message: `Node ${name} is the one that was asked: it lives`,
+        message: "This is the node that was asked: it lives",
       });
     }
     await rejects(rig.client.call("node.forget", { name: "box", force: true }), {

@@ -328,6 +328,8 @@ programTest(
     const all = await daemon.svc(["stats", "--minutes", "10"]);
     equal(all.code, 0, all.stderr);
     match(all.stdout, /^MINUTE {2,}ACCEPTED {2}P50 {2,}P95 .*START95 {2}ENDED .*\n\d\d:\d\dZ .*\n/);
+    const [, answers] = all.stdout.split("\n").map((line) => line.split(/ +/).slice(2, 6));
+    ok(answers?.every((cell) => /^(?:\d+ms|\d+\.\ds)$/.test(cell)), all.stdout);
     match(all.stderr, /^counted since \d{4}-/);
     ok(all.stdout.split("\n").every((line) => line.length <= 80), all.stdout);
     const own = await daemon.svc(["stats", "--trigger", "push", "-o", "json"]);

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { match, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { systemClock } from "../../src/base/clock.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
 import { AppError } from "../../src/base/errors.ts";
@@ -67,6 +67,23 @@ postgresTest("others join a database with the key of the first, and with no othe
   await Deno.copyFile(foreign, dataDirAt(joined).secretKey);
   const options = { env: () => undefined, run: "r", clock: systemClock };
   await refused(openStorage(dataDirAt(joined), options), /sealed with key/);
+});
+
+Deno.test("a daemon that is alone is called as its machine, and says since when it runs", async () => {
+  await using temp = await tempDir();
+  const dir = dataDirAt(`${temp.path}/alone`);
+  await initDataDir(dir, { clock: systemClock, env: () => undefined });
+  const before = systemClock.now();
+  const options = { env: () => undefined, run: "r", clock: systemClock };
+  await using storage = await openStorage(dir, options);
+  const [node, ...others] = await storage.store.listNodes();
+  deepEqual([node?.id, node?.name, node?.leaseUntil, others], [
+    "r",
+    Deno.hostname(),
+    undefined,
+    [],
+  ]);
+  ok((node?.startedAt ?? 0) >= before);
 });
 
 postgresTest(

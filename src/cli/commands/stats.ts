@@ -6,6 +6,7 @@
 
 import type { MinuteValues, Stats } from "../../api/status_operations.ts";
 import { rfc3339 } from "../../base/clock.ts";
+import { shortDuration } from "../../base/duration.ts";
 import {
   type Command,
   type CommandContext,
@@ -21,10 +22,13 @@ const DEFAULT_MINUTES = 60;
 
 /** Shows figures by minute. */
 export const command: Command = {
-  help: "Shows what happened minute by minute in the last hour, at most in the last day: " +
-    "deliveries by outcome; how many milliseconds the answers of 50, 95 and 99 of 100 took, and " +
-    "the start of tasks (START95); tasks that ended; and the queue. Minutes without anything are " +
-    "left out; the last one still runs. What was before the daemon's start is not known.",
+  help: "Shows what happened minute by minute (UTC) in the last hour, at most in the last day. " +
+    "Minutes without anything are left out; the last one still runs. What was before the daemon's " +
+    "start is not known.\n\n" +
+    "ACCEPTED, FILTERED, …: deliveries by outcome. P50, P95, P99: 50, 95 and 99 of 100 deliveries " +
+    "were answered within this time. START95: 95 of 100 tasks started within this time after " +
+    "their delivery arrived. ENDED: tasks that ended. RUNNING, PENDING: the most tasks that ran, " +
+    "and that waited, at once.",
   options: [
     { flags: "--minutes <n>", help: `how many, up to 1440 (default: ${DEFAULT_MINUTES})` },
     { flags: "--trigger <name>", help: "only this trigger", complete: "trigger" },
@@ -57,6 +61,12 @@ export const command: Command = {
 interface Column {
   readonly header: string;
   readonly values: MinuteValues;
+  readonly show?: (value: number) => string;
+}
+
+/** A span as people read it: `19ms`, `1.4s`, `3m12s`. */
+function span(ms: number): string {
+  return ms < 1000 || ms >= 60_000 ? shortDuration(ms) : `${(ms / 1000).toFixed(1)}s`;
 }
 
 function table(stats: Stats, room: number | undefined): string {
@@ -65,7 +75,7 @@ function table(stats: Stats, room: number | undefined): string {
     ...Object.entries(deliveries).filter(([, values]) => values.some((n) => n > 0))
       .map(([outcome, values]) => ({ header: outcome.toUpperCase(), values })),
     ...[["P50", answer.p50], ["P95", answer.p95], ["P99", answer.p99], ["START95", start.p95]]
-      .map(([header, values]) => ({ header, values }) as Column),
+      .map(([header, values]) => ({ header, values, show: span }) as Column),
     ...(tasks === undefined ? [] : [{ header: "ENDED", values: sums(Object.values(tasks)) }]),
     ...(queue === undefined ? [] : [
       { header: "RUNNING", values: queue.running },
@@ -73,12 +83,15 @@ function table(stats: Stats, room: number | undefined): string {
     ]),
   ];
   const count = answer.p50.length;
-  const rows = Array.from({ length: count }, (_, at) => columns.map(({ values }) => values[at]))
-    .flatMap((values, at) =>
-      values.some((value) => (value ?? 0) > 0)
-        ? [[timeOf(stats, at), ...values.map((value) => value === null ? "-" : `${value}`)]]
-        : []
-    );
+  const rows = Array.from({ length: count }, (_, at) => at)
+    .filter((at) => columns.some(({ values }) => (values[at] ?? 0) > 0))
+    .map((at) => [
+      timeOf(stats, at),
+      ...columns.map(({ values, show = String }) => {
+        const value = values[at] ?? null;
+        return value === null ? "-" : show(value);
+      }),
+    ]);
   if (rows.length === 0) return `Nothing happened in the last ${count} minutes\n`;
   const headers = ["MINUTE", ...columns.map(({ header }) => header)];
   return formatTable(headers.map((header) => ({ header, wide: false })), rows, room);

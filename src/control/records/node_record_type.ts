@@ -14,7 +14,8 @@ import type { RecordType } from "./record_type.ts";
 export const NODES: RecordType<NodeRecord, "node"> = {
   name: "node",
   list: async (store, { limit }) => (await store.listNodes()).slice(0, limit),
-  find: async (store, name) => (await store.listNodes()).filter((node) => node.name === name),
+  find: async (store, given) =>
+    (await store.listNodes()).filter(({ name, id }) => name === given || id === given),
   id: (node) => node.name,
   view: nodeView,
   columns: nodeColumns,
@@ -62,6 +63,6 @@ function nodeColumns(now: number): Column<NodeRecord>[] {
 
 /** How long it holds; without one there is nobody who would take over. */
 function leaseText(until: number | undefined, now: number): string {
-  if (until === undefined) return "";
+  if (until === undefined) return "none";
   return until > now ? shortDuration(until - now) : `over for ${shortDuration(now - until)}`;
 }

@@ -13,6 +13,7 @@ import { nextTurn } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Batch } from "../maintenance.ts";
 import type { NewDelivery } from "../delivery_records.ts";
+import type { NodeRecord } from "../node_records.ts";
 import type { Store, StoreMethod } from "../store.ts";
 import { ACCESS } from "../access.ts";
 import { DeliveryPacker, unpackOutcomes } from "./deliveries/packed_delivery.ts";
@@ -37,6 +38,8 @@ interface Waiting extends Call {
 export interface StoreOptions {
   /** The node for which it claims tasks, events and plugins; a new one when absent. */
   readonly node?: string;
+  /** What that node is called, and since when it runs; its id, and nothing, when absent. */
+  readonly self?: Pick<NodeRecord, "name" | "startedAt">;
   /** Called with the result of each batch. */
   readonly onBatch?: (batch: Batch) => void;
 }
@@ -48,12 +51,14 @@ export interface StoreOptions {
  */
 export async function openStore(
   path: string,
-  { node = crypto.randomUUID(), onBatch = () => {} }: StoreOptions = {},
+  { node = crypto.randomUUID(), self = { name: node }, onBatch = () => {} }: StoreOptions = {},
 ): Promise<Store> {
   const thread = new StoreThread(dirname(path), onBatch);
   await thread.open(path, node);
+  const methods = methodsOf(thread);
   return {
-    ...methodsOf(thread),
+    ...methods,
+    listNodes: async () => (await methods.listNodes()).map((node) => ({ ...node, ...self })),
     failed: thread.failed,
     [Symbol.asyncDispose]: () => thread.close(),
   };
