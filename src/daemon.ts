@@ -17,6 +17,8 @@ import { openState } from "./daemon/state.ts";
 export interface Daemon extends AsyncDisposable {
   /** Base address of the webhook server, if there is one. */
   readonly webhookUrl: string | undefined;
+  /** Base address of the control plane over TLS, if it has one. */
+  readonly controlUrl: string | undefined;
   /** Settles when the daemon can no longer do its work and has to be ended. */
   readonly failed: Promise<Error>;
 }
@@ -34,11 +36,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const busy = opening.use(new ParallelDisposer()); // each may wait some seconds for what is under way
   const execution = busy.use(await openExecution(config, state));
   const intake = busy.use(openIntake(config, state, execution));
-  const { webhookUrl } = busy.use(await openServers(config, state, execution, intake));
+  const { webhookUrl, controlUrl } = busy.use(await openServers(config, state, execution, intake));
   execution.worker.listen(); // last, because steps ask the servers
   const open = opening.move();
   return {
     webhookUrl,
+    controlUrl,
     failed: state.store.failed,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };

@@ -20,6 +20,11 @@ export function parseBind(text: string): HostAndPort | undefined | "wrong" {
   return { hostname, port: Number(port) };
 }
 
+/** The base URL of a server that was to listen there, and has this port. */
+export function urlOf(scheme: string, { hostname }: HostAndPort, port: number): string {
+  return `${scheme}://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+}
+
 /**
  * The base URL of an API without a slash at its end; `"wrong"` for what is none. A token goes there:
  * plain HTTP only to this machine itself.

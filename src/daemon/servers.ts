@@ -20,6 +20,7 @@ import { serve } from "../http/server/serve.ts";
 import { GitHubLogs } from "../intake/github_logs.ts";
 import { webhookHandler } from "../intake/routes.ts";
 import { readDescriptorLimit } from "../shell/descriptor_limit.ts";
+import { urlOf } from "./addresses.ts";
 import type { DaemonConfig } from "./config.ts";
 import { usePath } from "./data_dir_lock.ts";
 import type { Execution } from "./execution.ts";
@@ -33,6 +34,8 @@ import { WebhookServer } from "./webhook_server.ts";
 export interface Servers extends AsyncDisposable {
   /** Base address of the webhook server, if there is one. */
   readonly webhookUrl: string | undefined;
+  /** Base address of the control plane over TLS, if it has one. */
+  readonly controlUrl: string | undefined;
 }
 
 /** Time that requests under way have to finish when the daemon stops. */
@@ -85,11 +88,13 @@ export async function openServers(
   busy.use(
     await serve({ on: { path: dir.socket }, clock, log, drainMs: DRAIN_MS, handler: bySocket }),
   );
+  let controlUrl: string | undefined;
   if (control !== undefined) {
     const byToken = answer((request) => identifyByToken(request, state));
     const maxConnections = Math.floor(descriptors * CONTROL_SHARE);
     const how = { maxConnections, clock, log, drainMs: DRAIN_MS, streams: true, handler: byToken };
-    busy.use(await serve({ ...control, ...how }));
+    const { port } = busy.use(await serve({ ...control, ...how }));
+    controlUrl = urlOf("https", control.on, port);
   }
   // Happens first when stopping: streams end, and `GET /readyz` fails.
   opening.defer(() => stopping.abort());
@@ -105,7 +110,7 @@ export async function openServers(
   });
   githubLogs.start(); // what is sent again arrives here
   const open = opening.move();
-  return { webhookUrl: webhook.url, [Symbol.asyncDispose]: () => open.disposeAsync() };
+  return { webhookUrl: webhook.url, controlUrl, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
 /** The handlers are made once for all addresses, which differ in how they identify the caller. */

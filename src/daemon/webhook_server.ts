@@ -8,7 +8,7 @@
 import { AppError } from "../base/errors.ts";
 import type { HttpServer } from "../http/server/serve.ts";
 import { serve } from "../http/server/serve.ts";
-import type { HostAndPort } from "./addresses.ts";
+import { urlOf } from "./addresses.ts";
 import type { DaemonConfig } from "./config.ts";
 
 /** Answers a request; `remote` is the sender's address. */
@@ -68,8 +68,4 @@ export class WebhookServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server?.[Symbol.asyncDispose]();
   }
-}
-
-function urlOf(scheme: string, { hostname }: HostAndPort, port: number): string {
-  return `${scheme}://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }

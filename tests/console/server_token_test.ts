@@ -15,15 +15,14 @@ programTest("the token for --server is in no byte that the page gets", async (pr
   await using dir = await tempDir();
   const [cert, key] = [`${dir.path}/daemon.crt`, `${dir.path}/daemon.key`];
   await makePair(dir.path, "daemon");
-  const probe = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const address = `127.0.0.1:${probe.addr.port}`;
-  probe.close();
   const tls = ["--control-tls-cert", cert, "--control-tls-key", key];
-  await using daemon = await startDaemon(program, { args: ["--control-bind", address, ...tls] });
+  await using daemon = await startDaemon(program, {
+    args: ["--control-bind", "127.0.0.1:0", ...tls],
+  });
   const token = (await daemon.svc(["token", "create", "--role", "operator"])).stdout.trim();
   match(token, /^svct_/);
   const env = { SVC_TOKEN: token, HOME: dir.path };
-  const args = ["--no-open", "--server", `https://${address}`, "--ca-file", cert];
+  const args = ["--no-open", "--server", daemon.controlUrl, "--ca-file", cert];
   await using process = new ConsoleProcess(program, { args, env });
   const link = await process.link();
   const page = await PageSession.open(link);

@@ -568,14 +568,13 @@ programTest(
     await using dir = await tempDir();
     const [cert, key] = [join(dir.path, "localhost.crt"), join(dir.path, "localhost.key")];
     await makePair(dir.path, "localhost");
-    const probe = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    const address = `127.0.0.1:${probe.addr.port}`;
-    probe.close();
     const tls = ["--control-tls-cert", cert, "--control-tls-key", key];
-    await using daemon = await startDaemon(program, { args: ["--control-bind", address, ...tls] });
+    await using daemon = await startDaemon(program, {
+      args: ["--control-bind", "127.0.0.1:0", ...tls],
+    });
     const token = (await daemon.svc(["token", "create", "--role", "read_only"])).stdout.trim();
     const from = (SVC_TOKEN: string, ...args: string[]) =>
-      daemon.svc(["--server", `https://${address}`, "--ca-file", cert, ...args], {
+      daemon.svc(["--server", daemon.controlUrl, "--ca-file", cert, ...args], {
         env: { SVC_TOKEN },
       });
     equal((await from(token, "status")).code, 0);

@@ -191,6 +191,8 @@ export class TestDaemon implements AsyncDisposable {
   readonly dataDir: string;
   /** Base address of the webhook server. */
   url = "";
+  /** Base address of the control plane over TLS; empty where there is none. */
+  controlUrl = "";
   /** Everything it has written to standard error. */
   log = "";
   readonly #program: Program;
@@ -229,9 +231,10 @@ export class TestDaemon implements AsyncDisposable {
   async ready(): Promise<void> {
     this.url = await until("the ready line of the daemon", () => {
       if (this.#ended !== undefined) throw new Error(`The daemon ended at once: ${this.log}`);
-      const [, url, off] =
+      const [line = "", url, off] =
         /^svc is ready: (?:webhooks at (https?:\S+[0-9])|(webhooks off)).*\n/m.exec(this.#stdout) ??
           [];
+      this.controlUrl = /, control plane at (https:\S+)\n$/.exec(line)?.[1] ?? "";
       return off === undefined ? url : NOWHERE;
     });
   }

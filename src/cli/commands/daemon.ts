@@ -89,12 +89,15 @@ export const command: Command = {
       ...optional("keepTasksDays", context.count("keepTasksDays", 0)),
       ...optional("keepTasks", context.count("keepTasks", 0)),
     });
-    const where = daemon.webhookUrl === undefined
-      ? "webhooks off"
-      : `webhooks at ${daemon.webhookUrl}`;
+    const { webhookUrl, controlUrl } = daemon;
+    const where = [
+      webhookUrl === undefined ? "webhooks off" : `webhooks at ${webhookUrl}`,
+      `control socket ${dir.socket}`,
+      ...controlUrl === undefined ? [] : [`control plane at ${controlUrl}`],
+    ].join(", ");
     const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
     using _signals = io.onStop(() => stop());
-    ignoringFailures(() => io.out(`svc is ready: ${where}, control socket ${dir.socket}\n`));
+    ignoringFailures(() => io.out(`svc is ready: ${where}\n`));
     const failure = await Promise.race([stopped, daemon.failed]);
     log.info("stopping");
     using _force = forceEnd(context);
