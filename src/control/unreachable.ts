@@ -19,9 +19,23 @@ export interface UnreachableHost {
 
 /** One sentence for each thing that is missing. */
 export async function findUnreachable(host: UnreachableHost): Promise<readonly string[]> {
-  const lacking = lackingWays(host.catalog);
+  const lacking = lackingNow(host.catalog);
   const stuck = await findStuck(host);
   return [...lacking, ...stuck.map(sentenceOf)];
+}
+
+/** Kept for as long as nothing is applied: monitoring asks every few seconds. */
+const known = new WeakMap<
+  Catalog,
+  { readonly version: number; readonly said: readonly string[] }
+>();
+
+function lackingNow(catalog: Catalog): readonly string[] {
+  const before = known.get(catalog);
+  if (before?.version === catalog.version) return before.said;
+  const found = { version: catalog.version, said: lackingWays(catalog) };
+  known.set(catalog, found);
+  return found.said;
 }
 
 function sentenceOf({ reason, count, newest }: Stuck): string {
