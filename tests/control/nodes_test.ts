@@ -49,7 +49,7 @@ controlTest(
     for (const force of [false, true]) {
       await rejects(rig.client.call("node.forget", { name, force }), {
         code: "conflict",
-        message: "This is the node that was asked: it lives",
+        message: "This node is the one that was asked: it lives",
       });
     }
     await rejects(rig.client.call("node.forget", { name: "box", force: true }), {

@@ -26,6 +26,15 @@ async function join(url: string, name: string, keyFile?: string): Promise<DataDi
   const withKey = keyFile === undefined ? init : [...init, "--key-file", keyFile];
   const result = await runSvc(ONE_PROGRAM, withKey);
   equal(result.code, 0, result.stderr);
+  const [, hint] = result.stdout.split(`\nNode ${name} can start: svc daemon\n`);
+  const { secretKey } = dataDirAt(dir.path);
+  equal(
+    hint,
+    keyFile === undefined
+      ? `For each other node, copy ${secretKey} to its machine, where only its user can read it, ` +
+        `and run there\n  svc init --database '${url}' --node NAME --key-file COPY\n`
+      : undefined,
+  );
   return dir;
 }
 
@@ -94,7 +103,10 @@ postgresTest("a copy of a data directory, and a name that is taken, are refused"
   const taken = await init("--node", "alpha");
   equal(taken.code, 1);
   match(taken.stderr, /^error: Another node of this database is named "alpha": .*--node NAME/m);
-  equal((await init("--node", "gamma")).code, 0);
+  const joined = await init("--node", "gamma");
+  equal(joined.code, 0);
+  match(joined.stdout, /^\nNode gamma has joined and can start: svc daemon\n/m);
+  equal((await init("--node", "gamma")).stdout, `${third.path} is initialised already\n`);
 
   for (
     const [name, value] of [["PGOPTIONS", "-c lock_timeout=1"], ["PGCLIENT_ENCODING", "LATIN1"]]

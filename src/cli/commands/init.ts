@@ -5,7 +5,9 @@
  */
 
 import { systemClock } from "../../base/clock.ts";
+import type { DataDir } from "../../base/data_dir.ts";
 import { AppError } from "../../base/errors.ts";
+import { shellWord } from "../../base/shell_word.ts";
 import { initDataDir, type InitOptions } from "../../init.ts";
 import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
@@ -34,10 +36,11 @@ export const command: Command = {
   async run(context: CommandContext) {
     const dir = context.dir();
     const { io } = context;
+    const options = sharedOf(context);
     const { made, closed } = await initDataDir(dir, {
       clock: systemClock,
       env: io.env,
-      ...sharedOf(context),
+      ...options,
     });
     if (closed !== undefined) io.err(`warning: ${closed}\n`);
     if (context.option("output") === "json") {
@@ -45,8 +48,22 @@ export const command: Command = {
     }
     for (const path of made) io.out(`created ${path}\n`);
     if (made.length === 0) io.out(`${dir.root} is initialised already\n`);
+    else io.out(nextSteps(dir, options));
   },
 };
+
+/** What comes next where daemons share a database: only the first can say what the others need. */
+function nextSteps(dir: DataDir, { shared, keyFile }: ReturnType<typeof sharedOf>): string {
+  if (shared === undefined) return "";
+  if (keyFile !== undefined) {
+    return `\nNode ${shared.name} has joined and can start: svc daemon\n` +
+      "It keeps the key: a copy that was made for this command can go\n";
+  }
+  return `\nNode ${shared.name} can start: svc daemon\n` +
+    `For each other node, copy ${dir.secretKey} to its machine, where only its user can read it, ` +
+    "and run there\n" +
+    `  svc init --database ${shellWord(shared.url)} --node NAME --key-file COPY\n`;
+}
 
 /** What is to be shared, where a database is named. */
 function sharedOf(context: CommandContext): Pick<InitOptions, "shared" | "keyFile"> {
