@@ -8,10 +8,20 @@ import { editsTo } from "../base/similar_names.ts";
 
 /** Words of other programs for what a command of ours does. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
+  add: "apply",
   config: "help daemon",
   create: "apply",
+  diff: "apply --dry-run",
   doctor: "status",
+  events: "get deliveries",
+  health: "status",
+  history: "get tasks",
+  info: "status",
+  inspect: "describe",
+  kill: "task cancel",
   list: "get",
+  log: "task logs",
+  login: "token create",
   ls: "get tasks",
   ps: "get tasks",
   remove: "delete",
@@ -22,6 +32,34 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   serve: "daemon",
   show: "describe",
   start: "daemon",
+  tail: "task logs",
+  test: "trigger test",
+  top: "stats",
+  validate: "apply --dry-run",
+};
+
+/** What a command takes behind a kind or record (`svc task list`), and ours before it. */
+const BEHIND: Readonly<Record<string, "get" | "describe" | "delete">> = {
+  delete: "delete",
+  describe: "describe",
+  get: "describe",
+  inspect: "describe",
+  list: "get",
+  ls: "get",
+  remove: "delete",
+  rm: "delete",
+  show: "describe",
+};
+
+/** Where what is meant has a verb of its own. */
+const OWN: Readonly<Record<string, string>> = {
+  "delete node": "node forget",
+  "delete token": "token revoke",
+  "task kill": "task cancel",
+  "task rerun": "task retry",
+  "task stop": "task cancel",
+  "trigger run": "trigger fire",
+  "trigger start": "trigger fire",
 };
 
 /** The names that `svc get` takes for one thing, and the one it is listed under. */
@@ -40,6 +78,10 @@ export function suggestCommand(
   { commands, listed }: { commands: readonly string[]; listed: readonly ListedName[] },
 ): string | undefined {
   const [first = "", second = ""] = typed;
+  if (isGroup(first, commands) && !commands.includes(`${first} ${second}`)) {
+    const meant = turnedRound(first, second, listed);
+    if (meant !== undefined) return meant;
+  }
   const misspelt = closest(commands.map((words) => [words, edits(words.split(" "), typed)]));
   if (misspelt !== undefined) return misspelt;
   if (isGroup(first, commands)) return undefined; // its second word is what is unknown
@@ -57,7 +99,32 @@ export function suggestCommand(
   const alone = commands.filter((words) => words.split(" ")[1] === first);
   const byVerb = closest(turned) ?? (alone.length === 1 ? alone[0] : undefined);
   if (byVerb !== undefined) return byVerb;
-  return isForeign ? ELSEWHERE[first] : undefined;
+  return isForeign ? ELSEWHERE[first] : begun(first, { commands, listed });
+}
+
+/** `describe task` for `task show`: the verb stands first here. */
+function turnedRound(
+  group: string,
+  verb: string,
+  listed: readonly ListedName[],
+): string | undefined {
+  const ours = BEHIND[verb];
+  const kind = listed.find(({ names }) => names.includes(group));
+  const turned = ours === undefined || kind === undefined
+    ? `${group} ${verb}`
+    : `${ours} ${ours === "get" ? kind.plural : kind.names[1] ?? group}`;
+  return OWN[turned] ?? (ours === undefined || kind === undefined ? undefined : turned);
+}
+
+/** What begins with three letters or more: a command of one word, else what `svc get` lists. */
+function begun(
+  word: string,
+  { commands, listed }: { commands: readonly string[]; listed: readonly ListedName[] },
+): string | undefined {
+  if (word.length < 3) return undefined;
+  const single = commands.find((words) => !words.includes(" ") && words.startsWith(word));
+  const plural = listed.find((one) => one.plural.startsWith(word))?.plural;
+  return single ?? (plural === undefined ? undefined : `get ${plural}`);
 }
 
 /** Whether `word` begins commands of two words. */

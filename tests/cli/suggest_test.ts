@@ -39,6 +39,21 @@ const CASES: readonly (readonly [typed: string, meant: string])[] = [
   ["doctor", "status"],
   ["restart", "daemon"],
   ["config", "help daemon"],
+  ["log", "task logs"],
+  ["events", "get deliveries"],
+  ["validate", "apply --dry-run"],
+  ["task list", "get tasks"],
+  ["task show 01", "describe task"],
+  ["task stop 01", "task cancel"],
+  ["trigger ls", "get triggers"],
+  ["trigger rm x", "delete trigger"],
+  ["trigger run x", "trigger fire"],
+  ["secret get x", "describe secretstore"],
+  ["secret list", "get secretstores"],
+  ["token rm 01", "token revoke"],
+  ["node delete one", "node forget"],
+  ["deliv", "get deliveries"],
+  ["desc task", "describe"],
 ];
 
 Deno.test("svc --help has every command under a heading, and no word that is none", () => {

@@ -82,7 +82,10 @@ controlTest("what nobody knows is usage, and what is not there is not found", as
     message: /^Unknown kind "nonsense": use one of tasks, deliveries, .*triggers/,
   });
   for (
-    const [what, meant] of [["trig", "triggers"], ["notifi", "notifications"], ["taskz", "tasks"]]
+    const [what, meant] of [["trig", "triggers"], ["notifi", "notifications"], ["taskz", "tasks"], [
+      "events",
+      "deliveries",
+    ], ["Thread", "bindings"]]
   ) {
     await rejects(rig.client.call("get", { what: what ?? "" }), {
       code: "usage",

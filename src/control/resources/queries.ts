@@ -187,6 +187,18 @@ export function findResource(
   throw new AppError("not_found", `No ${kind.kind} "${wanted.name}"${where}${hint}`);
 }
 
+/** Words of other programs, and of the console, for what is listed here; in the singular. */
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ["event", "deliveries"],
+  ["request", "deliveries"],
+  ["job", "tasks"],
+  ["run", "tasks"],
+  ["message", "outbox"],
+  ["thread", "bindings"],
+  ["hook", "triggers"],
+  ["webhook", "triggers"],
+]);
+
 /**
  * A kind by any of its names.
  *
@@ -196,7 +208,8 @@ export function kindNamed(what: string, { kinds }: Catalog): AnyKind {
   const kind = kinds.byAnyName(what);
   if (kind !== undefined) return kind;
   const known = [...RECORD_PLURALS, ...kinds.all.map((one) => one.plural)];
-  const near = findMeant(what, [...known, ...kinds.all.map((one) => one.kind)]);
+  const near = ELSEWHERE.get(what.toLowerCase().replace(/s$/, "")) ??
+    findMeant(what, [...known, ...kinds.all.map((one) => one.kind)]);
   const next = near === undefined ? `use one of ${known.join(", ")}` : `did you mean "${near}"?`;
   throw new AppError("usage", `Unknown kind "${what}": ${next}`);
 }
