@@ -21,6 +21,8 @@ import { DEFAULT_WORKSPACE, type WorkspaceSpec } from "./resources/workspace.ts"
 import { findKeyFault, keyRemedy, MISSING, openKeyFile } from "./secrets/key_file.ts";
 import { keyIdOf } from "./secrets/key_id.ts";
 import { newKeyFile } from "./secrets/keyring.ts";
+import { layNextKey, takeNextKey } from "./secrets/next_key.ts";
+import { settleKey } from "./storage/sealed_storage.ts";
 import { type PlannedStorage, planStorage, type SharedStorage } from "./storage/create_storage.ts";
 
 /** What `init` depends on. */
@@ -65,13 +67,15 @@ export async function initDataDir(dir: DataDir, options: InitOptions): Promise<I
     const joining = storage.isShared ? await planKey(dir, options, storage) : undefined;
     for (const path of directoriesOf(dir)) if (await makeDirectoryDurably(path)) made.push(path);
     const hadLock = await isThere(dir.lock);
-    using lock = await lockUnless(() => isMade(dir), { dir, clock });
+    const isNeedless = async () => joining?.replaces !== true && await isMade(dir);
+    using lock = await lockUnless(isNeedless, { dir, clock });
     if (lock === undefined) return { made, closed };
     if (!hadLock) made.push(dir.lock);
     storage.check();
+    await settleKey(dir, { env, clock });
     // The key before the database, which may hold what is sealed with it as soon as it is there.
     const key = joining ?? await planKey(dir, options, storage);
-    if (await makeKey(dir, key, storage)) made.push(dir.secretKey);
+    made.push(...await makeKey(dir, key, storage));
     if (await createDurably(dir.settings, settingsTemplate())) made.push(dir.settings);
     const launcher = join(dir.bin, "svc");
     const hadLauncher = await isThere(launcher);
@@ -98,9 +102,16 @@ async function isMade(dir: DataDir): Promise<boolean> {
     (await isThere(dir.databaseUrl) || await isThere(dir.database));
 }
 
+/** The key file to be made. */
+interface PlannedKey {
+  readonly text: string;
+  /** Whether it takes the place of one that is there. */
+  readonly replaces: boolean;
+}
+
 /**
- * The content of the key file to be made, where there is none: that of the other daemons, or a new
- * one.
+ * The key file to be made, where there is none: that of the other daemons, or a new one. One that
+ * the other daemons have replaced gives way to theirs.
  *
  * @throws {AppError} `refused` or `invalid` when no key, or another one, can be used.
  */
@@ -108,27 +119,47 @@ async function planKey(
   dir: DataDir,
   { keyFile }: InitOptions,
   storage: PlannedStorage,
-): Promise<string> {
-  const given = keyFile === undefined ? undefined : await openKeyFile(keyFile);
-  if (!await isThere(dir.secretKey)) {
-    const sealed = await storage.findSealed(given && await keyIdOf(given.keyring));
-    if (sealed !== undefined && given === undefined) {
-      throw new AppError("refused", keyRemedy(dir.secretKey, MISSING, sealed));
-    }
-  } else if (given !== undefined && readRegularText(dir.secretKey) !== given.text) {
+): Promise<PlannedKey> {
+  if (keyFile === undefined) {
+    const sealed = await isThere(dir.secretKey) ? undefined : await storage.findSealed();
+    if (sealed === undefined) return { text: newKeyFile(), replaces: false };
+    throw new AppError("refused", keyRemedy(dir.secretKey, MISSING, sealed));
+  }
+  if (!storage.isShared) {
     throw new AppError(
-      "refused",
-      `"${dir.secretKey}" is there, and another key than "${keyFile}": remove it if nothing was sealed with it, and run this again`,
+      "usage",
+      'A key file is given to join daemons that share a database (--database); "svc db rekey" makes a new key',
     );
   }
-  return given?.text ?? newKeyFile();
+  const { keyring, text } = await openKeyFile(keyFile);
+  const sealed = await storage.findSealed(await keyIdOf(keyring));
+  const replaces = await isThere(dir.secretKey) && readRegularText(dir.secretKey) !== text;
+  if (!replaces || sealed !== undefined) return { text, replaces };
+  throw new AppError(
+    "refused",
+    `"${dir.secretKey}" is there, and another key than "${keyFile}": remove it if nothing was sealed with it, and run this again`,
+  );
 }
 
-/** Makes the key file; `false` where there is one, which has to be usable. */
-async function makeKey(dir: DataDir, text: string, storage: PlannedStorage): Promise<boolean> {
-  if (await createDurably(dir.secretKey, text)) return true;
+/**
+ * Makes the key file; where there is one already, it has to be usable, or to be replaced.
+ *
+ * @returns The paths that were made.
+ */
+async function makeKey(
+  dir: DataDir,
+  { text, replaces }: PlannedKey,
+  storage: PlannedStorage,
+): Promise<readonly string[]> {
+  if (await createDurably(dir.secretKey, text)) return [dir.secretKey];
+  if (replaces) {
+    if (readRegularText(dir.secretKey) === text) return [];
+    await layNextKey(dir.secretKey, text);
+    const { kept } = await takeNextKey(dir.secretKey);
+    return kept === undefined ? [dir.secretKey] : [kept, dir.secretKey];
+  }
   const fault = await findKeyFault(dir.secretKey);
-  if (fault === undefined) return false;
+  if (fault === undefined) return [];
   throw new AppError("refused", keyRemedy(dir.secretKey, fault, await storage.findSealed()));
 }
 

@@ -190,7 +190,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/plugins": "values",
     "src/plugins/policy": "values",
     "src/resources": "values",
-    "src/secrets": "types",
+    "src/secrets": "values",
     "src/shell": "values",
     "src/signatures": "values",
     "src/store": "types",
@@ -404,6 +404,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/store/postgres/hints": "values",
     "src/store/sqlite": "values",
     "src/store/sqlite/engine": "values",
+    "src/store/sqlite/maintenance": "values",
   },
   "src/upkeep": {
     "src/api": "types",

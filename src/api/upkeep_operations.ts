@@ -57,6 +57,8 @@ export interface Restored {
   readonly cancelled: boolean;
   /** SecretStores that were left out, as `project/name`. */
   readonly dropped: readonly string[];
+  /** File of the former key that sealed its secrets, which are sealed anew; `null` when none did. */
+  readonly former_key_file: string | null;
   /** SHA-256 of the backup, in hexadecimal. */
   readonly sha256: string;
   /** Whether the replaced database was there and could be read. */
@@ -76,6 +78,25 @@ export interface Restored {
   readonly resumed: readonly string[];
   /** Number of messages in the outbox that are sent at the next start. */
   readonly waiting_messages: number;
+}
+
+/** The result of a change of the key; the command line does it itself, with no daemon running. */
+export interface Rekeyed {
+  /** The database: its path, or in words where daemons share it. */
+  readonly database: string;
+  readonly dry_run: boolean;
+  /** Number of SecretStores, and of the values in them. */
+  readonly secret_stores: number;
+  readonly values: number;
+  /** The key file that opens them. */
+  readonly key_file: string;
+  /** Ids of the keys, file of the old one, and when it was replaced; `null` when only looked at. */
+  readonly key_id: string | null;
+  readonly former_key_id: string | null;
+  readonly former_key_file: string | null;
+  readonly changed_at: string | null;
+  /** Names of the other nodes that share the database, which have to be given the new key. */
+  readonly other_nodes: readonly string[];
 }
 
 /** The result of a vacuum. */

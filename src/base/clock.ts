@@ -94,3 +94,8 @@ export function rfc3339(ms: number): string {
   const known = Number.isNaN(ms) ? 0 : ms;
   return new Date(Math.min(Math.max(known, FIRST_TIME_MS), LAST_TIME_MS)).toISOString();
 }
+
+/** The same to the second, without marks that names of files do not take: `20260102T030405Z`. */
+export function timeInName(ms: number): string {
+  return rfc3339(ms).replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
+}

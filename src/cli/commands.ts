@@ -283,6 +283,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/db_restore.ts"),
   },
   {
+    words: "db rekey",
+    summary: "change the key of the secrets",
+    load: () => import("./commands/db_rekey.ts"),
+  },
+  {
     words: "db vacuum",
     summary: "return unused space to the file system",
     load: () => import("./commands/db_vacuum.ts"),

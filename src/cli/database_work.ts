@@ -12,6 +12,7 @@ import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import { lockDataDir } from "../base/lock.ts";
 import { refuseShared } from "../storage/no_shared_database.ts";
+import { settleKey } from "../storage/sealed_storage.ts";
 import { checkDatabase } from "../store/sqlite/engine/migrations.ts";
 import type { CommandContext } from "./command.ts";
 import type { Io } from "./io.ts";
@@ -64,7 +65,11 @@ export async function doDatabaseWork<Name extends UpkeepName, Result>(
   const dir = context.dir();
   await refuseShared(work.operation, dir);
   using _lock = await lockDataDir(dir, systemClock);
-  if (work.anyDatabase !== true) checkDatabase(dir.database);
+  const settled = settleKey(dir, { env: context.io.env, clock: systemClock });
+  if (work.anyDatabase !== true) {
+    await settled;
+    checkDatabase(dir.database);
+  } else await settled.catch(() => {}); // what is wrong with the database is what the work says
   return await follow(work.onFiles(dir), place);
 }
 

@@ -14,15 +14,19 @@ import { closeToOthers } from "../base/private_files.ts";
 import { writeLauncher } from "../launcher.ts";
 import { openKeyFile } from "../secrets/key_file.ts";
 import type { Keyring } from "../secrets/keyring.ts";
+import { readFormerKeys } from "../secrets/next_key.ts";
 import { checkStorage, isShared } from "../storage/check_storage.ts";
+import { settleKey } from "../storage/sealed_storage.ts";
 import type { DaemonConfig } from "./config.ts";
 
 /** The locked data directory; disposing it releases the lock. */
 export interface OwnDataDir extends Disposable {
   /** Decrypts and encrypts the secrets in it. */
   readonly keyring: Keyring;
-  /** The text of its key file. */
-  readonly keyFile: string;
+  /** The keys that were replaced and are kept. */
+  readonly formerKeys: readonly Keyring[];
+  /** The texts of all these key files. */
+  readonly keyFiles: readonly string[];
 }
 
 /**
@@ -38,11 +42,21 @@ export async function takeDataDir({ dir, env, clock, log }: DaemonConfig): Promi
   using opening = new DisposableStack();
   opening.use(await lockDataDir(dir, clock));
   await checkStorage(dir);
-  const { keyring, text: keyFile } = await openKeyFile(dir.secretKey);
+  const replaced = await usePath(dir.secretKey, settleKey(dir, { env, clock }));
+  if (replaced !== undefined) {
+    log.warn(`the change of the key that was cut off is finished: the old one is ${replaced.kept}`);
+  }
+  const { keyring, text } = await openKeyFile(dir.secretKey);
+  const former = await readFormerKeys(dir.secretKey);
   const warning = await usePath(dir.bin, writeLauncher(dir, env));
   if (warning !== undefined) log.warn(warning);
   const lock = opening.move();
-  return { keyring, keyFile, [Symbol.dispose]: () => lock.dispose() };
+  return {
+    keyring,
+    formerKeys: former.map((one) => one.keyring),
+    keyFiles: [text, ...former.map((one) => one.text)],
+    [Symbol.dispose]: () => lock.dispose(),
+  };
 }
 
 async function checkInitialised(dir: DataDir): Promise<void> {
@@ -69,6 +83,7 @@ export async function usePath<T>(path: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
+    if (cause instanceof AppError) throw cause;
     throw new AppError("refused", `Cannot use "${path}": ${fileFault(cause)}`, { cause });
   }
 }

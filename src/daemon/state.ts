@@ -98,6 +98,8 @@ export interface State extends AsyncDisposable {
   readonly keyUses: KeyUses;
 }
 
+const markerKey = (keyring: Keyring) => keyring.derive("marker of answers");
+
 /** Longest time that the loops of an expression may take. */
 const CEL_DEADLINE_MS = 1000;
 
@@ -112,8 +114,8 @@ export async function openState(config: DaemonConfig): Promise<State> {
   const secrets = new KnownSecrets();
   secrets.know(...config.ownSecrets);
   log.redactWith((line) => secrets.redact(line));
-  const { keyring, keyFile } = opening.use(await takeDataDir(config));
-  secrets.know(...secretsInKeyFile(keyFile));
+  const { keyring, formerKeys, keyFiles } = opening.use(await takeDataDir(config));
+  secrets.know(...keyFiles.flatMap(secretsInKeyFile));
   const health = new HealthConditions();
   const telemetry = opening.use(new Telemetry({ clock, health }));
   if (config.wantsTraces && !telemetry.traces) {
@@ -150,7 +152,10 @@ export async function openState(config: DaemonConfig): Promise<State> {
   const keyUses = opening.use(new KeyUses({ store, log, clock }));
   const ownUsers = new OwnUsers(store, clock);
   await ownUsers.load();
-  const markers = new Markers(await keyring.derive("marker of answers"));
+  const markers = new Markers(
+    await markerKey(keyring),
+    await Promise.all(formerKeys.map(markerKey)),
+  );
   const ownEvents = new OwnEvents({ catalog, markers, ownUsers, events });
   const watching = new Watching(catalog);
   const taskTriggers = new TaskTriggerIndex(catalog);

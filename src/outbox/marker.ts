@@ -35,29 +35,37 @@ const BEGINNING = "<!-- svc ";
 /** Makes markers, and knows its own. */
 export class Markers {
   readonly #key: HmacKey;
+  readonly #former: readonly HmacKey[];
 
-  /** `secret` is the daemon's own. */
-  constructor(secret: Uint8Array) {
+  /** `secret` is the daemon's own, as those of markers that it made before were. */
+  constructor(secret: Uint8Array, former: readonly Uint8Array[] = []) {
     this.#key = hmacKey("sha256", secret);
+    this.#former = former.map((one) => hmacKey("sha256", one));
   }
 
   /** The marker of an answer. */
   make(place: MarkedPlace, { taskId, key }: Marked): string {
-    return `${BEGINNING}${taskId} ${key} ${this.#mac(place, { taskId, key })} -->`;
+    return `${BEGINNING}${taskId} ${key} ${macOf(this.#key, place, { taskId, key })} -->`;
   }
 
   /** The marker of ours that a text holds; `undefined` when none in it is valid at this place. */
   find(text: string, place: MarkedPlace): Marked | undefined {
     if (!text.includes(BEGINNING)) return undefined;
     for (const [, taskId = "", key = "", mac = ""] of text.matchAll(MARKER)) {
-      const own = this.#mac(place, { taskId, key });
-      if (equalBytes(utf8(own), utf8(mac))) return { taskId, key };
+      const isOurs = [this.#key, ...this.#former].some((secret) =>
+        equalBytes(utf8(macOf(secret, place, { taskId, key })), utf8(mac))
+      );
+      if (isOurs) return { taskId, key };
     }
     return undefined;
   }
+}
 
-  #mac({ project, repository, number }: MarkedPlace, { taskId, key }: Marked): string {
-    const parts = [project, repository.toLowerCase(), number, taskId, key];
-    return toHex(hmacOf(this.#key, utf8(JSON.stringify(parts)))).slice(0, 40);
-  }
+function macOf(
+  secret: HmacKey,
+  { project, repository, number }: MarkedPlace,
+  { taskId, key }: Marked,
+): string {
+  const parts = [project, repository.toLowerCase(), number, taskId, key];
+  return toHex(hmacOf(secret, utf8(JSON.stringify(parts)))).slice(0, 40);
 }

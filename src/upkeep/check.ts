@@ -1,6 +1,6 @@
 /**
  * `svc db check`: checks every page and every row of the database, and whether the key file
- * decrypts its secrets. It works on a copy too, and on a database that daemons share, whose pages
+ * decrypts its secrets. It works on a copy too, whose secrets a former key may decrypt, and on a database that daemons share, whose pages
  * are PostgreSQL's.
  *
  * @module
@@ -13,6 +13,8 @@ import type { Resource } from "../resources/resource.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 import { findKeyFault, keyRemedy } from "../secrets/key_file.ts";
 import { createKeyring, type Keyring } from "../secrets/keyring.ts";
+import { type KeyFile, readFormerKeys } from "../secrets/next_key.ts";
+import { opensAll } from "../secrets/secret_stores.ts";
 import { checkShared } from "../storage/check_shared_database.ts";
 import type { CheckFacts, Progress } from "../store/maintenance.ts";
 import { checkWholeFile } from "../store/sqlite/maintenance/run_job.ts";
@@ -46,7 +48,13 @@ export async function* check(
   signal?: AbortSignal,
 ): AsyncGenerator<Progress, CheckReport, undefined> {
   const facts = yield* checkWholeFile(file, alone, signal);
-  return { ...await report(file, facts, dirs), notes: notesOf(facts, alone) };
+  const notes = notesOf(facts, alone);
+  const closed = (await findClosedSecrets(facts.secretStores, dirs)).map((one) => one.resource);
+  const former = await findFormerKey(closed, dirs);
+  if (former === undefined) return { ...await report(file, facts, dirs), notes };
+  const { bytes, schemaVersion, faults } = facts;
+  const note = `Its secrets open with a former key, "${former.path}": a restore seals them anew`;
+  return { file, bytes, schemaVersion, faults, notes: [...notes, note] };
 }
 
 /** The database of a data directory, whichever it has. */
@@ -131,6 +139,18 @@ export async function findClosedSecrets(
     }
   }));
   return results.flat();
+}
+
+/** The former key that opens all of these; `undefined` where there are none. */
+export async function findFormerKey(
+  closed: readonly Resource[],
+  dirs: Pick<DataDir, "secretKey">,
+): Promise<KeyFile | undefined> {
+  if (closed.length === 0) return undefined;
+  for (const former of await readFormerKeys(dirs.secretKey)) {
+    if (await opensAll(former.keyring, closed)) return former;
+  }
+  return undefined;
 }
 
 /**

@@ -5,7 +5,14 @@
  * @module
  */
 
-import type { Backup, Check, Restored, UpkeepLine, Vacuum } from "../api/upkeep_operations.ts";
+import type {
+  Backup,
+  Check,
+  Rekeyed,
+  Restored,
+  UpkeepLine,
+  Vacuum,
+} from "../api/upkeep_operations.ts";
 import { rfc3339 } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
@@ -19,6 +26,7 @@ import {
   type CheckRequest,
   type OwnCheckRequest,
 } from "./check.ts";
+import { rekey, type RekeyHost, type RekeyRequest } from "./rekey.ts";
 import { restore, type RestoreHost, type RestoreRequest } from "./restore.ts";
 import { vacuum } from "./vacuum.ts";
 
@@ -70,6 +78,7 @@ export function restoreLines(
     open_tasks: done.openTasks,
     cancelled: done.cancelled,
     dropped: done.dropped,
+    former_key_file: done.formerKey ?? null,
     sha256: done.sha256,
     compared: done.findings.compared,
     tokens: done.findings.tokens.map(({ id, name, role, expiresAt }) => ({
@@ -82,6 +91,22 @@ export function restoreLines(
     secrets: done.secrets,
     resumed: done.findings.resumed,
     waiting_messages: done.findings.waiting,
+  }));
+}
+
+/** Changes the key. */
+export function rekeyLines(request: RekeyRequest, host: RekeyHost): UpkeepLines<Rekeyed> {
+  return lines(rekey(request, host), (done) => ({
+    database: done.database,
+    dry_run: done.changed === undefined,
+    secret_stores: done.secretStores,
+    values: done.values,
+    key_file: done.keyFile,
+    key_id: done.changed?.to ?? null,
+    former_key_id: done.changed?.from ?? null,
+    former_key_file: done.changed?.kept ?? null,
+    changed_at: done.changed === undefined ? null : rfc3339(done.changed.since),
+    other_nodes: done.otherNodes,
   }));
 }
 

@@ -5,25 +5,27 @@
  * @module
  */
 
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { sha256OfParts } from "../base/bytes.ts";
-import { type Clock, rfc3339 } from "../base/clock.ts";
+import { type Clock, timeInName } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { isThere, syncDirectory, syncFile } from "../base/durable_files.ts";
 import { AppError } from "../base/errors.ts";
-import { idFactory } from "../base/ids.ts";
 import { lockDataDir } from "../base/lock.ts";
 import type { Resource } from "../resources/resource.ts";
-import type { ControlEvent } from "../store/audit_records.ts";
+import { readKeyFile } from "../secrets/key_file.ts";
+import { sealAnew } from "../secrets/secret_stores.ts";
 import type { CheckFacts, Progress } from "../store/maintenance.ts";
 import { refuseShared } from "../storage/no_shared_database.ts";
+import { settleKey } from "../storage/sealed_storage.ts";
 import {
   foldLog,
   makeReady,
   type RestoreFindings,
 } from "../store/sqlite/maintenance/restore_file.ts";
 import { backUpFile, checkWholeFile } from "../store/sqlite/maintenance/run_job.ts";
-import { findClosedSecrets, findOtherSecrets } from "./check.ts";
+import { findClosedSecrets, findFormerKey, findOtherSecrets } from "./check.ts";
+import { ownRecord } from "./own_record.ts";
 
 /** Reason of the open tasks of a copy that were cancelled. */
 const CANCELLED = "cancelled when a backup was restored";
@@ -62,6 +64,8 @@ export interface RestoreResult {
   readonly cancelled: boolean;
   /** SecretStores that were left out, as `project/name`. */
   readonly dropped: readonly string[];
+  /** File of the former key with which secrets of the copy were sealed; they are sealed anew. */
+  readonly formerKey: string | undefined;
   /** SHA-256 of the copy, in hexadecimal. */
   readonly sha256: string;
   /** What came back, compared with the old database. */
@@ -82,10 +86,12 @@ export async function* restore(
 ): AsyncGenerator<Progress, RestoreResult, undefined> {
   await refuseShared("db.restore", dirs);
   using _lock = await lockDataDir(dirs, clock);
+  const env = () => undefined; // of no use to a file
+  await settleKey(dirs, { env, clock }).catch(() => {}); // the old database may be what is damaged
   const { database } = dirs;
   const part = `${database}.restore.part`;
   const facts = yield* checkWholeFile(file, false, signal);
-  const closed = await checkUsable(file, { facts, dirs, dropSecrets });
+  const { leaveOut, anew, back, formerKey } = await checkUsable(file, { facts, dirs, dropSecrets });
   try {
     await Deno.remove(part).catch(() => {}); // rest of a restore that was killed
     (await Deno.open(part, { write: true, createNew: true, mode: 0o600 })).close();
@@ -93,21 +99,21 @@ export async function* restore(
     const sha256 = await digestOf(file, signal);
     const findings = makeReady(part, {
       replaces: database,
-      leaveOut: closed,
+      leaveOut,
+      anew,
       revokeTokens,
-      record: recordOf(`${file} sha256:${sha256}`, clock),
+      record: ownRecord("db.restore", `${file} sha256:${sha256}`, clock),
       ...(cancelTasks ? { cancel: { reason: CANCELLED, now: clock.now() } } : {}),
     });
-    const restored = facts.secretStores.filter((one) => !closed.includes(one));
     const secrets = findings.compared
-      ? await findOtherSecrets({ before: findings.secretStores, now: restored }, dirs)
+      ? await findOtherSecrets({ before: findings.secretStores, now: back }, dirs)
       : [];
     await syncFile(part);
     const kept = await keep(database, clock);
     await Deno.rename(part, database);
     await syncDirectory(dirname(database));
     const openTasks = facts.pending + facts.running;
-    const dropped = closed.map(({ project, name }) => `${project}/${name}`);
+    const dropped = leaveOut.map(({ project, name }) => `${project}/${name}`);
     const { schemaVersion } = facts;
     return {
       file,
@@ -117,6 +123,7 @@ export async function* restore(
       openTasks,
       cancelled: cancelTasks,
       dropped,
+      formerKey,
       sha256,
       findings,
       secrets,
@@ -147,39 +154,45 @@ async function* untilAborted(
   }
 }
 
-/** The row of a restore in the audit of what it brings back: the old one is no longer asked. */
-function recordOf(target: string, clock: Clock): ControlEvent {
-  const now = clock.now();
-  return {
-    id: idFactory(clock)(),
-    createdAt: now,
-    operation: "db.restore",
-    target,
-    caller: "files",
-    role: "admin",
-    result: "done",
-    reason: "",
-    finishedAt: now,
-  };
+/** What becomes of the SecretStores of a copy whose secrets the present key does not open. */
+interface Closed {
+  readonly leaveOut: readonly Resource[];
+  /** Sealed with the present key. */
+  readonly anew: readonly Resource[];
+  /** All that come back, sealed with the present key. */
+  readonly back: readonly Resource[];
+  /** File of the former key that opens them. */
+  readonly formerKey: string | undefined;
 }
 
-/** Refuses a copy that cannot be used; returns the SecretStores to leave out. */
+/** Refuses a copy that cannot be used. */
 async function checkUsable(
   file: string,
   { facts, dirs, dropSecrets }: { facts: CheckFacts; dirs: DataDir; dropSecrets: boolean },
-): Promise<readonly Resource[]> {
+): Promise<Closed> {
   if (facts.faults.length > 0) {
     throw new AppError("refused", `"${file}" cannot be restored, nothing was changed`, {
       details: facts.faults,
     });
   }
-  const closed = await findClosedSecrets(facts.secretStores, dirs);
-  if (closed.length === 0 || dropSecrets) return closed.map(({ resource }) => resource);
+  const faults = await findClosedSecrets(facts.secretStores, dirs);
+  const closed = faults.map(({ resource }) => resource);
+  const open = facts.secretStores.filter((one) => !closed.includes(one));
+  const former = await findFormerKey(closed, dirs);
+  if (former !== undefined) {
+    const keys = { from: former.keyring, to: await readKeyFile(dirs.secretKey) };
+    const anew = await Promise.all(closed.map((one) => sealAnew(one, keys)));
+    return { leaveOut: [], anew, back: [...open, ...anew], formerKey: former.path };
+  }
+  if (closed.length === 0 || dropSecrets) {
+    return { leaveOut: closed, anew: [], back: open, formerKey: undefined };
+  }
   throw new AppError(
     "refused",
     `The secrets in "${file}" belong to another key, nothing was changed: put the key file that ` +
-      `was kept with it at "${dirs.secretKey}", or leave them out with --drop-secrets`,
-    { details: closed.map(({ fault }) => fault) },
+      `was kept with it at "${dirs.secretKey}", or, where the key was changed since, beside it as ` +
+      `"${basename(dirs.secretKey)}.before-rekey-1", or leave them out with --drop-secrets`,
+    { details: faults.map(({ fault }) => fault) },
   );
 }
 
@@ -191,8 +204,7 @@ async function checkUsable(
  */
 async function keep(database: string, clock: Clock): Promise<string | undefined> {
   if (!await isThere(database)) return undefined;
-  const time = rfc3339(clock.now()).replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
-  const kept = `${database}.before-restore-${time}`;
+  const kept = `${database}.before-restore-${timeInName(clock.now())}`;
   const isSame = await nameAlso(database, kept);
   const hasLog = await isThere(`${database}-wal`);
   if (hasLog) await nameAlso(`${database}-wal`, `${kept}-wal`);

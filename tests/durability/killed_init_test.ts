@@ -24,30 +24,10 @@ import { run } from "../helpers/program.ts";
 import { rowsOf } from "../helpers/sqlite_file.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { finish } from "../upkeep/upkeep_rig.ts";
+import { afterEachChange } from "./each_change.ts";
 
 const env = (name: string) => name === "HOME" ? "/nonexistent" : undefined;
 const init = (dir: DataDir) => initDataDir(dir, { clock: systemClock, env });
-
-/** Every call by which a program changes what lies in a directory, but SQLite's. */
-const CHANGES = ["writeTextFile", "link", "rename", "mkdir", "remove", "open"] as const;
-
-/** Calls `onChange` after each change that `work` makes. */
-async function afterEachChange(onChange: () => Promise<void>, work: () => Promise<unknown>) {
-  const real = Deno as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
-  const kept = CHANGES.map((name) => [name, real[name]] as const);
-  for (const [name, call] of kept) {
-    real[name] = async (...args) => {
-      const result = await call?.apply(Deno, args);
-      await onChange();
-      return result;
-    };
-  }
-  try {
-    await work();
-  } finally {
-    for (const [name, call] of kept) if (call !== undefined) real[name] = call;
-  }
-}
 
 /** What a finished data directory has to have. */
 async function isWhole(dir: DataDir): Promise<void> {

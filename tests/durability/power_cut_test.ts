@@ -1,7 +1,7 @@
 /**
  * What svc says is done is on disk: every write, sync, rename and answer is recorded over `svc init`,
- * a burst of webhooks, a rotation and an upgrade, and judged; and `svc init` is killed at each of its
- * changes.
+ * a burst of webhooks, a rotation, an upgrade and `svc db rekey`, and judged; and `svc init` and
+ * `svc db rekey` are killed at each of their changes.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { checkDatabase } from "../../src/store/sqlite/engine/migrations.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { toText, trigger, workflow } from "../helpers/manifests.ts";
-import { longTest, ONE_PROGRAM, runSvc } from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM, run, runSvc } from "../helpers/program.ts";
 import { sealUnbound } from "../helpers/sealed_unbound.ts";
 import { rowsOf } from "../helpers/sqlite_file.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -161,4 +161,68 @@ longTest("svc init that is killed at one of its changes is finished by the next 
     equal(row?.["name"], "default", `killed at ${n}`);
   }
   ok(killed > 30, `killed ${killed} times`);
+}, options);
+
+const PLACE = { project: "default", store: "github", key: "current", createdAt: 1, generation: 1 };
+
+/** A data directory with a secret in it. */
+async function makeSealed(root: string): Promise<void> {
+  equal((await runSvc(ONE_PROGRAM, ["init", "--data-dir", root])).code, 0);
+  const dir = dataDirAt(root);
+  const keyring = await readKeyFile(dir.secretKey);
+  const spec = JSON.stringify({ data: { current: await keyring.seal(PLACE, SECRET) } });
+  using db = new DatabaseSync(dir.database);
+  db.prepare("INSERT INTO resources VALUES ('SecretStore', 'default', 'github', '{}', ?, 1, 1, 1)")
+    .run(spec);
+}
+
+/** The secret, as the key of a data directory opens it. */
+async function secretIn(root: string): Promise<string> {
+  const dir = dataDirAt(root);
+  const [row] = rowsOf(dir.database, "SELECT spec FROM resources WHERE kind = 'SecretStore'");
+  const sealed = JSON.parse(String(row?.["spec"])).data.current;
+  return await (await readKeyFile(dir.secretKey)).open(PLACE, sealed);
+}
+
+longTest("svc db rekey announces nothing that a power cut could take back", async () => {
+  await using temp = await tempDir();
+  const [root, file] = [join(temp.path, "data"), join(temp.path, "record")];
+  await makeSealed(root);
+  const existing = pathsIn(root);
+  const done = await runSvc(recorded(file), ["db", "rekey", "--data-dir", root]);
+  equal(done.code, 0, done.stderr);
+  const calls = await callsIn(file);
+  ok(calls.some(({ name, args }) => name === "write" && args.includes("New key: ")));
+  deepEqual(judge({ calls, root, existing }), []);
+  equal(await secretIn(root), SECRET);
+}, options);
+
+longTest("svc db rekey that is killed at one of its changes needs no hand", async () => {
+  await using temp = await tempDir();
+  const made = join(temp.path, "made");
+  await makeSealed(made);
+  const key = await Deno.readTextFile(dataDirAt(made).secretKey);
+  const after = { old: 0, new: 0 };
+  let images = 0;
+  /** Whether it was killed; what is left of it then has to be usable. */
+  const isKilled = async (n: number, what: (root: string) => readonly string[]) => {
+    const root = join(temp.path, String(images++));
+    equal((await run("cp", ["-a", made, root])).code, 0);
+    const { code } = await runSvc(killedAt(n, what(root)), ["db", "rekey", "--data-dir", root]);
+    if (code === 0) return false;
+    if (images % 4 === 0) {
+      const directory = { path: root, ...NO_DISPOSE };
+      await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+      equal((await daemon.svc(["status"])).code, 0);
+    }
+    const { stdout } = await plain(root, ["db", "check"], "");
+    match(stdout, /: sound, /, `${what(root)}, killed at ${n}`);
+    equal(await secretIn(root), SECRET, `${what(root)}, killed at ${n}`);
+    after[await Deno.readTextFile(dataDirAt(root).secretKey) === key ? "old" : "new"]++;
+    return true;
+  };
+  const ofDatabase = (root: string) => ["svc.db", "svc.db-wal"].map((name) => join(root, name));
+  for (let n = 1; await isKilled(n, ofDatabase);) n++;
+  ok(await isKilled(1, (root) => [join(root, "secrets/secretstore.key.next")]));
+  ok(after.old > 3 && after.new > 3, JSON.stringify(after));
 }, options);

@@ -40,14 +40,22 @@ export function recorded(file: string, program: Program = ONE_PROGRAM): Program 
   };
 }
 
-/** A program that is killed when one of its threads makes its n-th change. */
-export function killedAt(n: number, program: Program = ONE_PROGRAM): Program {
+/**
+ * A program that is killed when one of its threads makes its n-th change; of these paths, where some
+ * are named.
+ */
+export function killedAt(
+  n: number,
+  paths: readonly string[] = [],
+  program: Program = ONE_PROGRAM,
+): Program {
   const calls = CHANGES.join();
   return {
     ...program,
     command: "strace",
     args: [
       ...["-f", "-o", "/dev/null", "-e", `trace=${calls}`],
+      ...paths.flatMap((path) => ["-P", path]),
       ...["-e", `inject=${calls}:signal=KILL:when=${n}`],
       ...["--", program.command, ...program.args],
     ],

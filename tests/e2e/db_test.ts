@@ -10,6 +10,7 @@ import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import { type Program, programTest, runSvc } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -230,4 +231,70 @@ programTest(
     match(await restoring("--revoke-tokens"), /^Tokens of the backup that are revoked: 1$/m);
   },
   { fileOnly: OF_A_FILE },
+);
+
+programTest(
+  "svc db rekey: secrets work on with a new key, and nothing shows the old one",
+  async (program) => {
+    await using directory = await initDataDirectory(program);
+    const key = join(directory.path, "secrets/secretstore.key");
+    const old = await Deno.readTextFile(key);
+    const secret = "a secret of 32 bytes, or so it is";
+    const rekey = (...more: string[]) =>
+      runSvc(program, ["db", "rekey", ...more], { env: { SVC_DATA_DIR: directory.path } });
+    const body = (n: number) => JSON.stringify({ n });
+    const push = (daemon: TestDaemon, n: number) =>
+      daemon.send("/webhook/push", { headers: githubHeaders(secret, body(n)), body: body(n) });
+    {
+      await using daemon = await startDaemon(program, { directory });
+      await daemon.apply(
+        workflow("show", "cat $SVC_DATA_DIR/secrets/*"),
+        secretStore("github", { webhook_secret: secret }),
+        trigger("push", { workflow: "show" }),
+      );
+      equal((await push(daemon, 1)).status, 200);
+      await daemon.settled();
+      const { code, stderr } = await rekey();
+      equal(code, 1);
+      match(stderr, /^error: Another daemon runs on .*: stop it/);
+    }
+    const dry = await rekey("--dry-run");
+    deepEqual([dry.code, dry.stderr], [0, ""]);
+    match(dry.stdout, /^1 value of 1 SecretStore would be sealed with a new key; nothing was ch/);
+    equal(await Deno.readTextFile(key), old);
+    const { code, stdout, stderr } = await rekey("-o", "json");
+    equal(code, 0, stderr);
+    const done = JSON.parse(stdout) as Record<string, unknown>;
+    deepEqual([done["secret_stores"], done["values"], done["key_file"]], [1, 1, key]);
+    equal(await Deno.readTextFile(String(done["former_key_file"])), old);
+    match(String(done["changed_at"]), /^\d{4}-.*Z$/);
+    const again = await rekey();
+    equal(again.code, 0, again.stderr);
+    match(
+      again.stdout,
+      /^1 value of 1 SecretStore sealed with a new key\nNew key: .*\n {2}back it up now/,
+    );
+    match(
+      again.stdout,
+      /\nOld key: .*\.before-rekey-.*\n {2}backups made before \S+Z open with it; del/,
+    );
+    ok(again.stdout.split("\n").every((line) => !/^ /.test(line) || line.length <= 80));
+    await using daemon = await startDaemon(program, { directory });
+    equal((await push(daemon, 2)).status, 200);
+    const [task] = await daemon.settled();
+    const { stdout: log } = await daemon.svc(["task", "logs", task?.id ?? ""]);
+    match(log, /\*\*\*/);
+    for await (const { name } of Deno.readDir(join(directory.path, "secrets"))) {
+      const [, value = ""] = (await Deno.readTextFile(join(directory.path, "secrets", name)))
+        .trim().split(" ");
+      ok(!log.includes(value), name);
+    }
+    const [row] = await daemon.json("get", "control-audit") as Record<string, unknown>[];
+    deepEqual([row?.["operation"], row?.["caller"], row?.["result"]], [
+      "db.rekey",
+      "files",
+      "done",
+    ]);
+    equal((await daemon.svc(["db", "check"])).code, 0);
+  },
 );

@@ -27,3 +27,11 @@ Deno.test("a marker is none elsewhere, of another daemon, or changed", () => {
   equal(markers.find(marker.replace(/[0-9a-f] -->/, "g -->"), PLACE), undefined);
   equal(markers.find("no marker", PLACE), undefined);
 });
+
+Deno.test("a marker that was made with a former key is known, and new ones are made with the present", () => {
+  const [former, present] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
+  const now = new Markers(present, [former]);
+  deepEqual(now.find(markers.make(PLACE, MARKED), PLACE), MARKED);
+  equal(now.make(PLACE, MARKED), new Markers(present).make(PLACE, MARKED));
+  equal(new Markers(present).find(markers.make(PLACE, MARKED), PLACE), undefined);
+});

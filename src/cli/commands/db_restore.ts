@@ -69,6 +69,7 @@ const MAX_LISTED = 20;
 
 function restoredText(restored: Restored): string {
   const { file, database, kept, open_tasks, cancelled, dropped, sha256, compared } = restored;
+  const { former_key_file } = restored;
   const { tokens, revoked_tokens, secrets, resumed, waiting_messages } = restored;
   const lines = [`${database} is restored from ${file} (sha256:${sha256})`];
   if (kept !== null) lines.push(`What was there before is ${kept}`);
@@ -78,6 +79,11 @@ function restoredText(restored: Restored): string {
   }
   if (waiting_messages > 0) {
     lines.push(`Messages in the outbox: ${waiting_messages}; they are sent when the daemon starts`);
+  }
+  if (former_key_file !== null) {
+    lines.push(
+      `Its secrets were sealed with ${former_key_file}, and are sealed with the new key now`,
+    );
   }
   for (const name of dropped) lines.push(`SecretStore ${name} is left out: apply it again`);
   if (!compared && kept !== null) {

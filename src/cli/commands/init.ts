@@ -25,13 +25,17 @@ export const command: Command = {
         "PGPASSFILE or SVC_DATABASE_URL are not",
     },
     { flags: "--node <name>", help: "name of this daemon among them (default: the host's name)" },
-    { flags: "--key-file <file>", help: "secrets/secretstore.key of a daemon that shares it" },
+    {
+      flags: "--key-file <file>",
+      help: "secrets/secretstore.key of a daemon that shares it; also after its key was changed",
+    },
     OUTPUT_TEXT_JSON,
   ],
   examples: [
     "svc init",
     "svc init --data-dir /var/lib/svc",
     "svc init --database postgres://svc@db.internal/svc --key-file /root/secretstore.key",
+    "svc init --key-file /root/secretstore.key   # the key of the others was changed",
   ],
   async run(context: CommandContext) {
     const dir = context.dir();
@@ -70,8 +74,8 @@ function sharedOf(context: CommandContext): Pick<InitOptions, "shared" | "keyFil
   const url = context.option("database");
   const [name, keyFile] = [context.option("node"), context.option("keyFile")];
   if (url === undefined) {
-    if (name === undefined && keyFile === undefined) return {};
-    throw new AppError("usage", "--node and --key-file go with --database");
+    if (name !== undefined) throw new AppError("usage", "--node goes with --database");
+    return keyFile === undefined ? {} : { keyFile };
   }
   return {
     shared: { url, name: name ?? Deno.hostname() },

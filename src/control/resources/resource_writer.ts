@@ -8,7 +8,8 @@
 import { Catalog } from "../../resources/catalog.ts";
 import type { Resource } from "../../resources/resource.ts";
 import { secretStore, type SecretStoreSpec } from "../../resources/secret_store.ts";
-import type { Keyring, SecretPlace } from "../../secrets/keyring.ts";
+import type { Keyring } from "../../secrets/keyring.ts";
+import { mapSecrets } from "../../secrets/secret_stores.ts";
 import type { Events } from "../../store/events.ts";
 import type { ResourceChange, ResourceStore } from "../../store/resource_store.ts";
 
@@ -154,18 +155,4 @@ function openAll(stored: readonly Resource[], keyring: Keyring): Promise<Resourc
 function holdsUnbound(resource: Resource | undefined, keyring: Keyring): boolean {
   if (resource?.kind !== "SecretStore") return false;
   return Object.values((resource.spec as SecretStoreSpec).data).some(keyring.isUnbound);
-}
-
-async function mapSecrets(
-  resource: Resource,
-  change: (place: SecretPlace, value: string) => Promise<string>,
-): Promise<Resource> {
-  if (resource.kind !== "SecretStore") return resource;
-  const { project, name: store, createdAt, generation } = resource;
-  const data = await Promise.all(
-    Object.entries((resource.spec as SecretStoreSpec).data).map(async ([key, value]) =>
-      [key, await change({ project, store, key, createdAt, generation }, value)] as const
-    ),
-  );
-  return { ...resource, spec: { data: Object.fromEntries(data) } };
 }

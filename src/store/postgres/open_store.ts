@@ -14,7 +14,7 @@ import { AuditLane } from "./audit_lane.ts";
 import { BATCHED, type Batched } from "./batched.ts";
 import { checkServer } from "./database/check_server.ts";
 import { Connections, type ConnectOptions, type Session } from "./database/connections.ts";
-import { migrate } from "./database/migrate.ts";
+import { migrate, refuseOtherKey } from "./database/migrate.ts";
 import { JobQueue } from "./jobs/job_queue.ts";
 import { Lane } from "./lane.ts";
 import { METHODS, type Separate } from "./methods.ts";
@@ -92,6 +92,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
       },
     }),
   );
+  // Who changes the key looks for leases: one that came between has to look for the key.
+  await connections.use((db) => refuseOtherKey(db, options.keyId));
   const taskClaims = new TaskClaims({ connections, jobs, claims });
   // connections of their own: no list that takes long keeps a request waiting
   const ofBatches = opened.use(new Connections({ ...options, max: 2, pipeline: true }));
@@ -114,6 +116,15 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   for (const name of Object.keys(METHODS) as Separate[]) {
     methods[name] = separately(connections, name);
   }
+  const changing: Pick<Store, "changeResources"> = {
+    // one that was silent while the key was changed would seal with the old one
+    changeResources: (changes) =>
+      connections.transaction(async (db) => {
+        const version = await METHODS.changeResources(db, changes);
+        await refuseOtherKey(db, options.keyId);
+        return version;
+      }),
+  };
   const waiting: Pick<Store, Waiting> = {
     awaitAdoption: (version) => untilAdopted(connections, version, clock).catch(() => {}),
   };
@@ -127,6 +138,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   const all = opened.move();
   return {
     ...methods as unknown as Pick<Store, Batched | Separate>,
+    ...changing,
     ...waiting,
     ...claiming,
     startAudit,

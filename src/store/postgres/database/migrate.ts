@@ -97,12 +97,26 @@ function isUpToDate({ version, functions }: About): boolean {
   return version === SCHEMA_VERSION && functions === FUNCTIONS_ID;
 }
 
+/**
+ * Refuses to go on with a key that another one has replaced.
+ *
+ * @throws {AppError} `refused`.
+ */
+export async function refuseOtherKey(db: Session, keyId = ""): Promise<void> {
+  isKeyKnown(await readAbout(db), keyId);
+}
+
+/** Names another key as that of the database. */
+export async function changeKeyId(db: Session, keyId: string): Promise<void> {
+  await db.run("UPDATE svc.about SET key_id = ?", keyId);
+}
+
 /** Whether the database has the key of this daemon; `false` where it has none yet. */
 function isKeyKnown({ key }: About, keyId: string): boolean {
   if (key !== "" && keyId !== "" && key !== keyId) {
     throw new AppError(
       "refused",
-      `The secrets of the database are sealed with key ${key}, and "secretstore.key" of this data directory is ${keyId}: put the file of a daemon that shares the database in its place`,
+      `The secrets of the database are sealed with key ${key}, and "secretstore.key" of this data directory is ${keyId}: copy that file of a daemon that shares the database to this machine and run "svc init --key-file FILE"`,
     );
   }
   return key !== "" || keyId === "";

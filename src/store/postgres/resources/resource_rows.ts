@@ -56,6 +56,25 @@ export async function changeResources(
   return number(row ?? {}, "version");
 }
 
+/**
+ * Replaces the sealed values of SecretStores, which stay the same otherwise. Whoever has read them
+ * before reads them again.
+ */
+export async function replaceSealed(
+  db: Session,
+  secretStores: readonly Resource[],
+): Promise<void> {
+  await db.run(
+    `UPDATE resources SET spec = sealed.spec
+       FROM unnest(?::text[], ?::text[], ?::text[], ?::text[]) AS sealed (kind, project, name, spec)
+     WHERE (resources.kind, resources.project, resources.name) =
+       (sealed.kind, sealed.project, sealed.name)`,
+    ...columnsOf(secretStores),
+    secretStores.map(({ spec }) => JSON.stringify(spec)),
+  );
+  await db.run("UPDATE catalog_version SET version = version + 1");
+}
+
 const OF_KEYS = `WHERE (kind, project, name) IN
   (SELECT * FROM unnest(?::text[], ?::text[], ?::text[]))`;
 

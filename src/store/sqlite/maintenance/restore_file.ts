@@ -12,7 +12,7 @@ import { refuseOtherSchema } from "../engine/check_schema.ts";
 import { Database, fromSqliteError } from "../engine/database.ts";
 import { migrate } from "../engine/migrations.ts";
 import { WAIT_REASON } from "../../sql/wait_reasons.ts";
-import { changeResources } from "../resources/resource_rows.ts";
+import { changeResources, replaceSealed } from "../resources/resource_rows.ts";
 import {
   countWaiting,
   keepRevocations,
@@ -36,6 +36,8 @@ export interface RestoreChanges {
   readonly replaces: string;
   /** Resources to leave out. */
   readonly leaveOut: readonly ResourceKey[];
+  /** SecretStores whose sealed values take the place of those of the copy. */
+  readonly anew: readonly Resource[];
   /** Ends the open tasks of the copy. */
   readonly cancel?: CancelOpen;
   /** Whether every token of the copy is revoked. */
@@ -63,7 +65,7 @@ export interface RestoreFindings {
 /** Migrates a copy to this program's schema, and makes the given changes. */
 export function makeReady(
   path: string,
-  { replaces, leaveOut, cancel, revokeTokens, record }: RestoreChanges,
+  { replaces, leaveOut, anew, cancel, revokeTokens, record }: RestoreChanges,
 ): RestoreFindings {
   using db = new Database(path);
   refuseOtherSchema(db);
@@ -72,6 +74,7 @@ export function makeReady(
   const now = record.createdAt;
   const findings = db.transaction(() => {
     changeResources(db, leaveOut.map((key) => ({ op: "delete", key })));
+    replaceSealed(db, anew);
     if (cancel !== undefined) cancelOpen(db, cancel);
     let revoked = 0;
     if (replaced !== undefined) {

@@ -25,6 +25,13 @@ export function resourceVersion(): number {
   return ONLY_VERSION;
 }
 
+/** Replaces the sealed values of SecretStores, which stay the same otherwise. */
+export function replaceSealed(db: Database, secretStores: readonly Resource[]): void {
+  for (const { kind, project, name, spec } of secretStores) {
+    db.run(`UPDATE resources SET spec = ? ${OF_KEY}`, JSON.stringify(spec), kind, project, name);
+  }
+}
+
 /** There is no other daemon that waits to hear it. */
 export function adoptResources(): void {}
 

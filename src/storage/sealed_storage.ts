@@ -1,0 +1,125 @@
+/**
+ * What is sealed with the key of a data directory, in a file or in a PostgreSQL that is shared, and
+ * the change of that key. Whichever of the two keys is there while it is changed, the database says
+ * which one counts.
+ *
+ * @module
+ */
+
+import type { Clock } from "../base/clock.ts";
+import type { DataDir } from "../base/data_dir.ts";
+import { idFactory } from "../base/ids.ts";
+import type { Resource } from "../resources/resource.ts";
+import { readKeyFile } from "../secrets/key_file.ts";
+import { keyIdOf } from "../secrets/key_id.ts";
+import type { Keyring } from "../secrets/keyring.ts";
+import { dropNextKey, findNextKey, type Replaced, takeNextKey } from "../secrets/next_key.ts";
+import { opensAll } from "../secrets/secret_stores.ts";
+import type { ControlEvent } from "../store/audit_records.ts";
+import { findSecretStores } from "../store/sqlite/create_database.ts";
+import { checkStorage } from "./check_storage.ts";
+import { addressOf, findSharedDatabase, type SharedDatabase } from "./shared_database.ts";
+
+/** What is needed to get at it. */
+export interface SealedHost {
+  readonly clock: Clock;
+  /** Reads an environment variable. */
+  readonly env: (name: string) => string | undefined;
+}
+
+/** What is sealed. */
+export interface SealedStorage extends AsyncDisposable {
+  /** The database: its path, or in words where it is shared. */
+  readonly database: string;
+  readonly secretStores: readonly Resource[];
+  /** Names of the other nodes that share it. */
+  readonly otherNodes: readonly string[];
+  /**
+   * Replaces what is sealed, all of it or nothing.
+   *
+   * @param to Id of the new key.
+   * @throws {AppError} `refused`, `conflict` or `overloaded`; after the last it may have been done.
+   */
+  replace(secretStores: readonly Resource[], to: string, record: ControlEvent): Promise<void>;
+}
+
+/**
+ * Reads what is sealed in the database of a data directory, which has to be locked.
+ *
+ * @param keyId Id of its key.
+ * @throws {AppError} `refused` when it cannot be used, or daemons run on it; `overloaded` when it
+ * cannot be reached.
+ */
+export async function openSealed(
+  dir: DataDir,
+  keyId: string,
+  host: SealedHost,
+): Promise<SealedStorage> {
+  const shared = findSharedDatabase(dir);
+  if (shared !== undefined) return await openShared(shared, keyId, host);
+  await checkStorage(dir);
+  const { resealFile } = await import("../store/sqlite/maintenance/reseal_file.ts");
+  return {
+    database: dir.database,
+    secretStores: findSecretStores(dir.database),
+    otherNodes: [],
+    async replace(secretStores, _to, record) {
+      await Promise.resolve();
+      resealFile(dir.database, { secretStores, record });
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+async function openShared(
+  shared: SharedDatabase,
+  keyId: string,
+  host: SealedHost,
+): Promise<SealedStorage> {
+  const { openSealedDatabase } = await import("../store/postgres/reseal_database.ts");
+  const sealed = await openSealedDatabase(connectTo(shared, host), keyId);
+  return {
+    ...sealed,
+    replace: (secretStores, keyId, record) => sealed.replace({ secretStores, keyId, record }),
+  };
+}
+
+function connectTo({ url, node }: SharedDatabase, { env, clock }: SealedHost) {
+  const owner = { node: node.id, run: idFactory(clock)() };
+  return { url: addressOf(url, env), owner, env, clock };
+}
+
+/**
+ * Finishes a change of the key that was cut off, or undoes it; the data directory has to be locked.
+ *
+ * @returns What came of it where the new key counts; `undefined` otherwise.
+ * @throws {AppError} `refused` or `overloaded` when nobody can tell which key counts.
+ */
+export async function settleKey(dir: DataDir, host: SealedHost): Promise<Replaced | undefined> {
+  const next = await findNextKey(dir.secretKey);
+  if (next === undefined) return undefined;
+  const counts = await findKeyThatCounts(dir, next.keyring, host);
+  if (counts === "next") return await takeNextKey(dir.secretKey);
+  if (counts === "present") await dropNextKey(dir.secretKey);
+  return undefined;
+}
+
+/** Which key it is that the database is sealed with, if it is one of the two. */
+async function findKeyThatCounts(
+  dir: DataDir,
+  next: Keyring,
+  host: SealedHost,
+): Promise<"present" | "next" | undefined> {
+  const present = await readKeyFile(dir.secretKey).catch(() => undefined);
+  const shared = findSharedDatabase(dir);
+  if (shared !== undefined) {
+    const { readKeyId } = await import("../store/postgres/reseal_database.ts");
+    const keyId = await readKeyId(connectTo(shared, host));
+    if (await keyIdOf(next) === keyId) return "next";
+    return present !== undefined && await keyIdOf(present) === keyId ? "present" : undefined;
+  }
+  const secretStores = findSecretStores(dir.database);
+  // where nothing is sealed, both open it, and nothing has been changed
+  if (present !== undefined && await opensAll(present, secretStores)) return "present";
+  return await opensAll(next, secretStores) ? "next" : undefined;
+}
