@@ -414,6 +414,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/storage": "values",
     "src/store": "types",
     "src/store/sqlite/maintenance": "values",
+    "src/tasks/workspace": "values",
   },
   "src/http/server": { "src/base": "values", "src/http": "values" },
   "src/outbox": {
@@ -628,7 +629,6 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/resources": "values",
     "src/signatures": "types",
     "src/storage": "values",
-    "src/store/sqlite/engine": "values",
   },
   "src/calls": {
     "src/api": "values",

@@ -107,6 +107,56 @@ export interface Vacuum {
   readonly bytes: number;
 }
 
+/** What takes the disk, in bytes. */
+export interface Usage {
+  readonly data_dir: string;
+  readonly database: {
+    /** The file; of a database that daemons share, where it is in words. */
+    readonly file: string;
+    /** Whether it is one that daemons share, and not on this disk. */
+    readonly shared: boolean;
+    readonly bytes: number;
+    readonly wal_bytes: number;
+    /** Of these, what `svc db vacuum` would free. */
+    readonly unused_bytes: number;
+  };
+  /** What else is in the data directory, the largest first. */
+  readonly entries: readonly {
+    /** Name in the data directory; a directory ends with a slash. */
+    readonly name: string;
+    /** What it is for. */
+    readonly kind:
+      | "logs"
+      | "worktrees"
+      | "copies"
+      | "workspaces"
+      | "old_database"
+      | "backup"
+      | "other";
+    readonly bytes: number;
+    readonly files: number;
+  }[];
+  /** All of the data directory. */
+  readonly total_bytes: number;
+  /** `null` where that cannot be read. */
+  readonly disk_free_bytes: number | null;
+  /** Commits of tasks that are kept, which take room in these repositories. */
+  readonly kept_commits: readonly { readonly repository: string; readonly refs: number }[];
+  /** Content of the records of each trigger, the largest first; without indexes. */
+  readonly triggers: readonly {
+    readonly project: string;
+    readonly trigger: string;
+    readonly bytes: number;
+    readonly deliveries: number;
+    readonly body_bytes: number;
+    readonly delivery_bytes: number;
+    readonly tasks: number;
+    readonly task_bytes: number;
+    readonly log_bytes: number;
+    readonly event_bytes: number;
+  }[];
+}
+
 /** The operations for upkeep of the database, by name. */
 export const UPKEEP_OPERATIONS = {
   "db.backup": defineOperation({
@@ -120,6 +170,12 @@ export const UPKEEP_OPERATIONS = {
     input: {},
     output: lines<UpkeepLine<Check>>(),
     role: "operator", // it reads the whole file
+  }),
+  "db.usage": defineOperation({
+    summary: "Measures what takes the disk: the database, by trigger, and the data directory",
+    input: {},
+    output: lines<UpkeepLine<Usage>>(),
+    role: "operator", // it reads every record
   }),
   "db.vacuum": defineOperation({
     summary: "Returns unused pages of the database to the file system",

@@ -288,6 +288,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/db_rekey.ts"),
   },
   {
+    words: "db usage",
+    summary: "show what takes the disk",
+    load: () => import("./commands/db_usage.ts"),
+  },
+  {
     words: "db vacuum",
     summary: "return unused space to the file system",
     load: () => import("./commands/db_vacuum.ts"),

@@ -11,9 +11,9 @@ import { systemClock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import { lockDataDir } from "../base/lock.ts";
+import { checkStorage } from "../storage/check_storage.ts";
 import { refuseShared } from "../storage/no_shared_database.ts";
 import { settleKey } from "../storage/sealed_storage.ts";
-import { checkDatabase } from "../store/sqlite/engine/migrations.ts";
 import type { CommandContext } from "./command.ts";
 import type { Io } from "./io.ts";
 import { CLEAR_LINE } from "./terminal_text.ts";
@@ -68,7 +68,7 @@ export async function doDatabaseWork<Name extends UpkeepName, Result>(
   const settled = settleKey(dir, { env: context.io.env, clock: systemClock });
   if (work.anyDatabase !== true) {
     await settled;
-    checkDatabase(dir.database);
+    await checkStorage(dir);
   } else await settled.catch(() => {}); // what is wrong with the database is what the work says
   return await follow(work.onFiles(dir), place);
 }

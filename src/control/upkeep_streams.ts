@@ -11,7 +11,13 @@ import { AppError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Maintenance } from "../store/maintenance.ts";
 import { refuseShared } from "../storage/no_shared_database.ts";
-import { backupLines, ownCheckLines, type UpkeepLines, vacuumLines } from "../upkeep/lines.ts";
+import {
+  backupLines,
+  ownCheckLines,
+  type UpkeepLines,
+  usageLines,
+  vacuumLines,
+} from "../upkeep/lines.ts";
 import type { AuditLog, RecordEnd } from "./records/audit_log.ts";
 import type { Handlers } from "./server/server.ts";
 
@@ -45,6 +51,9 @@ export function upkeepHandlers(host: UpkeepHost): Pick<Handlers, keyof typeof UP
     },
     async *"db.check"(_input, _caller, signal) {
       yield* until(signal, ownCheckLines({ env: host.env, alone: false }, dirs, signal));
+    },
+    async *"db.usage"(_input, _caller, signal) {
+      yield* until(signal, usageLines({ env: host.env, alone: false }, dirs, signal));
     },
     async *"db.vacuum"(_input, _caller, signal) {
       await refuseShared("db.vacuum", dirs);

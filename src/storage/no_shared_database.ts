@@ -9,7 +9,7 @@ import { AppError } from "../base/errors.ts";
 import { isShared } from "./check_storage.ts";
 
 /** Work on a database. */
-type Work = "db.backup" | "db.check" | "db.restore" | "db.vacuum";
+type Work = "db.backup" | "db.check" | "db.restore" | "db.usage" | "db.vacuum";
 
 /** What does it for PostgreSQL, where svc itself does not. */
 const INSTEAD: { readonly [Name in Work]?: string } = {

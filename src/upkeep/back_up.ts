@@ -84,7 +84,8 @@ async function checkTarget(
 
 const MAGIC = "SQLite format 3\0";
 
-function isDatabase(path: string): boolean {
+/** Whether a file begins as a database of SQLite does. */
+export function isDatabase(path: string): boolean {
   using file = RegularFile.open(path);
   const head = new Uint8Array(MAGIC.length);
   return file.readSync(head) === MAGIC.length && new TextDecoder().decode(head) === MAGIC;

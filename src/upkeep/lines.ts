@@ -11,6 +11,7 @@ import type {
   Rekeyed,
   Restored,
   UpkeepLine,
+  Usage,
   Vacuum,
 } from "../api/upkeep_operations.ts";
 import { rfc3339 } from "../base/clock.ts";
@@ -28,6 +29,8 @@ import {
 } from "./check.ts";
 import { rekey, type RekeyHost, type RekeyRequest } from "./rekey.ts";
 import { restore, type RestoreHost, type RestoreRequest } from "./restore.ts";
+import type { TriggerUsage } from "../store/usage.ts";
+import { measureUsage, type UsageRequest } from "./usage.ts";
 import { vacuum } from "./vacuum.ts";
 
 /** Lines of one job: its progress, then its result or its error. */
@@ -108,6 +111,46 @@ export function rekeyLines(request: RekeyRequest, host: RekeyHost): UpkeepLines<
     changed_at: done.changed === undefined ? null : rfc3339(done.changed.since),
     other_nodes: done.otherNodes,
   }));
+}
+
+/** Measures what takes the disk. */
+export function usageLines(
+  request: UsageRequest,
+  dirs: DataDir,
+  signal?: AbortSignal,
+): UpkeepLines<Usage> {
+  return lines(measureUsage(request, dirs, signal), (done) => ({
+    data_dir: dirs.root,
+    database: {
+      file: done.database,
+      shared: done.isShared,
+      bytes: done.bytes,
+      wal_bytes: done.walBytes,
+      unused_bytes: done.unusedBytes,
+    },
+    entries: done.entries,
+    total_bytes: done.totalBytes,
+    disk_free_bytes: done.diskFreeBytes ?? null,
+    kept_commits: done.keptCommits,
+    triggers: done.triggers.map((one) => ({
+      project: one.project,
+      trigger: one.trigger,
+      bytes: bytesOf(one),
+      deliveries: one.deliveries,
+      body_bytes: one.bodyBytes,
+      delivery_bytes: one.deliveryBytes,
+      tasks: one.tasks,
+      task_bytes: one.taskBytes,
+      log_bytes: one.logBytes,
+      event_bytes: one.eventBytes,
+    })).toSorted((one, other) => other.bytes - one.bytes),
+  }));
+}
+
+function bytesOf(
+  { bodyBytes, deliveryBytes, taskBytes, logBytes, eventBytes }: TriggerUsage,
+): number {
+  return bodyBytes + deliveryBytes + taskBytes + logBytes + eventBytes;
 }
 
 /** Gives unused space back. */

@@ -26,6 +26,7 @@ const WHY_NOT: { readonly [Name in Exclude<OperationName, ConsoleOperation>]: st
   "connection.repair": TERMINAL,
   "db.backup": DATABASE,
   "db.check": DATABASE,
+  "db.usage": DATABASE,
   "db.vacuum": DATABASE,
   "delete": TERMINAL,
   "get.watch": STREAMED,

@@ -16,6 +16,7 @@ const PURE = [
   "src/base/control_characters.ts",
   "src/base/duration.ts",
   "src/base/output_text.ts",
+  "src/base/size.ts",
   "src/resources/kind_names.ts",
 ];
 

@@ -136,6 +136,7 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "audit.verify": { ...READ, input: none },
   "db.backup": { ...ADMINISTER, input: () => ({ file: "/x", force: false }) },
   "db.check": { ...OPERATE, input: none },
+  "db.usage": { ...OPERATE, input: none },
   "db.vacuum": { ...OPERATE, input: none },
 };
 

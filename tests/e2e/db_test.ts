@@ -298,3 +298,60 @@ programTest(
     equal((await daemon.svc(["db", "check"])).code, 0);
   },
 );
+
+programTest(
+  "svc db usage: what takes the disk, by trigger; with a daemon and without, the same numbers",
+  async (program) => {
+    await using directory = await initDataDirectory(program);
+    const env = { SVC_DATA_DIR: directory.path };
+    let during: Record<string, unknown>;
+    {
+      await using daemon = await startDaemon(program, { directory });
+      await daemon.apply(
+        workflow("print", "head -c 20000 /dev/zero | tr '\\0' x; echo"),
+        trigger("a-trigger-with-a-name-that-is-as-long-as-they-get", {
+          webhook: { allowUnsigned: true },
+          workflow: "print",
+        }),
+        trigger("small", { webhook: { allowUnsigned: true }, workflow: "print" }),
+      );
+      const send = async (trigger: string, bytes: number) => {
+        const body = JSON.stringify({ n: bytes, text: "y".repeat(bytes) });
+        equal((await daemon.send(`/webhook/${trigger}`, { body })).status, 200);
+      };
+      await send("a-trigger-with-a-name-that-is-as-long-as-they-get", 100_000);
+      await send("small", 10);
+      await send("small", 11);
+      await daemon.settled();
+      during = await daemon.json("db", "usage") as Record<string, unknown>;
+      deepEqual(Object.keys(during), [
+        ...["data_dir", "database", "entries", "total_bytes", "disk_free_bytes"],
+        ...["kept_commits", "triggers"],
+      ]);
+      const { stdout: status } = await daemon.svc(["status"]);
+      const { stdout, code } = await daemon.svc(["db", "usage"], { env: { COLUMNS: "80" } });
+      equal(code, 0);
+      match(stdout, /^WHAT +SIZE +NOTE\ndatabase +[\d.]+ MiB/);
+      match(
+        stdout,
+        /\ntotal +[\d.]+ [KM]iB +\/.*\nleft +[\d.]+ \w+ +on its disk\n\nTRIGGER +TOTAL/,
+      );
+      match(stdout, /\nsmall +[\d.]+ KiB +2 +[\d.]+ \w+ +2 +/);
+      const [, size = ""] = /^database +([\d.]+ MiB)/m.exec(stdout) ?? [];
+      ok(status.includes(size), `${size} in ${status}`);
+    }
+    const after = await json(program, directory.path, "db", "usage");
+    for (const { triggers } of [during, after] as { triggers: Record<string, number>[] }[]) {
+      const [big, small] = triggers;
+      deepEqual([big?.["deliveries"], big?.["tasks"], small?.["deliveries"]], [1, 1, 2]);
+      ok(
+        Number(big?.["body_bytes"]) > 1000 && Number(big?.["log_bytes"]) > 50,
+        "stored packed or not",
+      );
+      ok(Number(big?.["bytes"]) > Number(small?.["bytes"]));
+    }
+    deepEqual(after["triggers"], during["triggers"]);
+    const { stdout } = await runSvc(program, ["db", "usage"], { env });
+    match(stdout, /^a-trigger-with-a-name/m);
+  },
+);

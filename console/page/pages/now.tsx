@@ -7,6 +7,7 @@
 import type { DeliveryRecord, TaskRecord } from "../../../src/api/records.ts";
 import type { Status } from "../../../src/api/status_operations.ts";
 import { shortDuration } from "../../../src/base/duration.ts";
+import { sizeText } from "../../../src/base/size.ts";
 import { Charts } from "../charts/charts.tsx";
 import { Command } from "../parts/command.tsx";
 import { Link } from "../parts/link.tsx";
@@ -180,14 +181,14 @@ function Figures({ state: { rates, queue, outbox, settings } }: { readonly state
 function Health(
   { state: { degraded, version, uptime_secs, database } }: { readonly state: Status },
 ) {
-  const megabytes = Math.ceil((database.bytes + database.wal_bytes) / 1e6);
   return (
     <p class="health">
       {degraded.length === 0
         ? <span class="badge good">✓ nothing is degraded</span>
         : <span class="badge bad">✗ degraded: what is said above</span>}
       <span class="faint">
-        svc {version}, up {shortDuration(uptime_secs * 1000)}, database {megabytes} MB
+        svc {version}, up {shortDuration(uptime_secs * 1000)}, database{" "}
+        {sizeText(database.bytes + database.wal_bytes)}
       </span>
     </p>
   );

@@ -148,10 +148,10 @@ function nodeLines({ nodes, time }: Status): (readonly [string, string])[] {
 }
 
 function databaseText(
-  { server, bytes, unused_bytes, disk_free_bytes }: Status["database"],
+  { server, bytes, wal_bytes, unused_bytes, disk_free_bytes }: Status["database"],
 ): string {
   if (server !== null) return `${server}, ${sizeText(bytes)}`;
   const unused = unused_bytes === 0 ? "" : ` (${sizeText(unused_bytes)} unused)`;
   const left = disk_free_bytes === null ? "" : `, ${sizeText(disk_free_bytes)} left on its disk`;
-  return `${sizeText(bytes)}${unused}${left}`;
+  return `${sizeText(bytes + wal_bytes)}${unused}${left}`;
 }

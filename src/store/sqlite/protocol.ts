@@ -62,7 +62,14 @@ export type Job =
     readonly to: string;
     readonly stop: SharedArrayBuffer;
   }
-  | { readonly type: "check"; readonly path: string; readonly alone: boolean };
+  | { readonly type: "check"; readonly path: string; readonly alone: boolean }
+  | {
+    readonly type: "usage";
+    readonly path: string;
+    readonly logs: string;
+    readonly alone: boolean;
+    readonly stop: SharedArrayBuffer;
+  };
 
 /** Message from that thread; the last one is the result. */
 export type JobReply =

@@ -8,6 +8,8 @@
 import { systemClock } from "../../../base/clock.ts";
 import { backUp } from "./back_up.ts";
 import { checkFile } from "./check_file.ts";
+import type { Progress } from "../../maintenance.ts";
+import { measureUsage } from "./measure_usage.ts";
 import { fromSqliteError } from "../engine/database.ts";
 import { COPIED, type Job, type JobReply, sendError, STOP } from "../protocol.ts";
 
@@ -31,12 +33,16 @@ async function run(job: Job): Promise<unknown> {
     Atomics.store(stop, COPIED, 1);
     endIfAsked(); // who asked before this waits for it
   };
-  return await backUp(job, onCopied, (progress) => {
-    if (steps++ % STEPS_PER_REPORT === 0) say({ type: "progress", progress });
+  const onStep = (progress: Progress, isReported: boolean) => {
+    if (isReported) say({ type: "progress", progress });
     // Half of the time is left to other users of the disk; a request to stop ends the pause.
     Atomics.wait(stop, STOP, 0, Math.min(systemClock.monotonicMs() - since, LONGEST_PAUSE_MS));
     endIfAsked();
     since = systemClock.monotonicMs();
+  };
+  if (job.type === "usage") return measureUsage(job, (progress) => onStep(progress, true));
+  return await backUp(job, onCopied, (progress) => {
+    onStep(progress, steps++ % STEPS_PER_REPORT === 0);
   });
 }
 

@@ -8,6 +8,8 @@
 import { dirname } from "node:path";
 import type { BackupFacts, CheckFacts, Progress } from "../../maintenance.ts";
 import { AppError } from "../../../base/errors.ts";
+import type { DatabaseUsage } from "../../usage.ts";
+import type { UsageRequest } from "./measure_usage.ts";
 import { COPIED, type Job, type JobReply, receiveError, STOP } from "../protocol.ts";
 
 /**
@@ -37,6 +39,20 @@ export function checkWholeFile(
   return runJob<CheckFacts>({ type: "check", path, alone }, { signal });
 }
 
+/**
+ * Measures what each trigger takes in the database at `path` and in `logs`; yields its progress.
+ * Ending the iteration early stops the job, and so does `signal`.
+ *
+ * @throws {AppError} `overloaded` when the file cannot be read.
+ */
+export function measureWholeFile(
+  request: UsageRequest,
+  signal?: AbortSignal,
+): AsyncGenerator<Progress, DatabaseUsage, undefined> {
+  const stop = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
+  return runJob<DatabaseUsage>({ type: "usage", ...request, stop }, { stop, signal });
+}
+
 async function* runJob<Result>(
   job: Job,
   { stop, signal }: {
@@ -44,8 +60,7 @@ async function* runJob<Result>(
     readonly signal?: AbortSignal | undefined;
   },
 ): AsyncGenerator<Progress, Result, undefined> {
-  const directories = job.type === "check" ? [job.path] : [job.from, job.to];
-  const places = directories.map((path) => dirname(path));
+  const places = placesOf(job);
   const worker = new Worker(import.meta.resolve("#job-worker"), {
     type: "module",
     deno: { permissions: { read: places, write: places } },
@@ -80,6 +95,12 @@ async function* runJob<Result>(
     }
     worker.terminate();
   }
+}
+
+/** The directories that a job uses. */
+function placesOf(job: Job): string[] {
+  if (job.type === "backup") return [dirname(job.from), dirname(job.to)];
+  return job.type === "check" ? [dirname(job.path)] : [dirname(job.path), job.logs];
 }
 
 /** The messages of a thread, one after the other; an uncaught error is the last one. */

@@ -1,0 +1,35 @@
+/**
+ * What the records of each trigger take.
+ *
+ * @module
+ */
+
+/** Numbers of records, and sizes in bytes. */
+export interface UsageOf {
+  readonly deliveries: number;
+  /** Bodies of deliveries. */
+  readonly bodyBytes: number;
+  /** The rest of them: headers, addresses, reasons. */
+  readonly deliveryBytes: number;
+  readonly tasks: number;
+  /** Payloads of tasks, what their steps gave, and their inboxes. */
+  readonly taskBytes: number;
+  /** Output of steps. */
+  readonly logBytes: number;
+  /** Events of chats. */
+  readonly eventBytes: number;
+}
+
+/** What one trigger takes; one that was deleted has its records still. */
+export interface TriggerUsage extends UsageOf {
+  readonly project: string;
+  readonly trigger: string;
+}
+
+/** What a database holds. */
+export interface DatabaseUsage {
+  readonly bytes: number;
+  /** Bytes of pages that hold nothing. */
+  readonly unusedBytes: number;
+  readonly triggers: readonly TriggerUsage[];
+}

@@ -1,0 +1,216 @@
+/**
+ * `svc db usage`: measures what takes the disk, in the database by trigger, and in the data
+ * directory by what it is for.
+ *
+ * @module
+ */
+
+import { basename, join } from "node:path";
+import type { DataDir } from "../base/data_dir.ts";
+import { findDiskSpace } from "../base/disk_space.ts";
+import { namesIn } from "../base/names_in.ts";
+import { measureSharedUsage } from "../storage/measure_shared_usage.ts";
+import type { Progress } from "../store/maintenance.ts";
+import { measureWholeFile } from "../store/sqlite/maintenance/run_job.ts";
+import type { DatabaseUsage } from "../store/usage.ts";
+import { findKept, KEPT_SUFFIX } from "../tasks/workspace/kept_commits.ts";
+import { isDatabase } from "./back_up.ts";
+
+/** How to measure. */
+export interface UsageRequest {
+  /** Whether no daemon uses the database meanwhile. */
+  readonly alone: boolean;
+  /** Reads an environment variable. */
+  readonly env: (name: string) => string | undefined;
+}
+
+/** What takes the disk. */
+export interface Usage extends DatabaseUsage {
+  /** The file; of a shared database, where it is in words. */
+  readonly database: string;
+  readonly isShared: boolean;
+  /** Size of the write-ahead log. */
+  readonly walBytes: number;
+  /** What else is in the data directory, the largest first. */
+  readonly entries: readonly Entry[];
+  /** All of the data directory. */
+  readonly totalBytes: number;
+  /** `undefined` where that cannot be read. */
+  readonly diskFreeBytes: number | undefined;
+  /** How many refs hold commits of tasks in which repository. */
+  readonly keptCommits: readonly { readonly repository: string; readonly refs: number }[];
+}
+
+/** A part of the data directory. */
+export interface Entry {
+  /** Its name; that of a directory ends with a slash. */
+  readonly name: string;
+  readonly kind: EntryKind;
+  /** What it takes on the disk. */
+  readonly bytes: number;
+  readonly files: number;
+}
+
+/** Directories of the data directory that grow. */
+const GROWING = ["logs", "worktrees", "copies", "workspaces"] as const;
+
+/** What a part of the data directory is for. */
+type EntryKind = typeof GROWING[number] | "old_database" | "backup" | "other";
+
+/** How much of the progress is that of the database. */
+const DATABASE_PART = 0.8;
+/** Bytes of a block, as the system counts them. */
+const BLOCK_BYTES = 512;
+/** Files whose sizes are asked for at once. */
+const FILES_PER_LOOK = 32;
+
+/**
+ * Measures; yields its progress. What comes or goes meanwhile may be counted or not.
+ *
+ * @throws {AppError} `refused` or `overloaded` when the database cannot be read.
+ */
+export async function* measureUsage(
+  { alone, env }: UsageRequest,
+  dirs: DataDir,
+  signal?: AbortSignal,
+): AsyncGenerator<Progress, Usage, undefined> {
+  const database = yield* scaled(DATABASE_PART, measureDatabase({ alone, env }, dirs, signal));
+  const entries = yield* measureDirectory(dirs, signal);
+  const own = database.isShared ? 0 : database.bytes + database.walBytes;
+  return {
+    ...database,
+    entries: entries.toSorted((one, other) => other.bytes - one.bytes),
+    totalBytes: own + entries.reduce((sum, { bytes }) => sum + bytes, 0),
+    diskFreeBytes: (await findDiskSpace(dirs.root))?.freeBytes,
+    keptCommits: await findKeptCommits(dirs.worktrees),
+  };
+}
+
+async function* measureDatabase(
+  { alone, env }: UsageRequest,
+  dirs: DataDir,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<
+  Progress,
+  DatabaseUsage & Pick<Usage, "database" | "isShared" | "walBytes">,
+  undefined
+> {
+  const shared = yield* measureSharedUsage(dirs, env);
+  if (shared !== undefined) return { ...shared, isShared: true, walBytes: 0 };
+  const { database, logs } = dirs;
+  const usage = yield* measureWholeFile({ path: database, logs, alone }, signal);
+  const walBytes = await Deno.stat(`${database}-wal`).then(({ size }) => size, () => 0);
+  return { ...usage, database, isShared: false, walBytes };
+}
+
+async function* scaled<Result>(
+  part: number,
+  work: AsyncGenerator<Progress, Result, undefined>,
+): AsyncGenerator<Progress, Result, undefined> {
+  await using _ended = work;
+  for (;;) {
+    const step = await work.next();
+    if (step.done === true) return step.value;
+    yield { fraction: step.value.fraction * part };
+  }
+}
+
+/** The parts of the data directory but for its database; what does not grow is one of them. */
+async function* measureDirectory(
+  dirs: DataDir,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Progress, readonly Entry[], undefined> {
+  const ofDatabase = new Set(["", "-wal", "-shm"].map((end) => basename(dirs.database) + end));
+  const names = (await Array.fromAsync(namesIn(dirs.root))).filter((name) => !ofDatabase.has(name));
+  const entries: Entry[] = [];
+  const linked = new Set<string>();
+  let other: Entry = { name: "other", kind: "other", bytes: 0, files: 0 };
+  for (const [done, name] of names.entries()) {
+    const progress = { fraction: DATABASE_PART + (1 - DATABASE_PART) * done / names.length };
+    yield progress;
+    const path = join(dirs.root, name);
+    const kind = kindOf(path, dirs);
+    let [bytes, files] = [0, 0];
+    for await (const one of sizesIn(path, linked)) {
+      signal?.throwIfAborted();
+      bytes += one.bytes;
+      files += one.files;
+      yield progress;
+    }
+    if (kind === "other") {
+      other = { ...other, bytes: other.bytes + bytes, files: other.files + files };
+    } else {
+      const isDirectory = GROWING.some((one) => one === kind);
+      entries.push({ name: isDirectory ? `${name}/` : name, kind, bytes, files });
+    }
+  }
+  return [...entries, other];
+}
+
+function kindOf(path: string, dirs: DataDir): EntryKind {
+  const directory = GROWING.find((name) => dirs[name] === path);
+  if (directory !== undefined) return directory;
+  if (path.startsWith(`${dirs.database}.before-restore-`)) return "old_database";
+  return isDatabaseFile(path) ? "backup" : "other";
+}
+
+function isDatabaseFile(path: string): boolean {
+  try {
+    return Deno.lstatSync(path).isFile && isDatabase(path);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * What a file, or everything in a directory, takes on the disk, some files at a time. Links are not
+ * followed; a file of several names counts once.
+ */
+async function* sizesIn(
+  path: string,
+  linked: Set<string>,
+): AsyncGenerator<{ readonly bytes: number; readonly files: number }> {
+  const waiting = [path];
+  for (;;) {
+    const some = waiting.splice(-FILES_PER_LOOK);
+    if (some.length === 0) return;
+    let [bytes, files] = [0, 0];
+    const found = await Promise.all(some.map((one) => Deno.lstat(one).catch(() => undefined)));
+    for (const [at, info] of found.entries()) {
+      if (info === undefined) continue; // gone meanwhile
+      const inode = `${info.dev} ${info.ino}`;
+      const isCounted = info.isFile && (info.nlink ?? 1) > 1 && linked.has(inode);
+      if (info.isFile && (info.nlink ?? 1) > 1) linked.add(inode);
+      if (!isCounted) bytes += info.blocks === null ? info.size : info.blocks * BLOCK_BYTES;
+      if (!info.isDirectory) files++;
+      else for (const inner of await pathsIn(some[at] ?? "")) waiting.push(inner);
+    }
+    yield { bytes, files };
+  }
+}
+
+async function pathsIn(directory: string): Promise<readonly string[]> {
+  const names = await Array.fromAsync(namesIn(directory)).catch(() => []); // may not be read
+  return names.map((name) => join(directory, name));
+}
+
+/** The repositories in which commits of tasks are kept. */
+async function findKeptCommits(worktrees: string): Promise<Usage["keptCommits"]> {
+  const found = new Map<string, number>();
+  for await (const name of namesIn(worktrees)) {
+    if (!name.endsWith(KEPT_SUFFIX)) continue;
+    const kept = findKeptOf(worktrees, name.slice(0, -KEPT_SUFFIX.length));
+    if (kept === undefined || kept.refs.length === 0) continue;
+    found.set(kept.repository, (found.get(kept.repository) ?? 0) + kept.refs.length);
+  }
+  return [...found].map(([repository, refs]) => ({ repository, refs }))
+    .toSorted((one, other) => other.refs - one.refs);
+}
+
+function findKeptOf(worktrees: string, taskId: string): ReturnType<typeof findKept> {
+  try {
+    return findKept(worktrees, taskId);
+  } catch {
+    return undefined; // who removes the task says what is wrong with it
+  }
+}
