@@ -39,7 +39,8 @@ export function editsTo(known: string, name: string): number | undefined {
   const most = known.length < 6 ? 1 : 2;
   if (Math.abs(known.length - name.length) > most) return undefined;
   const edits = distance(known.toLowerCase(), name.toLowerCase());
-  return edits <= most ? edits : undefined;
+  // Of a name that is one letter, one edit leaves nothing.
+  return edits <= most && edits < Math.max(known.length, name.length) ? edits : undefined;
 }
 
 /** Edit distance: letters to insert, remove, change, or swap with their neighbour. */

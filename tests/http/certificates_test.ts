@@ -67,7 +67,10 @@ Deno.test("a host is asked ten times a minute, and what is known stays known", a
   await cache.find(URL_OF("genuine"));
   for (let i = 0; i < 500; i++) await cache.find(URL_OF(i));
   equal(asked.length, 10);
-  deepEqual(await cache.find(URL_OF("new")), { failure: "certificate_unreachable" });
+  deepEqual(await cache.find(URL_OF("new")), {
+    failure: "certificate_unreachable",
+    why: "sns.eu-central-1.amazonaws.com was asked 10 times within a minute, which is the most",
+  });
   deepEqual(await cache.find(URL_OF("genuine")), { pem: PEM });
   deepEqual(await cache.find(URL_OF("a", "sns.us-east-1.amazonaws.com")), { pem: PEM });
   clock.time += 60_000;
