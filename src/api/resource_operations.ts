@@ -63,6 +63,8 @@ export interface TableColumn {
   readonly fit?: "id" | "name" | "text";
   /** Heading of a column; where room is short and all cells equal that one's, this one goes. */
   readonly repeats?: string;
+  /** Whether it goes where room is short, before names and texts get small. */
+  readonly secondary?: boolean;
 }
 
 /** Resources of one kind or records of one type, for machines and for people. */

@@ -37,6 +37,9 @@ const FILTERS = [
 
 /** One or two sentences in place of an empty list. */
 export function nothingFound(input: GetInput): string {
+  if (input.unknown === true) {
+    return "No request came to a path without a trigger since the daemon started";
+  }
   const wanted = input.what.toLowerCase();
   const plural = LISTED_NAMES.find(({ names }) => names.includes(wanted))?.plural ?? wanted;
   const shown = plural === "outbox" ? "messages in the outbox" : plural;

@@ -1,6 +1,7 @@
 /**
- * Tables that keep what matters in the width there is: ids lose their beginning, which is the time
- * and alike in all of them, then long texts and names are cut. Pure.
+ * Tables that keep what matters in the width there is: columns that say nothing of their own go, ids
+ * lose their beginning, which is the time and alike in all of them, then long texts and names are
+ * cut, and before they get small, columns that matter least go. Pure.
  *
  * @module
  */
@@ -23,8 +24,11 @@ export function formatTable(
   room: number | undefined,
 ): string {
   const natural = widthsOf(columns, rows);
-  const repeated = columns.map((column) => repeats(column, columns, rows));
-  const widths = fit(columns, natural, { room, repeated });
+  const needless = columns.map((column, at) =>
+    repeats(column, columns, rows) || rows.every((cells) => (cells[at] ?? "") === "")
+  );
+  const secondary = columns.map((column) => column.secondary === true);
+  const widths = fit(columns, natural, { room, needless, secondary });
   const headers = columns.map(({ header }) => header);
   return [headers, ...rows].map((cells) => formatRow(cells, columns, { widths, room })).join("");
 }
@@ -55,19 +59,27 @@ export function formatRow(
   return `${room === undefined ? line : cut(line, room)}\n`;
 }
 
-/** The widths with which a row has room, as far as columns can give way. */
+/**
+ * The widths with which a row has room, as far as columns can give way; 0 for those that are left
+ * out, first of the needless ones, and of the secondary ones before names and texts get small.
+ */
 export function fit(
   columns: readonly TableColumn[],
   natural: readonly number[],
-  { room, repeated = [] }: { room: number | undefined; repeated?: readonly boolean[] },
+  { room, needless = [], secondary = [] }: {
+    room: number | undefined;
+    needless?: readonly boolean[];
+    secondary?: readonly boolean[];
+  },
 ): number[] {
   const widths = [...natural];
   if (room === undefined) return widths;
   const over = () =>
     widths.reduce((sum, width) => sum + (width === 0 ? 0 : width + GAP), -GAP) - room;
-  for (const [at, isRepeated] of repeated.entries()) {
-    if (over() > 0 && isRepeated) widths[at] = 0;
-  }
+  const leaveOut = (which: readonly boolean[]) => {
+    for (const [at, mayGo] of which.entries()) if (over() > 0 && mayGo) widths[at] = 0;
+  };
+  leaveOut(needless);
   if (over() > 0) {
     for (const [at, column] of columns.entries()) {
       if (column.fit === "id") widths[at] = Math.min(natural[at] ?? 0, SHORT_ID);
@@ -86,6 +98,7 @@ export function fit(
     narrow(text, (column) => column.fit === "text");
     narrow(name, (column) => column.repeats !== undefined);
     narrow(name, (column) => column.fit === "name");
+    leaveOut(secondary);
   }
   return widths;
 }

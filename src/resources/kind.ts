@@ -33,6 +33,8 @@ export interface Column<Row> {
   readonly fit?: "id" | "name" | "text";
   /** Heading of another column that this one mostly repeats. */
   readonly repeats?: string;
+  /** Whether it goes where room is short, before names and texts get small. */
+  readonly secondary?: boolean;
   readonly cell: (row: Row) => string;
 }
 

@@ -120,7 +120,12 @@ export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
   columns: [
     { header: "SOURCE", cell: ({ spec }) => spec.event.source },
     { header: "WORKFLOW", fit: "name", repeats: "NAME", cell: ({ spec }) => spec.action.workflow },
-    { header: "WORKSPACE", fit: "name", cell: ({ spec }) => spec.action.workspace },
+    {
+      header: "WORKSPACE",
+      fit: "name",
+      secondary: true,
+      cell: ({ spec }) => spec.action.workspace,
+    },
     { header: "SUSPENDED", cell: ({ spec }) => spec.suspend === true ? "yes" : "no" },
     { header: "ENDPOINT", fit: "name", wide: true, cell: (one) => endpointOf(one) ?? "" },
     {

@@ -25,6 +25,11 @@ for (const [what, says] of CASES) {
   });
 }
 
+Deno.test("an empty list of unknown paths is not one of deliveries", () => {
+  const said = nothingFound({ what: "deliveries", unknown: true });
+  equal(said.startsWith("No request came to a path without a trigger"), true);
+});
+
 Deno.test("only of what can be applied an empty list says so", () => {
   const kinds = Object.values(KIND_NAMES).map(({ plural }) => plural as string);
   for (const { plural } of LISTED_NAMES) {

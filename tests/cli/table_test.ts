@@ -62,6 +62,22 @@ Deno.test("at 80 columns names stay whole and the reason is cut", () => {
   ok(first.endsWith("r…"), first);
 });
 
+Deno.test("what says nothing goes first, and what matters least before names get small", () => {
+  const [header] = lines([row("push", "review"), row("pull", "review")], 60);
+  equal(header?.split(/ +/).join(" "), "ID TRIGGER WORKFLOW STATE AGE", "no row has a reason");
+  const columns = COLUMNS.map((column) => ({ ...column, secondary: column.header === "AGE" }));
+  const rows = [row("github-pull-request", "review-of-strangers", "the signature fits no key")];
+  const shown = (room: number) => {
+    const [header = "", first = ""] = formatTable(columns, rows, room).split("\n");
+    return [header.split(/ +/).join(" "), first];
+  };
+  deepEqual(shown(80)[0], "ID TRIGGER WORKFLOW STATE AGE REASON");
+  deepEqual(shown(66), [
+    "ID TRIGGER WORKFLOW STATE REASON",
+    "RSTVWXYZ  github…quest  review…ngers  succeeded  the signature f…",
+  ]);
+});
+
 for (const room of [20, 40, 60, 80, 120]) {
   Deno.test(`no line is wider than ${room} columns, in any script`, () => {
     const rows = [

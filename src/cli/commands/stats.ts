@@ -64,6 +64,9 @@ interface Column {
   readonly show?: (value: number) => string;
 }
 
+/** What goes first where the room is short. */
+const SECONDARY = new Set(["P50", "P99", "RUNNING"]);
+
 /** A span as people read it: `19ms`, `1.4s`, `3m12s`. */
 function span(ms: number): string {
   return ms < 1000 || ms >= 60_000 ? shortDuration(ms) : `${(ms / 1000).toFixed(1)}s`;
@@ -94,7 +97,11 @@ function table(stats: Stats, room: number | undefined): string {
     ]);
   if (rows.length === 0) return `Nothing happened in the last ${count} minutes\n`;
   const headers = ["MINUTE", ...columns.map(({ header }) => header)];
-  return formatTable(headers.map((header) => ({ header, wide: false })), rows, room);
+  return formatTable(
+    headers.map((header) => ({ header, wide: false, secondary: SECONDARY.has(header) })),
+    rows,
+    room,
+  );
 }
 
 /** Sums of several columns, minute by minute. */

@@ -59,9 +59,14 @@ export function auditColumns(now: number): Column<AuditRow>[] {
     { header: "KIND", cell: (row) => row.crdKind },
     { header: "PLUGIN", fit: "name", cell: (row) => row.pluginName },
     { header: "RESULT", cell: (row) => row.result },
-    { header: "EXIT", cell: (row) => row.exitCode === undefined ? "" : String(row.exitCode) },
+    {
+      header: "EXIT",
+      secondary: true,
+      cell: (row) => row.exitCode === undefined ? "" : String(row.exitCode),
+    },
     {
       header: "DURATION",
+      secondary: true,
       cell: (row) => row.durationMs === undefined ? "" : shortDuration(row.durationMs),
     },
     { header: "AGE", cell: (row) => shortDuration(now - row.createdAt) },
@@ -77,8 +82,13 @@ export function controlColumns(now: number): Column<ControlEvent>[] {
     { header: "ID", fit: "id", cell: (event) => event.id },
     { header: "OPERATION", fit: "name", cell: (event) => event.operation },
     { header: "TARGET", fit: "text", cell: (event) => event.target },
-    { header: "CALLER", fit: "name", cell: ({ caller, client }) => withClient(caller, client) },
-    { header: "ROLE", cell: (event) => event.role },
+    {
+      header: "CALLER",
+      fit: "name",
+      secondary: true,
+      cell: ({ caller, client }) => withClient(caller, client),
+    },
+    { header: "ROLE", secondary: true, cell: (event) => event.role },
     { header: "RESULT", cell: (event) => event.result },
     { header: "AGE", cell: (event) => shortDuration(now - event.createdAt) },
     { header: "REASON", fit: "text", cell: (event) => event.reason },
@@ -110,6 +120,6 @@ export function tokenColumns(now: number): Column<ControlToken>[] {
         revokedAt !== undefined ? "revoked" : expiresAt <= now ? "expired" : "valid",
     },
     { header: "ENDS", cell: (token) => rfc3339(token.expiresAt) },
-    { header: "AGE", cell: (token) => shortDuration(now - token.createdAt) },
+    { header: "AGE", secondary: true, cell: (token) => shortDuration(now - token.createdAt) },
   ];
 }

@@ -53,9 +53,10 @@ function nodeColumns(now: number): Column<NodeRecord>[] {
     { header: "STATE", cell: stateOf },
     { header: "LEASE", cell: ({ leaseUntil }) => leaseText(leaseUntil, now) },
     { header: "RUNNING", cell: ({ running }) => String(running) },
-    { header: "VERSION", cell: ({ facts }) => facts.version },
+    { header: "VERSION", secondary: true, cell: ({ facts }) => facts.version },
     {
       header: "STARTED",
+      fit: "text",
       cell: ({ startedAt }) => startedAt === undefined ? "" : rfc3339(startedAt),
     },
   ];

@@ -75,7 +75,7 @@ function messageColumns(now: number): Column<OutboxMessage>[] {
     { header: "ID", fit: "id", cell: (message) => message.id },
     { header: "KIND", cell: (message) => message.kind },
     { header: "STATE", cell: (message) => message.state },
-    { header: "TRIES", cell: (message) => String(message.tries) },
+    { header: "TRIES", secondary: true, cell: (message) => String(message.tries) },
     { header: "TARGET", fit: "text", cell: ({ target }) => describeTarget(target) },
     { header: "AGE", cell: (message) => shortDuration(now - message.createdAt) },
     projectColumn((message) => message.project),

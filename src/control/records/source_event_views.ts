@@ -94,7 +94,7 @@ function sourceEventColumns(now: number): Column<SourceEvent>[] {
   return [
     { header: "ID", fit: "id", cell: (event) => event.id },
     { header: "TRIGGER", fit: "name", cell: (event) => event.trigger },
-    { header: "KIND", cell: (event) => event.kind },
+    { header: "KIND", secondary: true, cell: (event) => event.kind },
     { header: "STATE", cell: (event) => event.state },
     { header: "TASK", fit: "id", cell: (event) => event.taskId },
     { header: "AGE", cell: (event) => shortDuration(now - event.receivedAt) },

@@ -22,11 +22,15 @@ export function unknownPathsListing({ unknownPaths }: UnknownPathsHost, now: num
   const found = unknownPaths.list();
   const columns: Column<UnknownPath>[] = [
     { header: "METHOD", cell: ({ method }) => method },
-    { header: "PATH", cell: ({ path }) => path },
+    { header: "PATH", fit: "name", cell: ({ path }) => path },
     { header: "COUNT", cell: ({ count }) => String(count) },
     { header: "LAST", cell: ({ lastAt }) => shortDuration(now - lastAt) },
-    { header: "FROM", cell: ({ remote }) => remote },
-    { header: "DID YOU MEAN", cell: ({ meant }) => meant === undefined ? "" : `POST ${meant}` },
+    { header: "FROM", secondary: true, cell: ({ remote }) => remote },
+    {
+      header: "DID YOU MEAN",
+      fit: "name",
+      cell: ({ meant }) => meant === undefined ? "" : `POST ${meant}`,
+    },
     { header: "FIRST", wide: true, cell: ({ firstAt }) => shortDuration(now - firstAt) },
   ];
   return {

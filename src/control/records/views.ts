@@ -128,7 +128,7 @@ export function taskColumns(now: number): Column<ExplainedTask>[] {
     { header: "WORKFLOW", fit: "name", repeats: "TRIGGER", cell: (task) => task.workflow },
     { header: "STATE", cell: (task) => task.state },
     { header: "AGE", cell: (task) => shortDuration(now - task.createdAt) },
-    { header: "DURATION", cell: (task) => durationOf(task, now) },
+    { header: "DURATION", secondary: true, cell: (task) => durationOf(task, now) },
     projectColumn((task) => task.project),
     { header: "REASON", fit: "text", cell: reasonOf },
     { header: "NODE", fit: "name", wide: true, cell: nodeOf },
@@ -145,7 +145,7 @@ export function deliveryColumns(now: number): Column<Delivery>[] {
     { header: "ID", fit: "id", cell: (delivery) => delivery.id },
     { header: "TRIGGER", fit: "name", cell: (delivery) => delivery.trigger },
     { header: "OUTCOME", cell: (delivery) => delivery.outcome },
-    { header: "STATUS", cell: (delivery) => String(delivery.status || "") },
+    { header: "STATUS", secondary: true, cell: (delivery) => String(delivery.status || "") },
     { header: "TASK", fit: "id", cell: (delivery) => delivery.taskId },
     { header: "AGE", cell: (delivery) => shortDuration(now - delivery.receivedAt) },
     projectColumn((delivery) => delivery.project),
@@ -187,11 +187,12 @@ export function table<Row>(
   const severalProjects = project === undefined &&
     cells.some((row) => ![undefined, "", DEFAULT_PROJECT].includes(row[at]));
   return {
-    columns: columns.map(({ header, wide = false, fit, repeats }, index) => ({
+    columns: columns.map(({ header, wide = false, fit, repeats, secondary }, index) => ({
       header,
       wide: wide && !(index === at && severalProjects),
       ...(fit === undefined ? {} : { fit }),
       ...(repeats === undefined ? {} : { repeats }),
+      ...(secondary === undefined ? {} : { secondary }),
     })),
     rows: cells,
   };
