@@ -166,7 +166,9 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/auth": "values",
     "src/base": "values",
     "src/intake": "types",
+    "src/intake/pipeline": "types",
     "src/resources": "values",
+    "src/signatures": "values",
     "src/store": "values",
     "src/tasks": "types",
   },
@@ -484,7 +486,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/store": "types",
   },
   "src/control/deliveries": {
-    "src/api": "types",
+    "src/api": "values",
     "src/base": "values",
     "src/control/records": "values",
     "src/control/server": "types",
@@ -494,7 +496,6 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/intake/tools": "values",
     "src/resources": "values",
     "src/secrets": "types",
-    "src/signatures": "values",
     "src/store": "types",
   },
   "src/control/tasks": {

@@ -26,7 +26,7 @@ import type { Delivery, StoredDelivery } from "../../store/delivery_records.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
 import type { SourceEvent } from "../../store/source_event_records.ts";
 import { deliveryView } from "../records/views.ts";
-import { keyUseView } from "../resources/key_use_view.ts";
+import { keyUseView } from "../records/key_use_view.ts";
 import { findStored } from "./find_stored.ts";
 import type { RecordStore } from "../records/record_type.ts";
 

@@ -23,7 +23,7 @@ import { lacks, needsOf, pluginReadersOf, possibleLacks, usesOf } from "../../re
 import type { PluginHost } from "../../plugins/run_plugin.ts";
 import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
 import type { CodeHost } from "./check_code.ts";
-import { keyUseView } from "./key_use_view.ts";
+import { keyUseView } from "../records/key_use_view.ts";
 import { nextColumns, type NextFires, nextStatus } from "./next_fires.ts";
 import { type UnknownPathsHost, unknownPathsListing } from "../records/unknown_paths.ts";
 import type { RecordStore } from "../records/record_type.ts";

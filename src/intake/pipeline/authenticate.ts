@@ -6,7 +6,6 @@
  * @module
  */
 
-import { cidrMatcher } from "../../base/cidr.ts";
 import { AppError, unauthorized } from "../../base/errors.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { Catalog } from "../../resources/catalog.ts";
@@ -34,6 +33,7 @@ import { type Checked, whyRefused } from "../../signatures/failures.ts";
 import type { Delivery } from "../../store/delivery_records.ts";
 import { platformOf } from "../../platforms/platforms.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
+import { checkAddress, checkNoPage } from "./check_origin.ts";
 import type { DeliveryContext, ReceivedDelivery } from "./delivery_context.ts";
 import { schemeOf, senderOf, type Signing } from "./signing.ts";
 import { checkedBy, type StoredRequest } from "./stored_request.ts";
@@ -367,39 +367,6 @@ export function publicUrl(configured: string | undefined, arrived: string): stri
   if (configured === undefined) return arrived;
   const query = arrived.indexOf("?");
   return configured.includes("?") || query === -1 ? configured : configured + arrived.slice(query);
-}
-
-/** Most ranges of addresses that a reason names. */
-const MAX_RANGES = 4;
-
-/**
- * Refuses a sender from elsewhere than `allowFrom`.
- *
- * @throws {AppError} `unauthorized`.
- */
-export function checkAddress(webhook: WebhookSpec, remote: string): void {
-  if (webhook.allowFrom === undefined) return;
-  if (cidrMatcher(webhook.allowFrom)(remote)) return;
-  const ranges = webhook.allowFrom.slice(0, MAX_RANGES).join(", ");
-  const more = webhook.allowFrom.length - MAX_RANGES;
-  const others = more > 0 ? ` and ${more} more` : "";
-  throw unauthorized(`${remote} is not in allowFrom (${ranges}${others})`);
-}
-
-/**
- * A web page may not fire an unsigned trigger through its visitor's browser, which can reach
- * addresses that the page's author cannot. The `Host` of the browser proves nothing: the owner of
- * any name can have it point here. Only pages of `publicUrl`, which the manifest names, may.
- */
-function checkNoPage(headers: Readonly<Record<string, string>>, webhook: WebhookSpec): void {
-  const { origin, "sec-fetch-site": site = "none" } = headers;
-  const own = webhook.publicUrl === undefined ? undefined : URL.parse(webhook.publicUrl)?.origin;
-  if (origin !== undefined ? origin !== own : site !== "none") {
-    const shown = origin === undefined
-      ? `Sec-Fetch-Site: ${site.slice(0, 100)}`
-      : `Origin: ${origin.slice(0, 200)}`;
-    throw unauthorized(`sent by a page in a browser (${shown}); only pages of publicUrl may`);
-  }
 }
 
 /** One object per value for as long as the store stays as it is: imported keys are cached on it. */

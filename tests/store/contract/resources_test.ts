@@ -47,6 +47,20 @@ eachStore("changeResources makes all changes or none", async (store) => {
   deepEqual(all.find(({ project }) => project === "shop"), { ...WORKSPACE, project: "shop" });
 });
 
+eachStore(
+  "when the values of a SecretStore were set is kept beside its metadata",
+  async (store) => {
+    const secrets: Resource = {
+      ...WORKSPACE,
+      kind: "SecretStore",
+      metadata: { description: "of the shop", labels: { values_changed_at: "a label" } },
+      valuesChangedAt: { hook: [9, 4], other: [2] },
+    };
+    await store.changeResources([{ op: "put", resource: secrets }]);
+    deepEqual(await store.loadResources(), [secrets]);
+  },
+);
+
 eachStore("the version of the resources is that of the last change", async (store) => {
   const before = await store.resourceVersion();
   const after = await store.changeResources([{ op: "put", resource: WORKSPACE }]);
