@@ -14,6 +14,7 @@ import type { InputOf, Operation, Output as Answer, OutputOf } from "./operation
 import { NODE_OPERATIONS } from "./node_operations.ts";
 import { NOTIFICATION_OPERATIONS } from "./notification_operations.ts";
 import { OUTBOX_OPERATIONS } from "./outbox_operations.ts";
+import { RECORD_OPERATIONS } from "./record_operations.ts";
 import { RESOURCE_OPERATIONS } from "./resource_operations.ts";
 import { SOURCE_OPERATIONS } from "./source_operations.ts";
 import { STATUS_OPERATIONS } from "./status_operations.ts";
@@ -30,6 +31,7 @@ export const OPERATIONS = {
   ...TASK_OPERATIONS,
   ...TRIGGER_OPERATIONS,
   ...DELIVERY_OPERATIONS,
+  ...RECORD_OPERATIONS,
   ...SOURCE_OPERATIONS,
   ...ANSWER_OPERATIONS,
   ...CONNECTION_OPERATIONS,

@@ -30,6 +30,7 @@ import {
   type NotificationOperationsHost,
 } from "./notification_operations.ts";
 import { outboxHandlers, type OutboxOperationsHost } from "./outbox_operations.ts";
+import { recordHandlers, type RecordOperationsHost } from "./record_operations.ts";
 import { type TriggerActionHost, triggerHandlers } from "./triggers/trigger_actions.ts";
 import { stats, type StatsHost } from "./stats.ts";
 import { upkeepHandlers, type UpkeepHost } from "./upkeep_streams.ts";
@@ -54,6 +55,7 @@ export interface OperationsHost
     OutboxOperationsHost,
     NotificationOperationsHost,
     NodeOperationsHost,
+    RecordOperationsHost,
     StatusHost,
     StatsHost,
     Omit<ExplainingHost, "lastWrittenAt">,
@@ -89,6 +91,7 @@ export function controlOperations(
       ...taskHandlers(host),
       ...triggerHandlers(host),
       ...deliveryHandlers(host),
+      ...recordHandlers(host),
       ...sourceEventHandlers(host),
       ...answerHandlers(host),
       ...connectionHandlers(host),

@@ -56,9 +56,16 @@ async function replaySourceEvent(
   return { id: event.id };
 }
 
+const WAITS = "waits to be routed already";
+
 function whyNoReplay({ state, taskId }: SourceEvent): string {
   if (state === "routing") return "is being routed: wait for that";
-  if (taskId === "") return "waits to be routed already";
+  if (state !== "routed" && state !== "received") {
+    return "cannot be routed again: its content was deleted";
+  }
+  if (taskId === "") {
+    return state === "routed" ? "was routed to a task that was deleted" : WAITS;
+  }
   return `is routed to task ${taskId}: retry that instead`;
 }
 

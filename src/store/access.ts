@@ -71,6 +71,8 @@ export const ACCESS: { readonly [Name in StoreMethod]: "read" | "write" } = {
   pruneOutbox: "write",
   pruneTasks: "write",
   pruneDeliveries: "write",
+  deleteTask: "write",
+  deleteDelivery: "write",
   listConnectionStates: "read",
   noteConnection: "write",
   findCursor: "read",

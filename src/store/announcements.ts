@@ -163,6 +163,12 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
   pruneOutbox: changesWhenSome("outbox"),
   pruneTasks: (events, removed) => removed.length > 0 && changed(events, "task"),
   pruneDeliveries: changesWhenSome("delivery"),
+  deleteTask: (events, _, _id, { dryRun }) => {
+    if (!dryRun) changed(events, "task", "outbox", "source-event", "binding");
+  },
+  deleteDelivery: (events, _, _id, { dryRun }) => {
+    if (!dryRun) changed(events, "delivery", "task", "outbox", "source-event", "binding");
+  },
   recordSourceEvent(events, { status }, { ignored, event, delivery }) {
     changedOnly(events, "source-event", event.id);
     changedOnly(events, "delivery", delivery.id);

@@ -14,6 +14,7 @@ import type {
   DeliveryStore,
   KeyUseStore,
 } from "./delivery_store.ts";
+import type { DeletionStore } from "./deletion_store.ts";
 import type { IdSearch } from "./id_search.ts";
 import type { Maintenance } from "./maintenance.ts";
 import type { NodeStore } from "./node_store.ts";
@@ -63,6 +64,7 @@ export interface Store
     OutboxQueue,
     OutboxStore,
     RetentionStore,
+    DeletionStore,
     AuditRecorder,
     AuditStore,
     ControlAuditStore,

@@ -100,9 +100,15 @@ const CASES: readonly Shown[] = [
     { words: "apply", options: { output, filename: [file] }, answer: APPLIED },
     {
       words: "delete",
-      positional: ["task", ["x"]] as never,
+      positional: ["trigger", ["x"]] as never,
       options: { output },
       answer: { deleted: [HOSTILE], warnings: [HOSTILE], hook_failures: [HOSTILE] },
+    },
+    {
+      words: "delete",
+      positional: ["task", ["x"]] as never,
+      options: { output, yes: true },
+      answer: { deleted: [HOSTILE], kept_by: [`task/${HOSTILE}`], warnings: [HOSTILE] },
     },
     { words: "delivery explain", positional: ["x"], options: { output }, answer: EXPLAINED },
     {

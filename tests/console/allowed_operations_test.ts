@@ -15,6 +15,8 @@ const SECRETS = "takes a secret, and none is entered in a browser";
 const DATABASE = "is about the whole database, which is the operator's in a terminal";
 const ANSWERS = "answers outside in the name of a task, which is for its steps";
 const TERMINAL = "changes what is set up, which is done in a terminal";
+const ERASES =
+  "deletes for good what others may have to look into, which an admin does in a terminal";
 const STREAMED = "is in the one stream of a page";
 
 const WHY_NOT: { readonly [Name in Exclude<OperationName, ConsoleOperation>]: string } = {
@@ -29,6 +31,7 @@ const WHY_NOT: { readonly [Name in Exclude<OperationName, ConsoleOperation>]: st
   "db.usage": DATABASE,
   "db.vacuum": DATABASE,
   "delete": TERMINAL,
+  "delivery.delete": ERASES,
   "get.watch": STREAMED,
   "github.comment": ANSWERS,
   "github.react": ANSWERS,
@@ -41,6 +44,7 @@ const WHY_NOT: { readonly [Name in Exclude<OperationName, ConsoleOperation>]: st
   "outbox.wait": STREAMED,
   "secret.remove": SECRETS,
   "secret.rotate": SECRETS,
+  "task.delete": ERASES,
   "task.wait": STREAMED,
   "task.workspace.clean": "removes commits, which is done where they can be looked at",
   "token.create": RIGHTS,

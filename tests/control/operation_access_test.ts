@@ -89,6 +89,7 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "task.cancel.matching": { ...OPERATE, input: () => ({ trigger: "push" }) },
   "task.retry.matching": { ...OPERATE, input: () => ({ state: "failed" }) },
   "task.retry": { ...OPERATE, input: id },
+  "task.delete": { ...ADMINISTER, input: id },
   "task.inbox": { role: "read_only", step: "own", input: id },
   "task.inbox.send": {
     ...OPERATE,
@@ -107,6 +108,7 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "trigger.resume": { ...OPERATE, input: trigger },
   "delivery.explain": { ...READ, input: ({ delivery }) => ({ id: delivery }) },
   "delivery.show": { ...OPERATE, step: "own", input: ({ delivery }) => ({ id: delivery }) },
+  "delivery.delete": { ...ADMINISTER, input: ({ delivery }) => ({ id: delivery }) },
   "delivery.redeliver": { ...OPERATE, input: ({ delivery }) => ({ id: delivery }) },
   "source.replay": { ...OPERATE, input: () => ({ id: "01EVENT" }) },
   "source.bind": { ...OPERATE, input: ({ task }) => ({ id: "01EVENT", task }) },

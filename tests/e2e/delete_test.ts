@@ -131,7 +131,8 @@ programTest("delete of what cannot be read, and other bad input", async (program
       ["delete workflow -l ,", 2],
       [`delete workflow/a -f ${bad}`, 2],
       [`delete -f ${bad} -l k=v`, 2],
-      ["delete task/01", 2],
+      ["delete binding/01", 2],
+      ["delete task/01 --yes", 4],
       ["delete nothings -l k=v", 2],
       ["delete workflow/none", 4],
     ] as const

@@ -15,15 +15,23 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
+import { YES } from "../confirm.ts";
+import { deleteRecords, findRecords } from "../delete_records.ts";
 import { readManifestFiles, targetsOf } from "../manifest_files.ts";
 
-/** Deletes resources. */
+/** Deletes resources, or single records. */
 export const command: Command = {
   help: "Deletes resources, all that are named or none. What others use is not deleted, unless " +
-    "they are deleted with it, or --force is given. Tasks and records are kept.",
+    "they are deleted with it, or --force is given. Tasks and records of them are kept. A " +
+    "delivery or a task is deleted with its content, for good: it asks first, and needs the role " +
+    "admin.",
   arguments: [
-    { name: "[kind]", help: "KIND followed by names, or KIND/NAME", complete: KIND_PLURALS },
-    { name: "[name...]", help: "names, or more KIND/NAME", complete: "name" },
+    {
+      name: "[kind]",
+      help: "KIND followed by names, or KIND/NAME; delivery or task followed by ids",
+      complete: [...KIND_PLURALS, "delivery", "task"],
+    },
+    { name: "[name...]", help: "names, ids or latest, or more KIND/NAME", complete: "name" },
   ],
   options: [
     {
@@ -32,6 +40,8 @@ export const command: Command = {
     },
     { flags: "-l, --selector <labels>", help: "with KIND: all with these labels: k=v,k2=v2" },
     { flags: "--force", help: "also delete what others use" },
+    { flags: "--cascade", help: "with a delivery: also the tasks of its events" },
+    { ...YES, help: "do not ask, where records are deleted" },
     { flags: "--ignore-not-found", help: "pass over what does not exist" },
     { flags: "--dry-run", help: "print the same, but change nothing" },
     PROJECT,
@@ -44,8 +54,18 @@ export const command: Command = {
     "svc delete trigger/nightly workflow/nightly",
     "svc delete -f ./manifests --dry-run",
     "svc delete triggers -l team=web",
+    "svc delete delivery latest --cascade",
+    "svc delete task 01J8ZQ4T --yes",
   ],
   async run(context: CommandContext) {
+    const records = findRecords([context.argument(0), ...context.arguments(1)]);
+    if (records !== undefined) {
+      await deleteRecords(records, context);
+      return 0;
+    }
+    if (context.flag("cascade")) {
+      throw new AppError("usage", "--cascade goes with a delivery: svc delete delivery ID");
+    }
     const targets = await readTargets(context);
     const dryRun = context.flag("dryRun");
     using client = context.client();

@@ -21,6 +21,7 @@ import {
   keepUsed,
   usedByOthers,
 } from "../../resources/users.ts";
+import type { RecordName } from "../../resources/record_names.ts";
 import { findRecordType } from "../records/records.ts";
 import { checkMayChange } from "./check_code.ts";
 import { findResource, kindNamed, type QueryHost } from "./queries.ts";
@@ -110,12 +111,8 @@ function findTarget(
   input: Input<"delete">,
   catalog: Catalog,
 ): Resource[] {
-  if (findRecordType(what) !== undefined) {
-    throw new AppError(
-      "usage",
-      `"${what}" are records, which cannot be deleted: only resources can`,
-    );
-  }
+  const record = findRecordType(what)?.name;
+  if (record !== undefined) throw new AppError("usage", howRecordsGo(record));
   const kind = kindNamed(what, catalog);
   const project = input.project ?? target.project;
   if (names !== undefined && selector === undefined) {
@@ -133,6 +130,30 @@ function findTarget(
   }
   return catalog.list(kind.kind, kind.global ? undefined : project ?? DEFAULT_PROJECT)
     .filter(hasLabels(selector));
+}
+
+/** What to do in the place of deleting a record as if it were a resource. */
+function howRecordsGo(record: RecordName): string {
+  switch (record) {
+    case "task":
+    case "delivery":
+      return `A ${record} is deleted one at a time: svc delete ${record} ID`;
+    case "source-event":
+      return "A source-event cannot be deleted by itself: its text goes with its delivery, " +
+        "svc delete delivery ID";
+    case "binding":
+      return "A binding cannot be deleted by itself: it goes with its task, svc delete task ID";
+    case "outbox":
+      return "A message of the outbox cannot be deleted by itself: it goes with its task, svc " +
+        'delete task ID; "svc outbox drop ID" keeps one from being sent';
+    case "token":
+      return "A token cannot be deleted: svc token revoke ID makes it useless";
+    case "node":
+      return "A node is not deleted: svc node forget NAME takes it off the list";
+    case "audit":
+    case "control-audit":
+      return `Rows of the ${record} cannot be deleted: the oldest go by themselves`;
+  }
 }
 
 function isMissing(error: unknown): boolean {

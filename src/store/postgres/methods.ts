@@ -26,6 +26,7 @@ import * as deliveryLists from "./deliveries/delivery_lists.ts";
 import * as keyUses from "./deliveries/key_use_rows.ts";
 import * as deliveryPruning from "./deliveries/prune_rows.ts";
 import * as rejections from "./deliveries/rejection_rows.ts";
+import * as deletion from "./deletion_rows.ts";
 import * as ids from "./id_rows.ts";
 import * as nodes from "./nodes/node_lists.ts";
 import * as outboxQueue from "./outbox/outbox_queue.ts";
@@ -100,6 +101,8 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   forgetTaskEnd: taskEnds.forgetTaskEnd,
   pruneDeliveries: deliveryPruning.pruneDeliveries,
   pruneTasks: taskPruning.pruneTasks,
+  deleteTask: deletion.deleteTask,
+  deleteDelivery: deletion.deleteDelivery,
   // outbox
   addToOutbox: outbox.addToOutbox,
   claimMessages: outboxQueue.claimMessages,

@@ -20,6 +20,7 @@ export interface EarlierEvent {
   readonly deliveryId: string;
   /** Milliseconds since the epoch when its delivery arrived. */
   readonly receivedAt: number;
+  /** Empty where the task was deleted after it had succeeded. */
   readonly taskId: string;
   /** State of that task. */
   readonly state: TaskState;
@@ -136,8 +137,9 @@ function makesDuplicate({ receivedAt, state }: EarlierEvent, arrival: Arrival): 
 
 function duplicateOf({ deliveryId, taskId }: EarlierEvent): OutcomeDecision {
   const reason = `seen before, in delivery ${deliveryId}`;
+  const task = taskId === "" ? {} : { taskId };
   return {
-    outcome: { outcome: "duplicate", reason, taskId, duplicateOf: deliveryId },
+    outcome: { outcome: "duplicate", reason, ...task, duplicateOf: deliveryId },
     actions: [],
   };
 }

@@ -78,6 +78,10 @@ export function threadValues(thread: ThreadKey): readonly string[] {
 export const OPEN_IN_THREAD =
   `${OF_THREAD} AND thread_id <> '' AND state IN ('received', 'routing')`;
 
+/** Events whose payload is kept, by themselves or as the body of their delivery. */
+export const HAS_PAYLOAD = `(payload IS NOT NULL OR EXISTS (SELECT 1 FROM deliveries
+  WHERE deliveries.id = source_events.delivery_id AND body IS NOT NULL))`;
+
 /** The events about a post; takes the values of {@linkcode postValues}. */
 export const OF_POST = `project = ? AND "trigger" = ? AND installation_id = ?
   AND conversation_id = ? AND post_id = ? AND post_id <> ''`;

@@ -22,6 +22,7 @@ import * as cursors from "./deliveries/cursor_rows.ts";
 import * as deliveryLists from "./deliveries/delivery_lists.ts";
 import * as rejections from "./deliveries/rejection_rows.ts";
 import { deliveryRows } from "./deliveries/sqlite_delivery_rows.ts";
+import * as deletion from "./deletion_rows.ts";
 import * as size from "./engine/database_size.ts";
 import * as ids from "./id_rows.ts";
 import * as inbox from "./tasks/inbox_rows.ts";
@@ -118,6 +119,8 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   pruneOutbox: outbox.pruneOutbox,
   pruneTasks: prune.pruneTasks,
   pruneDeliveries: prune.pruneDeliveries,
+  deleteTask: deletion.deleteTask,
+  deleteDelivery: deletion.deleteDelivery,
   listConnectionStates: connections.listConnectionStates,
   noteConnection: connections.noteConnection,
   findCursor: cursors.findCursor,

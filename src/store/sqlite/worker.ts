@@ -97,6 +97,20 @@ function runBatch(calls: readonly AnyCall[], attached: Attached): Outcome[] {
   }
 }
 
+/** How long after a reader was in the way emptying the log is tried again, without waiting. */
+const EMPTY_AGAIN_MS = 1000;
+let emptyAgainAt = -Infinity;
+
+/** Empties the log after a batch that has deleted what is to be gone from it, too. */
+function emptyLog(): void {
+  if (emptyAgainAt > systemClock.monotonicMs()) return;
+  const isRetry = emptyAgainAt !== -Infinity;
+  if (isRetry) opened().exec("PRAGMA busy_timeout = 0");
+  const isEmpty = opened().emptyLogIfAsked();
+  if (isRetry) opened().exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+  emptyAgainAt = isEmpty ? -Infinity : systemClock.monotonicMs() + EMPTY_AGAIN_MS;
+}
+
 function handle(request: Request): Reply {
   switch (request.type) {
     case "open":
@@ -104,6 +118,7 @@ function handle(request: Request): Reply {
         db = new Database(request.path, { node: request.node });
         refuseOtherSchema(db);
         migrate(db);
+        db.foldLog(); // what was deleted just before a kill is still in it
         db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
         return { type: "opened" };
       } catch (error) {
@@ -115,6 +130,7 @@ function handle(request: Request): Reply {
       const start = systemClock.monotonicMs();
       const before = opened().changes;
       const results = runBatch(request.calls, request.attached);
+      emptyLog();
       const wrote = opened().changes !== before;
       return { type: "results", results, wrote, tookMs: systemClock.monotonicMs() - start };
     }

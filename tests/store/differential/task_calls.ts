@@ -72,6 +72,12 @@ export function change(world: World): Call {
     () => call("claimInterrupted"),
     () => call("listTaskEnds", 5),
     () => call("forgetTaskEnd", world.someTask(), random.once(2) ? [someMessage(world)] : []),
+    () => call("deleteTask", world.someTask(), { dryRun: random.once(4) }),
+    () =>
+      call("deleteDelivery", random.recent(world.deliveries, ""), {
+        cascade: random.once(2),
+        dryRun: random.once(4),
+      }),
   ])();
 }
 

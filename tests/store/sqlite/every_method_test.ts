@@ -206,13 +206,22 @@ const CALLS: Calls = {
     run(db, { before: 1e15, limit: 3 });
   },
   pruneDeliveries: (run, db) => run(db, { before: 1e15, limit: 3 }),
+  deleteTask: (run, db) => {
+    METHODS.cancelTask(db, taskIdOf(90), { reason: "", now: 5 });
+    run(db, taskIdOf(90), { dryRun: false });
+  },
+  deleteDelivery: (run, db) => {
+    const delivery = { ...DELIVERY, id: idOf(55), outcome: "handshake", status: 200 } as const;
+    METHODS.recordHandshake(db, delivery, NOTHING);
+    run(db, delivery.id, { cascade: true, dryRun: false });
+  },
   listConnectionStates: (run, db) => run(db),
   noteConnection: (run, db) =>
     run(db, { project: "default", name: "c", createdAt: 1 }, { fault: null }, 5),
   findCursor: (run, db) => run(db, "c"),
   moveCursor: (run, db) => run(db, { name: "c", at: 1 }),
   claimRun: (run, db) => run(db, { name: "c", at: 2 }),
-  findPlan: (run, db) => run(db, taskIdOf(90)),
+  findPlan: (run, db) => run(db, T1),
   startAudit: (run, db) => run(db, AUDIT),
   finishAudit: (run, db) => run(db, AUDIT.id, END),
   recordAudit: (run, db) => run(db, [{ start: { ...AUDIT, id: `${AUDIT.id}B` }, end: END }]),

@@ -11,6 +11,7 @@ import { SOURCE_EVENT_STATES, type ThreadKey } from "../../source_event_records.
 import { optionalNumber, storable, text } from "../../sql/columns.ts";
 import {
   GIVE_UP_CLAIM,
+  HAS_PAYLOAD,
   OF_THREAD,
   OPEN_IN_THREAD,
   POSTPONE_EVENT,
@@ -159,11 +160,12 @@ export async function postponeSourceEvent(
 
 const REPLAYABLE = SOURCE_EVENT_STATES.filter(canReplay);
 
-/** Puts an event that was not routed back in the queue. */
+/** Puts an event that was not routed back in the queue, if its content is still there. */
 export async function replaySourceEvent(db: Session, id: string, now: number): Promise<boolean> {
   if (!await lockEvent(db, id)) return false;
   const row = await db.get(
-    `SELECT ${THREAD_COLUMNS} FROM source_events WHERE id = ? AND state = ANY(?)`,
+    `SELECT ${THREAD_COLUMNS} FROM source_events
+     WHERE id = ? AND state = ANY(?) AND ${HAS_PAYLOAD}`,
     id,
     REPLAYABLE,
   );

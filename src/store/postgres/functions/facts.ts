@@ -148,9 +148,12 @@ BEGIN
     ) AS one),
     'earlier', (SELECT coalesce(json_agg(one), '[]') FROM (
       SELECT encode(digest, 'hex') AS digest, dedup_keys.delivery_id, task_id,
-        dedup_keys.created_at AS received_at, state
-      FROM dedup_keys CROSS JOIN LATERAL (SELECT state FROM tasks WHERE id = task_id OFFSET 0) AS of
+        dedup_keys.created_at AS received_at,
+        CASE task_id WHEN '' THEN 'succeeded' ELSE state END AS state -- deleted by hand
+      FROM dedup_keys LEFT JOIN LATERAL (SELECT state FROM tasks WHERE id = task_id OFFSET 0) AS of
+        ON true
       WHERE digest = ANY (ARRAY(SELECT decode(one, 'hex') FROM unnest(asked.earlier) AS one))
+        AND (state IS NOT NULL OR task_id = '')
     ) AS one),
     'rates', (SELECT coalesce(json_agg(rates), '[]') FROM json_to_recordset(asked.rates)
       AS one(project text, "trigger" text) JOIN rates USING (project, "trigger")),

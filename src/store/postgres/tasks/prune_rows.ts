@@ -14,7 +14,7 @@ import { END_HANDLED, findSurplus } from "./surplus_rows.ts";
 const KEYS_PER_CALL = 1000;
 
 /** A removed task, with its own directory if it has one. */
-interface Removed {
+export interface Removed {
   readonly id: string;
   readonly directory: string;
 }
@@ -26,11 +26,11 @@ export async function pruneTasks(
 ): Promise<Removed[]> {
   const noted = await takeNoted(db, limit);
   if (noted.length === limit || !await db.tryLock("retention/tasks")) return noted;
-  const old = await remove(db, await findOld(db, before, limit - noted.length));
+  const old = await removeTasks(db, await findOld(db, before, limit - noted.length));
   const rest = limit - noted.length - old.length;
   const surplus = keep === undefined || rest === 0
     ? []
-    : await remove(db, await findSurplus(db, keep, rest));
+    : await removeTasks(db, await findSurplus(db, keep, rest));
   const removed = [...old, ...surplus];
   if (removed.length > 0) {
     await removeKeys(db);
@@ -65,7 +65,7 @@ async function findOld(db: Session, before: number, limit: number): Promise<stri
  * Removes tasks with all that belongs to them. What a task left on the disk of another node is noted
  * for that one, unless it is known no more.
  */
-async function remove(db: Session, ids: readonly string[]): Promise<Row[]> {
+export async function removeTasks(db: Session, ids: readonly string[]): Promise<Row[]> {
   if (ids.length === 0) return [];
   return await db.all(
     `WITH gone AS (DELETE FROM tasks WHERE id = ANY(?1) RETURNING id, directory, node, plan_hash),
@@ -83,13 +83,15 @@ async function remove(db: Session, ids: readonly string[]): Promise<Row[]> {
 
 /**
  * Removes keys of tasks that are gone: a key stops repetitions only as long as its task exists. One
- * that has just been given to another task stays.
+ * that has just been given to another task stays; one whose task was deleted by hand names none, and
+ * goes by its age.
  */
 async function removeKeys(db: Session): Promise<void> {
   await db.run(
     `DELETE FROM dedup_keys USING
        (SELECT digest, task_id FROM dedup_keys ORDER BY created_at LIMIT ?) AS oldest
      WHERE dedup_keys.digest = oldest.digest AND dedup_keys.task_id = oldest.task_id
+       AND oldest.task_id <> ''
        AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = oldest.task_id)`,
     KEYS_PER_CALL,
   );
@@ -100,7 +102,7 @@ async function removeKeys(db: Session): Promise<void> {
  * KEY SHARE`): such a plan is passed over, and what was named until then is seen by the second
  * statement.
  */
-async function removePlans(db: Session, removed: readonly Row[]): Promise<void> {
+export async function removePlans(db: Session, removed: readonly Row[]): Promise<void> {
   const hashes = new Set(
     removed.flatMap((row) => row["plan_hash"] === null ? [] : [text(row, "plan_hash")]),
   );
@@ -115,7 +117,8 @@ async function removePlans(db: Session, removed: readonly Row[]): Promise<void> 
   );
 }
 
-function toRemoved(row: Row): Removed {
+/** A removed task of a row. */
+export function toRemoved(row: Row): Removed {
   return {
     id: text(row, "id"),
     directory: row["directory"] === null ? "" : text(row, "directory"),

@@ -10,6 +10,7 @@ import type { SourceEventState, ThreadKey } from "../../source_event_records.ts"
 import { number, storable, text } from "../../sql/columns.ts";
 import {
   GIVE_UP_CLAIM,
+  HAS_PAYLOAD,
   OF_THREAD,
   OPEN_IN_THREAD,
   POSTPONE_EVENT,
@@ -133,9 +134,12 @@ export function postponeSourceEvent(
   if (row !== undefined && promotesNext) promoteNext(db, toThread(row));
 }
 
-/** Puts an event that was not routed back in the queue. */
+/** Puts an event that was not routed back in the queue, if its content is still there. */
 export function replaySourceEvent(db: Database, id: string, now: number): boolean {
-  const row = db.get(`SELECT state, ${THREAD_COLUMNS} FROM source_events WHERE id = ?`, id);
+  const row = db.get(
+    `SELECT state, ${THREAD_COLUMNS} FROM source_events WHERE id = ? AND ${HAS_PAYLOAD}`,
+    id,
+  );
   if (row === undefined || !canReplay(text(row, "state") as SourceEventState)) return false;
   putBack(db, id, { behind: isThreadBusy(db, toThread(row)), now });
   return true;

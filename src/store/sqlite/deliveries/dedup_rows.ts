@@ -12,12 +12,16 @@ import { toEarlierEvent } from "../../sql/task_facts.ts";
 import type { RememberedEvent } from "../../transactions/task_rows.ts";
 import type { Database } from "../engine/database.ts";
 
-/** The event with the key of this task, if its task is still stored. */
+/**
+ * The event with the key of this task, if its task is still stored, or was deleted by hand after it
+ * had succeeded: then the key names none.
+ */
 export function findEarlier(db: Database, task: NewTask): Found<EarlierEvent> {
   const row = db.get(
     `SELECT dedup_keys.delivery_id, dedup_keys.task_id, dedup_keys.created_at AS received_at,
-       tasks.state
-     FROM dedup_keys JOIN tasks ON tasks.id = dedup_keys.task_id WHERE digest = ?`,
+       CASE dedup_keys.task_id WHEN '' THEN 'succeeded' ELSE tasks.state END AS state
+     FROM dedup_keys LEFT JOIN tasks ON tasks.id = dedup_keys.task_id
+     WHERE digest = ? AND (tasks.id IS NOT NULL OR dedup_keys.task_id = '')`,
     dedupDigest(task) ?? null,
   );
   return row === undefined ? "none" : toEarlierEvent(row);

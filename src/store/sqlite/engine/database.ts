@@ -64,6 +64,7 @@ export class Database implements Disposable {
   #changes = 0;
   readonly #statements = new Map<string, StatementSync>();
   readonly #shared = new Map<Shared<unknown>, unknown>();
+  #emptiesLog = false;
 
   /** Opens the file at `path`; a read-only connection may leave an empty log beside it. */
   constructor(path: string, options: DatabaseOptions = {}) {
@@ -157,6 +158,28 @@ export class Database implements Disposable {
    */
   foldLog(): boolean {
     return this.get("PRAGMA wal_checkpoint(TRUNCATE)")?.["busy"] === 0;
+  }
+
+  /**
+   * Has the log emptied once the open transaction is committed: what the transaction deletes is
+   * zeroed in the file, but stays in older pages of the log.
+   */
+  emptyLogSoon(): void {
+    this.#emptiesLog = true;
+  }
+
+  /**
+   * Empties the log if that was asked for; `false` while somebody who reads keeps it from that, so
+   * that it has to be tried again. To be called outside of a transaction.
+   */
+  emptyLogIfAsked(): boolean {
+    if (!this.#emptiesLog) return true;
+    try {
+      this.#emptiesLog = !this.foldLog();
+    } catch {
+      // a fault of the disk, which the next write tells of
+    }
+    return !this.#emptiesLog;
   }
 
   /** Folds the write-ahead log into the file and closes it. */

@@ -43,19 +43,25 @@ export function pruneTasks(
     before,
     limit,
   );
-  remove(db, old);
+  removeTasks(db, old);
   const surplus = keep !== undefined && old.length < limit
     ? findSurplus(db, keep, limit - old.length)
     : [];
-  remove(db, surplus);
+  removeTasks(db, surplus);
   if (old.length + surplus.length > 0) removeKeys(db);
-  return [...old, ...surplus].map((row) => ({
-    id: text(row, "id"),
-    directory: row["directory"] === null ? "" : text(row, "directory"),
-  }));
+  return [...old, ...surplus].map(toRemoved);
 }
 
-function remove(db: Database, tasks: readonly Row[]): void {
+/** A removed task, with its own directory if it has one. */
+export function toRemoved(row: Row): { id: string; directory: string } {
+  return {
+    id: text(row, "id"),
+    directory: row["directory"] === null ? "" : text(row, "directory"),
+  };
+}
+
+/** Removes rows of tasks, given with their plans, and those of their steps and inboxes. */
+export function removeTasks(db: Database, tasks: readonly Row[]): void {
   for (const row of tasks) {
     const id = text(row, "id");
     db.run("DELETE FROM steps WHERE task_id = ?", id);
@@ -65,12 +71,15 @@ function remove(db: Database, tasks: readonly Row[]): void {
   }
 }
 
-/** Removes keys of tasks that are gone: a key stops repetitions only as long as its task exists. */
+/**
+ * Removes keys of tasks that are gone: a key stops repetitions only as long as its task exists. One
+ * whose task was deleted by hand names none, and goes by its age.
+ */
 function removeKeys(db: Database): void {
   db.run(
     `DELETE FROM dedup_keys WHERE position IN (
        SELECT position FROM (SELECT position, task_id FROM dedup_keys ORDER BY position LIMIT ?)
-       WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = task_id))`,
+       WHERE task_id <> '' AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = task_id))`,
     KEYS_PER_CALL,
   );
 }

@@ -1,0 +1,37 @@
+/**
+ * The storage interface for the deletion of single records with their content, which somebody asks
+ * for. What goes by its age is in `retention_store.ts`.
+ *
+ * @module
+ */
+
+/** What was deleted, or would be. */
+export interface Deletion {
+  /** As `delivery/ID` and `task/ID`, what was named first. */
+  readonly deleted: readonly string[];
+  /** Records that stay and hold some of the same content, as `delivery/ID` and `task/ID`. */
+  readonly keptBy: readonly string[];
+  /** The deleted tasks whose files are on this machine, with their own directories. */
+  readonly tasks: readonly { readonly id: string; readonly directory: string }[];
+}
+
+/** Deletes records, each call in one transaction. */
+export interface DeletionStore {
+  /**
+   * Deletes a task that has ended, with its steps, inbox, messages and thread, and the content of
+   * the chat events that went to it. Its event stays known to deduplication, which keeps a digest.
+   *
+   * @throws {AppError} `not_found`; `conflict` while something still needs it.
+   */
+  deleteTask(id: string, options: { readonly dryRun: boolean }): Promise<Deletion>;
+  /**
+   * Deletes a delivery with its body and headers, the content of its chat event, and with `cascade`
+   * the tasks of its events.
+   *
+   * @throws {AppError} `not_found`; `conflict` while it has tasks or something still needs it.
+   */
+  deleteDelivery(
+    id: string,
+    options: { readonly cascade: boolean; readonly dryRun: boolean },
+  ): Promise<Deletion>;
+}
