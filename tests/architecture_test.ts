@@ -103,6 +103,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/resources": "types",
     "src/signatures": "values",
     "src/store": "types",
+    "src/store/rules": "values",
   },
   "src/intake/files": {
     "src/base": "values",

@@ -103,6 +103,8 @@ export type DeliveryRecord = {
   /** How many further headers it had; absent where there were none. */
   readonly headers_left_off?: number;
   readonly redelivery_of: string | null;
+  /** When retention deleted its body; absent where it did not. */
+  readonly body_deleted_at?: string;
   /** Absent where it brought one. */
   readonly events?: readonly EventRecord[];
 };

@@ -57,8 +57,10 @@ export interface DaemonOptions extends Settings {
   readonly maxInflightBytes?: number;
   /** Whether the webhook server answers `GET /metrics`, without authentication; not when absent. */
   readonly metrics?: boolean;
-  /** Days for which ended tasks are kept, 0 for ever; 30 when absent. */
-  readonly keepTasksDays?: number;
+  /** Milliseconds for which ended tasks are kept, 0 for ever; 30 days when absent. */
+  readonly keepTasksMs?: number;
+  /** Milliseconds for which bodies are kept; as long as their deliveries when 0 or absent. */
+  readonly keepBodiesMs?: number;
   /** Ended tasks kept for each trigger, 0 for any number; 10,000 when absent. */
   readonly keepTasks?: number;
   /** How long tasks and steps may take that say nothing of it; no limit when absent. */
@@ -79,8 +81,12 @@ export interface DaemonConfig extends Settings {
   readonly maxInflightBytes: number;
   /** Whether the webhook server answers `GET /metrics`. */
   readonly hasPublicMetrics: boolean;
-  /** How long and how many ended tasks are kept; 0 for no limit. */
-  readonly keep: { readonly days: number; readonly perTrigger: number };
+  /** How long and how many ended tasks are kept, and how long bodies; 0 for no limit. */
+  readonly keep: {
+    readonly tasksMs: number;
+    readonly bodiesMs: number;
+    readonly perTrigger: number;
+  };
   /** How long tasks and steps may take that say nothing of it. */
   readonly timeLimits: DefaultLimits;
   /** Environment that steps inherit. */
@@ -99,13 +105,17 @@ export interface DaemonConfig extends Settings {
 /** Default of the most bytes of bodies being received. */
 const MAX_INFLIGHT_BYTES = 128 * 1024 * 1024;
 
+/** Default of how long ended tasks are kept. */
+const KEEP_TASKS_MS = 30 * 24 * 3600 * 1000;
+
 /**
  * The configuration of a daemon with these options.
  *
  * @throws {AppError} `usage` when two values contradict each other.
  */
 export function toConfig(options: DaemonOptions): DaemonConfig {
-  const { dir, env, clock = systemClock, keepTasksDays = 30, keepTasks = 10_000 } = options;
+  const { dir, env, clock = systemClock } = options;
+  const { keepTasksMs = KEEP_TASKS_MS, keepBodiesMs = 0, keepTasks = 10_000 } = options;
   const named = options.stepEnv.flatMap((name) => {
     const value = env(name);
     return value === undefined ? [] : [[name, value] as const];
@@ -116,7 +126,7 @@ export function toConfig(options: DaemonOptions): DaemonConfig {
     settings: options.settings ?? [],
     maxInflightBytes: inflightBytes(options),
     hasPublicMetrics: options.metrics === true,
-    keep: { days: keepTasksDays, perTrigger: keepTasks },
+    keep: { tasksMs: keepTasksMs, bodiesMs: keepBodiesMs, perTrigger: keepTasks },
     timeLimits: options.timeLimits ?? {},
     stepEnv: inheritEnv(env, { bin: dir.bin, extra: options.stepEnv }),
     pluginEnv: inheritEnv(env, { bin: dir.bin, extra: [] }, PLUGIN_VARIABLES),

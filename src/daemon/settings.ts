@@ -19,7 +19,7 @@ export interface Setting {
   /** Name in the file; with `--` before it, the flag. */
   readonly name: string;
   /** A path in the file starts at the data directory, one in a flag where the command is run. */
-  readonly takes: "text" | "path" | "count" | "list" | "switch";
+  readonly takes: "text" | "path" | "count" | "duration" | "list" | "switch";
   /** What its value is, in the help; a switch has none. */
   readonly placeholder?: string;
   /** One line. */
@@ -63,6 +63,12 @@ function isLimit(text: string): boolean {
 
 /** A time limit that there is not; so is 0. */
 export const NO_LIMIT = "none";
+
+/** A round of the retention comes once a minute at most. */
+function isTimeToKeep(text: string): boolean {
+  const secs = findDurationSecs(text);
+  return secs !== undefined && (secs === 0 || secs >= 60);
+}
 
 /** All settings, in the order of the help and of the file. */
 export const SETTINGS: readonly Setting[] = [
@@ -206,12 +212,21 @@ export const SETTINGS: readonly Setting[] = [
     range: [1, MOST],
   },
   {
-    name: "keep-tasks-days",
-    takes: "count",
-    placeholder: "n",
-    help: "days for which ended tasks, their logs and deliveries are kept; 0 for no limit",
-    fallback: "30",
-    range: [0, 36_500],
+    name: "keep-tasks-for",
+    takes: "duration",
+    placeholder: "duration",
+    help: "how long ended tasks, their logs and deliveries are kept, such as 12h; 0 for no limit",
+    fallback: "30d",
+    form: { takes: "0, or 1m to 36500d", fits: isTimeToKeep },
+  },
+  {
+    name: "keep-bodies-for",
+    takes: "duration",
+    placeholder: "duration",
+    help:
+      "how long bodies of deliveries and payloads of ended tasks are kept; 0 for as long as those",
+    fallback: "0",
+    form: { takes: "0, or 1m to 36500d", fits: isTimeToKeep },
   },
   {
     name: "keep-tasks",

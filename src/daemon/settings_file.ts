@@ -86,6 +86,11 @@ function schemaOf({ takes, choices, form, range: [minimum, maximum] = [0, 0] }: 
         maximum,
         title: `a whole number from ${minimum} to ${maximum}`,
       };
+    case "duration":
+      return {
+        anyOf: [{ type: "integer", minimum: 0 }, { type: "string", minLength: 1 }],
+        title: 'a duration: whole seconds, or text such as "12h"',
+      };
     case "switch":
       return { type: "boolean" };
     case "list":

@@ -17,6 +17,7 @@ import { EVENTS } from "./events.ts";
 import { expressionAt, templateExpressions } from "./expressions.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import { checkReport, Report, reportExpressions, whyNeverAnswered } from "./report.ts";
+import { checkRetention, Retention } from "./retention.ts";
 import { Name } from "./metadata.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 
@@ -41,6 +42,7 @@ const TriggerSchema = Type.Object({
   suspend: Type.Optional(Type.Boolean()),
   report: Type.Optional(Report),
   concurrency: Type.Optional(Concurrency),
+  retention: Type.Optional(Retention),
   action: Type.Object({
     workflow: Name,
     workspace: Name,
@@ -70,6 +72,8 @@ export interface TriggerSpec {
   readonly report?: Report;
   /** Limit on its tasks at the same time. */
   readonly concurrency?: Concurrency;
+  /** How long its records are kept, where that differs from the settings of the daemon. */
+  readonly retention?: Retention;
   /** What an event starts; `goal` is a text template. */
   readonly action: {
     readonly workflow: string;
@@ -89,6 +93,7 @@ export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
     checkBlocks,
     ({ event }) => checkExpression(event.filter?.condition, CONDITION),
     ({ concurrency }) => checkConcurrency(concurrency),
+    ({ retention }) => checkRetention(retention),
     ({ report }) => checkReport(report),
     checkAnswerable,
     ({ action: { goal } }) =>

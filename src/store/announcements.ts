@@ -163,6 +163,14 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
   pruneOutbox: changesWhenSome("outbox"),
   pruneTasks: (events, removed) => removed.length > 0 && changed(events, "task"),
   pruneDeliveries: changesWhenSome("delivery"),
+  pruneRecords(events, { tasks, deliveries }) {
+    if (tasks.length > 0) changed(events, "task");
+    if (deliveries > 0) changed(events, "delivery", "source-event");
+  },
+  deleteBodies: (events, { deleted }) => {
+    if (deleted > 0) changed(events, "delivery", "source-event");
+  },
+  emptyLog: changesNothing,
   deleteTask: (events, _, _id, { dryRun }) => {
     if (!dryRun) changed(events, "task", "outbox", "source-event", "binding");
   },

@@ -108,6 +108,8 @@ export interface DeliveryDetail {
   readonly signed?: Coverage;
   /** Method of a handshake that came before anything was signed. */
   readonly handshakeMethod?: string;
+  /** When retention deleted its body, in milliseconds since the epoch. */
+  readonly bodyDeletedAt?: number;
 }
 
 /** One inbound request or fired event, and its outcome. */

@@ -4,6 +4,38 @@
  * @module
  */
 
+/** Names a trigger. */
+export interface OfTrigger {
+  readonly project: string;
+  readonly trigger: string;
+}
+
+/** Records to be removed if they are old enough and nothing needs them. */
+export interface PrunedRecords {
+  /** Ids of tasks that are to have ended before `before`. */
+  readonly tasks: readonly string[];
+  /** Ids of deliveries that are to have arrived before `before`. */
+  readonly deliveries: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly before: number;
+}
+
+/** What was removed. */
+export interface PruneResult {
+  /** The tasks whose files are on this machine, with their own directories. */
+  readonly tasks: readonly { readonly id: string; readonly directory: string }[];
+  /** Number of deliveries. */
+  readonly deliveries: number;
+}
+
+/** What came of the bodies of deliveries. */
+export interface BodyResult {
+  /** How many were deleted. */
+  readonly deleted: number;
+  /** Ids of deliveries whose bodies are still needed. */
+  readonly needed: readonly string[];
+}
+
 /** Removes data in bounded steps, because every other call waits during a step. */
 export interface RetentionStore {
   /**
@@ -23,6 +55,23 @@ export interface RetentionStore {
    * how many.
    */
   pruneSourceEvents(options: { before: number; limit: number }): Promise<number>;
+  /**
+   * Removes those of these records that the three methods above would remove, of all their triggers
+   * alike. Of a delivery also its chat event.
+   */
+  pruneRecords(options: PrunedRecords): Promise<PruneResult>;
+  /**
+   * Removes the bodies of those of these deliveries that arrived before `before`, with what was made
+   * of them: payloads and inboxes of their tasks, texts of their chat events. Headers stay. One whose
+   * tasks have not all ended before then is passed over.
+   */
+  deleteBodies(
+    options: { readonly ids: readonly string[]; readonly before: number; readonly now: number },
+  ): Promise<BodyResult>;
+  /** Names of all triggers that have tasks or deliveries, those that are no more included. */
+  listRecordTriggers(): Promise<OfTrigger[]>;
+  /** Has what was removed leave the log of the database, too, if that is its own file. */
+  emptyLog(): Promise<void>;
   /**
    * Removes messages of the outbox that wait for nothing and have not changed since `before`, at
    * most `limit`; returns how many.

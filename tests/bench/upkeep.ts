@@ -37,7 +37,7 @@ async function besideAccepts(
   { program, rounds, seconds, note }: BenchContext,
   directory: DataDirectory,
 ): Promise<readonly Figure[]> {
-  const args = ["--keep-tasks-days", "1"];
+  const args = ["--keep-tasks-for", "1d"];
   await using daemon = await startBusySite(program, { directory, args });
   const shape = { connections: 16, seconds, rate: RATE };
   const latencies = async () => {

@@ -10,7 +10,7 @@ import { latin1Text } from "../../src/base/bytes.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { type Manifest, secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest, TEST_ALL } from "../helpers/program.ts";
+import { NOT_ALL, ONE_PROGRAM, programTest, TEST_ALL } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -189,4 +189,39 @@ programTest(
       equal(check.code, 0, check.stdout);
     }
   },
+);
+
+programTest(
+  "keep-bodies-for: the body goes, and what needs it says when",
+  async () => {
+    const args = ["--keep-bodies-for", "1m"];
+    await using daemon = await startDaemon(ONE_PROGRAM, { args });
+    await daemon.apply(
+      ...ALL.slice(0, 2),
+      workflow("record", "exit 1"),
+      trigger("push", { condition: "payload.name != ''" }),
+    );
+    const { delivery, task } = await send(daemon, PRIVATE);
+    await daemon.settled();
+    await until("the body to go", async () => {
+      const found = await daemon.json("describe", "delivery", delivery) as Record<string, unknown>;
+      return found["body_deleted_at"] === undefined ? undefined : true;
+    }, 200_000);
+    const gone = "its body was deleted on 20[-0-9]+T[:.0-9]+Z by retention";
+    const says = async (code: number, what: RegExp, ...args: string[]) => {
+      const result = await daemon.svc(args);
+      equal(result.code, code, result.stderr);
+      match(result.stdout + result.stderr, what);
+    };
+    await says(0, new RegExp(`not evaluated: ${gone}`), "delivery", "explain", delivery);
+    await says(4, new RegExp(`cannot be shown: ${gone}`), "delivery", "show", delivery);
+    await says(1, new RegExp(`cannot be run again: ${gone}`), "delivery", "redeliver", delivery);
+    await says(1, /its payload, was deleted on 20/, "task", "retry", task);
+    equal((await daemon.tasks()).length, 1);
+    await until(
+      "the log to be emptied",
+      () => Promise.resolve(filesWith(PRIVATE, daemon.dataDir).length === 0 ? true : undefined),
+    );
+  },
+  { skip: NOT_ALL },
 );

@@ -312,11 +312,14 @@ slowTest(
   },
 );
 
-programTest("svc daemon refuses numbers of tasks that are none", async (program) => {
-  await using daemon = await startDaemon(program);
-  for (const flag of ["--keep-tasks", "--keep-tasks-days"]) {
-    for (const value of ["-1", "x", "1.5", ""]) {
-      equal((await daemon.svc(["daemon", `${flag}=${value}`])).code, 2, `${flag}=${value}`);
+programTest(
+  "svc daemon refuses numbers of tasks and times to keep that are none",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    for (const flag of ["--keep-tasks", "--keep-tasks-for", "--keep-bodies-for"]) {
+      for (const value of ["-1", "x", "1.5", ""]) {
+        equal((await daemon.svc(["daemon", `${flag}=${value}`])).code, 2, `${flag}=${value}`);
+      }
     }
-  }
-});
+  },
+);

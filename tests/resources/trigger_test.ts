@@ -305,3 +305,22 @@ Deno.test("trigger.references names stores, CRDs, workflow and workspace with th
   match(references[0]?.consequence ?? "", /401/);
   equal(references[2]?.consequence.includes("401"), false);
 });
+
+const KEPT: readonly (readonly [string, readonly string[]])[] = [
+  ["{tasks: 7d, bodies: 1h}", []],
+  ["{bodies: 60}", []],
+  ["{tasks: 36500d}", []],
+  ["{tasks: 0d}", ["error f.yaml:8:15: spec.retention.tasks: A time to keep is from 1m to 36500d"]],
+  ["{bodies: 59s}", ["error f.yaml:8:15: spec.retention.bodies: A time to keep is from 1m"]],
+  ["{bodies: 1y}", ["error f.yaml:8:15: spec.retention.bodies: "]],
+  ["{days: 7}", ['error f.yaml:8:15: spec.retention.days: Unknown field "days"']],
+  ["{tasks: 23h}", ["warning f.yaml:8:15: spec.retention.tasks: An event that its sender repeats"]],
+  ["{tasks: 2d, bodies: 2d}", ["warning f.yaml:8:26: spec.retention.bodies: It has no effect"]],
+];
+
+for (const [retention, expected] of KEPT) {
+  Deno.test(`Trigger with retention ${retention}: ${expected.length === 0 ? "taken" : "said"}`, () => {
+    const found = said(`${manifest(SIGNED)}  retention: ${retention}\n`);
+    deepEqual(found.map((one, at) => one.slice(0, expected[at]?.length)), expected, `${found}`);
+  });
+}

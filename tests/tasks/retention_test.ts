@@ -22,7 +22,9 @@ import {
 import { LogFiles, logPath } from "../../src/store/files/log_files.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { ManualClock, passUntil, setClock } from "../helpers/manual_clock.ts";
-import { accept, filterOut, idOf, taskIdOf } from "../helpers/store_records.ts";
+import { Bodies } from "../../src/tasks/retention/bodies.ts";
+import { admitted } from "../helpers/admitted.ts";
+import { accept, filterOut, idOf, newDelivery, taskIdOf } from "../helpers/store_records.ts";
 import { type TempStore, tempStore } from "../helpers/temp_store.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -68,7 +70,7 @@ async function rig(broken: Partial<Store> = {}): Promise<Rig> {
     log,
     logs: new LogFiles(dirs.logs),
     dirs,
-    keep: { days: 30, perTrigger: 10_000 },
+    keep: { tasksMs: 30 * DAY_MS, bodiesMs: 0, perTrigger: 10_000 },
     store: { ...store, ...broken },
     discard: ({ directory }) =>
       Promise.resolve(void (directory === "" || removed?.push(directory))),
@@ -116,10 +118,10 @@ Deno.test("retention by age: ended tasks go with their deliveries and logs, othe
   await r.ended(4);
   await accept(r.store, 5, { receivedAt: r.clock.time - 10 * DAY_MS });
   r.clock.time += 20 * DAY_MS - 1;
-  await r.prune({ days: 30, perTrigger: 0 });
+  await r.prune({ tasksMs: 30 * DAY_MS, bodiesMs: 0, perTrigger: 0 });
   deepEqual(await r.tasks(), [1, 2, 4, 5]);
   r.clock.time += 10;
-  await r.prune({ days: 30, perTrigger: 0 });
+  await r.prune({ tasksMs: 30 * DAY_MS, bodiesMs: 0, perTrigger: 0 });
   deepEqual(await r.tasks(), [4, 5]);
   deepEqual(await r.deliveries(), [4, 5]);
   deepEqual(r.logs(), logsOf(4));
@@ -131,7 +133,7 @@ Deno.test("retention by number: the newest of each trigger stay, what waits take
   for (const n of [1, 2, 3, 4, 5]) await r.ended(n);
   for (const n of [6, 7]) await r.ended(n, "other");
   await accept(r.store, 8, { receivedAt: r.clock.time });
-  await r.prune({ days: 0, perTrigger: 3 });
+  await r.prune({ tasksMs: 0, bodiesMs: 0, perTrigger: 3 });
   deepEqual(await r.tasks(), [3, 4, 5, 6, 7, 8]);
   deepEqual(r.logs(), logsOf(3, 4, 5, 6, 7));
 });
@@ -140,7 +142,7 @@ Deno.test("retention of 0 and 0 keeps everything for ever", async () => {
   await using r = await rig();
   for (const n of [1, 2, 3]) await r.ended(n);
   r.clock.time += 10_000 * DAY_MS;
-  await r.prune({ days: 0, perTrigger: 0 });
+  await r.prune({ tasksMs: 0, bodiesMs: 0, perTrigger: 0 });
   deepEqual(await r.tasks(), [1, 2, 3]);
   deepEqual(await r.deliveries(), [1, 2, 3]);
 });
@@ -150,10 +152,10 @@ Deno.test("retention keeps a delivery as long as its task, and a day at least", 
   await accept(r.store, 1, { receivedAt: r.clock.time });
   await filterOut(r.store, 2);
   r.clock.time += DAY_MS / 2;
-  await r.prune({ days: 1, perTrigger: 0 });
+  await r.prune({ tasksMs: DAY_MS, bodiesMs: 0, perTrigger: 0 });
   deepEqual(await r.deliveries(), [1, 2]);
   r.clock.time += DAY_MS;
-  await r.prune({ days: 1, perTrigger: 0 });
+  await r.prune({ tasksMs: DAY_MS, bodiesMs: 0, perTrigger: 0 });
   deepEqual([await r.tasks(), await r.deliveries()], [[1], [1]]);
 });
 
@@ -182,7 +184,7 @@ Deno.test("retention removes the directory that a task had for itself", async ()
   await r.ended(1);
   await r.store.setTaskDirectory(taskIdOf(1), "/data/worktrees/x");
   r.clock.time += 31 * DAY_MS;
-  await r.prune({ days: 30, perTrigger: 0 });
+  await r.prune({ tasksMs: 30 * DAY_MS, bodiesMs: 0, perTrigger: 0 });
   deepEqual(r.removed, ["/data/worktrees/x"]);
 });
 
@@ -193,7 +195,7 @@ Deno.test("retention goes on where a file cannot be removed, and says so", async
   await Deno.remove(path);
   await Deno.mkdir(`${path}/not-empty`, { recursive: true });
   r.clock.time += 31 * DAY_MS;
-  await r.prune({ days: 30, perTrigger: 0 });
+  await r.prune({ tasksMs: 30 * DAY_MS, bodiesMs: 0, perTrigger: 0 });
   deepEqual(await r.tasks(), []);
   deepEqual(r.logs(), logsOf(1));
   ok(r.logged.some((line) => line.includes('"level":"warn"') && line.includes(taskIdOf(1))));
@@ -258,4 +260,93 @@ Deno.test("retention that failed is repeated soon, and svc status says so until 
   await round(2);
   ok((rounds[1] ?? 0) - (rounds[0] ?? 0) < 60_000, "not only after the usual five minutes");
   while (health.list().length > 0) await passUntil(clock, systemClock.pause(1), 1);
+});
+
+/** A catalog in which triggers say how long their records are kept. */
+function catalogOf(retention: Readonly<Record<string, Record<string, string>>>): Catalog {
+  return new Catalog(
+    Object.entries(retention).map(([name, own]) => ({
+      kind: "Trigger",
+      project: "default",
+      name,
+      metadata: {},
+      spec: {
+        event: { source: "webhook" },
+        action: { workflow: "ci", workspace: "repo" },
+        retention: own,
+      },
+      generation: 1,
+      createdAt: 1,
+      updatedAt: 1,
+    })),
+  );
+}
+
+/** Stores delivery `n` of the trigger `private`, which its filter held back. */
+async function held(store: Store, n: number, receivedAt: number): Promise<void> {
+  const event = admitted({ outcome: "filtered", reason: "" });
+  await store.recordDelivery(newDelivery(n, { trigger: "private", receivedAt }, [event]));
+}
+
+Deno.test("retention of single triggers: a shorter and a longer time, and that of all others", async () => {
+  await using r = await rig();
+  for (const [n, trigger] of ["short", "long", "push", "gone"].entries()) await r.ended(n, trigger);
+  const catalog = catalogOf({ short: { tasks: "2h" }, long: { tasks: "60d" } });
+  const keep = { tasksMs: 30 * DAY_MS, bodiesMs: 0, perTrigger: 0 };
+  const round = () => prune({ ...r.host, catalog, keep }, new AbortController().signal);
+  r.clock.time += 2 * 3600_000 + 1;
+  await round();
+  deepEqual(await r.tasks(), [1, 2, 3], "below a day");
+  deepEqual(await r.deliveries(), [0, 1, 2, 3], "they make duplicates known for a day");
+  equal(r.logs().length, 3);
+  r.clock.time += DAY_MS;
+  await round();
+  deepEqual(await r.deliveries(), [1, 2, 3]);
+  r.clock.time += 29 * DAY_MS;
+  await round();
+  deepEqual([await r.tasks(), await r.deliveries()], [[1], [1]], "also of one that is no more");
+  r.clock.time += 30 * DAY_MS;
+  await round();
+  deepEqual([await r.tasks(), await r.deliveries(), r.logs()], [[], [], []]);
+});
+
+Deno.test("retention of bodies: by trigger and by the setting, a page at a time, each once", async () => {
+  let calls = 0;
+  await using r = await rig();
+  const store: RetentionHost["store"] = {
+    ...r.host.store,
+    deleteBodies: (options) => {
+      calls += 1;
+      return r.store.deleteBodies(options);
+    },
+  };
+  const catalog = catalogOf({ private: { bodies: "1h" } });
+  const bodies = new Bodies({ store, clock: r.host.clock });
+  const round = (bodiesMs: number) =>
+    prune(
+      { ...r.host, store, catalog, bodies, keep: { tasksMs: 0, bodiesMs, perTrigger: 0 } },
+      new AbortController().signal,
+    );
+  const left = async () => {
+    const all = await Promise.all((await r.deliveries()).map((n) => r.store.readDelivery(idOf(n))));
+    return all.flatMap((one) => one?.content === undefined ? [] : [one.delivery.trigger]);
+  };
+  for (let n = 0; n < 120; n++) await held(r.store, n, r.clock.time);
+  await r.ended(200, "push");
+  await r.ended(201, "private");
+  await accept(r.store, 202, { trigger: "private", receivedAt: r.clock.time });
+  await round(0);
+  deepEqual(calls, 0, "nothing is old enough");
+  r.clock.time += 3600_000 + 1;
+  await round(0);
+  deepEqual(await left(), ["push", "private"], "what waits keeps its body");
+  const before = calls;
+  await round(0);
+  equal(calls - before, 1, "what is done is not looked at again, only what waits");
+  await r.store.cancelTask(taskIdOf(202), { reason: "", now: r.clock.time });
+  r.clock.time += 3600_000 + 1;
+  await round(2 * 3600_000);
+  deepEqual(await left(), []);
+  equal((await r.deliveries()).length, 123, "the records stay");
+  ok(r.logged.some((line) => line.includes('"bodies":121')), r.logged.join("\n"));
 });

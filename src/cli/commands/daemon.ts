@@ -73,7 +73,7 @@ export const command: Command = {
       ...optional("control", controlAddress(context)),
       trustedProxies: context.list("trustedProxy").flatMap((texts) => texts.split(",")),
       workers: context.count("workers", 1) ?? 1,
-      leaseMs: 1000 * (findDurationSecs(context.option("lease") ?? "") ?? 0),
+      leaseMs: milliseconds(context, "lease"),
       nodeLabels: context.list("nodeLabels").flatMap((labels) => labels.split(",")),
       maxBodyBytes: context.count("maxBody", 1) ?? 0,
       ...optional("maxInflightBytes", context.count("maxInflightBytes", 1)),
@@ -86,7 +86,8 @@ export const command: Command = {
         ...optional("task", limitText(context.option("taskTimeout"))),
       },
       ...optional("maxStepLogBytes", context.count("maxStepLog", 1)),
-      ...optional("keepTasksDays", context.count("keepTasksDays", 0)),
+      keepTasksMs: milliseconds(context, "keepTasksFor"),
+      keepBodiesMs: milliseconds(context, "keepBodiesFor"),
       ...optional("keepTasks", context.count("keepTasks", 0)),
     });
     const { webhookUrl, controlUrl } = daemon;
@@ -113,6 +114,11 @@ export const command: Command = {
     }
   },
 };
+
+/** The value of a setting that takes a duration, which has been checked. */
+function milliseconds(context: CommandContext, name: string): number {
+  return 1000 * (findDurationSecs(context.option(name) ?? "") ?? 0);
+}
 
 /**
  * The daemon must not end because its output cannot be written: the reader may have gone, or the
@@ -184,6 +190,7 @@ function flagValue(setting: Setting, given: CommandContext): EffectiveSetting["v
       return given.count(name, least, most);
     case "list":
       return texts.length === 0 ? undefined : texts;
+    case "duration":
     case "text":
     case "path":
       return given.option(name);

@@ -41,7 +41,11 @@ function toLines(found: Explanation): string[] {
     })`,
     `received ${delivery["received_at"]}${
       delivery["remote"] === "" ? "" : ` from ${delivery["remote"]}`
-    }, ${delivery["body_bytes"]} bytes`,
+    }, ${delivery["body_bytes"]} bytes${
+      delivery["body_deleted_at"] === undefined
+        ? ""
+        : `; the body was deleted on ${delivery["body_deleted_at"]} by retention`
+    }`,
     ...stages.map(({ stage, after_ms }) => `  ${stage} after ${after_ms} ms`),
     `authentication: ${found.authentication}`,
     ...(found.condition === undefined ? [] : [`condition: ${found.condition}`]),

@@ -9,6 +9,7 @@ import type { Input } from "../../api/operations.ts";
 import { findText, toBase64 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
+import { bodyIsGone } from "../../intake/pipeline/stored_request.ts";
 import { schemeOf } from "../../intake/pipeline/signing.ts";
 import { webhookPath } from "../../intake/webhook_path.ts";
 import { triggerNameOf, webhookOf } from "../../intake/tools/explain.ts";
@@ -38,8 +39,7 @@ export async function showDelivery(
   const { delivery, content } = await findStored(id, host.store);
   const webhook = findWebhook(delivery, host.triggers);
   if (content === undefined) {
-    const why = whyNothing(delivery, webhook?.recordRejected);
-    throw new AppError("not_found", `Nothing of delivery ${delivery.id} was kept: ${why}`);
+    throw new AppError("not_found", whyNothing(delivery, webhook?.recordRejected));
   }
   const { webhookUrl } = host.status();
   const { body } = content;
@@ -86,11 +86,17 @@ function signatureHeaders(webhook: WebhookSpec): readonly string[] {
   return [schemeOf(webhook).options.signatureHeader];
 }
 
-function whyNothing({ outcome }: Delivery, recordRejected: boolean | undefined): string {
-  if (outcome !== "rejected") return "it came before bodies were kept";
-  return recordRejected === true
+function whyNothing(delivery: Delivery, recordRejected?: boolean): string {
+  const { id, outcome, detail } = delivery;
+  if (detail.bodyDeletedAt !== undefined) {
+    return `Delivery ${id} cannot be shown: ${bodyIsGone(delivery)}`;
+  }
+  const why = outcome !== "rejected"
+    ? "it came before bodies were kept"
+    : recordRejected === true
     ? "the body was too large, came before recordRejected was set, or newer ones have replaced it"
     : "it was rejected; set spec.event.webhook.recordRejected: true and let the sender try again";
+  return `Nothing of delivery ${id} was kept: ${why}`;
 }
 
 /** Path and query as they arrived, with values masked that would let a reader forge a request. */

@@ -104,6 +104,9 @@ export function deliveryView(delivery: Delivery): DeliveryRecord {
       ? {}
       : { headers_left_off: delivery.detail.headersLeftOff }),
     redelivery_of: delivery.detail.redeliveryOf ?? null,
+    ...(delivery.detail.bodyDeletedAt === undefined
+      ? {}
+      : { body_deleted_at: rfc3339(delivery.detail.bodyDeletedAt) }),
     ...(delivery.detail.events === undefined
       ? {}
       : { events: delivery.detail.events.map(eventView) }),

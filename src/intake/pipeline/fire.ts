@@ -8,7 +8,6 @@
 
 import { findText, utf8 } from "../../base/bytes.ts";
 import type { Clock } from "../../base/clock.ts";
-import { AppError } from "../../base/errors.ts";
 import { toJson } from "../../base/json.ts";
 import { COVERS_EVERYTHING } from "../../signatures/coverage.ts";
 import type {
@@ -22,6 +21,7 @@ import { admit, type AdmitHost, type TriggerEvent } from "../admission/admit.ts"
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import { DeliveryContext } from "./delivery_context.ts";
 import { bodyOf, parseText } from "./payload.ts";
+import { noContent } from "./stored_request.ts";
 
 /** What firing needs. */
 export interface FireHost extends AdmitHost {
@@ -116,7 +116,7 @@ export function firedPayload(
   trigger: ActiveTrigger,
 ): Pick<FiredEvent, "payload"> & Required<Pick<FiredEvent, "body" | "headers">> {
   if (content === undefined) {
-    throw new AppError("refused", `The content of delivery ${delivery.id} is no longer stored`);
+    throw noContent(delivery);
   }
   const { headers, body } = content;
   return { payload: parseFired(findText(body) ?? "", trigger), body, headers };

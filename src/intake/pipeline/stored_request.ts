@@ -6,6 +6,7 @@
  */
 
 import { AppError } from "../../base/errors.ts";
+import { whyNoBody } from "../../store/rules/deleted_body.ts";
 import type { Delivery, StoredDelivery } from "../../store/delivery_records.ts";
 import { DeliveryContext, type ReceivedDelivery } from "./delivery_context.ts";
 
@@ -26,7 +27,7 @@ export function storedRequest(
   context: DeliveryContext,
 ): StoredRequest {
   if (content === undefined) {
-    throw new AppError("refused", `The content of delivery ${delivery.id} is no longer stored`);
+    throw noContent(delivery);
   }
   const { headers, body, url } = content;
   context.bodyBytes = body.length;
@@ -34,6 +35,17 @@ export function storedRequest(
   const method = delivery.detail.handshakeMethod ?? "POST";
   const arrivedAt = delivery.receivedAt;
   return { record: delivery, method, body: new Uint8Array(body), headers, url, context, arrivedAt };
+}
+
+/** The refusal to run a delivery again whose body is gone. */
+export function noContent(delivery: Delivery): AppError {
+  const why = bodyIsGone(delivery);
+  return new AppError("refused", `Delivery ${delivery.id} cannot be run again: ${why}`);
+}
+
+/** A sentence on a body that is gone, without a capital and a full stop. */
+export function bodyIsGone({ detail: { bodyDeletedAt } }: Delivery): string {
+  return `its body ${whyNoBody(bodyDeletedAt)}`;
 }
 
 /**

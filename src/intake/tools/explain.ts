@@ -28,7 +28,7 @@ import { findStore, nativeWebhook, signedRequest, signingKeys } from "../pipelin
 import { firedEvent, firedName, MANUAL } from "../pipeline/fire.ts";
 import { storedEvents } from "../pipeline/pipeline.ts";
 import { TELLS_OF_SIGNATURES } from "../pipeline/recorded_names.ts";
-import { checkedBy, contextOf, storedRequest } from "../pipeline/stored_request.ts";
+import { bodyIsGone, checkedBy, contextOf, storedRequest } from "../pipeline/stored_request.ts";
 
 /** What explaining needs. */
 export interface ExplainingHost {
@@ -85,10 +85,12 @@ export async function explainEvents(
 ): Promise<Pick<Explanation, "events" | "not_evaluated">> {
   const { outcome, detail: { condition } } = stored.delivery;
   const events = outcomes.map((one) => ({ ...one, parts: [] }));
-  if (condition === undefined || trigger === undefined || stored.content === undefined) {
-    return { events };
-  }
+  if (condition === undefined || trigger === undefined) return { events };
   if (outcome === "rejected" || outcome === "handshake") return { events };
+  if (stored.content === undefined) {
+    if (stored.delivery.detail.bodyDeletedAt === undefined) return { events };
+    return { events, not_evaluated: bodyIsGone(stored.delivery) };
+  }
   const [transformer] = pluginsFor(stored.delivery, trigger, "transformer", host.catalog);
   if (transformer !== undefined) {
     const why = `the condition sees what the transformer "${transformer}" makes of the body, and ` +

@@ -6,6 +6,8 @@
  */
 
 import type { Deletion } from "../deletion_store.ts";
+import type { BodyResult } from "../retention_store.ts";
+import { deleteBodiesSteps } from "../sql/delete_bodies.ts";
 import {
   deleteDeliverySteps,
   deleteTaskSteps,
@@ -34,6 +36,14 @@ export function deleteDelivery(
   return carryOut(db, deleteDeliverySteps(id, options), options);
 }
 
+/** Deletes bodies of deliveries that stay. */
+export function deleteBodies(
+  db: Session,
+  options: { readonly ids: readonly string[]; readonly before: number; readonly now: number },
+): Promise<BodyResult> {
+  return runSteps(db, deleteBodiesSteps(options));
+}
+
 async function carryOut(
   db: Session,
   steps: DeletionSteps<Doomed>,
@@ -47,7 +57,7 @@ async function carryOut(
 }
 
 /** Carries out the statements of a deletion in the open transaction. */
-export async function runSteps<Result>(
+async function runSteps<Result>(
   db: Session,
   steps: DeletionSteps<Result>,
 ): Promise<Result> {

@@ -34,6 +34,7 @@ import * as outbox from "./outbox/outbox_rows.ts";
 import * as adopted from "./resources/adopted_resources.ts";
 import type { Waiting } from "./resources/adopted_resources.ts";
 import * as resources from "./resources/resource_rows.ts";
+import * as retention from "./retention_rows.ts";
 import * as retries from "./retry_rows.ts";
 import * as inbox from "./tasks/inbox_rows.ts";
 import * as plans from "./tasks/plan_rows.ts";
@@ -101,6 +102,10 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   forgetTaskEnd: taskEnds.forgetTaskEnd,
   pruneDeliveries: deliveryPruning.pruneDeliveries,
   pruneTasks: taskPruning.pruneTasks,
+  pruneRecords: retention.pruneRecords,
+  deleteBodies: deletion.deleteBodies,
+  listRecordTriggers: retention.listRecordTriggers,
+  emptyLog: retention.emptyLog,
   deleteTask: deletion.deleteTask,
   deleteDelivery: deletion.deleteDelivery,
   // outbox

@@ -5,6 +5,7 @@
  */
 
 import type { RetryOf, Task } from "../task_records.ts";
+import { checkPayload, PAYLOAD_GONE } from "../sql/delete_bodies.ts";
 import { retryTask as storeRetry } from "../transactions/retry_task.ts";
 import { bindRetry } from "./chat/binding_rows.ts";
 import type { Session } from "./database/connections.ts";
@@ -15,10 +16,12 @@ import { changeTasks } from "./working_set/change_tasks.ts";
  * Stores the new task.
  *
  * @throws {AppError} `not_found` when the old one is gone, `conflict` when it has not ended or
- * cannot be run.
+ * cannot be run, or its payload was deleted.
  */
 export async function retryTask(db: Session, retry: RetryOf): Promise<Task> {
   await changeTasks(db, (wanted) => wanted.addTask(retry.of), (set) => storeRetry(set, retry));
+  // Only now that the task is locked: deleting its payload takes that lock, too.
+  checkPayload(retry.of, await db.get(PAYLOAD_GONE, retry.of));
   await bindRetry(db, retry);
   const [task] = await readTasks(db, "WHERE id = ?", [retry.id]);
   if (task === undefined) throw new Error(`Task ${retry.id} was not stored`);

@@ -131,13 +131,15 @@ export function* handOnContent(id: string): DeletionSteps<void> {
   yield change("UPDATE deliveries SET content_of = ? WHERE content_of = ?", to, id);
 }
 
-const change = (sql: string, ...values: readonly SqlValue[]): DeletionStatement => ({
+/** A statement that changes rows. */
+export const change = (sql: string, ...values: readonly SqlValue[]): DeletionStatement => ({
   sql,
   values,
   changes: true,
 });
 
-function* read(sql: string, ...values: readonly SqlValue[]): DeletionSteps<readonly Row[]> {
+/** Reads rows. */
+export function* read(sql: string, ...values: readonly SqlValue[]): DeletionSteps<readonly Row[]> {
   return yield { sql, values, changes: false };
 }
 
@@ -246,7 +248,9 @@ function* removeTasks(
 }
 
 /** Removes what chat events brought to the inboxes of tasks that stay. */
-function* removeMessages(events: readonly FoundEvent[]): DeletionSteps<void> {
+export function* removeMessages(
+  events: readonly Pick<FoundEvent, "id" | "taskId">[],
+): DeletionSteps<void> {
   for (const { id, taskId } of events) {
     if (taskId === "") continue;
     const rows = yield* read("SELECT position, message FROM inbox WHERE task_id = ?", taskId);

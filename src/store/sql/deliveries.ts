@@ -64,9 +64,9 @@ export function toSummary(row: Row): DeliverySummary {
   };
 }
 
-/** What arrived with a delivery; `undefined` where it is not kept. */
+/** What arrived with a delivery; `undefined` where it is not kept, or no longer with its body. */
 export function toContent(row: Row): DeliveryContent | undefined {
-  if (row["headers"] === null) return undefined;
+  if (row["headers"] === null || row["body"] === null) return undefined;
   return {
     headers: json(row, "headers") as Record<string, string>,
     body: bytes(row, "body"),

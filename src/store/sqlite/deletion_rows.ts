@@ -6,6 +6,8 @@
  */
 
 import type { Deletion } from "../deletion_store.ts";
+import type { BodyResult } from "../retention_store.ts";
+import { deleteBodiesSteps } from "../sql/delete_bodies.ts";
 import {
   deleteDeliverySteps,
   deleteTaskSteps,
@@ -33,6 +35,14 @@ export function deleteDelivery(
   return carryOut(db, deleteDeliverySteps(id, options), options);
 }
 
+/** Deletes bodies of deliveries that stay. */
+export function deleteBodies(
+  db: Database,
+  options: { readonly ids: readonly string[]; readonly before: number; readonly now: number },
+): BodyResult {
+  return runSteps(db, deleteBodiesSteps(options));
+}
+
 function carryOut(
   db: Database,
   steps: DeletionSteps<Doomed>,
@@ -50,7 +60,7 @@ function carryOut(
 }
 
 /** Carries out the statements of a deletion in the open transaction. */
-export function runSteps<Result>(db: Database, steps: DeletionSteps<Result>): Result {
+function runSteps<Result>(db: Database, steps: DeletionSteps<Result>): Result {
   let next = steps.next();
   while (next.done !== true) {
     const { sql, values, changes } = next.value;

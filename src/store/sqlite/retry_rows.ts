@@ -5,6 +5,7 @@
  */
 
 import type { RetryOf, Task } from "../task_records.ts";
+import { checkPayload, PAYLOAD_GONE } from "../sql/delete_bodies.ts";
 import { retryTask as storeRetry } from "../transactions/retry_task.ts";
 import { bindRetry } from "./chat/binding_rows.ts";
 import type { Database } from "./engine/database.ts";
@@ -15,9 +16,10 @@ import { readTasks } from "./tasks/task_rows.ts";
  * Stores the new task.
  *
  * @throws {AppError} `not_found` when the old one is gone, `conflict` when it has not ended or
- * cannot be run.
+ * cannot be run, or its payload was deleted.
  */
 export function retryTask(db: Database, retry: RetryOf): Task {
+  checkPayload(retry.of, db.get(PAYLOAD_GONE, retry.of));
   storeRetry(new SqliteTaskRows(db), retry);
   bindRetry(db, retry);
   const [task] = readTasks(db, "WHERE id = ?", [retry.id]);

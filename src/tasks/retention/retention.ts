@@ -1,6 +1,6 @@
 /**
- * Retention of tasks, deliveries and chat events by age, and of tasks also by number per trigger: a
- * few at a time, so that requests do not wait long, together with the files of a task. Pending and
+ * Retention of tasks, deliveries and chat events by age, of tasks also by number per trigger, and of
+ * bodies by an age of their own: a few at a time, so that requests do not wait long, together with the files of a task. Pending and
  * running tasks stay.
  *
  * @module
@@ -12,25 +12,31 @@ import type { DataDir } from "../../base/data_dir.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { LogStore } from "../../store/log_store.ts";
+import type { DeliveryStore } from "../../store/delivery_store.ts";
 import type { RetentionStore } from "../../store/retention_store.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import { dedupTimesIn } from "../../intake/admission/dedup_times.ts";
 import type { Catalog } from "../../resources/catalog.ts";
+import { Bodies } from "./bodies.ts";
+import { agesOf, shortestOf } from "./limits.ts";
 import { removeOrphans } from "./orphans.ts";
+import { pruneTrigger, triggersToPrune } from "./trigger_records.ts";
 
-/** How much to keep. */
+/** How much to keep of triggers that say nothing else. */
 export interface RetentionLimits {
-  /** Days since the end of a task or the arrival of a delivery; 0 for ever. */
-  readonly days: number;
+  /** Milliseconds since the end of a task or the arrival of a delivery; 0 for ever. */
+  readonly tasksMs: number;
+  /** The same of bodies; as long as their deliveries when 0. */
+  readonly bodiesMs: number;
   /** Tasks of each trigger; 0 for any number. */
   readonly perTrigger: number;
 }
 
 /** What retention needs. */
 export interface RetentionHost {
-  /** Says how long deduplication needs deliveries. */
+  /** Says how long deduplication needs deliveries, and what triggers say of themselves. */
   readonly catalog: Catalog;
-  readonly store: RetentionStore & TaskStore;
+  readonly store: RetentionStore & TaskStore & DeliveryStore;
   readonly clock: Clock;
   readonly log: Log;
   readonly logs: LogStore;
@@ -46,8 +52,10 @@ export interface RetentionHost {
   ) => Promise<unknown>;
 }
 
-/** Time between two rounds. */
+/** Time between two rounds; where something is kept for less than an hour, the shorter one. */
 const INTERVAL_MS = 5 * 60_000;
+const SHORT_INTERVAL_MS = 60_000;
+const SHORT_MS = 3600_000;
 /** Delay of the first round, because the daemon has other work right after its start. */
 const FIRST_ROUND_MS = 10_000;
 /** Rows removed in one transaction: some 5 ms, for which a request may have to wait. */
@@ -58,9 +66,8 @@ const PAUSE_MS = 12;
  * Calls without a removal that end a round: each call reads a part of the rows and continues there.
  */
 const IDLE_CALLS = 40;
-/** Days for which ended messages are kept where tasks are kept for ever. */
-const KEEP_MESSAGES_DAYS = 30;
-const DAY_MS = 24 * 3600 * 1000;
+/** How long ended messages are kept where tasks are kept for ever. */
+const KEEP_MESSAGES_MS = 30 * 24 * 3600 * 1000;
 
 /** Starts to prune at regular intervals, until disposed. */
 export function startRetention(host: RetentionHost): AsyncDisposable {
@@ -72,11 +79,13 @@ export function startRetention(host: RetentionHost): AsyncDisposable {
       await host.clock.pause(FIRST_ROUND_MS, signal);
     } while (!signal.aborted && !await isDone(host, () => removeOrphans(host, signal)));
   };
+  const bodies = new Bodies(host);
   const prunes = async () => {
     for (let ms = FIRST_ROUND_MS;;) {
       await host.clock.pause(ms, signal);
       if (signal.aborted) return;
-      ms = await isDone(host, () => prune(host, signal)) ? INTERVAL_MS : FIRST_ROUND_MS;
+      const done = await isDone(host, () => prune({ ...host, bodies }, signal));
+      ms = done ? intervalOf(host) : FIRST_ROUND_MS;
     }
   };
   const work = Promise.all([orphans(), prunes()]);
@@ -101,11 +110,23 @@ async function isDone(host: RetentionHost, work: () => Promise<void>): Promise<b
   }
 }
 
-/** Removes everything beyond `host.keep`. */
-export async function prune(host: RetentionHost, signal: AbortSignal): Promise<void> {
+function intervalOf({ keep, catalog }: RetentionHost): number {
+  const shortest = shortestOf(
+    agesOf("tasks", keep.tasksMs, catalog),
+    agesOf("bodies", keep.bodiesMs, catalog),
+  );
+  return shortest < SHORT_MS ? SHORT_INTERVAL_MS : INTERVAL_MS;
+}
+
+/** Removes everything beyond `host.keep` and what triggers say of themselves. */
+export async function prune(
+  host: RetentionHost & { readonly bodies?: Bodies },
+  signal: AbortSignal,
+): Promise<void> {
   const { store, clock, log, keep } = host;
-  const aged = keep.days === 0 ? 0 : clock.now() - keep.days * DAY_MS;
-  const tasks = await inSteps(clock, signal, async () => {
+  const ages = agesOf("tasks", keep.tasksMs, host.catalog);
+  const aged = ages.longestMs === undefined ? 0 : clock.now() - ages.longestMs;
+  let tasks = await inSteps(clock, signal, async () => {
     const removed = await store.pruneTasks({
       before: aged,
       limit: BATCH_SIZE,
@@ -115,31 +136,58 @@ export async function prune(host: RetentionHost, signal: AbortSignal): Promise<v
     return removed.length;
   });
   // Deduplication needs the deliveries of this span, however little is to be kept.
-  const before = Math.min(aged, clock.now() - dedupTimesIn(host.catalog).others.dedupKeepMs);
+  const known = clock.now() - dedupTimesIn(host.catalog).others.dedupKeepMs;
+  const before = Math.min(aged, known);
   // Before the deliveries: an event that can be replayed needs the content of its delivery.
   const sourceEvents = await inSteps(
     clock,
     signal,
     () => store.pruneSourceEvents({ before, limit: BATCH_SIZE }),
   );
-  const deliveries = await inSteps(
+  let deliveries = await inSteps(
     clock,
     signal,
     () => store.pruneDeliveries({ before, limit: BATCH_SIZE }),
   );
+  for (const trigger of await triggersToPrune(ages, host)) {
+    const range = { ...trigger, deliveriesBefore: Math.min(trigger.before, known) };
+    for await (const removed of pruneTrigger(range, { store, clock, signal })) {
+      for (const task of removed.tasks) await removeFiles(task, host, signal);
+      tasks += removed.tasks.length;
+      deliveries += removed.deliveries;
+    }
+  }
+  const bodies = await pruneBodies(host, signal);
   // What was sent is what a later message of its key updates, so it stays whatever its task does.
   const messages = await inSteps(
     clock,
     signal,
     () =>
       store.pruneOutbox({
-        before: clock.now() - (keep.days === 0 ? KEEP_MESSAGES_DAYS : keep.days) * DAY_MS,
+        before: clock.now() - (keep.tasksMs === 0 ? KEEP_MESSAGES_MS : keep.tasksMs),
         limit: BATCH_SIZE,
       }),
   );
-  if (tasks + sourceEvents + deliveries + messages > 0) {
-    log.info("old records removed", { tasks, sourceEvents, deliveries, messages });
+  if (tasks + sourceEvents + deliveries + bodies + messages === 0) return;
+  await store.emptyLog(); // which still has what was removed
+  log.info("old records removed", { tasks, sourceEvents, deliveries, bodies, messages });
+}
+
+/** Removes the bodies of deliveries that stay; gives how many. */
+async function pruneBodies(
+  host: RetentionHost & { readonly bodies?: Bodies },
+  signal: AbortSignal,
+): Promise<number> {
+  const { bodies = new Bodies(host), keep, catalog, clock } = host;
+  const ages = agesOf("bodies", keep.bodiesMs, catalog);
+  bodies.begin();
+  let deleted = ages.longestMs === undefined
+    ? 0
+    : await bodies.prune(undefined, clock.now() - ages.longestMs, signal);
+  for (const { before, ...of } of await triggersToPrune(ages, host)) {
+    deleted += await bodies.prune(of, before, signal);
   }
+  return deleted;
 }
 
 /** Calls `step`, which returns how many rows it removed, until nothing more is to be expected. */

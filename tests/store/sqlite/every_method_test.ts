@@ -206,6 +206,10 @@ const CALLS: Calls = {
     run(db, { before: 1e15, limit: 3 });
   },
   pruneDeliveries: (run, db) => run(db, { before: 1e15, limit: 3 }),
+  pruneRecords: (run, db) => run(db, { tasks: [T1], deliveries: [idOf(1)], before: 1 }),
+  deleteBodies: (run, db) => run(db, { ids: [idOf(1), idOf(54)], before: 1e15, now: 5 }),
+  listRecordTriggers: (run, db) => run(db),
+  emptyLog: (run, db) => run(db),
   deleteTask: (run, db) => {
     METHODS.cancelTask(db, taskIdOf(90), { reason: "", now: 5 });
     run(db, taskIdOf(90), { dryRun: false });

@@ -39,6 +39,31 @@ function next(rows: readonly Row[], old: readonly Row[]): string {
   return mayFollow && last === old.at(-1) ? text(last, "id") : "";
 }
 
+/** Removes those of these deliveries that are old enough and that nothing needs; returns how many. */
+export async function pruneTheseDeliveries(
+  db: Session,
+  ids: readonly string[],
+  before: number,
+): Promise<number> {
+  const old = await db.all(
+    "SELECT id, task_id, detail FROM deliveries WHERE id = ANY(?) AND received_at < ?",
+    ids,
+    before,
+  );
+  await db.run(
+    `DELETE FROM source_events WHERE delivery_id = ANY(?) AND state NOT IN ('received', 'routing')
+       AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = source_events.task_id)
+       AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.delivery_id = source_events.delivery_id
+         AND retry_of IS NOT NULL)`,
+    old.map((row) => text(row, "id")),
+  );
+  const needed = await findNeeded(db, old);
+  return await db.run(
+    "DELETE FROM deliveries WHERE id = ANY(?)",
+    old.map((row) => text(row, "id")).filter((id) => !needed.has(id)),
+  );
+}
+
 /** Ids of those that a task, a chat event or another delivery needs, which may hold its payload. */
 async function findNeeded(db: Session, rows: readonly Row[]): Promise<ReadonlySet<string>> {
   const ids = rows.map((row) => text(row, "id"));

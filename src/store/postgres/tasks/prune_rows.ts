@@ -39,6 +39,26 @@ export async function pruneTasks(
   return [...noted, ...removed.map(toRemoved)];
 }
 
+/** Removes those of these tasks that have ended before a time; returns those whose files go here. */
+export async function pruneTheseTasks(
+  db: Session,
+  ids: readonly string[],
+  before: number,
+): Promise<Removed[]> {
+  const ended = await db.all(
+    `SELECT id FROM tasks WHERE id = ANY(?) AND finished_at < ? AND ${END_HANDLED}
+     ORDER BY id FOR UPDATE`,
+    ids,
+    before,
+  );
+  const removed = await removeTasks(db, ended.map((row) => text(row, "id")));
+  if (removed.length > 0) {
+    await removeKeys(db);
+    await removePlans(db, removed);
+  }
+  return removed.map(toRemoved);
+}
+
 /** Tasks that another daemon removed and this one had run. */
 async function takeNoted(db: Session, limit: number): Promise<Removed[]> {
   const rows = await db.all(

@@ -9,6 +9,7 @@ import { number, text } from "../../sql/columns.ts";
 import { taskIdsOf } from "../../sql/deliveries.ts";
 import { ENDED_STATES } from "../../sql/tasks.ts";
 import type { Database } from "../engine/database.ts";
+import type { OfTrigger, PrunedRecords, PruneResult } from "../../retention_store.ts";
 import type { Row } from "../../sql/row.ts";
 import { releasePlan } from "./plan_rows.ts";
 import { newestIds } from "../engine/newest.ts";
@@ -111,14 +112,19 @@ function findSurplus(db: Database, keep: number, limit: number): Row[] {
  * `(project, "trigger") > (?, ?)` SQLite reads every task of the trigger that is passed, 5 ms for
  * 50,000.
  */
-function nextTrigger(db: Database, [project, trigger]: Trigger): Trigger | undefined {
+function nextTrigger(
+  db: Database,
+  [project, trigger]: Trigger,
+  table: "tasks" | "deliveries" = "tasks",
+): Trigger | undefined {
   const next = db.get(
-    `SELECT project, "trigger" FROM tasks WHERE project = ? AND "trigger" > ?
+    `SELECT project, "trigger" FROM ${table} WHERE project = ? AND "trigger" > ?
      ORDER BY "trigger" LIMIT 1`,
     project,
     trigger,
   ) ?? db.get(
-    `SELECT project, "trigger" FROM tasks WHERE project > ? ORDER BY project, "trigger" LIMIT 1`,
+    `SELECT project, "trigger" FROM ${table} WHERE project > ?
+     ORDER BY project, "trigger" LIMIT 1`,
     project,
   );
   return next === undefined ? undefined : [text(next, "project"), text(next, "trigger")];
@@ -187,6 +193,57 @@ export function pruneDeliveries(
   }
   savePosition(db, "deliveries", String(at));
   return removed;
+}
+
+/** Removes those of these records that are old enough and that nothing needs. */
+export function pruneRecords(
+  db: Database,
+  { tasks, deliveries, before }: PrunedRecords,
+): PruneResult {
+  const ended = db.all(
+    `SELECT id, directory, plan_hash FROM tasks WHERE id IN (SELECT value FROM json_each(?))
+       AND finished_at < ? AND ${END_HANDLED}`,
+    JSON.stringify(tasks),
+    before,
+  );
+  removeTasks(db, ended);
+  if (ended.length > 0) removeKeys(db);
+  let removed = 0;
+  for (const id of deliveries) {
+    const row = db.get(
+      "SELECT id, task_id, detail FROM deliveries WHERE id = ? AND received_at < ?",
+      id,
+      before,
+    );
+    if (row === undefined) continue;
+    pruneEvent(db, id);
+    if (!isNeeded(db, row)) removed += db.run("DELETE FROM deliveries WHERE id = ?", id);
+  }
+  return { tasks: ended.map(toRemoved), deliveries: removed };
+}
+
+/** Removes the chat event of a delivery, unless something needs it. */
+function pruneEvent(db: Database, deliveryId: string): void {
+  db.run(
+    `DELETE FROM source_events WHERE delivery_id = ?1 AND state NOT IN ('received', 'routing')
+       AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = source_events.task_id)
+       AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.delivery_id = ?1 AND retry_of IS NOT NULL)`,
+    deliveryId,
+  );
+}
+
+/** Names of all triggers that have tasks or deliveries. */
+export function listRecordTriggers(db: Database): OfTrigger[] {
+  const found = new Map<string, OfTrigger>();
+  for (const table of ["tasks", "deliveries"] as const) {
+    let at: Trigger = ["", ""];
+    for (let next = nextTrigger(db, at, table); next !== undefined;) {
+      at = next;
+      found.set(JSON.stringify(at), { project: at[0], trigger: at[1] });
+      next = nextTrigger(db, at, table);
+    }
+  }
+  return [...found.values()];
 }
 
 /** Whether a task, a chat event or another delivery needs this one, which may hold its payload. */
