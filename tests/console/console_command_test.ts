@@ -57,7 +57,11 @@ programTest(
     await using dir = await tempDir();
     for (
       const [args, code, says] of [
-        [[], 3, /^error: The daemon is not running on .* is not initialised: run "svc init .*svc daemon/],
+        [
+          [],
+          3,
+          /^error: The daemon is not running on .* is not initialised: run "svc init .*svc daemon/,
+        ],
         [["nowhere"], 2, /^error: No page "nowhere" in the console: it has audit, connections,/],
         [["../etc/passwd"], 2, /^error: No page/],
         [["--port", "80"], 2, /^error: --port takes a whole number from 1024 to 65535/],

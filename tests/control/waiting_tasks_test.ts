@@ -7,8 +7,9 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import type { TaskRecord } from "../../src/api/records.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { until } from "../helpers/until.ts";
-import { type ControlRig, controlTest } from "./control_rig.ts";
+import { type ControlRig, controlRig, controlTest } from "./control_rig.ts";
 
 const WORKSPACE = {
   kind: "Workspace",
@@ -140,4 +141,40 @@ controlTest("a running task says since when it is silent, and when it tries agai
   );
   deepEqual([paused.waits_for, paused.silent_since], [{ what: "retry", step: "two" }, undefined]);
   await rig.client.call("task.cancel", { ids: [id] });
+});
+
+Deno.test({
+  name:
+    "svc status says that all workers are busy for long, and which task is silent, until it is over",
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    let laterMs = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() + laterMs };
+    await using rig = await controlRig(undefined, clock);
+    await begin(rig, workflow([{ id: "one", run: WAITING }]), trigger("now"));
+    const busy = [await start(rig, "now"), await start(rig, "now")];
+    await until("output of both", async () => {
+      const logs = await Promise.all(busy.map((id) => rig.client.call("task.log.read", { id })));
+      return logs.every(({ lines }) => lines.length > 0) || undefined;
+    });
+    const degraded = async () => (await rig.client.call("status", {})).degraded;
+    laterMs = 11 * 60_000;
+    deepEqual(await degraded(), [], "nobody waits");
+    const waiting = await start(rig, "now");
+    deepEqual(await degraded(), [
+      "all 2 workers have been busy for 11m: svc get tasks --state running",
+    ]);
+    laterMs = 31 * 60_000;
+    const [, ...silent] = await degraded();
+    deepEqual(
+      silent,
+      busy.map((id) =>
+        `task/${id} has printed nothing for 31m: svc task logs ${id}, svc task cancel ${id}`
+      ),
+    );
+    await letGo(rig);
+    await inState(rig, waiting, "succeeded");
+    deepEqual(await degraded(), []);
+  },
 });
