@@ -26,7 +26,11 @@ export interface DeletionFacts {
   readonly events: readonly { readonly id: string; readonly state: SourceEventState }[];
 }
 
-/** @throws {AppError} `conflict` with what to do first. */
+/**
+ * Refuses a deletion that comes too soon.
+ *
+ * @throws {AppError} `conflict` with what to do first.
+ */
 export function checkDeletion({ tasks, waitingMessages, events }: DeletionFacts): void {
   const open = tasks.find(({ state }) => state === "pending" || state === "running");
   if (open !== undefined) {
@@ -50,7 +54,11 @@ export function checkDeletion({ tasks, waitingMessages, events }: DeletionFacts)
   }
 }
 
-/** @throws {AppError} `conflict` when a delivery has tasks that are not to go with it. */
+/**
+ * Refuses to delete the tasks of a delivery unasked.
+ *
+ * @throws {AppError} `conflict` when it has tasks that are not to go with it.
+ */
 export function checkCascade(id: string, tasks: readonly DoomedTask[], cascade: boolean): void {
   if (cascade || tasks.length === 0) return;
   const what = tasks.length === 1 ? "a task has" : `${tasks.length} tasks have`;

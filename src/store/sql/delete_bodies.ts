@@ -77,7 +77,11 @@ export const PAYLOAD_GONE = `SELECT deliveries.id, deliveries.detail FROM tasks
   WHERE tasks.id = ? AND tasks.payload IS NULL AND deliveries.body IS NULL
     AND deliveries.content_of IS NULL`;
 
-/** @throws {AppError} `conflict` where {@linkcode PAYLOAD_GONE} has found one. */
+/**
+ * Refuses to run again what has no payload any more.
+ *
+ * @throws {AppError} `conflict` where {@linkcode PAYLOAD_GONE} has found one.
+ */
 export function checkPayload(task: string, gone: Row | undefined): void {
   if (gone === undefined) return;
   const { bodyDeletedAt } = json(gone, "detail") as DeliveryDetail;

@@ -37,7 +37,7 @@ export async function triggersToPrune(
 }
 
 /** Names a trigger in a set. */
-export const keyOf = ({ project, trigger }: OfTrigger) => `${project}\n${trigger}`;
+export const keyOf = ({ project, trigger }: OfTrigger): string => `${project}\n${trigger}`;
 
 /** A trigger, and from before when its tasks and its deliveries go, in milliseconds. */
 export interface PrunedTrigger extends OfTrigger {
