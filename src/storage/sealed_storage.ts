@@ -8,6 +8,7 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { isThere } from "../base/durable_files.ts";
 import { idFactory } from "../base/ids.ts";
 import type { Resource } from "../resources/resource.ts";
 import { readKeyFile } from "../secrets/key_file.ts";
@@ -118,6 +119,7 @@ async function findKeyThatCounts(
     if (await keyIdOf(next) === keyId) return "next";
     return present !== undefined && await keyIdOf(present) === keyId ? "present" : undefined;
   }
+  if (!await isThere(dir.database)) return undefined; // it may come back, sealed with either
   const secretStores = findSecretStores(dir.database);
   // where nothing is sealed, both open it, and nothing has been changed
   if (present !== undefined && await opensAll(present, secretStores)) return "present";

@@ -252,6 +252,9 @@ Deno.test("a new key that opens nothing is not taken, and neither is dropped whe
   ok((await Deno.stat(next)).isFile);
   await rejects(rekeyed(rig), /do not open/);
   ok((await Deno.stat(next)).isFile);
+  await Deno.rename(rig.dirs.database, join(rig.elsewhere, "svc.db"));
+  equal(await settleKey(rig.dirs, host(rig.dirs)), undefined);
+  ok((await Deno.stat(next)).isFile, "a database that is away may be sealed with it");
 });
 
 Deno.test("a backup of before is restored with the kept key, and sealed with the new one", async () => {
