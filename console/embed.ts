@@ -46,7 +46,7 @@ export function mediaType(name: string): string {
 }
 
 /** Files of `styles/`, in the order in which a later one may change what an earlier one says. */
-const STYLES = ["frame", "parts", "deliveries", "narrow", "task", "log", "figures"];
+const STYLES = ["frame", "parts", "deliveries", "task", "log", "figures", "narrow"];
 
 /** The look of the page, as one file. */
 export async function style(): Promise<string> {

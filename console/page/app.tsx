@@ -11,7 +11,8 @@ import { reach } from "./data/api.ts";
 import { currentKeys, useKeys } from "./keys.ts";
 import { live, useWatch } from "./data/live.ts";
 import { Link } from "./parts/link.tsx";
-import { go, href, path } from "./route.ts";
+import { tabTitle } from "./parts/title.tsx";
+import { go, href, path, query } from "./route.ts";
 import { NAVIGATION, screenOf } from "./screens.tsx";
 import { openSession, session } from "./data/session.ts";
 import { status } from "./data/status.ts";
@@ -44,16 +45,28 @@ function Frame() {
   });
   const help = useRef<HTMLDialogElement>(null);
   const search = useRef<HTMLInputElement>(null);
+  const isOpen = useSignal(false); // the menu, where it is behind a button
+  const toSearch = useRef(() => {
+    search.current?.focus();
+    if (document.activeElement === search.current) return;
+    isOpen.value = true;
+    requestAnimationFrame(() => search.current?.focus());
+  }).current;
   useKeys([
-    { key: "/", help: "Search, or paste an id", act: () => search.current?.focus() },
+    { key: "/", help: "Search, or paste an id", act: toSearch },
     { key: "?", help: "This list", act: () => help.current?.showModal() },
   ]);
   const main = useRef<HTMLElement>(null);
   const [name = ""] = path.value;
   const screen = screenOf(path.value);
+  const entry = NAVIGATION.flatMap(({ entries }) => entries)
+    .find(([first]) => first === (screen.under ?? name));
   useEffect(() => {
-    document.title = screen.title === "" ? "svc console" : `${screen.title} · svc console`;
-  }, [screen.title]);
+    isOpen.value = false;
+  }, [path.value, query.value]);
+  useEffect(() => {
+    document.title = `${tabTitle.value || screen.title} · svc console`;
+  }, [screen.title, tabTitle.value]);
   return (
     <>
       <a
@@ -67,15 +80,44 @@ function Frame() {
         To the content
       </a>
       <header>
-        <strong>svc</strong>
-        <nav aria-label="Screens">
-          {NAVIGATION.map(({ parts, label }) => (
-            <Link key={label} to={parts} current={(parts[0] ?? "") === (screen.under ?? name)}>
-              {label}
-            </Link>
-          ))}
-        </nav>
-        <Search input={search} />
+        <Link to={[]} class="brand">svc</Link>
+        <button
+          type="button"
+          class="menu-button"
+          aria-expanded={isOpen.value}
+          aria-controls="menu"
+          onClick={() => isOpen.value = !isOpen.value}
+        >
+          <svg viewBox="0 0 16 16" aria-hidden="true">
+            <path d={isOpen.value ? "M3.5 3.5l9 9M12.5 3.5l-9 9" : "M2 4h12M2 8h12M2 12h12"} />
+          </svg>
+          <span>{entry?.[1] ?? screen.title}</span>
+        </button>
+        <div
+          id="menu"
+          class={isOpen.value ? "menu open" : "menu"}
+          onKeyDown={({ key }) => {
+            if (key === "Escape") isOpen.value = false;
+          }}
+        >
+          <nav aria-label="Screens">
+            {NAVIGATION.map(({ title, entries }) => (
+              <section key={title} aria-label={title}>
+                <h2>{title}</h2>
+                <ul>
+                  {entries.map(([first, label]) => (
+                    <li key={label}>
+                      <Link to={first === "" ? [] : [first]} current={first === entry?.[0]}>
+                        {label}
+                      </Link>
+                    </li>
+                  ))}
+                </ul>
+              </section>
+            ))}
+          </nav>
+          <Search input={search} />
+        </div>
         <Connection />
       </header>
       <Faults />

@@ -36,19 +36,32 @@ interface Screen {
   readonly under?: string;
 }
 
-/** Links of every screen, in their order. */
-export const NAVIGATION: readonly { readonly parts: readonly string[]; readonly label: string }[] =
+/** A screen that the navigation leads to: the first part of its address, and its name. */
+type Entry = readonly [name: string, label: string];
+
+/** The navigation, in three groups. */
+export const NAVIGATION: readonly { readonly title: string; readonly entries: readonly Entry[] }[] =
   [
-    { parts: [], label: "Now" },
-    { parts: ["deliveries"], label: "Deliveries" },
-    { parts: ["tasks"], label: "Tasks" },
-    { parts: ["triggers"], label: "Triggers" },
-    { parts: ["filter"], label: "Try a filter" },
-    { parts: ["threads"], label: "Threads" },
-    { parts: ["connections"], label: "Connections" },
-    { parts: ["secrets"], label: "Secrets" },
-    { parts: ["resources"], label: "Resources" },
-    { parts: ["audit"], label: "Audit" },
+    {
+      title: "What happens",
+      entries: [
+        ["", "Now"],
+        ["deliveries", "Deliveries"],
+        ["tasks", "Tasks"],
+        ["threads", "Threads"],
+      ],
+    },
+    {
+      title: "What is set up",
+      entries: [
+        ["triggers", "Triggers"],
+        ["filter", "Try a filter"],
+        ["connections", "Connections"],
+        ["secrets", "Secrets"],
+        ["resources", "Resources"],
+      ],
+    },
+    { title: "Who did what", entries: [["audit", "Audit"]] },
   ];
 
 /** By the first part of the address; each gets the other parts. */

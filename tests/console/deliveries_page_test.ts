@@ -13,8 +13,7 @@ import { push, sendPush, startWithPush } from "./stored_deliveries.ts";
 /** Outcomes that are listed, newest first. */
 async function outcomes(page: Page): Promise<string> {
   const rows = page.getByRole("table", { name: "Deliveries" }).getByRole("row");
-  const texts = await rows.locator(".badge").allInnerTexts();
-  return texts.map((text) => text.split(/\s/).at(-1)).join(" ");
+  return (await rows.locator(".lead .chip").allInnerTexts()).join(" ");
 }
 
 function listed(page: Page, wanted: string): Promise<true> {
@@ -87,9 +86,9 @@ browserTest("deliveries are listed live, and their filters are the address", asy
     async () => {
       const action = page.getByRole("button", { name: "Send again all that match" });
       await page.goto(`${served.origin}/deliveries?outcome=filtered`);
-      await page.getByText("Choose how far back first").waitFor();
+      await page.getByText("Choose a time range first").waitFor();
       equal(await action.getAttribute("aria-disabled"), "true");
-      await page.getByRole("combobox", { name: "Of the last" }).selectOption("3600");
+      await page.getByRole("combobox", { name: "Time range" }).selectOption("3600");
       await action.click();
       const dialog = page.getByRole("dialog", { name: "Send again all that match" });
       await dialog.getByText("1 delivery goes through").waitFor();

@@ -15,6 +15,8 @@ export function everyScreen(samples: ConsoleSamples): Readonly<Record<string, st
     "Deliveries": "/deliveries",
     "Delivery that was accepted": `/delivery/${delivery}`,
     "Delivery that was rejected": `/delivery/${rejected}`,
+    "Delivery that is edited": `/delivery/${delivery}?edit=1`,
+    "Deliveries that are compared": `/delivery/${delivery}?with=${rejected}`,
     "Try a filter": "/filter",
     "Another filter": `/filter/default/github-push?condition=${
       encodeURIComponent("payload.x == 1")

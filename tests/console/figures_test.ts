@@ -9,10 +9,12 @@ import {
   deliveryFigures,
   filledIntervals,
   isEmpty,
+  isSparse,
   latencyFigures,
   queueFigures,
   type Span,
   SPANS,
+  trend,
 } from "../../console/page/charts/figures.ts";
 import type { Stats } from "../../src/api/status_operations.ts";
 
@@ -95,6 +97,21 @@ Deno.test("the table has the intervals in which there was something, the latest 
     { at: FROM + 7 * MINUTE, values: [6, 0, 0, 7] },
     { at: FROM + 2 * MINUTE, values: [15, 0, 7, 0] },
   ]);
+});
+
+Deno.test("a course has its parts whatever the span: sums of what is counted, else the highest", () => {
+  deepEqual(trend([1, 2, 3, 4, 5, 6], 3, true), [3, 7, 11]);
+  deepEqual(trend([1, 2, null, 4, 5, 6], 3, false), [2, 4, 6]);
+  deepEqual(trend([null, null, 7], 2, false), [0, 7]);
+  deepEqual(trend([], 2, true), [0, 0]);
+  equal(trend(Array.from({ length: 1440 }, () => 1), 30, true).every((sum) => sum === 48), true);
+});
+
+Deno.test("a chart of few intervals is told from one that has a line", () => {
+  equal(isSparse(latencyFigures(STATS, spanOf(1), "answer_ms")), true);
+  const busy = { ...STATS, queue: { pending: Array.from({ length: 60 }, () => 1), running: [] } };
+  const queue = queueFigures(busy, spanOf(1));
+  equal(queue === undefined ? undefined : isSparse(queue), false);
 });
 
 Deno.test("no span asks for more than the daemon keeps, or shows more than a hundred values", () => {

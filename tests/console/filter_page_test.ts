@@ -15,7 +15,7 @@ import { CONDITION, push, sendPush, startWithPush } from "./stored_deliveries.ts
 async function sums(page: Page): Promise<Record<string, number>> {
   const rows = await page.locator(".counts tbody tr").allInnerTexts();
   return Object.fromEntries(rows.map((row) => {
-    const [count, ...words] = row.split(/\s+/).filter((word) => !/^[✓✗▽–=⇄→]$/.test(word));
+    const [count, ...words] = row.split(/\s+/);
     return [words.join(" "), Number(count)];
   }));
 }

@@ -76,8 +76,15 @@ async function prepare(daemon: TestDaemon): Promise<ReadonlyMap<string, readonly
   const headers = {
     ...githubHeaders(SECRET, body, "push"),
     "x-strange": "<b>in-header</b><img src=//elsewhere.invalid/h>",
+    "x-github-event": "<b>in-event</b><img src=//elsewhere.invalid/e>",
   };
   equal((await daemon.send("/webhook/push", { body, headers })).status, 200);
+  const otherBody = `{"text": ${inJson("in-other")}}`;
+  const otherHeaders = githubHeaders(SECRET, otherBody, "push");
+  equal(
+    (await daemon.send("/webhook/push", { body: otherBody, headers: otherHeaders })).status,
+    200,
+  );
   const path = encodeURIComponent(hostile("in-path"));
   await daemon.send(`/webhook/${path}`, { body: "{}", headers: { "content-type": "text/plain" } });
   const wrong = `{"text": ${inJson("in-refused")}`;
@@ -109,7 +116,9 @@ async function prepare(daemon: TestDaemon): Promise<ReadonlyMap<string, readonly
   const cancelled = ["task", "cancel", slow.id, "--reason", hostile("in-reason")];
   equal((await daemon.svc(cancelled)).code, 0);
   const tasks = await daemon.settled();
-  const push = tasks.find((one) => one.trigger === "push");
+  // The newest is first.
+  const [another, push] = tasks.filter((one) => one.trigger === "push");
+  const other = another?.delivery_id;
   const huge = tasks.find((one) => one.trigger === "huge");
   ok(push !== undefined && huge !== undefined);
   using client = daemon.client();
@@ -119,9 +128,11 @@ async function prepare(daemon: TestDaemon): Promise<ReadonlyMap<string, readonly
   });
   return new Map([
     ["/", []],
-    ["/deliveries", []],
+    ["/deliveries", ["in-event"]],
     ["/deliveries?reason=" + encodeURIComponent(hostile("in-filter")), []],
     [`/delivery/${push.delivery_id}`, ["in-body", "in-header"]],
+    [`/delivery/${push.delivery_id}?edit=1`, ["in-event"]],
+    [`/delivery/${push.delivery_id}?with=${other}`, ["in-body", "in-key", "in-other", "in-event"]],
     [`/delivery/${huge.delivery_id}`, ["yyyy"]],
     ["/tasks", []],
     [`/task/${push.id}`, ["in-body"]],

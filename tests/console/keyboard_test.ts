@@ -85,7 +85,7 @@ browserTest(
 
     await tabTo(page, "the step that failed", ({ name }) => name.startsWith("Step deploy: failed"));
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Step deploy" }).waitFor();
+    await page.getByRole("heading", { level: 2, name: "Step deploy" }).waitFor();
     await tabTo(page, "its log", ({ href }) => href.startsWith(`/task/${task}/log`));
     await page.keyboard.press("Enter");
     await page.waitForURL(`**/task/${task}/log*`);
@@ -102,6 +102,7 @@ browserTest(
     }
 
     // Rows by their own keys, and the list of keys.
+    await page.locator(".rows .all .row").first().waitFor();
     await page.keyboard.press("j");
     await page.keyboard.press("j");
     // playwright's own waiting evaluates text in the page, which its policy forbids

@@ -187,7 +187,7 @@ browserTest(
     await log.getByText("sure?", { exact: true }).waitFor();
     await go("three");
     // More at once than the page holds.
-    await page.getByRole("heading", { level: 1, name: "succeeded live log" }).waitFor();
+    await page.locator(".title .chip").getByText("succeeded").waitFor();
     await log.getByText("more 30000", { exact: true }).waitFor();
     await page.getByLabel("Search in the log").fill("sure?");
     await page.getByRole("button", { name: "Line found before" }).click();

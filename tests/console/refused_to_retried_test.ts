@@ -77,14 +77,14 @@ browserTest(
     await picture(page, "3-sent-again");
     await page.getByRole("link", { name: "To the new delivery" }).click();
     const [task] = await daemon.tasks();
-    await page.getByRole("link", { name: task?.id ?? "" }).click();
+    await page.getByRole("link", { name: task?.id.slice(-6) ?? "" }).click();
 
     const step = (name: string) => page.getByRole("button", { name: `Step ${name}` });
     await step("build: succeeded").waitFor();
     await step("publish: running").waitFor();
     await picture(page, "4-its-task-runs");
     await Deno.writeTextFile(`${daemon.workspace}/go`, "");
-    await page.getByRole("heading", { level: 1, name: "failed deploy" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "deploy failed at step publish" }).waitFor();
     await page.getByLabel("Last lines of publish").getByText("no credentials").waitFor();
     await picture(page, "5-it-failed");
 
@@ -92,7 +92,7 @@ browserTest(
     await page.getByRole("button", { name: "Retry from publish" }).click();
     const again = page.getByRole("dialog", { name: "Retry from publish" });
     await again.getByRole("button", { name: "Retry from publish" }).click();
-    await page.getByRole("heading", { level: 1, name: "succeeded deploy" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "deploy succeeded" }).waitFor();
     await picture(page, "6-retried");
     const tasks = await daemon.settled();
     equal(tasks.length, 2);

@@ -68,7 +68,7 @@ browserTest(
     equal(new URL(page.url()).pathname, `/task/${id}`);
     await page.getByLabel("Last lines of test").getByText("testing").waitFor();
     await Deno.writeTextFile(`${daemon.workspace}/go`, "");
-    await page.getByRole("heading", { level: 1, name: "failed deploy" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "deploy failed at step test" }).waitFor();
     await step(page, "publish: skipped").waitFor();
 
     // Why it failed is on the screen, text is text, and colours are colours.
@@ -77,7 +77,7 @@ browserTest(
     equal(await lines.getByText("FAIL", { exact: true }).getAttribute("class"), "bold fg-red");
     equal(await lines.getByRole("link").count(), 0);
     ok(!(await page.content()).includes("javascript:"));
-    match(await page.locator(".verdict").innerText(), /Failed at step test .*\n+.*exit code 3/);
+    match(await page.locator(".verdict").innerText(), /^step "test": exit code 3/);
     ok(((await lines.boundingBox())?.y ?? Infinity) < 800, "without scrolling");
     await picture(page, "task-failed");
 
@@ -108,10 +108,10 @@ browserTest(
     const dialog = page.getByRole("dialog", { name: "Retry from test" });
     await dialog.getByText(`svc task retry ${id} --from test`).waitFor();
     await dialog.getByRole("button", { name: "Retry from test" }).click();
-    await page.getByRole("heading", { level: 1, name: "succeeded deploy" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "deploy succeeded" }).waitFor();
     ok(!page.url().includes(id));
     await page.getByRole("link", { name: id }).click();
-    await page.getByRole("heading", { level: 1, name: "failed deploy" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "deploy failed at step test" }).waitFor();
     await page.getByRole("heading", { name: "Retries" }).waitFor();
   },
 );
@@ -137,7 +137,7 @@ browserTest("a task that runs takes messages and is cancelled, after one questio
   equal((await daemon.tasks())[0]?.state, "running");
   await page.getByRole("button", { name: "Cancel" }).click();
   await dialog.getByRole("button", { name: "Cancel", exact: true }).click();
-  await page.getByRole("heading", { level: 1, name: "cancelled slow" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "slow was cancelled" }).waitFor();
   equal((await daemon.tasks())[0]?.state, "cancelled");
 });
 

@@ -60,7 +60,8 @@ browserTest(
     // Nothing is done to all tasks there are.
     const cancel = page.getByRole("button", { name: "Cancel all that match" });
     equal(await cancel.getAttribute("aria-disabled"), "true");
-    await page.getByText("Choose a state, a trigger, a workflow or a time first").first().waitFor();
+    await page.getByText("Choose a state, a trigger, a workflow or a time range first").first()
+      .waitFor();
 
     await page.getByLabel("State").selectOption("running");
     await until("those that run", async () => await rows(page).count() === 3 || undefined);

@@ -14,6 +14,7 @@ import {
   findJson,
   membersOf,
   plainText,
+  prettyJson,
 } from "../../console/page/parts/json_value.ts";
 
 Deno.test("a condition comes out of its YAML as it went in, whatever is in it", () => {
@@ -52,6 +53,16 @@ Deno.test("numbers keep all their digits, and what is no JSON is none", () => {
     "d 7",
   ]);
   equal(findJson("ref=refs%2Fheads"), undefined);
+});
+
+Deno.test("a payload that is to be edited keeps what is in it", () => {
+  equal(
+    prettyJson('{"a":9007199254740993,"b":1.50}'),
+    '{\n  "a": 9007199254740993,\n  "b": 1.50\n}',
+  );
+  equal(prettyJson("a=1&b=2"), "a=1&b=2");
+  const deep = "[".repeat(200_000) + "]".repeat(200_000);
+  equal(prettyJson(deep), deep);
 });
 
 Deno.test("the place of a fault is found in what a refusal says", () => {

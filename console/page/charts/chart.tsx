@@ -7,25 +7,30 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { shortDuration } from "../../../src/base/duration.ts";
-import { type Figures, filledIntervals, isEmpty, summary } from "./figures.ts";
+import { type Column, Table } from "../parts/table.tsx";
+import { type Figures, filledIntervals, isEmpty, isSparse, summary } from "./figures.ts";
 import type { Drawn, Look } from "./plot.ts";
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 
 /** A chart. */
-export function Chart({ title, note, form, figures }: {
+export function Chart({ title, note, form: usual, figures, nothing }: {
   readonly title: string;
   /** What one value is of. */
   readonly note: string;
   readonly form: Look["form"];
   readonly figures: Figures;
+  /** What is said where there is nothing to draw. */
+  readonly nothing: string;
 }) {
   const { series, times, stepMs, unit } = figures;
   const pointed = useSignal<number | undefined>(undefined);
   const open = useSignal(false);
   const legend = useRef<HTMLUListElement>(null);
   const at = pointed.value === undefined ? undefined : times[pointed.value];
-  const sums = form === "bars";
+  const sums = usual === "bars";
+  const form = sums || !isSparse(figures) ? usual : "columns";
+  const isFilled = form === "bars" || form === "columns";
   const last = times.findLast((_, index) => series.some(({ values }) => values[index] !== null));
   const rest = sums
     ? `${note}, ${series.reduce((all, one) => all + (summary(one.values, true) ?? 0), 0)} in all`
@@ -37,6 +42,16 @@ export function Chart({ title, note, form, figures }: {
       pointed.value === undefined ? summary(values, sums) : values[pointed.value] ?? null,
       unit,
     );
+  if (isEmpty(figures)) {
+    return (
+      <figure class="chart empty panel">
+        <figcaption>
+          <h3>{title}</h3>
+        </figcaption>
+        <p class="faint">{nothing}</p>
+      </figure>
+    );
+  }
   return (
     <figure class="chart panel">
       <figcaption>
@@ -48,13 +63,11 @@ export function Chart({ title, note, form, figures }: {
       <ul class="legend" ref={legend}>
         {series.map(({ label, tone, values, about }, index) => (
           <li key={label} title={about}>
-            <span class={`swatch ${tone} ${form === "bars" ? "bar" : `line${index}`}`} /> {label}
-            {" "}
+            <span class={`swatch ${tone} ${isFilled ? "bar" : `line${index}`}`} /> {label}{" "}
             <strong>{valueOf(values)}</strong>
           </li>
         ))}
       </ul>
-      {isEmpty(figures) && <p class="nothing faint">Nothing in this span</p>}
       <Plot
         form={form}
         figures={figures}
@@ -63,7 +76,7 @@ export function Chart({ title, note, form, figures }: {
       />
       <details onToggle={({ currentTarget }) => open.value = currentTarget.open}>
         <summary>{title} as a table</summary>
-        {open.value && <Table title={title} figures={figures} />}
+        {open.value && <FiguresTable title={title} figures={figures} />}
       </details>
     </figure>
   );
@@ -125,34 +138,30 @@ function lookOf(
   };
 }
 
-function Table({ title, figures }: { readonly title: string; readonly figures: Figures }) {
+function FiguresTable({ title, figures }: { readonly title: string; readonly figures: Figures }) {
   const { series, unit, stepMs } = figures;
   const rows = filledIntervals(figures);
   if (rows.length === 0) return <p class="faint">Nothing in this span.</p>;
+  const columns: readonly Column<typeof rows[number]>[] = [
+    {
+      header: "From",
+      heads: true,
+      cell: ({ at }) => <time dateTime={new Date(at).toISOString()}>{CLOCK.format(at)}</time>,
+    },
+    ...series.map(({ label }, index): Column<typeof rows[number]> => ({
+      header: label,
+      number: true,
+      cell: ({ values }) => shown(values[index] ?? null, unit),
+    })),
+  ];
   return (
     <div class="figures" tabindex={0} role="region" aria-label={`${title}, the figures`}>
-      <table class="wide">
-        <caption class="faint">
-          Each {shortDuration(stepMs)} in which there was something, the latest first
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">From</th>
-            {series.map(({ label }) => <th key={label} scope="col" class="number">{label}</th>)}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ at, values }) => (
-            <tr key={at}>
-              <th scope="row">
-                <time dateTime={new Date(at).toISOString()}>{CLOCK.format(at)}</time>
-              </th>
-              {values.map((value, index) => <td key={index} class="number">{shown(value, unit)}
-              </td>)}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        items={rows}
+        columns={columns}
+        id={({ at }) => at}
+        caption={`Each ${shortDuration(stepMs)} in which there was something, the latest first`}
+      />
     </div>
   );
 }

@@ -8,6 +8,7 @@ import { useRef } from "preact/hooks";
 import type { Stats } from "../../../src/api/status_operations.ts";
 import { shortDuration } from "../../../src/base/duration.ts";
 import { useLatest } from "../data/live.ts";
+import type { Refusal } from "../data/api.ts";
 import { Command } from "../parts/command.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Clock } from "../parts/time.tsx";
@@ -15,10 +16,19 @@ import { query, setQuery } from "../route.ts";
 import { Chart } from "./chart.tsx";
 import { deliveryFigures, latencyFigures, queueFigures, type Span, SPANS } from "./figures.ts";
 
-/** The charts; of one trigger where one is named. */
-export function Charts(
-  { of }: { readonly of?: { readonly project: string; readonly trigger: string } },
-) {
+/** Whose figures: of one trigger where one is named. */
+type Of = { readonly project: string; readonly trigger: string } | undefined;
+
+/** The figures of the span that the address names. */
+export interface SpanFigures {
+  readonly span: Span;
+  /** With the span that they are of; absent until the first answer. */
+  readonly shown: { readonly stats: Stats; readonly span: Span } | undefined;
+  readonly error: Refusal | undefined;
+}
+
+/** Keeps the figures up to date while the component is shown. */
+export function useFigures(of?: Of): SpanFigures {
   const span = SPANS.find(({ name }) => name === query.value.get("span")) ?? FIRST;
   const { value, error } = useLatest(
     { stats: Object.assign({ minutes: span.minutes }, of) },
@@ -29,6 +39,14 @@ export function Charts(
   if (value?.deliveries["accepted"]?.length === span.minutes) {
     shown.current = { stats: value, span };
   }
+  return { span, shown: shown.current, error };
+}
+
+/** The charts. */
+export function Charts({ of, figures: { span, shown, error } }: {
+  readonly of?: Of;
+  readonly figures: SpanFigures;
+}) {
   const which = of === undefined
     ? ""
     : ` --trigger ${of.trigger}${of.project === "default" ? "" : ` -p ${of.project}`}`;
@@ -48,10 +66,10 @@ export function Charts(
             </button>
           ))}
         </div>
-        {shown.current !== undefined && <Since stats={shown.current.stats} />}
+        {shown !== undefined && <Since stats={shown.stats} />}
       </div>
       {error !== undefined && <Problem error={error} />}
-      {shown.current !== undefined && <Those {...shown.current} />}
+      {shown !== undefined && <Those {...shown} />}
       <Command line={`svc stats --minutes ${span.minutes}${which}`} />
     </section>
   );
@@ -63,25 +81,35 @@ function Those({ stats, span }: { readonly stats: Stats; readonly span: Span }) 
   const each = span.fold === 1 ? "each minute" : `each ${shortDuration(span.fold * 60_000)}`;
   const worst = span.fold === 1 ? each : `worst of ${each}`;
   const queue = queueFigures(stats, span);
+  const within = `in the last ${span.name}`;
   return (
     <div class={queue === undefined ? "columns three" : "columns"}>
       <Chart
         title="Deliveries"
         note={each}
         form="bars"
+        nothing={`Nothing arrived ${within}.`}
         figures={deliveryFigures(stats, span)}
       />
       {queue !== undefined && (
-        <Chart title="Tasks" note="the most at once" form="levels" figures={queue} />
+        <Chart
+          title="Tasks"
+          note="the most at once"
+          form="levels"
+          nothing={`Whenever it was looked at ${within}, no task waited or ran.`}
+          figures={queue}
+        />
       )}
       <Chart
         title="Time to the answer"
+        nothing={`No request was answered ${within}.`}
         note={worst}
         form="lines"
         figures={latencyFigures(stats, span, "answer_ms")}
       />
       <Chart
         title="Time to the first step"
+        nothing={`No task started ${within}.`}
         note={worst}
         form="lines"
         figures={latencyFigures(stats, span, "start_ms")}

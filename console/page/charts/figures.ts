@@ -92,6 +92,23 @@ export function isEmpty({ series }: Figures): boolean {
   return series.every(({ values }) => values.every((value) => value === null || value === 0));
 }
 
+/** Values in so many parts of about the same length: their sums, or the highest of each. */
+export function trend(values: Values, parts: number, sums: boolean): readonly number[] {
+  return Array.from({ length: parts }, (_, at) => {
+    const [from, to] = [at, at + 1].map((one) => Math.floor(one * values.length / parts));
+    const part = values.slice(from, to);
+    return (sums ? sum(part) : highest(part)) ?? 0;
+  });
+}
+
+/** Most intervals of which each is a bar: a line through so few says what was never measured. */
+const FEW = 12;
+
+/** Whether there was something in a few intervals only. */
+export function isSparse(figures: Figures): boolean {
+  return filledIntervals(figures).length <= FEW;
+}
+
 /** The intervals in which there was something, the newest first, each with its values. */
 export function filledIntervals(
   { times, series }: Figures,

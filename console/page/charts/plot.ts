@@ -11,8 +11,11 @@ import type { Figures } from "./figures.ts";
 
 /** How a chart is drawn. */
 export interface Look {
-  /** `bars` are stacked, `lines` join what is measured, `levels` hold until the next value. */
-  readonly form: "bars" | "lines" | "levels";
+  /**
+   * `bars` are stacked, `columns` stand one before the other, `lines` join what is measured, `levels`
+   * hold until the next value.
+   */
+  readonly form: "bars" | "columns" | "lines" | "levels";
   /** Colour of each series, in their order. */
   readonly colours: readonly string[];
   /** Of texts and of the grid. */
@@ -48,6 +51,7 @@ export function draw(
   },
 ): Drawn {
   const { form } = look;
+  const isFilled = form === "bars" || form === "columns";
   let shown = figures;
   const axis = {
     stroke: look.text,
@@ -59,9 +63,9 @@ export function draw(
     const stroke = look.colours[at] ?? look.text;
     const path = pathOf(form);
     return Object.assign(
-      { label, stroke, width: form === "bars" ? 0 : 1.5, dash: [...DASHES[at] ?? []] },
+      { label, stroke, width: isFilled ? 0 : 1.5, dash: [...DASHES[at] ?? []] },
       path === undefined ? {} : { paths: path },
-      form === "bars" ? { fill: stroke, dash: [] } : {},
+      isFilled ? { fill: stroke, dash: [] } : {},
       { points: { show: form === "lines", size: 4, fill: stroke } },
     );
   });
@@ -98,7 +102,7 @@ export function draw(
         ),
       ],
       // The whole stack first, so that what is below it is drawn over it.
-      series: [{}, ...(form === "bars" ? series.toReversed() : series)],
+      series: [{}, ...(isFilled ? series.toReversed() : series)],
       hooks: { setCursor: [({ cursor }) => point(cursor.idx ?? undefined)] },
     },
     dataOf(figures, form),
@@ -115,7 +119,9 @@ export function draw(
 }
 
 function pathOf(form: Look["form"]): uPlot.Series.PathBuilder | undefined {
-  if (form === "bars") return uPlot.paths.bars?.({ size: [0.8, 24], align: 1 });
+  if (form === "bars" || form === "columns") {
+    return uPlot.paths.bars?.({ size: [0.8, 24], align: 1 });
+  }
   if (form === "levels") return uPlot.paths.stepped?.({ align: 1 });
   return undefined;
 }
@@ -126,6 +132,7 @@ function dataOf({ times, series, unit }: Figures, form: Look["form"]): uPlot.Ali
       unit === "ms" && value !== null ? Math.max(value, SHORTEST_MS) : value
     )
   );
+  if (form === "columns") return [[...times], ...values.toReversed()];
   if (form !== "bars") return [[...times], ...values];
   let below = times.map(() => 0);
   const stacked = values.map((one) => below = below.map((base, at) => base + (one[at] ?? 0)));

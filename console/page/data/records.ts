@@ -27,8 +27,10 @@ const PAGE = 500;
 /** Filters for which the stream looks at the newest records only: there may be more further back. */
 const SEARCHES = ["reason", "status", "remote", "key", "min_duration_ms"] as const;
 
-/** Lists what `query` names, as long as the component is shown. */
-export function useRecords<Item extends { readonly id: string }>(query: GetInput): Records<Item> {
+/** Lists what `query` names, as long as the component is shown; nothing while it is `undefined`. */
+export function useRecords<Item extends { readonly id: string }>(
+  query: GetInput | undefined,
+): Records<Item> {
   const name = JSON.stringify(query);
   const list = useMemo(() => new Map<string, Item>(), [name]);
   // Not the oldest item: one that has changed comes in however old it is, and others are between.
@@ -44,7 +46,7 @@ export function useRecords<Item extends { readonly id: string }>(query: GetInput
   useMemo(() => {
     [items.value, loading.value, error.value, hasMore.value] = [[], true, undefined, false];
   }, [name]);
-  useWatch({ get: { limit: PAGE, ...query } }, (update) => {
+  useWatch(query === undefined ? undefined : { get: { limit: PAGE, ...query } }, (update) => {
     if ("error" in update) {
       error.value = new Refusal(update.error.message, { code: update.error.code });
       loading.value = false;
@@ -55,7 +57,7 @@ export function useRecords<Item extends { readonly id: string }>(query: GetInput
     const found = update.items as unknown as readonly Item[];
     if (update.whole) {
       list.clear();
-      hasMore.value = found.length >= PAGE || SEARCHES.some((filter) => filter in query);
+      hasMore.value = found.length >= PAGE || SEARCHES.some((filter) => filter in (query ?? {}));
       listed.downTo = found[0]?.id;
     }
     for (const item of found) list.set(item.id, item);

@@ -8,23 +8,20 @@
 import type { AuditRecord, ControlAuditRecord } from "../../../src/api/records.ts";
 import { shortDuration } from "../../../src/base/duration.ts";
 import { useAnswer } from "../data/answer.ts";
-import { Badge } from "../parts/badge.tsx";
+import { Chip, wordOf } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
-import { type FilterField, Filters, filtersOf } from "../parts/filters.tsx";
+import { type FilterField, filtersOf, TIME_RANGE } from "../parts/filters.tsx";
 import { Link } from "../parts/link.tsx";
+import { List } from "../parts/list.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { type Column, Rows } from "../parts/rows.tsx";
+import type { Column } from "../parts/table.tsx";
 import { Text, TextBlock } from "../parts/text.tsx";
+import { Title } from "../parts/title.tsx";
 import { Ago } from "../parts/time.tsx";
 import { useRecords } from "../data/records.ts";
 import { href } from "../route.ts";
 import { useSignal } from "@preact/signals";
 
-const SINCE: FilterField = {
-  name: "since_secs",
-  label: "Since",
-  choices: ["3600", "86400", "604800"],
-};
 const PLUGIN_FIELDS: readonly FilterField[] = [
   { name: "trigger", label: "Trigger" },
   {
@@ -35,9 +32,9 @@ const PLUGIN_FIELDS: readonly FilterField[] = [
       ...["allowed", "denied", "audit_warning"],
     ],
   },
-  SINCE,
+  TIME_RANGE,
 ];
-const CONTROL_FIELDS: readonly FilterField[] = [SINCE];
+const CONTROL_FIELDS: readonly FilterField[] = [TIME_RANGE];
 
 /** The two audits: their first part of the address after `audit`, and their name. */
 type Which = "plugins" | "control";
@@ -58,62 +55,53 @@ export function AuditPage({ rest: [which = "plugins", id] }: { readonly rest: re
   );
 }
 
+/** What was done with a plugin. */
+const DONE: Readonly<Record<string, string>> = { apply: "applied", execute: "run" };
+
 const PLUGIN_COLUMNS: readonly Column<AuditRecord>[] = [
-  { header: "When", width: "6rem", cell: ({ created_at }) => <Ago at={created_at} /> },
-  { header: "Result", width: "8.5rem", cell: ({ result }) => <Badge word={result} /> },
+  {
+    header: "When",
+    whole: true,
+    narrow: "time",
+    cell: ({ created_at }) => <Ago at={created_at} bare />,
+  },
   {
     header: "Plugin",
-    width: "minmax(8rem, 1.5fr)",
+    narrow: "title",
     cell: ({ id, crd_kind, plugin_name }) => (
       <Link to={["audit", "plugins", id]}>
         <Text value={`${crd_kind}/${plugin_name}`} cell />
       </Link>
     ),
   },
-  { header: "Action", width: "5rem", cell: ({ action }) => action, spare: true },
-  {
-    header: "Trigger",
-    width: "minmax(6rem, 1fr)",
-    cell: ({ trigger }) => <Text value={trigger ?? ""} cell />,
-    spare: true,
-  },
+  { header: "Was", whole: true, narrow: "more", cell: ({ action }) => DONE[action] ?? action },
+  { header: "Result", whole: true, narrow: "lead", cell: ({ result }) => <Chip word={result} /> },
+  { header: "Trigger", cell: ({ trigger }) => <Text value={trigger ?? ""} cell /> },
   {
     header: "Took",
-    width: "5rem",
+    whole: true,
+    number: true,
     cell: ({ duration_ms }) => duration_ms === null ? "" : shortDuration(duration_ms),
-    spare: true,
   },
-  {
-    header: "Command",
-    width: "minmax(8rem, 2fr)",
-    cell: ({ command }) => <Text value={command} cell />,
-    spare: true,
-  },
+  { header: "Command", narrow: "text", cell: ({ command }) => <Text value={command} cell /> },
 ];
 
 function PluginRows() {
   const filters = filtersOf(PLUGIN_FIELDS);
-  const { items, loading, error, more } = useRecords<AuditRecord>({
-    what: "audits",
-    ...filters.input,
-  });
+  const records = useRecords<AuditRecord>({ what: "audits", ...filters.input });
   return (
     <>
       <Chain />
-      <Filters fields={PLUGIN_FIELDS} />
-      {error !== undefined && <Problem error={error} />}
-      {!loading && items.length === 0 && error === undefined && (
-        <p class="empty">No plugin has been applied or run that matches.</p>
-      )}
-      <Rows
+      <List
+        records={records}
+        fields={PLUGIN_FIELDS}
+        command={`svc get audits${filters.flags}`}
+        empty="No plugin has been applied or run that matches."
         label="Runs of plugins, newest first"
-        items={items}
         columns={PLUGIN_COLUMNS}
         id={({ id }) => id}
         to={({ id }) => href(["audit", "plugins", id])}
-        more={more}
       />
-      <Command line={`svc get audits${filters.flags}`} />
     </>
   );
 }
@@ -159,65 +147,68 @@ function Chain() {
 }
 
 const CONTROL_COLUMNS: readonly Column<ControlAuditRecord>[] = [
-  { header: "When", width: "6rem", cell: ({ created_at }) => <Ago at={created_at} /> },
-  { header: "Result", width: "6.5rem", cell: ({ result }) => <Badge word={result} /> },
+  {
+    header: "When",
+    whole: true,
+    narrow: "time",
+    cell: ({ created_at }) => <Ago at={created_at} bare />,
+  },
   {
     header: "Operation",
-    width: "minmax(8rem, 1fr)",
+    narrow: "title",
     cell: ({ id, operation }) => (
       <Link to={["audit", "control", id]}>
         <Text value={operation} cell />
       </Link>
     ),
   },
-  {
-    header: "On",
-    width: "minmax(6rem, 2fr)",
-    cell: ({ target }) => <Text value={target} cell />,
-    spare: true,
-  },
+  { header: "On", narrow: "more", cell: ({ target }) => <Text value={target} cell /> },
+  { header: "Result", whole: true, narrow: "lead", cell: ({ result }) => <Chip word={result} /> },
+  { header: "Role", whole: true, cell: ({ role }) => wordOf(role) },
   {
     header: "By",
-    width: "minmax(6rem, 1fr)",
+    narrow: "text",
     cell: ({ caller, client }) => (
       <Text value={client === null ? caller : `${caller} (${client})`} cell />
     ),
-    spare: true,
   },
-  { header: "Role", width: "6rem", cell: ({ role }) => role, spare: true },
 ];
 
 function ControlRows() {
   const filters = filtersOf(CONTROL_FIELDS);
-  const { items, loading, error, more } = useRecords<ControlAuditRecord>({
-    what: "control-audits",
-    ...filters.input,
-  });
+  const records = useRecords<ControlAuditRecord>({ what: "control-audits", ...filters.input });
   return (
-    <>
-      <Filters fields={CONTROL_FIELDS} />
-      {error !== undefined && <Problem error={error} />}
-      {!loading && items.length === 0 && error === undefined && (
-        <p class="empty">
-          Nothing that matches: secrets that were shown, what only an admin may, what a bulk
-          operation changed, and refusals are kept here.
-        </p>
-      )}
-      <Rows
-        label="What was done over the control plane, newest first"
-        items={items}
-        columns={CONTROL_COLUMNS}
-        id={({ id }) => id}
-        to={({ id }) => href(["audit", "control", id])}
-        more={more}
-      />
-      <Command line={`svc get control-audits${filters.flags}`} />
-    </>
+    <List
+      records={records}
+      fields={CONTROL_FIELDS}
+      command={`svc get control-audits${filters.flags}`}
+      empty={"Nothing that matches: secrets that were shown, what only an admin may, what a bulk " +
+        "operation changed, and refusals are kept here."}
+      label="What was done over the control plane, newest first"
+      columns={CONTROL_COLUMNS}
+      id={({ id }) => id}
+      to={({ id }) => href(["audit", "control", id])}
+    />
   );
 }
 
 /** What of a row stands in a block of its own. */
 const BLOCKS = ["command", "stderr"];
+/** What of a row is a word of the daemon. */
+const WORDS = ["role", "plugin_type", "policy_mode"];
+
+/** What was done, as a sentence without its stop. */
+function rowTitle(which: Which, row: Readonly<Record<string, unknown>>): string {
+  const of = (name: string) => String(row[name] ?? "");
+  if (which === "control") {
+    return row["operation"] === undefined
+      ? "Row of the control plane's audit"
+      : `${of("operation")}${row["target"] ? ` on ${of("target")}` : ""}, by ${of("caller")}`;
+  }
+  return row["plugin_name"] === undefined
+    ? "Row of the plugins' audit"
+    : `${of("crd_kind")}/${of("plugin_name")} was ${DONE[of("action")] ?? of("action")}`;
+}
 
 function RowPage({ which, id }: { readonly which: Which; readonly id: string }) {
   const what = which === "control" ? "control-audit" : "audit";
@@ -225,18 +216,21 @@ function RowPage({ which, id }: { readonly which: Which; readonly id: string }) 
   const facts = Object.entries(value ?? {}).filter(([, one]) => one !== null && one !== "");
   return (
     <>
-      <h1>{which === "control" ? "Row of the control plane's audit" : "Run of a plugin"}</h1>
+      <Title text={rowTitle(which, value ?? {})} back={["audit", "Audit"]}>
+        {typeof value?.["result"] === "string" && <Chip word={value["result"]} />}
+        <code>{id}</code>
+      </Title>
       {error !== undefined && <Problem error={error} />}
       <dl class="facts">
-        {facts.filter(([name]) => !BLOCKS.includes(name)).map(([name, one]) => (
+        {facts.filter(([name]) => ![...BLOCKS, "id", "result"].includes(name)).map((
+          [name, one],
+        ) => (
           <div key={name} class="fact">
             <dt>{name.replaceAll("_", " ")}</dt>
             <dd>
-              {name === "result"
-                ? <Badge word={String(one)} />
-                : name === "delivery_id"
+              {name === "delivery_id"
                 ? <Link to={["delivery", String(one)]}>{String(one)}</Link>
-                : <Text value={String(one)} />}
+                : <Text value={WORDS.includes(name) ? wordOf(String(one)) : String(one)} />}
             </dd>
           </div>
         ))}

@@ -5,88 +5,70 @@
  */
 
 import { destination, type Message } from "../data/messages.ts";
-import { Badge } from "../parts/badge.tsx";
+import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
-import { type FilterField, Filters, filtersOf } from "../parts/filters.tsx";
+import { type FilterField, filtersOf, TIME_RANGE } from "../parts/filters.tsx";
 import { Link } from "../parts/link.tsx";
+import { List } from "../parts/list.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { type Column, Rows } from "../parts/rows.tsx";
+import type { Column } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { useRecords } from "../data/records.ts";
-import { keyOf, type Resource, useResources } from "../data/resources.ts";
+import type { Connection } from "../data/connections.ts";
+import { keyOf, useResources } from "../data/resources.ts";
 import { href } from "../route.ts";
 
 const FIELDS: readonly FilterField[] = [
   { name: "state", label: "State", choices: ["failed", "pending", "sent", "dropped"] },
-  { name: "since_secs", label: "Since", choices: ["3600", "86400", "604800"] },
+  TIME_RANGE,
 ];
 
 const COLUMNS: readonly Column<Message>[] = [
-  { header: "Since", width: "6rem", cell: ({ created_at }) => <Ago at={created_at} /> },
-  { header: "State", width: "7rem", cell: ({ state }) => <Badge word={state} /> },
+  {
+    header: "Created",
+    whole: true,
+    narrow: "time",
+    cell: ({ created_at }) => <Ago at={created_at} bare />,
+  },
   {
     header: "To",
-    width: "minmax(8rem, 1.5fr)",
+    narrow: "title",
     cell: (message) => (
       <Link to={["outbox", message.id]}>
         <Text value={destination(message) || message.kind} cell />
       </Link>
     ),
   },
-  { header: "Kind", width: "9rem", cell: ({ kind }) => kind, spare: true },
-  { header: "Tries", width: "3.5rem", cell: ({ tries }) => tries, spare: true },
-  {
-    header: "Why",
-    width: "minmax(8rem, 2fr)",
-    cell: ({ reason }) => <Text value={reason} cell />,
-    spare: true,
-  },
+  { header: "Kind", cell: ({ kind }) => <Text value={kind} cell /> },
+  { header: "State", whole: true, narrow: "lead", cell: ({ state }) => <Chip word={state} /> },
+  { header: "Tries", whole: true, number: true, cell: ({ tries }) => tries },
+  { header: "Why", narrow: "text", cell: ({ reason }) => <Text value={reason} cell /> },
 ];
 
 /** The screen. */
 export function ConnectionsPage() {
   const filters = filtersOf(FIELDS);
-  const { items, loading, error, more } = useRecords<Message>({
-    what: "outbox",
-    ...filters.input,
-  });
+  const records = useRecords<Message>({ what: "outbox", ...filters.input });
   return (
     <>
       <h1>Connections</h1>
       <Known />
-      <h2>Outbox</h2>
-      <Filters fields={FIELDS} />
-      {error !== undefined && <Problem error={error} />}
-      {!loading && items.length === 0 && error === undefined && (
-        <p class="empty">No message to another system that matches.</p>
-      )}
-      <Rows
+      <List
+        title="Outbox"
+        level={2}
+        records={records}
+        fields={FIELDS}
+        command={`svc get outbox --watch${filters.flags}`}
+        empty="No message to another system that matches."
         label="Messages to other systems, newest first"
-        items={items}
         columns={COLUMNS}
         id={({ id }) => id}
         to={({ id }) => href(["outbox", id])}
-        more={more}
       />
-      <Command line={`svc get outbox --watch${filters.flags}`} />
     </>
   );
 }
-
-/** A Connection, as far as it is shown here. */
-type Connection = Resource<
-  Readonly<Record<string, { readonly repository?: string; readonly organization?: string }>>,
-  {
-    readonly login: string | null;
-    readonly token_ends_at: string | null;
-    readonly last_event_at: string | null;
-    readonly events_lost: number;
-    readonly events_repaired: number;
-    readonly connected_since?: string | null;
-    readonly fault: string | null;
-  }
->;
 
 const PLATFORMS: Readonly<Record<string, string>> = {
   github: "GitHub",
@@ -129,13 +111,11 @@ function Card({ connection: { metadata, spec, status } }: { readonly connection:
         </Link>
       </h2>
       <p>
-        {fault === null
-          ? <Badge word={isConnecting ? "connecting" : "ok"} />
-          : (
-            <span class="badge bad">
-              <span aria-hidden="true">✗</span> <Text value={fault} />
-            </span>
-          )}
+        {fault === null ? <Chip word={isConnecting ? "connecting" : "ok"} /> : (
+          <Chip word="failed">
+            <Text value={fault} />
+          </Chip>
+        )}
       </p>
       <dl class="facts">
         <dt>To</dt>

@@ -1,21 +1,24 @@
 /**
- * Deliveries as they come in: outcome and cause. Filters are in the address and run in the daemon.
+ * Deliveries as they come in: event, outcome, what became of it and why. Filters are in the address
+ * and run in the daemon.
  *
  * @module
  */
 
 import type { DeliveryRecord } from "../../../src/api/records.ts";
-import { Badge } from "../parts/badge.tsx";
-import { Command } from "../parts/command.tsx";
-import { type FilterField, Filters, filtersOf } from "../parts/filters.tsx";
+import { Chip } from "../parts/chip.tsx";
+import { type FilterField, filtersOf, TIME_RANGE } from "../parts/filters.tsx";
 import { Link } from "../parts/link.tsx";
-import { Problem } from "../parts/problem.tsx";
-import { type Column, Rows } from "../parts/rows.tsx";
+import { List } from "../parts/list.tsx";
+import { ShortId } from "../parts/short_id.tsx";
+import type { Column } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { useRecords } from "../data/records.ts";
 import { href } from "../route.ts";
+import { EventCell } from "./deliveries/event_cell.tsx";
 import { RedeliverAll } from "./deliveries/redeliver_all.tsx";
+import { TaskCell, type TasksById, useNewestTasks, WhyCell } from "./deliveries/task_cell.tsx";
 
 const FIELDS: readonly FilterField[] = [
   { name: "trigger", label: "Trigger" },
@@ -24,12 +27,8 @@ const FIELDS: readonly FilterField[] = [
     label: "Outcome",
     choices: ["accepted", "duplicate", "skipped", "filtered", "handshake", "rejected", "failed"],
   },
-  { name: "reason", label: "Why, in part" },
-  {
-    name: "since_secs",
-    label: "Of the last",
-    choices: ["900", "3600", "86400", "604800", "2592000"],
-  },
+  { name: "reason", label: "Reason contains" },
+  TIME_RANGE,
 ];
 
 const MORE: readonly FilterField[] = [
@@ -41,62 +40,70 @@ const MORE: readonly FilterField[] = [
   { name: "until", label: "Until (2026-01-31T08:00:00Z)" },
 ];
 
-const COLUMNS: readonly Column<DeliveryRecord>[] = [
-  { header: "Arrived", width: "6rem", cell: ({ received_at }) => <Ago at={received_at} /> },
-  { header: "Outcome", width: "7.5rem", cell: ({ outcome }) => <Badge word={outcome} /> },
-  {
-    header: "Trigger",
-    width: "minmax(6rem, 1fr)",
-    cell: ({ id, trigger }) => (
-      <Link to={["delivery", id]}>{trigger === "" ? id : <Text value={trigger} cell />}</Link>
-    ),
-  },
-  {
-    header: "Why",
-    width: "minmax(8rem, 3fr)",
-    cell: ({ reason }) => <Text value={reason ?? ""} cell />,
-    spare: true,
-  },
-  { header: "Status", width: "4rem", cell: ({ status }) => status ?? "", spare: true },
-  { header: "From", width: "minmax(0, 8rem)", cell: ({ remote }) => remote, spare: true },
-];
+function columnsWith(newest: TasksById): readonly Column<DeliveryRecord>[] {
+  return [
+    {
+      header: "Arrived",
+      whole: true,
+      narrow: "time",
+      cell: ({ received_at }) => <Ago at={received_at} bare />,
+    },
+    {
+      header: "Event",
+      narrow: "more",
+      cell: (delivery) => <EventCell delivery={delivery} />,
+    },
+    {
+      header: "Trigger",
+      narrow: "title",
+      cell: ({ id, trigger }) => (
+        <Link to={["delivery", id]}>{trigger === "" ? id : <Text value={trigger} cell />}</Link>
+      ),
+    },
+    { header: "Id", whole: true, cell: ({ id }) => <ShortId id={id} /> },
+    {
+      header: "Outcome",
+      whole: true,
+      narrow: "lead",
+      cell: ({ outcome }) => <Chip word={outcome} />,
+    },
+    {
+      header: "Task",
+      whole: true,
+      narrow: "more",
+      cell: (delivery) => <TaskCell delivery={delivery} newest={newest} />,
+    },
+    {
+      header: "Why",
+      narrow: "text",
+      cell: (delivery) => <WhyCell delivery={delivery} newest={newest} />,
+    },
+  ];
+}
 
 /** The screen. */
 export function DeliveriesPage() {
   const [first, rest] = [filtersOf(FIELDS), filtersOf(MORE)];
   const input = Object.assign({}, first.input, rest.input);
   const flags = first.flags + rest.flags;
-  const { items, loading, error, more } = useRecords<DeliveryRecord>({
-    what: "deliveries",
-    ...input,
-  });
+  const records = useRecords<DeliveryRecord>({ what: "deliveries", ...input });
+  const newest = useNewestTasks(input, !records.loading);
   const isFiltered = Object.keys(input).length > 0;
   return (
-    <>
-      <h1>Deliveries</h1>
-      <Filters fields={FIELDS} />
-      <details class="more-filters" open={Object.keys(rest.input).length > 0}>
-        <summary>More filters</summary>
-        <Filters fields={MORE} />
-      </details>
-      {error !== undefined && <Problem error={error} />}
-      {!loading && items.length === 0 && error === undefined && (
-        <p class="empty">
-          {isFiltered
-            ? "Nothing has arrived that matches."
-            : "Nothing has arrived yet: svc trigger send makes a signed request as its sender would."}
-        </p>
-      )}
-      <Rows
-        label="Deliveries, newest first"
-        items={items}
-        columns={COLUMNS}
-        id={({ id }) => id}
-        to={({ id }) => href(["delivery", id])}
-        more={more}
-      />
-      <RedeliverAll input={input} flags={flags} />
-      <Command line={`svc get deliveries --watch${flags}`} />
-    </>
+    <List
+      title="Deliveries"
+      records={records}
+      fields={FIELDS}
+      moreFields={MORE}
+      actions={<RedeliverAll input={input} flags={flags} />}
+      command={`svc get deliveries --watch${flags}`}
+      empty={isFiltered
+        ? "Nothing has arrived that matches."
+        : "Nothing has arrived yet: svc trigger send makes a signed request as its sender would."}
+      label="Deliveries, newest first"
+      columns={columnsWith(newest)}
+      id={({ id }) => id}
+      to={({ id }) => href(["delivery", id])}
+    />
   );
 }

@@ -4,19 +4,25 @@
  * @module
  */
 
-import type { Explanation } from "../../../src/api/delivery_operations.ts";
+import type { Explanation, ShownDelivery } from "../../../src/api/delivery_operations.ts";
 import type { DeliveryRecord } from "../../../src/api/records.ts";
 import { type Signal, useSignal } from "@preact/signals";
-import { useAnswer } from "../data/answer.ts";
+import { type Answer, useAnswer } from "../data/answer.ts";
 import { stream } from "../data/api.ts";
+import { eventOf, titleOf } from "../data/deliveries.ts";
 import { Action } from "../parts/action.tsx";
-import { Badge } from "../parts/badge.tsx";
+import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { whyNot } from "../parts/rights.ts";
 import { Text, TextBlock } from "../parts/text.tsx";
+import { Title } from "../parts/title.tsx";
 import { Ago } from "../parts/time.tsx";
+import { query, setQuery } from "../route.ts";
+import { Compare } from "./delivery/compare.tsx";
 import { ConditionParts } from "./delivery/condition_parts.tsx";
+import { Edit } from "./delivery/edit.tsx";
 import { Related } from "./delivery/related.tsx";
 import { Request } from "./delivery/request.tsx";
 import { Stages } from "./delivery/stages.tsx";
@@ -36,20 +42,41 @@ export function DeliveryPage({ id }: { readonly id: string }) {
     );
   }
   if (found === undefined) return <h1>Delivery</h1>;
+  return <Delivery found={found} sent={sent} />;
+}
+
+function Delivery({ found, sent }: {
+  readonly found: Explanation;
+  /** Id of the delivery that was made of it here. */
+  readonly sent: Signal<string>;
+}) {
   const { delivery } = found;
+  const { id, project, trigger } = delivery;
+  const mayRead = whyNot("operator") === undefined;
+  const shown = useAnswer("delivery.show", mayRead ? { id } : undefined);
+  const other = query.value.get("with");
+  const event = shown.value === undefined ? "" : eventOf(shown.value.headers);
   return (
     <>
-      <div class="title">
-        <h1>
-          <Badge word={delivery.outcome} /> Delivery to{" "}
-          <Link to={["trigger", delivery.project, delivery.trigger]}>{delivery.trigger}</Link>
-        </h1>
-        <p class="faint">
-          <code>{delivery.id}</code>
-        </p>
-      </div>
+      <Title text={titleOf(delivery)} back={["deliveries", "Deliveries"]}>
+        <Chip word={delivery.outcome} />
+        {event !== "" && <Text value={event} cell />}
+        <Ago at={delivery.received_at} />
+        {trigger !== "" && (
+          <span>
+            trigger <Link to={["trigger", project, trigger]}>{trigger}</Link>
+          </span>
+        )}
+        <code>{id}</code>
+      </Title>
       <VerdictBox verdict={verdictOf(found)} />
-      <Actions delivery={delivery} sent={sent} />
+      <Actions delivery={delivery} shown={shown} sent={sent} />
+      {query.value.get("edit") === "1" && shown.value !== undefined && (
+        <Edit key={id} shown={shown.value} />
+      )}
+      {other !== null && shown.value !== undefined && (
+        <Compare shown={shown.value} other={other === "choose" ? "" : other} />
+      )}
       <Related delivery={delivery} again={sent.value} />
       <Events found={found} />
       <div class="two">
@@ -62,52 +89,86 @@ export function DeliveryPage({ id }: { readonly id: string }) {
           <Stages stages={found.stages} total={delivery.duration_ms} />
         </section>
       </div>
-      <Request id={delivery.id} />
-      <Command line={`svc delivery explain ${delivery.id}`} />
+      <Request id={id} shown={shown} />
+      <Command line={`svc delivery explain ${id}`} />
     </>
   );
 }
 
-function Actions({ delivery: { id, outcome, via, trigger, project }, sent }: {
+function Actions({ delivery, shown, sent }: {
   readonly delivery: DeliveryRecord;
-  /** Id of the delivery that was made of it here. */
+  readonly shown: Answer<ShownDelivery>;
   readonly sent: Signal<string>;
 }) {
+  const { id, outcome, via, trigger, project } = delivery;
+  const isRefused = outcome === "rejected";
+  // A refusal that would be refused again is not what one would send again first.
+  const { value: trial } = useAnswer(
+    "trigger.test",
+    isRefused && shown.value !== undefined && via !== "chat"
+      ? { name: trigger, project, delivery: id }
+      : undefined,
+  );
+  const isKept = shown.error?.code !== "not_found";
+  const again = isRefused && trial?.would === "rejected";
+  const isNext = trigger !== "" && (isRefused ? trial !== undefined && !again : true);
+  const send = (
+    <Action
+      key="send" // it moves and stays the same when the trial is answered
+      label="Send again"
+      question={(isRefused
+        ? "Its sender is checked again, with the keys of now"
+        : "It goes through the trigger as it is now, counts as authenticated, and is no duplicate") +
+        ". Where it is accepted, a task starts."}
+      command={`svc delivery redeliver ${id}`}
+      why={whyNotAgain(outcome, via, isKept)}
+      note={again ? "As things are, it would be refused again" : undefined}
+      primary={isNext}
+      act={async () => {
+        for await (
+          const line of stream("delivery.redeliver", { id }, new AbortController().signal)
+        ) {
+          if ("total" in line) continue;
+          if (line.error !== undefined) throw new Error(line.error);
+          sent.value = line.new_delivery_id ?? "";
+          return `Sent again: ${line.outcome}`;
+        }
+        return "Nothing was sent";
+      }}
+    />
+  );
+  const isChat = via === "chat";
   return (
     <div class="actions">
-      <Action
-        label="Send again"
-        question={(outcome === "rejected"
-          ? "Its sender is checked again, with the keys of now"
-          : "It goes through the trigger as it is now, counts as authenticated, and is no duplicate") +
-          ". Where it is accepted, a task starts."}
-        command={`svc delivery redeliver ${id}`}
-        why={whyNotAgain(outcome, via)}
-        act={async () => {
-          for await (
-            const line of stream("delivery.redeliver", { id }, new AbortController().signal)
-          ) {
-            if ("total" in line) continue;
-            if (line.error !== undefined) throw new Error(line.error);
-            sent.value = line.new_delivery_id ?? "";
-            return `Sent again: ${line.outcome}`;
-          }
-          return "Nothing was sent";
-        }}
-      />
-      {sent.value !== "" && <Link to={["delivery", sent.value]}>To the new delivery</Link>}
-      {via !== "chat" && (
+      {isNext && send}
+      {shown.value !== undefined && (
+        <>
+          {!isChat && trigger !== "" && (
+            <button
+              type="button"
+              onClick={() => setQuery({ edit: "1" })}
+            >
+              Edit and try
+            </button>
+          )}
+          <button type="button" onClick={() => setQuery({ with: "choose" })}>Compare</button>
+        </>
+      )}
+      {!isChat && trigger !== "" && (
         <Link to={["filter", project, trigger]} filters={{ delivery: id }} class="button">
           Try another filter
         </Link>
       )}
+      {!isNext && send}
+      {sent.value !== "" && <Link to={["delivery", sent.value]}>To the new delivery</Link>}
     </div>
   );
 }
 
-function whyNotAgain(outcome: string, via: string): string | undefined {
+function whyNotAgain(outcome: string, via: string, isKept: boolean): string | undefined {
   if (via === "chat") return "An event of a chat is replayed from its thread";
   if (outcome === "handshake") return "It is a handshake, which starts nothing";
+  if (!isKept) return "Its request was not kept";
   return undefined;
 }
 
@@ -172,7 +233,7 @@ function Events({ found: { events, condition, not_evaluated } }: {
         <section key={index}>
           {!isOne && (
             <h3>
-              Event {index + 1}: <Badge word={event.outcome} /> <Text value={event.reason} />{" "}
+              Event {index + 1}: <Chip word={event.outcome} /> <Text value={event.reason} />{" "}
               {event.task_id !== null && <Link to={["task", event.task_id]}>its task</Link>}
             </h3>
           )}

@@ -10,6 +10,8 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { shortDuration } from "../../../src/base/duration.ts";
 import { useAnswer } from "../data/answer.ts";
 import { Command } from "../parts/command.tsx";
+import { Field } from "../parts/field.tsx";
+import { spanText } from "../parts/filters.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { whyNot } from "../parts/rights.ts";
 import { go, href, path, query, setQuery } from "../route.ts";
@@ -69,8 +71,7 @@ function Choices({ triggers, chosen }: {
   const projects = new Set(triggers.map(({ metadata }) => metadata.project));
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
-      <label>
-        Trigger
+      <Field label="Trigger">
         <select
           value={chosen === undefined ? "" : keyOf(chosen)}
           onChange={({ currentTarget: { value } }) => {
@@ -85,18 +86,15 @@ function Choices({ triggers, chosen }: {
             </option>
           ))}
         </select>
-      </label>
-      <label>
-        Deliveries of the last
+      </Field>
+      <Field label="Time range">
         <select
           value={query.value.get("since_secs") ?? WEEK}
           onChange={({ currentTarget }) => setQuery({ since_secs: currentTarget.value })}
         >
-          {SPANS.map((secs) => (
-            <option key={secs} value={secs}>{shortDuration(Number(secs) * 1000)}</option>
-          ))}
+          {SPANS.map((secs) => <option key={secs} value={secs}>{spanText(Number(secs))}</option>)}
         </select>
-      </label>
+      </Field>
     </form>
   );
 }
@@ -142,8 +140,7 @@ function Workbench({ trigger }: { readonly trigger: TriggerView }) {
     <>
       <div class="workbench">
         <div class="side">
-          <label class="condition">
-            Condition, in CEL
+          <Field label="Condition, in CEL">
             <textarea
               ref={area}
               rows={5}
@@ -154,7 +151,7 @@ function Workbench({ trigger }: { readonly trigger: TriggerView }) {
               placeholder='payload.ref == "refs/heads/main"'
               onInput={({ currentTarget }) => change(currentTarget.value)}
             />
-          </label>
+          </Field>
           <div class="actions">
             <span class="faint">
               {same

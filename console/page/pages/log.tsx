@@ -15,9 +15,10 @@ import { useLatest, useWatch } from "../data/live.ts";
 import { LogControl } from "./log/control.ts";
 import { downloadLog } from "./log/download.ts";
 import { LogView } from "./log/view.tsx";
-import { Badge } from "../parts/badge.tsx";
+import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
 import { Link } from "../parts/link.tsx";
+import { narrow } from "../parts/narrow.ts";
 import { Problem } from "../parts/problem.tsx";
 import { go, href, query, setQuery } from "../route.ts";
 
@@ -52,8 +53,10 @@ function Log({ task }: { readonly task: TaskRecord }) {
   const { id, state, workflow, steps } = task;
   const step = query.value.get("step") ?? "";
   const searched = query.value.get("find") ?? "";
-  const wrap = query.value.get("wrap") === "1";
+  const usual = narrow.value ? "1" : ""; // on a telephone, lines wrap unless one says otherwise
+  const wrap = (query.value.get("wrap") ?? usual) === "1";
   const isOver = task.finished_at !== null;
+  const setWrap = () => setQuery({ wrap: wrap ? "0" : "1" });
   const control = useControl(id, step, wrap);
   const text = useSignal(searched);
   const field = useRef<HTMLInputElement>(null);
@@ -74,18 +77,24 @@ function Log({ task }: { readonly task: TaskRecord }) {
     { key: "e", help: "First error", act: () => void control.toError(failedHere) },
     { key: "g", help: "First line", act: () => void control.toStart() },
     { key: "G", help: "Last line", act: () => void control.toEnd() },
-    { key: "w", help: "Wrap lines, or not", act: () => setQuery({ wrap: wrap ? "" : "1" }) },
+    { key: "w", help: "Wrap lines, or not", act: setWrap },
   ]);
   const filters: Record<string, string> = {};
-  for (const [name, value] of [["step", step], ["find", searched], ["wrap", wrap ? "1" : ""]]) {
+  for (
+    const [name, value] of [["step", step], ["find", searched], [
+      "wrap",
+      query.value.get("wrap") ?? "",
+    ]]
+  ) {
     if (name !== undefined && value) filters[name] = value;
   }
   return (
     <article class="log-page">
       <div class="title">
         <h1>
-          <Badge word={state} /> <Link to={["task", id]}>{workflow}</Link> log
+          Log of <Link to={["task", id]}>{workflow}</Link>
         </h1>
+        <Chip word={state} />
         <Told control={control} isOver={isOver} />
       </div>
       <div class="tools">
@@ -146,7 +155,7 @@ function Log({ task }: { readonly task: TaskRecord }) {
           <input
             type="checkbox"
             checked={wrap}
-            onChange={() => setQuery({ wrap: wrap ? "" : "1" })}
+            onChange={setWrap}
           />{" "}
           Wrap
         </label>

@@ -7,11 +7,12 @@
 import { call } from "../data/api.ts";
 import { destination, type Message } from "../data/messages.ts";
 import { Action } from "../parts/action.tsx";
-import { Badge } from "../parts/badge.tsx";
+import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Text, TextBlock } from "../parts/text.tsx";
+import { Title } from "../parts/title.tsx";
 import { Ago } from "../parts/time.tsx";
 import { useRecords } from "../data/records.ts";
 
@@ -20,7 +21,7 @@ export function MessagePage({ id }: { readonly id: string }) {
   const { items: [message], error, loading } = useRecords<Message>({ what: "outbox", name: id });
   return (
     <>
-      <h1>Message</h1>
+      {message === undefined && <h1>Message</h1>}
       {error !== undefined && <Problem error={error} />}
       {loading && <p class="empty">…</p>}
       {message !== undefined && <Shown message={message} />}
@@ -28,30 +29,39 @@ export function MessagePage({ id }: { readonly id: string }) {
   );
 }
 
+const BECAME: Readonly<Record<string, string>> = {
+  failed: "was not sent",
+  pending: "waits to be sent",
+  sent: "was sent",
+  dropped: "was dropped",
+};
+
 function Shown({ message }: { readonly message: Message }) {
   const { id, state, kind, connection, task_id, tries, next_at, reason, body } = message;
   const { uncertain_since, external_id, created_at } = message;
   const isOver = state === "sent" || state === "dropped";
   return (
     <>
-      <p class={state === "failed" ? "verdict bad" : "verdict"}>
-        <Badge word={state} /> <Text value={reason} />
-      </p>
+      <Title
+        text={`Message to ${destination(message) || kind} ${BECAME[state] ?? state}`}
+        back={["connections", "Connections"]}
+      >
+        <Chip word={state} />
+        <Ago at={created_at} />
+        <code>{id}</code>
+      </Title>
+      {reason !== "" && (
+        <p class={state === "failed" ? "verdict bad" : "verdict"}>
+          <Text value={reason} />
+        </p>
+      )}
       <dl class="facts">
-        <dt>To</dt>
-        <dd>
-          <Text value={destination(message)} />
-        </dd>
         <dt>Kind</dt>
         <dd>{kind}</dd>
         <dt>Connection</dt>
         <dd>{connection === null ? "—" : <Text value={connection} />}</dd>
         <dt>Task</dt>
         <dd>{task_id === null ? "—" : <Link to={["task", task_id]}>{task_id}</Link>}</dd>
-        <dt>Wanted</dt>
-        <dd>
-          <Ago at={created_at} />
-        </dd>
         <dt>Tries</dt>
         <dd>{tries}</dd>
         {next_at !== null && (

@@ -9,6 +9,7 @@ import { Command } from "../parts/command.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Text, TextBlock } from "../parts/text.tsx";
+import { Title } from "../parts/title.tsx";
 import { Ago } from "../parts/time.tsx";
 import { type Resource, useDescribed } from "../data/resources.ts";
 import { query, setQuery } from "../route.ts";
@@ -44,9 +45,7 @@ export function ResourcePage(
   const line = `svc describe ${kind} ${name}${project === "" ? "" : ` --project ${project}`}`;
   return (
     <>
-      <h1>
-        {value?.kind ?? kind} <Text value={name} />
-      </h1>
+      <Title text={`${value?.kind ?? kind} ${name}`} back={["resources", "Resources"]} />
       {error !== undefined && <Problem error={error} />}
       {value !== undefined && <Shown resource={value} />}
       <Command line={/^[\w./ -]+$/.test(line) ? line : "svc describe KIND NAME"} />

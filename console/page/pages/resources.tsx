@@ -5,11 +5,10 @@
  */
 
 import { KIND_NAMES } from "../../../src/resources/kind_names.ts";
-import { Command } from "../parts/command.tsx";
-import { type FilterField, Filters, filtersOf } from "../parts/filters.tsx";
+import { type FilterField, filtersOf } from "../parts/filters.tsx";
 import { Link } from "../parts/link.tsx";
-import { Problem } from "../parts/problem.tsx";
-import { type Column, Rows } from "../parts/rows.tsx";
+import { List } from "../parts/list.tsx";
+import type { Column } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { keyOf, type Resource, useResources } from "../data/resources.ts";
@@ -26,7 +25,7 @@ type Applied = Resource<unknown, { readonly generation: number; readonly updated
 const COLUMNS: readonly Column<Applied>[] = [
   {
     header: "Name",
-    width: "minmax(8rem, 2fr)",
+    narrow: "title",
     cell: (resource) => (
       <Link to={addressOf(resource)}>
         <Text value={resource.metadata.name} cell />
@@ -35,19 +34,23 @@ const COLUMNS: readonly Column<Applied>[] = [
   },
   {
     header: "Project",
-    width: "minmax(5rem, 1fr)",
+    narrow: "more",
     cell: ({ metadata }) => <Text value={metadata.project ?? "all"} cell />,
   },
   {
+    header: "Changed",
+    whole: true,
+    narrow: "time",
+    cell: ({ status }) => <Ago at={status.updated_at} bare />,
+  },
+  { header: "Generation", whole: true, number: true, cell: ({ status }) => status.generation },
+  {
     header: "Labels",
-    width: "minmax(6rem, 2fr)",
+    narrow: "text",
     cell: ({ metadata: { labels = {} } }) => (
       <Text value={Object.entries(labels).map((one) => one.join("=")).join(", ")} cell />
     ),
-    spare: true,
   },
-  { header: "Changed", width: "7rem", cell: ({ status }) => <Ago at={status.updated_at} /> },
-  { header: "Times", width: "3.5rem", cell: ({ status }) => status.generation, spare: true },
 ];
 
 /** The screen. */
@@ -72,7 +75,6 @@ export function ResourcesPage() {
           </Link>
         ))}
       </nav>
-      <Filters fields={FIELDS} />
       {plural !== undefined && <Listed key={kind} plural={plural} filters={filters} />}
     </>
   );
@@ -82,22 +84,18 @@ function Listed({ plural, filters }: {
   readonly plural: string;
   readonly filters: ReturnType<typeof filtersOf>;
 }) {
-  const { items, loading, error } = useResources<Applied>({ what: plural, ...filters.input });
+  const resources = useResources<Applied>({ what: plural, ...filters.input });
   return (
-    <>
-      {error !== undefined && <Problem error={error} />}
-      {!loading && items.length === 0 && error === undefined && (
-        <p class="empty">None has been applied.</p>
-      )}
-      <Rows
-        label={plural}
-        items={items}
-        columns={COLUMNS}
-        id={keyOf}
-        to={(resource) => href(addressOf(resource))}
-      />
-      <Command line={`svc get ${plural}${filters.flags}`} />
-    </>
+    <List
+      records={resources}
+      fields={FIELDS}
+      command={`svc get ${plural}${filters.flags}`}
+      empty="None has been applied."
+      label={plural}
+      columns={COLUMNS}
+      id={keyOf}
+      to={(resource) => href(addressOf(resource))}
+    />
   );
 }
 

@@ -11,7 +11,7 @@ import { useEffect } from "preact/hooks";
 import type { DeliveryRecord, TaskRecord } from "../../../src/api/records.ts";
 import { toRefusal, useAnswer } from "../data/answer.ts";
 import type { Refusal } from "../data/api.ts";
-import { Badge } from "../parts/badge.tsx";
+import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
@@ -162,7 +162,7 @@ function Words({ text, hasIds }: { readonly text: string; readonly hasIds: boole
       >
         {tasksOf.map(({ id, state, created_at, workflow }) => (
           <li key={id}>
-            <Badge word={state} /> <Link to={["task", id]}>{workflow}</Link>{" "}
+            <Chip word={state} /> <Link to={["task", id]}>{workflow}</Link>{" "}
             <span class="faint">
               <Ago at={created_at} />
             </span>
@@ -201,7 +201,7 @@ function DeliveryHit({ delivery: { id, outcome, trigger, reason, received_at } }
 }) {
   return (
     <li>
-      <Badge word={outcome} /> <Link to={["delivery", id]}>{trigger}</Link>{" "}
+      <Chip word={outcome} /> <Link to={["delivery", id]}>{trigger}</Link>{" "}
       <span class="faint">
         <Ago at={received_at} />
       </span>{" "}

@@ -6,9 +6,12 @@
  */
 
 import { keyUseText, type KeyUseView } from "../../../src/api/key_use.ts";
+import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { Title } from "../parts/title.tsx";
 import { Ago, now } from "../parts/time.tsx";
 import { keyOf, type Resource, useDescribed, useResources } from "../data/resources.ts";
 import { named } from "../data/triggers.ts";
@@ -70,10 +73,9 @@ export function SecretsPage() {
 export function SecretPage({ project, name }: { readonly project: string; readonly name: string }) {
   return (
     <>
-      <p class="faint">
-        <Link to={["secrets"]}>Secrets</Link> / {project}
-      </p>
-      <h1>{name}</h1>
+      <Title text={name} back={["secrets", "Secrets"]}>
+        <span>project {project}</span>
+      </Title>
       <StorePanel project={project} name={name} alone />
     </>
   );
@@ -117,46 +119,46 @@ function StorePanel({ project, name, known, alone = false }: {
 
 function Keys({ store: { metadata, spec, status } }: { readonly store: Store }) {
   const uses = status.keys ?? {};
+  const columns: readonly Column<string>[] = [
+    { header: "Key", whole: true, heads: true, cell: (key) => <span class="mono">{key}</span> },
+    {
+      header: "Last matched",
+      whole: true,
+      cell: (key) => {
+        const at = uses[key]?.last_matched_at;
+        return at ? <Ago at={at} /> : <span class="faint">never</span>;
+      },
+    },
+    {
+      header: "Matches",
+      whole: true,
+      number: true,
+      narrow: "gone",
+      cell: (key) => uses[key]?.matched ?? 0,
+    },
+    {
+      header: "At triggers",
+      narrow: "gone",
+      cell: (key) => (
+        <Users
+          project={metadata.project ?? ""}
+          users={(uses[key]?.triggers ?? []).map((trigger) => `trigger/${trigger}`)}
+        />
+      ),
+    },
+    {
+      header: "Can it go?",
+      cell: (key) => <Removable use={uses[key]} command={removal(metadata, key)} />,
+    },
+  ];
   return (
-    <div class="scroll-x">
-      <table class="wide">
-        <caption class="unseen">Keys of {metadata.name}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Key</th>
-            <th scope="col">Last matched</th>
-            <th scope="col" class="number spare">Times</th>
-            <th scope="col" class="spare">At triggers</th>
-            <th scope="col">Can it go?</th>
-          </tr>
-        </thead>
-        <tbody>
-          {Object.keys(spec.data).map((key) => {
-            const use = uses[key];
-            return (
-              <tr key={key}>
-                <th scope="row" class="mono">{key}</th>
-                <td class="nowrap">
-                  {use?.last_matched_at
-                    ? <Ago at={use.last_matched_at} />
-                    : <span class="faint">never</span>}
-                </td>
-                <td class="number spare">{use?.matched ?? 0}</td>
-                <td class="spare">
-                  <Users
-                    project={metadata.project ?? ""}
-                    users={(use?.triggers ?? []).map((trigger) => `trigger/${trigger}`)}
-                  />
-                </td>
-                <td>
-                  <Removable use={use} command={removal(metadata, key)} />
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      items={Object.keys(spec.data)}
+      columns={columns}
+      id={(key) => key}
+      label={`Keys of ${metadata.name}`}
+      look="keys-of-store"
+    />
   );
 }
 
@@ -184,7 +186,7 @@ function Removable(
   }
   return (
     <>
-      <span class="badge waiting">{use.note}</span>
+      <Chip word="unneeded">{use.note}</Chip>
       <Command line={command} />
     </>
   );

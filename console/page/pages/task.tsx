@@ -11,17 +11,19 @@ import type { TaskRecord } from "../../../src/api/records.ts";
 import { call, Refusal } from "../data/api.ts";
 import { useLatest } from "../data/live.ts";
 import { Action } from "../parts/action.tsx";
-import { Badge } from "../parts/badge.tsx";
+import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Link } from "../parts/link.tsx";
+import { narrow } from "../parts/narrow.ts";
 import { Problem } from "../parts/problem.tsx";
 import { Text } from "../parts/text.tsx";
+import { Title } from "../parts/title.tsx";
 import { Ago, Took } from "../parts/time.tsx";
 import { go, href, path, query, setQuery } from "../route.ts";
 import { Chain } from "./task/chain.tsx";
 import { Gantt } from "./task/gantt.tsx";
-import { Graph, NARROW } from "./task/graph.tsx";
+import { Graph } from "./task/graph.tsx";
 import { Inbox } from "./task/inbox.tsx";
 import { LastLines } from "./task/last_lines.tsx";
 import { Outputs } from "./task/outputs.tsx";
@@ -67,29 +69,29 @@ function Task({ task }: { readonly task: TaskRecord }) {
   const wanted = query.value.get("step") ?? "";
   const failed = steps.find(({ state }) => state === "failed");
   const picked = steps.find(({ id }) => id === wanted) ?? stepToShow(steps);
-  const { id, state, workflow, reason } = task;
+  const { id, state, reason } = task;
   const isOver = task.finished_at !== null;
+  const reasons = [...new Set([reason, task.cancel_reason ?? ""])].filter((one) => one !== "");
   return (
     <article class="task">
-      <p class="faint">
-        <Link to={["tasks"]}>Tasks</Link> / <code>{id}</code>
-      </p>
-      <h1>
-        <Badge word={state} /> {workflow}
-      </h1>
-      <div class={`verdict ${state === "failed" ? "bad" : state === "succeeded" ? "good" : ""}`}>
-        <p>{sentence(task, failed)}</p>
-        {reason !== "" && (
-          <p class="reason">
-            <Text value={reason} />
-          </p>
+      <Title text={titleOf(task, failed)} back={["tasks", "Tasks"]}>
+        <Chip word={state} /> <span>{whenOf(task)}</span>
+        {task.trigger !== "" && (
+          <span>
+            trigger <Link to={["trigger", task.project, task.trigger]}>{task.trigger}</Link>
+          </span>
         )}
-        {task.cancel_reason !== undefined && task.cancel_reason !== reason && (
-          <p class="reason">
-            <Text value={task.cancel_reason} />
-          </p>
-        )}
-      </div>
+        <code>{id}</code>
+      </Title>
+      {reasons.length > 0 && (
+        <div class={state === "failed" ? "verdict bad" : "verdict"}>
+          {reasons.map((one) => (
+            <p key={one} class="reason">
+              <Text value={one} />
+            </p>
+          ))}
+        </div>
+      )}
       <div class="actions">
         <Link to={["task", id, "log"]} class="button">Log</Link>
         <RetryAction task={task} />
@@ -124,33 +126,36 @@ function Task({ task }: { readonly task: TaskRecord }) {
 }
 
 /** What became of it, in words. */
-function sentence(
-  { state, project, trigger, created_at, started_at, finished_at }: TaskRecord,
-  failed?: Step,
-) {
-  const by = trigger === "" ? null : (
-    <>
-      of trigger <Link to={["trigger", project, trigger]}>{trigger}</Link>
-    </>
-  );
+function titleOf({ state, workflow }: TaskRecord, failed?: Step): string {
+  switch (state) {
+    case "pending":
+      return `${workflow} is waiting`;
+    case "running":
+      return `${workflow} is running`;
+    case "cancelled":
+      return `${workflow} was cancelled`;
+    default:
+      return `${workflow} ${state}${
+        state === "failed" && failed !== undefined ? ` at step ${failed.id}` : ""
+      }`;
+  }
+}
+
+/** When it began and how long it took. */
+function whenOf({ state, created_at, started_at, finished_at }: TaskRecord) {
   if (state === "pending") {
     return (
       <>
-        Waiting {by}, made <Ago at={created_at} />
+        created <Ago at={created_at} />
       </>
     );
   }
   const took = <Took from={started_at} to={finished_at} />;
-  if (state === "running") return <>Running for {took} {by}</>;
-  const at = failed === undefined ? null : (
-    <>
-      at step <code>{failed.id}</code>
-    </>
-  );
-  const verb = state.slice(0, 1).toUpperCase() + state.slice(1);
+  if (state === "running") return <>for {took}</>;
   return (
     <>
-      {verb} {at} <Ago at={finished_at} />, after {took}, {by}
+      <Ago at={finished_at} />
+      {started_at !== null && <>, after {took}</>}
     </>
   );
 }
@@ -181,7 +186,7 @@ function Steps(
     readonly pick: (id: string) => void;
   },
 ) {
-  const usual = steps.length > MOST_DRAWN || NARROW.matches ? "time" : "graph";
+  const usual = steps.length > MOST_DRAWN || narrow.value ? "time" : "graph";
   const view = query.value.get("view") ?? usual;
   const show = (name: string) => setQuery({ view: name === usual ? "" : name });
   return (
@@ -237,7 +242,7 @@ function About({ task }: { readonly task: TaskRecord }) {
         "Started by": linked("task", task.parent_id),
         "Workspace": task.workspace,
         "Directory": directory === undefined ? undefined : <code>{directory}</code>,
-        "Made": <Ago at={task.created_at} />,
+        "Created": <Ago at={task.created_at} />,
         "Started": task.started_at === null ? undefined : <Ago at={task.started_at} />,
         "Ended": task.finished_at === null ? undefined : <Ago at={task.finished_at} />,
         "Continued": task.restarts === 0

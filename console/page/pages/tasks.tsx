@@ -6,12 +6,11 @@
  */
 
 import type { TaskRecord } from "../../../src/api/records.ts";
-import { Badge } from "../parts/badge.tsx";
-import { Command } from "../parts/command.tsx";
-import { type FilterField, Filters, filtersOf } from "../parts/filters.tsx";
+import { Chip } from "../parts/chip.tsx";
+import { type FilterField, filtersOf, TIME_RANGE } from "../parts/filters.tsx";
 import { Link } from "../parts/link.tsx";
-import { Problem } from "../parts/problem.tsx";
-import { type Column, Rows } from "../parts/rows.tsx";
+import { List } from "../parts/list.tsx";
+import type { Column } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
 import { Ago, Took } from "../parts/time.tsx";
 import { useRecords } from "../data/records.ts";
@@ -27,29 +26,31 @@ const FIELDS: readonly FilterField[] = [
   { name: "trigger", label: "Trigger" },
   { name: "workflow", label: "Workflow" },
   { name: "project", label: "Project" },
-  { name: "since_secs", label: "Since", choices: ["3600", "86400", "604800"] },
+  TIME_RANGE,
 ];
 
 const COLUMNS: readonly Column<TaskRecord>[] = [
-  { header: "Made", width: "5.5rem", cell: ({ created_at }) => <Ago at={created_at} /> },
-  { header: "State", width: "6.5rem", cell: ({ state }) => <Badge word={state} /> },
+  {
+    header: "Created",
+    whole: true,
+    narrow: "time",
+    cell: ({ created_at }) => <Ago at={created_at} bare />,
+  },
   {
     header: "Workflow",
-    width: "minmax(4rem, 1fr)",
+    narrow: "title",
     cell: ({ id, workflow }) => <Link to={["task", id]}>{workflow === "" ? id : workflow}</Link>,
   },
-  { header: "Trigger", width: "minmax(6rem, 1fr)", cell: ({ trigger }) => trigger, spare: true },
+  { header: "Trigger", cell: ({ trigger }) => trigger },
+  { header: "State", whole: true, narrow: "lead", cell: ({ state }) => <Chip word={state} /> },
   {
     header: "Took",
-    width: "3.5rem",
+    whole: true,
+    number: true,
+    narrow: "more",
     cell: ({ started_at, finished_at }) => <Took from={started_at} to={finished_at} />,
   },
-  {
-    header: "Why",
-    width: "minmax(8rem, 3fr)",
-    cell: ({ reason }) => <Text value={reason} cell />,
-    spare: true,
-  },
+  { header: "Why", narrow: "text", cell: ({ reason }) => <Text value={reason} cell /> },
 ];
 
 /** Filters that links bring: shown only where there is one. */
@@ -63,28 +64,19 @@ const LINKED: readonly FilterField[] = [
 export function TasksPage() {
   const fields = [...FIELDS, ...LINKED.filter(({ name }) => query.value.has(name))];
   const filters = filtersOf(fields);
-  const { items, loading, error, more } = useRecords<TaskRecord>({
-    what: "tasks",
-    ...filters.input,
-  });
+  const records = useRecords<TaskRecord>({ what: "tasks", ...filters.input });
   return (
-    <>
-      <h1>Tasks</h1>
-      <Filters fields={fields} />
-      <Bulk matching={filters} />
-      {error !== undefined && <Problem error={error} />}
-      {!loading && items.length === 0 && error === undefined && (
-        <p class="empty">There is no task that matches.</p>
-      )}
-      <Rows
-        label="Tasks, newest first"
-        items={items}
-        columns={COLUMNS}
-        id={({ id }) => id}
-        to={({ id }) => href(["task", id])}
-        more={more}
-      />
-      <Command line={`svc get tasks --watch${filters.flags}`} />
-    </>
+    <List
+      title="Tasks"
+      records={records}
+      fields={fields}
+      actions={<Bulk matching={filters} />}
+      command={`svc get tasks --watch${filters.flags}`}
+      empty="There is no task that matches."
+      label="Tasks, newest first"
+      columns={COLUMNS}
+      id={({ id }) => id}
+      to={({ id }) => href(["task", id])}
+    />
   );
 }

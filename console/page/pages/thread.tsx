@@ -12,11 +12,12 @@ import { call } from "../data/api.ts";
 import { useLatest } from "../data/live.ts";
 import type { Message } from "../data/messages.ts";
 import { Action } from "../parts/action.tsx";
-import { Badge } from "../parts/badge.tsx";
+import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Text, TextBlock } from "../parts/text.tsx";
+import { Title } from "../parts/title.tsx";
 import { Ago, Clock } from "../parts/time.tsx";
 import { useRecords } from "../data/records.ts";
 import { threadKey, threadsOf } from "../data/threads.ts";
@@ -76,14 +77,21 @@ function Conversation({ named }: { readonly named: SourceEventRecord }) {
   ].sort((a, b) => a.id < b.id ? -1 : 1);
   return (
     <>
-      <h1>
-        Thread in <Text value={named.conversation_id || "no channel"} cell />
-      </h1>
-      <p class="faint">
-        <Link to={["threads"]} filters={{ trigger: named.trigger }}>{named.trigger}</Link>, project
-        {" "}
-        {named.project}, {named.provider} {isThread && <Text value={named.thread_id} cell />}
-      </p>
+      <Title
+        text={`Thread in ${named.conversation_id || "no channel"}`}
+        back={["threads", "Threads"]}
+      >
+        <span>
+          trigger <Link to={["threads"]} filters={{ trigger: named.trigger }}>{named.trigger}</Link>
+        </span>
+        <span>project {named.project}</span>
+        <span>{named.provider}</span>
+        {isThread && (
+          <code>
+            <Text value={named.thread_id} cell />
+          </code>
+        )}
+      </Title>
       {error !== undefined && <Problem error={error} />}
       {thread.task === null
         ? <p class="verdict">This thread belongs to no task.</p>
@@ -115,7 +123,7 @@ function TaskLine({ id }: { readonly id: string }) {
       {typeof state === "string" && (
         <>
           {" "}
-          <Badge word={state} />
+          <Chip word={state} />
         </>
       )}
     </p>
@@ -139,7 +147,7 @@ function Post(
         <span class="faint">
           <Clock at={event.occurred_at} />, <Ago at={received_at} />
         </span>
-        <Badge word={state} />
+        <Chip word={state} />
       </p>
       {text !== "" && <TextBlock value={text} label="Text" />}
       {reason !== "" && (
@@ -218,7 +226,7 @@ function Reply({ message }: { readonly message: Message }) {
         <span class="faint">
           <Clock at={created_at} />, <Ago at={created_at} />
         </span>
-        <Badge word={state} />
+        <Chip word={state} />
       </p>
       <TextBlock value={String(body["text"] ?? "")} label="Answer" />
       {reason !== "" && (

@@ -8,20 +8,22 @@ import type { ComponentChildren } from "preact";
 import type { DeliveryRecord } from "../../../src/api/records.ts";
 import { shortDuration } from "../../../src/base/duration.ts";
 import { call } from "../data/api.ts";
-import { Charts } from "../charts/charts.tsx";
+import { Charts, useFigures } from "../charts/charts.tsx";
 import { Action } from "../parts/action.tsx";
-import { Badge } from "../parts/badge.tsx";
+import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
 import { Copied } from "../parts/copied.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { ShortId } from "../parts/short_id.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Text, TextBlock } from "../parts/text.tsx";
+import { Title } from "../parts/title.tsx";
 import { Ago, now } from "../parts/time.tsx";
 import { useRecords } from "../data/records.ts";
 import { useDescribed } from "../data/resources.ts";
 import { addressOf, named, signatureOf, sourceOf, type Trigger } from "../data/triggers.ts";
-import { FireForm } from "./trigger/fire_form.tsx";
-import { TestForm } from "./trigger/test_form.tsx";
+import { TryForm } from "./trigger/try_form.tsx";
 
 /** Deliveries that are shown below the trigger. */
 const SHOWN = 10;
@@ -37,27 +39,30 @@ export function TriggerPage(
     trigger: name,
     limit: SHOWN,
   });
+  const figures = useFigures({ project, trigger: name });
   const filters = { trigger: name, project };
   return (
     <>
-      <p class="faint">
-        <Link to={["triggers"]}>Triggers</Link> / {project}
-      </p>
-      <div class="title">
-        <h1>
-          {name} {value?.spec.suspend === true && <span class="badge waiting">◷ suspended</span>}
-        </h1>
+      <Title text={name} back={["triggers", "Triggers"]}>
+        {value?.spec.suspend === true && <Chip word="suspended" />}
+        <span>project {project}</span>
         {value !== undefined && <Suspend trigger={value} />}
-      </div>
+      </Title>
       {error !== undefined && <Problem error={error} />}
       {value !== undefined && (
         <>
           <Facts trigger={value} last={items[0]} />
-          <Charts of={{ project, trigger: name }} />
+          <Charts of={{ project, trigger: name }} figures={figures} />
           <section class="panel" aria-label="Last deliveries">
             <h2>Last deliveries</h2>
             {!loading && items.length === 0 && <p class="empty">None has arrived yet.</p>}
-            {items.length > 0 && <Deliveries items={items.slice(0, SHOWN)} />}
+            {items.length > 0 && (
+              <Table
+                items={items.slice(0, SHOWN)}
+                columns={DELIVERY_COLUMNS}
+                id={({ id }) => id}
+              />
+            )}
             <p class="links">
               {items.length > 0 && (
                 <Link to={["deliveries"]} filters={filters}>All of its deliveries</Link>
@@ -65,10 +70,10 @@ export function TriggerPage(
               <Link to={["tasks"]} filters={filters}>All of its tasks</Link>
             </p>
           </section>
-          <div class="columns">
-            <FireForm trigger={value} last={items[0]} />
-            <TestForm trigger={value} last={items[0]} />
-          </div>
+          <section class="panel" aria-label="Try it">
+            <h2>Try it</h2>
+            <TryForm trigger={value} last={items[0]?.id} />
+          </section>
           <p>
             <Link to={["resource", "trigger", project, name]}>As it is applied</Link>
           </p>
@@ -96,7 +101,7 @@ function Facts(
       )}
       {last !== undefined && (
         <Fact name="Last delivery">
-          <Badge word={last.outcome} />{" "}
+          <Chip word={last.outcome} />{" "}
           <Link to={["delivery", last.id]}>
             <Ago at={last.received_at} />
           </Link>{" "}
@@ -183,42 +188,30 @@ function Next({ at, timezone }: { readonly at: string; readonly timezone: string
   );
 }
 
-function Deliveries({ items }: { readonly items: readonly DeliveryRecord[] }) {
-  return (
-    <div class="scroll-x">
-      <table class="wide">
-        <thead>
-          <tr>
-            <th scope="col">Arrived</th>
-            <th scope="col">Outcome</th>
-            <th scope="col" class="spare">Task</th>
-            <th scope="col" class="rest">Why</th>
-          </tr>
-        </thead>
-        <tbody>
-          {items.map(({ id, received_at, outcome, reason, task_id }) => (
-            <tr key={id}>
-              <td class="nowrap">
-                <Link to={["delivery", id]}>
-                  <Ago at={received_at} />
-                </Link>
-              </td>
-              <td>
-                <Badge word={outcome} />
-              </td>
-              <td class="mono spare">
-                {task_id === null ? "" : <Link to={["task", task_id]}>{task_id.slice(-6)}</Link>}
-              </td>
-              <td>
-                <Text value={reason} cell />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
+const DELIVERY_COLUMNS: readonly Column<DeliveryRecord>[] = [
+  {
+    header: "Arrived",
+    whole: true,
+    cell: ({ id, received_at }) => (
+      <Link to={["delivery", id]}>
+        <Ago at={received_at} bare />
+      </Link>
+    ),
+  },
+  { header: "Outcome", whole: true, cell: ({ outcome }) => <Chip word={outcome} /> },
+  {
+    header: "Task",
+    whole: true,
+    narrow: "gone",
+    cell: ({ task_id }) =>
+      task_id === null ? "" : (
+        <Link to={["task", task_id]}>
+          <ShortId id={task_id} />
+        </Link>
+      ),
+  },
+  { header: "Why", cell: ({ reason }) => <Text value={reason} cell /> },
+];
 
 function Suspend({ trigger }: { readonly trigger: Trigger }) {
   const { metadata: { project = "", name }, spec: { suspend = false } } = trigger;

@@ -9,12 +9,11 @@ import { useEffect } from "preact/hooks";
 import type { DeliveryRecord } from "../../../src/api/records.ts";
 import { shortDuration } from "../../../src/base/duration.ts";
 import { call } from "../data/api.ts";
-import { Badge } from "../parts/badge.tsx";
-import { Command } from "../parts/command.tsx";
-import { Filters } from "../parts/filters.tsx";
+import { Chip } from "../parts/chip.tsx";
 import { Link } from "../parts/link.tsx";
-import { Problem } from "../parts/problem.tsx";
-import { type Column, Rows } from "../parts/rows.tsx";
+import { List } from "../parts/list.tsx";
+import type { Column } from "../parts/table.tsx";
+import { Text } from "../parts/text.tsx";
 import { Ago, now } from "../parts/time.tsx";
 import { useRecords } from "../data/records.ts";
 import { keyOf, useResources } from "../data/resources.ts";
@@ -36,59 +35,57 @@ export function TriggersPage() {
   const columns: readonly Column<Trigger>[] = [
     {
       header: "Trigger",
-      width: "minmax(7rem, 2fr)",
+      narrow: "title",
       cell: ({ metadata: { project = "", name } }) => (
         <Link to={triggerScreen({ project, name })}>{name}</Link>
       ),
     },
-    { header: "Last", width: "6.5rem", cell: (one) => <Last delivery={last.get(keyOf(one))} /> },
-    { header: "When", width: "6.5rem", cell: (one) => <When delivery={last.get(keyOf(one))} /> },
+    {
+      header: "Last",
+      whole: true,
+      narrow: "lead",
+      cell: (one) => <Last delivery={last.get(keyOf(one))} />,
+    },
+    {
+      header: "When",
+      whole: true,
+      narrow: "time",
+      cell: (one) => <When delivery={last.get(keyOf(one))} />,
+    },
     {
       header: "Last hour",
-      width: "8rem",
+      whole: true,
+      narrow: "more",
       cell: (one) => <LastHour counts={hours.get(keyOf(one))} />,
-      spare: true,
     },
-    { header: "Next", width: "7rem", cell: nextOf, spare: true },
-    { header: "Source", width: "minmax(6rem, 2fr)", cell: sourceOf, spare: true },
-    {
-      header: "Starts",
-      width: "minmax(6rem, 1.5fr)",
-      cell: ({ spec }) => spec.action.workflow,
-      spare: true,
-    },
-    { header: "Project", width: "6rem", cell: ({ metadata }) => metadata.project, spare: true },
+    { header: "Next", whole: true, narrow: "more", cell: nextOf },
+    { header: "Starts", cell: ({ spec }) => spec.action.workflow },
+    { header: "Project", cell: ({ metadata }) => metadata.project },
+    { header: "Source", narrow: "text", cell: (one) => <Text value={sourceOf(one)} cell /> },
   ];
   return (
-    <>
-      <h1>Triggers</h1>
-      <Filters fields={[{ name: "q", label: "Name" }]} />
-      {error !== undefined && <Problem error={error} />}
-      {!loading && error === undefined && shown.length === 0 && (
-        <p class="empty">
-          {items.length === 0 ? "No trigger is applied." : "No trigger has that name."}
-        </p>
-      )}
-      <Rows
-        label="Triggers, by project and name"
-        items={shown}
-        columns={columns}
-        id={keyOf}
-        to={({ metadata: { project = "", name } }) => href(triggerScreen({ project, name }))}
-      />
-      <Command line="svc get triggers" />
-    </>
+    <List
+      title="Triggers"
+      records={{ items: shown, loading, error }}
+      fields={[{ name: "q", label: "Name" }]}
+      command="svc get triggers"
+      empty={items.length === 0 ? "No trigger is applied." : "No trigger has that name."}
+      label="Triggers, by project and name"
+      columns={columns}
+      id={keyOf}
+      to={({ metadata: { project = "", name } }) => href(triggerScreen({ project, name }))}
+    />
   );
 }
 
 function Last({ delivery }: { readonly delivery: DeliveryRecord | null | undefined }) {
   if (delivery === undefined) return <span class="faint">…</span>;
   if (delivery === null) return <span class="faint">none yet</span>;
-  return <Badge word={delivery.outcome} />;
+  return <Chip word={delivery.outcome} />;
 }
 
 function When({ delivery }: { readonly delivery: DeliveryRecord | null | undefined }) {
-  return delivery ? <Ago at={delivery.received_at} /> : null;
+  return delivery ? <Ago at={delivery.received_at} bare /> : null;
 }
 
 /** What came in an hour; `undefined` where it is not known or not counted for each trigger. */
@@ -104,7 +101,7 @@ function LastHour({ counts }: { readonly counts: Hour | undefined }) {
       {counts.all}
       {counts.refused > 0 && (
         <>
-          , <span class="badge bad">{counts.refused} refused</span>
+          , <Chip word="rejected">{counts.refused} refused</Chip>
         </>
       )}
     </>
@@ -145,7 +142,7 @@ function useLastHours(triggers: readonly Trigger[]): ReadonlyMap<string, Hour> {
 }
 
 function nextOf({ spec, status }: Trigger) {
-  if (spec.suspend === true) return <span class="badge waiting">suspended</span>;
+  if (spec.suspend === true) return <Chip word="suspended" />;
   if (status.next_fire_at === null) return "";
   return `in ${shortDuration(Date.parse(status.next_fire_at) - now.value)}`;
 }

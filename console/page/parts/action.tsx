@@ -15,18 +15,25 @@ import { whyNot } from "./rights.ts";
 
 /** A button that asks in a dialog, and then acts. */
 export function Action(
-  { label, question, command, act, needs = "operator", why }: {
-    readonly label: string;
-    /** What will happen, and to how many; a function is asked when the dialog opens. */
-    readonly question: string | ((signal: AbortSignal) => Promise<string>);
-    /** The command that does the same. */
-    readonly command: string;
-    /** Acts; gives what to say when it is done, and meanwhile how far it is. */
-    readonly act: (progress: (text: string) => void) => Promise<string>;
-    readonly needs?: Role;
-    /** Why it cannot be done now, whatever the role. */
-    readonly why?: string | undefined;
-  },
+  { label, question, command, act, needs = "operator", why, note, primary = false, terse = false }:
+    {
+      readonly label: string;
+      /** What will happen, and to how many; a function is asked when the dialog opens. */
+      readonly question: string | ((signal: AbortSignal) => Promise<string>);
+      /** The command that does the same. */
+      readonly command: string;
+      /** Acts; gives what to say when it is done, and meanwhile how far it is. */
+      readonly act: (progress: (text: string) => void) => Promise<string>;
+      readonly needs?: Role;
+      /** Why it cannot be done now, whatever the role. */
+      readonly why?: string | undefined;
+      /** What is worth knowing before it is pressed. */
+      readonly note?: string | undefined;
+      /** Whether it is what one would do next. */
+      readonly primary?: boolean;
+      /** Whether why it cannot be done is written beside another action already. */
+      readonly terse?: boolean;
+    },
 ) {
   const dialog = useRef<HTMLDialogElement>(null);
   const busy = useSignal(false);
@@ -66,11 +73,12 @@ export function Action(
         type="button"
         aria-disabled={reason === undefined ? undefined : "true"}
         title={reason}
+        class={primary && reason === undefined ? "primary" : undefined}
         onClick={reason === undefined ? open : undefined}
       >
         {label}
       </button>
-      {reason !== undefined && <span class="why">{reason}</span>}
+      {!terse && (reason ?? note) !== undefined && <span class="why">{reason ?? note}</span>}
       <span role="status" class="done">{done.value}</span>
       <dialog ref={dialog} aria-label={label} onClose={() => asking.current.abort()}>
         <p aria-live="polite">{typeof question === "string" ? question : asked.value ?? "…"}</p>

@@ -6,6 +6,8 @@
 
 import { shortDuration } from "../../../src/base/duration.ts";
 import { query, setQuery } from "../route.ts";
+import { wordOf } from "./chip.tsx";
+import { Field } from "./field.tsx";
 
 /** One filter: the field of the operation of the same name. */
 export interface FilterField {
@@ -16,6 +18,13 @@ export interface FilterField {
   /** Whether the daemon takes a number. */
   readonly number?: true;
 }
+
+/** How far back a list goes. */
+export const TIME_RANGE: FilterField = {
+  name: "since_secs",
+  label: "Time range",
+  choices: ["900", "3600", "86400", "604800", "2592000"],
+};
 
 /** The filters of the address, as input of an operation and as flags of the command. */
 export function filtersOf(
@@ -36,6 +45,16 @@ export function filtersOf(
   return { input, flags };
 }
 
+/** A choice of {@linkcode TIME_RANGE}, in words. */
+export function spanText(secs: number): string {
+  const [count, unit] = secs < 3600
+    ? [secs / 60, "minute"]
+    : secs < 172_800
+    ? [secs / 3600, "hour"]
+    : [secs / 86_400, "day"];
+  return `last ${count === 1 ? unit : `${count} ${unit}s`}`;
+}
+
 function shortTime(value: number, unit: string): string {
   return unit === "_ms" ? `${value}ms` : shortDuration(value * 1000);
 }
@@ -53,8 +72,7 @@ export function Filters({ fields }: { readonly fields: readonly FilterField[] })
       {fields.map(({ name, label, choices }) => {
         const value = query.value.get(name) ?? "";
         return (
-          <label key={name}>
-            {label}
+          <Field key={name} label={label}>
             {choices === undefined
               ? (
                 <input
@@ -71,12 +89,12 @@ export function Filters({ fields }: { readonly fields: readonly FilterField[] })
                   <option value="">any</option>
                   {choices.map((choice) => (
                     <option key={choice} value={choice}>
-                      {name.endsWith("_secs") ? shortDuration(Number(choice) * 1000) : choice}
+                      {name.endsWith("_secs") ? spanText(Number(choice)) : wordOf(choice)}
                     </option>
                   ))}
                 </select>
               )}
-          </label>
+          </Field>
         );
       })}
     </form>

@@ -43,6 +43,24 @@ export function findJson(text: string): JsonValue | undefined {
   }
 }
 
+/** The types do not know it yet: a number as it is written. */
+const { rawJSON } = JSON as unknown as { readonly rawJSON?: (text: string) => unknown };
+
+/**
+ * A text of JSON in lines, its numbers as they are written; the text itself where it is no JSON, or
+ * the browser would lose their digits.
+ */
+export function prettyJson(text: string): string {
+  if (rawJSON === undefined) return text;
+  const exact = (_name: string, value: unknown, seen?: { readonly source?: string }) =>
+    typeof value === "number" && seen?.source !== undefined ? rawJSON(seen.source) : value;
+  try {
+    return JSON.stringify(JSON.parse(text, exact), null, 2);
+  } catch {
+    return text;
+  }
+}
+
 /** The members of an object or a list; `undefined` for a value without any. */
 export function membersOf(
   value: JsonValue,

@@ -5,8 +5,11 @@
  */
 
 import { type Signal, useSignal } from "@preact/signals";
+import type { ShownDelivery } from "../../../src/api/delivery_operations.ts";
 import { toRefusal } from "../data/answer.ts";
 import { call, Refusal } from "../data/api.ts";
+import { Field } from "./field.tsx";
+import { prettyJson } from "./json_value.ts";
 import { Problem } from "./problem.tsx";
 import { whyNot } from "./rights.ts";
 
@@ -21,49 +24,48 @@ export function payloadFault(text: string): string | undefined {
   }
 }
 
-/** The field; `delivery` is where a payload can be taken from. */
-export function PayloadField({ value, label, delivery }: {
+/** The body of a delivery as it can be edited; `undefined` where it cannot. */
+export function editable({ body, body_encoding, truncated }: ShownDelivery): string | undefined {
+  return body_encoding !== "text" || truncated ? undefined : prettyJson(body);
+}
+
+/** The field; `delivery` is where a payload can be taken from, and `take` hears of it. */
+export function PayloadField({ value, label, delivery, take: taken }: {
   readonly value: Signal<string>;
   readonly label: string;
   readonly delivery: string | undefined;
+  readonly take: (shown: ShownDelivery) => void;
 }) {
   const error = useSignal<Refusal | undefined>(undefined);
   const take = async () => {
     if (delivery === undefined) return;
     error.value = undefined;
     try {
-      const { body, body_encoding, truncated } = await call("delivery.show", { id: delivery });
-      if (body_encoding !== "text" || truncated) {
+      const shown = await call("delivery.show", { id: delivery });
+      const text = editable(shown);
+      if (text === undefined) {
         throw new Refusal("Its body is too large to edit here, or no text", { code: "invalid" });
       }
-      value.value = pretty(body);
+      value.value = text;
+      taken(shown);
     } catch (thrown) {
       error.value = toRefusal(thrown);
     }
   };
   return (
     <>
-      <label class="field">
-        {label}
+      <Field label={label}>
         <textarea
-          rows={8}
+          rows={10}
           spellcheck={false}
           value={value.value}
           onInput={({ currentTarget }) => value.value = currentTarget.value}
         />
-      </label>
+      </Field>
       {delivery !== undefined && whyNot("operator") === undefined && (
         <button type="button" onClick={take}>Take that of the last delivery</button>
       )}
       {error.value !== undefined && <Problem error={error.value} />}
     </>
   );
-}
-
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }

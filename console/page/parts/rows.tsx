@@ -1,30 +1,23 @@
 /**
- * A long list of rows of one height: only what is on the screen is in the page. `j` and `k` move,
- * Enter opens.
+ * A long list: only what is on the screen is in the page, and the page is what scrolls. Columns are as
+ * wide as what is in them; where room is short, a row has two lines. `j` and `k` move, Enter opens.
  *
  * @module
  */
 
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useKeys } from "../keys.ts";
 import { go } from "../route.ts";
+import { narrow } from "./narrow.ts";
+import type { Column } from "./table.tsx";
 
-/** Height of a row in pixels; styles/parts.css holds the same. */
-const ROW_PX = 34;
+/** Height of a row in pixels, of one line and of two. */
+const ROW_PX = { wide: 36, narrow: 62 };
 /** Rows beyond the edges of the screen. */
-const SPARE = 10;
-
-/** One column. */
-export interface Column<Item> {
-  readonly header: string;
-  readonly cell: (item: Item) => ComponentChildren;
-  /** Width as in `grid-template-columns`. */
-  readonly width: string;
-  /** Whether it goes where room is short. */
-  readonly spare?: boolean;
-}
+const SPARE = 12;
+/** Widest that a column becomes for what is in it, where that may be cut. */
+const WIDEST = "26rem";
 
 /** A table of rows. */
 export function Rows<Item>(
@@ -40,78 +33,108 @@ export function Rows<Item>(
     readonly more?: (() => void) | undefined;
   },
 ) {
-  const box = useRef<HTMLDivElement>(null);
-  const view = useSignal({ top: 0, height: 800 });
+  const head = useRef<HTMLDivElement>(null);
+  const body = useRef<HTMLDivElement>(null);
+  const shown = useSignal({ first: 0, last: Math.ceil(innerHeight / ROW_PX.wide) + SPARE });
   const picked = useSignal("");
+  const rowPx = narrow.value ? ROW_PX.narrow : ROW_PX.wide;
   useEffect(() => {
-    const element = box.current;
-    if (element === null) return;
-    const look = () => view.value = { top: element.scrollTop, height: element.clientHeight };
-    const resized = new ResizeObserver(look);
-    resized.observe(element);
-    element.addEventListener("scroll", look, { passive: true });
-    return () => {
-      resized.disconnect();
-      element.removeEventListener("scroll", look);
+    const look = () => {
+      const top = body.current?.getBoundingClientRect().top ?? 0;
+      const first = Math.max(0, Math.floor(-top / rowPx) - SPARE);
+      const last = Math.max(0, Math.ceil((innerHeight - top) / rowPx)) + SPARE;
+      const { first: before, last: until } = shown.peek();
+      if (first !== before || last !== until) shown.value = { first, last };
     };
-  }, []);
+    look();
+    const moved = new ResizeObserver(look); // what stands above the list, too
+    moved.observe(document.body);
+    addEventListener("scroll", look, { passive: true });
+    addEventListener("resize", look);
+    return () => {
+      moved.disconnect();
+      removeEventListener("scroll", look);
+      removeEventListener("resize", look);
+    };
+  }, [rowPx]);
 
   const move = (by: number) => {
     const at = items.findIndex((item) => id(item) === picked.value);
     const next = Math.max(0, Math.min(items.length - 1, at + by));
     const item = items[next];
-    if (item === undefined || box.current === null) return;
+    if (item === undefined || body.current === null) return;
     picked.value = id(item);
-    const { scrollTop, clientHeight } = box.current;
-    const top = next * ROW_PX;
-    if (top < scrollTop) box.current.scrollTop = top;
-    else if (top + 2 * ROW_PX > scrollTop + clientHeight) {
-      box.current.scrollTop = top + 2 * ROW_PX - clientHeight;
-    }
-    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(".row.picked a")?.focus());
+    const top = body.current.getBoundingClientRect().top + next * rowPx;
+    const edge = head.current?.getBoundingClientRect().bottom ?? 0;
+    if (top < edge) scrollBy(0, top - edge);
+    else if (top + 2 * rowPx > innerHeight) scrollBy(0, top + 2 * rowPx - innerHeight);
+    requestAnimationFrame(() =>
+      body.current?.querySelector<HTMLElement>(".row.picked a")?.focus({ preventScroll: true })
+    );
   };
   useKeys([
     { key: "j", help: "Next row", act: () => move(1) },
     { key: "k", help: "Row before", act: () => move(-1) },
   ]);
 
-  const first = Math.max(0, Math.floor(view.value.top / ROW_PX) - SPARE);
-  const last = Math.ceil((view.value.top + view.value.height) / ROW_PX) + SPARE;
-  const widths = (of: readonly Column<Item>[]) => of.map(({ width }) => width).join(" ");
-  const narrow = columns.filter(({ spare }) => spare !== true);
-  const template = `--columns:${widths(columns)};--columns-narrow:${widths(narrow)}`;
+  const { first, last } = shown.value;
+  const start = Math.min(first, items.length);
+  const style = `--columns:${widthsOf(columns)};--row:${rowPx}px`;
   return (
-    <div class="rows" role="table" aria-label={label} aria-rowcount={items.length + 1}>
-      <div class="row head" role="row" style={template}>
-        {columns.map(({ header, spare }) => (
-          <span role="columnheader" key={header} class={spare ? "spare" : ""}>{header}</span>
+    <div
+      class="rows"
+      role="table"
+      aria-label={label}
+      aria-rowcount={items.length + 1}
+      style={style}
+    >
+      <div class="row head" role="row" ref={head}>
+        {columns.map(({ header, number, narrow = "gone" }) => (
+          <span role="columnheader" key={header} class={`${narrow}${number ? " number" : ""}`}>
+            {header}
+          </span>
         ))}
       </div>
-      <div class="scroll" ref={box} role="rowgroup" tabindex={-1}>
-        <div role="presentation" style={`height:${items.length * ROW_PX}px`} class="all">
-          {items.slice(first, last).map((item, index) => (
-            <div
-              key={id(item)}
-              role="row"
-              aria-rowindex={first + index + 2}
-              class={id(item) === picked.value ? "row picked" : "row"}
-              style={`${template};top:${(first + index) * ROW_PX}px`}
-              onClick={(event) => openUnlessLink(event, to(item))}
-            >
-              {columns.map(({ header, cell, spare }) => (
-                <span role="cell" key={header} class={spare ? "spare" : ""}>{cell(item)}</span>
-              ))}
-            </div>
-          ))}
-        </div>
-        {more !== undefined && (
-          <button type="button" class="more" onClick={more}>
-            Older ones
-          </button>
-        )}
+      <div
+        class="all"
+        role="rowgroup"
+        ref={body}
+        style={`height:${items.length * rowPx}px;padding-top:${start * rowPx}px`}
+      >
+        {items.slice(start, last).map((item, index) => (
+          <div
+            key={id(item)}
+            role="row"
+            aria-rowindex={start + index + 2}
+            class={id(item) === picked.value ? "row picked" : "row"}
+            onClick={(event) => openUnlessLink(event, to(item))}
+          >
+            {columns.map(({ header, cell, number, narrow = "gone" }) => (
+              <span role="cell" key={header} class={`${narrow}${number ? " number" : ""}`}>
+                {cell(item)}
+              </span>
+            ))}
+          </div>
+        ))}
       </div>
+      {more !== undefined && (
+        <button type="button" class="more-rows" onClick={more}>
+          Older ones
+        </button>
+      )}
     </div>
   );
+}
+
+/** As wide as what is in them; where that is too much, those that may be cut share the room. */
+function widthsOf<Item>(columns: readonly Column<Item>[]): string {
+  return columns.map(({ whole }, index) =>
+    index === columns.length - 1
+      ? "minmax(6rem, 1fr)"
+      : whole
+      ? "max-content"
+      : `fit-content(${WIDEST})`
+  ).join(" ");
 }
 
 /** A click on a row is one on its link; text that is being selected is left alone. */

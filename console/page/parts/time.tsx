@@ -6,6 +6,7 @@
 
 import { signal } from "@preact/signals";
 import { shortDuration } from "../../../src/base/duration.ts";
+import { ageOf } from "./age.ts";
 
 /** The time, once a second while the page is shown. */
 export const now = signal(Date.now());
@@ -17,15 +18,16 @@ const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 /** How long ago something was; the whole time as its title. */
-export function Ago({ at }: { readonly at: string | null }) {
+export function Ago({ at, bare = false }: {
+  readonly at: string | null;
+  /** Whether it stands in a column that says what it is, so that "ago" goes without saying. */
+  readonly bare?: boolean;
+}) {
   if (at === null) return <span class="faint">—</span>;
   const ms = Date.parse(at);
-  const ago = now.value - ms; // below zero where the daemon's clock is ahead
-  return (
-    <time dateTime={at} title={FULL.format(ms)}>
-      {ago < 1000 ? "just now" : `${shortDuration(ago)} ago`}
-    </time>
-  );
+  const age = ageOf(now.value - ms); // below zero where the daemon's clock is ahead
+  const said = age === "now" ? "just now" : `${age} ago`;
+  return <time dateTime={at} title={FULL.format(ms)}>{bare ? age : said}</time>;
 }
 
 /** A time of the day. */

@@ -18,9 +18,7 @@ export function RedeliverAll({ input, flags }: {
   readonly flags: string;
 }) {
   const wanted: Input<"delivery.redeliver"> = input;
-  const why = input["since_secs"] === undefined
-    ? "Choose how far back first: Of the last"
-    : undefined;
+  const why = input["since_secs"] === undefined ? "Choose a time range first" : undefined;
   const count = async (signal: AbortSignal) => {
     for await (const line of stream("delivery.redeliver", dry(wanted), signal)) {
       if ("total" in line) return question(line.total);

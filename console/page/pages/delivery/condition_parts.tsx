@@ -5,70 +5,69 @@
  */
 
 import type { Explanation } from "../../../../src/api/delivery_operations.ts";
-
+import { Chip } from "../../parts/chip.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import { Text } from "../../parts/text.tsx";
 
 type Part = Explanation["events"][number]["parts"][number];
 
+const COLUMNS: readonly Column<Part>[] = [
+  {
+    header: "Part of the condition",
+    cell: (part) => (
+      <>
+        <code>
+          <Text value={part.expression} />
+        </code>
+        <Signed part={part} field={part.expression} />
+      </>
+    ),
+  },
+  { header: "Came to", cell: (part) => <Value part={part} /> },
+  {
+    header: "Saw",
+    cell: (part) =>
+      Object.entries(part.saw).map(([field, value]) => (
+        <div key={field}>
+          <code>
+            <Text value={field} />
+          </code>{" "}
+          is{" "}
+          <code>
+            <Text value={value} />
+          </code>
+          <Signed part={part} field={field} />
+        </div>
+      )),
+  },
+];
+
 /** The parts of the condition of one event. */
 export function ConditionParts({ parts }: { readonly parts: readonly Part[] }) {
   return (
-    <div class="scroll-x">
-      <table class="parts">
-        <thead>
-          <tr>
-            <th scope="col">Part of the condition</th>
-            <th scope="col">Came to</th>
-            <th scope="col">Saw</th>
-          </tr>
-        </thead>
-        <tbody>
-          {parts.map((part) => (
-            <tr key={part.expression} class={part.value === "true" ? "" : "false"}>
-              <td>
-                <code>
-                  <Text value={part.expression} />
-                </code>
-                <Signed part={part} field={part.expression} />
-              </td>
-              <td>
-                <Value part={part} />
-              </td>
-              <td>
-                {Object.entries(part.saw).map(([field, value]) => (
-                  <div key={field}>
-                    <code>
-                      <Text value={field} />
-                    </code>{" "}
-                    is{" "}
-                    <code>
-                      <Text value={value} />
-                    </code>
-                    <Signed part={part} field={field} />
-                  </div>
-                ))}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      items={parts}
+      columns={COLUMNS}
+      id={({ expression }) => expression}
+      look="parts"
+      mark={({ value }) => value === "true" ? "" : "false"}
+    />
   );
 }
 
 function Value({ part: { value, error } }: { readonly part: Part }) {
   if (value === undefined) {
     return (
-      <span class="badge bad">
-        ✗ <Text value={error ?? ""} />
-      </span>
+      <Chip word="failed">
+        <Text value={error ?? ""} />
+      </Chip>
     );
   }
-  if (value === "true") return <span class="badge good">✓ true</span>;
+  if (value === "true") return <Chip word="true" />;
   return (
-    <span class="badge bad">
-      ✗ <Text value={value} />
-    </span>
+    <Chip word="false">
+      <Text value={value} />
+    </Chip>
   );
 }
 

@@ -7,8 +7,10 @@
 import type { DeliveryRecord, TaskRecord } from "../../../../src/api/records.ts";
 import { useAnswer } from "../../data/answer.ts";
 import { useRecords } from "../../data/records.ts";
-import { Badge } from "../../parts/badge.tsx";
+import { Chip } from "../../parts/chip.tsx";
 import { Link } from "../../parts/link.tsx";
+import { ShortId } from "../../parts/short_id.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import { Text } from "../../parts/text.tsx";
 import { Ago, Took } from "../../parts/time.tsx";
 
@@ -56,7 +58,7 @@ export function Related({ delivery, again }: {
                 <Link to={["delivery", one.id]}>
                   {one.redelivery_of === id ? "Sent again" : "Came once more"}
                 </Link>{" "}
-                <Ago at={one.received_at} />: <Badge word={one.outcome} />
+                <Ago at={one.received_at} />: <Chip word={one.outcome} />
               </li>
             ))}
           </ul>
@@ -80,41 +82,36 @@ function Tasks({ delivery }: { readonly delivery: DeliveryRecord }) {
   return (
     <>
       <h2>{items.length === 1 ? "Its task" : "Its tasks"}</h2>
-      <div class="scroll-x">
-        <table class="tasks">
-          <thead>
-            <tr>
-              <th scope="col">Task</th>
-              <th scope="col">State</th>
-              <th scope="col">Workflow</th>
-              <th scope="col">Took</th>
-              <th scope="col">Why</th>
-            </tr>
-          </thead>
-          <tbody>
-            {items.map((task) => (
-              <tr key={task.id}>
-                <td>
-                  <Link to={["task", task.id]}>
-                    <code>{task.id}</code>
-                  </Link>
-                </td>
-                <td>
-                  <Badge word={task.state} />
-                </td>
-                <td>{task.workflow}</td>
-                <td>
-                  <Took from={task.started_at} to={task.finished_at} />
-                </td>
-                <td>
-                  {task.retry_of !== null && "a retry "}
-                  <Text value={task.reason} cell />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table items={items} columns={TASK_COLUMNS} id={({ id }) => id} />
     </>
   );
 }
+
+const TASK_COLUMNS: readonly Column<TaskRecord>[] = [
+  {
+    header: "Task",
+    whole: true,
+    cell: ({ id, workflow }) => (
+      <Link to={["task", id]}>
+        {workflow} <ShortId id={id} />
+      </Link>
+    ),
+  },
+  { header: "State", whole: true, cell: ({ state }) => <Chip word={state} /> },
+  {
+    header: "Took",
+    whole: true,
+    number: true,
+    narrow: "gone",
+    cell: (task) => <Took from={task.started_at} to={task.finished_at} />,
+  },
+  {
+    header: "Why",
+    cell: ({ retry_of, reason }) => (
+      <>
+        {retry_of !== null && "a retry "}
+        <Text value={reason} cell />
+      </>
+    ),
+  },
+];

@@ -7,7 +7,7 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { ShownDelivery } from "../../../../src/api/delivery_operations.ts";
-import { toRefusal, useAnswer } from "../../data/answer.ts";
+import { type Answer, toRefusal } from "../../data/answer.ts";
 import { call, type Refusal } from "../../data/api.ts";
 import { Command } from "../../parts/command.tsx";
 import { download } from "../../parts/download.ts";
@@ -18,9 +18,12 @@ import { whyNot } from "../../parts/rights.ts";
 import { Text, TextBlock } from "../../parts/text.tsx";
 
 /** Headers and body of a delivery. */
-export function Request({ id }: { readonly id: string }) {
+export function Request({ id, shown: { value, error } }: {
+  readonly id: string;
+  /** What `delivery.show` answers. */
+  readonly shown: Answer<ShownDelivery>;
+}) {
   const reason = whyNot("operator");
-  const { value, error } = useAnswer("delivery.show", reason === undefined ? { id } : undefined);
   return (
     <>
       <h2>What arrived</h2>

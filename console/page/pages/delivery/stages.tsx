@@ -5,54 +5,59 @@
  */
 
 import type { Explanation } from "../../../../src/api/delivery_operations.ts";
+import { type Column, Table } from "../../parts/table.tsx";
 
-/** The stages. */
+/** One stage: when it began and when it was done, in milliseconds after the arrival. */
+interface Span {
+  readonly stage: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The stages; where there is one only, a sentence says as much as a bar. */
 export function Stages({ stages, total }: {
   readonly stages: Explanation["stages"];
   /** Milliseconds until the answer. */
   readonly total: number;
 }) {
-  if (stages.length === 0) return <p class="faint">None is known.</p>;
-  const ends = stages.map(({ after_ms }) => after_ms);
-  const whole = Math.max(total, ...ends, 0.001);
-  return (
-    <div class="scroll-x">
-      <table class="stages">
-        <thead>
-          <tr>
-            <th scope="col">Stage</th>
-            <th scope="col" class="number">Took</th>
-            <th scope="col" class="number">Done after</th>
-            <th scope="col" class="wide">
-              <span class="hidden">When</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {stages.map(({ stage, after_ms }, index) => {
-            const from = ends[index - 1] ?? 0;
-            const [left, width] = [from, Math.max(0, after_ms - from)].map((ms) =>
-              100 * ms / whole
-            );
-            return (
-              <tr key={stage}>
-                <td>{stage}</td>
-                <td class="number">{milliseconds(after_ms - from)}</td>
-                <td class="number">{milliseconds(after_ms)}</td>
-                <td class="wide" aria-hidden="true">
-                  <span class="track">
-                    <span class="bar" style={`margin-left:${left}%;width:${width}%`} />
-                  </span>
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
-  );
+  const [only, second] = stages;
+  if (only === undefined) return <p class="faint">None is known.</p>;
+  if (second === undefined) {
+    return (
+      <p>
+        It got as far as <em>{only.stage}</em>, {milliseconds(only.after_ms)} after it arrived.
+      </p>
+    );
+  }
+  const spans = stages.map(({ stage, after_ms: to }, index): Span => ({
+    stage,
+    from: stages[index - 1]?.after_ms ?? 0,
+    to,
+  }));
+  const whole = Math.max(total, ...spans.map(({ to }) => to), 0.001);
+  const share = (ms: number) => 100 * Math.max(0, ms) / whole;
+  const columns: readonly Column<Span>[] = [
+    { header: "Stage", whole: true, cell: ({ stage }) => stage },
+    {
+      header: "Took",
+      whole: true,
+      number: true,
+      cell: ({ from, to }) => milliseconds(to - from),
+    },
+    { header: "Done after", whole: true, number: true, cell: ({ to }) => milliseconds(to) },
+    {
+      header: "Over time",
+      cell: ({ from, to }) => (
+        <span class="track" aria-hidden="true">
+          <span class="bar" style={`margin-left:${share(from)}%;width:${share(to - from)}%`} />
+        </span>
+      ),
+    },
+  ];
+  return <Table items={spans} columns={columns} id={({ stage }) => stage} look="stages" />;
 }
 
 function milliseconds(ms: number): string {
-  return `${ms < 10 ? Math.max(0, ms).toFixed(1) : Math.round(ms)} ms`;
+  if (ms < 0.05) return "< 0.1 ms";
+  return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
 }

@@ -5,7 +5,7 @@
  */
 
 import { useAnswer } from "../../data/answer.ts";
-import { Badge } from "../../parts/badge.tsx";
+import { Chip } from "../../parts/chip.tsx";
 import { useSettled } from "../../data/settled.ts";
 import { ConditionParts } from "../delivery/condition_parts.tsx";
 
@@ -30,7 +30,7 @@ export function OnSample({ trigger, project, delivery, condition }: {
   return (
     <section aria-label="The delivery beside, part by part">
       <h2>
-        The delivery beside: <Badge word={value.would} />
+        The delivery beside: <Chip word={value.would} />
       </h2>
       {value.parts.length > 0 && <ConditionParts parts={value.parts} />}
     </section>

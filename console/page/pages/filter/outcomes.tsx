@@ -5,8 +5,9 @@
  * @module
  */
 
-import { Badge } from "../../parts/badge.tsx";
+import { Chip } from "../../parts/chip.tsx";
 import { Link } from "../../parts/link.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import { Text } from "../../parts/text.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { type BacktestRun, MOST_ROWS } from "./backtest.ts";
@@ -31,35 +32,46 @@ export function Sums({ run, span }: { readonly run: BacktestRun; readonly span: 
         value={state === "done" ? Math.max(total, 1) : examined}
         aria-label="Deliveries tried"
       />
-      <table class="counts">
-        <thead>
-          <tr>
-            <th scope="col" class="number">Deliveries</th>
-            <th scope="col">Were</th>
-            <th scope="col">Would be</th>
-          </tr>
-        </thead>
-        <tbody>
-          {[...sorted(changes), ...sorted(same)].map(([change, count]) => {
-            const [before = "", after = before] = change.replace(UNCHANGED, "").split(" → ");
-            const isSame = change.startsWith(UNCHANGED);
-            return (
-              <tr key={change} class={isSame ? "same" : ""}>
-                <td class="number">{count.toLocaleString("en")}</td>
-                <td>
-                  <Badge word={before} />
-                </td>
-                <td>{isSame ? <span class="faint">the same</span> : <Badge word={after} />}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+      <Table
+        items={[...sorted(changes), ...sorted(same)].map(toChange)}
+        columns={COUNT_COLUMNS}
+        id={({ before, after }) => `${before} ${after}`}
+        look="counts"
+        mark={({ after }) => after === undefined ? "same" : ""}
+      />
     </section>
   );
 }
 
 const UNCHANGED = "unchanged ";
+
+/** Deliveries of one outcome, and of which they would be; absent where it is the same. */
+interface Change {
+  readonly count: number;
+  readonly before: string;
+  readonly after?: string;
+}
+
+function toChange([change, count]: readonly [string, number]): Change {
+  if (change.startsWith(UNCHANGED)) return { count, before: change.slice(UNCHANGED.length) };
+  const [before = "", after = before] = change.split(" → ");
+  return { count, before, after };
+}
+
+const COUNT_COLUMNS: readonly Column<Change>[] = [
+  {
+    header: "Deliveries",
+    whole: true,
+    number: true,
+    cell: ({ count }) => count.toLocaleString("en"),
+  },
+  { header: "Were", whole: true, cell: ({ before }) => <Chip word={before} /> },
+  {
+    header: "Would be",
+    cell: ({ after }) =>
+      after === undefined ? <span class="faint">the same</span> : <Chip word={after} />,
+  },
+];
 
 function sum(counts: readonly (readonly [string, number])[]): number {
   return counts.reduce((all, [, count]) => all + count, 0);
@@ -96,57 +108,43 @@ export function Changed({ run: { changed }, most, more, picked, pick }: {
   if (changed.length === 0) return null;
   const shown = changed.slice(0, most);
   const hasReasons = shown.some(({ reason }) => reason !== "");
+  const columns: readonly Column<typeof shown[number]>[] = [
+    {
+      header: "Arrived",
+      whole: true,
+      cell: ({ delivery_id, received_at }) => (
+        <Link to={["delivery", delivery_id]}>
+          <Ago at={received_at} bare />
+        </Link>
+      ),
+    },
+    { header: "Was", whole: true, cell: ({ before }) => <Chip word={before} /> },
+    { header: "Would be", whole: true, cell: ({ after }) => <Chip word={after} /> },
+    { header: "Why", cell: ({ reason }) => <Text value={reason} cell /> },
+    {
+      header: "Beside",
+      whole: true,
+      cell: ({ delivery_id }) => (
+        <button
+          type="button"
+          class="small"
+          aria-label={`Look at ${delivery_id} beside the condition`}
+          onClick={() => pick(delivery_id)}
+        >
+          Look
+        </button>
+      ),
+    },
+  ];
   return (
     <section>
       <h2>They would have another outcome</h2>
-      <div class="scroll-x">
-        <table class="changed">
-          <thead>
-            <tr>
-              <th scope="col">Arrived</th>
-              <th scope="col">Was</th>
-              <th scope="col">Would be</th>
-              {hasReasons && <th scope="col">Why</th>}
-              <th scope="col">
-                <span class="hidden">Look at it</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((one) => (
-              <tr key={one.delivery_id} class={one.delivery_id === picked ? "picked" : ""}>
-                <td class="nowrap">
-                  <Link to={["delivery", one.delivery_id]}>
-                    <Ago at={one.received_at} />
-                  </Link>
-                </td>
-                <td>
-                  <Badge word={one.before} />
-                </td>
-                <td>
-                  <Badge word={one.after} />
-                </td>
-                {hasReasons && (
-                  <td class="why">
-                    <Text value={one.reason} cell />
-                  </td>
-                )}
-                <td>
-                  <button
-                    type="button"
-                    class="small"
-                    aria-label={`Look at ${one.delivery_id} beside the condition`}
-                    onClick={() =>
-                      pick(one.delivery_id)}
-                  >
-                    Look
-                  </button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        items={shown}
+        columns={hasReasons ? columns : columns.filter(({ header }) => header !== "Why")}
+        id={({ delivery_id }) => delivery_id}
+        mark={({ delivery_id }) => delivery_id === picked ? "picked" : ""}
+      />
       {changed.length > most && (
         <button type="button" onClick={more}>
           {Math.min(ROWS, changed.length - most)} more of {changed.length.toLocaleString("en")}

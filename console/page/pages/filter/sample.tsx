@@ -6,14 +6,14 @@
 
 import { useMemo } from "preact/hooks";
 import { useAnswer } from "../../data/answer.ts";
+import { choiceOf } from "../../data/deliveries.ts";
 import type { DeliveryRecord } from "../../../../src/api/records.ts";
+import { Field } from "../../parts/field.tsx";
 import { JsonTree } from "../../parts/json_tree.tsx";
 import { expressionOf, findJson } from "../../parts/json_value.ts";
 import { Link } from "../../parts/link.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { whyNot } from "../../parts/rights.ts";
-import { shortDuration } from "../../../../src/base/duration.ts";
-import { now } from "../../parts/time.tsx";
 
 /** Deliveries to choose from. */
 const CHOICES = 30;
@@ -46,19 +46,17 @@ export function Sample({ kept, id, choose, insert }: {
   const known = kept.some((one) => one.id === id);
   return (
     <aside class="sample panel" aria-label="A delivery to write it against">
-      <label>
-        A delivery to write it against
+      <Field label="A delivery to write it against">
         <select value={id ?? ""} onChange={({ currentTarget }) => choose(currentTarget.value)}>
           {id === undefined && <option value="">none has come</option>}
           {id !== undefined && !known && <option value={id}>{id}</option>}
           {kept.map((one) => (
             <option key={one.id} value={one.id}>
-              {shortDuration(Math.max(0, now.value - Date.parse(one.received_at)))} ago ·{" "}
-              {one.outcome} · …{one.id.slice(-6)}
+              {choiceOf(one)}
             </option>
           ))}
         </select>
-      </label>
+      </Field>
       {reason !== undefined && <p class="faint">{reason}.</p>}
       {error !== undefined && (error.code === "not_found"
         ? <p class="faint">{error.message}</p>

@@ -1,11 +1,14 @@
 /**
- * What went wrong, one line for everything of one cause: where a sender tries again all night, it is
- * one trouble and not five hundred.
+ * What needs a person, one line for everything of one cause: where a sender tries again all night, it
+ * is one trouble and not five hundred.
  *
  * @module
  */
 
+import type { ComponentChildren } from "preact";
+import type { Refusal } from "../../data/api.ts";
 import { Link } from "../../parts/link.tsx";
+import { Problem } from "../../parts/problem.tsx";
 import { Text } from "../../parts/text.tsx";
 import { Ago } from "../../parts/time.tsx";
 
@@ -15,11 +18,11 @@ export interface Wrong {
   readonly what: string;
   /** What brought it, as in "from nightly"; empty when there is no more to say. */
   readonly of: string;
-  readonly why: string;
-  /** Screen of this one. */
-  readonly to: readonly string[];
-  /** RFC 3339. */
-  readonly at: string;
+  readonly why: ComponentChildren;
+  /** Screen of this one; absent where it has none. */
+  readonly to?: readonly string[];
+  /** RFC 3339; `null` where it is a state and not an event. */
+  readonly at: string | null;
   /** The same for all of one cause. */
   readonly key: string;
 }
@@ -47,27 +50,54 @@ export function troublesOf<Item>(
 
 const SHOWN = 8;
 
-/** The list; nothing when there is none. */
-export function Troubles({ troubles }: { readonly troubles: readonly Trouble[] }) {
-  if (troubles.length === 0) return null;
+/** Troubles of one sort; nothing where there is none. */
+export function Troubles({ title, troubles, error, count, all }: {
+  readonly title: string;
+  readonly troubles: readonly Trouble[];
+  readonly error?: Refusal | undefined;
+  /** How many there were; as the sum of the troubles when absent. */
+  readonly count?: string;
+  /** Leads to all of them. */
+  readonly all?: ComponentChildren;
+}) {
+  if (troubles.length === 0 && error === undefined) return null;
+  const sum = String(troubles.reduce((all, one) => all + one.count, 0));
   return (
-    <ul class="troubles">
-      {troubles.slice(0, SHOWN).map(({ latest, count }) => (
-        <li key={latest.key}>
-          <span class="head">
-            <Link to={latest.to}>{latest.what}</Link>
-            {latest.of !== "" && <span class="faint">{latest.of}</span>}
-            {count > 1 && <span class="count">{count} times</span>}
-            <span class="faint when">
-              <Ago at={latest.at} />
+    <section class="troubles" aria-label={title}>
+      <div class="title-row">
+        <h3>
+          {title}
+          {troubles.length > 0 && <span class="count">{count ?? sum}</span>}
+        </h3>
+        {all}
+      </div>
+      {error !== undefined && <Problem error={error} />}
+      <ul>
+        {troubles.slice(0, SHOWN).map(({ latest, count }) => (
+          <li key={latest.key}>
+            <span class="what">
+              {latest.to === undefined
+                ? (
+                  <code>
+                    <Text value={latest.what} cell />
+                  </code>
+                )
+                : (
+                  <Link to={latest.to}>
+                    <Text value={latest.what} cell />
+                  </Link>
+                )}
+              {latest.of !== "" && <span class="faint">{latest.of}</span>}
             </span>
-          </span>
-          <span class="why">
-            <Text value={latest.why} cell />
-          </span>
-        </li>
-      ))}
-      {troubles.length > SHOWN && <li class="faint">{troubles.length - SHOWN} other causes</li>}
-    </ul>
+            <span class="why">
+              {typeof latest.why === "string" ? <Text value={latest.why} cell /> : latest.why}
+            </span>
+            <span class="times">{count > 1 && <span class="count">{count} times</span>}</span>
+            <span class="faint when">{latest.at !== null && <Ago at={latest.at} bare />}</span>
+          </li>
+        ))}
+        {troubles.length > SHOWN && <li class="faint">{troubles.length - SHOWN} other causes</li>}
+      </ul>
+    </section>
   );
 }

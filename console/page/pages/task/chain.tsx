@@ -6,7 +6,7 @@
  */
 
 import type { TaskRecord } from "../../../../src/api/records.ts";
-import { Badge } from "../../parts/badge.tsx";
+import { Chip } from "../../parts/chip.tsx";
 import { Link } from "../../parts/link.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useRecords } from "../../data/records.ts";
@@ -42,7 +42,7 @@ function Tasks(
       <ul class="plain">
         {tasks.map(({ id, workflow, state, created_at }) => (
           <li key={id}>
-            <Badge word={state} /> <Link to={["task", id]}>{workflow} {id.slice(-8)}</Link>{" "}
+            <Chip word={state} /> <Link to={["task", id]}>{workflow} {id.slice(-8)}</Link>{" "}
             <span class="faint">
               <Ago at={created_at} />
             </span>

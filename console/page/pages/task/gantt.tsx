@@ -5,7 +5,7 @@
  */
 
 import { shortDuration } from "../../../../src/base/duration.ts";
-import { Badge } from "../../parts/badge.tsx";
+import { Chip } from "../../parts/chip.tsx";
 import { now } from "../../parts/time.tsx";
 import type { StepsView } from "./graph.tsx";
 import { lengthOf, nameOf, type Step } from "./steps.ts";
@@ -44,7 +44,7 @@ export function Gantt({ steps, picked, pick, from: started }: StepsView & {
                 aria-label={nameOf(step, now.value)}
                 onClick={() => pick(id)}
               >
-                <span class="id" title={id}>{id}</span> <Badge word={state} />{" "}
+                <span class="id" title={id}>{id}</span> <Chip word={state} />{" "}
                 <span class="faint time">{lengthOf(record, now.value)}</span>
                 <span class="lane">
                   {begun !== undefined && !carried && (

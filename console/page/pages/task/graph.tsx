@@ -7,7 +7,8 @@
 
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { Badge } from "../../parts/badge.tsx";
+import { Chip } from "../../parts/chip.tsx";
+import { narrow } from "../../parts/narrow.ts";
 import { now } from "../../parts/time.tsx";
 import type { Layout, Shape } from "./layout.ts";
 import { lengthOf, nameOf, type Step } from "./steps.ts";
@@ -20,20 +21,11 @@ export interface StepsView {
   readonly pick: (id: string) => void;
 }
 
-/** Below this width, steps stand one below the other. */
-export const NARROW = matchMedia("(max-width: 700px)");
-
 /** The graph. */
 export function Graph({ steps, picked, pick }: StepsView) {
-  const direction = useSignal<Shape["direction"]>(NARROW.matches ? "TB" : "LR");
-  useEffect(() => {
-    const turn = () => direction.value = NARROW.matches ? "TB" : "LR";
-    NARROW.addEventListener("change", turn);
-    return () => NARROW.removeEventListener("change", turn);
-  }, []);
   const layout = useLayout({
     steps: steps.map(({ id, needs }) => ({ id, needs })),
-    direction: direction.value,
+    direction: narrow.value ? "TB" : "LR", // where room is short, steps stand one below the other
   });
   if (layout === undefined) return <p class="empty">Drawing…</p>;
   const states = new Map(steps.map(({ id, state }) => [id, state]));
@@ -80,7 +72,7 @@ function StepBox(
     >
       <span class="id">{id}</span>
       <span class="about">
-        <Badge word={state} /> <span class="faint">{lengthOf(record, now.value)}</span>{" "}
+        <Chip word={state} /> <span class="faint">{lengthOf(record, now.value)}</span>{" "}
         <span class="faint">{tried || (plan?.kind === "agent" ? plan.agent : "")}</span>
       </span>
     </button>

@@ -10,6 +10,7 @@ import type { TaskRecord } from "../../../../src/api/records.ts";
 import type { InboxEntry } from "../../../../src/api/task_operations.ts";
 import { call, Refusal } from "../../data/api.ts";
 import { Command } from "../../parts/command.tsx";
+import { Field } from "../../parts/field.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { whyNot } from "../../parts/rights.ts";
 import { Text } from "../../parts/text.tsx";
@@ -67,14 +68,13 @@ export function Inbox({ task }: { readonly task: TaskRecord }) {
       )}
       {reason === undefined && (
         <form class="send" onSubmit={(event) => void send(event)}>
-          <label>
-            Message to the task
+          <Field label="Message to the task">
             <textarea
               rows={2}
               value={text.value}
               onInput={({ currentTarget }) => text.value = currentTarget.value}
             />
-          </label>
+          </Field>
           <button type="submit" disabled={busy.value || text.value.trim() === ""}>Send</button>
         </form>
       )}

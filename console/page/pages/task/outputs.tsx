@@ -4,6 +4,7 @@
  * @module
  */
 
+import { type Column, Table } from "../../parts/table.tsx";
 import { Text } from "../../parts/text.tsx";
 import type { Step } from "./steps.ts";
 
@@ -19,32 +20,32 @@ export function Outputs(
   const rows = steps.flatMap(({ id, record }) =>
     Object.entries(record?.outputs ?? {}).map(([name, value]) => ({ id, name, value }))
   );
+  const columns: readonly Column<typeof rows[number]>[] = [
+    ...named
+      ? [{ header: "Step", whole: true, cell: ({ id }: { readonly id: string }) => id }]
+      : [],
+    {
+      header: "Output",
+      whole: true,
+      cell: ({ name }) => (
+        <code>
+          <Text value={name} />
+        </code>
+      ),
+    },
+    {
+      header: "Value",
+      cell: ({ value }) => (
+        <Text value={typeof value === "string" ? value : JSON.stringify(value)} />
+      ),
+    },
+  ];
   return (
-    <div class="scroll-x">
-      <table aria-label={label}>
-        <thead>
-          <tr>
-            {named && <th scope="col">Step</th>}
-            <th scope="col">Output</th>
-            <th scope="col">Value</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ id, name, value }) => (
-            <tr key={`${id} ${name}`}>
-              {named && <td class="nowrap">{id}</td>}
-              <td class="nowrap">
-                <code>
-                  <Text value={name} />
-                </code>
-              </td>
-              <td>
-                <Text value={typeof value === "string" ? value : JSON.stringify(value)} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      items={rows}
+      columns={columns}
+      id={({ id, name }) => `${id} ${name}`}
+      label={label}
+    />
   );
 }

@@ -11,7 +11,12 @@ import { go, href } from "../../route.ts";
 
 /** Retries a task that has ended; with `from`, that step and all that need it. */
 export function RetryAction(
-  { task, from }: { readonly task: TaskRecord; readonly from?: string },
+  { task, from, isFailed = false }: {
+    readonly task: TaskRecord;
+    readonly from?: string;
+    /** Whether that step is why the task failed. */
+    readonly isFailed?: boolean;
+  },
 ) {
   const { id, state, finished_at } = task;
   if (finished_at === null) return null;
@@ -24,6 +29,7 @@ export function RetryAction(
     <Action
       label={from === undefined ? "Retry" : `Retry from ${from}`}
       question={what}
+      primary={from !== undefined && isFailed}
       command={`svc task retry ${id}${from === undefined ? "" : ` --from ${from}`}`}
       act={async () => {
         const made = await call("task.retry", from === undefined ? { id } : { id, from });

@@ -6,7 +6,7 @@
 
 import type { TaskRecord } from "../../../../src/api/records.ts";
 import { shortDuration } from "../../../../src/base/duration.ts";
-import { Badge } from "../../parts/badge.tsx";
+import { Chip } from "../../parts/chip.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Text } from "../../parts/text.tsx";
 import { Ago, Took } from "../../parts/time.tsx";
@@ -22,7 +22,7 @@ export function StepPanel({ task, step }: { readonly task: TaskRecord; readonly 
   return (
     <section class="panel" aria-labelledby="step-title">
       <h2 id="step-title">
-        Step <code>{id}</code> <Badge word={state} />
+        Step <code>{id}</code> <Chip word={state} />
       </h2>
       {record !== undefined && record.reason !== "" && (
         <p class={state === "failed" ? "reason bad" : "reason"}>
@@ -38,7 +38,7 @@ export function StepPanel({ task, step }: { readonly task: TaskRecord; readonly 
           {hasOutputs && <Outputs steps={[step]} label={`Outputs of ${id}`} />}
         </div>
       </div>
-      <RetryAction task={task} from={id} />
+      <RetryAction task={task} from={id} isFailed={state === "failed"} />
     </section>
   );
 }

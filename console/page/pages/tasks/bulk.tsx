@@ -26,16 +26,17 @@ export function Bulk({ matching }: { readonly matching: Matching }) {
   const retries = state !== "pending" && state !== "running";
   return (
     <div class="actions">
-      {cancels && <Many verb="cancel" matching={matching} />}
+      {cancels && <Many verb="cancel" matching={matching} terse={retries} />}
       {retries && <Many verb="retry" matching={matching} />}
     </div>
   );
 }
 
 function Many(
-  { verb, matching: { input, flags } }: {
+  { verb, matching: { input, flags }, terse = false }: {
     readonly verb: "cancel" | "retry";
     readonly matching: Matching;
+    readonly terse?: boolean;
   },
 ) {
   const label = verb === "cancel" ? "Cancel all that match" : "Retry all that match";
@@ -45,6 +46,7 @@ function Many(
       question={async (signal) => questionOf(verb, await countOf(verb, input, signal))}
       command={`svc task ${verb}${flags}`}
       why={whyNot(input)}
+      terse={terse}
       act={async (progress) => {
         let [total, done, failed] = [0, 0, 0];
         let why = "";
@@ -71,7 +73,7 @@ function whyNot(input: Matching["input"]): string | undefined {
   const other = Object.keys(input).find((name) => !TAKEN.includes(name));
   if (other !== undefined) return `Not by ${other.replaceAll("_", " ")}: take that filter away`;
   if (ENOUGH.some((name) => input[name] !== undefined)) return undefined;
-  return "Choose a state, a trigger, a workflow or a time first";
+  return "Choose a state, a trigger, a workflow or a time range first";
 }
 
 async function countOf(

@@ -1,0 +1,71 @@
+/**
+ * What the rows on the screen want to know beyond their records. It is asked for a few at a time, once
+ * a row has stayed on the screen, and what has been answered is kept: rows come and go as one scrolls.
+ *
+ * @module
+ */
+
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+/** How long a row has to stay before anything is asked for it. */
+const STAYS_MS = 150;
+/** Most that is asked at once: a browser has six connections to an address. */
+const AT_ONCE = 2;
+/** Most answers that are kept. */
+const MOST_KEPT = 5000;
+
+/** Answers to one kind of question. */
+export interface Asked<Value> {
+  readonly kept: Map<string, Value>;
+  /** `undefined` for what may be another answer the next time. */
+  readonly ask: (of: string, signal: AbortSignal) => Promise<Value | undefined>;
+}
+
+/** A kind of question. */
+export function asked<Value>(ask: Asked<Value>["ask"]): Asked<Value> {
+  return { kept: new Map(), ask };
+}
+
+/** The answer for `of`; `undefined` as long as there is none, and while nothing is asked for. */
+export function useAsked<Value>(of: string | undefined, by: Asked<Value>): Value | undefined {
+  const known = of === undefined ? undefined : by.kept.get(of);
+  const answer = useSignal(known);
+  useEffect(() => {
+    answer.value = known;
+    if (of === undefined || known !== undefined) return;
+    const own = new AbortController();
+    const timer = setTimeout(() =>
+      enqueue(async () => {
+        if (own.signal.aborted) return;
+        const value = by.kept.get(of) ?? await by.ask(of, own.signal).catch(() => undefined);
+        if (value === undefined) return;
+        if (by.kept.size >= MOST_KEPT) by.kept.clear();
+        by.kept.set(of, value);
+        if (!own.signal.aborted) answer.value = value;
+      }), STAYS_MS);
+    return () => {
+      clearTimeout(timer);
+      own.abort();
+    };
+  }, [of]);
+  return known ?? answer.value;
+}
+
+const waiting: (() => Promise<void>)[] = [];
+let running = 0;
+
+function enqueue(work: () => Promise<void>): void {
+  waiting.push(work);
+  void next();
+}
+
+async function next(): Promise<void> {
+  if (running >= AT_ONCE) return;
+  const work = waiting.shift();
+  if (work === undefined) return;
+  running++;
+  await work();
+  running--;
+  void next();
+}

@@ -1,0 +1,21 @@
+/**
+ * Connections to platforms as the daemon shows them.
+ *
+ * @module
+ */
+
+import type { Resource } from "./resources.ts";
+
+/** A Connection, as far as it is shown. */
+export type Connection = Resource<
+  Readonly<Record<string, { readonly repository?: string; readonly organization?: string }>>,
+  {
+    readonly login: string | null;
+    readonly token_ends_at: string | null;
+    readonly last_event_at: string | null;
+    readonly events_lost: number;
+    readonly events_repaired: number;
+    readonly connected_since?: string | null;
+    readonly fault: string | null;
+  }
+>;

@@ -1,0 +1,43 @@
+/**
+ * Deliveries, in words.
+ *
+ * @module
+ */
+
+import type { DeliveryRecord } from "../../../src/api/records.ts";
+import { ageOf } from "../parts/age.ts";
+import { now } from "../parts/time.tsx";
+
+/** A delivery as a choice among others: when, what became of it, the end of its id. */
+export function choiceOf({ id, received_at, outcome }: DeliveryRecord): string {
+  return `${ageOf(now.value - Date.parse(received_at))} · ${outcome} · …${id.slice(-6)}`;
+}
+
+/** `X-GitHub-Event`, `X-Shopify-Topic`, `X-Event-Key`, `ce-type` … */
+const NAMES_EVENT = /(?:^|-)(?:event|topic|event-key|subscription-type)$|^ce-type$/;
+
+/** The header that names the event of a request; `undefined` where none does. */
+export function eventHeader(names: readonly string[]): string | undefined {
+  return names.find((name) => NAMES_EVENT.test(name.toLowerCase()));
+}
+
+/** The event that headers name; empty where none does. */
+export function eventOf(headers: Readonly<Record<string, string>>): string {
+  const name = eventHeader(Object.keys(headers));
+  return name === undefined ? "" : headers[name] ?? "";
+}
+
+const BECAME: Readonly<Record<string, string>> = {
+  accepted: "was accepted",
+  duplicate: "is a duplicate",
+  skipped: "was skipped",
+  filtered: "was filtered out",
+  handshake: "was a handshake",
+  rejected: "was refused",
+};
+
+/** What became of it, as a sentence without its stop. */
+export function titleOf({ trigger, outcome }: DeliveryRecord): string {
+  const to = trigger === "" ? "no trigger" : trigger;
+  return `Delivery to ${to} ${BECAME[outcome] ?? outcome}`;
+}

@@ -1,0 +1,81 @@
+/**
+ * What became of the tasks that deliveries started.
+ *
+ * @module
+ */
+
+import type { DeliveryRecord, TaskRecord } from "../../../../src/api/records.ts";
+import { call } from "../../data/api.ts";
+import { asked, useAsked } from "../../data/asked.ts";
+import { useRecords } from "../../data/records.ts";
+import { Chip } from "../../parts/chip.tsx";
+import { Link } from "../../parts/link.tsx";
+import { Text } from "../../parts/text.tsx";
+
+/** The newest tasks by their id, kept up to date. */
+export type TasksById = ReadonlyMap<string, TaskRecord>;
+
+/**
+ * Tasks by their id, of the triggers that a list of deliveries is of. They are asked for once the list
+ * is there: its rows do not wait for them.
+ */
+export function useNewestTasks(
+  { trigger, project }: Readonly<Record<string, string | number>>,
+  isThere: boolean,
+): TasksById {
+  const of = Object.assign(
+    {},
+    trigger === undefined ? {} : { trigger: String(trigger) },
+    project === undefined ? {} : { project: String(project) },
+  );
+  const { items } = useRecords<TaskRecord>(isThere ? { what: "tasks", ...of } : undefined);
+  return new Map(items.map((task) => [task.id, task]));
+}
+
+/** Tasks that are not among the newest: one that has ended stays as it is. */
+const older = asked(async (id, signal) => {
+  const task = await call("task", { id }, signal) as unknown as TaskRecord;
+  return task.finished_at === null ? undefined : task;
+});
+
+function useTask(id: string | undefined, newest: TasksById): TaskRecord | undefined {
+  const known = id === undefined ? undefined : newest.get(id);
+  const found = useAsked(known === undefined ? id : undefined, older);
+  return known ?? found;
+}
+
+/** Ids of the tasks of a delivery. */
+function tasksOf({ task_id, events = [] }: DeliveryRecord): readonly string[] {
+  const all = [task_id, ...events.map((event) => event.task_id)];
+  return [...new Set(all.filter((id) => id !== null))];
+}
+
+/** The state of the task of a row, or how many it started. */
+export function TaskCell({ delivery, newest }: {
+  readonly delivery: DeliveryRecord;
+  readonly newest: TasksById;
+}) {
+  const [id, ...others] = tasksOf(delivery);
+  const task = useTask(others.length === 0 ? id : undefined, newest);
+  if (id === undefined) return null;
+  if (others.length > 0) {
+    return (
+      <Link to={["tasks"]} filters={{ delivery: delivery.id }}>{1 + others.length} tasks</Link>
+    );
+  }
+  return (
+    <Link to={["task", id]} class="chip-link">
+      {task === undefined ? `…${id.slice(-6)}` : <Chip word={task.state} />}
+    </Link>
+  );
+}
+
+/** Why a row is as it is: its own reason, and else that of its task. */
+export function WhyCell({ delivery, newest }: {
+  readonly delivery: DeliveryRecord;
+  readonly newest: TasksById;
+}) {
+  const [id, ...others] = tasksOf(delivery);
+  const task = useTask(delivery.reason === "" && others.length === 0 ? id : undefined, newest);
+  return <Text value={delivery.reason || (task?.reason ?? "")} cell />;
+}

@@ -1,0 +1,172 @@
+/**
+ * What needs a person, over the whole width of the first screen: what failed, what was refused,
+ * answers that were lost, Connections that are broken, and requests to addresses that no trigger has.
+ *
+ * @module
+ */
+
+import type { DeliveryRecord, TaskRecord } from "../../../../src/api/records.ts";
+import type { Status } from "../../../../src/api/status_operations.ts";
+import type { Connection } from "../../data/connections.ts";
+import { destination, type Message } from "../../data/messages.ts";
+import { type Records, useRecords } from "../../data/records.ts";
+import { useResources } from "../../data/resources.ts";
+import { findByPath, type Trigger, triggerScreen } from "../../data/triggers.ts";
+import { Command } from "../../parts/command.tsx";
+import { Link } from "../../parts/link.tsx";
+import { type Trouble, Troubles, troublesOf, type Wrong } from "./troubles.tsx";
+
+/** How far back what went wrong is listed. */
+const SINCE_SECS = 86_400;
+
+/** The list; a sentence where there is nothing. */
+export function Needs({ paths }: { readonly paths: Status["unknown_paths"] }) {
+  const tasks = useRecords<TaskRecord>({ what: "tasks", state: "failed", since_secs: SINCE_SECS });
+  const refused = useRecords<DeliveryRecord>({
+    what: "deliveries",
+    outcome: "rejected",
+    since_secs: SINCE_SECS,
+  });
+  const lost = useRecords<Message>({ what: "outbox", state: "failed" });
+  const connections = useResources<Connection>({ what: "connections" });
+  const broken = connections.items.filter(({ status }) => status.fault !== null);
+  const unknown = useUnknown(paths);
+  const since = String(SINCE_SECS);
+  const isLoading = [tasks, refused, lost, connections].some(({ loading }) => loading);
+  const all = [tasks, refused, lost, connections];
+  const isFine = !isLoading && all.every(({ error }) => error === undefined) &&
+    tasks.items.length + refused.items.length + lost.items.length + broken.length +
+          unknown.length === 0;
+  return (
+    <section class="needs panel" aria-label="What needs you">
+      <h2>What needs you</h2>
+      {isLoading && <p class="empty">…</p>}
+      {isFine && (
+        <p class="fine">
+          Nothing. Since yesterday no task has failed, no delivery was refused and no answer was
+          lost.
+        </p>
+      )}
+      <Troubles
+        title="Failed tasks since yesterday"
+        troubles={troublesOf(tasks.items, taskTrouble)}
+        count={countOf(tasks)}
+        error={tasks.error}
+        all={
+          <Link to={["tasks"]} filters={{ state: "failed", since_secs: since }}>All of them</Link>
+        }
+      />
+      <Troubles
+        title="Refused deliveries since yesterday"
+        troubles={troublesOf(refused.items, deliveryTrouble)}
+        count={countOf(refused)}
+        error={refused.error}
+        all={
+          <Link to={["deliveries"]} filters={{ outcome: "rejected", since_secs: since }}>
+            All of them
+          </Link>
+        }
+      />
+      <Troubles
+        title="Answers that were not sent"
+        troubles={troublesOf(lost.items, messageTrouble)}
+        count={countOf(lost)}
+        error={lost.error}
+        all={<Link to={["connections"]} filters={{ state: "failed" }}>All of them</Link>}
+      />
+      <Troubles
+        title="Broken connections"
+        troubles={troublesOf(broken, connectionTrouble)}
+        error={connections.error}
+      />
+      <Troubles title="Requests to addresses that no trigger has" troubles={unknown} />
+      {unknown.length > 0 && <Command line="svc get deliveries --unknown" />}
+    </section>
+  );
+}
+
+function countOf({ items, more }: Records<unknown>): string {
+  return `${items.length}${more === undefined ? "" : "+"}`;
+}
+
+function taskTrouble(
+  { id, project, trigger, workflow, reason, created_at, finished_at }: TaskRecord,
+): Wrong {
+  return {
+    what: workflow,
+    of: trigger === workflow || trigger === "" ? "" : `from ${trigger}`,
+    why: reason,
+    to: ["task", id],
+    at: finished_at ?? created_at,
+    key: [project, workflow, trigger, reason].join("\n"),
+  };
+}
+
+/** Numbers and lengths of time in a reason: with others it is the same trouble. */
+const NUMBERS = /\d+(?:\.\d+)?(?:(?:ms|[smhdw])\b|[smhd]\d+[smhd]\b)?/g;
+
+function deliveryTrouble({ id, project, trigger, reason, received_at }: DeliveryRecord): Wrong {
+  return {
+    what: trigger === "" ? "no trigger" : trigger,
+    of: "",
+    why: reason,
+    to: ["delivery", id],
+    at: received_at,
+    key: [project, trigger, reason.replace(NUMBERS, "#")].join("\n"),
+  };
+}
+
+function messageTrouble(message: Message): Wrong {
+  const { id, project, kind, reason, updated_at } = message;
+  const to = destination(message) || kind;
+  return {
+    what: to,
+    of: "",
+    why: reason,
+    to: ["outbox", id],
+    at: updated_at,
+    key: [project, kind, to, reason].join("\n"),
+  };
+}
+
+function connectionTrouble({ metadata: { name, project = "" }, status }: Connection): Wrong {
+  return {
+    what: name,
+    of: "",
+    why: status.fault ?? "",
+    to: ["resource", "connection", project, name],
+    at: null,
+    key: `${project}/${name}`,
+  };
+}
+
+/** Addresses that no trigger has, and which was probably meant. */
+function useUnknown(paths: Status["unknown_paths"]): readonly Trouble[] {
+  const isGuessed = paths.some(({ did_you_mean }) => did_you_mean !== null);
+  const { items } = useResources<Trigger>(isGuessed ? { what: "triggers" } : undefined);
+  return paths.map(({ method, path, count, last_at, did_you_mean }) => ({
+    count,
+    latest: {
+      what: `${method} ${path}`,
+      of: "",
+      why: did_you_mean === null
+        ? "no trigger has a path like it"
+        : <Meant path={did_you_mean} trigger={findByPath(items, did_you_mean)} />,
+      at: last_at,
+      key: `${method} ${path}`,
+    },
+  }));
+}
+
+function Meant(
+  { path, trigger }: { readonly path: string; readonly trigger: Trigger | undefined },
+) {
+  const place = <code>{path}</code>;
+  if (trigger === undefined) return <>did you mean {place}?</>;
+  const { project = "", name } = trigger.metadata;
+  return (
+    <>
+      did you mean <Link to={triggerScreen({ project, name })}>{place}</Link>?
+    </>
+  );
+}

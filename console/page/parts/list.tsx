@@ -1,0 +1,87 @@
+/**
+ * A screen that is a list: its name and command, filters, what can be done with all that match, and
+ * the rows.
+ *
+ * @module
+ */
+
+import type { ComponentChildren } from "preact";
+import type { Refusal } from "../data/api.ts";
+import { query } from "../route.ts";
+import { Command } from "./command.tsx";
+import { type FilterField, Filters } from "./filters.tsx";
+import { narrow } from "./narrow.ts";
+import { Problem } from "./problem.tsx";
+import { Rows } from "./rows.tsx";
+import type { Column } from "./table.tsx";
+
+/** What a list shows, and how. */
+export interface ListProps<Item> {
+  /** Heading; absent where another one stands above. */
+  readonly title?: string;
+  /** Level of the heading; 1 when absent. */
+  readonly level?: 1 | 2;
+  /** What has come so far. */
+  readonly records: {
+    readonly items: readonly Item[];
+    readonly loading: boolean;
+    readonly error: Refusal | undefined;
+    readonly more?: (() => void) | undefined;
+  };
+  readonly fields: readonly FilterField[];
+  /** Filters that are seldom wanted. */
+  readonly moreFields?: readonly FilterField[];
+  /** What can be done with all that match. */
+  readonly actions?: ComponentChildren;
+  /** What is said where there is no row. */
+  readonly empty: ComponentChildren;
+  /** The command that does the same. */
+  readonly command: string;
+  readonly columns: readonly Column<Item>[];
+  readonly id: (item: Item) => string;
+  /** Address of the screen of an item. */
+  readonly to: (item: Item) => string;
+  /** What the rows are. */
+  readonly label: string;
+}
+
+/** The list. */
+export function List<Item>(props: ListProps<Item>) {
+  const { title, level = 1, records: { items, loading, error, more }, fields, moreFields = [] } =
+    props;
+  const { actions, empty, command, columns, id, to, label } = props;
+  const set = [...fields, ...moreFields].filter(({ name }) => query.value.has(name)).length;
+  const isBeside = title !== undefined && !narrow.value; // the command, where there is room for it
+  const isRare = moreFields.some(({ name }) => query.value.has(name));
+  return (
+    <>
+      <div class="list-head">
+        {title !== undefined && (level === 1 ? <h1>{title}</h1> : <h2>{title}</h2>)}
+        {isBeside && <Command line={command} />}
+        <details class="list-tools" open={!narrow.value || set > 0}>
+          <summary>
+            Filters
+            {set > 0 && <span class="count">{set}</span>}
+          </summary>
+          <div>
+            <Filters fields={fields} />
+            {moreFields.length > 0 && (
+              <details class="more-filters" open={isRare}>
+                <summary>More filters</summary>
+                <Filters fields={moreFields} />
+              </details>
+            )}
+            {actions}
+            {!isBeside && <Command line={command} />}
+          </div>
+        </details>
+      </div>
+      {error !== undefined && <Problem error={error} />}
+      {loading && error === undefined && <p class="empty">…</p>}
+      {!loading && error === undefined && items.length === 0 && <p class="empty">{empty}</p>}
+      {items.length > 0 && (
+        <Rows label={label} items={items} columns={columns} id={id} to={to} more={more} />
+      )}
+    </>
+  );
+}
