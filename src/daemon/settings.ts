@@ -225,7 +225,7 @@ export const SETTINGS: readonly Setting[] = [
     placeholder: "duration",
     help:
       "how long bodies of deliveries and payloads of ended tasks are kept; 0 for as long as those",
-    fallback: "0",
+    fallback: "0s",
     form: { takes: "0, or 1m to 36500d", fits: isTimeToKeep },
   },
   {

@@ -275,8 +275,8 @@ programTest("svc apply warns of references to nothing, and applies", async (prog
     stdin: toText([trigger("push", { workflow: "nowhere" })]),
   });
   deepEqual([code, stdout], [0, "trigger/push created\n"]);
-  match(stderr, /^warning: -:\d+:\d+: .*SecretStore "github"/m);
-  match(stderr, /^warning: -:\d+:\d+: .*Workflow "nowhere"/m);
+  match(stderr, /^warning: <stdin>:\d+:\d+: .*SecretStore "github"/m);
+  match(stderr, /^warning: <stdin>:\d+:\d+: .*Workflow "nowhere"/m);
 });
 
 programTest("svc get, describe and delete", async (program, t) => {

@@ -166,39 +166,6 @@ programTest(
 );
 
 programTest(
-  "svc db vacuum --full: nothing that was deleted is left in unused bytes of the file",
-  async (program) => {
-    await using directory = await initDataDirectory(program);
-    const kept = `kept in a hole of the file`;
-    const file = join(directory.path, "svc.db");
-    {
-      await using daemon = await startDaemon(program, { directory });
-      await prepare(daemon);
-      await post(daemon);
-      await daemon.settled();
-      const refused = await daemon.svc(["db", "vacuum", "--full"]);
-      equal(refused.code, 1);
-      match(refused.stderr, /Another daemon runs on/);
-    }
-    {
-      using db = new DatabaseSync(file);
-      db.exec(`CREATE TABLE other (text TEXT); INSERT INTO other VALUES ('${kept}')`);
-      db.exec("DROP TABLE other"); // without secure_delete, its page stays as it was
-    }
-    const holds = () => new TextDecoder("latin1").decode(Deno.readFileSync(file)).includes(kept);
-    equal(holds(), true);
-    const done = await json(program, directory.path, "db", "vacuum", "--full");
-    deepEqual(Object.keys(done), ["freed_bytes", "bytes"]);
-    equal(holds(), false);
-    equal(Deno.statSync(file).size, done["bytes"]);
-    await using daemon = await startDaemon(program, { directory });
-    equal((await daemon.tasks()).length, 1);
-    equal((await daemon.svc(["db", "check"])).code, 0);
-  },
-  { fileOnly: OF_A_FILE },
-);
-
-programTest(
   "svc db takes admin for a backup, and operator for check and vacuum",
   async (program) => {
     await using dir = await tempDir();

@@ -169,7 +169,7 @@ programTest(
       stdout,
       program.onPostgres === true
         ? /^database: +PostgreSQL "\w+" at \S.*, [\d.]+ MiB$/m
-        : /^database: +[\d.]+ KiB.* left on its disk$/m,
+        : /^database: +[\d.]+ [KM]iB.* left on its disk$/m,
     );
   },
 );
