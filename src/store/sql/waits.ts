@@ -12,7 +12,8 @@ import type { Row } from "./row.ts";
 import { toWaitReason, WAIT_REASON } from "./wait_reasons.ts";
 
 /** Columns of a row that {@linkcode roomOf} and {@linkcode toWait} take, beside its state. */
-export const WAIT_COLUMNS = `tasks.held, tasks.run_at, tasks.gate,
+export const WAIT_COLUMNS = `tasks.held, tasks.run_at,
+  CASE WHEN tasks.state = 'pending' AND tasks.held = ${WAIT_REASON.group} THEN tasks.gate END AS gate,
   CASE WHEN tasks.debounce IS NULL THEN 0 ELSE 1 END AS is_debounced,
   CASE WHEN tasks.state = 'pending' AND tasks.held = ${WAIT_REASON.time} AND EXISTS (
     SELECT 1 FROM rates WHERE rates.project = tasks.project AND rates."trigger" = tasks."trigger"
