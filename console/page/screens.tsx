@@ -10,12 +10,10 @@ import { AuditPage } from "./pages/audit.tsx";
 import { ConnectionsPage } from "./pages/connections.tsx";
 import { DeliveriesPage } from "./pages/deliveries.tsx";
 import { DeliveryPage } from "./pages/delivery.tsx";
-import { FilterPage } from "./pages/filter.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { NowPage } from "./pages/now.tsx";
 import { ResourcesPage } from "./pages/resources.tsx";
 import { SearchPage } from "./pages/search.tsx";
-import { SecretPage, SecretsPage } from "./pages/secrets.tsx";
 import { TasksPage } from "./pages/tasks.tsx";
 import { ThreadPage } from "./pages/thread.tsx";
 import { ThreadsPage } from "./pages/threads.tsx";
@@ -26,6 +24,9 @@ import { Link } from "./parts/link.tsx";
 
 const TaskPage = lazy(async () => (await import("./pages/task.tsx")).TaskPage);
 const ResourcePage = lazy(async () => (await import("./pages/resource.tsx")).ResourcePage);
+const FilterPage = lazy(async () => (await import("./pages/filter.tsx")).FilterPage);
+const SecretsPage = lazy(async () => (await import("./pages/secrets.tsx")).SecretsPage);
+const SecretPage = lazy(async () => (await import("./pages/secrets.tsx")).SecretPage);
 const LogPage = lazy(async () => (await import("./pages/log.tsx")).LogPage);
 
 /** What an address shows. */

@@ -101,8 +101,18 @@ export function slackConnectionOf(trigger: Resource<TriggerSpec>, catalog: Catal
   if (webhook?.slack?.botToken !== undefined) return "";
   const all = (catalog.list("Connection", project) as Connection[])
     .filter(({ spec }) => spec.slack !== undefined);
+  if (all.length === 0 && webhook?.connection === undefined) throw noBotToken(trigger.name);
   const at = all.filter(({ spec }) => spec.slack?.endpoint === endpointOf(trigger));
   const named = webhook?.connection ?? (at.length === 1 ? at[0]?.name : undefined);
   const wanted = { project, platform: "slack" } as const;
   return findConnection(named === undefined ? wanted : { ...wanted, named }, catalog).name;
+}
+
+/** Why nothing can be posted for a trigger where there is no Connection to Slack either. */
+export function noBotToken(trigger: string): AppError {
+  return new AppError(
+    "refused",
+    `Trigger "${trigger}" names no bot token: set spec.event.webhook.slack.botToken, or make a ` +
+      "Connection with svc connect slack",
+  );
 }

@@ -8,7 +8,7 @@
 import { AppError } from "../base/errors.ts";
 import { isTooLong, MAX_POST_CHARACTERS, postMessage } from "../connections/slack/api.ts";
 import { readToken } from "../connections/find_connection.ts";
-import { slackConnectionOf } from "../connections/ways.ts";
+import { noBotToken, slackConnectionOf } from "../connections/ways.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { apiUrlOf, type ConnectionSpec } from "../resources/connection.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
@@ -121,12 +121,7 @@ const TOKEN = /^[!-~]+$/;
 function tokenOfTrigger(project: string, trigger: string, catalog: Catalog): string {
   const found = catalog.find<TriggerSpec>("Trigger", project, trigger);
   const from = found?.spec.event.webhook?.slack?.botToken?.fromSecret;
-  if (from === undefined) {
-    const message = `Trigger "${trigger}" names no bot token`;
-    const remedy =
-      "set spec.event.webhook.slack.botToken, or make a Connection with svc connect slack";
-    throw new AppError("refused", `${message}: ${remedy}`);
-  }
+  if (from === undefined) throw noBotToken(trigger);
   const store = catalog.find<SecretStoreSpec>("SecretStore", project, from.store);
   const token = store !== undefined && Object.hasOwn(store.spec.data, from.key)
     ? store.spec.data[from.key]

@@ -383,7 +383,10 @@ programTest(
     const [task] = await daemon.settled();
     const reply = await daemon.svc(["slack", "reply", task?.id ?? "", "--text", "hi"]);
     equal(reply.code, 1);
-    match(reply.stderr, /names no bot token: set spec\.event\.webhook\.slack\.botToken/);
+    match(
+      reply.stderr,
+      /names no bot token: set spec\.event\.webhook\.slack\.botToken, or make a Connection/,
+    );
     await daemon.apply(workflow("talk", `svc slack reply ${task?.id} --text hi || echo "exit $?"`));
     await post(daemon, slackMessage({ text: "two", ts: "1700000005.000100" }));
     await routed(daemon);

@@ -152,7 +152,7 @@ const CASES: readonly Case[] = [
     value: { "a/b~c": { d: 1, e: 2 } },
     findings: [
       "a/b~c.d: Expected a text, found the number 1",
-      'a/b~c.e: Unknown field "e", did you mean "d"?',
+      'a/b~c.e: Unknown field "e", known here: d',
     ],
   },
 ];
