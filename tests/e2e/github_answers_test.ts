@@ -79,7 +79,7 @@ const sent = (daemon: TestDaemon) =>
     return waiting.length === 0 || undefined;
   });
 
-programTest("report: eyes and a pending status first, then how it ended", async (program) => {
+slowTest("report: eyes and a pending status first, then how it ended", async (program) => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(program);
   const report = { react: true, status: "svc/review", comment: "{{ steps.s1.outputs.result }}" };

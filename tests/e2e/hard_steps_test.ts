@@ -66,7 +66,7 @@ longTest(
   },
 );
 
-programTest("exit codes, signals and missing programs are told apart", async (program) => {
+slowTest("exit codes, signals and missing programs are told apart", async (program) => {
   await using daemon = await startDaemon(program);
   const alone = (id: string, run: string, more = {}) => ({
     id,

@@ -158,7 +158,7 @@ const STEPS: { readonly [name: string]: (server: PrivateServer) => Promise<void>
     await open(url("other"));
     await open(url("other"), { keyId: "aaaa" });
     await open(url("other"), { keyId: "aaaa" });
-    await refused(url("other"), /sealed with key aaaa, .* is bbbb: put the file/, {
+    await refused(url("other"), /sealed with key aaaa, .* is bbbb: copy that file/, {
       keyId: "bbbb",
     });
   },
