@@ -43,6 +43,8 @@ browserTest("another condition is tried on what has come, while it is typed", as
   });
   await using served = await startConsole(daemon);
   await using browser = await startBrowser();
+  // Half a condition is refused where somebody types slowly, and Chromium writes that down.
+  browser.expects(/status of 400/);
   const page = await browser.open(served.link);
   await page.getByText("● live").waitFor();
   await page.goto(`${served.origin}/filter/default/push`);
@@ -103,7 +105,6 @@ browserTest("another condition is tried on what has come, while it is typed", as
       (element as unknown as { readonly selectionStart: number }).selectionStart
     );
     equal(at, 'payload.ref == "refs/heads/main" &&\n'.length + 14);
-    browser.faults.splice(0); // the refusal itself, which Chromium writes down
   });
 
   await t.step("a value of a delivery is put into the condition by a click", async () => {

@@ -82,7 +82,7 @@ slowTest("exit code 2: what is no command line, and what to do", async (program)
     "describe",
     "describe trigger",
     "delete trigger",
-    "delete task/01",
+    "delete audit/01",
     "apply",
     "tool payload-extract",
     "tool webhook-verify-hmac",
