@@ -93,8 +93,8 @@ export function diagnosePing({ url, listensAt, logged }: PingFacts): PingDiagnos
         fault: "body",
         message:
           "GitHub signed the ping with the secret that this daemon knows, and the daemon refused " +
-          `it (401): svc get deliveries --outcome rejected says why. Where no key fits, ${host} or ` +
-          "what is behind it writes the body anew: let it pass on the body unchanged",
+          "it (401): svc get deliveries --outcome rejected says why. Where no key fits the body, " +
+          `${host} or what is behind it writes it anew: let it pass on the body unchanged`,
       }
       : {
         fault: "secret",
