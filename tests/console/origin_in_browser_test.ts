@@ -108,7 +108,8 @@ for (const { kind, env } of KINDS) {
     await second.getByText("● live").waitFor();
     // A link that is pasted where a stranger still is.
     for (const tab of [left, ours]) await opens(tab, await next.nextLink());
-    deepEqual(collector.got, []);
+    // A browser asks for an icon when it likes, at an address that says nothing.
+    deepEqual(collector.got.filter((url) => !url.endsWith("/favicon.ico")), []);
     for (const tab of browser.context.pages()) await tab.close();
     browser.expects(/./); // of the time between the two consoles
   });

@@ -68,12 +68,13 @@ async function exampleDaemon(home: TempDir): Promise<TestDaemon> {
   );
   const applied = await daemon.svc(["apply", "-f", EXAMPLES]);
   equal(applied.code, 0, applied.stderr);
-  const [skipped, notCloned, ...more] = applied.stderr.split("\n");
+  const [skipped, notCloned, uncapped, ...more] = applied.stderr.split("\n");
   equal(
     skipped,
     `warning: ${EXAMPLES}/secrets-template.yaml: skipped, it still holds placeholders: fill it in and apply it by name`,
   );
   match(notCloned ?? "", /: spec\.path: ".*\/workspaces\/shop" does not exist: make it, /);
+  match(uncapped ?? "", /^warning: every step and agent is admin on the control socket: /);
   deepEqual(more, [""]);
   return daemon;
 }
