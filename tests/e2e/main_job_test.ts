@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { basename, dirname, join } from "node:path";
-import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { ONLY_NODE, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders, withOneByteChanged } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import { programTest, ROOT, run, slowTest } from "../helpers/program.ts";
@@ -75,6 +75,7 @@ programTest("integrations/github: a push prints who pushed what", async (program
       finished_at: "",
       restarts: 0,
       steps: 2,
+      ...(program.onPostgres === true ? { node: ONLY_NODE } : {}),
     },
   );
 

@@ -251,7 +251,10 @@ slowTest(
       const answer = await daemon.send("/webhook/hook", { body: "{}", headers: JSON_TYPE });
       equal(answer.status, 401, name);
       equal(answer.text.includes("why"), false);
-      const rows = (await executions(daemon)).slice(before);
+      const rows = await until("its end", async () => { // which the sender does not wait for
+        const rows = (await executions(daemon)).slice(before);
+        return rows.some((row) => row.result === "running") ? undefined : rows;
+      });
       deepEqual(rows.map((row) => row.result), [result], name);
       match(rows[0]?.stderr ?? "", stderr, name);
       ok((rows[0]?.stderr.length ?? 0) <= 8192, name);
