@@ -4,7 +4,7 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { formatTable } from "../../src/cli/table.ts";
 import {
   connectionColumns,
@@ -123,12 +123,14 @@ controlTest("svc get connections fits a terminal, and fits in what is not known"
   const shown = columns.filter(({ wide }) => !wide);
   const cells = rows.map((row) => row.filter((_, at) => columns[at]?.wide === false));
   const table = formatTable(shown, cells, 80).split("\n");
+  // How old it is decides how much room is left for the others.
   equal(
-    table[0],
-    "NAME      PLATFORM  TO                    EVENTS  LAST-EVENT  GAPS  STATUS  AGE",
+    table[0]?.replace(/ +/g, " "),
+    "NAME PLATFORM TO EVENTS LAST-EVENT GAPS STATUS AGE",
   );
-  ok(
-    table[1]?.startsWith("tidepool  github    brightwater/tidepool  push    -           none  ok"),
+  match(
+    table[1] ?? "",
+    /^tidepool +github +brightwater\/tidep\w*…? +push +- +none +ok /,
   );
   const [item] = items;
   equal((item?.["status"] as Record<string, unknown>)["fault"], null);

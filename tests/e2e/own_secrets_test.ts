@@ -29,7 +29,8 @@ const SECRETS = [
   "hcaik_01abcd",
 ];
 
-const PRINT = `env; env | base64
+/** In one line: where the value stands in the output decides where it would be broken. */
+const PRINT = `env; env | base64 | tr -d '\\n'; echo
 tr '\\0' '\\n' <"/proc/$PPID/environ" || true
 echo "Bearer otl""9key; x-team: hcaik_""01abcd"
 cat "$SVC_DATA_DIR/secrets/secretstore.key"

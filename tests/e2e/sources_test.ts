@@ -84,7 +84,7 @@ programTest(
     await Deno.rename(`${inbox}/orders.csv.part`, `${inbox}/orders $(touch PWN).csv`);
     const wanted = "orders $(touch PWN).csv";
     const task = await until("the task of the file", async () => {
-      for (const { id } of await daemon.tasks()) {
+      for (const { id } of await daemon.settled()) { // with all of its log
         const { stdout } = await daemon.svc(["task", "logs", id]);
         if (stdout.includes(wanted)) return { id, stdout };
       }
