@@ -7,8 +7,8 @@
 
 import type { EventOutcome, NewDelivery } from "../../src/store/delivery_records.ts";
 import type { DeliveryRecorder } from "../../src/store/delivery_store.ts";
-import type { TaskCounter } from "../../src/store/task_store.ts";
-import type { NewTask, StepRecord } from "../../src/store/task_records.ts";
+import type { TaskCounter, TaskStore } from "../../src/store/task_store.ts";
+import type { NewTask, RetryOf, StepRecord, Task } from "../../src/store/task_records.ts";
 import { admitted } from "./admitted.ts";
 
 /** An id that sorts as its number does. */
@@ -190,4 +190,22 @@ export function step(position: number, state: StepRecord["state"]): StepRecord {
 export async function countsOf(store: TaskCounter): Promise<{ pending: number; running: number }> {
   const { pending, running } = await store.counts();
   return { pending, running };
+}
+
+/** Stores task `n` as the retry of another one, as if 500 + `n` ms after the epoch. */
+export function retry(
+  store: Pick<TaskStore, "retryTask">,
+  n: number,
+  of: number,
+  more: Partial<RetryOf> = {},
+): Promise<Task> {
+  return store.retryTask({
+    id: taskIdOf(n),
+    of: taskIdOf(of),
+    kept: [],
+    keepDirectory: false,
+    staysOnNode: false,
+    now: 500 + n,
+    ...more,
+  });
 }

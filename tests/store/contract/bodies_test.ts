@@ -13,6 +13,7 @@ import {
   filterOut,
   idOf,
   newDelivery,
+  retry,
   taskIdOf,
 } from "../../helpers/store_records.ts";
 import { DEMAND, IGNORED, startTask } from "./chat_tasks.ts";
@@ -23,16 +24,6 @@ const NOW = 1_800_000_000_000;
 
 const bodies = (store: Store, ids: readonly number[], before = 1e15) =>
   store.deleteBodies({ ids: ids.map(idOf), before, now: NOW });
-const retry = (store: Store, n: number, of: number) =>
-  store.retryTask({
-    id: taskIdOf(n),
-    of: taskIdOf(of),
-    kept: [],
-    keepDirectory: false,
-    staysOnNode: false,
-    now: 5,
-  });
-
 eachStore(
   "deleteBodies takes the body and the payload; record, headers and task stay",
   async (store) => {

@@ -16,6 +16,7 @@ import {
   filterOut,
   idOf,
   newDelivery,
+  retry,
   step,
   taskIdOf,
 } from "../../helpers/store_records.ts";
@@ -34,16 +35,6 @@ async function end(store: Store, n: number, state: "succeeded" | "failed" = "suc
   await store.claimTasks(99, 1);
   await store.finishTask({ taskId: taskIdOf(n), state, reason: "", now: 9 });
 }
-
-const retry = (store: Store, n: number, of: number) =>
-  store.retryTask({
-    id: taskIdOf(n),
-    of: taskIdOf(of),
-    kept: [],
-    keepDirectory: false,
-    staysOnNode: false,
-    now: 5,
-  });
 
 const message = (n: number) => ({
   id: idOf(n),

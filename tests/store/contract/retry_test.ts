@@ -6,20 +6,9 @@
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import type { Store } from "../../../src/store/store.ts";
-import type { NewTask, RetryOf, Task } from "../../../src/store/task_records.ts";
-import { accept, idOf, step, taskIdOf } from "../../helpers/store_records.ts";
+import type { NewTask, Task } from "../../../src/store/task_records.ts";
+import { accept, idOf, retry, step, taskIdOf } from "../../helpers/store_records.ts";
 import { eachStore } from "./each_store.ts";
-
-const retry = (store: Store, n: number, of: number, more: Partial<RetryOf> = {}) =>
-  store.retryTask({
-    id: taskIdOf(n),
-    of: taskIdOf(of),
-    kept: [],
-    keepDirectory: false,
-    staysOnNode: false,
-    now: 500 + n,
-    ...more,
-  });
 
 const claim = async (store: Store) =>
   (await store.claimTasks(99, 1)).tasks.map(({ task }) => task.id);
