@@ -14,6 +14,8 @@ import { skippable } from "./requirements.ts";
 import { tempDir } from "./temp_dir.ts";
 import { PATIENCE_MS, until } from "./until.ts";
 
+const ATTACHED = { state: "attached" } as const;
+
 /** Path of Chromium; empty where there is none. */
 export const BROWSER = Deno.env.get("SVC_BROWSER") ?? "";
 /** Where pictures are kept as artefacts; nowhere when empty. */
@@ -174,6 +176,8 @@ export async function startBrowser(options: BrowserOptions = {}): Promise<TestBr
     async open(address) {
       const page = await context.newPage();
       await page.goto(address);
+      // A page that is left before its ticket was exchanged takes the ticket with it.
+      if (address.includes("#ticket=")) await page.locator(".connection").waitFor(ATTACHED);
       return page;
     },
     async [Symbol.asyncDispose]() {
