@@ -6,6 +6,8 @@ export NODE_EXTRA_CA_CERTS ?= $(wildcard /etc/ssl/certs/ca-certificates.crt)
 # Where a build machine keeps what it cannot download: a base for compiled programs (tools/denort) and
 # example payloads (payloads/). Empty where there is none; the tests that need it then say so.
 export SVC_SHARED ?= $(abspath $(wildcard ../shared))
+# Where Deno keeps its packages: in the checkout, as a build looks the same only with them there.
+export DENO_DIR := $(CURDIR)/.deno/cache
 .DEFAULT_GOAL := help
 .PHONY: help console demo demo-cluster test test-all run check compile embed docs pictures bench soak fmt clean
 
@@ -33,7 +35,7 @@ console: ## work on the console's page: svc console that bundles it anew on ever
 check: ## check format, lint, types, documentation and architecture
 	@.ci/check
 
-compile: ## build dist/svc and dist/svcd
+compile: ## build dist/svc, and dist/svcd, the daemon alone, a link to it
 	@.ci/compile
 
 embed: ## put the packages of integrations/ into the program, after changing them

@@ -670,8 +670,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "node:fs/promises": ["src/base/disk_space.ts"],
   "node:net": ["src/base/cidr.ts", "src/http/server/client_address.ts"],
   "node:os": ["src/daemon/settings.ts"],
-  "node:path": ["src/"],
-  "node:process": ["src/telemetry/process_facts.ts"],
+  "node:path": ["cli.ts", "src/"],
+  "node:process": ["cli.ts", "src/telemetry/process_facts.ts"],
   "node:sqlite": ["src/store/sqlite/engine/database.ts"],
   "node:timers": [
     "src/plugins/run_plugin.ts",
@@ -1178,7 +1178,7 @@ Deno.test("no file is too long: 400 lines, half of them 100, nine of ten 250", (
   const at = (part: number) => lengths[Math.floor(lengths.length * part)]?.lines ?? 0;
   ok(at(0.5) <= 100, `median ${at(0.5)}`);
   ok(at(0.9) <= 250, `nine of ten ${at(0.9)}`);
-  const most = { "cli.ts": 10, "main.ts": 40 } as Record<string, number>;
+  const most = { "cli.ts": 20, "main.ts": 40 } as Record<string, number>;
   deepEqual(lengths.filter(({ path, lines }) => lines > (most[path] ?? 400)), []);
 });
 
