@@ -1,5 +1,6 @@
 /**
- * What `make compile` makes: the same bytes wherever it runs, one program under two names.
+ * What `make compile` makes: the same bytes wherever it runs, one program under two names, and what
+ * others wrote that is in it.
  *
  * @module
  */
@@ -15,7 +16,7 @@ const DIST = Deno.env.get("SVC_TEST_DIST") ?? "";
 const NOT_COMPILED = DIST === "" ? "nothing was compiled" : undefined;
 
 const SOURCES = ["cli.ts", "deno.json", "deno.lock", ".ci", "src", "console", "packaging"];
-const MADE = ["svc"];
+const MADE = ["svc", "THIRD_PARTY_LICENSES", "svc.cdx.json"];
 
 Deno.test({
   ...skippable(
@@ -62,5 +63,24 @@ Deno.test({
       run(join(DIST, "svc"), ["daemon", "--help"]),
     ]);
     deepEqual(link, command);
+  },
+});
+
+Deno.test({
+  ...skippable("every package that is imported is in the bill and has its licence", NOT_COMPILED),
+  async fn() {
+    const licences = await Deno.readTextFile(join(DIST, "THIRD_PARTY_LICENSES"));
+    const bill = JSON.parse(await Deno.readTextFile(join(DIST, "svc.cdx.json")));
+    const listed: readonly { name: string; version: string; purl?: string }[] = bill.components;
+    // What the sources import by name, and a package that only another one needs.
+    for (const name of ["yaml", "commander", "pg-boss", "preact", "pg-protocol"]) {
+      ok(listed.some((one) => one.name === name), name);
+    }
+    for (const name of ["playwright-core", "axe-core", "esbuild"]) {
+      ok(!listed.some((one) => one.name === name), `${name} is for tests and builds alone`);
+    }
+    for (const { name, version, purl } of listed) {
+      if (purl !== undefined) ok(licences.includes(`\n${name} ${version} (`), name);
+    }
   },
 });
