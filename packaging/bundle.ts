@@ -50,17 +50,22 @@ function* filesIn(directory: string): Generator<string> {
   }
 }
 
+/** The bundler says before each file in a chunk where it is from. */
+const FILE_OF_OURS = /^\/\/ (src\/|cli\.ts)/m;
+
 /**
- * What is embedded costs every start, used or not: 1.6 ms of processor time a megabyte. Names stay as
- * they are, so that a stack trace can be read.
+ * What is embedded costs every start, used or not: 1.6 ms of processor time a megabyte. Our names stay
+ * as they are, so that a stack trace can be read; a chunk that is of packages alone loses its own.
  */
 async function minify(path: string): Promise<void> {
-  const { code } = await esbuild.transform(await Deno.readTextFile(path), {
+  const text = await Deno.readTextFile(path);
+  const { code } = await esbuild.transform(text, {
     format: "esm",
     target: "esnext",
     legalComments: "none",
     minifySyntax: true,
     minifyWhitespace: true,
+    minifyIdentifiers: !FILE_OF_OURS.test(text),
   });
   await Deno.writeTextFile(path, code);
 }

@@ -15,21 +15,37 @@ const JOINED = `(?=[\\p{L}\\p{M}])[${
     "Tibt Java Bali").split(" ").map((script) => `\\p{scx=${script}}`).join("")
 }]`;
 
+// deno-lint-ignore no-control-regex -- what is looked for
+const HIDDEN_IN_ASCII = /([\x00-\x1f\x7f]+)/g;
+
+// deno-lint-ignore no-control-regex -- the whole of ASCII
+const ASCII = /^[\x00-\x7f]*$/;
+
+/** {@linkcode makeHidden}, made when a text first needs it: its classes take some 6 ms. */
+let hidden: RegExp | undefined;
+
+/** Finds the runs of hidden characters of this text; the group of a match is the run. */
+function hiddenIn(text: string): RegExp {
+  return ASCII.test(text) ? HIDDEN_IN_ASCII : hidden ??= makeHidden();
+}
+
 // What belongs where it stands is left: what makes an emoji of several characters or says how one
 // looks, and joiners beside letters of scripts that join. Each alternative begins with what it leaves,
 // so that plain text is gone through fast. The group is what is hidden.
-const HIDDEN = new RegExp(
-  [
-    String.raw`[\ufe0e\ufe0f](?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}].)`,
-    String.raw`\ufe0f(?<=[0-9#*].)(?=\u20e3)`,
-    String.raw`\u200d(?<=\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?.)` +
-    String.raw`(?=\p{Extended_Pictographic})`,
-    String.raw`[\u200c\u200d](?<=${JOINED}.)`,
-    String.raw`[\u200c\u200d](?<![\u200c\u200d].)(?=${JOINED})`,
-    String.raw`([\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]+)`,
-  ].join("|"),
-  "gu",
-);
+function makeHidden(): RegExp {
+  return new RegExp(
+    [
+      String.raw`[\ufe0e\ufe0f](?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}].)`,
+      String.raw`\ufe0f(?<=[0-9#*].)(?=\u20e3)`,
+      String.raw`\u200d(?<=\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?.)` +
+      String.raw`(?=\p{Extended_Pictographic})`,
+      String.raw`[\u200c\u200d](?<=${JOINED}.)`,
+      String.raw`[\u200c\u200d](?<![\u200c\u200d].)(?=${JOINED})`,
+      String.raw`([\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]+)`,
+    ].join("|"),
+    "gu",
+  );
+}
 
 /** A text with something else in the place of each control character and mark of direction. */
 export function replaceControls(text: string, replace: (control: string) => string): string {
@@ -40,7 +56,7 @@ export function replaceControls(text: string, replace: (control: string) => stri
 export function* hiddenRuns(
   text: string,
 ): Generator<{ readonly at: number; readonly run: string }> {
-  for (const { index, 1: run } of text.matchAll(HIDDEN)) {
+  for (const { index, 1: run } of text.matchAll(hiddenIn(text))) {
     if (run !== undefined) yield { at: index, run };
   }
 }
@@ -74,7 +90,7 @@ export function spelled(character: string): string {
 
 function replaceHidden(text: string, replace: (character: string) => string): string {
   return text.replace(
-    HIDDEN,
+    hiddenIn(text),
     (all: string, run: string | undefined) =>
       run === undefined ? all : Array.from(run, replace).join(""),
   );
