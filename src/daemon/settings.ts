@@ -113,7 +113,7 @@ export const SETTINGS: readonly Setting[] = [
   },
   {
     name: "step-timeout",
-    takes: "text",
+    takes: "duration",
     placeholder: "duration",
     help: "longest an attempt at a step takes whose step, agent and workflow say none, or none",
     fallback: "1h",
@@ -121,7 +121,7 @@ export const SETTINGS: readonly Setting[] = [
   },
   {
     name: "task-timeout",
-    takes: "text",
+    takes: "duration",
     placeholder: "duration",
     help: "longest a task takes whose workflow says none; its steps' own timeouts stay; or none",
     fallback: "6h",
@@ -129,7 +129,7 @@ export const SETTINGS: readonly Setting[] = [
   },
   {
     name: "lease",
-    takes: "text",
+    takes: "duration",
     placeholder: "duration",
     help: "where daemons share a database: silent for this long, others take over its tasks",
     fallback: "60s",

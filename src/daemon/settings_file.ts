@@ -77,7 +77,7 @@ const schema = compileSchema({
   additionalProperties: false,
 });
 
-function schemaOf({ takes, choices, form, range: [minimum, maximum] = [0, 0] }: Setting): object {
+function schemaOf({ takes, choices, range: [minimum, maximum] = [0, 0] }: Setting): object {
   switch (takes) {
     case "count":
       return {
@@ -88,7 +88,8 @@ function schemaOf({ takes, choices, form, range: [minimum, maximum] = [0, 0] }: 
       };
     case "duration":
       return {
-        anyOf: [{ type: "integer", minimum: 0 }, { type: "string", minLength: 1 }],
+        type: ["integer", "string"],
+        minLength: 1,
         title: 'a duration: whole seconds, or text such as "12h"',
       };
     case "switch":
@@ -96,8 +97,6 @@ function schemaOf({ takes, choices, form, range: [minimum, maximum] = [0, 0] }: 
     case "list":
       return { type: "array", items: { type: "string", minLength: 1 } };
     default:
-      if (choices !== undefined) return { enum: [...choices] };
-      // its form says what it takes, and a bare number may be that, such as 0
-      return { type: form === undefined ? "string" : ["string", "integer"], minLength: 1 };
+      return choices === undefined ? { type: "string", minLength: 1 } : { enum: [...choices] };
   }
 }

@@ -64,6 +64,7 @@ const WRONG: readonly [text: string, says: RegExp][] = [
   ["lease: 9s", /lease takes 10s to 10m, not "9s"/],
   ["node-labels: [gpu, a b]", /node-labels takes names such as gpu, not "a b"/],
   ["lease: 9", /lease takes 10s to 10m, not "9"/],
+  ["step-timeout: true", /Expected a duration: whole seconds, .* found the boolean true/],
   ["step-timeout: soon", /step-timeout takes a duration such as 90m, or none, not "soon"/],
   ["task-timeout: -1", /task-timeout takes a duration such as 12h, or none, not "-1"/],
   ["lease: 601s", /lease takes 10s to 10m/],
