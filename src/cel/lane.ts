@@ -73,7 +73,7 @@ export class Lane implements Disposable {
     if (waiting < MAX_WAITING / shares) return;
     throw new AppError(
       "overloaded",
-      `Too many slow expressions are waiting: ${waiting} of this trigger, which is its share`,
+      `Too many slow expressions are waiting: ${waiting} for ${share}, as many as it may have now`,
     );
   }
 

@@ -68,7 +68,7 @@ function checkLimited({ timeout }: AgentSpec): Finding[] {
   return [warningAt(
     ["spec"],
     "The agent has no timeout: where it hangs and its step has none either, it holds a worker " +
-      "until the daemon's step-timeout; add one, such as timeout: 30m",
+      "until the timeout of its workflow, else the daemon's step-timeout; add one, such as timeout: 30m",
   )];
 }
 

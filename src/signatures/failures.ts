@@ -83,7 +83,7 @@ export function whyRefused(refusal: Refusal, checked: Checked): string {
     case "timestamp_outside_window":
       return outsideWindow(checked);
     case "token_expired":
-      return `the token held until ${detail} ago, toleranceSecs is ${options.toleranceSecs}`;
+      return `the token expired ${detail} ago, toleranceSecs is ${options.toleranceSecs}`;
     case "message_id_missing":
       return `the request has no ${detail}, the id of the message, which is signed`;
     case "signed_header_missing":

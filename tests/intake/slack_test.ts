@@ -144,6 +144,21 @@ Deno.test("receiveSlackEvent answers the same 401 for whatever is wrong with the
   await expectNothing(rig);
 });
 
+Deno.test("the record says what this address takes, and recommends nothing that it does not", async () => {
+  await using rig = await webhookRig({ manifest: MANIFEST });
+  const reasons = await Promise.all(["bare", "open", "plugged", "github"].map(async (name) => {
+    await (await rig.post(`/source/slack/default/${name}`, BODY, signed())).body?.cancel();
+    return (await rig.deliveries()).find(({ trigger }) => trigger === name)?.reason;
+  }));
+  const noSecret = "the trigger names no secret, which this address needs: set secret.fromRef";
+  deepEqual(reasons, [
+    noSecret,
+    noSecret,
+    "crdRef is for /webhook/ only",
+    "the trigger is for github, and this address for slack only",
+  ]);
+});
+
 for (const name of ["chat", "plain", "named"]) {
   Deno.test(`receiveSlackEvent takes the trigger "${name}", however it says Slack`, async () => {
     await using rig = await webhookRig({ manifest: MANIFEST });

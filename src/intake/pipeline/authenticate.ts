@@ -152,13 +152,17 @@ export async function authenticateBy(
   try {
     if (trigger === undefined) throw unauthorized("no such trigger");
     checkAddress(webhook, delivery.context.remote);
-    if (webhook.secret === undefined) throw unauthorized(NO_SECRET);
     if (webhook.crdRef !== undefined) throw unauthorized("crdRef is for /webhook/ only");
+    if (webhook.secret === undefined) {
+      throw unauthorized(
+        "the trigger names no secret, which this address needs: set secret.fromRef",
+      );
+    }
     const unnamed = named === "auto" && signatureHeader === undefined;
     const platform = platformOf(named, signatureHeader)?.name;
     if (!unnamed && platform !== scheme) {
       const other = platform ?? `scheme ${named}`;
-      throw unauthorized(`the trigger is one of ${other}, and this address takes ${scheme} alone`);
+      throw unauthorized(`the trigger is for ${other}, and this address for ${scheme} only`);
     }
     storeOf(trigger, host.catalog);
   } catch (refusal) {
