@@ -54,7 +54,7 @@ const BOT = /\[bot\]$/;
 interface Remembered {
   readonly until: number;
   readonly mayWrite: boolean;
-  /** Why he may not, where it is not for his permission. */
+  /** Why they may not, where it is not for their permission. */
   readonly why?: string;
 }
 
@@ -178,7 +178,7 @@ function isGone({ status }: GitHubFailure): boolean {
 }
 
 /**
- * Whether the payload says that the sender owns the repository. What else it says of him is no answer:
+ * Whether the payload says that the sender owns the repository. What else it says of them is no answer:
  * a member or a collaborator may be one who can only read.
  */
 function isOwner(payload: JsonObject, who: JsonObject): boolean {

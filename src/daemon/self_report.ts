@@ -57,8 +57,8 @@ export function selfReport(
     await answerInTime(findUnreachable({ store, catalog }), clock).catch(() => undefined) ?? [];
   const degraded = async () => {
     const [own, all, lost] = await Promise.all([faults(), nodes(), unreachable()]);
-    const shared = all.length === 0 ? [] : [...faultsAmongNodes(all), ...faultsOfOthers(all)];
-    return [...own, ...lost, ...shared];
+    const ofNodes = all.length === 0 ? [] : [...faultsAmongNodes(all), ...faultsOfOthers(all)];
+    return [...own, ...lost, ...ofNodes];
   };
   const readings = { store, clock, dirs, started, semaphore, bodies, descriptors, degraded };
   return {

@@ -129,10 +129,8 @@ export class HeldBytes {
     const own = sizeText(this.#owner?.bytes ?? 0);
     throw new AppError(
       "overloaded",
-      `Too many bytes of request bodies are in progress: ${sizeText(taken)} of ${
-        sizeText(most)
-      }, ` +
-        `${own} of them for this address`,
+      "Too many bytes of request bodies are in progress: " +
+        `${sizeText(taken)} of ${sizeText(most)}, ${own} of them for this address`,
     );
   }
 

@@ -1,7 +1,7 @@
 /**
  * `svc db check`: checks every page and every row of the database, and whether the key file
- * decrypts its secrets. It works on a copy too, whose secrets a former key may decrypt, and on a database that daemons share, whose pages
- * are PostgreSQL's.
+ * decrypts its secrets. It works on a copy too, whose secrets a former key may decrypt, and on a
+ * database that daemons share, whose pages are PostgreSQL's.
  *
  * @module
  */

@@ -28,8 +28,9 @@ export const command: Command = {
     `Resources:  ${namesOf(KIND_NAMES)}, and the kinds of your CustomResourceDefinitions; ` +
     `"all" is all of these.\n\nRecords:  ${namesOf(RECORD_TYPE_NAMES)}.\n\n` +
     "On a terminal a table is shortened to its width: columns that matter least are left out, and " +
-    "ids shortened to their end, by which they are found as well. Elsewhere, and with -o wide, nothing is shortened. With --watch, records oldest " +
-    "first, then what is added or changed, until Ctrl-C.",
+    "ids shortened to their end, by which they are found as well. Elsewhere, and with -o wide, " +
+    "nothing is shortened. With --watch, records oldest first, then what is added or changed, until " +
+    "Ctrl-C.",
   arguments: [
     {
       name: "[kind]",

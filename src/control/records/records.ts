@@ -123,11 +123,11 @@ export async function listRecords(
  * @throws {AppError} `usage` when several records match.
  */
 export async function withWholeIds(input: GetInput, host: ResolveHost): Promise<GetInput> {
-  const ids: { -readonly [Field in typeof NAMING[number][0]]?: string } = {};
-  for (const [field, record] of NAMING) {
+  const ids: { -readonly [Field in keyof typeof NAMING]?: string } = {};
+  for (const field of Object.keys(NAMING) as (keyof typeof NAMING)[]) {
     const given = input[field];
     if (given === undefined) continue;
-    ids[field] = await resolveId(RECORDS[record], given, host).catch((error) => {
+    ids[field] = await resolveId(RECORDS[NAMING[field]], given, host).catch((error) => {
       if (WHOLE_ID.test(given)) return given;
       throw error;
     });
@@ -136,10 +136,7 @@ export async function withWholeIds(input: GetInput, host: ResolveHost): Promise<
 }
 
 /** Filters that name another record. */
-const NAMING = [["delivery", "delivery"], ["parent", "task"], ["retry_of", "task"], [
-  "task",
-  "task",
-]] as const;
+const NAMING = { delivery: "delivery", parent: "task", retry_of: "task", task: "task" } as const;
 const WHOLE_ID = /^[0-9A-Z]{26}$/;
 
 /** Records as they are shown at `now`; `project` is the one that was asked for, if one was. */

@@ -152,7 +152,10 @@ export async function describe(
   return { ...view, status: { ...view["status"] as object, ...uses } };
 }
 
-/** Who uses a resource, whose plugins may read it where it is a SecretStore, and what of the resources it needs is missing. */
+/**
+ * Who uses a resource, whose plugins may read it where it is a SecretStore, and what of the resources
+ * it needs is missing.
+ */
 function useStatus(resource: Resource, catalog: Catalog): Record<string, unknown> {
   const missing = needsOf(resource, catalog.kinds).flatMap(possibleLacks)
     .filter(({ lack }) => lacks(lack, catalog)).map(({ message }) => message);

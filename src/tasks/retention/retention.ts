@@ -1,7 +1,7 @@
 /**
  * Retention of tasks, deliveries and chat events by age, of tasks also by number per trigger, and of
- * bodies by an age of their own: a few at a time, so that requests do not wait long, together with the files of a task. Pending and
- * running tasks stay.
+ * bodies by an age of their own: a few at a time, so that requests do not wait long, together with
+ * the files of a task. Pending and running tasks stay.
  *
  * @module
  */
