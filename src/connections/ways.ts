@@ -83,11 +83,9 @@ function withToken(some: readonly Connection[], read: (one: Connection) => strin
 
 function slackOver(trigger: Resource<TriggerSpec>, catalog: Catalog): string[] {
   const name = slackConnectionOf(trigger, catalog);
-  if (name === "") return [`its own bot token`];
-  const found = catalog.find<ConnectionSpec>("Connection", trigger.project, name);
-  const slack = found?.spec.slack;
-  if (found === undefined || slack === undefined) return [];
-  return withToken([found], (one) => readToken(one, slack.botToken, catalog));
+  if (name === "") return ["its own bot token"];
+  const found = catalog.find<ConnectionSpec>("Connection", trigger.project, name)!;
+  return withToken([found], (one) => readToken(one, one.spec.slack!.botToken, catalog));
 }
 
 /**

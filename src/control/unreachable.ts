@@ -17,11 +17,19 @@ export interface UnreachableHost {
   readonly store: Pick<OutboxStore, "listMessages">;
 }
 
+/** Most reasons that have a sentence of their own: each repository of an event can make one. */
+const NAMED = 5;
+
 /** One sentence for each thing that is missing. */
 export async function findUnreachable(host: UnreachableHost): Promise<readonly string[]> {
   const lacking = lackingNow(host.catalog);
   const stuck = await findStuck(host);
-  return [...lacking, ...stuck.map(sentenceOf)];
+  const others = stuck.slice(NAMED).reduce((sum, { count }) => sum + count, 0);
+  return [
+    ...lacking,
+    ...stuck.slice(0, NAMED).map(sentenceOf),
+    ...others === 0 ? [] : [`${others} more were not sent: svc get outbox --state failed`],
+  ];
 }
 
 /** Kept for as long as nothing is applied: monitoring asks every few seconds. */

@@ -18,8 +18,6 @@ export interface Stuck {
   readonly reason: string;
   /** How many of the newest that were given up. */
   readonly count: number;
-  /** Project of one of them. */
-  readonly project: string;
   /** Id of the newest. */
   readonly newest: string;
 }
@@ -36,8 +34,7 @@ export async function findStuck(
   for (const message of failed) {
     const reason = whyNoWay(() => findMessageKind(message.kind)?.way(message, catalog));
     if (reason === undefined) continue;
-    const { project, id: newest } = message;
-    const known = stuck.get(reason) ?? { reason, count: 0, project, newest };
+    const known = stuck.get(reason) ?? { reason, count: 0, newest: message.id };
     stuck.set(reason, { ...known, count: known.count + 1 });
   }
   return [...stuck.values()];

@@ -176,7 +176,7 @@ function webhookReferences(spec: WebhookSpec): Reference[] {
       kind: "Connection",
       name: spec.connection,
       path: [...AT, "connection"],
-      consequence: "its tasks cannot be answered",
+      consequence: "no task is answered",
     }]),
     ...(spec.crdRef === undefined ? [] : [{
       kind: "CustomResourceDefinition",

@@ -17,7 +17,7 @@ export interface PlatformUse {
   readonly does: "answers" | "asks";
   /** The field that wants it. */
   readonly at: FieldPath;
-  /** What happens without it, as the beginning of a sentence. */
+  /** What happens without it: a sentence without a capital and a full stop. */
   readonly consequence: string;
 }
 
@@ -30,7 +30,7 @@ export function platformUses(spec: TriggerSpec): readonly PlatformUse[] {
       platform: "github",
       does: "asks",
       at: ["spec", "event", "webhook", "from"],
-      consequence: "Nobody can be asked who may start its tasks, so each one fails",
+      consequence: "tasks fail, because nobody can be asked who may start them",
     });
   }
   if (report?.github !== undefined && whyNeverAnswered(spec) === undefined) {
@@ -38,7 +38,7 @@ export function platformUses(spec: TriggerSpec): readonly PlatformUse[] {
       platform: "github",
       does: "answers",
       at: ["spec", "report", "github"],
-      consequence: "Its tasks cannot be answered",
+      consequence: "no task is answered",
     });
   }
   if ((webhook?.slack?.notify ?? []).length > 0) {
@@ -46,7 +46,7 @@ export function platformUses(spec: TriggerSpec): readonly PlatformUse[] {
       platform: "slack",
       does: "answers",
       at: ["spec", "event", "webhook", "slack", "notify"],
-      consequence: "Its threads cannot be told",
+      consequence: "no thread is told",
     });
   }
   return uses;

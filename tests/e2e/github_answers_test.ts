@@ -244,7 +244,7 @@ programTest(
     await daemon.apply(...STORES, workflow("review", "true"));
     const applied = await daemon.svc(["apply", "-f", "-"], { stdin: JSON.stringify(manifest) });
     equal(applied.code, 0);
-    match(applied.stderr, /spec\.report\.github: Its tasks cannot be answered: No Connection/);
+    match(applied.stderr, /spec\.report\.github: No task is answered: No Connection/);
     match(applied.stderr, lack);
     match(
       (await daemon.svc(["describe", "trigger/review"])).stdout,
@@ -354,7 +354,7 @@ programTest("whom nobody can ask, and tasks of clocks: svc apply says it", async
   equal(code, 0, stderr);
   match(
     stderr,
-    /event\.webhook\.from: Nobody can be asked who may start its tasks, so each one fails: No/,
+    /event\.webhook\.from: Tasks fail, because nobody can be asked who may start them: No/,
   );
   match(stderr, /spec\.report\.github: No task is answered: nothing of source "cron" is about/);
   const { stdout } = await daemon.svc(["describe", "trigger/review"]);
@@ -364,7 +364,7 @@ programTest("whom nobody can ask, and tasks of clocks: svc apply says it", async
   );
   match(
     (await daemon.svc(["status"])).stdout,
-    /^degraded: +trigger review: every task fails, because/m,
+    /^degraded: +trigger review: tasks fail, because/m,
   );
 });
 

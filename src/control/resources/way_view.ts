@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Way, waysOf } from "../../connections/ways.ts";
+import { waysOf } from "../../connections/ways.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { PlacedUse } from "../../resources/read_manifests.ts";
 import { DEFAULT_PROJECT, type Resource, type ResourceKey } from "../../resources/resource.ts";
@@ -23,7 +23,9 @@ export function wayWarnings(stated: readonly PlacedUse[], proposed: Catalog): st
     const way = trigger === undefined
       ? undefined
       : waysOf(trigger, proposed).find(({ at }) => at.join(".") === field);
-    return way?.lack === undefined ? [] : [`${place}${way.consequence}: ${way.lack}`];
+    if (way?.lack === undefined) return [];
+    const { consequence, lack } = way;
+    return [`${place}${consequence.charAt(0).toUpperCase()}${consequence.slice(1)}: ${lack}`];
   });
 }
 
@@ -43,24 +45,19 @@ const NAMED = 3;
 
 /** What triggers need and have no way to: a sentence for each thing that is missing. */
 export function lackingWays(catalog: Catalog): readonly string[] {
-  const lacking = new Map<string, { readonly way: Way; readonly names: string[] }>();
+  const lacking = new Map<string, string[]>();
   for (const trigger of catalog.list("Trigger") as Resource<TriggerSpec>[]) {
     if (trigger.spec.suspend === true) continue;
     for (const way of waysOf(trigger, catalog)) {
       if (way.lack === undefined) continue;
-      const key = `${way.does} ${way.lack}`;
-      const known = lacking.get(key);
-      if (known === undefined) lacking.set(key, { way, names: [nameOf(trigger)] });
-      else known.names.push(nameOf(trigger));
+      const what = `${way.consequence}: ${way.lack}`;
+      lacking.set(what, [...lacking.get(what) ?? [], nameOf(trigger)]);
     }
   }
-  return [...lacking.values()].map(({ way: { does, lack }, names }) => {
+  return Array.from(lacking, ([what, names]) => {
     const shown = names.slice(0, NAMED).join(", ");
     const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
-    const what = does === "asks"
-      ? "every task fails, because nobody can be asked who may start it"
-      : "no task is answered";
-    return `${names.length === 1 ? "trigger" : "triggers"} ${shown}${more}: ${what}: ${lack}`;
+    return `${names.length === 1 ? "trigger" : "triggers"} ${shown}${more}: ${what}`;
   });
 }
 
