@@ -1,5 +1,5 @@
 /**
- * The deletion of single records in PostgreSQL. What a task left on the disk of another node is
+ * The deletion of records and bodies in PostgreSQL. What a task left on the disk of another node is
  * noted for that one.
  *
  * @module
@@ -17,6 +17,9 @@ import {
 import type { Row } from "../sql/row.ts";
 import type { Session } from "./database/connections.ts";
 import { removePlans, removeTasks, toRemoved } from "./tasks/prune_rows.ts";
+
+/** One transaction at a time hands on what several deliveries share: two would bring it back. */
+const HANDING_ON = "retention/bodies";
 
 /** Deletes a task and what belongs to it. */
 export function deleteTask(
@@ -36,12 +39,13 @@ export function deleteDelivery(
   return carryOut(db, deleteDeliverySteps(id, options), options);
 }
 
-/** Deletes bodies of deliveries that stay. */
-export function deleteBodies(
+/** Deletes bodies of deliveries that stay. One daemon does it at a time. */
+export async function deleteBodies(
   db: Session,
   options: { readonly ids: readonly string[]; readonly before: number; readonly now: number },
 ): Promise<BodyResult> {
-  return runSteps(db, deleteBodiesSteps(options));
+  if (!await db.tryLock(HANDING_ON)) return { deleted: 0, needed: options.ids };
+  return await runSteps(db, deleteBodiesSteps(options));
 }
 
 async function carryOut(
@@ -49,6 +53,7 @@ async function carryOut(
   steps: DeletionSteps<Doomed>,
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<Deletion> {
+  await db.lock(HANDING_ON);
   const { deleted, keptBy, tasks } = await runSteps(db, steps);
   if (dryRun) return { deleted, keptBy, tasks: [] };
   const rows = await removeTasks(db, tasks);

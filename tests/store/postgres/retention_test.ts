@@ -100,6 +100,22 @@ twoDaemonsTest(
   },
 );
 
+twoDaemonsTest("bodies are taken by one daemon at a time", async ({ a, b, sql }) => {
+  await sql((db) => ended(db, { from: 1, to: 2, node: "" }));
+  await sql((db) =>
+    db.exec("UPDATE deliveries SET body = 'x'::bytea, headers = '{}', url = 'http://a/x'")
+  );
+  const ids = ["0D000001", "0D000002"];
+  const how = { ids, before: 1e15, now: 1 };
+  await sql(async (db) => {
+    ok(await db.tryLock("retention/bodies"), "as another one does that is at it");
+    deepEqual(await a.deleteBodies(how), { deleted: 0, needed: ids }, "so it comes again");
+  });
+  const both = await Promise.all([a.deleteBodies(how), b.deleteBodies(how)]);
+  equal(both.reduce((sum, { deleted }) => sum + deleted, 0), 2);
+  deepEqual(await b.deleteBodies(how), { deleted: 0, needed: [] });
+});
+
 twoDaemonsTest("two daemons that prune at once remove each row once", async (all) => {
   const { a, b, sql } = all;
   await sql((db) => ended(db, { from: 1, to: 200, node: "" }));
