@@ -46,6 +46,11 @@ export function findRecords(args: readonly string[]): readonly Named[] | undefin
   });
 }
 
+/** The refusal of `--cascade` without a delivery. */
+export function cascadeAlone(): AppError {
+  return new AppError("usage", "--cascade goes with a delivery: svc delete delivery ID");
+}
+
 function deletable(word: string): Named["record"] | undefined {
   const name = findRecordName(word);
   return name === "delivery" || name === "task" ? name : undefined;
@@ -59,8 +64,13 @@ export async function deleteRecords(
   if (named.length === 0) {
     throw new AppError("usage", "Name what to delete: svc delete delivery ID, or latest");
   }
-  if (context.option("selector") !== undefined || context.flag("force")) {
-    throw new AppError("usage", "-l and --force are for resources: name records by their ids");
+  const isForResources = context.list("filename").length > 0 ||
+    context.option("selector") !== undefined || context.flag("force");
+  if (isForResources) {
+    throw new AppError("usage", "-f, -l and --force are for resources: name records by their ids");
+  }
+  if (context.flag("cascade") && named.every(({ record }) => record === "task")) {
+    throw cascadeAlone();
   }
   using client = context.client();
   const planned = await Promise.all(

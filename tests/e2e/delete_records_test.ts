@@ -149,7 +149,10 @@ programTest("svc delete of records: what it refuses, and in which words", async 
   match(await stderrOf(2, "audit", "x"), /the oldest go by themselves/);
   match(await stderrOf(2, `task/${task}`, "trigger/push"), /deleted by a command of their own/);
   match(await stderrOf(2, "task"), /svc delete delivery ID, or latest/);
-  match(await stderrOf(2, "task", task, "--force"), /-l and --force are for resources/);
+  for (const flags of [["--force"], ["-l", "a=b"], ["-f", "/dev/null"]]) {
+    match(await stderrOf(2, "task", task, ...flags), /-f, -l and --force are for resources/);
+  }
+  match(await stderrOf(2, "task", task, "--cascade"), /--cascade goes with a delivery/);
   match(await stderrOf(2, "trigger", "push", "--cascade"), /--cascade goes with a delivery/);
 });
 

@@ -16,7 +16,7 @@ import {
   PROJECT,
 } from "../command.ts";
 import { YES } from "../confirm.ts";
-import { deleteRecords, findRecords } from "../delete_records.ts";
+import { cascadeAlone, deleteRecords, findRecords } from "../delete_records.ts";
 import { readManifestFiles, targetsOf } from "../manifest_files.ts";
 
 /** Deletes resources, or single records. */
@@ -63,9 +63,7 @@ export const command: Command = {
       await deleteRecords(records, context);
       return 0;
     }
-    if (context.flag("cascade")) {
-      throw new AppError("usage", "--cascade goes with a delivery: svc delete delivery ID");
-    }
+    if (context.flag("cascade")) throw cascadeAlone();
     const targets = await readTargets(context);
     const dryRun = context.flag("dryRun");
     using client = context.client();
