@@ -22,11 +22,12 @@ export interface PluginFailuresHost {
 /** So often in a row is repeatedly. */
 const REPEATEDLY = 2;
 
-/** An interceptor that rejects because it cannot be run: no shell finds it, or may execute it. */
-const NOT_RUN = /: exit code 12[67]\b|" could not run: /;
+/** Characters of a reason that are shown: the audit row has all of what the plugin printed. */
+const MAX_REASON = 300;
 
 interface Failing {
   count: number;
+  readonly kind: string;
   /** The definition that failed: another one starts anew. */
   readonly definition: Resource<CrdSpec> | undefined;
 }
@@ -44,25 +45,27 @@ export class PluginFailures implements Disposable {
   }
 
   /**
-   * Notes what came of a run. To reject is the work of an interceptor; hooks are told of by the apply
-   * that runs them.
+   * Notes what came of a run. To reject is the work of an interceptor that has run; hooks are told of
+   * by the apply that runs them.
    *
    * @param audit Id of its audit row.
    */
-  ended(run: PluginRun, { result, reason }: PluginResult, audit: string): void {
+  ended(run: PluginRun, { result, reason, isNotRun }: PluginResult, audit: string): void {
     if (run.type === "hook") return;
-    const name = conditionOf(run.crdKind, run.name);
-    const hasWorked = result === "ok" || result === "rejected" && !NOT_RUN.test(reason);
+    const { crdKind: kind } = run;
+    const name = `plugin ${kind}/${run.name}`;
+    const hasWorked = result === "ok" || result === "rejected" && isNotRun !== true;
     if (hasWorked) {
       if (this.#failing.delete(name)) this.#host.health.clear(name);
       return;
     }
     const failing = this.#failing.get(name) ??
-      { count: 0, definition: this.#definitionOf(run.crdKind) };
+      { count: 0, kind, definition: this.#definitionOf(kind) };
     failing.count++;
     this.#failing.set(name, failing);
     if (failing.count < REPEATEDLY) return;
-    const said = `${name} failed ${failing.count} times in a row: ${reason} ` +
+    const [line = ""] = reason.split("\n", 1);
+    const said = `${name} failed ${failing.count} times in a row: ${line.slice(0, MAX_REASON)} ` +
       `(svc describe audit/${audit})`;
     this.#host.health.set(name, said);
     if (failing.count > REPEATEDLY) return;
@@ -80,8 +83,7 @@ export class PluginFailures implements Disposable {
   }
 
   #forgetChanged(): void {
-    for (const [name, { definition }] of this.#failing) {
-      const kind = name.slice(BEGINNING.length).split("/", 1)[0] ?? "";
+    for (const [name, { kind, definition }] of this.#failing) {
       if (this.#definitionOf(kind) === definition) continue;
       this.#failing.delete(name);
       this.#host.health.clear(name);
@@ -92,10 +94,4 @@ export class PluginFailures implements Disposable {
     const all = this.#host.catalog.list(CRD_KIND) as Resource<CrdSpec>[];
     return all.find(({ spec }) => spec.kind === kind);
   }
-}
-
-const BEGINNING = "plugin ";
-
-function conditionOf(kind: string, plugin: string): string {
-  return `${BEGINNING}${kind}/${plugin}`;
 }

@@ -90,7 +90,12 @@ export interface PluginResult {
   /** One sentence for the operator; empty after a success. */
   readonly reason: string;
   readonly output: Uint8Array;
+  /** Whether nothing ran: no shell finds its command, or may execute it, or none could be started. */
+  readonly isNotRun?: boolean;
 }
+
+/** Codes with which a shell ends that cannot execute a command, or finds none. */
+const NOT_RUN: readonly number[] = [126, 127];
 
 /** Time limit of a plugin that has none of its own. */
 const DEFAULT_TIMEOUT_SECS = 5;
@@ -294,9 +299,10 @@ function judge(
     stderr: string;
   },
 ): Ended {
+  const isNotRun = NOT_RUN.includes(exit.code);
   const ended = (result: PluginResult["result"], reason: string): Ended => ({
     end: { result, exitCode: exit.code, stderr },
-    result: { result, reason, output: out.bytes() },
+    result: { result, reason, output: out.bytes(), isNotRun },
   });
   const name = `${run.type} "${run.name}"`;
   if (exit.endedFor === "timeout") {
@@ -319,7 +325,8 @@ function judge(
 function failed(run: PluginRun, why: string): Ended {
   const result = run.type === "interceptor" ? "rejected" : "failed";
   const reason = `${run.type} "${run.name}" could not run: ${why}`;
-  return { end: { result, stderr: why }, result: { result, reason, output: new Uint8Array() } };
+  const output = new Uint8Array();
+  return { end: { result, stderr: why }, result: { result, reason, output, isNotRun: true } };
 }
 
 function grantKind(run: PluginRun): Grant["kind"] {
