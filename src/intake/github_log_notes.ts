@@ -44,7 +44,8 @@ const NOTE_EVERY_MS = 60_000;
 export class LogNotes {
   readonly #host: LogNotesHost;
   readonly #notedAt = new Map<string, number>();
-  readonly #told = new Map<string, Pick<Connection, "project" | "name">>();
+  /** Connections that do not work, and whether that was told. */
+  readonly #faulty = new Map<string, { readonly connection: Connection; isTold: boolean }>();
 
   constructor(host: LogNotesHost) {
     this.#host = host;
@@ -60,10 +61,10 @@ export class LogNotes {
 
   /** What is wrong with Connections that are gone is wrong no longer. */
   forgetAllBut(isThere: (connection: Pick<Connection, "project" | "name">) => boolean): void {
-    for (const [what, connection] of this.#told) {
+    for (const [what, { connection }] of this.#faulty) {
       if (isThere(connection)) continue;
       this.#host.health.clear(conditionOf(connection));
-      this.#told.delete(what);
+      this.#faulty.delete(what);
     }
   }
 
@@ -126,19 +127,21 @@ export class LogNotes {
     const now = clock.now();
     if (fault === undefined) {
       health.clear(conditionOf(connection));
-      this.#told.delete(what);
+      this.#faulty.delete(what);
       if (before?.fault === undefined && !this.#isDue(what)) return;
       return void await this.#note(connection, {
         fault: null,
         ...(keepsLog ? { repairedAt: now } : {}),
       });
     }
-    const sentence = `Connection "${connection.name}": ${fault}`;
+    const faultSince = before?.faultSince ?? now;
+    const sentence = `Connection "${connection.name}": ${fault}, since ${rfc3339(faultSince)}`;
     health.set(conditionOf(connection), sentence);
-    const { faultSince = now } = await this.#note(connection, { fault });
-    health.set(conditionOf(connection), `${sentence}, since ${rfc3339(faultSince)}`);
-    if (broken !== true && now - faultSince < TOO_LONG_MS || this.#told.has(what)) return;
-    this.#told.set(what, connection);
+    const faulty = this.#faulty.get(what) ?? { connection, isTold: false };
+    this.#faulty.set(what, faulty);
+    await this.#note(connection, { fault });
+    if (broken !== true && now - faultSince < TOO_LONG_MS || faulty.isTold) return;
+    faulty.isTold = true;
     if (before?.fault !== fault) this.#tell("connection.broken", connection, fault);
   }
 
