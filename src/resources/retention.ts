@@ -23,6 +23,11 @@ export type Retention = Type.Static<typeof Retention>;
 const LEAST_SECS = 60;
 /** For so long a sender may repeat an event by itself. */
 const REPEATED_SECS = 24 * 3600;
+/**
+ * For so long at most deliveries outlive their tasks, because duplicates are recognised by them: a
+ * day more than a log of GitHub Enterprise reaches back.
+ */
+const RECOGNISED_SECS = 8 * 24 * 3600;
 
 /** What a schema cannot check. */
 export function checkRetention(retention: Retention | undefined): Finding[] {
@@ -43,7 +48,7 @@ export function checkRetention(retention: Retention | undefined): Finding[] {
       "An event that its sender repeats after this time starts another task: keep tasks for 24h, " +
         'and set "bodies" to have their content go earlier',
     )]),
-    ...((secs.bodies ?? 0) < (secs.tasks ?? Infinity) ? [] : [warningAt(
+    ...((secs.bodies ?? 0) < Math.max(secs.tasks ?? Infinity, RECOGNISED_SECS) ? [] : [warningAt(
       ["spec", "retention", "bodies"],
       'It has no effect: bodies go with the tasks and deliveries, after "tasks"',
     )]),
