@@ -28,7 +28,7 @@ import { shortDuration } from "../base/duration.ts";
 export interface KeyUseView {
   /** When a signature last matched it, whichever value it had then; RFC 3339, `null` for never. */
   readonly last_matched_at: string | null;
-  /** Which of its values that was: the one of now, the one before, or one still older. */
+  /** Which of its values that was: of now, the one before, or one still older; `null` if unknown. */
   readonly last_matched_value: "current" | "previous" | "earlier" | null;
   /** When its value was last set; `null` where that was before such times were kept. */
   readonly changed_at: string | null;

@@ -8,6 +8,7 @@
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { keyUseText, type KeyUseView } from "../../src/api/key_use.ts";
 import { systemClock } from "../../src/base/clock.ts";
+import { keyUseView } from "../../src/control/records/key_use_view.ts";
 import { SECRET } from "../intake/webhook_rig.ts";
 import { type ControlRig, controlRig } from "./control_rig.ts";
 
@@ -115,6 +116,33 @@ Deno.test({
     const again = await rig.apply(STORE(SECRET));
     deepEqual(again.results.map(({ action }) => action), ["unchanged"]);
   },
+});
+
+Deno.test("of a store from before its changes were kept, nobody claims which value matched", async () => {
+  const view = async (lastAt: number) => {
+    const { keys } = await keyUseView({
+      kind: "SecretStore",
+      project: "default",
+      name: "gh",
+      metadata: {},
+      spec: { data: { hook: SECRET } },
+      generation: 2,
+      createdAt: 0,
+      updatedAt: 1000,
+    }, {
+      store: {
+        listKeyUse: (project, store) =>
+          Promise.resolve([{ project, store, key: "hook", trigger: "push", count: 1, lastAt }]),
+        recordKeyUse: never,
+      },
+      keyUses: { flush: () => Promise.resolve() },
+      clock: { now: () => 5000 },
+    });
+    return keys["hook"] ?? never();
+  };
+  const [before, after] = [await view(999), await view(1000)];
+  deepEqual([before.last_matched_value, after.last_matched_value], [null, "current"]);
+  equal(keyUseText(before, 5000), "last matched 4s ago");
 });
 
 function never(): never {

@@ -17,7 +17,7 @@ const IDLE_MS = 72 * 3600 * 1000;
 /** What {@linkcode keyUseView} needs. */
 export interface KeyUseHost {
   readonly store: KeyUseStore;
-  readonly keyUses: KeyUses;
+  readonly keyUses: Pick<KeyUses, "flush">;
   readonly clock: Pick<Clock, "now">;
 }
 
@@ -43,7 +43,7 @@ export async function keyUseView(
     const [changedAt] = changes;
     const view: KeyUseView = {
       last_matched_at: last === 0 ? null : rfc3339(last),
-      last_matched_value: last === 0 ? null : valueAt(last, changes),
+      last_matched_value: last === 0 ? null : valueAt(last, changes, resource.updatedAt),
       changed_at: changedAt === undefined ? null : rfc3339(changedAt),
       matched: own.reduce((sum, use) => sum + use.count, 0),
       triggers: own.map((use) => use.trigger).sort(),
@@ -59,11 +59,13 @@ function changesOf({ valuesChangedAt = {} }: Resource, key: string): readonly nu
   return Object.hasOwn(valuesChangedAt, key) ? valuesChangedAt[key] ?? [] : [];
 }
 
-/** Which value a key had at a time. */
+/** Which value a key had at a time; `null` where its changes were not kept, and one may have come. */
 function valueAt(
   time: number,
-  [changedAt = 0, before = 0]: readonly number[],
+  [changedAt, before = 0]: readonly number[],
+  storeChangedAt: number,
 ): KeyUseView["last_matched_value"] {
+  if (changedAt === undefined) return time >= storeChangedAt ? "current" : null;
   if (time >= changedAt) return "current";
   return time >= before ? "previous" : "earlier";
 }
