@@ -1,5 +1,5 @@
 /**
- * How much room there is where a file lies.
+ * How much room there is where a file lies, and how much a file takes.
  *
  * @module
  */
@@ -12,6 +12,14 @@ export interface DiskSpace {
   readonly freeBytes: number;
   /** All of it. */
   readonly totalBytes: number;
+}
+
+/** Bytes of a block, as the system counts them. */
+const BLOCK_BYTES = 512;
+
+/** What a file takes on its disk, in bytes. */
+export function bytesOnDisk({ blocks, size }: Pick<Deno.FileInfo, "blocks" | "size">): number {
+  return blocks === null ? size : blocks * BLOCK_BYTES;
 }
 
 /** The room where `path` lies; `undefined` where the system does not tell. */

@@ -28,7 +28,6 @@ export interface AnswersHost extends Omit<SlackAnswersHost & ReportsHost, "store
 export class Answers implements AsyncDisposable {
   readonly #host: AnswersHost;
   readonly #subscription: Disposable;
-  readonly #storing = new Set<Promise<void>>();
 
   /** Hears tasks start from now on. */
   constructor(host: AnswersHost) {
@@ -49,15 +48,13 @@ export class Answers implements AsyncDisposable {
   /** Waits for what is being stored. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#subscription[Symbol.dispose]();
-    await Promise.all(this.#storing);
+    await this.#host.outbox.startsStored();
   }
 
   #started(task: Task): void {
     const { outbox, log } = this.#host;
-    const storing: Promise<void> = outbox.enqueueStart(task.id, this.#draftsAt("started", task))
-      .catch((error) => log.warn("the start of a task was not told", { task: task.id, error }))
-      .finally(() => this.#storing.delete(storing));
-    this.#storing.add(storing);
+    outbox.enqueueStart(task.id, this.#draftsAt("started", task))
+      .catch((error) => log.warn("the start of a task was not told", { task: task.id, error }));
   }
 
   async #draftsAt(point: "started" | "ended", task: Task): Promise<readonly Draft[]> {

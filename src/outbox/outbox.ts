@@ -99,6 +99,11 @@ export class Outbox implements AsyncDisposable {
     await this.#starts.get(taskId)?.catch(() => {}); // told of by who wanted it stored
   }
 
+  /** Resolves when this has come to an end for every task that has started. */
+  async startsStored(): Promise<void> {
+    await Promise.allSettled(this.#starts.values());
+  }
+
   async #add(drafts: readonly Draft[]): Promise<readonly string[]> {
     const messages = this.prepare(drafts);
     if (messages.length > 0) await this.#host.store.addToOutbox(messages);

@@ -10,6 +10,7 @@
 import { basename, dirname, join } from "node:path";
 import { timeInName } from "../base/clock.ts";
 import { createDurably, isThere, syncDirectory, writeDurably } from "../base/durable_files.ts";
+import { namesIn } from "../base/names_in.ts";
 import { readRegularText } from "../base/regular_file.ts";
 import { openKeyFile } from "./key_file.ts";
 import type { Keyring } from "./keyring.ts";
@@ -76,7 +77,8 @@ async function keepKey(path: string, since: number): Promise<string | undefined>
 /** The keys that were replaced, the newest first. What is no key file is left out. */
 export async function readFormerKeys(path: string): Promise<readonly KeyFile[]> {
   const beginning = basename(formerOf(path));
-  const names = await namesIn(dirname(path));
+  // one that cannot be read says so where the key file itself is looked for
+  const names = await Array.fromAsync(namesIn(dirname(path))).catch(() => []);
   const files = names.filter((name) => name.startsWith(beginning) && !name.endsWith(".part"))
     .toSorted().toReversed().map((name) => join(dirname(path), name));
   const keys = await Promise.all(
@@ -86,12 +88,4 @@ export async function readFormerKeys(path: string): Promise<readonly KeyFile[]> 
     }),
   );
   return keys.flat();
-}
-
-async function namesIn(directory: string): Promise<readonly string[]> {
-  try {
-    return (await Array.fromAsync(Deno.readDir(directory))).map(({ name }) => name);
-  } catch {
-    return []; // the key file itself is looked for elsewhere
-  }
 }

@@ -7,7 +7,7 @@
 
 import { basename, join } from "node:path";
 import type { DataDir } from "../base/data_dir.ts";
-import { findDiskSpace } from "../base/disk_space.ts";
+import { bytesOnDisk, findDiskSpace } from "../base/disk_space.ts";
 import { namesIn } from "../base/names_in.ts";
 import { measureSharedUsage } from "../storage/measure_shared_usage.ts";
 import type { Progress } from "../store/maintenance.ts";
@@ -59,8 +59,6 @@ type EntryKind = typeof GROWING[number] | "old_database" | "backup" | "other";
 
 /** How much of the progress is that of the database. */
 const DATABASE_PART = 0.8;
-/** Bytes of a block, as the system counts them. */
-const BLOCK_BYTES = 512;
 /** Files whose sizes are asked for at once. */
 const FILES_PER_LOOK = 32;
 
@@ -181,7 +179,7 @@ async function* sizesIn(
       const inode = `${info.dev} ${info.ino}`;
       const isCounted = info.isFile && (info.nlink ?? 1) > 1 && linked.has(inode);
       if (info.isFile && (info.nlink ?? 1) > 1) linked.add(inode);
-      if (!isCounted) bytes += info.blocks === null ? info.size : info.blocks * BLOCK_BYTES;
+      if (!isCounted) bytes += bytesOnDisk(info);
       if (!info.isDirectory) files++;
       else for (const inner of await pathsIn(some[at] ?? "")) waiting.push(inner);
     }

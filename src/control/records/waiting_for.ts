@@ -153,7 +153,8 @@ function forNode(
   };
   if (meant.length === 0) {
     const there = nodes.map(({ name }) => name).join(", ");
-    return { text: `waits for a node named ${named.join(" or ")}: there is ${there}`, view };
+    const wanted = onlyNode ?? named.join(" or "); // it may have been forgotten between two reads
+    return { text: `waits for a node named ${wanted}: there is ${there}`, view };
   }
   const states = meant.map(({ name, isAlive, leaseUntil = 0 }) =>
     isAlive ? `${name}, which is drained` : `${name}, which is gone since ${rfc3339(leaseUntil)}`

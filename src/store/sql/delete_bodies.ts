@@ -14,6 +14,7 @@ import {
   change,
   type DeletionSteps,
   handOnContent,
+  ofFirst,
   read,
   removeMessages,
 } from "./delete_records.ts";
@@ -103,10 +104,9 @@ function* deleteBody(
     yield* handOnContent(id);
     yield change("UPDATE deliveries SET body = NULL, detail = ? WHERE id = ?", detail, id);
   } else {
-    const column = (name: string) => `(SELECT ${name} FROM deliveries AS one WHERE one.id = ?1)`;
     yield change(
-      `UPDATE deliveries SET content_of = NULL, headers = ${column("headers")},
-         url = ${column("url")}, detail = ?2 WHERE id = ?3`,
+      `UPDATE deliveries SET content_of = NULL, headers = ${ofFirst("headers")},
+         url = ${ofFirst("url")}, detail = ?2 WHERE id = ?3`,
       holder,
       detail,
       id,

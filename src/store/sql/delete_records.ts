@@ -121,15 +121,18 @@ export function* handOnContent(id: string): DeletionSteps<void> {
   const [heir = {}] = yield* read("SELECT max(id) AS id FROM deliveries WHERE content_of = ?", id);
   if (heir["id"] === null) return;
   const to = text(heir, "id");
-  const column = (name: string) => `(SELECT ${name} FROM deliveries AS one WHERE one.id = ?1)`;
   yield change(
-    `UPDATE deliveries SET content_of = NULL, headers = ${column("headers")},
-       body = ${column("body")}, url = ${column("url")} WHERE id = ?2`,
+    `UPDATE deliveries SET content_of = NULL, headers = ${ofFirst("headers")},
+       body = ${ofFirst("body")}, url = ${ofFirst("url")} WHERE id = ?2`,
     id,
     to,
   );
   yield change("UPDATE deliveries SET content_of = ? WHERE content_of = ?", to, id);
 }
+
+/** A column of the delivery whose id is the first value of a statement. */
+export const ofFirst = (column: string): string =>
+  `(SELECT ${column} FROM deliveries AS one WHERE one.id = ?1)`;
 
 /** A statement that changes rows. */
 export const change = (sql: string, ...values: readonly SqlValue[]): DeletionStatement => ({

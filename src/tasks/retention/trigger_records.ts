@@ -50,30 +50,36 @@ export async function* pruneTrigger(
   { before, deliveriesBefore, ...of }: PrunedTrigger,
   host: TriggerRecordsHost,
 ): AsyncGenerator<PruneResult> {
-  const { store, clock, signal } = host;
+  const { store } = host;
   const range = { ...of, limit: PAGE_SIZE, oldestFirst: true };
-  let after: { after?: string } = {};
-  while (!signal.aborted) {
-    const page = await store.listTasks({ ...range, ...after });
-    const old = page.filter(({ createdAt }) => createdAt < before).map(({ id }) => id);
-    if (old.length > 0) {
-      yield await store.pruneRecords({ tasks: old, deliveries: [], before });
-      await clock.pause(PAUSE_MS, signal);
-    }
-    const last = old.at(-1);
-    if (last === undefined || old.length < PAGE_SIZE) break;
-    after = { after: last };
+  const oldTasks = async (after: After) =>
+    (await store.listTasks({ ...range, ...after })).filter((one) => one.createdAt < before);
+  const oldDeliveries = async (after: After) =>
+    (await store.listDeliveries({ ...range, ...after }))
+      .filter((one) => one.receivedAt < deliveriesBefore);
+  for await (const tasks of pagesOf(oldTasks, host)) {
+    yield await store.pruneRecords({ tasks, deliveries: [], before });
   }
-  after = {};
-  while (!signal.aborted) {
-    const page = await store.listDeliveries({ ...range, ...after });
-    const old = page.filter(({ receivedAt }) => receivedAt < deliveriesBefore).map(({ id }) => id);
-    if (old.length > 0) {
-      yield await store.pruneRecords({ tasks: [], deliveries: old, before: deliveriesBefore });
-      await clock.pause(PAUSE_MS, signal);
-    }
-    const last = old.at(-1);
-    if (last === undefined || old.length < PAGE_SIZE) break;
+  for await (const deliveries of pagesOf(oldDeliveries, host)) {
+    yield await store.pruneRecords({ tasks: [], deliveries, before: deliveriesBefore });
+  }
+}
+
+/** Where a page begins: behind a record, or with the oldest. */
+type After = { readonly after?: string };
+
+/** Ids of records, page by page, up to the first page that is not full. */
+async function* pagesOf(
+  read: (after: After) => Promise<readonly { readonly id: string }[]>,
+  { clock, signal }: TriggerRecordsHost,
+): AsyncGenerator<readonly string[]> {
+  for (let after: After = {}; !signal.aborted;) {
+    const ids = (await read(after)).map(({ id }) => id);
+    const last = ids.at(-1);
+    if (last === undefined) return;
+    yield ids;
+    if (ids.length < PAGE_SIZE) return;
+    await clock.pause(PAUSE_MS, signal);
     after = { after: last };
   }
 }

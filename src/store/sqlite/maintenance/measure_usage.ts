@@ -6,6 +6,7 @@
  * @module
  */
 
+import { bytesOnDisk } from "../../../base/disk_space.ts";
 import type { Progress } from "../../maintenance.ts";
 import { number, text } from "../../sql/columns.ts";
 import { EMPTY_USAGE, lastIdIn, SLICE_ROWS, UsageSum, usageTables } from "../../sql/usage.ts";
@@ -69,8 +70,7 @@ function namesIn(directory: string): ReadonlySet<string> {
 /** What a file takes on the disk. */
 function fileBytes(path: string): number {
   try {
-    const { blocks, size } = Deno.lstatSync(path);
-    return blocks === null ? size : blocks * 512;
+    return bytesOnDisk(Deno.lstatSync(path));
   } catch {
     return 0; // gone meanwhile
   }
