@@ -197,15 +197,18 @@ async function probe({ socket, dataDir }: SocketAddress): Promise<void> {
       throw new AppError("forbidden", `You may not use the control socket ${socket}`, { cause });
     }
     const missing = dataDir && await findMissing(dataDir);
-    throw new AppError(
-      "unreachable",
-      missing === undefined
-        ? `The daemon is not running on ${socket}: start it with "svc daemon", or name its data directory with --data-dir`
-        : `The daemon is not running on "${dataDir?.root}", which ${missing.fault}: ${
-          missing.command === undefined ? "" : `run "${missing.command}", then "svc daemon", or `
-        }name another data directory with --data-dir`,
-      { cause },
-    );
+    if (missing === undefined) {
+      const message =
+        `The daemon is not running on ${socket}: start it with "svc daemon", or name its data directory with --data-dir`;
+      throw new AppError("unreachable", message, { cause });
+    }
+    const { fault, option } = missing;
+    const remedy = option === undefined
+      ? ""
+      : `run "svc init ${option}", then "svc daemon ${option}", or `;
+    const message =
+      `The daemon is not running on "${dataDir?.root}", which ${fault}: ${remedy}name another data directory with --data-dir`;
+    throw new AppError("unreachable", message, { cause });
   }
 }
 

@@ -12,8 +12,11 @@ import { shellWord } from "./shell_word.ts";
 export interface Missing {
   /** In words that follow "the data directory". */
   readonly fault: "does not exist" | "is no directory" | "is not initialised";
-  /** The command line that makes what is missing; absent where something else is in its place. */
-  readonly command?: string;
+  /**
+   * The option that names it to `svc init`, which makes what is missing; absent where something else
+   * is in its place.
+   */
+  readonly option?: string;
 }
 
 /** What keeps a data directory from use before `svc init`; `undefined` when nothing is known to. */
@@ -24,11 +27,11 @@ export async function findMissing(
   const at = await stat(root);
   if (typeof at === "object" && !at.isDirectory) return { fault: "is no directory" };
   const word = /^[\w/.+:@-]+$/.test(root) ? root : shellWord(root);
-  const command = `svc init --data-dir ${word}`;
-  if (at === "absent") return { fault: "does not exist", command };
+  const option = `--data-dir ${word}`;
+  if (at === "absent") return { fault: "does not exist", option };
   const databases = await Promise.all([stat(dir.database), stat(dir.databaseUrl)]);
   const isEmpty = databases.every((database) => database === "absent");
-  return isEmpty ? { fault: "is not initialised", command } : undefined;
+  return isEmpty ? { fault: "is not initialised", option } : undefined;
 }
 
 /**
@@ -39,8 +42,10 @@ export async function findMissing(
 export async function refuseMissing(dir: DataDir): Promise<void> {
   const missing = await findMissing(dir);
   if (missing === undefined) return;
-  const { fault, command } = missing;
-  const remedy = command === undefined ? "name another one with --data-dir" : `run "${command}"`;
+  const { fault, option } = missing;
+  const remedy = option === undefined
+    ? "name another one with --data-dir"
+    : `run "svc init ${option}"`;
   throw new AppError("refused", `The data directory "${dir.root}" ${fault}: ${remedy}`);
 }
 

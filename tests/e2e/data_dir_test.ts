@@ -96,7 +96,7 @@ programTest(
     deepEqual([none.code, none.stdout], [3, ""]);
     match(
       none.stderr,
-      /^error: The daemon is not running on ".*\/none", which does not exist: run "svc init --data-dir /,
+      /^error: The daemon is not running on ".*\/none", which does not exist: run "svc init (--data-dir \S+)", then "svc daemon \1"/,
     );
     await using made = await initDataDirectory(program);
     const stopped = await ask(made.path);
