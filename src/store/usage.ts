@@ -29,7 +29,7 @@ export interface TriggerUsage extends UsageOf {
 /** What a database holds. */
 export interface DatabaseUsage {
   readonly bytes: number;
-  /** Bytes of pages that hold nothing. */
+  /** Bytes of pages that hold nothing and that a vacuum gives back. */
   readonly unusedBytes: number;
   readonly triggers: readonly TriggerUsage[];
 }

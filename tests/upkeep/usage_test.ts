@@ -70,6 +70,16 @@ Deno.test("usage counts each record of each trigger once, over many slices", asy
   ok(bytes > 600_000);
 });
 
+Deno.test("unused is what a vacuum gives back, which an old database cannot", async () => {
+  await using rig = await upkeepRig(0);
+  const emptied = `${records("busy", 9, 50_000)} DELETE FROM deliveries;`;
+  rig.change(emptied);
+  ok((await usageOf(rig)).unusedBytes > 400_000);
+  rig.change("DELETE FROM tasks; DELETE FROM steps; PRAGMA auto_vacuum = NONE; VACUUM;");
+  rig.change(emptied);
+  equal((await usageOf(rig)).unusedBytes, 0);
+});
+
 Deno.test("usage names what is in the data directory, as du counts it", async () => {
   await using rig = await upkeepRig(0);
   const { root, logs, worktrees, copies, workspaces } = rig.dirs;

@@ -50,8 +50,8 @@ export function measureUsage(
       onSlice({ fraction: Math.min(1, done / Math.max(1, all)) });
     }
   }
-  const { bytes, unusedBytes } = databaseSize(db);
-  return { bytes, unusedBytes, triggers: sum.triggers };
+  const { bytes, unusedBytes, reclaimable } = databaseSize(db);
+  return { bytes, unusedBytes: reclaimable ? unusedBytes : 0, triggers: sum.triggers };
 }
 
 function countOf(db: Database, table: string): number {
