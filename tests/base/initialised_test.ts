@@ -10,20 +10,22 @@ import { dataDirAt } from "../../src/base/data_dir.ts";
 import { findMissing, refuseMissing } from "../../src/base/initialised.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
-Deno.test("what has no database is not initialised, and the command names the directory", async () => {
+Deno.test("what has no database is not initialised, and the option names the directory", async () => {
   await using dir = await tempDir();
   const at = (name: string) => dataDirAt(join(dir.path, name));
-  const init = (root: string) => `svc init --data-dir ${root}`;
+  const option = (root: string) => `--data-dir ${root}`;
   const none = at("none");
-  deepEqual(await findMissing(none), { fault: "does not exist", command: init(none.root) });
+  deepEqual(await findMissing(none), { fault: "does not exist", option: option(none.root) });
   await rejects(refuseMissing(none), {
     code: "refused",
-    message: `The data directory "${none.root}" does not exist: run "${init(none.root)}"`,
+    message: `The data directory "${none.root}" does not exist: run "svc init ${
+      option(none.root)
+    }"`,
   });
   const spaced = at("my data");
   deepEqual(await findMissing(spaced), {
     fault: "does not exist",
-    command: init(`'${spaced.root}'`),
+    option: option(`'${spaced.root}'`),
   });
   await dir.write("file", "");
   deepEqual(await findMissing(at("file")), { fault: "is no directory" });
@@ -32,7 +34,7 @@ Deno.test("what has no database is not initialised, and the command names the di
   for (const database of ["svc.db", "database.url"]) {
     const made = at(`of-${database}`);
     await Deno.mkdir(made.root);
-    deepEqual(await findMissing(made), { fault: "is not initialised", command: init(made.root) });
+    deepEqual(await findMissing(made), { fault: "is not initialised", option: option(made.root) });
     await Deno.writeTextFile(join(made.root, database), "");
     deepEqual(await findMissing(made), undefined);
     await refuseMissing(made);
