@@ -55,7 +55,8 @@ function spellStyled(text: string): string {
 
 /** Cleans the output of one stream of a task. */
 export class TerminalText {
-  readonly #decoder = new TextDecoder();
+  // Deno 2.9 takes a byte order mark out of the beginning of each chunk.
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #held = "";
   /** The end of what was printed. */
   #before = "";
