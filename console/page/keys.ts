@@ -5,7 +5,7 @@
  */
 
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 /** One key. */
 export interface Key {
@@ -16,21 +16,26 @@ export interface Key {
   readonly act: () => void;
 }
 
-const shown = signal<readonly (readonly Key[])[]>([]);
+/** What each component that has keys would do now, the newest component first. */
+const registered = signal<readonly { readonly current: readonly Key[] }[]>([]);
 
 /** Every key that works now, the newest first. */
 export function currentKeys(): readonly Key[] {
-  return shown.value.flat();
+  return registered.value.flatMap(({ current }) => current);
 }
 
-/** Has keys while the component is shown. */
+/** Has keys from when the component can be seen until it is gone. */
 export function useKeys(keys: readonly Key[]): void {
-  useEffect(() => {
-    shown.value = [keys, ...shown.peek()];
+  const newest = useRef(keys);
+  newest.current = keys;
+  // Before the first paint: what can be seen can be pressed. And once: to register with every render
+  // would render the list of keys with every row that arrives.
+  useLayoutEffect(() => {
+    registered.value = [newest, ...registered.peek()];
     return () => {
-      shown.value = shown.peek().filter((one) => one !== keys);
+      registered.value = registered.peek().filter((one) => one !== newest);
     };
-  }, keys.map(({ act }) => act));
+  }, []);
 }
 
 addEventListener("keydown", (event) => {

@@ -9,7 +9,9 @@
 import { match, ok, strictEqual as equal } from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { browserTest, startBrowser, startConsole } from "../helpers/browser.ts";
+import { startDaemon } from "../helpers/daemon.ts";
 import { startConsoleSamples } from "../helpers/console_samples.ts";
+import { ONE_PROGRAM } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 import { settled } from "./every_screen.ts";
 
@@ -117,3 +119,24 @@ browserTest(
     match((await focused(page)).name, /^Search/);
   },
 );
+
+browserTest("a key works from the moment in which the page can be seen", async () => {
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  await using console = await startConsole(daemon);
+  await using browser = await startBrowser();
+  const page = await browser.open(console.link);
+  await settled(page);
+  // Pressed as soon as the search is in the page, before it is painted.
+  await page.addInitScript(`
+    new MutationObserver((_, watching) => {
+      const search = document.querySelector("header [role=search] input");
+      if (search === null) return;
+      watching.disconnect();
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true }));
+      globalThis.pressed = document.activeElement === search;
+    }).observe(document, { subtree: true, childList: true });
+  `);
+  await page.reload();
+  await settled(page);
+  equal(await page.evaluate("pressed"), true);
+});
