@@ -108,7 +108,7 @@ const SCREENS: Readonly<Record<string, (...rest: readonly string[]) => Screen>> 
     under: "resources",
     content: (
       <ResourcePage
-        key={of.join("/")}
+        key={[kind, ...of].join("/")}
         kind={kind}
         project={of.length > 1 ? of[0] ?? "" : ""}
         name={of.at(-1) ?? ""}

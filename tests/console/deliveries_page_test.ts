@@ -7,6 +7,7 @@
 import { ok, strictEqual as equal } from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { browserTest, picture, startBrowser, startConsole } from "../helpers/browser.ts";
+import { trigger } from "../helpers/manifests.ts";
 import { until } from "../helpers/until.ts";
 import { push, sendPush, startWithPush } from "./stored_deliveries.ts";
 
@@ -103,15 +104,22 @@ browserTest("deliveries are listed live, and their filters are the address", asy
   await t.step("j and Enter open the row below", async () => {
     await page.goto(`${served.origin}/deliveries`);
     await listed(page, "filtered accepted rejected filtered accepted");
-    // a screen takes keys once it has been painted
-    await page.evaluate(
-      "new Promise((done) => requestAnimationFrame(() => setTimeout(done, 200)))",
-    );
     for (const row of [2, 3, 4, 5]) {
       await page.keyboard.press("j");
       await page.locator(`[aria-rowindex="${row}"] a:focus`).waitFor();
     }
     await page.keyboard.press("Enter");
     await page.getByText(filtered).first().waitFor();
+  });
+
+  await t.step("an event of which nothing was kept is not waited for", async () => {
+    browser.expects(/404/);
+    await daemon.apply(
+      trigger("strict", { webhook: { secret: { fromRef: "github" }, scheme: "github" } }),
+    );
+    await sendPush(daemon, push("main"), { trigger: "strict", secret: "another" });
+    await page.goto(`${served.origin}/deliveries?trigger=strict`);
+    await listed(page, "rejected");
+    await page.getByRole("cell", { name: "webhook", exact: true }).waitFor();
   });
 });

@@ -11,7 +11,7 @@ import { call, Refusal } from "./api.ts";
 
 /** What has come of a call so far. */
 export interface Answer<Value> {
-  /** Of the call before, until this one is answered. */
+  /** Of the call before, until this one is answered; none while nothing is called. */
   readonly value: Value | undefined;
   readonly error: Refusal | undefined;
   readonly loading: boolean;
@@ -30,10 +30,14 @@ export function useAnswer<Name extends CallName>(
   const error = useSignal<Refusal | undefined>(undefined);
   const loading = useSignal(input !== undefined);
   useEffect(() => {
-    if (input === undefined) return;
+    if (input === undefined) {
+      [value.value, error.value, loading.value] = [undefined, undefined, false];
+      return;
+    }
     const own = new AbortController();
     loading.value = true;
     call(name, input, own.signal).then((found) => {
+      if (own.signal.aborted) return;
       [value.value, error.value, loading.value] = [found, undefined, false];
     }, (thrown) => {
       if (own.signal.aborted) return;

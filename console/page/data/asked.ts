@@ -30,9 +30,8 @@ export function asked<Value>(ask: Asked<Value>["ask"]): Asked<Value> {
 /** The answer for `of`; `undefined` as long as there is none, and while nothing is asked for. */
 export function useAsked<Value>(of: string | undefined, by: Asked<Value>): Value | undefined {
   const known = of === undefined ? undefined : by.kept.get(of);
-  const answer = useSignal(known);
+  const answer = useSignal<{ readonly of: string; readonly value: Value } | undefined>(undefined);
   useEffect(() => {
-    answer.value = known;
     if (of === undefined || known !== undefined) return;
     const own = new AbortController();
     const timer = setTimeout(() =>
@@ -42,14 +41,14 @@ export function useAsked<Value>(of: string | undefined, by: Asked<Value>): Value
         if (value === undefined) return;
         if (by.kept.size >= MOST_KEPT) by.kept.clear();
         by.kept.set(of, value);
-        if (!own.signal.aborted) answer.value = value;
+        if (!own.signal.aborted) answer.value = { of, value };
       }), STAYS_MS);
     return () => {
       clearTimeout(timer);
       own.abort();
     };
   }, [of]);
-  return known ?? answer.value;
+  return known ?? (answer.value?.of === of ? answer.value?.value : undefined);
 }
 
 const waiting: (() => Promise<void>)[] = [];

@@ -5,9 +5,10 @@
  */
 
 import { useSignal } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { GetInput } from "../../../src/api/resource_operations.ts";
 import { call, Refusal } from "./api.ts";
+import { Listing } from "./listing.ts";
 import { useWatch } from "./live.ts";
 
 /** A list as it is now. */
@@ -32,21 +33,19 @@ export function useRecords<Item extends { readonly id: string }>(
   query: GetInput | undefined,
 ): Records<Item> {
   const name = JSON.stringify(query);
-  const list = useMemo(() => new Map<string, Item>(), [name]);
-  // Not the oldest item: one that has changed comes in however old it is, and others are between.
-  const listed = useMemo<{ downTo?: string | undefined }>(() => ({}), [name]);
   const items = useSignal<readonly Item[]>([]);
   const loading = useSignal(true);
   const error = useSignal<Refusal | undefined>(undefined);
-  const hasMore = useSignal(false);
-  const refresh = () => {
-    items.value = [...list.values()].sort((a, b) => a.id < b.id ? 1 : -1);
-    loading.value = false;
-  };
-  useMemo(() => {
-    [items.value, loading.value, error.value, hasMore.value] = [[], true, undefined, false];
+  const list = useMemo(() => {
+    [items.value, loading.value, error.value] = [[], true, undefined];
+    return new Listing<Item>();
   }, [name]);
+  const shown = useRef(list);
+  shown.current = list;
+  /** Whether it is not another list by now that is shown. */
+  const isShown = () => shown.current === list;
   useWatch(query === undefined ? undefined : { get: { limit: PAGE, ...query } }, (update) => {
+    if (!isShown()) return;
     if ("error" in update) {
       error.value = new Refusal(update.error.message, { code: update.error.code });
       loading.value = false;
@@ -55,31 +54,28 @@ export function useRecords<Item extends { readonly id: string }>(
     if (!("items" in update)) return;
     error.value = undefined;
     const found = update.items as unknown as readonly Item[];
+    const deleted = update.deleted.map((gone) => gone.slice(gone.indexOf("/") + 1));
     if (update.whole) {
-      list.clear();
-      hasMore.value = found.length >= PAGE || SEARCHES.some((filter) => filter in (query ?? {}));
-      listed.downTo = found[0]?.id;
-    }
-    for (const item of found) list.set(item.id, item);
-    for (const gone of update.deleted) list.delete(gone.slice(gone.indexOf("/") + 1));
-    refresh();
+      const isSearch = SEARCHES.some((filter) => filter in (query ?? {}));
+      list.restart(found, found.length >= PAGE || isSearch);
+    } else list.change(found, deleted);
+    [items.value, loading.value] = [list.items, false];
   });
   const more = async () => {
-    const from = listed.downTo === undefined ? {} : { before: listed.downTo };
+    const from = list.downTo === undefined ? {} : { before: list.downTo };
     try {
       const page = await call("get", Object.assign({ limit: PAGE }, query, from));
-      for (const item of page.items as unknown as readonly Item[]) list.set(item.id, item);
-      hasMore.value = page.more_before !== undefined;
-      listed.downTo = page.more_before;
-      refresh();
+      if (!isShown()) return;
+      list.extend(page.items as unknown as readonly Item[], page.more_before);
+      items.value = list.items;
     } catch (thrown) {
-      if (thrown instanceof Refusal) error.value = thrown;
+      if (isShown() && thrown instanceof Refusal) error.value = thrown;
     }
   };
   return {
     items: items.value,
     loading: loading.value,
     error: error.value,
-    more: hasMore.value ? () => void more() : undefined,
+    more: list.hasMore ? () => void more() : undefined,
   };
 }

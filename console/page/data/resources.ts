@@ -5,7 +5,7 @@
  */
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { GetInput } from "../../../src/api/resource_operations.ts";
 import { useAnswer } from "./answer.ts";
 import { call, Refusal } from "./api.ts";
@@ -40,10 +40,13 @@ export function useResources<One extends Resource<unknown, unknown>>(
 } {
   const name = JSON.stringify(query);
   const known = useMemo(() => new Map<string, One>(), [name]);
+  const shown = useRef(known);
+  shown.current = known;
   const items = useSignal<readonly One[]>([]);
   const loading = useSignal(true);
   const error = useSignal<Refusal | undefined>(undefined);
   const take = (found: readonly Record<string, unknown>[], whole: boolean) => {
+    if (shown.current !== known) return; // it answers another query
     if (whole) known.clear();
     for (const one of found as unknown as readonly One[]) known.set(keyOf(one), one);
     items.value = [...known].sort(([a], [b]) => a < b ? -1 : 1).map(([, one]) => one);

@@ -29,7 +29,9 @@ const MAX_ASKED = 100;
 export function TriggersPage() {
   const { items, loading, error } = useResources<Trigger>({ what: "triggers" });
   const wanted = (query.value.get("q") ?? "").toLowerCase();
-  const shown = items.filter((one) => `${keyOf(one)} ${sourceOf(one)}`.includes(wanted));
+  const shown = items.filter((one) =>
+    `${keyOf(one)} ${sourceOf(one)}`.toLowerCase().includes(wanted)
+  );
   const last = useLastDeliveries(items);
   const hours = useLastHours(items);
   const columns: readonly Column<Trigger>[] = [

@@ -50,7 +50,8 @@ export function Action(
     if (typeof question === "string") return;
     const { signal } = asking.current = new AbortController();
     try {
-      asked.value = await question(signal);
+      const answer = await question(signal);
+      if (!signal.aborted) asked.value = answer; // else of a dialog that was closed meanwhile
     } catch (thrown) {
       if (!signal.aborted) error.value = toRefusal(thrown);
     }

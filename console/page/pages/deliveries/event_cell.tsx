@@ -5,7 +5,7 @@
  */
 
 import type { DeliveryRecord } from "../../../../src/api/records.ts";
-import { call } from "../../data/api.ts";
+import { call, Refusal } from "../../data/api.ts";
 import { asked, useAsked } from "../../data/asked.ts";
 import { eventHeader, eventOf } from "../../data/deliveries.ts";
 import { whyNot } from "../../parts/rights.ts";
@@ -13,15 +13,21 @@ import { Text } from "../../parts/text.tsx";
 
 /** By id of the delivery: records have the names of headers only. */
 const events = asked(async (id, signal) => {
-  const { headers } = await call("delivery.show", { id }, signal);
-  return eventOf(headers);
+  try {
+    const { headers } = await call("delivery.show", { id }, signal);
+    return eventOf(headers);
+  } catch (thrown) {
+    if (thrown instanceof Refusal && thrown.code === "not_found") return ""; // they were not kept
+    throw thrown;
+  }
 });
 
 /** The event of a row; where no header names it, what brought it. */
-export function EventCell({ delivery: { id, header_names, source } }: {
+export function EventCell({ delivery: { id, header_names, source, body_deleted_at } }: {
   readonly delivery: DeliveryRecord;
 }) {
-  const isNamed = eventHeader(header_names) !== undefined && whyNot("operator") === undefined;
+  const isNamed = eventHeader(header_names) !== undefined && body_deleted_at === undefined &&
+    whyNot("operator") === undefined;
   const event = useAsked(isNamed ? id : undefined, events);
   return event === undefined || event === ""
     ? <span class="faint">{isNamed && event === undefined ? "…" : source}</span>
