@@ -4,6 +4,7 @@
  * @module
  */
 
+import { nodesText } from "../../../src/api/node_states.ts";
 import type { Stats, Status } from "../../../src/api/status_operations.ts";
 import { shortDuration } from "../../../src/base/duration.ts";
 import { sizeText } from "../../../src/base/size.ts";
@@ -122,20 +123,10 @@ function Health(
 /** The daemons that share the database, where there are several. */
 function Nodes({ state: { nodes, settings } }: { readonly state: Status }) {
   if (nodes === null) return null;
-  const { name, names, gone, drained } = nodes;
-  const state = (one: string) => [
-    ...one === name ? ["this one"] : [],
-    ...gone.includes(one) ? ["gone"] : [],
-    ...drained.includes(one) ? ["drained"] : [],
-  ];
-  const named = names.map((one) => {
-    const said = state(one);
-    return said.length === 0 ? one : `${one} (${said.join(", ")})`;
-  });
   return (
-    <p class="fine">
-      Nodes: {named.join(", ")}; each holds its tasks by a lease of{" "}
-      {String(settings["lease"]?.value)}
+    <p class={nodes.gone.length === 0 ? "fine" : undefined}>
+      Nodes: {nodesText(nodes)}; this is {nodes.name}. Each holds its tasks by a lease of{" "}
+      {String(settings["lease"]?.value)}.
     </p>
   );
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { nodesText } from "../../api/node_states.ts";
 import type { Rate, Status } from "../../api/status_operations.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { sizeText } from "../../base/size.ts";
@@ -136,13 +137,11 @@ function rateLines(
 /** `alpha, beta (gone)`, and below it the lease of the node that answers. */
 function nodeLines({ nodes, time }: Status): (readonly [string, string])[] {
   if (nodes === null) return [];
-  const { name, names, gone, drained, lease_until } = nodes;
-  const state = (one: string) =>
-    gone.includes(one) ? " (gone)" : drained.includes(one) ? " (drained)" : "";
+  const { name, lease_until } = nodes;
   const leftMs = Date.parse(lease_until) - Date.parse(time);
   const lease = leftMs > 0 ? `its lease holds for ${shortDuration(leftMs)}` : "its lease is over";
   return [
-    ["nodes", names.map((one) => one + state(one)).join(", ")],
+    ["nodes", nodesText(nodes)],
     ["", `this is ${name}, ${lease}`],
   ];
 }
