@@ -6,11 +6,12 @@
 
 import type { DeliveryRecord } from "../../../src/api/records.ts";
 import { ageOf } from "../parts/age.ts";
+import { shortId } from "../parts/short_id.tsx";
 import { now } from "../parts/time.tsx";
 
 /** A delivery as a choice among others: when, what became of it, the end of its id. */
 export function choiceOf({ id, received_at, outcome }: DeliveryRecord): string {
-  return `${ageOf(now.value - Date.parse(received_at))} · ${outcome} · …${id.slice(-6)}`;
+  return `${ageOf(now.value - Date.parse(received_at))} · ${outcome} · ${shortId(id)}`;
 }
 
 /** `X-GitHub-Event`, `X-Shopify-Topic`, `X-Event-Key`, `ce-type` … */

@@ -16,6 +16,7 @@ import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { ShortId } from "../parts/short_id.tsx";
 import { Text, TextBlock } from "../parts/text.tsx";
 import { Title } from "../parts/title.tsx";
 import { Ago, Clock } from "../parts/time.tsx";
@@ -157,7 +158,11 @@ function Post(
       )}
       <p class="post-foot">
         <Link to={["delivery", delivery_id]}>Delivery</Link>
-        {task_id !== null && <Link to={["task", task_id]}>Task …{task_id.slice(-6)}</Link>}
+        {task_id !== null && (
+          <Link to={["task", task_id]}>
+            Task <ShortId id={task_id} />
+          </Link>
+        )}
         {offered.current && (
           <>
             <Action
@@ -236,7 +241,11 @@ function Reply({ message }: { readonly message: Message }) {
       )}
       <p class="post-foot">
         <Link to={["outbox", id]}>Message</Link>
-        {task_id !== null && <Link to={["task", task_id]}>Task …{task_id.slice(-6)}</Link>}
+        {task_id !== null && (
+          <Link to={["task", task_id]}>
+            Task <ShortId id={task_id} />
+          </Link>
+        )}
       </p>
     </>
   );

@@ -4,7 +4,12 @@
  * @module
  */
 
-/** The last characters of an id; all of it is a hover away. */
+/** The last characters of an id. */
+export function shortId(id: string): string {
+  return `…${id.slice(-6)}`;
+}
+
+/** The same, with all of it a hover away. */
 export function ShortId({ id }: { readonly id: string }) {
-  return <span class="mono" title={id}>…{id.slice(-6)}</span>;
+  return <span class="mono" title={id}>{shortId(id)}</span>;
 }

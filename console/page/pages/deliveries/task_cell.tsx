@@ -10,6 +10,7 @@ import { asked, useAsked } from "../../data/asked.ts";
 import { useRecords } from "../../data/records.ts";
 import { Chip } from "../../parts/chip.tsx";
 import { Link } from "../../parts/link.tsx";
+import { ShortId } from "../../parts/short_id.tsx";
 import { Text } from "../../parts/text.tsx";
 
 /** The newest tasks by their id, kept up to date. */
@@ -65,7 +66,7 @@ export function TaskCell({ delivery, newest }: {
   }
   return (
     <Link to={["task", id]} class="chip-link">
-      {task === undefined ? `…${id.slice(-6)}` : <Chip word={task.state} />}
+      {task === undefined ? <ShortId id={id} /> : <Chip word={task.state} />}
     </Link>
   );
 }

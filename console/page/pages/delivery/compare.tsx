@@ -14,7 +14,7 @@ import { choiceOf } from "../../data/deliveries.ts";
 import { Field } from "../../parts/field.tsx";
 import { Link } from "../../parts/link.tsx";
 import { Problem } from "../../parts/problem.tsx";
-import { ShortId } from "../../parts/short_id.tsx";
+import { ShortId, shortId } from "../../parts/short_id.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { Text } from "../../parts/text.tsx";
 import { setQuery } from "../../route.ts";
@@ -37,11 +37,13 @@ export function Compare({ shown, other }: {
     project,
     ...(trigger === "" ? {} : { trigger }),
   });
-  const { value, error } = useAnswer("delivery.show", other === "" ? undefined : { id: other });
+  const { value, error, loading } = useAnswer(
+    "delivery.show",
+    other === "" ? undefined : { id: other },
+  );
   const choices = ((listed?.items ?? []) as unknown as readonly DeliveryRecord[])
     .filter((one) => one.id !== id);
-  const chosen = value?.delivery.id ?? other;
-  const isListed = choices.some((one) => one.id === chosen);
+  const isListed = choices.some((one) => one.id === other);
   return (
     <section class="panel" aria-label="Compared with another delivery">
       <div class="title-row">
@@ -50,16 +52,16 @@ export function Compare({ shown, other }: {
       </div>
       <Field label="With another delivery of its trigger">
         <select
-          value={chosen}
+          value={other}
           onChange={({ currentTarget }) => setQuery({ with: currentTarget.value || "choose" })}
         >
           <option value="">choose one</option>
-          {chosen !== "" && !isListed && <option value={chosen}>…{chosen.slice(-6)}</option>}
+          {other !== "" && !isListed && <option value={other}>{shortId(other)}</option>}
           {choices.map((one) => <option key={one.id} value={one.id}>{choiceOf(one)}</option>)}
         </select>
       </Field>
       {error !== undefined && <Problem error={error} />}
-      {value !== undefined && other !== "" && <Compared left={shown} right={value} />}
+      {value !== undefined && !loading && <Compared left={shown} right={value} />}
     </section>
   );
 }

@@ -7,6 +7,7 @@
 
 import type { TaskRecord } from "../../../../src/api/records.ts";
 import { Chip } from "../../parts/chip.tsx";
+import { ShortId } from "../../parts/short_id.tsx";
 import { Link } from "../../parts/link.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useRecords } from "../../data/records.ts";
@@ -42,7 +43,10 @@ function Tasks(
       <ul class="plain">
         {tasks.map(({ id, workflow, state, created_at }) => (
           <li key={id}>
-            <Chip word={state} /> <Link to={["task", id]}>{workflow} {id.slice(-8)}</Link>{" "}
+            <Chip word={state} />{" "}
+            <Link to={["task", id]}>
+              {workflow} <ShortId id={id} />
+            </Link>{" "}
             <span class="faint">
               <Ago at={created_at} />
             </span>
