@@ -45,6 +45,7 @@ function Frame() {
   });
   const help = useRef<HTMLDialogElement>(null);
   const search = useRef<HTMLInputElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
   const isOpen = useSignal(false); // the menu, where it is behind a button
   const toSearch = useRef(() => {
     search.current?.focus();
@@ -61,9 +62,18 @@ function Frame() {
   const screen = screenOf(path.value);
   const entry = NAVIGATION.flatMap(({ entries }) => entries)
     .find(([first]) => first === (screen.under ?? name));
+  const here = entry?.[1] ?? screen.title;
   useEffect(() => {
     isOpen.value = false;
   }, [path.value, query.value]);
+  const place = path.value.join("/");
+  const before = useRef(place);
+  useEffect(() => {
+    if (before.current === place) return;
+    before.current = place;
+    // What had the focus went with the screen before: who uses keys goes on at the top of this one.
+    if (document.activeElement === document.body) main.current?.focus({ preventScroll: true });
+  }, [place]);
   useEffect(() => {
     document.title = `${tabTitle.value || screen.title} · svc console`;
   }, [screen.title, tabTitle.value]);
@@ -84,6 +94,8 @@ function Frame() {
         <button
           type="button"
           class="menu-button"
+          ref={button}
+          aria-label={`Menu: ${here}`}
           aria-expanded={isOpen.value}
           aria-controls="menu"
           onClick={() => isOpen.value = !isOpen.value}
@@ -91,13 +103,15 @@ function Frame() {
           <svg viewBox="0 0 16 16" aria-hidden="true">
             <path d={isOpen.value ? "M3.5 3.5l9 9M12.5 3.5l-9 9" : "M2 4h12M2 8h12M2 12h12"} />
           </svg>
-          <span>{entry?.[1] ?? screen.title}</span>
+          <span>{here}</span>
         </button>
         <div
           id="menu"
           class={isOpen.value ? "menu open" : "menu"}
           onKeyDown={({ key }) => {
-            if (key === "Escape") isOpen.value = false;
+            if (key !== "Escape" || !isOpen.value) return;
+            isOpen.value = false;
+            button.current?.focus(); // it would be lost with what has it
           }}
         >
           <nav aria-label="Screens">

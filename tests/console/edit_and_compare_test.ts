@@ -38,6 +38,7 @@ browserTest("a delivery is edited, tried and fired where it is looked at", async
       const text = await payload.inputValue();
       await editor.getByRole("button", { name: "Test", exact: true }).click();
       await editor.getByText("It would be filtered").waitFor();
+      await editor.locator("button:focus", { hasText: "Test" }).waitFor();
       await payload.fill(text.replace("refs/heads/topic", "refs/heads/main"));
       await editor.getByRole("button", { name: "Test", exact: true }).click();
       await editor.getByText("It would be accepted").waitFor();

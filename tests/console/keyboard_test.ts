@@ -79,6 +79,7 @@ browserTest(
     await page.keyboard.press("Enter");
     await page.waitForURL(`**/delivery/${delivery}`);
     await settled(page);
+    equal((await focused(page)).tag, "main", "one goes on where the new screen begins");
 
     await tabTo(page, "the task of the delivery", ({ href }) => href === `/task/${task}`);
     await page.keyboard.press("Enter");
@@ -112,6 +113,10 @@ browserTest(
       "a row with the focus",
       async () => /^\/delivery\//.test((await focused(page)).href) || undefined,
     );
+    // From the row that has the focus, however it came there.
+    await page.locator(".rows .all .row").nth(3).locator("a").first().focus();
+    await page.keyboard.press("j");
+    await page.locator('[aria-rowindex="6"] a:focus').first().waitFor();
     await page.keyboard.press("?");
     await page.getByRole("dialog", { name: "Keys" }).waitFor();
     await page.keyboard.press("Escape");

@@ -168,6 +168,15 @@ browserTest("on a telephone the navigation is behind one button, in one row", as
   await page.locator("input[type=search]:focus").waitFor();
   await page.keyboard.press("Escape");
   equal(await menu.isVisible(), false);
+  await page.locator(".menu-button:focus").waitFor();
+
+  // A filter that is taken away does not take the focus with it.
+  await page.goto(`${console.origin}/tasks?state=failed`);
+  const state = page.getByRole("combobox", { name: "State" });
+  await state.focus();
+  await state.selectOption("");
+  await settled(page);
+  await page.locator("select:focus").waitFor();
 
   await page.setViewportSize({ width: 1280, height: 800 });
   equal(await menu.isVisible(), true);

@@ -9,6 +9,7 @@ import { useRef } from "preact/hooks";
 import type { Role } from "../../../src/api/roles.ts";
 import { toRefusal } from "../data/answer.ts";
 import type { Refusal } from "../data/api.ts";
+import { Button } from "./button.tsx";
 import { Command } from "./command.tsx";
 import { Problem } from "./problem.tsx";
 import { whyNot } from "./rights.ts";
@@ -70,15 +71,7 @@ export function Action(
   };
   return (
     <span class="action">
-      <button
-        type="button"
-        aria-disabled={reason === undefined ? undefined : "true"}
-        title={reason}
-        class={primary && reason === undefined ? "primary" : undefined}
-        onClick={reason === undefined ? open : undefined}
-      >
-        {label}
-      </button>
+      <Button act={() => void open()} why={reason} primary={primary}>{label}</Button>
       {!terse && (reason ?? note) !== undefined && <span class="why">{reason ?? note}</span>}
       <span role="status" class="done">{done.value}</span>
       <dialog ref={dialog} aria-label={label} onClose={() => asking.current.abort()}>
@@ -86,14 +79,9 @@ export function Action(
         <Command line={command} />
         {error.value !== undefined && <Problem error={error.value} />}
         <p class="buttons">
-          <button
-            type="button"
-            class="primary"
-            onClick={confirm}
-            disabled={busy.value || asked.value === undefined}
-          >
+          <Button act={() => void confirm()} busy={busy.value || asked.value === undefined} primary>
             {busy.value ? progress.value || "…" : label}
-          </button>
+          </Button>
           <button type="button" onClick={() => dialog.current?.close()}>Keep it as it is</button>
         </p>
       </dialog>

@@ -6,6 +6,7 @@
  */
 
 import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
 import type { Refusal } from "../data/api.ts";
 import { query } from "../route.ts";
 import { Command } from "./command.tsx";
@@ -52,13 +53,14 @@ export function List<Item>(props: ListProps<Item>) {
   const { actions, empty, command, columns, id, to, label } = props;
   const set = [...fields, ...moreFields].filter(({ name }) => query.value.has(name)).length;
   const isBeside = title !== undefined && !narrow.value; // the command, where there is room for it
-  const isRare = moreFields.some(({ name }) => query.value.has(name));
+  const isRare = useOpened(moreFields.some(({ name }) => query.value.has(name)));
+  const isSet = useOpened(set > 0);
   return (
     <>
       <div class="list-head">
         {title !== undefined && (level === 1 ? <h1>{title}</h1> : <h2>{title}</h2>)}
         {isBeside && <Command line={command} />}
-        <details class="list-tools" open={!narrow.value || set > 0}>
+        <details class="list-tools" open={!narrow.value || isSet}>
           <summary>
             Filters
             {set > 0 && <span class="count">{set}</span>}
@@ -84,4 +86,10 @@ export function List<Item>(props: ListProps<Item>) {
       )}
     </>
   );
+}
+
+/** Stays true: what closes under the one who takes its last filter away takes the focus with it. */
+function useOpened(isOpen: boolean): boolean {
+  const opened = useRef(isOpen);
+  return opened.current ||= isOpen;
 }

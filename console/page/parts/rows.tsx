@@ -107,6 +107,7 @@ export function Rows<Item>(
             role="row"
             aria-rowindex={start + index + 2}
             class={id(item) === picked.value ? "row picked" : "row"}
+            onFocusIn={() => picked.value = id(item)}
             onClick={(event) => openUnlessLink(event, to(item))}
           >
             {columns.map(({ header, cell, number, narrow = "gone" }) => (

@@ -9,6 +9,7 @@ import { useEffect } from "preact/hooks";
 import type { TaskRecord } from "../../../../src/api/records.ts";
 import type { InboxEntry } from "../../../../src/api/task_operations.ts";
 import { call, Refusal } from "../../data/api.ts";
+import { Button } from "../../parts/button.tsx";
 import { Command } from "../../parts/command.tsx";
 import { Field } from "../../parts/field.tsx";
 import { Problem } from "../../parts/problem.tsx";
@@ -75,7 +76,7 @@ export function Inbox({ task }: { readonly task: TaskRecord }) {
               onInput={({ currentTarget }) => text.value = currentTarget.value}
             />
           </Field>
-          <button type="submit" disabled={busy.value || text.value.trim() === ""}>Send</button>
+          <Button busy={busy.value || text.value.trim() === ""}>Send</Button>
         </form>
       )}
       {reason !== undefined && task.finished_at === null && <p class="faint">{reason}</p>}

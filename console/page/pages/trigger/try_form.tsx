@@ -13,6 +13,7 @@ import { call, type Refusal } from "../../data/api.ts";
 import { eventHeader, eventOf } from "../../data/deliveries.ts";
 import { named, type Trigger } from "../../data/triggers.ts";
 import { Action } from "../../parts/action.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Chip } from "../../parts/chip.tsx";
 import { Command } from "../../parts/command.tsx";
 import { Field } from "../../parts/field.tsx";
@@ -45,7 +46,6 @@ export function TryForm({ trigger, from, last }: {
   const fired = useSignal<Fired | undefined>(undefined);
   const trial = useTrial();
   const isSigned = webhook?.secret !== undefined;
-  const why = whyNot("operator");
 
   const take = (shown: ShownDelivery) => {
     given.value = headersOf(shown);
@@ -98,16 +98,9 @@ export function TryForm({ trigger, from, last }: {
         </Field>
       )}
       <div class="actions">
-        <button
-          type="button"
-          class={why === undefined ? "primary" : undefined}
-          aria-disabled={why === undefined ? undefined : "true"}
-          title={why}
-          onClick={why === undefined ? () => void test() : undefined}
-          disabled={trial.busy}
-        >
+        <Button act={() => void test()} why={whyNot("operator")} busy={trial.busy} primary>
           {trial.busy ? "…" : "Test"}
-        </button>
+        </Button>
         <Action
           label="Fire"
           question={`For real: an event of ${name} that passes starts one task of ${action.workflow}. ` +
@@ -167,7 +160,7 @@ function useTrial() {
 
 const STAGES: readonly Column<Trial["stages"][number]>[] = [
   { header: "Stage", whole: true, heads: true, cell: ({ stage }) => stage },
-  { header: "What came of it", cell: ({ result }) => <Text value={result} /> },
+  { header: "Result", cell: ({ result }) => <Text value={result} /> },
 ];
 
 function Result({ result: { would, stages, parts } }: { readonly result: Trial }) {
