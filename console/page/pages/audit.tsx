@@ -8,8 +8,10 @@
 import type { AuditRecord, ControlAuditRecord } from "../../../src/api/records.ts";
 import { shortDuration } from "../../../src/base/duration.ts";
 import { useAnswer } from "../data/answer.ts";
+import { Button } from "../parts/button.tsx";
 import { Chip, wordOf } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
+import { Facts } from "../parts/facts.tsx";
 import { type FilterField, filtersOf, TIME_RANGE } from "../parts/filters.tsx";
 import { Link } from "../parts/link.tsx";
 import { List } from "../parts/list.tsx";
@@ -74,7 +76,7 @@ const PLUGIN_COLUMNS: readonly Column<AuditRecord>[] = [
       </Link>
     ),
   },
-  { header: "Was", whole: true, narrow: "more", cell: ({ action }) => DONE[action] ?? action },
+  { header: "Action", whole: true, narrow: "more", cell: ({ action }) => DONE[action] ?? action },
   { header: "Result", whole: true, narrow: "lead", cell: ({ result }) => <Chip word={result} /> },
   { header: "Trigger", cell: ({ trigger }) => <Text value={trigger ?? ""} cell /> },
   {
@@ -116,13 +118,13 @@ function Chain() {
   );
   const isWhole = value?.faults.length === 0;
   return (
-    <section class="chain" aria-label="The chain of rows">
-      <p class="buttons">
-        <button type="button" onClick={() => times.value++} disabled={loading}>
-          {loading && times.value > 0 ? "Checking every row…" : "Check the chain"}
-        </button>
+    <section aria-label="The chain of rows">
+      <div class="buttons">
+        <Button act={() => void times.value++} busy={loading}>
+          {loading ? "Checking every row…" : "Check the chain"}
+        </Button>
         <Command line="svc audit verify" />
-      </p>
+      </div>
       <div role="status">
         {value !== undefined && (
           <div class={isWhole ? "verdict good" : "verdict bad"}>
@@ -210,6 +212,11 @@ function rowTitle(which: Which, row: Readonly<Record<string, unknown>>): string 
     : `${of("crd_kind")}/${of("plugin_name")} was ${DONE[of("action")] ?? of("action")}`;
 }
 
+function shownFact(name: string, value: string) {
+  if (name === "delivery_id") return <Link to={["delivery", value]}>{value}</Link>;
+  return <Text value={WORDS.includes(name) ? wordOf(value) : value} />;
+}
+
 function RowPage({ which, id }: { readonly which: Which; readonly id: string }) {
   const what = which === "control" ? "control-audit" : "audit";
   const { value, error } = useAnswer("describe", { what, name: id, reveal: false });
@@ -221,20 +228,12 @@ function RowPage({ which, id }: { readonly which: Which; readonly id: string }) 
         <code>{id}</code>
       </Title>
       {error !== undefined && <Problem error={error} />}
-      <dl class="facts">
-        {facts.filter(([name]) => ![...BLOCKS, "id", "result"].includes(name)).map((
-          [name, one],
-        ) => (
-          <div key={name} class="fact">
-            <dt>{name.replaceAll("_", " ")}</dt>
-            <dd>
-              {name === "delivery_id"
-                ? <Link to={["delivery", String(one)]}>{String(one)}</Link>
-                : <Text value={WORDS.includes(name) ? wordOf(String(one)) : String(one)} />}
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Facts
+        of={Object.fromEntries(
+          facts.filter(([name]) => ![...BLOCKS, "id", "result"].includes(name))
+            .map(([name, one]) => [name.replaceAll("_", " "), shownFact(name, String(one))]),
+        )}
+      />
       {facts.filter(([name]) => BLOCKS.includes(name)).map(([name, one]) => (
         <section key={name}>
           <h2>{name === "stderr" ? "Standard error" : "Command"}</h2>

@@ -7,6 +7,7 @@
 import { destination, type Message } from "../data/messages.ts";
 import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
+import { Facts } from "../parts/facts.tsx";
 import { type FilterField, filtersOf, TIME_RANGE } from "../parts/filters.tsx";
 import { Link } from "../parts/link.tsx";
 import { List } from "../parts/list.tsx";
@@ -53,7 +54,7 @@ export function ConnectionsPage() {
   return (
     <>
       <h1>Connections</h1>
-      <Known />
+      <Cards />
       <List
         title="Outbox"
         level={2}
@@ -76,7 +77,7 @@ const PLATFORMS: Readonly<Record<string, string>> = {
   line: "LINE",
 };
 
-function Known() {
+function Cards() {
   const { items, loading, error } = useResources<Connection>({ what: "connections" });
   if (error !== undefined) return <Problem error={error} />;
   if (!loading && items.length === 0) {
@@ -117,36 +118,22 @@ function Card({ connection: { metadata, spec, status } }: { readonly connection:
           </Chip>
         )}
       </p>
-      <dl class="facts">
-        <dt>To</dt>
-        <dd>
-          {PLATFORMS[platform] ?? platform} <Text value={repository ?? organization ?? ""} cell />
-        </dd>
-        {login !== null && (
-          <>
-            <dt>As</dt>
-            <dd>
-              <Text value={login} cell />
-            </dd>
-          </>
-        )}
-        <dt>Last event</dt>
-        <dd>
-          <Ago at={last_event_at} />
-        </dd>
-        {events_repaired + events_lost > 0 && (
-          <>
-            <dt>Missed</dt>
-            <dd>{events_repaired} repaired, {events_lost} lost</dd>
-          </>
-        )}
-        {token_ends_at !== null && (
-          <>
-            <dt>Token ends</dt>
-            <dd>{token_ends_at.slice(0, 10)}</dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        of={{
+          "To": (
+            <>
+              {PLATFORMS[platform] ?? platform}{" "}
+              <Text value={repository ?? organization ?? ""} cell />
+            </>
+          ),
+          "As": login === null ? undefined : <Text value={login} cell />,
+          "Last event": <Ago at={last_event_at} />,
+          "Missed": events_repaired + events_lost === 0
+            ? undefined
+            : `${events_repaired} repaired, ${events_lost} lost`,
+          "Token ends": token_ends_at?.slice(0, 10),
+        }}
+      />
     </li>
   );
 }

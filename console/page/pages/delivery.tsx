@@ -13,6 +13,7 @@ import { eventOf, titleOf } from "../data/deliveries.ts";
 import { Action } from "../parts/action.tsx";
 import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
+import { Facts } from "../parts/facts.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { whyNot } from "../parts/rights.ts";
@@ -82,7 +83,7 @@ function Delivery({ found, sent }: {
       <div class="two">
         <section>
           <h2>Request</h2>
-          <Facts found={found} />
+          <Facts of={factsOf(found)} />
         </section>
         <section>
           <h2>Stages</h2>
@@ -172,29 +173,25 @@ function whyNotAgain(outcome: string, via: string, isKept: boolean): string | un
   return undefined;
 }
 
-function Facts({ found: { delivery, authentication, source_event_id } }: {
-  readonly found: Explanation;
-}) {
-  return (
-    <dl class="facts">
-      <dt>Arrived</dt>
-      <dd>
-        <Ago at={delivery.received_at} />
-        {delivery.remote !== "" && (
+function factsOf({ delivery, authentication, source_event_id }: Explanation) {
+  const { received_at, remote, status, source, duration_ms, body_bytes } = delivery;
+  return {
+    "Arrived": (
+      <>
+        <Ago at={received_at} />
+        {remote !== "" && (
           <>
             {" from "}
-            <code>{delivery.remote}</code>
+            <code>{remote}</code>
           </>
         )}
-      </dd>
-      <dt>Answered</dt>
-      <dd>
-        {delivery.status === null
-          ? `no request: ${delivery.source}`
-          : `${delivery.status}, after ${Math.round(delivery.duration_ms)} ms`}
-      </dd>
-      <dt>Sender</dt>
-      <dd>
+      </>
+    ),
+    "Answered": status === null
+      ? `no request: ${source}`
+      : `${status}, after ${Math.round(duration_ms)} ms`,
+    "Sender": (
+      <>
         <Text value={authentication} />
         {delivery.secret_store !== null && (
           <>
@@ -204,17 +201,11 @@ function Facts({ found: { delivery, authentication, source_event_id } }: {
             </Link>)
           </>
         )}
-      </dd>
-      <dt>Body</dt>
-      <dd>{delivery.body_bytes.toLocaleString("en")} bytes</dd>
-      {source_event_id !== undefined && [
-        <dt key="event">Source event</dt>,
-        <dd key="id">
-          <code>{source_event_id}</code>
-        </dd>,
-      ]}
-    </dl>
-  );
+      </>
+    ),
+    "Body": `${body_bytes.toLocaleString("en")} bytes`,
+    "Source event": source_event_id === undefined ? undefined : <code>{source_event_id}</code>,
+  };
 }
 
 function Events({ found: { events, condition, not_evaluated } }: {

@@ -9,11 +9,12 @@ import { destination, type Message } from "../data/messages.ts";
 import { Action } from "../parts/action.tsx";
 import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
+import { Facts } from "../parts/facts.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Text, TextBlock } from "../parts/text.tsx";
 import { Title } from "../parts/title.tsx";
-import { Ago } from "../parts/time.tsx";
+import { Ago, Until } from "../parts/time.tsx";
 import { useRecords } from "../data/records.ts";
 
 /** The screen. */
@@ -55,38 +56,19 @@ function Shown({ message }: { readonly message: Message }) {
           <Text value={reason} />
         </p>
       )}
-      <dl class="facts">
-        <dt>Kind</dt>
-        <dd>{kind}</dd>
-        <dt>Connection</dt>
-        <dd>{connection === null ? "—" : <Text value={connection} />}</dd>
-        <dt>Task</dt>
-        <dd>{task_id === null ? "—" : <Link to={["task", task_id]}>{task_id}</Link>}</dd>
-        <dt>Tries</dt>
-        <dd>{tries}</dd>
-        {next_at !== null && (
-          <>
-            <dt>Next try</dt>
-            <dd>{next_at}</dd>
-          </>
-        )}
-        {uncertain_since !== null && state !== "sent" && (
-          <>
-            <dt>May have arrived</dt>
-            <dd>
-              <Ago at={uncertain_since} />
-            </dd>
-          </>
-        )}
-        {external_id !== null && (
-          <>
-            <dt>There</dt>
-            <dd>
-              <Text value={external_id} />
-            </dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        of={{
+          "Kind": kind,
+          "Connection": connection === null ? undefined : <Text value={connection} />,
+          "Task": task_id === null ? undefined : <Link to={["task", task_id]}>{task_id}</Link>,
+          "Tries": tries,
+          "Next try": next_at === null ? undefined : <Until at={next_at} />,
+          "May have arrived": uncertain_since === null || state === "sent"
+            ? undefined
+            : <Ago at={uncertain_since} />,
+          "Id at the platform": external_id === null ? undefined : <Text value={external_id} />,
+        }}
+      />
       <h2>What it says</h2>
       {typeof body["text"] === "string"
         ? <TextBlock value={body["text"]} label="Text of the message" />

@@ -4,22 +4,21 @@
  * @module
  */
 
-import type { ComponentChildren } from "preact";
 import type { DeliveryRecord } from "../../../src/api/records.ts";
-import { shortDuration } from "../../../src/base/duration.ts";
 import { call } from "../data/api.ts";
 import { Charts, useFigures } from "../charts/charts.tsx";
 import { Action } from "../parts/action.tsx";
 import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
-import { Copied } from "../parts/copied.tsx";
+import { CopyButton } from "../parts/copy_button.tsx";
+import { Facts } from "../parts/facts.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { ShortId } from "../parts/short_id.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Text, TextBlock } from "../parts/text.tsx";
 import { Title } from "../parts/title.tsx";
-import { Ago, now } from "../parts/time.tsx";
+import { Ago, Until } from "../parts/time.tsx";
 import { useRecords } from "../data/records.ts";
 import { useDescribed } from "../data/resources.ts";
 import { addressOf, named, signatureOf, sourceOf, type Trigger } from "../data/triggers.ts";
@@ -51,7 +50,7 @@ export function TriggerPage(
       {error !== undefined && <Problem error={error} />}
       {value !== undefined && (
         <>
-          <Facts trigger={value} last={items[0]} />
+          <Facts of={factsOf(value, items[0])} look="panel" />
           <Charts of={{ project, trigger: name }} figures={figures} />
           <section class="panel" aria-label="Last deliveries">
             <h2>Last deliveries</h2>
@@ -84,46 +83,35 @@ export function TriggerPage(
   );
 }
 
-function Facts(
-  { trigger, last }: { readonly trigger: Trigger; readonly last: DeliveryRecord | undefined },
-) {
+function factsOf(trigger: Trigger, last: DeliveryRecord | undefined) {
   const { metadata: { project = "", name, description = "" }, spec, status } = trigger;
   const { webhook, filter, cron } = spec.event;
   const store = webhook?.secret?.fromRef;
   const address = addressOf(trigger);
   const next = status.next_fires ?? (status.next_fire_at === null ? [] : [status.next_fire_at]);
-  return (
-    <dl class="facts panel">
-      {description !== "" && (
-        <Fact name="About">
-          <Text value={description} />
-        </Fact>
-      )}
-      {last !== undefined && (
-        <Fact name="Last delivery">
-          <Chip word={last.outcome} />{" "}
-          <Link to={["delivery", last.id]}>
-            <Ago at={last.received_at} />
-          </Link>{" "}
-          <Text value={last.reason} cell />
-        </Fact>
-      )}
-      <Fact name="Source">
-        {sourceOf(trigger)}
-      </Fact>
-      {address !== undefined && (
-        <Fact name="Address">
-          <Copied text={address} what="the address" />
-        </Fact>
-      )}
-      {webhook !== undefined && <Fact name="Signature">{signatureOf(trigger)}</Fact>}
-      {store !== undefined && (
-        <Fact name="Secrets">
-          <Link to={["secret", project, store]}>{store}</Link>
-        </Fact>
-      )}
-      {webhook?.connection !== undefined && <Fact name="Connection">{webhook.connection}</Fact>}
-      <Fact name="Starts">
+  const missing = status.missing ?? [];
+  return {
+    "About": description === "" ? undefined : <Text value={description} />,
+    "Last delivery": last && (
+      <>
+        <Chip word={last.outcome} />{" "}
+        <Link to={["delivery", last.id]}>
+          <Ago at={last.received_at} />
+        </Link>{" "}
+        <Text value={last.reason} cell />
+      </>
+    ),
+    "Source": sourceOf(trigger),
+    "Address": address && (
+      <span class="copied">
+        <code>{address}</code> <CopyButton text={address} what="the address" />
+      </span>
+    ),
+    "Signature": webhook && signatureOf(trigger),
+    "Secrets": store && <Link to={["secret", project, store]}>{store}</Link>,
+    "Connection": webhook?.connection,
+    "Starts": (
+      <>
         workflow{" "}
         <Link to={["resource", "workflow", project, spec.action.workflow]}>
           {spec.action.workflow}
@@ -132,36 +120,27 @@ function Facts(
         <Link to={["resource", "workspace", project, spec.action.workspace]}>
           {spec.action.workspace}
         </Link>
-      </Fact>
-      {next.length > 0 && (
-        <Fact name="Next times">
-          <ol class="times">
-            {next.map((at) => (
-              <li key={at}>
-                <Next at={at} timezone={cron?.timezone ?? "UTC"} />
-              </li>
-            ))}
-          </ol>
-        </Fact>
-      )}
-      <Fact name="Filter">
+      </>
+    ),
+    "Next times": next.length === 0 ? undefined : (
+      <ol class="times">
+        {next.map((at) => (
+          <li key={at}>
+            <Next at={at} timezone={cron?.timezone ?? "UTC"} />
+          </li>
+        ))}
+      </ol>
+    ),
+    "Filter": (
+      <>
         {filter === undefined
           ? <p>none: every event passes</p>
           : <TextBlock value={filter.condition} label="The filter's condition" />}
         <Link to={["filter", project, name]}>Try a filter on what has arrived</Link>
-      </Fact>
-      {(status.missing ?? []).map((fault) => <Fact key={fault} name="Fault">{fault}</Fact>)}
-    </dl>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
-  );
+      </>
+    ),
+    "Faults": missing.length === 0 ? undefined : missing.map((fault) => <p key={fault}>{fault}</p>),
+  };
 }
 
 const SHORT = new Intl.DateTimeFormat(undefined, {
@@ -181,7 +160,7 @@ function Next({ at, timezone }: { readonly at: string; readonly timezone: string
     <>
       <time dateTime={at} title={here}>{there}</time>{" "}
       <span class="faint">
-        {timezone}, in {shortDuration(ms - now.value)}
+        {timezone}, <Until at={at} />
         {here !== there && `, here ${SHORT.format(ms)}`}
       </span>
     </>

@@ -7,14 +7,13 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { DeliveryRecord } from "../../../src/api/records.ts";
-import { shortDuration } from "../../../src/base/duration.ts";
 import { call } from "../data/api.ts";
 import { Chip } from "../parts/chip.tsx";
 import { Link } from "../parts/link.tsx";
 import { List } from "../parts/list.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
-import { Ago, now } from "../parts/time.tsx";
+import { Ago, Until } from "../parts/time.tsx";
 import { useRecords } from "../data/records.ts";
 import { keyOf, useResources } from "../data/resources.ts";
 import { href, query } from "../route.ts";
@@ -145,8 +144,7 @@ function useLastHours(triggers: readonly Trigger[]): ReadonlyMap<string, Hour> {
 
 function nextOf({ spec, status }: Trigger) {
   if (spec.suspend === true) return <Chip word="suspended" />;
-  if (status.next_fire_at === null) return "";
-  return `in ${shortDuration(Date.parse(status.next_fire_at) - now.value)}`;
+  return status.next_fire_at === null ? "" : <Until at={status.next_fire_at} />;
 }
 
 /**

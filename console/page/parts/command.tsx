@@ -5,22 +5,14 @@
  * @module
  */
 
-import { useSignal } from "@preact/signals";
+import { CopyButton } from "./copy_button.tsx";
 
 /** A command line with a button that copies it. */
 export function Command({ line }: { readonly line: string }) {
-  const copied = useSignal(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(line);
-    copied.value = true;
-    setTimeout(() => copied.value = false, 1500);
-  };
   return (
     <div class="command">
       <code>{line}</code>
-      <button type="button" onClick={copy} aria-label={`Copy the command: ${line}`}>
-        {copied.value ? "Copied" : "Copy"}
-      </button>
+      <CopyButton text={line} what={`the command: ${line}`} />
     </div>
   );
 }

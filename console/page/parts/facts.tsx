@@ -5,17 +5,22 @@
  */
 
 import type { ComponentChildren } from "preact";
+import { Text } from "./text.tsx";
 
 /** A list of names and values; what is `undefined` or `null` is left out. */
-export function Facts(
-  { of }: { readonly of: Readonly<Record<string, ComponentChildren | undefined>> },
-) {
+export function Facts({ of, look = "" }: {
+  readonly of: Readonly<Record<string, ComponentChildren | undefined>>;
+  /** A class of its own. */
+  readonly look?: string;
+}) {
   const known = Object.entries(of).filter(([, value]) => value !== undefined && value !== null);
   if (known.length === 0) return null;
   return (
-    <dl class="facts">
+    <dl class={`facts ${look}`}>
       {known.flatMap(([name, value]) => [
-        <dt key={`${name} `}>{name}</dt>,
+        <dt key={`${name} `}>
+          <Text value={name} cell />
+        </dt>,
         <dd key={name}>{value}</dd>,
       ])}
     </dl>

@@ -30,6 +30,16 @@ export function Ago({ at, bare = false }: {
   return <time dateTime={at} title={FULL.format(ms)}>{bare ? age : said}</time>;
 }
 
+/** How long it is until something. */
+export function Until({ at }: { readonly at: string }) {
+  const ms = Date.parse(at);
+  return (
+    <time dateTime={at} title={FULL.format(ms)}>
+      {ms > now.value ? `in ${shortDuration(ms - now.value)}` : "now"}
+    </time>
+  );
+}
+
 /** A time of the day. */
 export function Clock({ at }: { readonly at: string }) {
   return (

@@ -11,6 +11,7 @@ import { type Answer, toRefusal } from "../../data/answer.ts";
 import { call, type Refusal } from "../../data/api.ts";
 import { Command } from "../../parts/command.tsx";
 import { download } from "../../parts/download.ts";
+import { Facts } from "../../parts/facts.tsx";
 import { JsonTree } from "../../parts/json_tree.tsx";
 import { findJson } from "../../parts/json_value.ts";
 import { Problem } from "../../parts/problem.tsx";
@@ -33,7 +34,7 @@ export function Request({ id, shown: { value, error } }: {
         : <Problem error={error} />)}
       {value !== undefined && (
         <>
-          <p class="address">
+          <p>
             <code>
               {value.method} <Text value={value.url ?? ""} />
             </code>
@@ -55,20 +56,18 @@ function Headers({ headers }: { readonly headers: Readonly<Record<string, string
       <summary>
         <h3>{all.length} headers</h3>
       </summary>
-      <dl class="facts mono">
-        {all.flatMap(([name, value]) => [
-          <dt key={name}>
-            <Text value={name} />
-          </dt>,
-          <dd key={`${name} value`}>
-            {value === "***"
-              ? <span class="faint" title="Who reads it could send in the sender's name">***</span>
-              : <Text value={value} />}
-          </dd>,
-        ])}
-      </dl>
+      <Facts
+        look="mono"
+        of={Object.fromEntries(all.map(([name, value]) => [name, shownHeader(value)]))}
+      />
     </details>
   );
+}
+
+function shownHeader(value: string) {
+  return value === "***"
+    ? <span class="faint" title="Who reads it could send in the sender's name">***</span>
+    : <Text value={value} />;
 }
 
 function Body({ shown }: { readonly shown: ShownDelivery }) {

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { useSignal } from "@preact/signals";
 import { Command } from "../../parts/command.tsx";
+import { CopyButton } from "../../parts/copy_button.tsx";
 import { conditionYaml } from "./condition_yaml.ts";
 
 /** The lines of the manifest, and the commands. */
@@ -14,13 +14,7 @@ export function ApplyIt({ trigger, project, condition }: {
   readonly project: string;
   readonly condition: string;
 }) {
-  const copied = useSignal(false);
   const text = conditionYaml(condition);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    copied.value = true;
-    setTimeout(() => copied.value = false, 1500);
-  };
   return (
     <section>
       <h2>To apply it</h2>
@@ -30,7 +24,7 @@ export function ApplyIt({ trigger, project, condition }: {
       </p>
       <div class="yaml">
         <pre tabindex={0} aria-label="The condition as YAML">{text}</pre>
-        <button type="button" onClick={copy}>{copied.value ? "Copied" : "Copy"}</button>
+        <CopyButton text={text} what="these lines" />
       </div>
       <p>Either in an editor, which applies what is saved, or in a file of yours:</p>
       <Command line={`svc edit trigger ${trigger} -p ${project}`} />
