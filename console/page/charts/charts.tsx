@@ -69,7 +69,7 @@ export function Charts({ of, figures: { span, shown, error } }: {
         {shown !== undefined && <Since stats={shown.stats} />}
       </div>
       {error !== undefined && <Problem error={error} />}
-      {shown !== undefined && <Those {...shown} />}
+      {shown !== undefined && <SpanCharts {...shown} />}
       <Command line={`svc stats --minutes ${span.minutes}${which}`} />
     </section>
   );
@@ -77,7 +77,7 @@ export function Charts({ of, figures: { span, shown, error } }: {
 
 const FIRST: Span = SPANS[0] as Span;
 
-function Those({ stats, span }: { readonly stats: Stats; readonly span: Span }) {
+function SpanCharts({ stats, span }: { readonly stats: Stats; readonly span: Span }) {
   const each = span.fold === 1 ? "each minute" : `each ${shortDuration(span.fold * 60_000)}`;
   const worst = span.fold === 1 ? each : `worst of ${each}`;
   const queue = queueFigures(stats, span);

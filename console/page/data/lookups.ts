@@ -15,20 +15,20 @@ const AT_ONCE = 2;
 /** Most answers that are kept. */
 const MOST_KEPT = 5000;
 
-/** Answers to one kind of question. */
-export interface Asked<Value> {
+/** One kind of question, with its answers so far. */
+export interface Lookup<Value> {
   readonly kept: Map<string, Value>;
   /** `undefined` for what may be another answer the next time. */
   readonly ask: (of: string, signal: AbortSignal) => Promise<Value | undefined>;
 }
 
 /** A kind of question. */
-export function asked<Value>(ask: Asked<Value>["ask"]): Asked<Value> {
+export function lookup<Value>(ask: Lookup<Value>["ask"]): Lookup<Value> {
   return { kept: new Map(), ask };
 }
 
 /** The answer for `of`; `undefined` as long as there is none, and while nothing is asked for. */
-export function useAsked<Value>(of: string | undefined, by: Asked<Value>): Value | undefined {
+export function useLookup<Value>(of: string | undefined, by: Lookup<Value>): Value | undefined {
   const known = of === undefined ? undefined : by.kept.get(of);
   const answer = useSignal<{ readonly of: string; readonly value: Value } | undefined>(undefined);
   useEffect(() => {
@@ -64,7 +64,6 @@ async function next(): Promise<void> {
   const work = waiting.shift();
   if (work === undefined) return;
   running++;
-  await work();
-  running--;
+  await work().finally(() => running--);
   void next();
 }

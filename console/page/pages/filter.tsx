@@ -9,6 +9,8 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { shortDuration } from "../../../src/base/duration.ts";
 import { useAnswer } from "../data/answer.ts";
+import { keyOf } from "../data/resources.ts";
+import type { Trigger } from "../data/triggers.ts";
 import { Command } from "../parts/command.tsx";
 import { Field } from "../parts/field.tsx";
 import { spanText } from "../parts/filters.tsx";
@@ -22,12 +24,6 @@ import { Changed, ROWS, Sums } from "./filter/outcomes.tsx";
 import { OnSample } from "./filter/on_sample.tsx";
 import { Sample, useSamples } from "./filter/sample.tsx";
 
-/** What of a trigger this screen needs. */
-interface TriggerView {
-  readonly metadata: { readonly name: string; readonly project: string };
-  readonly spec: { readonly event: { readonly filter?: { readonly condition: string } } };
-}
-
 const SPANS = ["3600", "86400", "604800", "2592000"];
 const WEEK = "604800";
 
@@ -36,7 +32,7 @@ export function FilterPage() {
   const { value: listing, error } = useAnswer("get", { what: "triggers" });
   if (error !== undefined) return <Problem error={error} />;
   if (listing === undefined) return <h1>Try a filter</h1>;
-  const triggers = listing.items as unknown as readonly TriggerView[];
+  const triggers = listing.items as unknown as readonly Trigger[];
   const [, project, name] = path.value;
   const found = name === undefined
     ? triggers[0]
@@ -60,13 +56,9 @@ export function FilterPage() {
   );
 }
 
-function keyOf({ metadata: { name, project } }: TriggerView): string {
-  return `${project}/${name}`;
-}
-
 function Choices({ triggers, chosen }: {
-  readonly triggers: readonly TriggerView[];
-  readonly chosen: TriggerView | undefined;
+  readonly triggers: readonly Trigger[];
+  readonly chosen: Trigger | undefined;
 }) {
   const projects = new Set(triggers.map(({ metadata }) => metadata.project));
   return (
@@ -99,8 +91,8 @@ function Choices({ triggers, chosen }: {
   );
 }
 
-function Workbench({ trigger }: { readonly trigger: TriggerView }) {
-  const { name, project } = trigger.metadata;
+function Workbench({ trigger }: { readonly trigger: Trigger }) {
+  const { name, project = "" } = trigger.metadata;
   const applied = trigger.spec.event.filter?.condition ?? "";
   const typed = useSignal(query.value.get("condition") ?? applied);
   const condition = typed.value;
@@ -184,7 +176,13 @@ function Workbench({ trigger }: { readonly trigger: TriggerView }) {
           )}
           <Sums run={run} span={span} />
           {chosen !== undefined && reason === undefined && (
-            <OnSample trigger={name} project={project} delivery={chosen} condition={condition} />
+            <OnSample
+              key={chosen}
+              trigger={name}
+              project={project}
+              delivery={chosen}
+              condition={condition}
+            />
           )}
         </div>
         <Sample

@@ -98,7 +98,7 @@ function Log({ task }: { readonly task: TaskRecord }) {
         <Told control={control} isOver={isOver} />
       </div>
       <div class="tools">
-        <label class="choice-of-step">
+        <label>
           <span class="unseen">Step</span>
           <select
             value={step}
@@ -151,7 +151,7 @@ function Log({ task }: { readonly task: TaskRecord }) {
           <button type="button" onClick={() => void control.toStart()} title="( g )">Top</button>
           <button type="button" onClick={() => void control.toEnd()} title="( G )">End</button>
         </span>
-        <label class="check">
+        <label>
           <input
             type="checkbox"
             checked={wrap}

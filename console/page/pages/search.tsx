@@ -222,7 +222,7 @@ function Hits({ title, count, all, children }: {
   return (
     <section>
       <h2>{title}</h2>
-      <ul class="bare">{children}</ul>
+      <ul class="plain">{children}</ul>
       {count >= MOST && all}
     </section>
   );

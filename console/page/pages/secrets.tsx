@@ -137,7 +137,7 @@ function Keys({ store: { metadata, spec, status } }: { readonly store: Store }) 
       cell: (key) => uses[key]?.matched ?? 0,
     },
     {
-      header: "At triggers",
+      header: "Triggers",
       narrow: "gone",
       cell: (key) => (
         <Users

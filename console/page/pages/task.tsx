@@ -191,7 +191,7 @@ function Steps(
   const show = (name: string) => setQuery({ view: name === usual ? "" : name });
   return (
     <section aria-labelledby="steps-title">
-      <div class="bar-of-title">
+      <div class="title-row">
         <h2 id="steps-title">Steps</h2>
         <div class="choice" role="group" aria-label="How the steps are shown">
           <button type="button" aria-pressed={view !== "time"} onClick={() => show("graph")}>

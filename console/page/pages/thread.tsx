@@ -14,6 +14,7 @@ import type { Message } from "../data/messages.ts";
 import { Action } from "../parts/action.tsx";
 import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
+import { Field } from "../parts/field.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { ShortId } from "../parts/short_id.tsx";
@@ -156,7 +157,7 @@ function Post(
           {reason === "inbox" ? "It went to the task that runs." : <Text value={reason} />}
         </p>
       )}
-      <p class="post-foot">
+      <div class="post-foot">
         <Link to={["delivery", delivery_id]}>Delivery</Link>
         {task_id !== null && (
           <Link to={["task", task_id]}>
@@ -178,7 +179,7 @@ function Post(
             <Bind id={id} suggested={thread ?? ""} why={why} />
           </>
         )}
-      </p>
+      </div>
     </>
   );
 }
@@ -195,8 +196,7 @@ function Bind(
   const isId = /^[0-9A-Z]{4,26}$/i.test(task.value);
   return (
     <span class="bind">
-      <label>
-        Task{" "}
+      <Field label="Task">
         <input
           type="text"
           size={12}
@@ -204,7 +204,7 @@ function Bind(
           placeholder="its id"
           onInput={({ currentTarget }) => task.value = currentTarget.value.trim()}
         />
-      </label>
+      </Field>
       <Action
         label="Bind the thread"
         question={`Binds this thread to task ${
@@ -239,14 +239,14 @@ function Reply({ message }: { readonly message: Message }) {
           <Text value={reason} />
         </p>
       )}
-      <p class="post-foot">
+      <div class="post-foot">
         <Link to={["outbox", id]}>Message</Link>
         {task_id !== null && (
           <Link to={["task", task_id]}>
             Task <ShortId id={task_id} />
           </Link>
         )}
-      </p>
+      </div>
     </>
   );
 }

@@ -7,17 +7,14 @@
 import type { ComponentChildren } from "preact";
 
 /** A field; `children` is its one control. */
-export function Field({ label, children, hint }: {
+export function Field({ label, children }: {
   readonly label: string;
   readonly children: ComponentChildren;
-  /** What is worth knowing beforehand. */
-  readonly hint?: ComponentChildren;
 }) {
   return (
     <label class="field">
-      <span class="label">{label}</span>
+      <span>{label}</span>
       {children}
-      {hint !== undefined && <span class="hint">{hint}</span>}
     </label>
   );
 }

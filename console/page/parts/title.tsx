@@ -38,7 +38,7 @@ export function Title({ text, back, children }: {
       <h1>
         <Text value={text} cell />
       </h1>
-      {children !== undefined && <p class="about">{children}</p>}
+      {children !== undefined && <div class="about">{children}</div>}
     </div>
   );
 }

@@ -6,13 +6,13 @@
 
 import type { DeliveryRecord } from "../../../../src/api/records.ts";
 import { call, Refusal } from "../../data/api.ts";
-import { asked, useAsked } from "../../data/asked.ts";
+import { lookup, useLookup } from "../../data/lookups.ts";
 import { eventHeader, eventOf } from "../../data/deliveries.ts";
 import { whyNot } from "../../parts/rights.ts";
 import { Text } from "../../parts/text.tsx";
 
 /** By id of the delivery: records have the names of headers only. */
-const events = asked(async (id, signal) => {
+const events = lookup(async (id, signal) => {
   try {
     const { headers } = await call("delivery.show", { id }, signal);
     return eventOf(headers);
@@ -28,7 +28,7 @@ export function EventCell({ delivery: { id, header_names, source, body_deleted_a
 }) {
   const isNamed = eventHeader(header_names) !== undefined && body_deleted_at === undefined &&
     whyNot("operator") === undefined;
-  const event = useAsked(isNamed ? id : undefined, events);
+  const event = useLookup(isNamed ? id : undefined, events);
   return event === undefined || event === ""
     ? <span class="faint">{isNamed && event === undefined ? "…" : source}</span>
     : <Text value={event} cell />;

@@ -6,7 +6,7 @@
 
 import type { DeliveryRecord, TaskRecord } from "../../../../src/api/records.ts";
 import { call } from "../../data/api.ts";
-import { asked, useAsked } from "../../data/asked.ts";
+import { lookup, useLookup } from "../../data/lookups.ts";
 import { useRecords } from "../../data/records.ts";
 import { Chip } from "../../parts/chip.tsx";
 import { Link } from "../../parts/link.tsx";
@@ -34,14 +34,14 @@ export function useNewestTasks(
 }
 
 /** Tasks that are not among the newest: one that has ended stays as it is. */
-const older = asked(async (id, signal) => {
+const older = lookup(async (id, signal) => {
   const task = await call("task", { id }, signal) as unknown as TaskRecord;
   return task.finished_at === null ? undefined : task;
 });
 
 function useTask(id: string | undefined, newest: TasksById): TaskRecord | undefined {
   const known = id === undefined ? undefined : newest.get(id);
-  const found = useAsked(known === undefined ? id : undefined, older);
+  const found = useLookup(known === undefined ? id : undefined, older);
   return known ?? found;
 }
 

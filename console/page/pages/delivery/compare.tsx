@@ -86,10 +86,10 @@ function Compared({ left, right }: {
           <ShortId id={there.id} />
         </Link>.
       </p>
-      <Found title="Headers" of="header" found={headers} />
+      <DifferenceTable title="Headers" of="header" found={headers} />
       {body === undefined
         ? <p>{left.body === right.body ? "The bodies are the same." : "The bodies differ."}</p>
-        : <Found title="Payload" of="value" found={body} />}
+        : <DifferenceTable title="Payload" of="value" found={body} />}
       {cut && <p class="faint">Only the first 256 KiB of each body are compared.</p>}
     </>
   );
@@ -108,7 +108,7 @@ const COLUMNS: readonly Column<Difference>[] = [
   { header: "The other one", cell: ({ right }) => <Side value={right()} /> },
 ];
 
-function Found({ title, of, found: { different, same } }: {
+function DifferenceTable({ title, of, found: { different, same } }: {
   readonly title: string;
   readonly of: string;
   readonly found: Differences;

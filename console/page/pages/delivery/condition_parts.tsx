@@ -23,9 +23,9 @@ const COLUMNS: readonly Column<Part>[] = [
       </>
     ),
   },
-  { header: "Came to", cell: (part) => <Value part={part} /> },
+  { header: "Result", cell: (part) => <Value part={part} /> },
   {
-    header: "Saw",
+    header: "Values read",
     cell: (part) =>
       Object.entries(part.saw).map(([field, value]) => (
         <div key={field}>

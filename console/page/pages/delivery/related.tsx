@@ -41,7 +41,7 @@ export function Related({ delivery, again }: {
       {(redelivery_of !== null || originals.length > 0 || repeats.length > 0) && (
         <>
           <h2>The same event</h2>
-          <ul class="bare">
+          <ul class="plain">
             {redelivery_of !== null && (
               <li>
                 This is <Link to={["delivery", redelivery_of]}>an earlier delivery</Link>{" "}

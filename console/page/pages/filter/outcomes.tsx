@@ -138,7 +138,7 @@ export function Changed({ run: { changed }, most, more, picked, pick }: {
   ];
   return (
     <section>
-      <h2>They would have another outcome</h2>
+      <h2>Deliveries with another outcome</h2>
       <Table
         items={shown}
         columns={hasReasons ? columns : columns.filter(({ header }) => header !== "Why")}

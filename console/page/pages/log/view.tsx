@@ -37,7 +37,7 @@ export interface LogViewProps {
 
 /** The lines, in a box of their own that scrolls. */
 export function LogView(props: LogViewProps) {
-  const { control, wrap, steps } = props;
+  const { control, wrap } = props;
   const box = useRef<HTMLDivElement>(null);
   const place = useSignal({ top: 0, height: 800 });
   const anchor = useRef<Anchor | undefined>(undefined);
@@ -88,7 +88,7 @@ export function LogView(props: LogViewProps) {
   return (
     <div
       ref={box}
-      class={`log ${wrap ? "wrapped" : ""} ${steps ? "with-steps" : ""}`}
+      class={wrap ? "log wrapped" : "log"}
       tabindex={0}
       role="region"
       aria-label="Lines of the log"

@@ -72,32 +72,34 @@ export function Troubles({ title, troubles, error, count, all }: {
         {all}
       </div>
       {error !== undefined && <Problem error={error} />}
-      <ul>
-        {troubles.slice(0, SHOWN).map(({ latest, count }) => (
-          <li key={latest.key}>
-            <span class="what">
-              {latest.to === undefined
-                ? (
-                  <code>
-                    <Text value={latest.what} cell />
-                  </code>
-                )
-                : (
-                  <Link to={latest.to}>
-                    <Text value={latest.what} cell />
-                  </Link>
-                )}
-              {latest.of !== "" && <span class="faint">{latest.of}</span>}
-            </span>
-            <span class="why">
-              {typeof latest.why === "string" ? <Text value={latest.why} cell /> : latest.why}
-            </span>
-            <span class="times">{count > 1 && <span class="count">{count} times</span>}</span>
-            <span class="faint when">{latest.at !== null && <Ago at={latest.at} bare />}</span>
-          </li>
-        ))}
-        {troubles.length > SHOWN && <li class="faint">{troubles.length - SHOWN} other causes</li>}
-      </ul>
+      {troubles.length > 0 && (
+        <ul>
+          {troubles.slice(0, SHOWN).map(({ latest, count }) => (
+            <li key={latest.key}>
+              <span class="what">
+                {latest.to === undefined
+                  ? (
+                    <code>
+                      <Text value={latest.what} cell />
+                    </code>
+                  )
+                  : (
+                    <Link to={latest.to}>
+                      <Text value={latest.what} cell />
+                    </Link>
+                  )}
+                {latest.of !== "" && <span class="faint">{latest.of}</span>}
+              </span>
+              <span class="why">
+                {typeof latest.why === "string" ? <Text value={latest.why} cell /> : latest.why}
+              </span>
+              <span class="times">{count > 1 && <span class="count">{count} times</span>}</span>
+              <span class="faint when">{latest.at !== null && <Ago at={latest.at} bare />}</span>
+            </li>
+          ))}
+          {troubles.length > SHOWN && <li class="faint">{troubles.length - SHOWN} other causes</li>}
+        </ul>
+      )}
     </section>
   );
 }

@@ -17,7 +17,7 @@ export interface IdType {
 }
 
 /** Types of records that have a screen, the likeliest first. */
-export const ID_TYPES: readonly IdType[] = [
+const ID_TYPES: readonly IdType[] = [
   { name: "delivery", label: "Delivery", to: (id) => ["delivery", id] },
   { name: "task", label: "Task", to: (id) => ["task", id] },
   { name: "source-event", label: "Source event", to: (id) => ["thread", id] },
@@ -40,7 +40,7 @@ export interface FoundId {
 }
 
 /** A text as a type, where one stands before it, and an id; `undefined` when it cannot be one. */
-export function readId(
+function readId(
   text: string,
 ): { readonly type?: IdType; readonly part: string } | undefined {
   const [, name, part = ""] = /^(?:([a-z-]+)\/)?([0-9A-Za-z]{4,26})$/.exec(text.trim()) ?? [];

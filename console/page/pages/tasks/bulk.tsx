@@ -26,13 +26,13 @@ export function Bulk({ matching }: { readonly matching: Matching }) {
   const retries = state !== "pending" && state !== "running";
   return (
     <div class="actions">
-      {cancels && <Many verb="cancel" matching={matching} terse={retries} />}
-      {retries && <Many verb="retry" matching={matching} />}
+      {cancels && <BulkAction verb="cancel" matching={matching} terse={retries} />}
+      {retries && <BulkAction verb="retry" matching={matching} />}
     </div>
   );
 }
 
-function Many(
+function BulkAction(
   { verb, matching: { input, flags }, terse = false }: {
     readonly verb: "cancel" | "retry";
     readonly matching: Matching;
@@ -45,7 +45,7 @@ function Many(
       label={label}
       question={async (signal) => questionOf(verb, await countOf(verb, input, signal))}
       command={`svc task ${verb}${flags}`}
-      why={whyNot(input)}
+      why={whyNotAll(input)}
       terse={terse}
       act={async (progress) => {
         let [total, done, failed] = [0, 0, 0];
@@ -69,7 +69,7 @@ function Many(
 /** What was begun goes on in the daemon anyway. */
 const NEVER = new AbortController().signal;
 
-function whyNot(input: Matching["input"]): string | undefined {
+function whyNotAll(input: Matching["input"]): string | undefined {
   const other = Object.keys(input).find((name) => !TAKEN.includes(name));
   if (other !== undefined) return `Not by ${other.replaceAll("_", " ")}: take that filter away`;
   if (ENOUGH.some((name) => input[name] !== undefined)) return undefined;
