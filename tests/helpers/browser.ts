@@ -177,7 +177,9 @@ export async function startBrowser(options: BrowserOptions = {}): Promise<TestBr
       const page = await context.newPage();
       await page.goto(address);
       // A page that is left before its ticket was exchanged takes the ticket with it.
-      if (address.includes("#ticket=")) await page.locator(".connection").waitFor(ATTACHED);
+      if (address.includes("#ticket=")) {
+        await page.locator(".connection, .center h1").first().waitFor(ATTACHED); // in, or refused
+      }
       return page;
     },
     async [Symbol.asyncDispose]() {
