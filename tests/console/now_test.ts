@@ -190,7 +190,7 @@ browserTest("a schedule shows its next five times", async () => {
   await using browser = await startBrowser();
   const page = await browser.open(console.link);
   await page.getByRole("link", { name: "early" }).click();
-  const times = page.locator(".times time:first-child");
+  const times = page.locator(".times li > time");
   await times.nth(4).waitFor();
   const shown = await times.evaluateAll((found) =>
     found.map((one) => one.getAttribute("datetime") ?? "")
