@@ -1,6 +1,6 @@
 /**
  * Answers that come late: what was asked for one list or one resource never shows in another
- * one.
+ * one, and nothing is drawn without it.
  *
  * @module
  */
@@ -99,5 +99,17 @@ browserTest("an answer that comes late shows nowhere else", async (t) => {
     await choice.selectOption("");
     await compared.getByRole("heading", { level: 3 }).first().waitFor({ state: "detached" });
     equal(await choice.inputValue(), "");
+  });
+
+  await t.step("steps are not drawn before it is known which needs which", async () => {
+    const [task] = await daemon.tasks();
+    const plan = await hold(page, "task.plan", () => true);
+    await page.goto(`${served.origin}/task/${task?.id}`);
+    await page.getByText("Drawing…").waitFor();
+    await until("the request", () => plan.count() > 0 || undefined);
+    await settled(page);
+    equal(await page.locator(".drawing").count(), 0);
+    await plan.release();
+    await page.locator(".drawing").waitFor();
   });
 });

@@ -64,7 +64,7 @@ function NoTask({ id, error }: { readonly id: string; readonly error: Refusal })
 }
 
 function Task({ task }: { readonly task: TaskRecord }) {
-  const plan = usePlan(task);
+  const { plan, loading } = usePlan(task);
   const steps = stepsOf(task, plan);
   const wanted = query.value.get("step") ?? "";
   const failed = steps.find(({ state }) => state === "failed");
@@ -101,6 +101,7 @@ function Task({ task }: { readonly task: TaskRecord }) {
         <Steps
           steps={steps}
           task={task}
+          loading={loading}
           picked={picked?.id ?? ""}
           pick={(step) => setQuery({ step: step === wanted ? "" : step })}
         />
@@ -179,9 +180,11 @@ function CancelAction({ task: { id, state } }: { readonly task: TaskRecord }) {
 }
 
 function Steps(
-  { steps, task, picked, pick }: {
+  { steps, task, loading, picked, pick }: {
     readonly steps: readonly Step[];
     readonly task: TaskRecord;
+    /** Whether it is not known yet which step needs which. */
+    readonly loading: boolean;
     readonly picked: string;
     readonly pick: (id: string) => void;
   },
@@ -204,6 +207,8 @@ function Steps(
       </div>
       {view === "time"
         ? <Gantt steps={steps} picked={picked} pick={pick} from={task.started_at} />
+        : loading
+        ? <p class="empty">Drawing…</p>
         : <Graph steps={steps} picked={picked} pick={pick} />}
     </section>
   );
@@ -254,16 +259,22 @@ function About({ task }: { readonly task: TaskRecord }) {
 }
 
 /** The plan, as soon as there is one; it never changes after that. */
-function usePlan(task: TaskRecord): Plan | undefined {
+function usePlan(
+  task: TaskRecord,
+): { readonly plan: Plan | undefined; readonly loading: boolean } {
   const plan = useSignal<Plan | undefined>(undefined);
+  const loading = useSignal(true);
   useEffect(() => {
     if (plan.peek()?.planned === true) return;
     const stop = new AbortController();
     // Without a plan the steps of the records are shown.
-    call("task.plan", { id: task.id }, stop.signal).then((found) => plan.value = found, () => {});
+    call("task.plan", { id: task.id }, stop.signal).then((found) => plan.value = found, () => {})
+      .finally(() => {
+        if (!stop.signal.aborted) loading.value = false;
+      });
     return () => stop.abort();
   }, [task.id, task.state]);
-  return plan.value;
+  return { plan: plan.value, loading: loading.value };
 }
 
 /** Where it runs or ran; unknown before it starts, and once the directory is gone. */
