@@ -45,8 +45,11 @@ export interface TaskQueue {
   claimInterrupted(): Promise<ClaimedTask[]>;
   /** Adds one restart to each of these tasks. */
   countRestarts(taskIds: readonly string[]): Promise<void>;
-  /** Puts a running task back in the queue; its finished steps are kept. */
-  requeueTask(taskId: string): Promise<void>;
+  /**
+   * Puts a running task back in the queue; its finished steps are kept, and these records of steps
+   * stored.
+   */
+  requeueTask(taskId: string, steps?: readonly StepRecord[]): Promise<void>;
   /** Ends a running task; `false` when it had ended already. */
   finishTask(end: TaskEnd): Promise<boolean>;
   /** Ends a pending task, or marks a running one to be stopped; `followed` as in a `TaskEnd`. */

@@ -104,8 +104,9 @@ export function withMetrics(store: Store, { metrics, rates, minutes, clock }: Co
       if (task !== undefined) metrics.taskEnd(task, end.state, (end.now - startedAt) / 1000);
       return isEnd;
     },
-    async requeueTask(taskId) {
-      await store.requeueTask(taskId);
+    async requeueTask(taskId, steps = []) {
+      await store.requeueTask(taskId, steps);
+      for (const step of steps) stepStored(step);
       running.delete(taskId);
     },
     async cancelTask(taskId, end) {

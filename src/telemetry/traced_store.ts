@@ -113,8 +113,9 @@ export function withTracing(store: Store, { startSpan, clock }: TracedStoreHost)
       endTask(end.taskId, end.state);
       return ended;
     },
-    async requeueTask(taskId) {
-      await store.requeueTask(taskId);
+    async requeueTask(taskId, steps = []) {
+      await store.requeueTask(taskId, steps);
+      for (const step of steps) stepStored(taskId, step);
       endTask(taskId, "interrupted");
     },
     async startAudit(start) {

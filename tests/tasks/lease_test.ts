@@ -72,6 +72,54 @@ test("a lease that ends ends what runs, which goes on once the lease holds again
   equal((await pidsOf(rig)).length, 2);
 });
 
+/** A store that is away until the worker stores what became of its first task. */
+function awayUntilEnd({ store }: Rig) {
+  const ended = Promise.withResolvers<void>();
+  let isAway = true;
+  const back = <T>(work: () => Promise<T>) => {
+    isAway = false;
+    return work();
+  };
+  const methods: Partial<Store> = {
+    saveStep(taskId, step) {
+      if (!isAway) return store.saveStep(taskId, step);
+      if (step.state === "succeeded") ended.resolve();
+      return Promise.reject(new AppError("overloaded", "Not now"));
+    },
+    finishTask: (end) => back(() => store.finishTask(end)),
+    requeueTask: (taskId, steps) => back(() => store.requeueTask(taskId, steps)),
+  };
+  return { methods, stepEnded: ended.promise };
+}
+
+for (
+  const [what, plan] of [
+    ["the last step", "{steps: [{id: a, run: 'sleep 0.1; echo a >> log'}]}"],
+    [
+      "a step",
+      "{steps: [{id: a, run: 'sleep 0.1; echo a >> log'}, {id: b, run: 'echo b >> log'}]}",
+    ],
+  ] as const
+) {
+  test(`${what} that had ended when the lease did, and was not stored, does not run again`, async (rig) => {
+    const lease = leaseOf(rig);
+    const id = await rig.queue(1, plan);
+    const { methods, stepEnded } = awayUntilEnd(rig);
+    await rig.start(1, methods, { lease });
+    await stepEnded;
+    lease.end();
+    await until("what became of the task", async () => {
+      const [task] = await rig.store.findTasks(id);
+      return task?.state !== "running" || undefined;
+    });
+    lease.regain();
+    const task = await rig.ended(id);
+    deepEqual([task.state, task.reason, task.restarts], ["succeeded", "", 0]);
+    const log = await Deno.readTextFile(`${rig.workspace}/log`);
+    equal(log, task.steps.map((step) => `${step.id}\n`).join(""));
+  });
+}
+
 test("what a claim brings when the lease is over is given back unrun", async (rig) => {
   const lease = leaseOf(rig);
   const id = await rig.queue(1, "{steps: [{id: a, run: touch ran}]}");

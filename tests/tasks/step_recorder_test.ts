@@ -6,33 +6,39 @@
 
 import { deepStrictEqual as deepEqual, rejects } from "node:assert/strict";
 import { systemClock } from "../../src/base/clock.ts";
+import { AppError } from "../../src/base/errors.ts";
 import type { StepRecord } from "../../src/store/task_records.ts";
 import { StepRecorder } from "../../src/tasks/run/step_recorder.ts";
 import { known } from "../secrets/known.ts";
 
 const STEP = { position: 0, id: "a", reason: "", startedAt: 1000 };
 
-function recorder(saveStep?: () => Promise<void>) {
+function recorder(
+  saveStep?: (step: StepRecord) => Promise<void>,
+  stop = new AbortController().signal,
+) {
   const saved: StepRecord[] = [];
   const store = {
     saveStep: (_: string, step: StepRecord) =>
-      saveStep?.() ?? Promise.resolve(void saved.push(step)),
+      saveStep?.(step) ?? Promise.resolve(void saved.push(step)),
   };
   const task = { id: "t", steps: [] };
   const host = { store, clock: systemClock, secrets: known("s3cr3t-value") };
-  return { saved, steps: new StepRecorder(task, host, new AbortController().signal) };
+  return { saved, steps: new StepRecorder(task, host, stop) };
 }
 
 const statesOf = (records: readonly StepRecord[]) => records.map(({ state }) => state);
 
 Deno.test("the end of a quick step is stored with what comes next, and that it ran not at all", async () => {
-  const { steps, saved } = recorder();
-  using _steps = steps;
-  steps.recordStarted({ ...STEP, state: "running" });
-  steps.record({ ...STEP, state: "succeeded", finishedAt: 1001 });
-  deepEqual(saved, []);
-  deepEqual(statesOf(steps.takePending()), ["succeeded"]);
+  const quick = recorder();
+  await using _quick = quick.steps;
+  quick.steps.recordStarted({ ...STEP, state: "running" });
+  quick.steps.record({ ...STEP, state: "succeeded", finishedAt: 1001 });
+  deepEqual(statesOf(await quick.steps.takeUnsaved()), ["succeeded"]);
+  deepEqual(quick.saved, []);
 
+  const { steps, saved } = recorder();
+  await using _steps = steps;
   steps.recordStarted({ ...STEP, state: "running" });
   steps.record({ ...STEP, state: "failed", finishedAt: 1001 });
   await steps.flush();
@@ -41,17 +47,34 @@ Deno.test("the end of a quick step is stored with what comes next, and that it r
 
 Deno.test("the end of a longer step is on its way at once, without its secrets", async () => {
   const { steps, saved } = recorder();
-  using _steps = steps;
+  await using _steps = steps;
   steps.record({ ...STEP, state: "failed", reason: "of s3cr3t-value", finishedAt: 2000 });
-  deepEqual(steps.takePending(), []);
-  await steps.flush();
+  deepEqual(await steps.takeUnsaved(), []);
   deepEqual(saved.map(({ reason }) => reason.includes("s3cr3t")), [false]);
   deepEqual(steps.records, saved);
 });
 
 Deno.test("flush gives the error of a record that the store did not take", async () => {
   const { steps } = recorder(() => Promise.reject(new Error("no store")));
-  using _steps = steps;
+  await using _steps = steps;
   steps.record({ ...STEP, state: "succeeded", finishedAt: 2000 });
   await rejects(steps.flush(), { message: "no store" });
+  await rejects(steps.takeUnsaved(), { message: "no store" });
+});
+
+Deno.test("what the store did not take before the run was to stop is given, the last of each step", async () => {
+  const stop = new AbortController();
+  const away = ({ position }: StepRecord) =>
+    position === 2 ? Promise.resolve() : Promise.reject(new AppError("overloaded", "Not now"));
+  const { steps } = recorder(away, stop.signal);
+  await using _steps = steps;
+  steps.record({ ...STEP, state: "pending", reason: "the next attempt", attempt: 2 });
+  steps.record({ ...STEP, state: "succeeded", finishedAt: 2000 });
+  steps.record({ ...STEP, position: 1, state: "failed", finishedAt: 1001 });
+  steps.record({ ...STEP, position: 2, state: "succeeded", finishedAt: 2000 });
+  stop.abort();
+  deepEqual(
+    (await steps.takeUnsaved()).map(({ position, state }) => [position, state]),
+    [[0, "succeeded"], [1, "failed"]],
+  );
 });

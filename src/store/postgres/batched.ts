@@ -107,9 +107,9 @@ export const BATCHED: { readonly [Name in Batched]: BatchedMethod<Name> } = {
   requeueTask: {
     lane: "tasks",
     wants: (wanted, taskId) => wanted.addTask(taskId),
-    run({ set, fence }, taskId) {
+    run({ set, fence }, taskId, steps) {
       fence.check(taskId);
-      set.requeue(taskId);
+      set.requeue(taskId, steps);
     },
   },
   finishTask: {

@@ -40,20 +40,36 @@ export const INTERRUPTED: TaskResult = { state: "interrupted", reason: "" };
 
 /**
  * Runs a task to its end, or until the daemon stops. Throws only for bugs, and when the store
- * fails.
+ * fails. A step that has ended has ended, whether or not the run may go on: what of it the store has
+ * not taken comes with the result.
  */
 export async function runTask(
   claimed: ClaimedTask,
   host: RunHost,
-  { activity = new Activity(host.clock), ...signals }: RunSignals,
+  signals: RunSignals,
+): Promise<TaskResult> {
+  await using steps = new StepRecorder(claimed.task, host, signals.stop);
+  const result = await runRecorded(claimed, { host, signals, steps });
+  return {
+    ...result,
+    reason: host.secrets.redact(result.reason),
+    steps: await steps.takeUnsaved(),
+  };
+}
+
+async function runRecorded(
+  claimed: ClaimedTask,
+  { host, signals: { activity = new Activity(host.clock), ...signals }, steps }: {
+    readonly host: RunHost;
+    readonly signals: RunSignals;
+    readonly steps: StepRecorder;
+  },
 ): Promise<TaskResult> {
   const plan = planHere(claimed.plan, host.resolvePath);
   const { id: taskId, project, deliveryId } = claimed.task;
   const mark = `${taskId}.${crypto.randomUUID()}`;
   using _guarded = await beGuarded(mark, host);
   if (host.lease.isOver()) return INTERRUPTED; // the guard ends what is started now
-  // outlives the run, while the store takes the end of the last step
-  await using last = new AsyncDisposableStack();
   await using files = await TaskFiles.open(join(host.dirs.run, taskId));
   using _known = host.secrets.runBegins();
   using grant = host.tokens.issue({ kind: "step", project, taskId, deliveryId });
@@ -63,8 +79,6 @@ export async function runTask(
   const { stop } = signals;
   await noteMove(claimed, host, stop);
   await using log = new TaskLog(host.logs.of(taskId), { clock, secrets, onWritten, stop });
-  using steps = new StepRecorder(claimed.task, host, stop);
-  last.defer(() => steps.flush());
   const run: TaskRun = {
     claimed,
     plan,
@@ -79,9 +93,7 @@ export async function runTask(
     signals,
     activity,
   };
-  const result = await runAndCleanUp(run);
-  if (result.state === "interrupted") return result;
-  return { ...result, reason: secrets.redact(result.reason), steps: steps.takePending() };
+  return await runAndCleanUp(run);
 }
 
 /** Has the processes of a run ended should this daemon not be able to, until it is disposed. */

@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
 import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { TaskRecorder } from "../../store/task_store.ts";
@@ -36,7 +37,7 @@ interface Delayed {
 }
 
 /** Records the steps of one task. */
-export class StepRecorder implements Disposable {
+export class StepRecorder implements AsyncDisposable {
   /** Record of each step, by position; ahead of the store. */
   readonly records: StepRecord[];
   readonly #taskId: string;
@@ -44,8 +45,12 @@ export class StepRecorder implements Disposable {
   readonly #stop: AbortSignal;
   /** By position: the records of running steps, and of quick steps that have ended. */
   readonly #delayed = new Map<number, Delayed>();
-  /** Every write that has not finished. */
+  /** What the store has not taken yet, by position. */
+  readonly #unsaved = new Map<number, StepRecord>();
+  /** Every write; rejects with the first that failed. */
   #storing: Promise<unknown> = Promise.resolve();
+  /** Every write, however it ends. */
+  #over: Promise<unknown> = Promise.resolve();
 
   /**
    * Starts with the states at the time of the claim; `stop` ends retries against an overloaded
@@ -80,18 +85,33 @@ export class StepRecorder implements Disposable {
   }
 
   /**
-   * Resolves when every record given to {@linkcode record} is stored, except those that {@linkcode
-   * takePending} returned.
+   * Resolves when every record given to {@linkcode record} is stored.
    *
    * @throws {AppError} when the store cannot take it.
    */
   async flush(): Promise<void> {
-    for (const record of this.takePending()) this.#store(record);
+    for (const record of this.#takeQuick()) this.#store(record);
     await this.#storing;
   }
 
-  /** The ends of quick steps that are not being stored yet; the caller has to store them. */
-  takePending(): readonly StepRecord[] {
+  /**
+   * Waits for what is being stored, and gives what is not stored then: the ends of quick steps, and
+   * what an overloaded store did not take before the run was to stop. The caller has to store them.
+   *
+   * @throws {AppError} when the store refuses one.
+   */
+  async takeUnsaved(): Promise<readonly StepRecord[]> {
+    const quick = this.#takeQuick();
+    await this.#over;
+    await this.#storing.catch((error) => {
+      if (!(error instanceof AppError) || error.code !== "overloaded") throw error;
+    });
+    for (const record of quick) this.#unsaved.set(record.position, record);
+    return [...this.#unsaved.values()];
+  }
+
+  /** The ends of quick steps that are not being stored yet. */
+  #takeQuick(): readonly StepRecord[] {
     const ends = [...this.#delayed.values()].map(({ record }) => record).filter(isOver);
     for (const { position } of ends) this.#dropDelayed(position);
     return ends;
@@ -110,12 +130,17 @@ export class StepRecorder implements Disposable {
 
   #store(record: StepRecord): void {
     const { store, clock } = this.#host;
+    const { position } = record;
+    this.#unsaved.set(position, record);
     const saving = retryWhileOverloaded(
       () => store.saveStep(this.#taskId, record),
       { clock, signal: this.#stop },
-    );
+    ).then(() => {
+      if (this.#unsaved.get(position) === record) this.#unsaved.delete(position);
+    });
     this.#storing = Promise.all([this.#storing, saving]);
     this.#storing.catch(() => {}); // `flush` reports the error
+    this.#over = Promise.allSettled([this.#over, saving]);
   }
 
   #delay(record: StepRecord, store: () => void): void {
@@ -134,12 +159,11 @@ export class StepRecorder implements Disposable {
     this.#delayed.delete(position);
   }
 
-  /**
-   * Starts to store the remaining ends, see {@linkcode flush}; started steps are stored no more.
-   */
-  [Symbol.dispose](): void {
-    for (const record of this.takePending()) this.#store(record);
+  /** Stores the remaining ends, as far as the store takes them; started steps are stored no more. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const record of this.#takeQuick()) this.#store(record);
     for (const position of this.#delayed.keys()) this.#dropDelayed(position);
+    await this.#over;
   }
 }
 

@@ -11,7 +11,7 @@ export interface TaskResult {
   readonly state: "succeeded" | "failed" | "cancelled" | "interrupted";
   /** Empty when there is nothing to say. */
   readonly reason: string;
-  /** Ended steps that are not stored yet: they have to be stored with the end of the task. */
+  /** Records of steps that are not stored yet: they have to be stored with the end of the task. */
   readonly steps?: readonly StepRecord[];
   /** What the machine is short of, where an `interrupted` task is to be begun again only later. */
   readonly shortage?: string;

@@ -9,7 +9,7 @@
 
 import { AppError, findNotNow } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Cancelled, ClaimedTask, Task } from "../../store/task_records.ts";
+import type { Cancelled, ClaimedTask, StepRecord, Task } from "../../store/task_records.ts";
 import type { TaskQueue, TaskRecorder } from "../../store/task_store.ts";
 import { retryUntilStored } from "../../base/retry_while_overloaded.ts";
 import { INTERRUPTED, runTask } from "./run_task.ts";
@@ -360,8 +360,8 @@ class Worker implements TaskWorker {
   }
 
   /** Gives a task back, of which no process is left, so that it is claimed anew. */
-  async #requeue({ task }: ClaimedTask): Promise<void> {
-    await this.#store([task.id], () => this.#host.store.requeueTask(task.id));
+  async #requeue({ task }: ClaimedTask, steps: readonly StepRecord[] = []): Promise<void> {
+    await this.#store([task.id], () => this.#host.store.requeueTask(task.id, steps));
   }
 
   async #requeueAndKick(claimed: ClaimedTask): Promise<void> {
@@ -387,7 +387,7 @@ class Worker implements TaskWorker {
     const { store, clock, log, isFollowed, events } = this.#host;
     const { task } = claimed;
     const { state, reason, steps = [] } = result;
-    if (state === "interrupted") return await this.#requeue(claimed);
+    if (state === "interrupted") return await this.#requeue(claimed, steps);
     const end = { state, reason, now: clock.now(), followed: isFollowed(task) };
     await this.#store([task.id], () => store.finishTask({ ...end, taskId: task.id, steps }));
     log.info("task ended", { task: task.id, state, ...(reason === "" ? {} : { reason }) });

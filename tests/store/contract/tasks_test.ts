@@ -85,13 +85,21 @@ eachStore(
     await store.claimTasks(1, 50);
     await store.saveStep(taskIdOf(1), step(0, "succeeded"));
     await store.requeueTask(taskIdOf(1));
-    await store.requeueTask(taskIdOf(2));
+    await store.requeueTask(taskIdOf(2), [step(0, "failed")]);
     deepEqual(await countsOf(store), { pending: 2, running: 0 });
     const { tasks: [again] } = await store.claimTasks(1, 80);
     equal(again?.task.id, taskIdOf(1), "its turn is that of its age");
     equal(again?.task.startedAt, 50);
     equal(again?.task.restarts, 0);
     deepEqual(again?.task.steps.map(({ state }) => state), ["succeeded", "pending"]);
+    await store.requeueTask(taskIdOf(1), [step(0, "failed"), step(1, "succeeded")]);
+    await store.requeueTask(taskIdOf(1), [step(1, "failed")]);
+    const { tasks } = await store.claimTasks(2, 90);
+    deepEqual(
+      tasks.map(({ task }) => task.steps.map(({ state }) => state)),
+      [["failed", "succeeded"], ["pending", "pending"]],
+      "with what its worker knows of steps, as long as it runs",
+    );
   },
 );
 

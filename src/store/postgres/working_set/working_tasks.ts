@@ -203,10 +203,11 @@ export class WorkingTasks implements TaskRows {
     this.changes.put("task_ends", taskId, { task_id: taskId });
   }
 
-  /** Puts a running task back in the queue; it keeps its room. */
-  requeue(taskId: string): void {
+  /** Puts a running task back in the queue, with these records of its steps; it keeps its room. */
+  requeue(taskId: string, steps: readonly StepRecord[] = []): void {
     const task = this.tasks.find(taskId);
     if (task?.state !== "running") return;
+    for (const step of steps) this.saveStep(taskId, step);
     this.changes.updateTask(taskId, { state: "pending" });
     this.tasks.change(task, { state: "pending" });
   }

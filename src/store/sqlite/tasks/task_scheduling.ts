@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Claim, ClaimedTask } from "../../task_records.ts";
+import type { Claim, ClaimedTask, StepRecord } from "../../task_records.ts";
 import { text } from "../../sql/columns.ts";
 import { isGone } from "../../rules/ownership.ts";
 import type { Database } from "../engine/database.ts";
@@ -14,7 +14,7 @@ import { toWaitingTask, WAITING_TASK_COLUMNS } from "../../sql/task_facts.ts";
 import type { WaitingTask } from "../../transactions/task_rows.ts";
 import { releaseDue } from "../../transactions/wait_for_room.ts";
 import { SqliteTaskRows } from "./sqlite_task_rows.ts";
-import { readClaimed } from "./task_rows.ts";
+import { readClaimed, saveStep } from "./task_rows.ts";
 
 /** Tasks that wait for their time. */
 const TIMED = `tasks INDEXED BY tasks_timed WHERE state = 'pending' AND held = ${WAIT_REASON.time}`;
@@ -59,9 +59,18 @@ export function countRestarts(db: Database, taskIds: readonly string[]): void {
   for (const id of taskIds) db.run("UPDATE tasks SET restarts = restarts + 1 WHERE id = ?", id);
 }
 
-/** Puts a running task back in the queue; it keeps its room. */
-export function requeueTask(db: Database, taskId: string): void {
-  db.run("UPDATE tasks SET state = 'pending' WHERE id = ? AND state = 'running'", taskId);
+/** Puts a running task back in the queue, with these records of its steps; it keeps its room. */
+export function requeueTask(
+  db: Database,
+  taskId: string,
+  steps: readonly StepRecord[] = [],
+): void {
+  const changed = db.run(
+    "UPDATE tasks SET state = 'pending' WHERE id = ? AND state = 'running'",
+    taskId,
+  );
+  if (changed === 0) return;
+  for (const step of steps) saveStep(db, taskId, step);
 }
 
 /** Most due tasks that one claim handles, so that other calls do not wait long. */
