@@ -49,7 +49,6 @@ export const ACCESS: { readonly [Name in StoreMethod]: "read" | "write" } = {
   findTasks: "read",
   claimTasks: "write",
   claimInterrupted: "write",
-  countRestarts: "write",
   saveStep: "write",
   finishTask: "write",
   requeueTask: "write",

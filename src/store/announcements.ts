@@ -129,7 +129,6 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
   },
   claimInterrupted: (events, tasks) =>
     changedOnly(events, "task", ...tasks.map(({ task }) => task.id)),
-  countRestarts: (events, _, ids) => changedOnly(events, "task", ...ids),
   saveStep: changesTask,
   finishTask(events, ended, { taskId, followed }) {
     if (!ended) return;

@@ -35,16 +35,15 @@ export interface TaskStore {
 /** Tasks, as a worker claims, ends and requeues them. */
 export interface TaskQueue {
   /**
-   * Claims the oldest tasks that are ready, at most `limit`: marks them running and returns them.
+   * Claims the oldest tasks that are ready, at most `limit`: marks them running and returns them. A
+   * task that a node which is gone had left running has one restart more.
    */
   claimTasks(limit: number, now: number): Promise<Claim>;
   /**
-   * Takes over the running tasks of a node that is gone; the caller has to end their leftover
-   * processes.
+   * Takes over the running tasks of a node that is gone, each with one restart more; the caller has
+   * to end their leftover processes.
    */
   claimInterrupted(): Promise<ClaimedTask[]>;
-  /** Adds one restart to each of these tasks. */
-  countRestarts(taskIds: readonly string[]): Promise<void>;
   /**
    * Puts a running task back in the queue; its finished steps are kept, and these records of steps
    * stored.

@@ -4,20 +4,23 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import type { ClaimedTask } from "../../src/store/task_records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testWithRig } from "./worker_rig.ts";
 
-/** A store whose next claim gives every task as one that was taken over. */
-function takingOver(store: Store): Pick<Store, "claimTasks"> {
+/** A store whose next claim gives every task as one that was taken over so often. */
+function takingOver(store: Store, restarts = 1): Pick<Store, "claimTasks"> {
   let isFirst = true;
   return {
     async claimTasks(limit, now) {
       const claim = await store.claimTasks(limit, now);
       if (!isFirst || claim.tasks.length === 0) return claim;
       isFirst = false;
-      const interrupted: readonly ClaimedTask[] = claim.tasks;
+      const interrupted: readonly ClaimedTask[] = claim.tasks.map((claimed) => ({
+        ...claimed,
+        task: { ...claimed.task, restarts },
+      }));
       return { tasks: [], interrupted };
     },
   };
@@ -25,18 +28,16 @@ function takingOver(store: Store): Pick<Store, "claimTasks"> {
 
 const WORKFLOW = "{steps: [{id: a, run: echo a >> log}]}";
 
-testWithRig("a task that is taken over goes on, with one restart more", async (rig) => {
+testWithRig("a task that is taken over goes on, also the third time", async (rig) => {
   const id = await rig.queue(1, WORKFLOW);
-  await rig.start(1, takingOver(rig.store));
-  const task = await rig.ended(id);
-  deepEqual([task.state, task.restarts], ["succeeded", 1]);
+  await rig.start(1, takingOver(rig.store, 3));
+  equal((await rig.ended(id)).state, "succeeded");
   deepEqual(await Deno.readTextFile(`${rig.workspace}/log`), "a\n");
 });
 
 testWithRig("a task that is taken over too often is given up", async (rig) => {
   const id = await rig.queue(1, WORKFLOW);
-  for (let count = 0; count < 3; count++) await rig.store.countRestarts([id]);
-  await rig.start(1, takingOver(rig.store));
+  await rig.start(1, takingOver(rig.store, 4));
   const task = await rig.ended(id);
   deepEqual([task.state, task.reason], ["failed", "interrupted"]);
 });

@@ -9,9 +9,8 @@ import { openWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
 /** A worker that finds nothing to do, and how often it has looked. */
 async function idleWorker(run: string, onLook: (look: number) => void) {
   let looks = 0;
-  const store: Pick<TaskQueue, "claimInterrupted" | "countRestarts" | "claimTasks"> = {
+  const store: Pick<TaskQueue, "claimInterrupted" | "claimTasks"> = {
     claimInterrupted: () => Promise.resolve([]),
-    countRestarts: () => Promise.resolve(),
     claimTasks() {
       onLook(++looks);
       return Promise.resolve({ tasks: [] });

@@ -129,6 +129,12 @@ export async function claimAndCrash({ dirs }: Pick<Rig, "dirs">): Promise<void> 
   await other.claimTasks(1, Date.now());
 }
 
+/** Takes over what runs in the name of another daemon, which crashes right after that. */
+export async function takeOverAndCrash({ dirs }: Pick<Rig, "dirs">): Promise<void> {
+  await using other = await openStore(dirs.database);
+  await other.claimInterrupted();
+}
+
 /** A test with surroundings of its own. */
 export function testWithRig(name: string, body: (rig: Rig) => Promise<void>): void {
   Deno.test(name, async () => {

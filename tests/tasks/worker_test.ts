@@ -13,7 +13,13 @@ import { processRuns, until, untilFile } from "../helpers/until.ts";
 import { countsOf, taskIdOf } from "../helpers/store_records.ts";
 import { within } from "../helpers/within.ts";
 import { manifestResources } from "../intake/webhook_rig.ts";
-import { claimAndCrash, type Rig, SECRETS, testWithRig as test } from "./worker_rig.ts";
+import {
+  claimAndCrash,
+  type Rig,
+  SECRETS,
+  takeOverAndCrash,
+  testWithRig as test,
+} from "./worker_rig.ts";
 
 /** Queues one task and runs it to its end. */
 async function runOne(rig: Rig, workflow: string, payload?: string | Uint8Array): Promise<Task> {
@@ -372,7 +378,7 @@ test("an orderly end is not held up by a step that ignores TERM", async (rig) =>
 });
 
 /** Leaves a task as a crash would: running, its first step done, its second under way. */
-async function crashed(rig: Rig, n: number, restarts: number): Promise<string> {
+async function crashed(rig: Rig, n: number): Promise<string> {
   const id = await rig.queue(
     n,
     `{steps: [{id: a, run: echo a >> log}, {id: b, run: echo b >> log}]}`,
@@ -394,12 +400,11 @@ async function crashed(rig: Rig, n: number, restarts: number): Promise<string> {
     state: "running",
     processGroup: 2 ** 22 - 1,
   });
-  for (let count = 0; count < restarts; count++) await rig.store.countRestarts([id]);
   return id;
 }
 
 test("after a crash a task goes on with the step that was interrupted", async (rig) => {
-  const id = await crashed(rig, 1, 0);
+  const id = await crashed(rig, 1);
   await rig.start();
   const task = await rig.ended(id);
   deepEqual([task.state, task.restarts], ["succeeded", 1]);
@@ -408,8 +413,11 @@ test("after a crash a task goes on with the step that was interrupted", async (r
 });
 
 test("a task may be interrupted by three crashes, and is given up with the fourth", async (rig) => {
-  const third = await crashed(rig, 1, 2);
-  const fourth = await crashed(rig, 2, 3);
+  const fourth = await crashed(rig, 1);
+  await takeOverAndCrash(rig);
+  const third = await crashed(rig, 2);
+  await takeOverAndCrash(rig);
+  await takeOverAndCrash(rig);
   await rig.start();
   const [alive, dead] = [await rig.ended(third), await rig.ended(fourth)];
   deepEqual([alive.state, alive.restarts], ["succeeded", 3]);
@@ -418,7 +426,7 @@ test("a task may be interrupted by three crashes, and is given up with the fourt
 });
 
 test("after a crash, what the old run left is ended before its step runs again", async (rig) => {
-  const id = await crashed(rig, 1, 0);
+  const id = await crashed(rig, 1);
   const left = new Deno.Command("/bin/sh", {
     args: ["-c", 'trap "" TERM; setsid sleep 60 & echo $! > pid; exec sleep 60'],
     cwd: rig.workspace,

@@ -25,7 +25,6 @@ export type Batched =
   | "moveCursor"
   | "saveStep"
   | "setTaskDirectory"
-  | "countRestarts"
   | "requeueTask"
   | "finishTask"
   | "cancelTask";
@@ -93,15 +92,6 @@ export const BATCHED: { readonly [Name in Batched]: BatchedMethod<Name> } = {
     run({ set, fence }, taskId, directory) {
       fence.check(taskId);
       set.setDirectory(taskId, directory);
-    },
-  },
-  countRestarts: {
-    lane: "tasks",
-    wants(wanted, taskIds) {
-      for (const id of taskIds) wanted.addClaim(id);
-    },
-    run({ set, fence }, taskIds) {
-      for (const id of taskIds) if (fence.allows(id)) set.countRestart(id);
     },
   },
   requeueTask: {

@@ -97,7 +97,6 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   findTasks: tasks.findTasks,
   claimTasks: scheduling.claimTasks,
   claimInterrupted: scheduling.claimInterrupted,
-  countRestarts: scheduling.countRestarts,
   saveStep: tasks.saveStep,
   finishTask: over(finishTask),
   requeueTask: scheduling.requeueTask,

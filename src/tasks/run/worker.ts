@@ -129,13 +129,11 @@ class Worker implements TaskWorker {
 
   /** Requeues interrupted tasks, of which no process is left, or gives them up. */
   async #takeUp(interrupted: readonly ClaimedTask[]): Promise<void> {
-    const { store, log } = this.#host;
+    const { log } = this.#host;
     const { signal } = this.#stopping;
-    const ids = interrupted.map(({ task }) => task.id);
-    await this.#store(ids, () => store.countRestarts(ids));
     for (const claimed of interrupted) {
       const { id, restarts, cancelReason } = claimed.task;
-      if (restarts < MAX_RESTARTS) {
+      if (restarts <= MAX_RESTARTS) {
         await noteMove(claimed, this.#host, signal); // the next claim is not from another node
         // a cancelled task too, because its `finally` steps have to run
         await this.#requeue(claimed);

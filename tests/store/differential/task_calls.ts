@@ -26,7 +26,6 @@ export function work(world: World): Call {
     () => call("finishTask", someEnd(world, id)),
     () => call("finishTask", someEnd(world, id)),
     () => call("requeueTask", id, random.once(2) ? [someStep(world)] : []),
-    () => call("countRestarts", [...world.running].slice(0, 2)),
     () => call("setTaskDirectory", id, random.pick(["", "/tasks/a"])),
   ])();
 }

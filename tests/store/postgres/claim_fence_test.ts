@@ -36,7 +36,6 @@ async function refusesAll(store: Store): Promise<void> {
   await rejects(store.requeueTask(id), TAKEN);
   const end = { taskId: id, state: "succeeded", reason: "", now: 9 } as const;
   await rejects(store.finishTask({ ...end, steps: [step(1, "succeeded")] }), TAKEN);
-  await store.countRestarts([id]);
   const [task] = await store.findTasks(id);
   deepEqual([task?.state, task?.restarts, task?.directory], ["running", 0, ""]);
   deepEqual(task?.steps.map(({ state }) => state), ["running", "pending"]);

@@ -162,7 +162,6 @@ const CALLS: Calls = {
   findTasks: (run, db) => run(db, "01"),
   claimTasks: (run, db) => run(db, 5, 100),
   claimInterrupted: (run, db) => run(db),
-  countRestarts: (run, db) => run(db, [T1]),
   saveStep: (run, db) => run(db, T1, step(0, "succeeded")),
   finishTask: (run, db) =>
     run(db, { taskId: T1, state: "failed", reason: "", now: 5, followed: true }),

@@ -87,7 +87,7 @@ Deno.test("a database of schema 1 opens with its tasks, which run on", async () 
     deliveryId: idOf(2),
     createdAt: 2,
     startedAt: 2,
-    restarts: 1,
+    restarts: 2,
     parentId: "",
     retryOf: "",
     depth: 0,

@@ -96,7 +96,6 @@ BEGIN
     .join(", ")
 },
       ${unless("delivery_id")}, ${unless("plan_hash")},
-      restarts = tasks.restarts + coalesce(changed.restarts, 0),
       directory = CASE WHEN changed.directory IS NULL THEN tasks.directory
         ELSE nullif(changed.directory, '') END,
       ${given("workspace", "workspace_max")},
@@ -107,7 +106,7 @@ BEGIN
       ${given("workflow", "trace")}
     FROM json_to_recordset(made.updates) AS changed(id text, state text, reason text,
       finished_at bigint, held bigint, cancel_reason text, workspace text, workflow text,
-      delivery_id text, plan_hash text, restarts bigint, directory text, workspace_max bigint,
+      delivery_id text, plan_hash text, directory text, workspace_max bigint,
       gate text, gate_max bigint, payload_from int, payload_length int, parent_id text,
       depth bigint, trace text)
     WHERE tasks.id = changed.id AND tasks.id = ANY (${idsOf("made.updates", "id")});

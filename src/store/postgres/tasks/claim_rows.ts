@@ -26,7 +26,12 @@ export interface TakenTask extends TaskClaim {
 
 const READY = `tasks.state = 'pending' AND tasks.held = ${WAIT_REASON.none}`;
 
-const TAKE = `UPDATE tasks SET state = 'running', node = ?1, run = ?2, epoch = epoch + 1`;
+/**
+ * A restart is counted in the transaction that takes a task over: the answer may be lost, and the
+ * task given back.
+ */
+const TAKE = `UPDATE tasks SET state = 'running', node = ?1, run = ?2, epoch = epoch + 1,
+  restarts = restarts + (tasks.state = 'running')::int`;
 
 /**
  * Takes those of these tasks that are to be had: ready ones, and those whose run is gone. One that

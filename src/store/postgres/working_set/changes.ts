@@ -81,12 +81,6 @@ export class Changes {
     this.updateTask(id, Object.assign(none, columns, this.#keep("payload", payload)));
   }
 
-  /** Adds one restart to a stored task. */
-  countRestart(id: string): void {
-    const restarts = Number(this.#updates.get(id)?.["restarts"] ?? 0);
-    this.updateTask(id, { restarts: restarts + 1 });
-  }
-
   /** Ends the steps of a task that still run. */
   endSteps(row: Columns): void {
     this.count++;

@@ -212,11 +212,6 @@ export class WorkingTasks implements TaskRows {
     this.tasks.change(task, { state: "pending" });
   }
 
-  /** Adds one restart to a task. */
-  countRestart(taskId: string): void {
-    this.changes.countRestart(taskId);
-  }
-
   /** Stores the task's own directory; empty when it has none any more. */
   setDirectory(taskId: string, directory: string): void {
     this.changes.updateTask(taskId, { directory });

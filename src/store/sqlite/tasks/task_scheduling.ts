@@ -45,18 +45,15 @@ export function claimTasks(db: Database, limit: number, now: number): Claim {
   };
 }
 
-/** Takes over the running tasks of a node that is gone. */
+/** Takes over the running tasks of a node that is gone, each with one restart more. */
 export function claimInterrupted(db: Database): ClaimedTask[] {
   const ids = db.all("SELECT id, node FROM tasks WHERE state = 'running' ORDER BY id")
     .filter((row) => isGone(text(row, "node"), db.node))
     .map((row) => text(row, "id"));
-  for (const id of ids) db.run("UPDATE tasks SET node = ? WHERE id = ?", db.node, id);
+  for (const id of ids) {
+    db.run("UPDATE tasks SET node = ?, restarts = restarts + 1 WHERE id = ?", db.node, id);
+  }
   return ids.map((id) => readClaimed(db, id));
-}
-
-/** Adds one restart to each task. */
-export function countRestarts(db: Database, taskIds: readonly string[]): void {
-  for (const id of taskIds) db.run("UPDATE tasks SET restarts = restarts + 1 WHERE id = ?", id);
 }
 
 /** Puts a running task back in the queue, with these records of its steps; it keeps its room. */
