@@ -8,6 +8,7 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { HealthConditions } from "../base/health_conditions.ts";
+import type { Log } from "../base/log.ts";
 import type { Guard } from "../shell/guard.ts";
 import type { Events } from "../store/events.ts";
 import type { Lease } from "../store/lease.ts";
@@ -20,6 +21,7 @@ export interface HeldLeaseHost {
   readonly events: Events;
   /** Where it is shown while it is over. */
   readonly health: HealthConditions;
+  readonly log: Pick<Log, "info" | "warn">;
   readonly guard: Pick<Guard, "beat">;
   /** Where the database is, in words. */
   readonly place: string;
@@ -64,8 +66,9 @@ export class HeldLease implements Lease, NodeListener {
   onLost(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const { events, health } = this.#host;
+    const { events, health, log } = this.#host;
     health.set("lease", OVER);
+    log.warn("the lease of this node is over, what runs here is ended");
     events.publish("leaseEnded", undefined);
   }
 
@@ -88,8 +91,9 @@ export class HeldLease implements Lease, NodeListener {
 
   #regain(): void {
     this.#isOver = false;
-    const { events, health } = this.#host;
+    const { events, health, log } = this.#host;
     health.clear("lease");
+    log.info("the lease of this node holds again");
     events.publish("leaseRegained", undefined);
   }
 }

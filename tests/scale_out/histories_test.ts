@@ -66,6 +66,7 @@ async function startNode(node: string, run: string, cable: Cable): Promise<Node>
     clock,
     events,
     health,
+    log,
     guard: { beat: () => {} },
     place: "here",
     reliableMs: reliableMs(LEASE_MS),

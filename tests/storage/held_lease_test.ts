@@ -23,8 +23,21 @@ function rig() {
   }
   const beats: (number | undefined)[] = [];
   const guard = { beat: (agoMs?: number) => void beats.push(agoMs) };
-  const lease = new HeldLease({ clock, events, health, guard, place: "db", reliableMs: 6000 });
-  return { clock, health, lease, told, beats };
+  const logged: string[] = [];
+  const log = {
+    info: (message: string) => void logged.push(`info ${message}`),
+    warn: (message: string) => void logged.push(`warn ${message}`),
+  };
+  const lease = new HeldLease({
+    clock,
+    events,
+    health,
+    log,
+    guard,
+    place: "db",
+    reliableMs: 6000,
+  });
+  return { clock, health, lease, told, beats, logged };
 }
 
 Deno.test("a lease is over when its time is, even if nobody has said so yet", async () => {
@@ -43,7 +56,7 @@ Deno.test("a lease is over when its time is, even if nobody has said so yet", as
 });
 
 Deno.test("a lease that is renewed after all holds again, unless the answer came too late", async () => {
-  const { clock, health, lease, told, beats } = rig();
+  const { clock, health, lease, told, beats, logged } = rig();
   lease.onRenewed(0);
   lease.onLost();
   lease.onRenewed(6000);
@@ -53,6 +66,10 @@ Deno.test("a lease that is renewed after all holds again, unless the answer came
   deepEqual(health.list(), []);
   deepEqual(told.map((one) => (one as string[])[0]), ["leaseEnded", "leaseRegained"]);
   deepEqual(beats, [0, 6000, 5999]);
+  deepEqual(logged, [
+    "warn the lease of this node is over, what runs here is ended",
+    "info the lease of this node holds again",
+  ]);
   await clock.advance(1);
   equal(lease.isOver(), true);
 });
