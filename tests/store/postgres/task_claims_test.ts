@@ -192,6 +192,18 @@ Deno.test("a claim whose answer comes when it was given back is not handed out",
   deepEqual(claims.add([{ ...late, epoch: 4 }]), [{ ...late, epoch: 4 }], "claimed anew");
 });
 
+Deno.test("a claim that was taken anew is not lost with the one before", () => {
+  const lost: string[] = [];
+  const claims = new Claims({ node: "a", run: "a1" }, (ids) => lost.push(...ids));
+  claims.add([{ id: "back", epoch: 1 }]);
+  const [known] = claims.list();
+  claims.add([{ id: "back", epoch: 3 }]); // while the database was asked whose it is
+  if (known !== undefined) claims.lose(known);
+  deepEqual(lost, []);
+  claims.lose({ id: "back", epoch: 3 });
+  deepEqual(lost, ["back"]);
+});
+
 twoDaemonsTest("tasks and jobs agree whatever happens to the tasks", async (daemons) => {
   const { a, b } = daemons;
   let seed = 7;

@@ -6,6 +6,7 @@
  */
 
 import type { Owner } from "../database/connections.ts";
+import type { LostClaim } from "../working_set/claim_fence.ts";
 
 /** A claim of a task. */
 export interface TaskClaim {
@@ -52,9 +53,12 @@ export class Claims {
     return Array.from(this.#epochs, ([id, epoch]) => ({ id, epoch }));
   }
 
-  /** Says that this task was found to be another run's; its claim stays, so as to be refused. */
-  lose(taskId: string): void {
-    this.#onLost([taskId]);
+  /**
+   * Says that a task was found to be another run's, unless it has been claimed anew since; its claim
+   * stays, so as to be refused.
+   */
+  lose({ id, epoch }: LostClaim): void {
+    if (this.#epochs.get(id) === epoch) this.#onLost([id]);
   }
 
   /**

@@ -41,7 +41,7 @@ export async function keepClaims(
   await giveBack(db, claims.findIdle(mine, inHand()));
   const lost = await findLost(db, known);
   for (const claim of known) {
-    if (lost.has(claim.id)) claims.lose(claim.id);
+    if (lost.has(claim.id)) claims.lose(claim);
     else if (!running.has(claim.id)) claims.forget(claim);
   }
   return rows.filter((row) => row["cancel_reason"] !== null)

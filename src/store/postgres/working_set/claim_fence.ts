@@ -14,8 +14,14 @@ export interface HandedOut {
   readonly owner: Owner;
   /** How often the task had been claimed then; `undefined` where this store never claimed it. */
   epochOf(taskId: string): number | undefined;
-  /** Says that the claim of a task is another run's. */
-  lose(taskId: string): void;
+  /** Says that the task of a claim is another run's. */
+  lose(claim: LostClaim): void;
+}
+
+/** A claim of a task that another run has; without an epoch where this store never claimed it. */
+export interface LostClaim {
+  readonly id: string;
+  readonly epoch: number | undefined;
 }
 
 /** The tasks of one batch, as far as they are this store's to write. */
@@ -40,7 +46,7 @@ export class ClaimFence {
     if (epoch === undefined && claim.state !== "running") return true;
     const isOurs = claim.node === owner.node && claim.run === owner.run &&
       (epoch === undefined || epoch === claim.epoch);
-    if (!isOurs) this.#handedOut.lose(taskId);
+    if (!isOurs) this.#handedOut.lose({ id: taskId, epoch });
     return isOurs;
   }
 
