@@ -65,14 +65,17 @@ export class StepJournal {
 
   /** Pairs of runs of one task that were there at the same time. */
   async overlaps(): Promise<readonly (readonly [StepRun, StepRun])[]> {
-    const of = Map.groupBy(await this.runs(), ({ taskId }) => taskId);
-    return [...of.values()].flatMap((runs) =>
-      runs.slice(1).flatMap((run, index) => {
-        const before = runs[index];
-        return before !== undefined && run.from <= before.to ? [[before, run] as const] : [];
-      })
-    );
+    return repeated(await this.runs()).filter(([run, next]) => next.from <= run.to);
   }
+}
+
+/** Runs of a task after which it ran again, each with the next one. */
+export function repeated(
+  runs: readonly StepRun[],
+): readonly (readonly [run: StepRun, next: StepRun])[] {
+  return [...Map.groupBy(runs, ({ taskId }) => taskId).values()].flatMap((ofTask) =>
+    ofTask.slice(1).map((next, index) => [ofTask[index] ?? next, next] as const)
+  );
 }
 
 /** Those of the runs whose process is there. */

@@ -11,7 +11,7 @@ import type { Books } from "./books.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Pushes } from "./pushes.ts";
 import { findMarkedProcesses } from "../soak/leftovers.ts";
-import type { StepJournal } from "./step_journal.ts";
+import { repeated, type StepJournal, type StepRun } from "./step_journal.ts";
 
 /** How often a task is begun anew before it fails. */
 const MOST_RESTARTS = 3;
@@ -35,6 +35,23 @@ export async function judge(ordeal: Ordeal): Promise<readonly TaskRecord[]> {
     deepEqual(await findMarkedProcesses(dataDir), []);
   }
   return tasks;
+}
+
+/**
+ * Runs after which their task ran again although the lease of their node had not ended: every end of
+ * a lease is in the log of its daemon.
+ */
+export async function repeatedUnderLease(
+  { daemons }: Cluster,
+  journal: StepJournal,
+): Promise<readonly (readonly [StepRun, StepRun])[]> {
+  const ends = new Map(daemons.map(({ dataDir, log }) => {
+    const lines = log.matchAll(/^(\S+) WARN +the lease of this node is over/gm);
+    return [dataDir, [...lines].map(([, at = ""]) => Date.parse(at))];
+  }));
+  return repeated(await journal.runs()).filter(([{ dataDir, from }, next]) =>
+    !(ends.get(dataDir) ?? []).some((at) => from <= at && at <= next.from)
+  );
 }
 
 /** Each 200 is one task, each task is of a 200, and both books say so. */
