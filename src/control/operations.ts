@@ -101,6 +101,9 @@ export function controlOperations(
       ...nodeHandlers(host),
       ...upkeepHandlers(host),
     },
-    resolve: (record, given) => resolveId(recordType(record), given, host),
+    resolve: async (record, given) => {
+      if (record === "delivery") await host.rejections.flush(); // "latest" may be a refusal
+      return await resolveId(recordType(record), given, host);
+    },
   };
 }

@@ -21,8 +21,6 @@ export interface RecordOperationsHost
   extends Pick<AuditLog, "audited">, Pick<TaskActionHost, "directories">, Pick<LogsHost, "logs"> {
   readonly store: DeletionStore;
   readonly log: Log;
-  /** Records of refused requests that are not written yet. */
-  readonly rejections: { readonly flush: () => Promise<void> };
 }
 
 /** A deletion that was asked for. */
@@ -46,15 +44,13 @@ export function recordHandlers(
         dryRun,
         carryOut: (options) => store.deleteTask(id, options),
       }, host),
-    "delivery.delete": async ({ id, cascade = false, dry_run: dryRun = false }, caller) => {
-      await host.rejections.flush(); // what is written later would come back
-      return await deleteRecord({
+    "delivery.delete": ({ id, cascade = false, dry_run: dryRun = false }, caller) =>
+      deleteRecord({
         operation: "delivery.delete",
         caller,
         dryRun,
         carryOut: (options) => store.deleteDelivery(id, { cascade, ...options }),
-      }, host);
-    },
+      }, host),
   };
 }
 

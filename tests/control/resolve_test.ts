@@ -79,6 +79,18 @@ controlTest("one delivery is named in the same ways", async (rig) => {
   );
 });
 
+controlTest("a refusal is the latest delivery as soon as it is answered", async (rig) => {
+  await start(rig, 1);
+  const refused = await rig.post("now", "no JSON");
+  deepEqual(refused["http"], 400);
+  const { delivery } = await rig.client.call("delivery.explain", { id: "latest" });
+  deepEqual([delivery["id"], delivery["outcome"]], [refused["request_id"], "rejected"]);
+  await rig.post("now", "nor this");
+  const wanted = { trigger: "now", outcome: "rejected", since_secs: 3600, dry_run: true };
+  const [first] = await Array.fromAsync(rig.client.stream("delivery.redeliver", wanted));
+  deepEqual(first, { total: 2 });
+});
+
 /** What a call is refused with. */
 async function refusal(call: Promise<unknown>): Promise<AppError> {
   let error: unknown;

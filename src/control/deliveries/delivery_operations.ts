@@ -11,24 +11,15 @@ import { redeliver, type RedeliverHost } from "./redeliver.ts";
 import { showDelivery, type ShowHost } from "./show_delivery.ts";
 
 /** What these operations need. */
-export type DeliveryOperationsHost = ShowHost & RedeliverHost & {
-  /** Records of refused requests that are not written yet. */
-  readonly rejections: { readonly flush: () => Promise<void> };
-};
+export type DeliveryOperationsHost = ShowHost & RedeliverHost;
 
 /** The handlers, by name of the operation. */
 export function deliveryHandlers(
   host: DeliveryOperationsHost,
 ): Pick<Handlers, keyof typeof DELIVERY_OPERATIONS> {
   return {
-    "delivery.explain": async ({ id }) => {
-      await host.rejections.flush();
-      return await explain(id, host);
-    },
-    "delivery.show": async (input) => {
-      await host.rejections.flush();
-      return await showDelivery(input, host);
-    },
+    "delivery.explain": ({ id }) => explain(id, host),
+    "delivery.show": (input) => showDelivery(input, host),
     "delivery.redeliver": (input, _caller, signal) => redeliver(input, host, signal),
   };
 }

@@ -18,7 +18,11 @@ import type { RecordStore } from "../records/record_type.ts";
 import { recordType } from "../records/records.ts";
 
 /** What {@linkcode redeliver} needs. */
-export type RedeliverHost = RedeliveryHost & { readonly store: RecordStore & IdSearch };
+export type RedeliverHost = RedeliveryHost & {
+  readonly store: RecordStore & IdSearch;
+  /** Records of refused requests that are not written yet. */
+  readonly rejections: { readonly flush: () => Promise<void> };
+};
 
 /** Deliveries read in one call. */
 const PAGE_SIZE = 500;
@@ -41,6 +45,7 @@ export async function* redeliver(
     return yield await redeliverLine((await findStored(input.id, host.store)).delivery.id, host);
   }
   checkFilters(input);
+  await host.rejections.flush();
   const ids = await idsOf(input, host);
   yield { total: ids.length };
   for (const id of ids) {
