@@ -50,10 +50,12 @@ export function describeResource(facts: Facts): string {
     part(view, "status"),
   ];
   const kind = text(view["kind"]);
+  const { suspended_at: suspendedAt } = status;
+  const since = suspendedAt === undefined ? "" : ` ${ago(suspendedAt, facts.now)}`;
   const problems = [
     ...(spec["suspend"] === true
       ? [
-        `Suspended: deliveries are recorded and start nothing. svc trigger resume ${
+        `Suspended${since}: deliveries are recorded and start nothing. svc trigger resume ${
           text(metadata["name"])
         }`,
       ]

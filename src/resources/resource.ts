@@ -27,8 +27,9 @@ export interface Resource<Spec = unknown> {
   /** Milliseconds since the epoch of the last change. */
   readonly updatedAt: number;
   /**
-   * Of a SecretStore, when the value of each key was set: milliseconds since the epoch, the last two
-   * times, the newest first. A key that was set before such times were kept has none.
+   * Of a SecretStore, when the value of each key was set, of a suspended Trigger, when `suspend` was:
+   * milliseconds since the epoch, the last two times, the newest first. What was set before such
+   * times were kept has none.
    */
   readonly valuesChangedAt?: Readonly<Record<string, readonly number[]>>;
 }

@@ -19,7 +19,7 @@ import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import { checkReport, Report, reportExpressions, whyNeverAnswered } from "./report.ts";
 import { checkRetention, Retention } from "./retention.ts";
 import { Name } from "./metadata.ts";
-import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
+import { errorAt, type FieldPath, type Finding, type Resource, warningAt } from "./resource.ts";
 
 /** Schema of `spec.concurrency`. */
 const Concurrency = Type.Object({
@@ -141,6 +141,11 @@ export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
     },
   ],
 });
+
+/** When a suspended trigger was; `undefined` where that was before such times were kept. */
+export function suspendedSince({ valuesChangedAt = {} }: Resource): number | undefined {
+  return valuesChangedAt["suspend"]?.[0];
+}
 
 function blockOf(spec: TriggerSpec, source: string): unknown {
   return (spec.event as Record<string, unknown>)[source];

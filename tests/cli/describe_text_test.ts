@@ -89,6 +89,9 @@ Deno.test("a trigger: what is wrong with it stands on top, a line each", () => {
     text,
     /^Problems: {3}Suspended: .*svc trigger resume push\n {12}Workflow "ci" is missing$/m,
   );
+  const suspended_at = new Date(HOST.now - 180_000).toISOString();
+  const view = trigger({ event: WEBHOOK, suspend: true }, { suspended_at });
+  match(describeResource({ ...HOST, view }), /^Problems: {3}Suspended 3m ago: deliveries/m);
 });
 
 Deno.test("a trigger without authentication is said to refuse, one that needs none to be open", () => {

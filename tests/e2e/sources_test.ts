@@ -160,19 +160,25 @@ programTest(
     equal(await nextFire(daemon, "nightly"), null);
     const { spec, status } = await daemon.json("get", "trigger", "nightly") as {
       spec: { suspend?: boolean };
-      status: { generation: number };
+      status: { generation: number; updated_at: string; suspended_at?: string };
     };
     deepEqual([spec.suspend, status.generation], [true, 2]);
+    equal(status.suspended_at, status.updated_at);
+    const filtered = { ...NEVER, filter: { condition: "true" } };
+    await daemon.apply(triggerOn("nightly", filtered, { suspend: true })); // changes something else
     const fired = await daemon.svc(["trigger", "fire", "nightly"]);
     equal(fired.code, 1);
-    match(fired.stdout, /^skipped: .*the trigger is suspended/);
+    const since = `the trigger is suspended, since ${status.suspended_at}`;
+    ok(/^skipped: /.test(fired.stdout) && fired.stdout.includes(`(${since})`), fired.stdout);
+    const { stdout: explained } = await daemon.svc(["delivery", "explain", "latest"]);
+    match(explained, /^next: The trigger is still suspended: svc trigger resume nightly$/m);
     equal((await daemon.svc(["trigger", "resume", "nightly"])).stdout, "trigger/nightly resumed\n");
     match((await daemon.svc(["get", "triggers"])).stdout, /NEXT .*\n.*\bno +in \d+d/);
     const again = ["delivery", "redeliver", "--trigger", "nightly", "--since", "1h"];
     const redelivered = await daemon.svc([...again, "--outcome", "skipped"]);
     equal(redelivered.code, 0, redelivered.stderr);
     match(redelivered.stdout, / accepted as delivery\/\w{26}, task\/\w{26}\n$/);
-    const { results } = await daemon.apply(triggerOn("nightly", NEVER));
+    const { results } = await daemon.apply(triggerOn("nightly", filtered));
     deepEqual(results.map(({ action }) => action), ["unchanged"]);
     equal((await daemon.svc(["trigger", "suspend", "nobody"])).code, 4);
   },

@@ -7,6 +7,7 @@
 
 import type { Input } from "../../api/operations.ts";
 import type { GetInput, Listing } from "../../api/resource_operations.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import { shortDuration } from "../../base/duration.ts";
 import type { HealthConditions } from "../../base/health_conditions.ts";
 import { AppError } from "../../base/errors.ts";
@@ -19,6 +20,7 @@ import { hasLabels } from "../../resources/labels.ts";
 import { project as projectKind } from "../../resources/project.ts";
 import { projectsOf } from "../../resources/projects.ts";
 import { DEFAULT_PROJECT, displayName, type Resource } from "../../resources/resource.ts";
+import { suspendedSince, trigger as triggerKind } from "../../resources/trigger.ts";
 import { lacks, needsOf, pluginReadersOf, possibleLacks, usesOf } from "../../resources/users.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
 import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
@@ -90,7 +92,11 @@ export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
   return {
     items: shown.map((resource) =>
       resourceView(kind, resource, {
-        status: { ...nextStatus(resource, next), ...connectionStatus(resource, known) },
+        status: {
+          ...nextStatus(resource, next),
+          ...connectionStatus(resource, known),
+          ...suspendedStatus(resource),
+        },
       })
     ),
     names: shown.map(displayName),
@@ -138,6 +144,7 @@ export async function describe(
   const status = {
     ...nextStatus(resource, next),
     ...connectionStatus(resource, known),
+    ...suspendedStatus(resource),
     ...useStatus(resource, host.catalog),
     ...wayStatus(resource, host.catalog),
     ...await sourceStatus(resource, host),
@@ -150,6 +157,13 @@ export async function describe(
     () => keyUseView(resource, host),
   );
   return { ...view, status: { ...view["status"] as object, ...uses } };
+}
+
+/** When a trigger was suspended, where that is known. */
+function suspendedStatus(resource: Resource): { readonly suspended_at?: string } {
+  if (resource.kind !== triggerKind.kind) return {};
+  const since = suspendedSince(resource);
+  return since === undefined ? {} : { suspended_at: rfc3339(since) };
 }
 
 /**

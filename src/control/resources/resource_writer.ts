@@ -8,6 +8,7 @@
 import { Catalog } from "../../resources/catalog.ts";
 import type { Resource } from "../../resources/resource.ts";
 import { secretStore, type SecretStoreSpec } from "../../resources/secret_store.ts";
+import { trigger, type TriggerSpec } from "../../resources/trigger.ts";
 import type { Keyring } from "../../secrets/keyring.ts";
 import { mapSecrets } from "../../secrets/secret_stores.ts";
 import type { Events } from "../../store/events.ts";
@@ -66,10 +67,9 @@ export class ResourceWriter {
   }
 
   #withTimes(change: ResourceChange): ResourceChange {
-    if (change.op !== "put" || change.resource.kind !== secretStore.kind) return change;
-    const resource = change.resource as Resource<SecretStoreSpec>;
-    const { kind, project, name } = resource;
-    const before = this.#catalog.find<SecretStoreSpec>(kind, project, name);
+    if (change.op !== "put" || timedValues(change.resource) === undefined) return change;
+    const { resource } = change;
+    const before = this.#catalog.find(resource.kind, resource.project, resource.name);
     return {
       op: "put",
       resource: { ...resource, valuesChangedAt: timesOfValues(resource, before) },
@@ -99,19 +99,28 @@ export class ResourceWriter {
 }
 
 /**
- * When each value of a SecretStore was set. A signature that matched before says nothing of the value
- * that is there now.
+ * The values whose times are kept: a signature that matched before says nothing of the secret that is
+ * there now, and an event that a suspended trigger skips says since when. Of other kinds none are.
  */
+function timedValues(resource: Resource): Readonly<Record<string, unknown>> | undefined {
+  if (resource.kind === secretStore.kind) return (resource.spec as SecretStoreSpec).data;
+  if (resource.kind === trigger.kind) {
+    return (resource.spec as TriggerSpec).suspend === true ? { suspend: true } : {};
+  }
+  return undefined;
+}
+
+/** When each of its {@linkcode timedValues} was set. */
 function timesOfValues(
-  store: Resource<SecretStoreSpec>,
-  before: Resource<SecretStoreSpec> | undefined,
+  resource: Resource,
+  before: Resource | undefined,
 ): NonNullable<Resource["valuesChangedAt"]> {
   const known = before?.valuesChangedAt ?? {};
-  const entries = Object.entries(store.spec.data).flatMap(([key, value]) => {
+  const earlier = before === undefined ? {} : timedValues(before) ?? {};
+  const entries = Object.entries(timedValues(resource) ?? {}).flatMap(([key, value]) => {
     const times = Object.hasOwn(known, key) ? known[key] ?? [] : [];
-    const isSame = before !== undefined && Object.hasOwn(before.spec.data, key) &&
-      before.spec.data[key] === value;
-    if (!isSame) return [[key, [store.updatedAt, ...times.slice(0, 1)]] as const];
+    const isSame = Object.hasOwn(earlier, key) && earlier[key] === value;
+    if (!isSame) return [[key, [resource.updatedAt, ...times.slice(0, 1)]] as const];
     return times.length === 0 ? [] : [[key, times] as const];
   });
   return Object.fromEntries(entries);

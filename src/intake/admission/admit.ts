@@ -18,6 +18,7 @@ import { whyNotTrue } from "../../cel/why_not_true.ts";
 import { type Coverage, COVERS_NOTHING, signedValues } from "../../signatures/coverage.ts";
 import type { Admitted, Delivery, EventDecision } from "../../store/delivery_records.ts";
 import type { NewTask } from "../../store/task_records.ts";
+import { suspendedSince } from "../../resources/trigger.ts";
 import { limitsOf } from "./limits.ts";
 import type { Planner } from "../../tasks/plan.ts";
 import type { ActiveTrigger } from "./triggers.ts";
@@ -111,7 +112,9 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
   const reason = await whyFiltered(filter, scope, host.evaluator);
   if (reason !== undefined) return { outcome: "filtered", reason };
   if (resource.spec.suspend === true) {
-    return { outcome: "skipped", reason: "the trigger is suspended" };
+    const since = suspendedSince(resource);
+    const when = since === undefined ? "" : `, since ${rfc3339(since)}`;
+    return { outcome: "skipped", reason: `the trigger is suspended${when}` };
   }
   if (event.depth !== undefined && event.depth > MAX_DEPTH) {
     return { outcome: "skipped", reason: `${MAX_DEPTH} tasks in a row started one another` };

@@ -14,7 +14,7 @@ import { pluginsOf } from "../../plugins/phases.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { PluginType } from "../../resources/custom_resource_definition.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
-import type { Resource } from "../../resources/resource.ts";
+import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 import { signsInBody } from "../../platforms/platform.ts";
 import { SCHEMES } from "../../platforms/schemes.ts";
@@ -177,6 +177,11 @@ export function advise(
     lines.push(`After changing the condition: svc delivery redeliver ${delivery.id}`);
   }
   if (delivery.outcome === "skipped") {
+    const { project, name, spec } = trigger.resource;
+    if (spec.suspend === true) {
+      const where = project === DEFAULT_PROJECT ? "" : ` -p ${project}`;
+      lines.push(`The trigger is still suspended: svc trigger resume ${name}${where}`);
+    }
     lines.push(`To run it again: svc delivery redeliver ${delivery.id}`);
   }
   return lines;

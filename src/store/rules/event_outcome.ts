@@ -9,6 +9,7 @@
  */
 
 import type { Admitted, DedupTimes, EventOutcome } from "../delivery_records.ts";
+import { shortDuration } from "../../base/duration.ts";
 import type { NewTask, TaskState } from "../task_records.ts";
 import { limitsOf, sameLimits, type TaskLimits } from "./limits.ts";
 import type { Found, Needs } from "./needs.ts";
@@ -110,7 +111,9 @@ export function decideOutcome(
   if (task.dedupKey !== undefined) {
     if (known.earlier === undefined) return { needs: "earlier" };
     const { earlier } = known;
-    if (earlier !== "none" && makesDuplicate(earlier, arrival)) return duplicateOf(earlier);
+    if (earlier !== "none" && makesDuplicate(earlier, arrival)) {
+      return duplicateOf(earlier, arrival);
+    }
   }
   if (task.debounce !== undefined && task.plan !== undefined) {
     if (known.debounced === undefined) return { needs: "debounced" };
@@ -135,13 +138,24 @@ function makesDuplicate({ receivedAt, state }: EarlierEvent, arrival: Arrival): 
     (state === "pending" || state === "running" || state === "succeeded");
 }
 
-function duplicateOf({ deliveryId, taskId }: EarlierEvent): OutcomeDecision {
-  const reason = `seen before, in delivery ${deliveryId}`;
+function duplicateOf(first: EarlierEvent, arrival: Arrival): OutcomeDecision {
+  const { deliveryId, taskId } = first;
+  const reason = seenBefore(`in delivery ${deliveryId}`, first, arrival);
   const task = taskId === "" ? {} : { taskId };
   return {
     outcome: { outcome: "duplicate", reason, ...task, duplicateOf: deliveryId },
     actions: [],
   };
+}
+
+/** The reason of a duplicate; `where` names the first one. */
+export function seenBefore(
+  where: string,
+  first: { readonly receivedAt: number },
+  again: { readonly receivedAt: number },
+): string {
+  const earlier = shortDuration(again.receivedAt - first.receivedAt);
+  return `seen before, ${where}, which came ${earlier} earlier`;
 }
 
 function skipped(first: string, max: number): OutcomeDecision {

@@ -69,7 +69,7 @@ eachStore(
     await debounced(store, 2, T0, { dedupKey: "two" });
     deepEqual(await debounced(store, 3, T0, { dedupKey: "two" }), {
       outcome: "duplicate",
-      reason: `seen before, in delivery ${idOf(2)}`,
+      reason: `seen before, in delivery ${idOf(2)}, which came 0ms earlier`,
       taskId: taskIdOf(1),
       duplicateOf: idOf(2),
     });

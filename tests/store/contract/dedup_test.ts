@@ -19,7 +19,7 @@ eachStore(
     equal((await event(store, 1, "k"))?.outcome, "accepted");
     deepEqual(await event(store, 2, "k", { receivedAt: 1999 }), {
       outcome: "duplicate",
-      reason: `seen before, in delivery ${idOf(1)}`,
+      reason: `seen before, in delivery ${idOf(1)}, which came 999ms earlier`,
       taskId: taskIdOf(1),
       duplicateOf: idOf(1),
     });

@@ -160,7 +160,7 @@ eachStore(
     equal((await store.pruneTasks({ before: 30, limit: 9 })).length, 1, "which also removes keys");
     deepEqual(await keyed(3, "done"), {
       outcome: "duplicate",
-      reason: `seen before, in delivery ${idOf(1)}`,
+      reason: `seen before, in delivery ${idOf(1)}, which came 2ms earlier`,
       duplicateOf: idOf(1),
     });
     equal((await keyed(4, "failed"))?.outcome, "accepted", "as before the deletion");

@@ -69,6 +69,8 @@ eachStore("an event that the platform sends again is stored once", async (store)
   const again = sourceEvent(2, { externalEventId: "Ev1" });
   deepEqual(await store.recordSourceEvent(again), { status: "duplicate", id: eventIdOf(1) });
   equal(await store.findEventOfDelivery(idOf(2)), undefined);
+  const [delivery] = await store.listDeliveries({ limit: 1 });
+  equal(delivery?.reason, `seen before, source event ${eventIdOf(1)}, which came 1ms earlier`);
   equal((await store.findEventOfDelivery(idOf(1)))?.id, eventIdOf(1));
   deepEqual((await store.listSourceEvents({ limit: 9 })).map(({ id }) => id), [eventIdOf(1)]);
   deepEqual((await store.findSourceEvents(eventIdOf(1))).map(({ text }) => text), ["text 1"]);

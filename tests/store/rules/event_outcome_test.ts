@@ -73,29 +73,29 @@ Deno.test("an event without limits and without a key starts its task, and nothin
   deepEqual(decide({}, {}, "a note"), { outcome: accepted("new", "a note"), actions: [START] });
 });
 
-const DUPLICATES: readonly [what: string, known: Partial<EventFacts>, isDuplicate: boolean][] = [
+const DUPLICATES: readonly [what: string, known: Partial<EventFacts>, earlier: string | false][] = [
   ["none came before", { earlier: "none" }, false],
-  ["its task waits", earlier("pending"), true],
-  ["its task runs", earlier("running"), true],
-  ["its task succeeded", earlier("succeeded"), true],
+  ["its task waits", earlier("pending"), "1ms"],
+  ["its task runs", earlier("running", NOW - WINDOW / 2), "500ms"],
+  ["its task succeeded", earlier("succeeded"), "1ms"],
   ["its task failed", earlier("failed"), false],
   ["its task was cancelled", earlier("cancelled"), false],
-  ["it came just within the window", earlier("running", NOW - WINDOW + 1), true],
+  ["it came just within the window", earlier("running", NOW - WINDOW + 1), "999ms"],
   ["it came before the window", earlier("running", NOW - WINDOW), false],
-  ["it came by a clock that was ahead", earlier("running", NOW + 5), true],
+  ["it came by a clock that was ahead", earlier("running", NOW + 5), "0ms"],
 ];
 
-for (const [what, known, isDuplicate] of DUPLICATES) {
-  Deno.test(`an event with a key, ${what}: ${isDuplicate ? "a duplicate" : "starts"}`, () => {
+for (const [what, known, before] of DUPLICATES) {
+  Deno.test(`an event with a key, ${what}: ${before ? "a duplicate" : "starts"}`, () => {
     const duplicate = {
       outcome: "duplicate",
-      reason: "seen before, in delivery d1",
+      reason: `seen before, in delivery d1, which came ${before} earlier`,
       taskId: "t1",
       duplicateOf: "d1",
     };
     deepEqual(
       decide(DEDUP, known),
-      isDuplicate
+      before
         ? { outcome: duplicate, actions: [] }
         : { outcome: accepted(), actions: [START, remember()] },
     );

@@ -70,7 +70,9 @@ export function Related({ delivery, again }: {
 
 /** The deliveries that brought its events first; of a single event its reason says it. */
 function originalsOf({ events = [], outcome, reason }: DeliveryRecord): readonly string[] {
-  const [, only] = outcome === "duplicate" ? /\b([0-9A-Z]{26})$/.exec(reason) ?? [] : [];
+  const [, only] = outcome === "duplicate"
+    ? /\bin delivery ([0-9A-Z]{26})\b/.exec(reason) ?? []
+    : [];
   return [only, ...events.map(({ duplicate_of }) => duplicate_of ?? undefined)]
     .filter((one) => one !== undefined);
 }

@@ -63,12 +63,7 @@ export function verdictOf(found: Explanation): Verdict {
       return {
         tone: "plain",
         what: `It started nothing: ${sentence(delivery.reason)}`,
-        change: delivery.reason === "the trigger is suspended"
-          ? [{
-            text: "To let the next ones through:",
-            command: `svc trigger resume ${delivery.trigger} -p ${delivery.project}`,
-          }, ...change]
-          : change,
+        change,
       };
   }
 }

@@ -7,13 +7,14 @@
 
 import { enqueue } from "../../rules/chat_queue.ts";
 import { threadOf } from "../../rules/chat_routing.ts";
+import { seenBefore } from "../../rules/event_outcome.ts";
 import type {
   NewSourceEvent,
   RecordedSourceEvent,
   SourceEvent,
   SourceEventQuery,
 } from "../../source_event_records.ts";
-import { text } from "../../sql/columns.ts";
+import { number, text } from "../../sql/columns.ts";
 import { ordered, prefixEnd, where } from "../../sql/queries.ts";
 import {
   EVENT_COLUMNS,
@@ -40,12 +41,15 @@ export async function recordSourceEvent(
   const { event, delivery, content } = given;
   await db.lock(lockOf(event));
   const first = await db.get(
-    `SELECT id FROM source_events WHERE ${SENT_BEFORE}`,
+    `SELECT id, received_at FROM source_events WHERE ${SENT_BEFORE}`,
     ...externalValues(event),
   );
   const id = first === undefined ? event.id : text(first, "id");
   const outcome = first === undefined ? "accepted" : "duplicate";
-  const reason = first === undefined ? `source event ${id}` : `seen before, source event ${id}`;
+  const named = `source event ${id}`;
+  const reason = first === undefined
+    ? named
+    : seenBefore(named, { receivedAt: number(first, "received_at") }, delivery);
   const stored = { ...delivery, outcome, reason, taskId: "" } as const;
   await changeTasks(db, () => {}, (rows) => storeDelivery(rows, stored, content));
   if (first === undefined) await insert(db, given);

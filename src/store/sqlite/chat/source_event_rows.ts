@@ -13,7 +13,7 @@ import type {
   SourceEventQuery,
   SourceEventState,
 } from "../../source_event_records.ts";
-import { text } from "../../sql/columns.ts";
+import { number, text } from "../../sql/columns.ts";
 import {
   EVENT_COLUMNS,
   eventConditions,
@@ -32,18 +32,22 @@ import { ordered, prefixEnd, where } from "../../sql/queries.ts";
 import { ofEachProject } from "../engine/newest.ts";
 import { enqueue } from "../../rules/chat_queue.ts";
 import { threadOf } from "../../rules/chat_routing.ts";
+import { seenBefore } from "../../rules/event_outcome.ts";
 import { isThreadBusy } from "./source_event_queue.ts";
 
 /** Stores an event with its delivery, unless the platform sent it before. */
 export function recordSourceEvent(db: Database, given: NewSourceEvent): RecordedSourceEvent {
   const { event, delivery, content } = given;
   const first = db.get(
-    `SELECT id FROM source_events WHERE ${SENT_BEFORE}`,
+    `SELECT id, received_at FROM source_events WHERE ${SENT_BEFORE}`,
     ...externalValues(event),
   );
   const id = first === undefined ? event.id : text(first, "id");
   const outcome = first === undefined ? "accepted" : "duplicate";
-  const reason = first === undefined ? `source event ${id}` : `seen before, source event ${id}`;
+  const named = `source event ${id}`;
+  const reason = first === undefined
+    ? named
+    : seenBefore(named, { receivedAt: number(first, "received_at") }, delivery);
   storeDelivery(deliveryRows(db), { ...delivery, outcome, reason, taskId: "" }, content);
   if (first === undefined) insert(db, given);
   return { status: outcome, id };
