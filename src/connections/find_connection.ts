@@ -154,3 +154,8 @@ export function readToken(
   const message = `The token of Connection "${name}" has characters that no token has`;
   throw new AppError("refused", `${message}: set it again with ${set}`);
 }
+
+/** Names the health condition of a Connection. */
+export function conditionOf({ project, name }: { project: string; name: string }): string {
+  return `connection ${project}/${name}`;
+}

@@ -8,7 +8,7 @@
 import { type Clock, rfc3339 } from "../base/clock.ts";
 import type { HealthConditions } from "../base/health_conditions.ts";
 import type { Log } from "../base/log.ts";
-import type { Connection } from "../connections/find_connection.ts";
+import { conditionOf, type Connection } from "../connections/find_connection.ts";
 import { lostText, type MissedEvent } from "../connections/github/missed_events.ts";
 import type { LogFindings, RepairedHook } from "../connections/github/repair_hook.ts";
 import { connectedTo } from "../resources/connection.ts";
@@ -174,8 +174,4 @@ export class LogNotes {
 
 function keyOf({ project, name }: Connection): string {
   return `${project}\n${name}`;
-}
-
-function conditionOf({ project, name }: { project: string; name: string }): string {
-  return `connection ${project}/${name}`;
 }

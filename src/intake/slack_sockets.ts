@@ -6,17 +6,22 @@
  */
 
 import { rfc3339 } from "../base/clock.ts";
+import type { HealthConditions } from "../base/health_conditions.ts";
 import { messageOf } from "../base/errors.ts";
 import { toJson } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { SerialRunner } from "../base/serial_runner.ts";
-import { type Connection, readToken } from "../connections/find_connection.ts";
+import { conditionOf, type Connection, readToken } from "../connections/find_connection.ts";
 import { SlackSocket, type SocketState, type SocketStates } from "../connections/slack/socket.ts";
 import { openSocket } from "../connections/slack/websocket.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { apiUrlOf } from "../resources/connection.ts";
 import type { KnownSecrets } from "../secrets/known_secrets.ts";
-import type { ConnectionKey, ConnectionNews } from "../store/connection_records.ts";
+import type {
+  ConnectionKey,
+  ConnectionNews,
+  ConnectionState,
+} from "../store/connection_records.ts";
 import type { ConnectionStore } from "../store/connection_store.ts";
 import type { Events } from "../store/events.ts";
 import { type EnvelopeHost, receiversOf, storeEnvelope } from "./slack_envelope.ts";
@@ -26,6 +31,7 @@ export interface SlackSocketsHost extends EnvelopeHost {
   readonly store: EnvelopeHost["store"] & ConnectionStore;
   readonly catalog: Catalog;
   readonly events: Events;
+  readonly health: HealthConditions;
   readonly log: Log;
   /** Hides secrets in what Slack says. */
   readonly secrets: KnownSecrets;
@@ -112,6 +118,7 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
       if (now !== undefined && identityOf(now) === served.identity) continue;
       await served.socket?.[Symbol.asyncDispose]();
       this.#served.delete(key);
+      this.#host.health.clear(conditionOf(served.connection));
     }
     for (const [key, connection] of wanted) {
       const served = this.#served.get(key);
@@ -143,6 +150,7 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
       served.socket = undefined;
       if (served.problem !== problem) this.#noted(connection, problem, true);
     } else if (served.socket === undefined) {
+      if (served.problem !== undefined) this.#noted(connection, undefined, false);
       served.socket = await this.#open(served);
     } else if (token !== served.token) {
       void served.socket.retry();
@@ -197,11 +205,27 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
 
   #noted(connection: Connection, said: string | undefined, isBroken: boolean): void {
     const problem = said === undefined ? undefined : this.#host.secrets.redact(said);
-    this.#note(connection, { fault: problem ?? null });
+    void this.#noteFault(connection, problem);
     if (!isBroken || problem === undefined) return;
     const { project, name } = connection;
     const incident = { kind: "connection.broken", project, connection: name } as const;
     this.#host.events.publish("incidentHappened", { ...incident, reason: problem });
+  }
+
+  /** Shows what is wrong in `svc status`, and since when as soon as that is known. */
+  async #noteFault(connection: Connection, problem: string | undefined): Promise<void> {
+    const { health } = this.#host;
+    const condition = conditionOf(connection);
+    if (problem === undefined) {
+      health.clear(condition);
+      return void await this.#note(connection, { fault: null });
+    }
+    const sentence = `Connection "${connection.name}": ${problem}`;
+    health.set(condition, sentence);
+    const { faultSince } = await this.#note(connection, { fault: problem }) ?? {};
+    const isOver = health.find(condition) !== sentence;
+    if (isOver || faultSince === undefined) return;
+    health.set(condition, `${sentence}, since ${rfc3339(faultSince)}`);
   }
 
   #missed(connection: Connection, from: number, to: number): void {
@@ -231,11 +255,18 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
     }));
   }
 
-  async #note({ project, name, createdAt }: ConnectionKey, news: ConnectionNews): Promise<void> {
+  /** The state afterwards; `undefined` where it could not be noted. */
+  async #note(
+    { project, name, createdAt }: ConnectionKey,
+    news: ConnectionNews,
+  ): Promise<ConnectionState | undefined> {
     const { store, clock, log } = this.#host;
-    await store.noteConnection({ project, name, createdAt }, news, clock.now()).catch((error) =>
-      log.warn("what was learnt of a Connection could not be noted", { project, name, error })
-    );
+    try {
+      return await store.noteConnection({ project, name, createdAt }, news, clock.now());
+    } catch (error) {
+      log.warn("what was learnt of a Connection could not be noted", { project, name, error });
+      return undefined;
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { SlackSockets, type SlackSocketsHost } from "../../src/intake/slack_sockets.ts";
+import { rfc3339 } from "../../src/base/clock.ts";
 import type { Incident } from "../../src/store/incident_records.ts";
 import { APP_TOKEN, type FakeSlack, fakeSlack } from "../fakes/slack.ts";
 import { slackHeaders, slackMessage } from "../helpers/slack.ts";
@@ -74,6 +75,14 @@ const MENTION = JSON.parse(
 async function stored({ rig }: Sockets) {
   const events = await rig.store.listSourceEvents({ limit: 100 });
   return events.map(({ trigger, state, text }) => [trigger, state, text]).toSorted();
+}
+
+function healthOf({ rig }: Sockets): readonly string[] {
+  return (rig.host as unknown as SlackSocketsHost).health.list();
+}
+
+function isDegradedBy(it: Sockets, sentence: string): true | undefined {
+  return healthOf(it).includes(sentence) ? true : undefined;
 }
 
 Deno.test("an event over the socket is stored for each trigger of the endpoint, then acknowledged", async () => {
@@ -220,6 +229,8 @@ for (const [name, [edit, said]] of Object.entries(UNSERVED)) {
     });
     equal(state?.fault, incident.reason);
     equal(it.slack.calls.length, 0);
+    const told = `Connection "chat": ${incident.reason}, since ${rfc3339(NOW)}`;
+    await until("the health condition", () => isDegradedBy(it, told));
   });
 }
 
@@ -229,6 +240,9 @@ Deno.test("a socket is closed with its Connection, and opened with another token
   const { events } = it.rig.host as unknown as SlackSocketsHost;
   const name = { project: "default", name: "chat" };
   await until("the refusal", () => it.sockets.stateOf(name)?.problem?.includes("invalid_auth"));
+  const problem = it.sockets.stateOf(name)?.problem;
+  const told = `Connection "chat": ${problem}, since ${rfc3339(NOW)}`;
+  await until("the health condition", () => isDegradedBy(it, told));
   const resources = manifestResources(manifest(it.slack.url));
   for (const resource of resources.filter(({ name }) => name === "slack-tokens")) {
     catalog.change([{ op: "put", resource }]);
@@ -239,10 +253,38 @@ Deno.test("a socket is closed with its Connection, and opened with another token
     const [state] = await it.rig.store.listConnectionStates();
     return state !== undefined && state.fault === undefined ? true : undefined;
   });
+  deepEqual(healthOf(it), []);
   catalog.change([{ op: "delete", key: { kind: "Connection", ...name } }]);
   events.publish("resourcesChanged", undefined);
   await line.ended;
   await until("no socket", () => it.sockets.stateOf(name) === undefined ? true : undefined);
+});
+
+Deno.test("what keeps a socket closed is over when it is opened, or its Connection is gone", async () => {
+  const elsewhere = (text: string) => text.replaceAll("endpoint: slack,", "endpoint: elsewhere,");
+  await using it = await open({ edit: elsewhere });
+  const { catalog } = it.rig;
+  const { events } = it.rig.host as unknown as SlackSocketsHost;
+  await until("the fault", () => healthOf(it).length === 1 ? true : undefined);
+  for (const resource of manifestResources(manifest(it.slack.url))) {
+    if (resource.kind === "Trigger") catalog.change([{ op: "put", resource }]);
+  }
+  events.publish("resourcesChanged", undefined);
+  const line = await it.slack.next();
+  await until("no fault", async () => {
+    const [state] = await it.rig.store.listConnectionStates();
+    return state?.fault === undefined && healthOf(it).length === 0 ? true : undefined;
+  });
+  for (const resource of manifestResources(elsewhere(manifest(it.slack.url)))) {
+    if (resource.kind === "Trigger") catalog.change([{ op: "put", resource }]);
+  }
+  events.publish("resourcesChanged", undefined);
+  await line.ended;
+  await until("the fault again", () => healthOf(it).length === 1 ? true : undefined);
+  const key = { kind: "Connection", project: "default", name: "chat" };
+  catalog.change([{ op: "delete", key }]);
+  events.publish("resourcesChanged", undefined);
+  await until("nothing of it", () => healthOf(it).length === 0 ? true : undefined);
 });
 
 Deno.test("a time without a socket, also over a restart, is told with its bounds", async () => {
