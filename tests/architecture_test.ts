@@ -182,7 +182,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/tasks/step": "values",
   },
   "src/control/resources": {
-    "src/api": "types",
+    "src/api": "values",
     "src/auth": "values",
     "src/base": "values",
     "src/connections": "values",

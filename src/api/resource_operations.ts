@@ -5,6 +5,7 @@
  */
 
 import Type from "typebox";
+import type { KeyUseView } from "./key_use.ts";
 import {
   defineOperation,
   type InputOf,
@@ -282,15 +283,14 @@ export const RESOURCE_OPERATIONS = {
   "secret.remove": defineOperation({
     summary: "Removes one key of a SecretStore",
     input: { store: TEXT, key: TEXT, project: PROJECT, force: Type.Boolean() },
-    output: json<{
-      readonly store: string;
-      readonly key: string;
-      /** When a signature last matched the key; `null` when none ever did. */
-      readonly last_matched_at: string | null;
-      readonly matched: number;
-      /** Places that name the key, one line each. */
-      readonly uses: readonly string[];
-    }>(),
+    output: json<
+      Omit<KeyUseView, "triggers" | "note"> & {
+        readonly store: string;
+        readonly key: string;
+        /** Places that name the key, one line each. */
+        readonly uses: readonly string[];
+      }
+    >(),
     role: "operator",
     grants: { cron: { own: "project", in: "project" } },
   }),

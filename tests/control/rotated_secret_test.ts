@@ -5,7 +5,12 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  match,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
 import { keyUseText, type KeyUseView } from "../../src/api/key_use.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { keyUseView } from "../../src/control/records/key_use_view.ts";
@@ -95,6 +100,20 @@ Deno.test({
     equal(await told(), "last matched 0s ago");
     const { hook } = await keysOf(rig);
     deepEqual([hook?.last_matched_value, hook?.matched], ["current", 2]);
+
+    await rotate("a new value of it");
+    ahead += 60_000;
+    const remove = (key: string) =>
+      rig.client.call("secret.remove", { store: "gh", key, force: false });
+    const removed = await remove("hook");
+    match(
+      keyUseText(removed, clock.now()),
+      /^value changed 1m\S* ago, not matched since; the value before it matched 1m\S* ago$/,
+    );
+    deepEqual([removed.last_matched_value, removed.matched], ["previous", 2]);
+    await rejects(remove("other"), {
+      message: /"other" is the only key of SecretStore "gh" \(never matched, set 2m\S* ago\), and/,
+    });
   },
 });
 

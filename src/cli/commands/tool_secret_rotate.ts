@@ -4,6 +4,8 @@
  * @module
  */
 
+import { keyUseText } from "../../api/key_use.ts";
+import { systemClock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import {
   type Command,
@@ -83,8 +85,7 @@ async function remove(key: string, context: CommandContext): Promise<void> {
   if (context.option("output") === "json") {
     return context.io.out(jsonText(removed));
   }
-  const last = removed.last_matched_at;
-  const matched = last === null ? "it never matched" : `it last matched at ${last}`;
+  const matched = keyUseText(removed, systemClock.now());
   context.io.out(`secretstore/${store} key ${key} removed (${matched})\n`);
 }
 

@@ -5,8 +5,8 @@
  * @module
  */
 
+import { keyUseText } from "../../api/key_use.ts";
 import type { Input, Output } from "../../api/operations.ts";
-import { rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { compileSchema } from "../../resources/validate.ts";
@@ -18,6 +18,7 @@ import {
   type SecretStoreSpec,
 } from "../../resources/secret_store.ts";
 import { describeUse, pluginReadersOf, usesOf } from "../../resources/users.ts";
+import { keyUseView } from "../records/key_use_view.ts";
 import { findResource, type QueryHost } from "./queries.ts";
 
 const storeName = compileSchema(Name);
@@ -86,14 +87,11 @@ export function removeSecret(
     const resource = findStore(input, host.catalog) ??
       findResource(kind, { ...input, name: store }, host.catalog);
     const { data } = resource.spec as SecretStoreSpec;
-    if (!Object.hasOwn(data, key)) {
+    const use = (await keyUseView(resource, host)).keys[key];
+    if (use === undefined) {
       const keys = Object.keys(data).join(", ") || "none";
       throw new AppError("not_found", `SecretStore "${store}" has no key "${key}": it has ${keys}`);
     }
-    await host.keyUses.flush();
-    const known = (await host.store.listKeyUse(resource.project, store))
-      .filter((one) => one.key === key);
-    const last = Math.max(0, ...known.map(({ lastAt }) => lastAt));
     const all = usesOf(resource, host.catalog);
     const uses = all.filter(({ reference }) => reference.secretKey === key).map(describeUse);
     if (!force && uses.length > 0) {
@@ -105,7 +103,7 @@ export function removeSecret(
       );
     }
     if (!force && Object.keys(data).length === 1) {
-      const matched = last === 0 ? "it never matched" : `it last matched at ${rfc3339(last)}`;
+      const matched = keyUseText(use, host.clock.now());
       throw new AppError(
         "conflict",
         `Nothing was removed: "${key}" is the only key of SecretStore "${store}" (${matched}), ` +
@@ -125,8 +123,10 @@ export function removeSecret(
     return {
       store,
       key,
-      last_matched_at: last === 0 ? null : rfc3339(last),
-      matched: known.reduce((sum, { count }) => sum + count, 0),
+      last_matched_at: use.last_matched_at,
+      last_matched_value: use.last_matched_value,
+      changed_at: use.changed_at,
+      matched: use.matched,
       uses,
     };
   });
