@@ -160,5 +160,15 @@ Deno.test({
     match(data["access_token"] ?? "", /^renewed-/);
     const { readable_by } = found["status"] as { readable_by: string[] };
     deepEqual(readable_by, set.readable_by);
+    const warned = async (...targets: { what: string; names: string[] }[]) =>
+      (await rig.client.call("delete", { targets, dry_run: true })).warnings;
+    const store = { what: "secretstore", names: ["chat"] };
+    const [trigger, definition] = set.readable_by;
+    const may = "may read secretstore/chat: their scripts say whether they do";
+    deepEqual(await warned(store), [`plugins of ${trigger}, ${definition} ${may}`]);
+    deepEqual(await warned(store, { what: "trigger", names: ["chat"] }), [
+      `plugins of ${definition} ${may}`,
+    ]);
+    deepEqual(await warned({ what: "trigger", names: ["chat"] }), []);
   },
 });

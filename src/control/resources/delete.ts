@@ -19,8 +19,10 @@ import {
   describeUse,
   type InUse,
   keepUsed,
+  pluginReadersOf,
   usedByOthers,
 } from "../../resources/users.ts";
+import { secretStore } from "../../resources/secret_store.ts";
 import type { RecordName } from "../../resources/record_names.ts";
 import { findRecordType } from "../records/records.ts";
 import { checkMayChange } from "./check_code.ts";
@@ -85,9 +87,26 @@ function decide(
   if (used === "keep") return { ...keepUsed(found, catalog), warnings: [] };
   const inUse = usedByOthers(found, catalog);
   if (inUse.length === 0 || used === "delete") {
-    return { unused: found, kept: [], warnings: describeInUse(inUse) };
+    const warnings = [...describeInUse(inUse), ...describeReaders(found, catalog)];
+    return { unused: found, kept: [], warnings };
   }
   throw refusal("deleted", inUse, "delete what uses it too, or add --force");
+}
+
+/**
+ * Whose plugins may have read the SecretStores that go. That cannot be a refusal: no field names what
+ * a script reads, so each of them would hold up every SecretStore of its project.
+ */
+function describeReaders(gone: readonly Resource[], catalog: Catalog): string[] {
+  const among = new Set(gone.map(keyOf));
+  return gone.filter(({ kind }) => kind === secretStore.kind).flatMap((store) => {
+    const readers = pluginReadersOf(store.project, catalog).filter((one) => !among.has(keyOf(one)));
+    if (readers.length === 0) return [];
+    const named = readers.map(displayName).join(", ");
+    return [
+      `plugins of ${named} may read ${displayName(store)}: their scripts say whether they do`,
+    ];
+  });
 }
 
 /** The refusal of a change that would take away what others use. */
