@@ -54,7 +54,8 @@ export async function findDegraded(host: DegradedHost): Promise<readonly string[
   const { freeBytes = Infinity, totalBytes = 0 } = disk ?? {};
   const little = Math.min(totalBytes * DISK.leastPart, DISK.enoughBytes);
   if (freeBytes < Math.max(DISK.leastBytes, little)) {
-    found.push(`the disk is nearly full: ${sizeText(freeBytes)} left for ${dirs.root}`);
+    const left = `${sizeText(freeBytes)} left for ${dirs.root}`;
+    found.push(`the disk is nearly full: ${left} (svc db usage says what takes it)`);
   }
   if (semaphore.waiting >= MANY_WAITING) {
     found.push(`plugins cannot keep up: ${semaphore.running} run and ${semaphore.waiting} wait`);

@@ -163,7 +163,10 @@ mounting(
       const more = await Promise.all(Array.from({ length: 50 }, () => post(daemon)));
       deepEqual([...new Set(more.map(({ status }) => status))], [503]);
       equal((await daemon.send("/healthz", { method: "GET" })).status, 200);
-      match(await degraded(daemon), /disk is nearly full[\s\S]*database cannot be written.*full/);
+      match(
+        await degraded(daemon),
+        /disk is nearly full.*svc db usage[\s\S]*database cannot be written.*full/,
+      );
       const apply2 = await daemon.svc(["apply", "-f", "-"], {
         stdin: JSON.stringify({ kind: "Project", metadata: { name: "p" }, spec: {} }),
       });

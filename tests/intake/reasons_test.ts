@@ -73,6 +73,13 @@ Deno.test("a time that is too far away: by how much, from what, and whether the 
     await t.step(JSON.stringify(sent), async () => {
       await using rig = await webhookRig({ manifest: TRIGGERS });
       equal(await reasonOf(rig, sent), reason);
+      const [delivery] = await rig.deliveries();
+      ok(delivery !== undefined);
+      const { project, trigger: name, source, receivedAt } = delivery;
+      const trigger = rig.host.triggers.find({ project, trigger: name, source });
+      const clock = `a clock is wrong: here it was ${new Date(receivedAt).toISOString()}.`;
+      const advice = advise({ delivery }, trigger, rig.host).join("\n");
+      equal(advice.includes(clock), "agoSecs" in sent, advice);
     });
   }
 });

@@ -6,6 +6,7 @@
  */
 
 import type { Explanation } from "../../api/delivery_operations.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import type { Evaluator } from "../../cel/evaluator.ts";
 import { explainCondition, type ExplainedPart, OPERATORS } from "../../cel/explain.ts";
 import { scopeOf } from "../../cel/expression.ts";
@@ -202,6 +203,14 @@ function typeAdvice({ via, detail: { headerNames } }: Delivery): string[] {
 
 function signatureAdvice(delivery: Delivery, webhook: WebhookSpec, isKept: boolean): string[] {
   const lines: string[] = [];
+  if (delivery.detail.failure === "timestamp_outside_window") {
+    lines.push(
+      `If it was sent just then, a clock is wrong: here it was ${
+        rfc3339(delivery.receivedAt)
+      }. If it ` +
+        "was kept and sent later, it has to be signed anew, as svc trigger send does",
+    );
+  }
   if (!isKept) {
     lines.push(
       webhook.recordRejected === true
