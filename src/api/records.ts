@@ -85,6 +85,8 @@ export type DeliveryRecord = {
   readonly project: string;
   readonly trigger: string;
   readonly source: string;
+  /** As the sender names it in a header that no signature covers; `null` where none does. */
+  readonly event: string | null;
   readonly via: string;
   readonly outcome: string;
   readonly reason: string;

@@ -284,6 +284,7 @@ export function describeDelivery({ view, now }: Facts): string {
       ["Project", text(view["project"])],
       ["Trigger", text(view["trigger"])],
       ["Source", text(view["source"])],
+      ["Event", text(view["event"])],
       ["Sender", text(view["remote"])],
       ["Answer", typeof view["status"] === "number" ? `HTTP ${view["status"]}` : ""],
       ["Key", key === "" ? "" : `${key} of secretstore/${text(view["secret_store"])}`],

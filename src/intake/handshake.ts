@@ -31,7 +31,7 @@ export async function receiveHandshake(
   try {
     const found = host.triggers.findAt(incoming);
     if (found === undefined || found.fault !== undefined) return undefined;
-    context.headerNames = Object.keys(headers);
+    context.cameWith(headers);
     const handshake = findUnsigned(received, meet(found, context), host);
     if (handshake === undefined) return undefined;
     return await answerHandshake({ delivery: received, handshake }, host);

@@ -42,7 +42,7 @@ export async function takePulled(
 ): Promise<void> {
   const context = new DeliveryContext({ id: host.newId(), clock: host.clock, remote: "" });
   const bytes = utf8(body);
-  context.headerNames = Object.keys(headers);
+  context.cameWith(headers);
   context.bodyBytes = bytes.length;
   const received: ReceivedDelivery = { method: "POST", body: bytes, headers, url: "", context };
   const receivers = host.triggers.at({ project, trigger: endpoint });

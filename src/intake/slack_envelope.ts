@@ -103,7 +103,7 @@ async function storeFor(
   context.trigger = trigger;
   const headers = headersOf({ id, type, retry });
   const body = utf8(payload);
-  context.headerNames = Object.keys(headers);
+  context.cameWith(headers);
   context.bodyBytes = body.length;
   const received = { method: "POST", body, headers, url: "", context };
   try {

@@ -176,7 +176,7 @@ export async function receive(
   { headers, context, held }: Pick<ReceivedDelivery, "headers" | "context"> & { held: HeldBytes },
   host: Pick<WebhookHost, "limits">,
 ): Promise<ReceivedDelivery> {
-  context.headerNames = Object.keys(headers);
+  context.cameWith(headers);
   const body = await readBody(request, { headers, limits: host.limits, held });
   context.bodyBytes = body.length;
   context.passed("received");

@@ -84,6 +84,8 @@ export interface DeliveryDetail {
   readonly headerNames: readonly string[];
   /** How many further headers it had; absent where there were none. */
   readonly headersLeftOff?: number;
+  /** The event that a header names; absent where none does, and in records of before. */
+  readonly event?: string;
   /** Milliseconds after arrival at which each stage of the pipeline was done, in order. */
   readonly stages: Readonly<Record<string, number>>;
   /** Filter of the trigger that was evaluated. */

@@ -19,6 +19,7 @@ const PURE = [
   "src/base/duration.ts",
   "src/base/output_text.ts",
   "src/base/size.ts",
+  "src/platforms/event_header.ts",
   "src/resources/kind_names.ts",
 ];
 

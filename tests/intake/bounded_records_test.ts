@@ -95,6 +95,26 @@ Deno.test("what does not fit is counted, and the headers of signatures go first"
   deepEqual([usual?.detail.headerNames, usual?.detail.headersLeftOff], [["a", "b"], undefined]);
 });
 
+Deno.test("the event of a refusal is recorded, too, as far as it is short", async (t) => {
+  const cases: readonly [headers: Record<string, string>, event: string | undefined][] = [
+    [{ "x-github-event": "pull_request" }, "pull_request"],
+    [{ "x-shopify-topic": "orders/create" }, "orders/create"],
+    [{ "ce-type": "com.example.made" }, "com.example.made"],
+    [{ "x-event-key": "repo:push" }, "repo:push"],
+    [{ "x-github-events": "push" }, undefined],
+    [{ "x-github-event": "" }, undefined],
+    [{ "x-github-event": "p".repeat(60_000) }, "p".repeat(100)],
+  ];
+  for (const [headers, event] of cases) {
+    await t.step(JSON.stringify(headers).slice(0, 60), async () => {
+      await using rig = await webhookRig({ manifest: MANIFEST });
+      equal((await rig.post("/webhook/push", "{}", headers)).status, 401);
+      const [delivery] = await rig.deliveries();
+      equal(delivery?.detail.event, event);
+    });
+  }
+});
+
 const HANDSHAKES = MANIFEST +
   names.map((name) =>
     triggerYaml(name, { webhook: "endpoint: hub, secret: {fromRef: github}, scheme: trello" })

@@ -68,7 +68,8 @@ const outcomes = ({ results }: Answer) =>
   results.map(({ trigger, status }) => `${trigger} ${status}`);
 
 test("a request to an endpoint goes to each of its triggers, with one answer", async (rig) => {
-  const answer = await answered(await rig.post("/webhook/hub", BODY, sign(BODY)));
+  const headers = { ...sign(BODY), "x-github-event": "pull_request" };
+  const answer = await answered(await rig.post("/webhook/hub", BODY, headers));
   deepEqual(Object.keys(answer), ["status", "endpoint", "results"]);
   deepEqual([answer.status, answer.endpoint], ["accepted", "hub"]);
   deepEqual(outcomes(answer), ["closed filtered", "every accepted", "opened accepted"]);
@@ -85,6 +86,7 @@ test("a request to an endpoint goes to each of its triggers, with one answer", a
     deepEqual([secretKey, bodyBytes, receivedAt], ["current", BODY.length, NOW]);
     deepEqual(Object.keys(detail.stages), ["received", "authenticated", "parsed", "decided"]);
     ok(detail.headerNames.includes("x-hub-signature-256"));
+    equal(detail.event, "pull_request");
   }
   for (const { id } of tasks) {
     const { tasks: [claimed] } = await rig.store.claimTasks(1, NOW);

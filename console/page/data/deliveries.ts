@@ -14,20 +14,6 @@ export function choiceOf({ id, received_at, outcome }: DeliveryRecord): string {
   return `${ageOf(now.value - Date.parse(received_at))} · ${outcome} · ${shortId(id)}`;
 }
 
-/** `X-GitHub-Event`, `X-Shopify-Topic`, `X-Event-Key`, `ce-type` … */
-const NAMES_EVENT = /(?:^|-)(?:event|topic|event-key|subscription-type)$|^ce-type$/;
-
-/** The header that names the event of a request; `undefined` where none does. */
-export function eventHeader(names: readonly string[]): string | undefined {
-  return names.find((name) => NAMES_EVENT.test(name.toLowerCase()));
-}
-
-/** The event that headers name; empty where none does. */
-export function eventOf(headers: Readonly<Record<string, string>>): string {
-  const name = eventHeader(Object.keys(headers));
-  return name === undefined ? "" : headers[name] ?? "";
-}
-
 const BECAME: Readonly<Record<string, string>> = {
   accepted: "was accepted",
   duplicate: "is a duplicate",

@@ -9,7 +9,7 @@ import type { DeliveryRecord } from "../../../src/api/records.ts";
 import { type Signal, useSignal } from "@preact/signals";
 import { type Answer, useAnswer } from "../data/answer.ts";
 import { stream } from "../data/api.ts";
-import { eventOf, titleOf } from "../data/deliveries.ts";
+import { titleOf } from "../data/deliveries.ts";
 import { Action } from "../parts/action.tsx";
 import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
@@ -56,12 +56,11 @@ function Delivery({ found, sent }: {
   const mayRead = whyNot("operator") === undefined;
   const shown = useAnswer("delivery.show", mayRead ? { id } : undefined);
   const other = query.value.get("with");
-  const event = shown.value === undefined ? "" : eventOf(shown.value.headers);
   return (
     <>
       <Title text={titleOf(delivery)} back={["deliveries", "Deliveries"]}>
         <Chip word={delivery.outcome} />
-        {event !== "" && <Text value={event} cell />}
+        {delivery.event !== null && <Text value={delivery.event} cell />}
         <Ago at={delivery.received_at} />
         {trigger !== "" && (
           <span>

@@ -7,6 +7,7 @@
 
 import type { WallClock } from "../../base/clock.ts";
 import type { NewId } from "../../base/ids.ts";
+import { eventOf } from "../../platforms/event_header.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { Coverage } from "../../signatures/coverage.ts";
 import type { VerifyFailure } from "../../signatures/scheme.ts";
@@ -21,6 +22,9 @@ import { recordedNames } from "./recorded_names.ts";
 const NONE: readonly ActiveTrigger[] = [];
 /** Most characters of the reason of a refusal, which may quote what came. */
 const MAX_REASON = 2000;
+
+/** Most characters of the name of an event. */
+const MAX_EVENT = 100;
 
 /** The facts about one request, set by the stages as they learn them. */
 export class DeliveryContext {
@@ -46,6 +50,8 @@ export class DeliveryContext {
   bodyBytes = 0;
   /** Names of the headers that came. */
   headerNames: readonly string[] = [];
+  /** The event that a header names; empty where none does. */
+  event = "";
   /** What its signature covers; absent where nobody asks. */
   signed: Coverage | undefined;
   /** Delivery that is sent again. */
@@ -94,12 +100,19 @@ export class DeliveryContext {
       other.connection = this.connection;
       other.bodyBytes = this.bodyBytes;
       other.headerNames = this.headerNames;
+      other.event = this.event;
       other.handshakeMethod = this.handshakeMethod;
       other.#records = this.#records;
       Object.assign(other.#stages, this.#stages);
       return other;
     });
     return [this, ...others];
+  }
+
+  /** Takes what is recorded of the headers; nothing of it is vouched for. */
+  cameWith(headers: Readonly<Record<string, string>>): void {
+    this.headerNames = Object.keys(headers);
+    this.event = eventOf(headers).slice(0, MAX_EVENT);
   }
 
   passed(stage: "received" | "authenticated" | "parsed" | "decided"): void {
@@ -113,6 +126,7 @@ export class DeliveryContext {
     const condition = spec.event.filter?.condition;
     const detail: DeliveryDetail = {
       headerNames: this.headerNames,
+      ...(this.event === "" ? {} : { event: this.event }),
       stages: this.#stages,
       ...(condition === undefined ? {} : { condition }),
       ...(this.redeliveryOf === undefined ? {} : { redeliveryOf: this.redeliveryOf }),

@@ -63,7 +63,7 @@ export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutc
   const context = new DeliveryContext({ ...event, via: "internal", clock: host.clock, remote: "" });
   context.trigger = trigger;
   context.bodyBytes = body.length;
-  context.headerNames = Object.keys(headers);
+  context.cameWith(headers);
   context.redeliveryOf = redeliveryOf;
   const admitted = await admit([toTriggerEvent(event, context)], host);
   context.passed("decided");

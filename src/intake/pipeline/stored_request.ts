@@ -31,7 +31,7 @@ export function storedRequest(
   }
   const { headers, body, url } = content;
   context.bodyBytes = body.length;
-  context.headerNames = delivery.detail.headerNames;
+  context.cameWith(headers);
   const method = delivery.detail.handshakeMethod ?? "POST";
   const arrivedAt = delivery.receivedAt;
   return { record: delivery, method, body: new Uint8Array(body), headers, url, context, arrivedAt };

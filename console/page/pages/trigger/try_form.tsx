@@ -10,7 +10,7 @@ import type { Output } from "../../../../src/api/operations.ts";
 import type { Fired } from "../../../../src/api/trigger_operations.ts";
 import { toRefusal } from "../../data/answer.ts";
 import { call, type Refusal } from "../../data/api.ts";
-import { eventHeader, eventOf } from "../../data/deliveries.ts";
+import { eventHeader, eventOf } from "../../../../src/platforms/event_header.ts";
 import { named, type Trigger } from "../../data/triggers.ts";
 import { Action } from "../../parts/action.tsx";
 import { Button } from "../../parts/button.tsx";
