@@ -18,9 +18,16 @@ const FIRST: Readonly<Record<string, string>> = {
   nodes: "A daemon that shares a database with others is one",
   "source-events": "They come from Slack to triggers with the native source",
   bindings: "A task that starts from a chat thread makes one",
-  audits: "A row is written whenever a plugin is applied or run",
+  audits: "One is written whenever a plugin is applied or run",
   tokens: "Create one: svc token create",
-  "control-audits": "A row is written for what is done with secrets, tokens and definitions",
+  "control-audits": "One is written for what is done with secrets, tokens and definitions",
+};
+
+/** What is in a list whose name is no plural of that. */
+const SHOWN: Readonly<Record<string, string>> = {
+  outbox: "messages in the outbox",
+  audits: "rows in the audit",
+  "control-audits": "rows in the control audit",
 };
 
 /** Options that leave something out. */
@@ -42,7 +49,7 @@ export function nothingFound(input: GetInput): string {
   }
   const wanted = input.what.toLowerCase();
   const plural = LISTED_NAMES.find(({ names }) => names.includes(wanted))?.plural ?? wanted;
-  const shown = plural === "outbox" ? "messages in the outbox" : plural;
+  const shown = SHOWN[plural] ?? plural;
   const where = input.project === undefined ? "" : ` in project "${input.project}"`;
   if (FILTERS.some((filter) => input[filter] !== undefined)) {
     return `No ${shown}${where} match these filters`;

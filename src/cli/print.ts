@@ -13,11 +13,16 @@ import { formatTable } from "./table.ts";
 /** Formats of lists. */
 export type Format = "table" | "wide" | "json" | "yaml" | "name";
 
-/** Prints a list. */
-export async function printListing(listing: Listing, format: Format, io: Io): Promise<void> {
+/** Prints a list; `nothing` is what is said of an empty one. */
+export async function printListing(
+  listing: Listing,
+  format: Format,
+  io: Io,
+  nothing = "Nothing found",
+): Promise<void> {
   if (format === "name") return io.out(listing.names.map((name) => `${name}\n`).join(""));
   if (format === "json" || format === "yaml") return await printValue(listing.items, format, io);
-  if (listing.rows.length === 0) return io.err("Nothing found\n");
+  if (listing.rows.length === 0) return io.err(`${nothing}\n`);
   const shown = listing.columns.map((column) => format === "wide" || !column.wide);
   const pick = <T>(cells: readonly T[]) => cells.filter((_, i) => shown[i] === true);
   const room = format === "wide" ? undefined : io.columns;

@@ -14,6 +14,7 @@ const CASES: readonly (readonly [what: string, says: string])[] = [
     "No connections yet. Make one: svc connect github OWNER/REPO; or svc connect slack, svc connect " +
     "line",
   ],
+  ["audit", "No rows in the audit yet. One is written whenever a plugin is applied or run"],
   ["secrets", "No secretstores yet. Make one: svc secret set STORE KEY"],
   ["notifications", "No notifications yet. Apply one: svc apply -f FILE"],
   ["Chat", "No chat yet. Apply one: svc apply -f FILE"],

@@ -109,6 +109,8 @@ slowTest("exit code 2: what is no command line, and what to do", async (program)
     deepEqual([code, stderr.length > 20], [2, true], `svc ${line}: ${stderr}`);
   }
   deepEqual(await daemon.json("token", "list"), []);
+  const noToken = await daemon.svc(["token", "list"]);
+  equal(noToken.stderr, "No tokens yet. Create one: svc token create\n");
 });
 
 programTest("exit code 2: half a command lists the other halves", async (program) => {

@@ -5,6 +5,7 @@
  */
 
 import { type Command, type CommandContext, CONNECTION, OUTPUT } from "../command.ts";
+import { nothingFound } from "../nothing_found.ts";
 import { type Format, printListing } from "../print.ts";
 
 /** Lists tokens. */
@@ -14,7 +15,9 @@ export const command: Command = {
   examples: ["svc token list"],
   async run(context: CommandContext) {
     using client = context.client();
-    const listing = await client.call("get", { what: "tokens", limit: 1_000_000 });
-    await printListing(listing, context.option("output") as Format, context.io);
+    const input = { what: "tokens", limit: 1_000_000 };
+    const listing = await client.call("get", input);
+    const format = context.option("output") as Format;
+    await printListing(listing, format, context.io, nothingFound(input));
   },
 };
