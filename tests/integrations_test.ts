@@ -12,7 +12,7 @@ import { embed, EMBEDDED } from "../integrations/embed.ts";
 import { startDaemon, type TestDaemon } from "./helpers/daemon.ts";
 import { withOneByteChanged } from "./helpers/github.ts";
 import type { Manifest } from "./helpers/manifests.ts";
-import { longTest, ONE_PROGRAM, programTest, ROOT, run } from "./helpers/program.ts";
+import { longTest, ONE_PROGRAM, programTest, ROOT, run, slowTest } from "./helpers/program.ts";
 import { missing } from "./helpers/requirements.ts";
 import { tempDir } from "./helpers/temp_dir.ts";
 import { until } from "./helpers/until.ts";
@@ -178,6 +178,9 @@ async function expectTask(daemon: TestDaemon, id: string, expected: ExpectedTask
 }
 
 for (const one of PACKAGES) {
+  // What is alike for each of them is tried with one, and with the others when everything is to run.
+  const onceTest = one.name === "github" ? programTest : slowTest;
+
   programTest(
     `integrations/${one.name}: each request of the platform does what it should`,
     async (program, t) => {
@@ -232,7 +235,7 @@ for (const one of PACKAGES) {
     },
   );
 
-  programTest(
+  onceTest(
     `svc integration install ${one.name} makes what svc apply makes of the directory`,
     async (program) => {
       await using daemon = await startDaemon(program);
@@ -270,7 +273,7 @@ for (const one of PACKAGES) {
     },
   );
 
-  programTest(
+  onceTest(
     `integrations/${one.name}: what the guide says under "Try it" works`,
     async (program) => {
       await using daemon = await startDaemon(program);

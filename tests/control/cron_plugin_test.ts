@@ -6,11 +6,12 @@
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { hookKind } from "../helpers/manifests.ts";
-import { ROOT } from "../helpers/program.ts";
+import { NOT_SLOW, ROOT } from "../helpers/program.ts";
 import { setClock } from "../helpers/manual_clock.ts";
 import { loggedTexts, textsIn } from "../helpers/stored_texts.ts";
 import { until } from "../helpers/until.ts";
 import { controlRig } from "./control_rig.ts";
+import { skippable } from "../helpers/requirements.ts";
 
 /** Renews a secret, prints its new value, and fails. */
 const SCRIPT = `#!/bin/sh
@@ -87,7 +88,10 @@ async function cronRig(scripts: Readonly<Record<string, string>>) {
 }
 
 Deno.test({
-  name: "a plugin that fails twice in a row is degraded and told of, until it works or changes",
+  ...skippable(
+    "a plugin that fails twice in a row is degraded and told of, until it works or changes",
+    NOT_SLOW,
+  ),
   sanitizeOps: false,
   sanitizeResources: false,
   async fn() {

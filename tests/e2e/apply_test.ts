@@ -233,7 +233,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "svc apply -f DIRECTORY: all of it, not its folders, and no unfilled template",
   async (program) => {
     await using daemon = await startDaemon(program);

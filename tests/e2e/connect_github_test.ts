@@ -310,7 +310,7 @@ slowTest(
   },
 );
 
-programTest(
+slowTest(
   "an organization is connected as a repository is, for all of its repositories",
   async () => {
     await using github = fakeGitHub();

@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { APP_TOKEN, BOT_TOKEN, type FakeSlack, fakeSlack, refusal } from "../fakes/slack.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
-import { ONE_PROGRAM, programTest, type RunResult } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, type RunResult, slowTest } from "../helpers/program.ts";
 import { slackMessage } from "../helpers/slack.ts";
 import { until } from "../helpers/until.ts";
 
@@ -102,7 +102,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "an event that is acknowledged survives a kill at once, one that is not comes again",
   async () => {
     await using slack = fakeSlack();
@@ -157,7 +157,7 @@ const WRONG: Readonly<Record<string, [{ bot?: string; app?: string }, RegExp]>> 
   ],
 };
 
-programTest("tokens that do not go are told apart, and nothing is made", async (_program, t) => {
+slowTest("tokens that do not go are told apart, and nothing is made", async (_program, t) => {
   await using slack = fakeSlack();
   await using daemon = await startDaemon(ONE_PROGRAM, NO_LISTENER);
   for (const [name, [tokens, said]] of Object.entries(WRONG)) {

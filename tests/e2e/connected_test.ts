@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { type FakeGitHub, fakeGitHub, TOKEN } from "../fakes/github.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
-import { programTest } from "../helpers/program.ts";
+import { slowTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const REPOSITORY = "brightwater/tidepool";
@@ -86,7 +86,7 @@ async function allSent(daemon: TestDaemon): Promise<void> {
   });
 }
 
-programTest("connected in one command, asked, and answered in place", async (program) => {
+slowTest("connected in one command, asked, and answered in place", async (program) => {
   await using fake = newFake();
   await using daemon = await startDaemon(program);
   const connect = await daemon.svc(

@@ -309,7 +309,7 @@ programTest("svc init beside a daemon leaves everything to it", async (program) 
   equal(await daemon.svc(["status"]).then(({ code }) => code), 0);
 }, { fileOnly: MADE_IN_A_FILE });
 
-programTest("what several svc init at once make is one data directory", async (program) => {
+slowTest("what several svc init at once make is one data directory", async (program) => {
   await using dir = await tempDir();
   const root = join(dir.path, "data");
   const calls = Array.from({ length: 4 }, () => runSvc(program, ["init", "--data-dir", root]));
@@ -397,7 +397,7 @@ programTest(
   { fileOnly: MADE_IN_A_FILE },
 );
 
-programTest(
+slowTest(
   "svc init and the daemon close a directory that was open to others",
   async (program) => {
     await using dir = await tempDir();
@@ -423,7 +423,7 @@ programTest(
 
 const isRoot = Deno.uid() === 0;
 
-programTest("exit code 5: the control socket of somebody else", async (program) => {
+slowTest("exit code 5: the control socket of somebody else", async (program) => {
   await using daemon = await startDaemon(program);
   // Root is let through whatever the mode says, so as root the client becomes somebody else.
   await Deno.chmod(join(daemon.dataDir, "control-plane/svc.sock"), 0o000);

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { type Program, programTest, runSvc } from "../helpers/program.ts";
+import { type Program, programTest, runSvc, slowTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
@@ -91,7 +91,7 @@ programTest(
   { fileOnly: OF_A_FILE },
 );
 
-programTest(
+slowTest(
   "svc db backup while requests come: each is answered, and the copy is sound",
   async (program) => {
     await using dir = await tempDir();
@@ -165,7 +165,7 @@ programTest(
   { fileOnly: OF_A_FILE },
 );
 
-programTest(
+slowTest(
   "svc db takes admin for a backup, and operator for check and vacuum",
   async (program) => {
     await using dir = await tempDir();
@@ -189,7 +189,7 @@ programTest(
   { fileOnly: OF_A_FILE },
 );
 
-programTest(
+slowTest(
   "svc db restore: what was revoked stays revoked, what nobody can vouch for is named, and the audit has the file",
   async (program) => {
     await using dir = await tempDir();
@@ -233,7 +233,7 @@ programTest(
   { fileOnly: OF_A_FILE },
 );
 
-programTest(
+slowTest(
   "svc db rekey: secrets work on with a new key, and nothing shows the old one",
   async (program) => {
     await using directory = await initDataDirectory(program);
@@ -299,7 +299,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "svc db usage: what takes the disk, by trigger; with a daemon and without, the same numbers",
   async (program) => {
     await using directory = await initDataDirectory(program);

@@ -10,7 +10,7 @@ import { latin1Text } from "../../src/base/bytes.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { type Manifest, secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { NOT_ALL, ONE_PROGRAM, programTest, TEST_ALL } from "../helpers/program.ts";
+import { NOT_ALL, ONE_PROGRAM, programTest, slowTest, TEST_ALL } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -156,7 +156,7 @@ programTest("svc delete of records: what it refuses, and in which words", async 
   match(await stderrOf(2, "trigger", "push", "--cascade"), /--cascade goes with a delivery/);
 });
 
-programTest(
+slowTest(
   "a deletion that is killed is whole or has not been, and files follow after the next start",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);

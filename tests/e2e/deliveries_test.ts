@@ -139,7 +139,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "delivery redeliver takes every filter of get, and tells beforehand what matches",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -259,7 +259,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "trigger test and apply --dry-run --against store and start nothing",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -317,7 +317,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "svc stats: minutes in which something happened, with their latencies",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -340,7 +340,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "published signatures that need neither clock nor URL verify from outside",
   async (program) => {
     await using daemon = await startDaemon(program);

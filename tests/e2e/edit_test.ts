@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:
 import { shellWord } from "../../src/base/shell_word.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { type Program, programTest, run } from "../helpers/program.ts";
+import { type Program, programTest, run, slowTest } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
 
@@ -119,7 +119,7 @@ programTest("edit: cancelled, and things that cannot be edited", async (program)
   deepEqual(left(dir), []);
 });
 
-programTest(
+slowTest(
   "edit: on a terminal, what is refused opens again with its errors, or is kept",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -153,7 +153,7 @@ sed -i 's/run: make/runs: ninja/' "$1"; fi`;
   { skip: missing("script") },
 );
 
-programTest(
+slowTest(
   "edit: a program as editor that saves the same mistake for ever is opened once",
   async (program) => {
     await using daemon = await startDaemon(program);

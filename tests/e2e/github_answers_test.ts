@@ -134,7 +134,7 @@ slowTest("report: eyes and a pending status first, then how it ended", async (pr
   ok(!shown.includes(TOKEN.token), "no token anywhere");
 });
 
-programTest("report: a key that is a template gives each question its own comment", async () => {
+slowTest("report: a key that is a template gives each question its own comment", async () => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(ONE_PROGRAM);
   const report = {
@@ -232,7 +232,7 @@ programTest("where there is nothing to answer to, it says why", async () => {
   deepEqual(await daemon.json("get", "outbox"), []);
 });
 
-programTest(
+slowTest(
   "an answer without a way is kept, shown, and sent once there is one",
   async (program) => {
     await using fake = withIssues(fakeGitHub());
@@ -420,7 +420,7 @@ slowTest("a lost answer gives no second comment, a deleted one a new one", async
   deepEqual(ours(fake), ["two"]);
 });
 
-programTest("a loop that bears no marker is cut", async () => {
+slowTest("a loop that bears no marker is cut", async () => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger());

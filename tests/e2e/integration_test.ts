@@ -10,7 +10,15 @@ import { join } from "node:path";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders, withOneByteChanged } from "../helpers/github.ts";
 import { secretStore } from "../helpers/manifests.ts";
-import { cleanEnv, ONE_PROGRAM, programTest, ROOT, run, runSvc } from "../helpers/program.ts";
+import {
+  cleanEnv,
+  ONE_PROGRAM,
+  programTest,
+  ROOT,
+  run,
+  runSvc,
+  slowTest,
+} from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
@@ -59,7 +67,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "svc integration install: secrets, where they come from and that they stay",
   async (program, t) => {
     await using daemon = await startDaemon(program);

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:
 import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { trigger, workflow } from "../helpers/manifests.ts";
-import { programTest } from "../helpers/program.ts";
+import { programTest, slowTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -69,7 +69,7 @@ programTest("uninstall: unasked nothing, then the package without its secrets", 
   equal((await run(daemon, "integration uninstall gitlab -y", 4)).stdout, "");
 });
 
-programTest("uninstall keeps and names what others use, and other projects", async (p) => {
+slowTest("uninstall keeps and names what others use, and other projects", async (p) => {
   await using daemon = await startDaemon(p);
   await run(daemon, INSTALL, 0, SECRET);
   await run(daemon, `${INSTALL} -p shop`, 0, SECRET);
@@ -90,7 +90,7 @@ programTest("uninstall keeps and names what others use, and other projects", asy
   equal(shop.stdout.split("\n").length, NAMES.length + 2);
 });
 
-programTest(
+slowTest(
   "uninstall of an unpacked package, changed and applied, with its own store",
   async (p) => {
     await using daemon = await startDaemon(p);

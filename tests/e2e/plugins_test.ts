@@ -266,7 +266,7 @@ slowTest(
   },
 );
 
-programTest(
+slowTest(
   "a transformer's object is what filter and steps see; anything else is 502",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -429,7 +429,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "instances are checked against the schema, listed by every name, and run hooks",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -486,7 +486,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "the audit can be read with SQL, and tells when it was changed",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -588,7 +588,7 @@ programTest(
   { skip: NO_OPENSSL },
 );
 
-programTest("delivery explain and apply --against tell what plugins did", async (program) => {
+slowTest("delivery explain and apply --against tell what plugins did", async (program) => {
   await using daemon = await startDaemon(program);
   await withPlugins(
     daemon,

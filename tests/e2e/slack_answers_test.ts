@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
 import { slackApi } from "../helpers/slack_api.ts";
 import { loggedTexts, textsIn } from "../helpers/stored_texts.ts";
@@ -134,7 +134,7 @@ for (
       new Response("", { status: 429, headers: { "retry-after": "290" } }),
   })
 ) {
-  programTest(`the daemon ends in time while Slack ${name}`, async () => {
+  slowTest(`the daemon ends in time while Slack ${name}`, async () => {
     await using slack = slackApi(answer);
     await using daemon = await startDaemon(ONE_PROGRAM, { args: ["--slack-api-url", slack.url] });
     await daemon.apply(...STORES, workflow("talk", "true"), chat());

@@ -14,7 +14,7 @@ import { startDaemon as startInside } from "../../src/daemon.ts";
 import { initDataDirectory, ONLY_NODE, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, toText, workflow } from "../helpers/manifests.ts";
 import { setClock } from "../helpers/manual_clock.ts";
-import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 /** A delivery as `svc get deliveries -o json` shows it. */
@@ -261,7 +261,7 @@ programTest("nobody below operator may fire, suspend or resume, steps included",
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-programTest(
+slowTest(
   "a clock moved an hour back and a day forward neither storms nor repeats a cron trigger",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);

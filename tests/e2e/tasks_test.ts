@@ -193,7 +193,7 @@ function spawn(program: Program, daemon: TestDaemon, ...args: readonly string[])
   };
 }
 
-programTest(
+slowTest(
   "Ctrl-C ends what lasts with exit code 130, and touches nothing else",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -215,7 +215,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "what follows a task ends with exit code 3 when the daemon does",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -312,7 +312,7 @@ slowTest(
   },
 );
 
-programTest(
+slowTest(
   "svc daemon refuses numbers of tasks and times to keep that are none",
   async (program) => {
     await using daemon = await startDaemon(program);

@@ -11,6 +11,8 @@ import type { SlackRouter } from "../../../src/intake/slack/router.ts";
 import { ManualClock, passUntil } from "../../helpers/manual_clock.ts";
 import { until } from "../../helpers/until.ts";
 import { ROOT, type SlackRig, slackRig, slackTrigger } from "./slack_rig.ts";
+import { NOT_SLOW } from "../../helpers/program.ts";
+import { skippable } from "../../helpers/requirements.ts";
 
 const CHAT = slackTrigger("chat");
 const STALE_MS = 300_000;
@@ -249,31 +251,37 @@ Deno.test("events that come side by side keep the order of their thread", async 
   deepEqual(inbox.map(({ message }) => message["source_event_id"]), stored.map(({ id }) => id));
 });
 
-Deno.test("a trigger with a slow condition holds up no other, and not the end of the daemon", async () => {
-  const loops = "payload.l.all(a, payload.l.all(b, payload.l.all(c, a + b + c >= 0)))";
-  await using rig = await slackRig(slackTrigger("slow", { condition: loops }) + CHAT);
-  const router = rig.route();
-  for (let n = 0; n < 40; n++) {
-    const body = JSON.stringify({
-      type: "event_callback",
-      event_id: `Ev${n}`,
-      team_id: "T0001",
-      api_app_id: "A0001",
-      event: { type: "message", user: "U1", channel: "C1", ts: `5.${n}`, text: "slow" },
-      l: Array.from({ length: 400 }, (_, at) => at),
+Deno.test(
+  skippable(
+    "a trigger with a slow condition holds up no other, and not the end of the daemon",
+    NOT_SLOW,
+  ),
+  async () => {
+    const loops = "payload.l.all(a, payload.l.all(b, payload.l.all(c, a + b + c >= 0)))";
+    await using rig = await slackRig(slackTrigger("slow", { condition: loops }) + CHAT);
+    const router = rig.route();
+    for (let n = 0; n < 40; n++) {
+      const body = JSON.stringify({
+        type: "event_callback",
+        event_id: `Ev${n}`,
+        team_id: "T0001",
+        api_app_id: "A0001",
+        event: { type: "message", user: "U1", channel: "C1", ts: `5.${n}`, text: "slow" },
+        l: Array.from({ length: 400 }, (_, at) => at),
+      });
+      await rig.post(body, { trigger: "slow" });
+    }
+    for (const n of [1, 2, 3]) await rig.say("quick", later(n));
+    await until("the others", async () => {
+      const quick = (await rig.events()).filter(({ text }) => text === "quick");
+      return quick.every(({ state }) => state === "routed") || undefined;
     });
-    await rig.post(body, { trigger: "slow" });
-  }
-  for (const n of [1, 2, 3]) await rig.say("quick", later(n));
-  await until("the others", async () => {
-    const quick = (await rig.events()).filter(({ text }) => text === "quick");
-    return quick.every(({ state }) => state === "routed") || undefined;
-  });
-  ok((await rig.events()).some(({ state }) => state === "received"), "slow ones still wait");
-  await router[Symbol.asyncDispose]();
-  ok((await rig.events()).some(({ state }) => state === "received"), "the end waits for none");
-  equal((await rig.base.tasks()).length, 3);
-});
+    ok((await rig.events()).some(({ state }) => state === "received"), "slow ones still wait");
+    await router[Symbol.asyncDispose]();
+    ok((await rig.events()).some(({ state }) => state === "received"), "the end waits for none");
+    equal((await rig.base.tasks()).length, 3);
+  },
+);
 
 Deno.test("the task of a replay counts from then: its id and its age are of now", async () => {
   await using rig = await slackRig(slackTrigger("chat", { more: "suspend: true" }));
