@@ -32,18 +32,36 @@ export const SECTIONS: readonly (readonly [heading: string, firstWords: readonly
   ["Tools for scripts", ["tool"]],
 ];
 
+/** What svc does, after its name. */
+export const PURPOSE = "turns signed webhooks into agent workflows";
+
+/** What a command line looks like. */
+export const USAGE = "svc COMMAND [ARGUMENTS]";
+
+/** The first command lines of somebody new. */
+export const FIRST_STEPS: readonly string[] = ["svc init && svc daemon", "svc integration list"];
+
+/** The commands under each heading that has some. */
+export function sections(
+  entries: readonly CommandEntry[],
+): readonly (readonly [heading: string, entries: readonly CommandEntry[]])[] {
+  const known = SECTIONS.flatMap(([, words]) => words);
+  const others = entries.map(firstWord).filter((word) => !known.includes(word));
+  return [...SECTIONS, ["Other commands", others] as const].map(([heading, words]) => {
+    const own = words.flatMap((word) => entries.filter((entry) => firstWord(entry) === word));
+    return [heading, [...new Set(own)]] as const;
+  }).filter(([, own]) => own.length > 0);
+}
+
 /** Every command under its heading. */
 export function fullList(entries: readonly CommandEntry[]): string {
   const width = widthOf(entries);
-  const known = SECTIONS.flatMap(([, words]) => words);
-  const others = entries.map(firstWord).filter((word) => !known.includes(word));
-  const sections = [...SECTIONS, ["Other commands", others] as const].map(([heading, words]) => {
-    const own = words.flatMap((word) => entries.filter((entry) => firstWord(entry) === word));
-    return own.length === 0 ? "" : `${heading}:\n${listing([...new Set(own)], width)}\n\n`;
-  });
-  return "svc turns signed webhooks into agent workflows.\n\nUsage: svc COMMAND [ARGUMENTS]\n\n" +
-    `${sections.join("")}More about one: svc help COMMAND\n\n` +
-    "Start here:\n  svc init && svc daemon\n  svc integration list\n";
+  const lists = sections(entries).map(([heading, own]) =>
+    `${heading}:\n${listing(own, width)}\n\n`
+  );
+  return `svc ${PURPOSE}.\n\nUsage: ${USAGE}\n\n${lists.join("")}` +
+    "More about one: svc help COMMAND\n\n" +
+    `Start here:\n${FIRST_STEPS.map((line) => `  ${line}\n`).join("")}`;
 }
 
 /** The commands that begin with `group`. */
@@ -80,6 +98,7 @@ function widthOf(entries: readonly CommandEntry[]): number {
   return Math.max(...entries.map(({ words }) => words.length)) + 2;
 }
 
-function firstWord({ words }: CommandEntry): string {
+/** The word that a command shares with the others of its group. */
+export function firstWord({ words }: CommandEntry): string {
   return words.split(" ")[0] ?? "";
 }

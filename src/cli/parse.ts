@@ -36,6 +36,36 @@ export function parseArguments(
   return { parsed: { positional: parser.processedArgs, options: parser.opts() } };
 }
 
+/** What the help of a command says. */
+export interface HelpParts {
+  /** Such as `svc task logs [options] <task>`. */
+  readonly usage: string;
+  readonly description: string;
+  /** Its positional arguments, each with its line of help. */
+  readonly arguments: readonly HelpLine[];
+  /** Its options, each with its line of help, choices and default included. */
+  readonly options: readonly HelpLine[];
+  readonly examples: readonly string[];
+}
+
+/** What is explained, such as `-o, --output <format>`, and how. */
+export type HelpLine = readonly [term: string, text: string];
+
+/** The help of a command in its parts, for those who set it otherwise than a terminal does. */
+export function helpParts(words: string, command: Command): HelpParts {
+  const parser = toParser(words, command);
+  const help = parser.createHelp();
+  return {
+    usage: help.commandUsage(parser),
+    description: command.help,
+    arguments: help.visibleArguments(parser)
+      .map((one) => [help.argumentTerm(one), help.argumentDescription(one)]),
+    options: help.visibleOptions(parser)
+      .map((one) => [help.optionTerm(one), help.optionDescription(one)]),
+    examples: command.examples,
+  };
+}
+
 /** The library's refusal in our words, with what would have been right. */
 function explain(error: CommanderError, words: string, command: Command): string {
   const { code } = error;
