@@ -5,11 +5,12 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { equalBytes } from "../../src/base/bytes.ts";
 import { NOT_ALL, ROOT, run } from "../helpers/program.ts";
-import { skippable } from "../helpers/requirements.ts";
+import { missing, skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 const DIST = Deno.env.get("SVC_TEST_DIST") ?? "";
@@ -26,18 +27,12 @@ Deno.test({
   async fn() {
     await using temp = await tempDir();
     const copy = join(temp.path, "a folder/of another/depth");
-    await Deno.mkdir(join(copy, ".deno"), { recursive: true });
-    await run("cp", ["-R", ...SOURCES.map((name) => join(ROOT, name)), copy]);
-    await run("cp", ["-R", join(ROOT, ".deno/cache"), join(copy, ".deno")]);
+    await copyCheckout(copy);
     await Deno.remove(join(copy, "src/console/embedded.ts"));
-    const { code, stderr } = await run("sh", ["-c", "umask 077 && exec .ci/compile"], {
+    const command = ["-c", "umask 077 && exec .ci/compile"];
+    const { code, stderr } = await run("sh", command, {
       cwd: copy,
-      env: {
-        TZ: "Asia/Tokyo",
-        SVC_DENO: Deno.execPath(),
-        SVC_SHARED: Deno.env.get("SVC_SHARED") ?? "",
-        ...denort(),
-      },
+      env: environment({ TZ: "Asia/Tokyo" }),
     });
     deepEqual([code, stderr], [0, ""]);
     for (const name of MADE) {
@@ -49,9 +44,20 @@ Deno.test({
   },
 });
 
-function denort(): Record<string, string> {
-  const path = Deno.env.get("DENORT_BIN");
-  return path === undefined ? {} : { DENORT_BIN: path };
+/** Copies the sources and the packages they are built with. */
+async function copyCheckout(to: string): Promise<void> {
+  await Deno.mkdir(join(to, ".deno"), { recursive: true });
+  await run("cp", ["-R", ...SOURCES.map((name) => join(ROOT, name)), to]);
+  await run("cp", ["-R", join(ROOT, ".deno/cache"), join(to, ".deno")]);
+}
+
+/** What a build needs to find what it cannot download. */
+function environment(more: Record<string, string> = {}): Record<string, string> {
+  const given = ["SVC_SHARED", "DENORT_BIN"].flatMap((name) => {
+    const value = Deno.env.get(name);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return Object.assign({ SVC_DENO: Deno.execPath() }, Object.fromEntries(given), more);
 }
 
 Deno.test({
@@ -84,3 +90,82 @@ Deno.test({
     }
   },
 });
+
+const LINUX_X64 = "x86_64-unknown-linux-gnu";
+const LINUX_ARM64 = "aarch64-unknown-linux-gnu";
+
+/** The begin of a program for each target; of ELF, with what stands between the two parts of interest. */
+const HEADERS: Readonly<Record<string, string>> = {
+  [LINUX_X64]: "7f454c460201" + "01030000000000000000" + "0300" + "3e00",
+  [LINUX_ARM64]: "7f454c460201" + "01030000000000000000" + "0300" + "b700",
+  "x86_64-apple-darwin": "cffaedfe07000001",
+  "aarch64-apple-darwin": "cffaedfe0c000001",
+};
+
+const OTHER_FILES: Readonly<Record<string, string>> = {
+  "a script": "23212f62696e2f7368",
+  "an empty file": "",
+  "an ELF of 32 bits": "7f454c460101" + "01030000000000000000" + "0300" + "3e00",
+  "half a header": "7f454c4602",
+};
+
+Deno.test("a program is told to be for its target, and for no other", async () => {
+  await using temp = await tempDir();
+  for (const [name, hex] of Object.entries({ ...HEADERS, ...OTHER_FILES })) {
+    const file = await temp.write("program", Uint8Array.fromHex(hex));
+    for (const target of Object.keys(HEADERS)) {
+      const { code, stderr } = await run(join(ROOT, ".ci/made-for"), [target, file]);
+      const own = name === target;
+      equal(code, own ? 0 : 1, `${name} as ${target}: ${stderr}`);
+      equal(stderr.startsWith(`${file} is not for ${target}: `), !own);
+    }
+  }
+});
+
+Deno.test("a base that is not for the target is refused before anything is built", async () => {
+  await using temp = await tempDir();
+  const base = await temp.write("denort", Uint8Array.fromHex(HEADERS[LINUX_X64] ?? ""));
+  const { code, stdout, stderr } = await run(join(ROOT, ".ci/compile"), ["--target", LINUX_ARM64], {
+    env: { DENORT_BIN: base },
+  });
+  deepEqual([code, stdout], [3, ""]);
+  match(stderr, /is not for aarch64-unknown-linux-gnu: .*\n.*DENORT_BIN is no base for aarch64/);
+});
+
+for (
+  const args of [["--target", "sparc"], ["--target", "../x"], ["--target"], ["--target", ""], ["x"]]
+) {
+  Deno.test(`.ci/compile refuses ${args.join(" ")}`, async () => {
+    const { code, stdout, stderr } = await run(join(ROOT, ".ci/compile"), args);
+    deepEqual([code, stdout], [2, ""]);
+    match(stderr, /^compile: (there is no target '|it takes --target TARGET, or nothing)/);
+  });
+}
+
+/** Where Debian's libc6-arm64-cross and libgcc-s1-arm64-cross put what programs of arm64 need. */
+const ARM64_LIBRARIES = "/usr/aarch64-linux-gnu";
+
+Deno.test({
+  ...skippable(
+    "a program for arm64 runs there",
+    NOT_COMPILED ?? NOT_ALL ?? missing("qemu-aarch64-static") ?? noLibraries() ??
+      (Deno.env.has("DENORT_BIN") ? "DENORT_BIN is a base for one processor" : undefined),
+  ),
+  async fn() {
+    await using temp = await tempDir();
+    await copyCheckout(temp.path);
+    const { code, stderr } = await run(".ci/compile", ["--target", LINUX_ARM64], {
+      cwd: temp.path,
+      env: environment(),
+    });
+    deepEqual([code, stderr], [0, ""]);
+    const version = await run("qemu-aarch64-static", [
+      ...["-L", ARM64_LIBRARIES, join(temp.path, "dist", LINUX_ARM64, "svc"), "version"],
+    ]);
+    match(version.stdout, /^svc \d.* aarch64-unknown-linux-gnu\)\n$/, version.stderr);
+  },
+});
+
+function noLibraries(): string | undefined {
+  return existsSync(ARM64_LIBRARIES) ? undefined : `libraries of arm64 not in ${ARM64_LIBRARIES}`;
+}
