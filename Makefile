@@ -9,7 +9,7 @@ export SVC_SHARED ?= $(abspath $(wildcard ../shared))
 # Where Deno keeps its packages: in the checkout, as a build looks the same only with them there.
 export DENO_DIR := $(CURDIR)/.deno/cache
 .DEFAULT_GOAL := help
-.PHONY: help console demo demo-cluster test test-all run check compile embed docs pictures bench soak fmt clean
+.PHONY: help console demo demo-cluster test test-all run check compile release embed docs pictures bench soak fmt clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -37,6 +37,9 @@ check: ## check format, lint, types, documentation and architecture
 
 compile: ## build dist/svc, and dist/svcd, the daemon alone, a link to it
 	@.ci/compile
+
+release: ## pack dist/release: make release VERSION=0.2.0, ARGS=--check to build it twice and compare
+	@.ci/release $(ARGS) "$(VERSION)"
 
 embed: ## put the packages of integrations/ into the program, after changing them
 	@deno=$$(.ci/deno) && exec "$$deno" run --allow-read --allow-write integrations/embed.ts

@@ -12,11 +12,11 @@ import { equalBytes } from "../../src/base/bytes.ts";
 import { NOT_ALL, ROOT, run } from "../helpers/program.ts";
 import { missing, skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
+import { buildEnvironment, copyCheckout } from "./checkout.ts";
 
 const DIST = Deno.env.get("SVC_TEST_DIST") ?? "";
 const NOT_COMPILED = DIST === "" ? "nothing was compiled" : undefined;
 
-const SOURCES = ["cli.ts", "deno.json", "deno.lock", ".ci", "src", "console", "packaging"];
 const MADE = ["svc", "THIRD_PARTY_LICENSES", "svc.cdx.json"];
 
 Deno.test({
@@ -32,7 +32,7 @@ Deno.test({
     const command = ["-c", "umask 077 && exec .ci/compile"];
     const { code, stderr } = await run("sh", command, {
       cwd: copy,
-      env: environment({ TZ: "Asia/Tokyo" }),
+      env: buildEnvironment({ TZ: "Asia/Tokyo" }),
     });
     deepEqual([code, stderr], [0, ""]);
     for (const name of MADE) {
@@ -43,22 +43,6 @@ Deno.test({
     }
   },
 });
-
-/** Copies the sources and the packages they are built with. */
-async function copyCheckout(to: string): Promise<void> {
-  await Deno.mkdir(join(to, ".deno"), { recursive: true });
-  await run("cp", ["-R", ...SOURCES.map((name) => join(ROOT, name)), to]);
-  await run("cp", ["-R", join(ROOT, ".deno/cache"), join(to, ".deno")]);
-}
-
-/** What a build needs to find what it cannot download. */
-function environment(more: Record<string, string> = {}): Record<string, string> {
-  const given = ["SVC_SHARED", "DENORT_BIN"].flatMap((name) => {
-    const value = Deno.env.get(name);
-    return value === undefined ? [] : [[name, value]];
-  });
-  return Object.assign({ SVC_DENO: Deno.execPath() }, Object.fromEntries(given), more);
-}
 
 Deno.test({
   ...skippable("svcd is svc by another name, and is the daemon alone", NOT_COMPILED),
@@ -156,7 +140,7 @@ Deno.test({
     await copyCheckout(temp.path);
     const { code, stderr } = await run(".ci/compile", ["--target", LINUX_ARM64], {
       cwd: temp.path,
-      env: environment(),
+      env: buildEnvironment(),
     });
     deepEqual([code, stderr], [0, ""]);
     const version = await run("qemu-aarch64-static", [
