@@ -5,6 +5,7 @@
  */
 
 import { statfs } from "node:fs/promises";
+import { sizeText } from "./size.ts";
 
 /** Room of a file system, in bytes. */
 export interface DiskSpace {
@@ -30,4 +31,21 @@ export async function findDiskSpace(path: string): Promise<DiskSpace | undefined
   } catch {
     return undefined;
   }
+}
+
+/**
+ * When a disk is nearly full: below `leastBytes`, or below the smaller of `leastPart` of the disk
+ * and `enoughBytes`.
+ */
+const NEARLY_FULL = { leastBytes: 256 * 2 ** 20, leastPart: 1 / 20, enoughBytes: 5 * 2 ** 30 };
+
+/** What is wrong where little room is left for `path`, as a sentence; if anything is known to be. */
+export function diskFault(space: DiskSpace | undefined, path: string): string | undefined {
+  if (space === undefined) return undefined;
+  const { freeBytes, totalBytes } = space;
+  const { leastBytes, leastPart, enoughBytes } = NEARLY_FULL;
+  if (freeBytes >= Math.max(leastBytes, Math.min(totalBytes * leastPart, enoughBytes))) {
+    return undefined;
+  }
+  return `the disk is nearly full: ${sizeText(freeBytes)} left for ${path}`;
 }

@@ -8,9 +8,8 @@
 import type { Clock } from "../base/clock.ts";
 import type { HealthConditions } from "../base/health_conditions.ts";
 import type { DataDir } from "../base/data_dir.ts";
-import { findDiskSpace } from "../base/disk_space.ts";
+import { diskFault, findDiskSpace } from "../base/disk_space.ts";
 import { findOpenToOthers } from "../base/private_files.ts";
-import { sizeText } from "../base/size.ts";
 import { readPolicy } from "../plugins/policy/policy_file.ts";
 import { socketRole } from "../auth/caller.ts";
 import type { WorkerLoad } from "../tasks/worker_load.ts";
@@ -31,11 +30,6 @@ export interface DegradedHost {
   readonly connections: () => { readonly open: number; readonly most: number } | undefined;
 }
 
-/**
- * When the disk is nearly full: below `leastBytes`, or below the smaller of `leastPart` of the disk
- * and `enoughBytes`.
- */
-const DISK = { leastBytes: 256 * 2 ** 20, leastPart: 1 / 20, enoughBytes: 5 * 2 ** 30 };
 /** Waiting plugins from which on plugins count as overloaded. */
 const MANY_WAITING = 100;
 
@@ -51,12 +45,8 @@ export async function findDegraded(host: DegradedHost): Promise<readonly string[
     found.push(`plugins are denied: the policy file is not usable: ${policy.closed}`);
   }
   if (fault !== undefined) found.push(fault);
-  const { freeBytes = Infinity, totalBytes = 0 } = disk ?? {};
-  const little = Math.min(totalBytes * DISK.leastPart, DISK.enoughBytes);
-  if (freeBytes < Math.max(DISK.leastBytes, little)) {
-    const left = `${sizeText(freeBytes)} left for ${dirs.root}`;
-    found.push(`the disk is nearly full: ${left} (svc db usage says what takes it)`);
-  }
+  const full = diskFault(disk, dirs.root);
+  if (full !== undefined) found.push(`${full} (svc db usage says what takes it)`);
   if (semaphore.waiting >= MANY_WAITING) {
     found.push(`plugins cannot keep up: ${semaphore.running} run and ${semaphore.waiting} wait`);
   }
