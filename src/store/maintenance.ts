@@ -33,6 +33,18 @@ export interface CheckFacts extends BackupFacts {
   readonly secretStores: readonly Resource[];
 }
 
+/** Findings of a look at a database that leaves out its rows. */
+export interface Glance extends BackupFacts {
+  /** One sentence for each fault; empty when there is none. */
+  readonly faults: readonly string[];
+  /** What an operator should correct, and no fault is. */
+  readonly warnings: readonly string[];
+  /** What is applied, secret values sealed; empty where a fault keeps it from being read. */
+  readonly resources: readonly Resource[];
+  /** When the newest delivery or task was stored, in milliseconds since the epoch. */
+  readonly newestAt?: number;
+}
+
 /** Size of a database. */
 export interface DatabaseSize {
   readonly bytes: number;

@@ -63,6 +63,7 @@ export type Job =
     readonly stop: SharedArrayBuffer;
   }
   | { readonly type: "check"; readonly path: string; readonly alone: boolean }
+  | { readonly type: "glance"; readonly path: string; readonly alone: boolean }
   | {
     readonly type: "usage";
     readonly path: string;

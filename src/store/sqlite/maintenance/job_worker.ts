@@ -7,7 +7,7 @@
 
 import { systemClock } from "../../../base/clock.ts";
 import { backUp } from "./back_up.ts";
-import { checkFile } from "./check_file.ts";
+import { checkFile, glanceAtFile } from "./check_file.ts";
 import type { Progress } from "../../maintenance.ts";
 import { measureUsage } from "./measure_usage.ts";
 import { fromSqliteError } from "../engine/database.ts";
@@ -23,6 +23,7 @@ const LONGEST_PAUSE_MS = 50;
 
 async function run(job: Job): Promise<unknown> {
   if (job.type === "check") return checkFile(job.path, job.alone);
+  if (job.type === "glance") return glanceAtFile(job.path, job.alone);
   const stop = new Int32Array(job.stop);
   let steps = 0;
   let since = systemClock.monotonicMs();

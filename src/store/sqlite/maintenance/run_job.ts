@@ -6,7 +6,7 @@
  */
 
 import { dirname } from "node:path";
-import type { BackupFacts, CheckFacts, Progress } from "../../maintenance.ts";
+import type { BackupFacts, CheckFacts, Glance, Progress } from "../../maintenance.ts";
 import { AppError } from "../../../base/errors.ts";
 import type { DatabaseUsage } from "../../usage.ts";
 import type { UsageRequest } from "./measure_usage.ts";
@@ -37,6 +37,19 @@ export function checkWholeFile(
   signal?: AbortSignal,
 ): AsyncGenerator<Progress, CheckFacts, undefined> {
   return runJob<CheckFacts>({ type: "check", path, alone }, { signal });
+}
+
+/** Looks at the database at `path`: its schema, its pages without their indexes, and no rows. */
+export async function glanceAtWholeFile(
+  path: string,
+  alone: boolean,
+  signal?: AbortSignal,
+): Promise<Glance> {
+  const job = runJob<Glance>({ type: "glance", path, alone }, { signal });
+  for (;;) {
+    const step = await job.next();
+    if (step.done === true) return step.value;
+  }
 }
 
 /**
@@ -100,7 +113,7 @@ async function* runJob<Result>(
 /** The directories that a job uses. */
 function placesOf(job: Job): string[] {
   if (job.type === "backup") return [dirname(job.from), dirname(job.to)];
-  return job.type === "check" ? [dirname(job.path)] : [dirname(job.path), job.logs];
+  return job.type === "usage" ? [dirname(job.path), job.logs] : [dirname(job.path)];
 }
 
 /** The messages of a thread, one after the other; an uncaught error is the last one. */
