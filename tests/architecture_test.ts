@@ -530,6 +530,22 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/resources": "values",
     "src/secrets": "types",
   },
+  "src/doctor": {
+    "src/api": "types",
+    "src/base": "values",
+    "src/control/resources": "values",
+    "src/http": "values",
+    "src/http/server": "values",
+    "src/intake/pipeline": "types",
+    "src/resources": "values",
+    "src/secrets": "values",
+    "src/shell": "values",
+    "src/storage": "values",
+    "src/store": "types",
+    "src/tasks/step": "values",
+    "src/tasks/workspace": "values",
+    "src/upkeep": "values",
+  },
   "src/control": {
     "src/api": "values",
     "src/auth": "values",
@@ -541,6 +557,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/control/server": "types",
     "src/control/tasks": "values",
     "src/control/triggers": "values",
+    "src/doctor": "values",
     "src/notifications": "values",
     "src/outbox": "values",
     "src/plugins/policy": "values",
@@ -610,6 +627,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/control/resources": "values",
     "src/daemon": "values",
     "src/daemon.ts": "values",
+    "src/doctor": "values",
     "src/http/server": "types",
     "src/init.ts": "values",
     "src/integrations": "values",
@@ -1005,7 +1023,7 @@ Deno.test("a command loads the definitions of the kinds only where it is about t
   const loading = commands.filter((one) => loadedWith(one).has("src/resources/kinds.ts"));
   deepEqual(
     loading.map((one) => one.split("/").at(-1)).toSorted(),
-    ["daemon.ts", "integration_uninstall.ts", "schema.ts"],
+    ["daemon.ts", "doctor.ts", "integration_uninstall.ts", "schema.ts"],
   );
 });
 

@@ -10,6 +10,7 @@ import { ACCESS_OPERATIONS } from "./access_operations.ts";
 import { ANSWER_OPERATIONS } from "./answer_operations.ts";
 import { CONNECTION_OPERATIONS } from "./connection_operations.ts";
 import { DELIVERY_OPERATIONS } from "./delivery_operations.ts";
+import { DOCTOR_OPERATIONS } from "./doctor_operations.ts";
 import type { InputOf, Operation, Output as Answer, OutputOf } from "./operation.ts";
 import { NODE_OPERATIONS } from "./node_operations.ts";
 import { NOTIFICATION_OPERATIONS } from "./notification_operations.ts";
@@ -40,6 +41,7 @@ export const OPERATIONS = {
   ...ACCESS_OPERATIONS,
   ...NODE_OPERATIONS,
   ...UPKEEP_OPERATIONS,
+  ...DOCTOR_OPERATIONS,
 };
 
 /** Name of an operation. */

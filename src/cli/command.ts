@@ -251,12 +251,9 @@ export class CommandContext {
 
   /** A client of the daemon. */
   client(): Client {
-    const token = this.io.env("SVC_TOKEN") || this.io.env("SVC_RUN_TOKEN") || undefined;
+    const token = this.#token();
     const url = this.option("server") || this.io.env("SVC_SERVER");
-    if (!url) {
-      const dataDir = this.dir();
-      return this.io.connect({ socket: dataDir.socket, dataDir }, token);
-    }
+    if (!url) return this.localClient();
     if (!/^https:\/\/[^\s/]+\/?$/.test(url)) {
       throw new AppError("usage", `--server takes https://HOST:PORT, not "${url}"`);
     }
@@ -269,6 +266,16 @@ export class CommandContext {
     const caFile = this.option("caFile") || this.io.env("SVC_CA_FILE");
     const tls = caFile ? { caCert: () => readCertificate(caFile) } : {};
     return this.io.connect({ url, ...tls }, token);
+  }
+
+  /** A client of the daemon on this machine, whatever other one is named. */
+  localClient(): Client {
+    const dataDir = this.dir();
+    return this.io.connect({ socket: dataDir.socket, dataDir }, this.#token());
+  }
+
+  #token(): string | undefined {
+    return this.io.env("SVC_TOKEN") || this.io.env("SVC_RUN_TOKEN") || undefined;
   }
 
   /** `{project}` when one was named, to be spread into a request. */

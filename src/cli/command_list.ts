@@ -15,6 +15,7 @@ export const SECTIONS: readonly (readonly [heading: string, firstWords: readonly
     "init",
     "daemon",
     "status",
+    "doctor",
     "stats",
     "console",
     "integration",

@@ -44,6 +44,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/status.ts"),
   },
   {
+    words: "doctor",
+    summary: "look for what keeps svc from working",
+    load: () => import("./commands/doctor.ts"),
+  },
+  {
     words: "stats",
     summary: "show rates and latencies minute by minute",
     load: () => import("./commands/stats.ts"),

@@ -145,3 +145,15 @@ function cut(text: string, width: number): string {
 function widthOf(text: string): number {
   return stringWidth(printable(text));
 }
+
+/** A text in lines of at most so many columns; only a word that is longer has a longer line. */
+export function wrapped(text: string, room: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    const longer = last === undefined ? word : `${last} ${word}`;
+    if (last === undefined || stringWidth(longer) > room) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines;
+}

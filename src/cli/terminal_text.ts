@@ -30,8 +30,14 @@ export const PLAIN = safe(`${ESCAPE}[0m`);
 export const CLEAR_LINE = safe(`\r${ESCAPE}[K`);
 
 /** A text in red. */
-export function red(text: string): SafeText {
-  return safe(`${ESCAPE}[31m${spellInLines(text)}${PLAIN.text}`);
+export const red = (text: string): SafeText => coloured(text, 31);
+/** A text in green. */
+export const green = (text: string): SafeText => coloured(text, 32);
+/** A text in yellow. */
+export const yellow = (text: string): SafeText => coloured(text, 33);
+
+function coloured(text: string, code: number): SafeText {
+  return safe(`${ESCAPE}[${code}m${spellInLines(text)}${PLAIN.text}`);
 }
 
 /**

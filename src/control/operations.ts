@@ -33,6 +33,7 @@ import { outboxHandlers, type OutboxOperationsHost } from "./outbox_operations.t
 import { recordHandlers, type RecordOperationsHost } from "./record_operations.ts";
 import { type TriggerActionHost, triggerHandlers } from "./triggers/trigger_actions.ts";
 import { stats, type StatsHost } from "./stats.ts";
+import { doctorHandlers, type DoctorOperationsHost } from "./doctor_operations.ts";
 import { upkeepHandlers, type UpkeepHost } from "./upkeep_streams.ts";
 import type { Store } from "../store/store.ts";
 import { lastWrittenAt } from "../tasks/log/log_reader.ts";
@@ -59,12 +60,15 @@ export interface OperationsHost
     StatusHost,
     StatsHost,
     Omit<ExplainingHost, "lastWrittenAt">,
-    UpkeepHost {
+    UpkeepHost,
+    DoctorOperationsHost {
   /** The whole store; each operation uses its part. */
   readonly store: Store;
   readonly dirs: DataDir;
   /** State of the daemon that only the daemon knows. */
   readonly status: StatusHost["status"];
+  /** This daemon among those that share its database; absent where none does. */
+  readonly shared?: NonNullable<DoctorOperationsHost["shared"]>;
 }
 
 /** The handlers by operation, and the lookup of the ids that inputs name. */
@@ -100,6 +104,7 @@ export function controlOperations(
       ...accessHandlers(host),
       ...nodeHandlers(host),
       ...upkeepHandlers(host),
+      ...doctorHandlers(host),
     },
     resolve: async (record, given) => {
       if (record === "delivery") await host.rejections.flush(); // "latest" may be a refusal

@@ -74,8 +74,9 @@ export async function openServers(
   const manifests = opening.use(
     new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups, clock: state.clock }),
   );
-  const { env, timeLimits } = config;
-  const host = { ...state, ...execution, ...intake, ...report, manifests, env, timeLimits };
+  const { env, timeLimits, umask, stepEnv: inherited } = config;
+  const ofSteps = { timeLimits, umask, inherited };
+  const host = { ...state, ...execution, ...intake, ...report, manifests, env, ...ofSteps };
   const githubLogs = busy.use(new GitHubLogs(host));
   const answer = controlPlane(
     { ...host, githubLogs, receiveOwn: (request: Request) => webhook.answer(request) },
@@ -119,6 +120,8 @@ function controlPlane(
     readonly manifests: ManifestReader;
     readonly env: OperationsHost["env"];
     readonly timeLimits: OperationsHost["timeLimits"];
+    readonly umask: OperationsHost["umask"];
+    readonly inherited: OperationsHost["inherited"];
     readonly receiveOwn: OperationsHost["receiveOwn"];
     readonly githubLogs: OperationsHost["githubLogs"];
   },

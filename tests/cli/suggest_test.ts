@@ -36,7 +36,7 @@ const CASES: readonly (readonly [typed: string, meant: string])[] = [
   ["start", "daemon"],
   ["ps", "get tasks"],
   ["ls", "get tasks"],
-  ["doctor", "status"],
+  ["diagnose", "doctor"],
   ["restart", "daemon"],
   ["config", "help daemon"],
   ["log", "task logs"],

@@ -7,7 +7,7 @@
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import stringWidth from "string-width";
 import type { TableColumn } from "../../src/api/resource_operations.ts";
-import { formatTable } from "../../src/cli/table.ts";
+import { formatTable, wrapped } from "../../src/cli/table.ts";
 
 const COLUMNS: readonly TableColumn[] = [
   { header: "ID", wide: false, fit: "id" },
@@ -97,4 +97,12 @@ Deno.test("columns begin under their headings in any script", () => {
 
 Deno.test("a cell of several lines, or one that drives a terminal, is one line of text", () => {
   deepEqual(lines([row("a\nb\x1b[2J", "w", "\x07x")]).length, 2);
+});
+
+Deno.test("a text is broken between words, and a word that is longer stays whole", () => {
+  deepEqual(wrapped("one two three", 7), ["one two", "three"]);
+  deepEqual(wrapped("one two", 3), ["one", "two"]);
+  deepEqual(wrapped("see /a/long/path now", 5), ["see", "/a/long/path", "now"]);
+  deepEqual(wrapped("三つ 二つ", 5), ["三つ", "二つ"], "columns, not characters");
+  deepEqual(wrapped("", 5), [""]);
 });

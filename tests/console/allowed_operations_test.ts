@@ -32,6 +32,7 @@ const WHY_NOT: { readonly [Name in Exclude<OperationName, ConsoleOperation>]: st
   "db.vacuum": DATABASE,
   "delete": TERMINAL,
   "delivery.delete": ERASES,
+  "doctor": "asks for an address to try and is about the machine, which is done in a terminal",
   "get.watch": STREAMED,
   "github.comment": ANSWERS,
   "github.react": ANSWERS,

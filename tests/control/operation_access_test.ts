@@ -140,6 +140,7 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "db.check": { ...OPERATE, input: none },
   "db.usage": { ...OPERATE, input: none },
   "db.vacuum": { ...OPERATE, input: none },
+  "doctor": { ...OPERATE, input: none },
 };
 
 const REQUEST = { body: "", headers: {}, sign: false };

@@ -16,9 +16,15 @@ import type { FoundNeed, Machine } from "../../tasks/workspace/machine.ts";
 
 /** What {@linkcode machineWarnings} needs. */
 export interface MachineWarningsHost {
-  readonly catalog: Catalog;
+  readonly catalog: Pick<Catalog, "find">;
   readonly clock: Clock;
   readonly machine: Pick<Machine, "faultOf">;
+}
+
+/** What needs something of the machine. */
+export interface MachineUsers extends Pick<ManifestsRead, "machine"> {
+  /** The resources among them that are not in the catalog yet. */
+  readonly resources: readonly (ResourceKey & { readonly spec: unknown })[];
 }
 
 /** Longest time that an apply waits for the machine: a network drive can hang for ever. */
@@ -35,7 +41,7 @@ interface Check {
 
 /** Looks for all that the input needs, within a time limit. */
 export async function machineWarnings(
-  read: ManifestsRead,
+  read: MachineUsers,
   host: MachineWarningsHost,
 ): Promise<string[]> {
   const checks = checksOf(read, host.catalog);
@@ -60,7 +66,10 @@ export async function machineWarnings(
 }
 
 /** Each thing once, at the first place that needs it. */
-function checksOf({ machine, resources }: ManifestsRead, catalog: Catalog): Check[] {
+function checksOf(
+  { machine, resources }: MachineUsers,
+  catalog: MachineWarningsHost["catalog"],
+): Check[] {
   const checks = new Map<string, Check>();
   for (const { need, project, place } of machine) {
     const found = foundNeed(need, (name): WorkspaceSpec | undefined => {

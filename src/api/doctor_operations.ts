@@ -1,0 +1,30 @@
+/**
+ * The operation behind `svc doctor`: what the daemon finds where it runs.
+ *
+ * @module
+ */
+
+import { defineOperation, lines } from "./operation.ts";
+
+/** What came of one check. */
+export interface DoctorFinding {
+  /** Name of the check; one check may find several things. */
+  readonly check: string;
+  /** `failed`: something does not work, or cannot. `warning`: something works worse than it could. */
+  readonly result: "ok" | "warning" | "failed";
+  /** What was found, and what to do about it: a sentence without a full stop at its end. */
+  readonly message: string;
+}
+
+/** One line: the check that begins, or what one has found. */
+export type DoctorLine = { readonly begins: string } | { readonly finding: DoctorFinding };
+
+/** The operation, by name. */
+export const DOCTOR_OPERATIONS = {
+  "doctor": defineOperation({
+    summary: "Looks for what keeps svc from working: data directory, database, key, programs, …",
+    input: {},
+    output: lines<DoctorLine>(),
+    role: "operator", // it reads every page of the database
+  }),
+};

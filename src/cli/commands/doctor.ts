@@ -1,0 +1,141 @@
+/**
+ * `svc doctor`.
+ *
+ * @module
+ */
+
+import type { Client } from "../../api/client.ts";
+import { systemClock } from "../../base/clock.ts";
+import type { DataDir } from "../../base/data_dir.ts";
+import { AppError } from "../../base/errors.ts";
+import { parseBind } from "../../daemon/addresses.ts";
+import { defaultOf, SETTINGS, type SettingValue } from "../../daemon/settings.ts";
+import { readSettingsFile } from "../../daemon/settings_file.ts";
+import { address } from "../../doctor/address.ts";
+import { examine } from "../../doctor/check.ts";
+import { CHECKS } from "../../doctor/checks.ts";
+import { daemon, type DaemonHost } from "../../doctor/daemon.ts";
+import { openOwnPlace } from "../../doctor/own_place.ts";
+import { Scene } from "../../doctor/place.ts";
+import { type BindAddress, ports } from "../../doctor/ports.ts";
+import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from "../command.ts";
+import { FindingsPrinter } from "../findings_printer.ts";
+import { jsonText } from "../json_text.ts";
+
+/** Longest time to wait for a daemon to say how it is. */
+const ANSWER_WITHIN_MS = 10_000;
+
+/** Looks for what keeps svc from working. */
+export const command: Command = {
+  help:
+    "Looks for what keeps svc from working on this machine, and says what to do about it: data " +
+    "directory, disk, database, key, clock, descriptors, system, git, the programs and " +
+    "directories that applied resources name, the sandbox of agents, and what the daemon says of " +
+    "itself. Where a daemon runs, it looks itself, with the environment and the limits that its " +
+    "steps have (role operator); where none runs, this command does, and also tries the ports " +
+    "of daemon.yaml. Changes nothing. Exit 1 when a check has failed; warnings are no failure.",
+  options: [
+    {
+      flags: "--url <url>",
+      help: "also see whether what is sent to this address reaches the daemon: https://HOST",
+    },
+    DATA_DIR,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc doctor",
+    "svc doctor --url https://hooks.example.com",
+    "sudo -u svc svc doctor --data-dir /var/lib/svc -o json",
+  ],
+  async run(context: CommandContext) {
+    const { io } = context;
+    const url = urlOf(context.option("url"));
+    const dirs = context.dir();
+    using client = context.localClient();
+    const isJson = context.option("output") === "json";
+    using printer = new FindingsPrinter(io, isJson);
+    const status = await printer.during(daemon.name, askStatus(client));
+    const runs = "version" in status;
+    const said = () => printer.found.map(({ message }) => message);
+    if (runs) {
+      await printer.take(client.stream("doctor", {}));
+      await printer.take(examine([daemon], { daemon: status, said: said() }));
+    } else {
+      const { stepEnv, addresses } = settingsOf(dirs);
+      await using place = openOwnPlace({ dirs, env: io.env, clock: systemClock, stepEnv });
+      await printer.take(examine(CHECKS, new Scene(place)));
+      await printer.take(examine([daemon], { daemon: status, said: said() }));
+      // a daemon that does not answer has them
+      if (status.isStopped) await printer.take(examine([ports], { ...place, addresses }));
+    }
+    if (url !== undefined) {
+      const ask = runs ? { status: () => client.call("status", {}) } : {};
+      await printer.take(examine([address], { url, clock: systemClock, ...ask }));
+    }
+    const failed = printer.howMany("failed");
+    const result = failed > 0 ? "failed" : printer.howMany("warning") > 0 ? "warning" : "ok";
+    if (isJson) io.out(jsonText({ result, findings: printer.found }));
+    else io.out(`${summary(printer)}\n`);
+    return failed > 0 ? 1 : 0;
+  },
+};
+
+function summary(printer: FindingsPrinter): string {
+  const [well, warnings, failed] = (["ok", "warning", "failed"] as const)
+    .map((result) => printer.howMany(result));
+  return `\n${well} ok, ${warnings} ${warnings === 1 ? "warning" : "warnings"}, ${failed} failed`;
+}
+
+/** An address as it is given to platforms, without a path of its own. */
+function urlOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.parse(text);
+  const isPlain = url !== null && /^https?:$/.test(url.protocol) && url.username === "" &&
+    url.password === "" && url.search === "" && url.hash === "";
+  if (isPlain) return text;
+  throw new AppError("usage", "--url takes https://HOST, the beginning of addresses of webhooks");
+}
+
+/** Asks the daemon how it is; why there is no answer is an answer, too. */
+async function askStatus(client: Client): Promise<DaemonHost["daemon"]> {
+  const late = new AbortController();
+  using _timer = systemClock.after(ANSWER_WITHIN_MS, () => late.abort());
+  try {
+    return await client.call("status", {}, late.signal);
+  } catch (error) {
+    if (late.signal.aborted) {
+      const seconds = `${ANSWER_WITHIN_MS / 1000} seconds`;
+      const cure = "see its log; a restart lets its tasks continue";
+      return { isStopped: false, message: `The daemon has not answered for ${seconds}: ${cure}` };
+    }
+    if (!(error instanceof AppError)) throw error;
+    // everyone who gets through to it may ask: to be forbidden is to be kept from its socket
+    if (error.code === "forbidden") return { isStopped: false, message: error.message };
+    if (error.code !== "unreachable") throw error;
+    return { isStopped: true, message: error.message };
+  }
+}
+
+/** What the settings in the file say of a daemon; its flags are not known while it does not run. */
+function settingsOf(dirs: DataDir) {
+  const read = () => readSettingsFile(dirs.settings, dirs.root);
+  let file: ReadonlyMap<string, SettingValue> = new Map();
+  try {
+    file = read();
+  } catch {
+    // what is wrong with it is said where its addresses are looked at
+  }
+  return {
+    stepEnv: [file.get("step-env") ?? []].flat().map(String),
+    addresses: () => addressesIn(read()),
+  };
+}
+
+function addressesIn(file: ReadonlyMap<string, SettingValue>): readonly BindAddress[] {
+  return (["webhook-bind", "control-bind"] as const).flatMap((name) => {
+    const setting = SETTINGS.find((one) => one.name === name);
+    const text = file.get(name) ?? (setting && defaultOf(setting)) ?? "none";
+    const on = parseBind(String(text));
+    return on === undefined || on === "wrong" ? [] : [{ setting: name, ...on }];
+  });
+}

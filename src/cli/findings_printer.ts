@@ -1,0 +1,92 @@
+/**
+ * Prints what `svc doctor` finds, a line or more for each finding, as it comes.
+ *
+ * @module
+ */
+
+import type { DoctorFinding, DoctorLine } from "../api/doctor_operations.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
+import type { Io } from "./io.ts";
+import { wrapped } from "./table.ts";
+import { CLEAR_LINE, green, printable, red, yellow } from "./terminal_text.ts";
+
+const COLOURS = { ok: green, warning: yellow, failed: red };
+/** Width of the results, and of what stands below them. */
+const INDENT = 9;
+/** Columns where the terminal does not say, or says none, and the least that a sentence is broken for. */
+const [USUAL_COLUMNS, LEAST_COLUMNS] = [80, 40];
+/** A check that takes longer than this is named while it lasts. */
+const QUIET_MS = 1000;
+
+/** Collects findings, and prints each where it is wanted. */
+export class FindingsPrinter implements Disposable {
+  readonly found: DoctorFinding[] = [];
+  readonly #io: Io;
+  readonly #isQuiet: boolean;
+  readonly #clock: Pick<Clock, "after">;
+  #timer: Disposable | undefined;
+  #isShown = false;
+
+  constructor(io: Io, isQuiet: boolean, clock: Pick<Clock, "after"> = systemClock) {
+    this.#io = io;
+    this.#isQuiet = isQuiet;
+    this.#clock = clock;
+  }
+
+  /** Takes all lines. */
+  async take(lines: AsyncIterable<DoctorLine>): Promise<void> {
+    for await (const line of lines) {
+      if ("begins" in line) this.#begin(line.begins);
+      else this.#print(line.finding);
+    }
+    this.#end();
+  }
+
+  /** Waits for something, of which a check by this name is then made. */
+  async during<T>(check: string, work: Promise<T>): Promise<T> {
+    this.#begin(check);
+    try {
+      return await work;
+    } finally {
+      this.#end();
+    }
+  }
+
+  /** How many findings have a result. */
+  howMany(result: DoctorFinding["result"]): number {
+    return this.found.filter((one) => one.result === result).length;
+  }
+
+  [Symbol.dispose](): void {
+    this.#end();
+  }
+
+  #begin(check: string): void {
+    this.#end();
+    if (!this.#io.outIsTerminal) return;
+    this.#timer = this.#clock.after(QUIET_MS, () => {
+      this.#isShown = true;
+      this.#io.err(`looking at: ${printable(check)} …`);
+    });
+  }
+
+  #end(): void {
+    this.#timer?.[Symbol.dispose]();
+    if (this.#isShown) this.#io.err(CLEAR_LINE);
+    this.#isShown = false;
+  }
+
+  #print(finding: DoctorFinding): void {
+    this.#end();
+    this.found.push(finding);
+    if (this.#isQuiet) return;
+    const { check, result, message } = finding;
+    const io = this.#io;
+    const isColoured = io.outIsTerminal && (io.env("NO_COLOR") ?? "") === "";
+    io.out(isColoured ? COLOURS[result](result) : result);
+    const room = Math.max(io.columns || USUAL_COLUMNS, LEAST_COLUMNS) - INDENT;
+    const lines = wrapped(printable(`${check}: ${message}`), room);
+    const text = lines.join(`\n${" ".repeat(INDENT)}`);
+    io.out(`${" ".repeat(INDENT - result.length)}${text}\n`);
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * The address that platforms are given: whether what is sent there arrives at this daemon.
+ *
+ * @module
+ */
+
+import type { Status } from "../api/status_operations.ts";
+import type { Clock } from "../base/clock.ts";
+import { send } from "../http/send.ts";
+import { type Check, failed, ok, warning } from "./check.ts";
+
+/** What is looked at. */
+export interface AddressHost {
+  /** Beginning of the addresses that platforms are given, without `/webhook/…`. */
+  readonly url: string;
+  /** Asks the daemon how it is; absent where none runs. */
+  readonly status?: () => Promise<Status>;
+  readonly clock: Pick<Clock, "after" | "pause">;
+}
+
+/** No trigger is likely to have it: what comes there is only counted, in `svc status`. */
+const PATH = "/webhook/svc-doctor";
+const TIMEOUT_MS = 10_000;
+/** A daemon that is busy may look at it a little later. */
+const [TRIES, PAUSE_MS] = [4, 250];
+
+/** Sends a request there, and asks the daemon whether it came. */
+export const address: Check<AddressHost> = {
+  name: "public address",
+  async look({ url, status, clock }, signal) {
+    const to = `${url.replace(/\/+$/, "")}${PATH}`;
+    const count = async () => countOf(await status?.());
+    const before = await count();
+    const how = { method: "POST", body: "{}", timeoutMs: TIMEOUT_MS };
+    const answer = await send(to, { ...how, ...(signal ? { signal } : {}) }, clock);
+    if (!answer.answered) return [failed(`${answer.message}: ${CURES[answer.fault]}`)];
+    const said = `${url} answers with ${answer.status}`;
+    if (status === undefined) {
+      return [warning(`${said}, and no daemon runs that could say whether it was asked`)];
+    }
+    for (let tries = 0; tries < TRIES; tries++) {
+      if (await count() > before) return [ok(`${url} reaches this daemon`)];
+      await clock.pause(PAUSE_MS, signal);
+    }
+    return [failed(
+      `${said}, and this daemon was not asked: have the proxy or tunnel pass on /webhook/ to it, ` +
+        "path and all",
+    )];
+  },
+};
+
+function countOf(status: Status | undefined): number {
+  const came = status?.unknown_paths.filter(({ path }) => path.endsWith(PATH)) ?? [];
+  return came.reduce((sum, { count }) => sum + count, 0);
+}
+
+const CURES = {
+  dns: "make an entry for it, and see that this machine's resolver knows it",
+  refused: "start what listens there (proxy, tunnel), or open the port",
+  tls: "platforms refuse it as well; renew the certificate, or send the whole chain",
+  connection: "see that this port speaks the protocol of the address, and the firewall",
+  timeout: "see the firewall and the route to it",
+  stopped: "try again",
+} as const;

@@ -1,0 +1,28 @@
+/**
+ * Room on the disk of the data directory.
+ *
+ * @module
+ */
+
+import { diskFault, findDiskSpace } from "../base/disk_space.ts";
+import { sizeText } from "../base/size.ts";
+import { type Check, failed, ok, warning } from "./check.ts";
+import type { Scene } from "./place.ts";
+
+/** Looks at the disk. */
+export const disk: Check<Scene> = {
+  name: "disk",
+  async look({ place: { dirs: { root } } }) {
+    if (await Deno.stat(root).then(() => false, () => true)) return [];
+    const space = await findDiskSpace(root);
+    if (space === undefined) {
+      return [warning(`The room left for ${root} cannot be read: see "df ${root}"`)];
+    }
+    const fault = diskFault(space, root);
+    if (fault !== undefined) {
+      const cure = '"svc db usage" names what takes it, "svc delete" takes records away';
+      return [failed(`${fault}: make room (${cure})`)];
+    }
+    return [ok(`${sizeText(space.freeBytes)} free of ${sizeText(space.totalBytes)}`)];
+  },
+};

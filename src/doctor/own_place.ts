@@ -1,0 +1,45 @@
+/**
+ * The place of a daemon that does not run: this process, with what its steps would inherit.
+ *
+ * @module
+ */
+
+import type { Clock } from "../base/clock.ts";
+import type { DataDir } from "../base/data_dir.ts";
+import { pathResolver } from "../base/user_paths.ts";
+import { KnownSecrets } from "../secrets/known_secrets.ts";
+import { openProcessGroups } from "../shell/process_groups.ts";
+import { inheritEnv } from "../tasks/step/step_env.ts";
+import type { Place } from "./place.ts";
+
+/** What is known of that daemon. */
+export interface OwnPlaceOptions {
+  readonly dirs: DataDir;
+  /** Reads an environment variable. */
+  readonly env: (name: string) => string | undefined;
+  readonly clock: Clock;
+  /** Names of variables that steps inherit beside the usual ones. */
+  readonly stepEnv: readonly string[];
+}
+
+/** The mask of files that are made while something is looked at: for this user alone. */
+const UMASK = 0o077;
+
+/** Such a place; to be disposed. */
+export function openOwnPlace(
+  { dirs, env, clock, stepEnv }: OwnPlaceOptions,
+): Place & AsyncDisposable {
+  const groups = openProcessGroups();
+  return {
+    dirs,
+    env,
+    clock,
+    groups,
+    inDaemon: false,
+    secrets: new KnownSecrets(),
+    inherited: inheritEnv(env, { bin: dirs.bin, extra: stepEnv }),
+    umask: UMASK,
+    resolvePath: pathResolver({ from: dirs.root, home: env("HOME") }),
+    [Symbol.asyncDispose]: () => groups[Symbol.asyncDispose](),
+  };
+}

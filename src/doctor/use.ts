@@ -1,0 +1,65 @@
+/**
+ * What is set up and has not been used: a trigger of which nothing has come, a secret that no
+ * signature has matched. Either may be new, or may be wrong.
+ *
+ * @module
+ */
+
+import type { KeyUses } from "../intake/pipeline/key_uses.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import type { Resource } from "../resources/resource.ts";
+import type { TriggerSpec } from "../resources/trigger.ts";
+import type { DeliveryStore, KeyUseStore } from "../store/delivery_store.ts";
+import { type Check, ok, warning } from "./check.ts";
+
+/** What is looked at. */
+export interface UseHost {
+  readonly catalog: Catalog;
+  readonly store: Pick<DeliveryStore, "listDeliveries"> & Pick<KeyUseStore, "listKeyUse">;
+  /** Stores which keys have matched until now. */
+  readonly keyUses: KeyUses;
+}
+
+/** Most names in one sentence. */
+const NAMED = 5;
+
+/** Looks at triggers, and at the SecretStores that their requests are signed with. */
+export const use: Check<UseHost> = {
+  name: "use",
+  async look({ catalog, store, keyUses }) {
+    const triggers = catalog.list("Trigger") as readonly Resource<TriggerSpec>[];
+    const idle: string[] = [];
+    const stores = new Map<string, { readonly project: string; readonly name: string }>();
+    for (const { project, name, spec } of triggers) {
+      const newest = await store.listDeliveries({ project, trigger: name, limit: 1 });
+      if (newest.length === 0) idle.push(`${project}/${name}`);
+      const secret = spec.event.webhook?.secret?.fromRef;
+      if (secret !== undefined) stores.set(`${project}/${secret}`, { project, name: secret });
+    }
+    await keyUses.flush();
+    const unmatched: string[] = [];
+    for (const [shown, { project, name }] of stores) {
+      if ((await store.listKeyUse(project, name)).length === 0) unmatched.push(shown);
+    }
+    const found = [
+      ...idle.length === 0 ? [] : [warning(
+        `No delivery is kept of ${named(idle, "trigger")}: nothing has come, or long ago; ` +
+          '"svc trigger send" makes one as a platform would, "svc trigger fire" fires the others',
+      )],
+      ...unmatched.length === 0 ? [] : [warning(
+        `No signature has matched ${named(unmatched, "SecretStore")} yet: where requests came, ` +
+          'compare its value with the platform\'s ("svc delivery explain latest")',
+      )],
+    ];
+    if (found.length > 0 || triggers.length === 0) return found;
+    return [
+      ok(`Something has come to each of ${triggers.length} triggers, and signatures matched`),
+    ];
+  },
+};
+
+function named(names: readonly string[], what: string): string {
+  const shown = names.slice(0, NAMED).join(", ");
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
+  return `${what}${names.length === 1 ? "" : "s"} ${shown}${more}`;
+}
