@@ -47,5 +47,6 @@ export function diskFault(space: DiskSpace | undefined, path: string): string | 
   if (freeBytes >= Math.max(leastBytes, Math.min(totalBytes * leastPart, enoughBytes))) {
     return undefined;
   }
-  return `the disk is nearly full: ${sizeText(freeBytes)} left for ${path}`;
+  const left = `${sizeText(freeBytes)} left for ${path}`;
+  return `the disk is nearly full: ${left} (svc db usage says what takes it)`;
 }

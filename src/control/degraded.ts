@@ -46,7 +46,7 @@ export async function findDegraded(host: DegradedHost): Promise<readonly string[
   }
   if (fault !== undefined) found.push(fault);
   const full = diskFault(disk, dirs.root);
-  if (full !== undefined) found.push(`${full} (svc db usage says what takes it)`);
+  if (full !== undefined) found.push(full);
   if (semaphore.waiting >= MANY_WAITING) {
     found.push(`plugins cannot keep up: ${semaphore.running} run and ${semaphore.waiting} wait`);
   }

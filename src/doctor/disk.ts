@@ -20,8 +20,7 @@ export const disk: Check<Scene> = {
     }
     const fault = diskFault(space, root);
     if (fault !== undefined) {
-      const cure = '"svc db usage" names what takes it, "svc delete" takes records away';
-      return [failed(`${fault}: make room (${cure})`)];
+      return [failed(`${fault}: make room, svc delete takes records away`)];
     }
     return [ok(`${sizeText(space.freeBytes)} free of ${sizeText(space.totalBytes)}`)];
   },
