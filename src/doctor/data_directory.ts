@@ -21,8 +21,10 @@ export const dataDirectory: Check<Scene> = {
     const { root } = dirs;
     const missing = await findMissing(dirs);
     if (missing !== undefined) {
-      const { fault, command } = missing;
-      const cure = command === undefined ? "name another one with --data-dir" : `run "${command}"`;
+      const { fault, option } = missing;
+      const cure = option === undefined
+        ? "name another one with --data-dir"
+        : `run "svc init ${option}"`;
       return [failed(`${root} ${fault}: ${cure}`)];
     }
     const uid = await ownerOf(root);
