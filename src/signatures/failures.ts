@@ -47,6 +47,8 @@ export interface Checked {
   readonly request: SignedRequest;
   /** Name of the SecretStore that holds the keys; absent where they were given otherwise. */
   readonly store?: string;
+  /** Which of its keys got another value last, and how long before the request; absent for none. */
+  readonly changed?: { readonly key: string; readonly agoMs: number };
   /** What the request would be at any time, where its time alone was refused. */
   readonly untimed?: Verdict;
 }
@@ -117,7 +119,9 @@ export function whyRefused(refusal: Refusal, checked: Checked): string {
           : `${storeOf(checked)} has no key`
       } that ${nameOf(scheme)} can use: it takes ${keyOf(checked)}`;
     case "no_key_matches":
-      return `the ${proofOf(checked)} fits no key of ${storeOf(checked)} (${causesOf(checked)})`;
+      return `the ${proofOf(checked)} fits no key of ${storeOf(checked)}${changeOf(checked)} (${
+        causesOf(checked)
+      })`;
   }
 }
 
@@ -166,6 +170,11 @@ function outsideWindow(checked: Checked): string {
 function timeOf({ scheme, options }: Checked): string {
   const header = scheme.signedTime?.header(options);
   return header === undefined ? "time of signing" : `header ${header} with the time of signing`;
+}
+
+function changeOf({ changed }: Checked): string {
+  if (changed === undefined) return "";
+  return `, whose "${changed.key}" was changed ${shortDuration(changed.agoMs)} earlier`;
 }
 
 function storeOf({ store }: Checked): string {

@@ -36,7 +36,10 @@ async function refused(rig: ControlRig): Promise<readonly string[]> {
   equal((await rig.post("push", "{}"))["http"], 401);
   const listed = await rig.client.call("get", { what: "delivery", limit: 1 });
   const [delivery] = listed.items;
-  match(String(delivery?.["reason"]), /^the signature fits no key of SecretStore "gh" \(/);
+  match(
+    String(delivery?.["reason"]),
+    /^the signature fits no key of SecretStore "gh", whose "hook" was changed 1m\S* earlier \(another/,
+  );
   return (await rig.client.call("delivery.explain", { id: String(delivery?.["id"]) })).advice;
 }
 

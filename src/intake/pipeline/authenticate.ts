@@ -207,6 +207,7 @@ async function checkSignature(
       ...signed.signing,
       request,
       store: store.name,
+      ...lastChange(store, request.now),
       ...(untimed === undefined ? {} : { untimed }),
     });
   }
@@ -241,6 +242,17 @@ function verify(
 
 function isUntimely(verdict: Verdict): verdict is Refusal {
   return !verdict.ok && verdict.reason === "timestamp_outside_window";
+}
+
+/** The key of a store whose value was replaced last, as far as its times were kept. */
+function lastChange(
+  { valuesChangedAt = {} }: Resource<SecretStoreSpec>,
+  now: number,
+): Pick<Checked, "changed"> {
+  const replaced = Object.entries(valuesChangedAt).filter(([, times]) => times.length > 1)
+    .map(([key, [at = 0]]) => ({ key, agoMs: now - at }))
+    .toSorted((a, b) => a.agoMs - b.agoMs);
+  return replaced[0] === undefined ? {} : { changed: replaced[0] };
 }
 
 /** A sender who is refused with 401 gives up; what may be different in a minute is another answer. */
