@@ -8,17 +8,11 @@
 
 import * as esbuild from "esbuild";
 import { join } from "node:path";
-
-interface Config {
-  readonly imports: Readonly<Record<string, string>>;
-}
+import { readWorkers } from "./workers.ts";
 
 /** Bundles the sources of the current directory into a new directory. */
 async function bundle(directory: string): Promise<void> {
-  // The `#names` of the imports are the Workers. They are started by name, because a path relative to
-  // the source is wrong in a bundle.
-  const { imports } = JSON.parse(await Deno.readTextFile("deno.json")) as Config;
-  const workers = Object.entries(imports).filter(([name]) => name.startsWith("#"));
+  const workers = await readWorkers();
   const { success } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["bundle", "--quiet", "--code-splitting", "--outdir", directory, "cli.ts"],

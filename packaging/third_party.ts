@@ -7,6 +7,7 @@
  */
 
 import { join } from "node:path";
+import { readWorkers } from "./workers.ts";
 
 /** A package of npm whose code the program may have in it. */
 interface Component {
@@ -41,8 +42,7 @@ const LICENSE_FILE = /^(licen[cs]e|copying|notice)/i;
 
 /** Every package that the program is made from, by name and version. */
 async function components(): Promise<Component[]> {
-  const config = JSON.parse(await Deno.readTextFile("deno.json"));
-  const workers = Object.entries<string>(config.imports).filter(([name]) => name.startsWith("#"));
+  const workers = await readWorkers();
   const lock = JSON.parse(await Deno.readTextFile("deno.lock"));
   const { denoDir } = await info<{ readonly denoDir: string }>();
   const found = new Map<string, NpmPackage>();

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { secretStore } from "../resources/secret_store.ts";
 import { findKeyFault, keyRemedy } from "../secrets/key_file.ts";
 import { findClosedSecrets, findFormerKey } from "../upkeep/check.ts";
 import { type Check, failed, ok } from "./check.ts";
@@ -17,7 +18,7 @@ export const key: Check<Scene> = {
     const { dirs } = scene.place;
     const path = dirs.secretKey;
     const seen = await scene.database(signal).catch(() => undefined); // said of the database
-    const sealed = (seen?.resources ?? []).filter(({ kind }) => kind === "SecretStore");
+    const sealed = (seen?.resources ?? []).filter(({ kind }) => kind === secretStore.kind);
     const fault = await findKeyFault(path);
     if (fault !== undefined) {
       const isKnown = seen !== undefined && seen.faults.length === 0;

@@ -8,25 +8,16 @@ import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import { findUnreachable } from "../../src/control/unreachable.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { OutboxMessage } from "../../src/store/outbox_records.ts";
+import { outboxMessage } from "../helpers/outbox_message.ts";
 
 function failed(id: string, repository: string): OutboxMessage {
-  return {
+  return outboxMessage({
     id,
-    project: "default",
-    connection: "",
-    taskId: "",
     kind: "github-comment",
     target: { repository: `you/${repository}` },
-    key: "",
     body: { trigger: "push" },
     state: "failed",
-    tries: 1,
-    nextAt: 0,
-    externalId: "",
-    reason: "",
-    createdAt: 0,
-    updatedAt: 0,
-  };
+  });
 }
 
 const saidOf = (messages: readonly OutboxMessage[]) =>

@@ -12,9 +12,9 @@ import { webhook } from "../../src/outbox/webhook.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { NotificationSpec, NotificationTarget } from "../../src/resources/notification.ts";
 import { standardWebhooksSignature } from "../../src/signatures/standard_webhooks.ts";
-import type { OutboxMessage } from "../../src/store/outbox_records.ts";
 import { fakeSmtp } from "../fakes/smtp.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
+import { outboxMessage } from "../helpers/outbox_message.ts";
 import { storeOf } from "../secrets/known.ts";
 
 const WHSEC = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -42,23 +42,13 @@ async function trySending(
     Object.assign({}, resource, times),
     storeOf("keys", given.keys ?? { sign: WHSEC }),
   ]);
-  const message: OutboxMessage = {
+  const message = outboxMessage({
     id: ID,
-    project: "default",
-    connection: "",
     kind: kind.name,
     target: { notification: "me", to: 1 },
-    key: "",
     body: Object.assign({}, BODY, given.body),
-    taskId: "",
     state: "pending",
-    tries: 1,
-    nextAt: 0,
-    externalId: "",
-    reason: "",
-    createdAt: 0,
-    updatedAt: 0,
-  };
+  });
   const { signal } = new AbortController();
   const clock = new ManualClock();
   const host: Pick<SendHost, "catalog" | "clock" | "signal"> = { catalog, clock, signal };
