@@ -4,9 +4,12 @@
  * @module
  */
 
+/** How many characters of an id lists show. */
+export const SHORT_ID = 6;
+
 /** The last characters of an id. */
 export function shortId(id: string): string {
-  return `…${id.slice(-6)}`;
+  return `…${id.slice(-SHORT_ID)}`;
 }
 
 /** The same, with all of it a hover away. */

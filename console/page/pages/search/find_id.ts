@@ -5,31 +5,7 @@
  */
 
 import { call, Refusal } from "../../data/api.ts";
-
-/** A type of record, as it is asked for, and where its screen is. */
-export interface IdType {
-  /** As in `task/ID`. */
-  readonly name: string;
-  /** The same in words. */
-  readonly label: string;
-  /** Parts of the address of a record. */
-  readonly to: (id: string) => readonly string[];
-}
-
-/** Types of records that have a screen, the likeliest first. */
-const ID_TYPES: readonly IdType[] = [
-  { name: "delivery", label: "Delivery", to: (id) => ["delivery", id] },
-  { name: "task", label: "Task", to: (id) => ["task", id] },
-  { name: "source-event", label: "Source event", to: (id) => ["thread", id] },
-  { name: "binding", label: "Thread", to: (id) => ["thread", id] },
-  { name: "outbox", label: "Message", to: (id) => ["outbox", id] },
-  { name: "audit", label: "Run of a plugin", to: (id) => ["audit", "plugins", id] },
-  {
-    name: "control-audit",
-    label: "Audit of the control plane",
-    to: (id) => ["audit", "control", id],
-  },
-];
+import { ID_TYPES, type IdType, readId } from "./read_id.ts";
 
 /** One record that was found. */
 export interface FoundId {
@@ -37,18 +13,6 @@ export interface FoundId {
   readonly id: string;
   /** What it is about, in words. */
   readonly about: string;
-}
-
-/** A text as a type, where one stands before it, and an id; `undefined` when it cannot be one. */
-function readId(
-  text: string,
-): { readonly type?: IdType; readonly part: string } | undefined {
-  const [, name, part = ""] = /^(?:([a-z-]+)\/)?([0-9A-Za-z]{4,26})$/.exec(text.trim()) ?? [];
-  const type = ID_TYPES.find((one) => one.name === name);
-  // Ids have digits and letters; a word has no digit, and a name is looked for elsewhere.
-  if (part === "" || (name !== undefined && type === undefined)) return undefined;
-  if (name === undefined && !/[0-9]/.test(part)) return undefined;
-  return type === undefined ? { part } : { type, part };
 }
 
 /** Every record that a text names, of all types at once; a text that fits several names them all. */
