@@ -35,13 +35,46 @@ for (const [what, files, last] of CASES) {
     for (const [index, text] of files.entries()) {
       await Deno.writeTextFile(`${dir.path}/${index}_test.ts`, text);
     }
-    const { code, stdout } = await new Deno.Command(join(ROOT, ".ci/test"), {
-      args: [dir.path],
-      // So that nothing is built or started for it.
-      env: { SVC_TEST_DIST: "", SVC_TEST_POSTGRES: "postgres://nowhere", SVC_TEST_ALL: "" },
-      stderr: "null",
-    }).output();
-    const lines = new TextDecoder().decode(stdout).trimEnd().split("\n");
+    const { code, lines } = await test(dir.path);
     deepEqual([lines.at(-1), code], [last, last.includes(" 0 failed") ? 0 : 1]);
   });
+}
+
+const HERE = 'const all = Deno.env.get("SVC_TEST_ALL") === "1";\n';
+/** Tests as a run of everything has them, and as another run does. */
+const EITHER = HERE + `
+  const slow = (name) => ({ name: all ? name : name + " (SKIPPED: slow)", ignore: !all, fn() {} });
+  Deno.test("a name", () => {});
+  Deno.test(slow("a name. With [what] (a pattern)* means"));
+  Deno.test({ ...slow("run on"), name: all ? "run on (this)" : "run on (this; SKIPPED: slow)" });
+  Deno.test({ name: "nowhere (SKIPPED: not here)", ignore: true, fn() {} });
+`;
+const REPEATED = 'Deno.test("kills" + (all ? "" : " (2 of 9 times) (this)"), () => {});\n';
+const OTHER_NAME = 'Deno.test(all ? "10 kills" : "2 kills", () => {});\n';
+
+Deno.test("make test: --skipped-in runs what was skipped, and misses no test that has another name", async () => {
+  await using dir = await tempDir();
+  const file = join(dir.path, "some_test.ts");
+  const output = join(dir.path, "output");
+  const both = async (text: string) => {
+    await Deno.writeTextFile(file, text);
+    const before = await test(dir.path);
+    await Deno.writeTextFile(output, before.lines.join("\n"));
+    const { code, lines } = await test("--all", "--skipped-in", output, dir.path);
+    return [before.lines.at(-1), lines.at(-1), code];
+  };
+  const either = ["2 passed, 0 failed, 3 skipped", "3 passed, 0 failed, 1 skipped", 0];
+  deepEqual(await both(EITHER + REPEATED), either);
+  const counted = ["2 passed, 0 failed, 3 skipped", "2 passed, 1 failed, 1 skipped", 1];
+  deepEqual(await both(EITHER + OTHER_NAME), counted);
+});
+
+/** Runs `.ci/test`, which builds and starts nothing for it. */
+async function test(...args: readonly string[]) {
+  const { code, stdout } = await new Deno.Command(join(ROOT, ".ci/test"), {
+    args: [...args],
+    env: { SVC_TEST_DIST: "", SVC_TEST_POSTGRES: "postgres://nowhere", SVC_TEST_ALL: "" },
+    stderr: "null",
+  }).output();
+  return { code, lines: new TextDecoder().decode(stdout).trimEnd().split("\n") };
 }

@@ -15,10 +15,11 @@ import { type SubjectsHost, SubjectWatch } from "../../src/control/watch_subject
 import { withAnnouncements } from "../../src/store/announcements.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
 import type { Store } from "../../src/store/store.ts";
-import { times } from "../helpers/program.ts";
+import { NOT_SLOW, times } from "../helpers/program.ts";
 import { accept, filterOut, taskIdOf } from "../helpers/store_records.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 import { until } from "../helpers/until.ts";
+import { skippable } from "../helpers/requirements.ts";
 
 const CALLER = { name: "socket", role: "admin" } as const;
 const TIMING = { spacingMs: 3, keepaliveMs: 100 };
@@ -207,8 +208,10 @@ const QUERIES: readonly Query[] = [
   { what: "delivery" },
 ];
 
-Deno.test("whatever changes between and in streams: in the end a page shows what get gives", async () => {
-  for (let seed = 1; seed <= times(10, 2); seed++) {
+const SEEDS = times(10, 2);
+
+Deno.test(`whatever changes between and in streams: in the end a page shows what get gives${SEEDS.inName}`, async () => {
+  for (let seed = 1; seed <= SEEDS.count; seed++) {
     await using world = await surroundings();
     const pick = random(seed);
     const changing = new Changing(world.store, pick);
@@ -246,36 +249,45 @@ Deno.test("whatever changes between and in streams: in the end a page shows what
   }
 });
 
-Deno.test("a page that was away hears of what it has missed, of nothing else, and once", async () => {
-  for (let seed = 1; seed <= 5; seed++) {
-    await using world = await surroundings();
-    const pick = random(seed);
-    const changing = new Changing(world.store, pick);
-    await changing.burst(100);
-    const pages = QUERIES.map((query) => new Page(query));
-    for (const page of pages) page.connect(world);
-    await until("all to begin", () => pages.every(({ firsts }) => firsts.length > 0) || undefined);
-    let breaks = 0;
-    for (let n = 0; n < 60; n++) {
-      await [() => changing.accept(), () => changing.claim(), () => changing.finish()]
-        [pick(3)]?.();
-      if (pick(3) > 0) continue;
-      await pause(pick(8));
-      for (const page of pages) {
-        await page.break();
-        page.connect(world);
+Deno.test(
+  skippable(
+    "a page that was away hears of what it has missed, of nothing else, and once",
+    NOT_SLOW,
+  ),
+  async () => {
+    for (let seed = 1; seed <= 5; seed++) {
+      await using world = await surroundings();
+      const pick = random(seed);
+      const changing = new Changing(world.store, pick);
+      await changing.burst(100);
+      const pages = QUERIES.map((query) => new Page(query));
+      for (const page of pages) page.connect(world);
+      await until(
+        "all to begin",
+        () => pages.every(({ firsts }) => firsts.length > 0) || undefined,
+      );
+      let breaks = 0;
+      for (let n = 0; n < 60; n++) {
+        await [() => changing.accept(), () => changing.claim(), () => changing.finish()]
+          [pick(3)]?.();
+        if (pick(3) > 0) continue;
+        await pause(pick(8));
+        for (const page of pages) {
+          await page.break();
+          page.connect(world);
+        }
+        breaks++;
       }
-      breaks++;
+      for (const [at, page] of pages.entries()) {
+        await page.equals(world.store, `seed ${seed}: ${JSON.stringify(QUERIES[at])}`);
+        const whole = page.firsts.slice(1).filter((one) => one).length;
+        equal(whole, 0, `seed ${seed}: ${whole} of ${breaks} were the whole list again`);
+        ok(page.again.length <= breaks, `seed ${seed}: ${page.again.length} again`);
+        await page.break();
+      }
     }
-    for (const [at, page] of pages.entries()) {
-      await page.equals(world.store, `seed ${seed}: ${JSON.stringify(QUERIES[at])}`);
-      const whole = page.firsts.slice(1).filter((one) => one).length;
-      equal(whole, 0, `seed ${seed}: ${whole} of ${breaks} were the whole list again`);
-      ok(page.again.length <= breaks, `seed ${seed}: ${page.again.length} again`);
-      await page.break();
-    }
-  }
-});
+  },
+);
 
 Deno.test("a page that was away for nothing hears nothing", async () => {
   await using world = await surroundings();

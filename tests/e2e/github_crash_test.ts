@@ -133,6 +133,9 @@ async function survives(kills: number): Promise<void> {
   ok(atRest < kills, `the kills were around sending: ${JSON.stringify(moments)}`);
 }
 
-slowTest("kills around sending: one comment for each key, each answer given", async () => {
-  await survives(times(50, 6));
-});
+const KILLS = times(50, 6);
+
+slowTest(
+  `kills around sending: one comment for each key, each answer given${KILLS.inName}`,
+  async () => await survives(KILLS.count),
+);

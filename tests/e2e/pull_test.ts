@@ -10,7 +10,7 @@ import { connect } from "../../src/api/client.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
 import { type FakeGitHub, fakeGitHub, TOKEN } from "../fakes/github.ts";
 import { type DataDirectory, initDataDirectory } from "../helpers/daemon.ts";
-import { cleanEnv, ONE_PROGRAM, programTest, runSvc, times } from "../helpers/program.ts";
+import { cleanEnv, ONE_PROGRAM, runSvc, slowTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const REPOSITORY = "brightwater/tidepool";
@@ -84,7 +84,7 @@ async function taken(directory: DataDirectory) {
   return { tasks, order: shown.reverse() };
 }
 
-programTest(
+slowTest(
   "without a listener events come from the log: exact bytes, in order, once",
   async (_program, t) => {
     await using github = fakeGitHub();
@@ -99,7 +99,7 @@ programTest(
       equal(hook?.config.url, "https://svc.invalid/webhook/github");
       await github.hooks.rest();
     }
-    const last = times(40, 10);
+    const last = 12;
     for (let n = 1; n <= last; n++) await send(github, n);
 
     await t.step("killed at random moments, everything is there once and in order", async () => {

@@ -53,7 +53,7 @@ export function svcdOf(program: Program): Program {
 }
 
 /** Whether everything is to run (`make test-all`), the tests that take long, too. */
-export const TEST_ALL = Deno.env.get("SVC_TEST_ALL") === "1";
+const TEST_ALL = Deno.env.get("SVC_TEST_ALL") === "1";
 
 /** Whether the tests are run over PostgreSQL, in the place of a database in a file. */
 const ON_POSTGRES = Deno.env.get("SVC_TEST_ON") === "postgres";
@@ -117,11 +117,16 @@ function test(program: Program, name: string, body: Body, options: ProgramTestOp
   });
 }
 
-/**
- * How often a test is to repeat itself: the `few` times that show that it holds, or all of them.
- */
-export function times(all: number, few: number): number {
-  return TEST_ALL ? all : few;
+/** How often a test repeats itself. */
+export interface Times {
+  readonly count: number;
+  /** For the end of its name: by ` (2 of 50 times)`, `.ci/test --skipped-in` knows what is left to do. */
+  readonly inName: string;
+}
+
+/** The `few` times that show that something holds, or all of them where everything is to run. */
+export function times(all: number, few: number): Times {
+  return TEST_ALL ? { count: all, inName: "" } : { count: few, inName: ` (${few} of ${all} times)` };
 }
 
 /** How to run a program. */

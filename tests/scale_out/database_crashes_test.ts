@@ -53,15 +53,17 @@ async function expectRefusals({ daemons }: Cluster): Promise<void> {
   }
 }
 
+const CRASHES = times(20, 3);
+
 postgresTest(
-  "crashes of the database: what was answered 200 is stored, and runs once",
+  `crashes of the database: what was answered 200 is stored, and runs once${CRASHES.inName}`,
   async () => {
     await using stack = new AsyncDisposableStack();
     const site = await startSite(stack, { daemons: 3, lease: "60s", stepSecs: 0.6 });
     const { server, cluster, journal } = site;
     const pushes = new Pushes(cluster);
     try {
-      for (let crash = 0; crash < times(20, 3); crash++) {
+      for (let crash = 0; crash < CRASHES.count; crash++) {
         const crowd = pushes.burst(CROWD);
         await pause(Math.random() * 60);
         await server.crash();

@@ -132,8 +132,10 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
+const KILLS = times(50, 2);
+
 postgresTest(
-  `kills of daemons that share a database: each 200 is one task with one end (${ONE_PROGRAM.name})`,
-  async () => await survives(times(50, 2)),
+  `kills of daemons that share a database: each 200 is one task with one end${KILLS.inName} (${ONE_PROGRAM.name})`,
+  async () => await survives(KILLS.count),
   { isLong: false },
 );
