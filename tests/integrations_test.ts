@@ -368,7 +368,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "integrations/slack/crd: with the policy of its guide, its script lets in what Slack signed",
   async (program, t) => {
     await using daemon = await startDaemon(program);

@@ -8,6 +8,8 @@
 import { ok, strictEqual as equal, throws } from "node:assert/strict";
 import { findRawNumber, isJsonObject, parseJson, parseOwnJson } from "../../src/base/json.ts";
 import { checkJsonLimits, isLargeJson, JSON_LIMITS } from "../../src/base/json_limits.ts";
+import { NOT_SLOW } from "../helpers/program.ts";
+import { skippable } from "../helpers/requirements.ts";
 
 /** A list in an object, as long as a webhook may be. */
 const list = (item: (n: number) => string, items: number) =>
@@ -41,8 +43,9 @@ const REFUSED: readonly [what: string, text: () => string, reason: RegExp][] = [
   ],
 ];
 
-for (const [what, text, reason] of REFUSED) {
-  Deno.test(`parseJson refuses a large text of ${what} before it is parsed`, () => {
+for (const [index, [what, text, reason]] of REFUSED.entries()) {
+  const name = `parseJson refuses a large text of ${what} before it is parsed`;
+  Deno.test(skippable(name, index < 3 ? undefined : NOT_SLOW), () => {
     const given = text();
     throws(() => checkJsonLimits(given), { name: "AppError", code: "invalid", message: reason });
     throws(() => parseJson(given), { name: "AppError", code: "invalid", message: reason });
@@ -66,21 +69,29 @@ const READ: readonly [what: string, text: () => string][] = [
   ["long texts", () => list((n) => `"the text that has the number ${n}"`, 500_000)],
 ];
 
-for (const [what, text] of READ) {
-  Deno.test(`parseJson reads a large text of ${what}`, () => {
-    const given = text();
-    ok(isLargeJson(given));
-    ok(isJsonObject(parseJson(given)));
-  });
+for (const [index, [what, text]] of READ.entries()) {
+  Deno.test(
+    skippable(`parseJson reads a large text of ${what}`, index < 3 ? undefined : NOT_SLOW),
+    () => {
+      const given = text();
+      ok(isLargeJson(given));
+      ok(isJsonObject(parseJson(given)));
+    },
+  );
 }
 
-Deno.test("parseJson reads 25 MiB like a push of a hundred thousand commits", () => {
-  const commit = (n: number) =>
-    `{"id":"${n.toString(16).padStart(40, "a")}","distinct":true,"message":"Change number ${n}",` +
-    `"author":{"name":"Mona","email":"mona@example.com"},"added":["src/${n}.ts"],"removed":[]}`;
-  const value = parseJson(list(commit, 130_000)) as { a: unknown[] };
-  equal(value.a.length, 130_000);
-});
+Deno.test(
+  skippable("parseJson reads 25 MiB like a push of a hundred thousand commits", NOT_SLOW),
+  () => {
+    const commit = (n: number) =>
+      `{"id":"${
+        n.toString(16).padStart(40, "a")
+      }","distinct":true,"message":"Change number ${n}",` +
+      `"author":{"name":"Mona","email":"mona@example.com"},"added":["src/${n}.ts"],"removed":[]}`;
+    const value = parseJson(list(commit, 130_000)) as { a: unknown[] };
+    equal(value.a.length, 130_000);
+  },
+);
 
 Deno.test("large texts keep the digits of their numbers, and others stay numbers", () => {
   const text = padded(

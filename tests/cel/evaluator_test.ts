@@ -125,17 +125,23 @@ const ENDLESS = { a: numbers(30_000) };
 const LABELS = { labels: ["bug", "ci"] };
 const MODERATE = 'payload_labels.exists(x, x == "ci")';
 
-Deno.test("evaluate answers one trigger before the slow expressions of others that asked earlier", async () => {
-  using over = createEvaluator({ deadlineMs: 2 * DEADLINE_MS });
-  let cut = 0;
-  const hostile = numbers(24).map((n) =>
-    evaluate(over, SLOW, ENDLESS, `hostile ${n % 3}`).then(() => cut++)
-  );
-  deepEqual(await evaluate(over, MODERATE, LABELS, "good"), { ok: true, value: true });
-  ok(cut < 8, `came after ${cut} slow ones`);
-  over[Symbol.dispose]();
-  await Promise.all(hostile);
-});
+Deno.test(
+  skippable(
+    "evaluate answers one trigger before the slow expressions of others that asked earlier",
+    NOT_SLOW,
+  ),
+  async () => {
+    using over = createEvaluator({ deadlineMs: 2 * DEADLINE_MS });
+    let cut = 0;
+    const hostile = numbers(24).map((n) =>
+      evaluate(over, SLOW, ENDLESS, `hostile ${n % 3}`).then(() => cut++)
+    );
+    deepEqual(await evaluate(over, MODERATE, LABELS, "good"), { ok: true, value: true });
+    ok(cut < 8, `came after ${cut} slow ones`);
+    over[Symbol.dispose]();
+    await Promise.all(hostile);
+  },
+);
 
 Deno.test(
   skippable(
@@ -170,16 +176,19 @@ Deno.test(skippable("evaluate lets triggers that are all slow take turns", NOT_S
   deepEqual(order, ["a1", "a2", "b1", "a3"]);
 });
 
-Deno.test("evaluate refuses no trigger for the expressions of another that wait", async () => {
-  using over = evaluator();
-  const ask = (count: number, share: string) =>
-    Promise.allSettled(numbers(count).map(() => evaluate(over, SLOW, ENDLESS, share)));
-  const refused = (results: readonly PromiseSettledResult<unknown>[]) =>
-    results.filter(({ status }) => status === "rejected").length;
-  const [flood, good] = [ask(300, "hostile"), ask(50, "good")];
-  over[Symbol.dispose]();
-  deepEqual([refused(await flood), refused(await good)], [100, 0]);
-});
+Deno.test(
+  skippable("evaluate refuses no trigger for the expressions of another that wait", NOT_SLOW),
+  async () => {
+    using over = evaluator();
+    const ask = (count: number, share: string) =>
+      Promise.allSettled(numbers(count).map(() => evaluate(over, SLOW, ENDLESS, share)));
+    const refused = (results: readonly PromiseSettledResult<unknown>[]) =>
+      results.filter(({ status }) => status === "rejected").length;
+    const [flood, good] = [ask(300, "hostile"), ask(50, "good")];
+    over[Symbol.dispose]();
+    deepEqual([refused(await flood), refused(await good)], [100, 0]);
+  },
+);
 
 Deno.test("evaluate answers cheap questions while the queue is full", async () => {
   using over = evaluator();

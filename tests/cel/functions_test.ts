@@ -10,6 +10,8 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { type JsonObject, parseJson } from "../../src/base/json.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
 import { compileExpression, scopeOf } from "../../src/cel/expression.ts";
+import { NOT_SLOW } from "../helpers/program.ts";
+import { skippable } from "../helpers/requirements.ts";
 
 /** Payload of every case here. */
 const PAYLOAD = `{
@@ -206,7 +208,7 @@ for (const [source, error] of ERRORS) {
   });
 }
 
-Deno.test("what one evaluation made does not count for the next", () => {
+Deno.test(skippable("what one evaluation made does not count for the next", NOT_SLOW), () => {
   const source = "size('a'.replace('', 'aaaaaaaaaaaaaaaa')) > 0";
   for (let i = 0; i < 10; i++) deepEqual(run(source), { ok: true, value: true });
   const large = `size(${"'aaaaaaaaaaaaaaaa'"}${".replace('a', 'aaaaaaaaaaaaaaaa')".repeat(5)})`;

@@ -14,6 +14,8 @@ import { encodeChunk } from "../../src/tasks/log/log_format.ts";
 import { LogFile } from "../../src/store/files/log_file.ts";
 import { LogFollower, readBackwards } from "../../src/tasks/log/log_pages.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
+import { NOT_SLOW } from "../helpers/program.ts";
+import { skippable } from "../helpers/requirements.ts";
 
 const LINES = 40_000;
 const LIMITS = { lines: 4000, characters: 1_000_000, page: 1000 };
@@ -88,32 +90,38 @@ async function openLog() {
   return { path, read, calls, window: new LogWindow(read, LIMITS), [Symbol.asyncDispose]: dispose };
 }
 
-Deno.test("from the end of a log to its start and back: no line is missing, none is there twice", async () => {
-  await using log = await openLog();
-  const { window } = log;
-  await window.toEnd();
-  equal(held(window).last, LINES - 1);
-  ok(window.atEnd && !window.atStart && log.calls() === 1);
-  let { first } = held(window);
-  while (!window.atStart) {
-    await window.extendUp();
-    const now = held(window);
-    ok(now.first < first && now.last >= first - 1, "the line that was first is still held");
-    first = now.first;
-  }
-  equal(first, 0);
-  ok(!window.atEnd, "the end was let go");
-  let { last } = held(window);
-  while (!window.atEnd) {
-    await window.extendDown();
-    const now = held(window);
-    ok(now.last > last && now.first <= last + 1, "the line that was last is still held");
-    last = now.last;
-  }
-  equal(last, LINES - 1);
-  await window.toStart();
-  equal(held(window).first, 0);
-});
+Deno.test(
+  skippable(
+    "from the end of a log to its start and back: no line is missing, none is there twice",
+    NOT_SLOW,
+  ),
+  async () => {
+    await using log = await openLog();
+    const { window } = log;
+    await window.toEnd();
+    equal(held(window).last, LINES - 1);
+    ok(window.atEnd && !window.atStart && log.calls() === 1);
+    let { first } = held(window);
+    while (!window.atStart) {
+      await window.extendUp();
+      const now = held(window);
+      ok(now.first < first && now.last >= first - 1, "the line that was first is still held");
+      first = now.first;
+    }
+    equal(first, 0);
+    ok(!window.atEnd, "the end was let go");
+    let { last } = held(window);
+    while (!window.atEnd) {
+      await window.extendDown();
+      const now = held(window);
+      ok(now.last > last && now.first <= last + 1, "the line that was last is still held");
+      last = now.last;
+    }
+    equal(last, LINES - 1);
+    await window.toStart();
+    equal(held(window).first, 0);
+  },
+);
 
 Deno.test("the lines on both sides of a place", async () => {
   await using log = await openLog();

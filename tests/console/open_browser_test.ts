@@ -79,7 +79,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "a browser that does not come: the link is printed, and the file is gone at the end",
   async (program) => {
     await using daemon = await startDaemon(program);

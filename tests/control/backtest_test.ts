@@ -16,6 +16,7 @@ import type { BacktestLine } from "../../src/api/trigger_operations.ts";
 import type { AppError } from "../../src/base/errors.ts";
 import { MANIFEST } from "../intake/webhook_rig.ts";
 import { type ControlRig, controlTest } from "./control_rig.ts";
+import { NOT_SLOW } from "../helpers/program.ts";
 
 /** A trigger that has started nothing yet. */
 const FILTERED = MANIFEST.replace(
@@ -94,4 +95,5 @@ controlTest(
     for await (const _ of opened) break;
     equal((await rig.client.call("status", {})).degraded.length, 0);
   },
+  { skip: NOT_SLOW },
 );

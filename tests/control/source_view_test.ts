@@ -12,6 +12,7 @@ import { tempStore } from "../helpers/temp_store.ts";
 import { until } from "../helpers/until.ts";
 import { manifestResources } from "../intake/webhook_rig.ts";
 import { controlTest } from "./control_rig.ts";
+import { NOT_SLOW } from "../helpers/program.ts";
 
 controlTest("a trigger says why its files are not watched, until they are", async (rig) => {
   const trigger = `kind: Trigger
@@ -38,7 +39,7 @@ spec:
   );
   await rig.apply("kind: Workspace\nmetadata: {name: nowhere}\nspec: {path: workspaces/default}");
   await until("no fault", async () => (await faults()).length === 0 || undefined);
-});
+}, { skip: NOT_SLOW });
 
 Deno.test("a trigger says which Connection brings its events and does not work", async () => {
   await using temp = await tempStore();

@@ -14,6 +14,7 @@ import {
 import { MANIFEST } from "../intake/webhook_rig.ts";
 import { until } from "../helpers/until.ts";
 import { controlTest } from "./control_rig.ts";
+import { NOT_SLOW } from "../helpers/program.ts";
 
 const sum = (values: readonly (number | null)[] = []) =>
   values.reduce((all: number, one) => all + (one ?? 0), 0);
@@ -68,4 +69,4 @@ controlTest("stats of a daemon that starts again: the day before is counted, too
   ok(Date.parse(before.counted_since ?? "") > Date.parse(before.from));
   equal(sum(after.deliveries["accepted"]), 2);
   ok(sum(Object.values(after.tasks ?? {}).flat()) >= 1);
-});
+}, { skip: NOT_SLOW });

@@ -11,6 +11,7 @@ import { logPath } from "../../src/store/files/log_files.ts";
 import { until } from "../helpers/until.ts";
 import { MANIFEST } from "../intake/webhook_rig.ts";
 import { type ControlRig, controlTest } from "./control_rig.ts";
+import { NOT_SLOW } from "../helpers/program.ts";
 
 const RUNNING = MANIFEST.replace("path: repo", "path: workspaces/default");
 
@@ -128,7 +129,7 @@ controlTest("watch: the figures come again when they have changed", async (rig) 
   await page.until("now", (lines) => accepted(lines.at(-1)) === 0 || undefined);
   await rig.post("push", "{}");
   await page.until("now", (lines) => accepted(lines.at(-1)) === 1 || undefined);
-});
+}, { skip: NOT_SLOW });
 
 controlTest("watch: what is wrong with one subject is a line of that one", async (rig) => {
   await rig.apply(RUNNING);

@@ -20,11 +20,12 @@ import { initDataDir } from "../../src/init.ts";
 import { readKeyFile } from "../../src/secrets/key_file.ts";
 import { checkDatabase } from "../../src/store/sqlite/engine/migrations.ts";
 import { checkOwn } from "../../src/upkeep/check.ts";
-import { run } from "../helpers/program.ts";
+import { NOT_SLOW, run } from "../helpers/program.ts";
 import { rowsOf } from "../helpers/sqlite_file.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { finish } from "../upkeep/upkeep_rig.ts";
 import { afterEachChange } from "./each_change.ts";
+import { skippable } from "../helpers/requirements.ts";
 
 const env = (name: string) => name === "HOME" ? "/nonexistent" : undefined;
 const init = (dir: DataDir) => initDataDir(dir, { clock: systemClock, env });
@@ -43,28 +44,31 @@ async function isWhole(dir: DataDir): Promise<void> {
   }
 }
 
-Deno.test("init that is killed after any of its changes is finished by the next one", async () => {
-  await using temp = await tempDir();
-  const dir = dataDirAt(join(temp.path, "data"));
-  let images = 0;
-  await afterEachChange(async () => {
-    if (await Deno.stat(dir.root).then(() => false, () => true)) return;
-    const copied = await run("cp", ["-a", dir.root, join(temp.path, `image${images++}`)]);
-    equal(copied.code, 0, copied.stderr);
-  }, () => init(dir));
-  ok(images > 20, `${images} changes`);
-  for (let n = 0; n < images; n++) {
-    const image = dataDirAt(join(temp.path, `image${n}`));
-    const hadKey = await Deno.readTextFile(image.secretKey).catch(() => undefined);
-    if (await Deno.stat(image.database).then(() => true, () => false)) {
-      ok(hadKey !== undefined, `image ${n} has a database without a key`);
-      checkDatabase(image.database);
+Deno.test(
+  skippable("init that is killed after any of its changes is finished by the next one", NOT_SLOW),
+  async () => {
+    await using temp = await tempDir();
+    const dir = dataDirAt(join(temp.path, "data"));
+    let images = 0;
+    await afterEachChange(async () => {
+      if (await Deno.stat(dir.root).then(() => false, () => true)) return;
+      const copied = await run("cp", ["-a", dir.root, join(temp.path, `image${images++}`)]);
+      equal(copied.code, 0, copied.stderr);
+    }, () => init(dir));
+    ok(images > 20, `${images} changes`);
+    for (let n = 0; n < images; n++) {
+      const image = dataDirAt(join(temp.path, `image${n}`));
+      const hadKey = await Deno.readTextFile(image.secretKey).catch(() => undefined);
+      if (await Deno.stat(image.database).then(() => true, () => false)) {
+        ok(hadKey !== undefined, `image ${n} has a database without a key`);
+        checkDatabase(image.database);
+      }
+      await init(image);
+      await isWhole(image);
+      if (hadKey !== undefined) equal(await Deno.readTextFile(image.secretKey), hadKey);
     }
-    await init(image);
-    await isWhole(image);
-    if (hadKey !== undefined) equal(await Deno.readTextFile(image.secretKey), hadKey);
-  }
-});
+  },
+);
 
 /** Puts a database in a place in which a transaction was cut off, its journal half written. */
 async function leaveHotJournal(path: string, committed: string): Promise<void> {

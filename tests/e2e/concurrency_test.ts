@@ -175,7 +175,7 @@ slowTest(
   },
 );
 
-programTest(
+slowTest(
   "delivery redeliver and task retry share with the others like any delivery",
   async () => {
     await using daemon = await startDaemon(ONE_PROGRAM);

@@ -348,7 +348,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "a second daemon on the same data directory refuses, and the first goes on",
   async (program) => {
     await using daemon = await startDaemon(program);

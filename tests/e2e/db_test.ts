@@ -45,7 +45,7 @@ async function json(program: Program, dir: string, ...args: string[]) {
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-programTest(
+slowTest(
   "svc db backup, check and restore: what was accepted before the copy is back, and runs once",
   async (program) => {
     await using dir = await tempDir();

@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";
-import { programTest } from "../helpers/program.ts";
+import { programTest, slowTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 const STORE = secretStore("github", { webhook_secret: "a secret of 32 bytes, or so it is" });
@@ -70,7 +70,7 @@ programTest(
   },
 );
 
-programTest("delete with its users, in any order; -f, -l and KIND A B", async (program) => {
+slowTest("delete with its users, in any order; -f, -l and KIND A B", async (program) => {
   await using daemon = await startDaemon(program);
   await using dir = await tempDir();
   const printed = async (args: string[], stdin?: string) => {

@@ -293,7 +293,7 @@ programTest("svc doctor: a daemon looks itself, at what its steps need", async (
   match(refused.stderr, /needs the role operator/);
 });
 
-programTest("svc doctor --url: this daemon, another server, and nothing", async (program) => {
+slowTest("svc doctor --url: this daemon, another server, and nothing", async (program) => {
   await using daemon = await startDaemon(program);
   const of = (url: string) => examine(program, daemon.dataDir, { args: ["--url", url] });
   const right = await of(`${daemon.url}/`);

@@ -167,7 +167,7 @@ slowTest("report: a key that is a template gives each question its own comment",
   deepEqual(keys.map(({ key }) => key), keys.map(({ task_id }) => task_id));
 });
 
-programTest("from a step: comment, status and react, to its own task only", async (program) => {
+slowTest("from a step: comment, status and react, to its own task only", async (program) => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(program);
   const manifest = trigger();
@@ -204,7 +204,7 @@ programTest("from a step: comment, status and react, to its own task only", asyn
   equal(ours(fake).length, 2, "keys are of the issue, not of the task");
 });
 
-programTest("where there is nothing to answer to, it says why", async () => {
+slowTest("where there is nothing to answer to, it says why", async () => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(...STORES, workflow("review", "true"), trigger());

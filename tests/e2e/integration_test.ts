@@ -281,7 +281,7 @@ programTest(
 
 const PTY = await run("/bin/sh", ["-c", "command -v script"]).then(({ code }) => code === 0);
 
-programTest(
+slowTest(
   "svc integration install: a secret that is typed is not shown",
   async () => {
     await using daemon = await startDaemon(ONE_PROGRAM);

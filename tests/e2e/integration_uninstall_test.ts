@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:
 import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { trigger, workflow } from "../helpers/manifests.ts";
-import { programTest, slowTest } from "../helpers/program.ts";
+import { slowTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -32,7 +32,7 @@ async function names(daemon: TestDaemon): Promise<string[]> {
 const INSTALL = "integration install github --set-secret webhook_secret=-";
 const UNINSTALL = "integration uninstall github";
 
-programTest("uninstall: unasked nothing, then the package without its secrets", async (p) => {
+slowTest("uninstall: unasked nothing, then the package without its secrets", async (p) => {
   await using daemon = await startDaemon(p);
   const before = await names(daemon);
   await run(daemon, INSTALL, 0, SECRET);

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest, ROOT, run, SOURCE } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, ROOT, run, slowTest, SOURCE } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
@@ -238,7 +238,7 @@ function startCollector() {
 }
 
 // A compiled program collects traces only when it was compiled so: docs/operations.md.
-programTest(
+slowTest(
   "traces: one from the request to the last step, with names and ids and nothing of the payload",
   async ({ onPostgres = false }) => {
     await using collector = startCollector();

@@ -400,7 +400,7 @@ spec:
   },
 );
 
-programTest(
+slowTest(
   "a token works where the socket is capped, until it is revoked",
   async (program) => {
     await using daemon = await startDaemon(program);

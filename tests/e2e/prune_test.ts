@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";
-import { programTest } from "../helpers/program.ts";
+import { slowTest } from "../helpers/program.ts";
 
 /** With the label `app=shop`, in a project if one is named. */
 function labelled(manifest: Manifest, project?: string): Manifest {
@@ -46,7 +46,7 @@ const EVERYTHING = [
   "workflow/plain",
 ];
 
-programTest("prune deletes what has the labels and is not in the files", async (program) => {
+slowTest("prune deletes what has the labels and is not in the files", async (program) => {
   await using daemon = await startDaemon(program);
   equal((await apply(daemon, [STORE, A, B, PUSH, ELSEWHERE, UNLABELLED])).code, 0);
   const before = await names(daemon);
@@ -78,7 +78,7 @@ programTest("prune deletes what has the labels and is not in the files", async (
   ]);
 });
 
-programTest("prune refuses what could delete too much", async (program) => {
+slowTest("prune refuses what could delete too much", async (program) => {
   await using daemon = await startDaemon(program);
   equal((await apply(daemon, [A, B, UNLABELLED])).code, 0);
   const before = await names(daemon);

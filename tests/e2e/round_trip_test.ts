@@ -7,7 +7,7 @@
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";
-import { programTest } from "../helpers/program.ts";
+import { slowTest } from "../helpers/program.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
 const ALL = [
@@ -24,7 +24,7 @@ async function values(daemon: TestDaemon, store = "github"): Promise<unknown> {
   return found.spec.data;
 }
 
-programTest(
+slowTest(
   "get -o yaml and -o json apply again, one or a list, secrets unread",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -58,7 +58,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "secret set creates and changes; secret-rotate --remove takes a key out",
   async (program) => {
     await using daemon = await startDaemon(program);

@@ -156,7 +156,7 @@ for (
   });
 }
 
-programTest("the token is used as it is now, and is nowhere to be read", async () => {
+slowTest("the token is used as it is now, and is nowhere to be read", async () => {
   await using slack = slackApi((_post, nth) =>
     nth % 2 === 0
       ? Response.json({ ok: false, error: "not_in_channel" })
@@ -278,7 +278,7 @@ programTest("no payload chooses where is posted", async () => {
   deepEqual(elsewhere.paths, []);
 });
 
-programTest("svc slack reply: what it takes, and who may", async (program) => {
+slowTest("svc slack reply: what it takes, and who may", async (program) => {
   await using slack = slackApi();
   await using daemon = await startDaemon(program, { args: ["--slack-api-url", slack.url] });
   await daemon.apply(...STORES, workflow("talk", "true"), chat());

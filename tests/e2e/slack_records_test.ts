@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import type { WatchLine } from "../../src/api/resource_operations.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
 import { until } from "../helpers/until.ts";
 
@@ -37,7 +37,7 @@ async function say(daemon: TestDaemon, text: string, more: Record<string, string
   });
 }
 
-programTest("get source-events and bindings: shape, filters, pages, names", async (program) => {
+slowTest("get source-events and bindings: shape, filters, pages, names", async (program) => {
   await using daemon = await startDaemon(program);
   await daemon.apply(
     ...[STORE, workflow("talk", ":"), chat(), chat({ name: "other", condition: "false" })],
@@ -126,7 +126,7 @@ programTest("get source-events -w shows an event as it is routed", async () => {
   await watching;
 });
 
-programTest(
+slowTest(
   "delivery explain tells of the event, delivery redeliver names the replay",
   async (program) => {
     await using daemon = await startDaemon(program);

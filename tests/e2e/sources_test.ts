@@ -147,7 +147,7 @@ programTest("trigger fire starts a task of any trigger, or says why not", async 
   equal((await daemon.tasks()).length, before);
 });
 
-programTest(
+slowTest(
   "trigger suspend and resume, as an apply would, and redelivery after it",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -184,7 +184,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "the end of a task starts the next, in its chain, also after a kill",
   async (program) => {
     await using directory = await initDataDirectory(program);
@@ -234,7 +234,7 @@ programTest(
   },
 );
 
-programTest("nobody below operator may fire, suspend or resume, steps included", async () => {
+slowTest("nobody below operator may fire, suspend or resume, steps included", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
   const commands = ["fire", "suspend", "resume"].map((word) =>
     `svc trigger ${word} other || echo $?`

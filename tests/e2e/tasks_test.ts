@@ -36,7 +36,7 @@ async function start(daemon: TestDaemon, ...steps: Record<string, unknown>[]): P
 const taskOf = async (daemon: TestDaemon, id: string) =>
   await daemon.json("get", "task", id) as TaskRecord & Record<string, unknown>;
 
-programTest(
+slowTest(
   "svc task cancel: several at once, waits for their end, says what has ended",
   async (program) => {
     await using daemon = await startDaemon(program, { args: ["--workers", "1"] });
@@ -133,7 +133,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "svc task inbox and workspace, by people and by the step itself",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -238,7 +238,7 @@ slowTest(
 const logged = (text: string) =>
   `until svc task logs "$SVC_TASK_ID" | grep -q ${text}; do sleep 0.05; done`;
 
-programTest(
+slowTest(
   "svc task logs: prefixes and times line by line, from steps side by side",
   async (program) => {
     await using daemon = await startDaemon(program);

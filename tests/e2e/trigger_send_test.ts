@@ -10,7 +10,7 @@ import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
 
 const SECRET = "correct horse battery staple";
@@ -62,7 +62,7 @@ programTest("what trigger send --curl prints is accepted", async () => {
   ok(!line.includes(SECRET));
 }, { skip: missing("curl") });
 
-programTest(
+slowTest(
   "trigger send serves every scheme that it can sign, and says why of the others",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -104,7 +104,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "an operator sends signed requests, and sees neither signature nor secret",
   async (program) => {
     await using daemon = await startDaemon(program);

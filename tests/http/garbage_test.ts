@@ -7,21 +7,25 @@
 
 import { ok } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { ROOT } from "../helpers/program.ts";
+import { NOT_SLOW, ROOT } from "../helpers/program.ts";
+import { skippable } from "../helpers/requirements.ts";
 
-Deno.test("requests and waits leave nothing much for a full collection", async () => {
-  const program = fileURLToPath(new URL("./garbage_program.ts", import.meta.url));
-  const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["run", "--quiet", "--no-prompt", "--allow-all", "--unstable-worker-options"],
-      ...["--v8-flags=--expose-gc", "--config", `${ROOT}/deno.json`, program],
-    ],
-  }).output();
-  const text = new TextDecoder().decode(stdout);
-  ok(text !== "", new TextDecoder().decode(stderr));
-  const { request, wait } = JSON.parse(text) as Record<string, number>;
-  // Without `releaseRequest`, 2,800 bytes; headers of more than a few bytes add to that.
-  ok(request !== undefined && request < 1500, `${request} bytes of each request`);
-  // With a Set, 6,600 bytes: most of the results.
-  ok(wait !== undefined && wait < 1000, `${wait} bytes of each wait`);
-});
+Deno.test(
+  skippable("requests and waits leave nothing much for a full collection", NOT_SLOW),
+  async () => {
+    const program = fileURLToPath(new URL("./garbage_program.ts", import.meta.url));
+    const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        ...["run", "--quiet", "--no-prompt", "--allow-all", "--unstable-worker-options"],
+        ...["--v8-flags=--expose-gc", "--config", `${ROOT}/deno.json`, program],
+      ],
+    }).output();
+    const text = new TextDecoder().decode(stdout);
+    ok(text !== "", new TextDecoder().decode(stderr));
+    const { request, wait } = JSON.parse(text) as Record<string, number>;
+    // Without `releaseRequest`, 2,800 bytes; headers of more than a few bytes add to that.
+    ok(request !== undefined && request < 1500, `${request} bytes of each request`);
+    // With a Set, 6,600 bytes: most of the results.
+    ok(wait !== undefined && wait < 1000, `${wait} bytes of each wait`);
+  },
+);

@@ -18,6 +18,8 @@ import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { runShell, type ShellCommand } from "../../src/shell/run_shell.ts";
 import { until } from "../helpers/until.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
+import { NOT_SLOW } from "../helpers/program.ts";
+import { skippable } from "../helpers/requirements.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PATH = "/usr/bin:/bin";
@@ -104,18 +106,21 @@ Deno.test("when what it waits for fails, nothing of the line runs, ever", async 
   equal(await isThere(`${dir.path}/ran`), false);
 });
 
-Deno.test("a line that waits may be ended, and its time counts from when it may run", async () => {
-  const late = await run("exit 0", { timeoutMs: 1500, before: () => systemClock.pause(1800) });
-  deepEqual([late.code, late.endedFor], [0, undefined]);
-  const long = await run("exec sleep 600", {
-    timeoutMs: 300,
-    before: () => systemClock.pause(300),
-  });
-  equal(long.endedFor, "timeout");
-  ok(long.ms >= 590, `${long.ms}`);
-  const signal = AbortSignal.abort();
-  equal((await run("exec sleep 600", { signal, before: nothing })).endedFor, "signal");
-});
+Deno.test(
+  skippable("a line that waits may be ended, and its time counts from when it may run", NOT_SLOW),
+  async () => {
+    const late = await run("exit 0", { timeoutMs: 1500, before: () => systemClock.pause(1800) });
+    deepEqual([late.code, late.endedFor], [0, undefined]);
+    const long = await run("exec sleep 600", {
+      timeoutMs: 300,
+      before: () => systemClock.pause(300),
+    });
+    equal(long.endedFor, "timeout");
+    ok(long.ms >= 590, `${long.ms}`);
+    const signal = AbortSignal.abort();
+    equal((await run("exec sleep 600", { signal, before: nothing })).endedFor, "signal");
+  },
+);
 
 const PROGRAM = `
 const { openProcessGroups } = await import("${ROOT}src/shell/process_groups.ts");

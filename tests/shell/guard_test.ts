@@ -15,6 +15,8 @@ import { fileURLToPath } from "node:url";
 import { startGuard } from "../../src/shell/guard.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { findFile, processRuns, until, untilFile } from "../helpers/until.ts";
+import { NOT_SLOW } from "../helpers/program.ts";
+import { skippable } from "../helpers/requirements.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const NEVER_MS = 3_600_000;
@@ -150,24 +152,30 @@ Deno.test("who is killed takes what is watched with it, and nothing else", async
   deepEqual([await processRuns(released.pid), await processRuns(stranger.pid)], [true, true]);
 });
 
-Deno.test("who is stopped loses what is watched, and keeps what it starts after it goes on", async () => {
-  await using stack = new AsyncDisposableStack();
-  const daemon = stack.use(new Daemon(3000));
-  const first = await startMarked(stack, "trap '' TERM; while :; do sleep 1000; done");
-  await daemon.tell(`watch ${first.mark}`);
-  await daemon.tell("beating");
-  const guard = daemon.descendants();
-  daemon.signal("SIGSTOP");
-  await first.ended;
-  daemon.signal("SIGCONT");
-  await daemon.tell("beat");
-  const second = await startMarked(stack);
-  await daemon.tell(`watch ${second.mark}`);
-  ok(daemon.descendants().some((pid) => guard.includes(pid)), "it is the same guard");
-  equal(await processRuns(second.pid), true);
-  daemon.signal("SIGKILL");
-  await second.ended;
-});
+Deno.test(
+  skippable(
+    "who is stopped loses what is watched, and keeps what it starts after it goes on",
+    NOT_SLOW,
+  ),
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const daemon = stack.use(new Daemon(3000));
+    const first = await startMarked(stack, "trap '' TERM; while :; do sleep 1000; done");
+    await daemon.tell(`watch ${first.mark}`);
+    await daemon.tell("beating");
+    const guard = daemon.descendants();
+    daemon.signal("SIGSTOP");
+    await first.ended;
+    daemon.signal("SIGCONT");
+    await daemon.tell("beat");
+    const second = await startMarked(stack);
+    await daemon.tell(`watch ${second.mark}`);
+    ok(daemon.descendants().some((pid) => guard.includes(pid)), "it is the same guard");
+    equal(await processRuns(second.pid), true);
+    daemon.signal("SIGKILL");
+    await second.ended;
+  },
+);
 
 Deno.test("who ends leaves what is watched alone, and no process of the guard", async () => {
   await using stack = new AsyncDisposableStack();
@@ -211,7 +219,7 @@ Deno.test("what asks every shell and every sleep to end does not end the guard",
   await watched.ended;
 });
 
-Deno.test("only a beat says that this process may go on", async () => {
+Deno.test(skippable("only a beat says that this process may go on", NOT_SLOW), async () => {
   await using stack = new AsyncDisposableStack();
   const [beaten, silent] = [await startMarked(stack), await startMarked(stack)];
   const silentGuard = stack.use(startGuard({ silenceMs: 4000 }));

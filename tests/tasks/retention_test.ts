@@ -26,6 +26,8 @@ import { Bodies } from "../../src/tasks/retention/bodies.ts";
 import { admitted } from "../helpers/admitted.ts";
 import { accept, filterOut, idOf, newDelivery, taskIdOf } from "../helpers/store_records.ts";
 import { type TempStore, tempStore } from "../helpers/temp_store.ts";
+import { NOT_SLOW } from "../helpers/program.ts";
+import { skippable } from "../helpers/requirements.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 const START = 1_700_000_000_000;
@@ -138,7 +140,7 @@ Deno.test("retention by number: the newest of each trigger stay, what waits take
   deepEqual(r.logs(), logsOf(3, 4, 5, 6, 7));
 });
 
-Deno.test("retention of 0 and 0 keeps everything for ever", async () => {
+Deno.test(skippable("retention of 0 and 0 keeps everything for ever", NOT_SLOW), async () => {
   await using r = await rig();
   for (const n of [1, 2, 3]) await r.ended(n);
   r.clock.time += 10_000 * DAY_MS;
@@ -147,37 +149,43 @@ Deno.test("retention of 0 and 0 keeps everything for ever", async () => {
   deepEqual(await r.deliveries(), [1, 2, 3]);
 });
 
-Deno.test("retention keeps a delivery as long as its task, and a day at least", async () => {
-  await using r = await rig();
-  await accept(r.store, 1, { receivedAt: r.clock.time });
-  await filterOut(r.store, 2);
-  r.clock.time += DAY_MS / 2;
-  await r.prune({ tasksMs: DAY_MS, bodiesMs: 0, perTrigger: 0 });
-  deepEqual(await r.deliveries(), [1, 2]);
-  r.clock.time += DAY_MS;
-  await r.prune({ tasksMs: DAY_MS, bodiesMs: 0, perTrigger: 0 });
-  deepEqual([await r.tasks(), await r.deliveries()], [[1], [1]]);
-});
+Deno.test(
+  skippable("retention keeps a delivery as long as its task, and a day at least", NOT_SLOW),
+  async () => {
+    await using r = await rig();
+    await accept(r.store, 1, { receivedAt: r.clock.time });
+    await filterOut(r.store, 2);
+    r.clock.time += DAY_MS / 2;
+    await r.prune({ tasksMs: DAY_MS, bodiesMs: 0, perTrigger: 0 });
+    deepEqual(await r.deliveries(), [1, 2]);
+    r.clock.time += DAY_MS;
+    await r.prune({ tasksMs: DAY_MS, bodiesMs: 0, perTrigger: 0 });
+    deepEqual([await r.tasks(), await r.deliveries()], [[1], [1]]);
+  },
+);
 
-Deno.test("retention removes what is too much in small steps, all of it in one look", async () => {
-  const steps: number[] = [];
-  await using r = await rig();
-  for (let n = 1; n <= 250; n++) await r.ended(n);
-  r.clock.time += 31 * DAY_MS;
-  const store: Store = {
-    ...r.store,
-    async pruneTasks(options) {
-      const removed = await r.store.pruneTasks(options);
-      steps.push(removed.length);
-      return removed;
-    },
-  };
-  await prune({ ...r.host, store }, new AbortController().signal);
-  deepEqual(await r.tasks(), []);
-  deepEqual(await r.deliveries(), []);
-  deepEqual(r.logs(), []);
-  deepEqual(steps.filter((n) => n > 0), [50, 50, 50, 50, 50]);
-});
+Deno.test(
+  skippable("retention removes what is too much in small steps, all of it in one look", NOT_SLOW),
+  async () => {
+    const steps: number[] = [];
+    await using r = await rig();
+    for (let n = 1; n <= 250; n++) await r.ended(n);
+    r.clock.time += 31 * DAY_MS;
+    const store: Store = {
+      ...r.store,
+      async pruneTasks(options) {
+        const removed = await r.store.pruneTasks(options);
+        steps.push(removed.length);
+        return removed;
+      },
+    };
+    await prune({ ...r.host, store }, new AbortController().signal);
+    deepEqual(await r.tasks(), []);
+    deepEqual(await r.deliveries(), []);
+    deepEqual(r.logs(), []);
+    deepEqual(steps.filter((n) => n > 0), [50, 50, 50, 50, 50]);
+  },
+);
 
 Deno.test("retention removes the directory that a task had for itself", async () => {
   await using r = await rig();
@@ -288,65 +296,81 @@ async function held(store: Store, n: number, receivedAt: number): Promise<void> 
   await store.recordDelivery(newDelivery(n, { trigger: "private", receivedAt }, [event]));
 }
 
-Deno.test("retention of single triggers: a shorter and a longer time, and that of all others", async () => {
-  await using r = await rig();
-  for (const [n, trigger] of ["short", "long", "push", "gone"].entries()) await r.ended(n, trigger);
-  const catalog = catalogOf({ short: { tasks: "2h" }, long: { tasks: "60d" } });
-  const keep = { tasksMs: 30 * DAY_MS, bodiesMs: 0, perTrigger: 0 };
-  const round = () => prune({ ...r.host, catalog, keep }, new AbortController().signal);
-  r.clock.time += 2 * 3600_000 + 1;
-  await round();
-  deepEqual(await r.tasks(), [1, 2, 3], "below a day");
-  deepEqual(await r.deliveries(), [0, 1, 2, 3], "they make duplicates known for a day");
-  equal(r.logs().length, 3);
-  r.clock.time += DAY_MS;
-  await round();
-  deepEqual(await r.deliveries(), [1, 2, 3]);
-  r.clock.time += 29 * DAY_MS;
-  await round();
-  deepEqual([await r.tasks(), await r.deliveries()], [[1], [1]], "also of one that is no more");
-  r.clock.time += 30 * DAY_MS;
-  await round();
-  deepEqual([await r.tasks(), await r.deliveries(), r.logs()], [[], [], []]);
-});
+Deno.test(
+  skippable(
+    "retention of single triggers: a shorter and a longer time, and that of all others",
+    NOT_SLOW,
+  ),
+  async () => {
+    await using r = await rig();
+    for (const [n, trigger] of ["short", "long", "push", "gone"].entries()) {
+      await r.ended(n, trigger);
+    }
+    const catalog = catalogOf({ short: { tasks: "2h" }, long: { tasks: "60d" } });
+    const keep = { tasksMs: 30 * DAY_MS, bodiesMs: 0, perTrigger: 0 };
+    const round = () => prune({ ...r.host, catalog, keep }, new AbortController().signal);
+    r.clock.time += 2 * 3600_000 + 1;
+    await round();
+    deepEqual(await r.tasks(), [1, 2, 3], "below a day");
+    deepEqual(await r.deliveries(), [0, 1, 2, 3], "they make duplicates known for a day");
+    equal(r.logs().length, 3);
+    r.clock.time += DAY_MS;
+    await round();
+    deepEqual(await r.deliveries(), [1, 2, 3]);
+    r.clock.time += 29 * DAY_MS;
+    await round();
+    deepEqual([await r.tasks(), await r.deliveries()], [[1], [1]], "also of one that is no more");
+    r.clock.time += 30 * DAY_MS;
+    await round();
+    deepEqual([await r.tasks(), await r.deliveries(), r.logs()], [[], [], []]);
+  },
+);
 
-Deno.test("retention of bodies: by trigger and by the setting, a page at a time, each once", async () => {
-  let calls = 0;
-  await using r = await rig();
-  const store: RetentionHost["store"] = {
-    ...r.host.store,
-    deleteBodies: (options) => {
-      calls += 1;
-      return r.store.deleteBodies(options);
-    },
-  };
-  const catalog = catalogOf({ private: { bodies: "1h" } });
-  const bodies = new Bodies({ store, clock: r.host.clock });
-  const round = (bodiesMs: number) =>
-    prune(
-      { ...r.host, store, catalog, bodies, keep: { tasksMs: 0, bodiesMs, perTrigger: 0 } },
-      new AbortController().signal,
-    );
-  const left = async () => {
-    const all = await Promise.all((await r.deliveries()).map((n) => r.store.readDelivery(idOf(n))));
-    return all.flatMap((one) => one?.content === undefined ? [] : [one.delivery.trigger]);
-  };
-  for (let n = 0; n < 120; n++) await held(r.store, n, r.clock.time);
-  await r.ended(200, "push");
-  await r.ended(201, "private");
-  await accept(r.store, 202, { trigger: "private", receivedAt: r.clock.time });
-  await round(0);
-  deepEqual(calls, 0, "nothing is old enough");
-  r.clock.time += 3600_000 + 1;
-  await round(0);
-  deepEqual(await left(), ["push", "private"], "what waits keeps its body");
-  const before = calls;
-  await round(0);
-  equal(calls - before, 1, "what is done is not looked at again, only what waits");
-  await r.store.cancelTask(taskIdOf(202), { reason: "", now: r.clock.time });
-  r.clock.time += 3600_000 + 1;
-  await round(2 * 3600_000);
-  deepEqual(await left(), []);
-  equal((await r.deliveries()).length, 123, "the records stay");
-  ok(r.logged.some((line) => line.includes('"bodies":121')), r.logged.join("\n"));
-});
+Deno.test(
+  skippable(
+    "retention of bodies: by trigger and by the setting, a page at a time, each once",
+    NOT_SLOW,
+  ),
+  async () => {
+    let calls = 0;
+    await using r = await rig();
+    const store: RetentionHost["store"] = {
+      ...r.host.store,
+      deleteBodies: (options) => {
+        calls += 1;
+        return r.store.deleteBodies(options);
+      },
+    };
+    const catalog = catalogOf({ private: { bodies: "1h" } });
+    const bodies = new Bodies({ store, clock: r.host.clock });
+    const round = (bodiesMs: number) =>
+      prune(
+        { ...r.host, store, catalog, bodies, keep: { tasksMs: 0, bodiesMs, perTrigger: 0 } },
+        new AbortController().signal,
+      );
+    const left = async () => {
+      const all = await Promise.all(
+        (await r.deliveries()).map((n) => r.store.readDelivery(idOf(n))),
+      );
+      return all.flatMap((one) => one?.content === undefined ? [] : [one.delivery.trigger]);
+    };
+    for (let n = 0; n < 120; n++) await held(r.store, n, r.clock.time);
+    await r.ended(200, "push");
+    await r.ended(201, "private");
+    await accept(r.store, 202, { trigger: "private", receivedAt: r.clock.time });
+    await round(0);
+    deepEqual(calls, 0, "nothing is old enough");
+    r.clock.time += 3600_000 + 1;
+    await round(0);
+    deepEqual(await left(), ["push", "private"], "what waits keeps its body");
+    const before = calls;
+    await round(0);
+    equal(calls - before, 1, "what is done is not looked at again, only what waits");
+    await r.store.cancelTask(taskIdOf(202), { reason: "", now: r.clock.time });
+    r.clock.time += 3600_000 + 1;
+    await round(2 * 3600_000);
+    deepEqual(await left(), []);
+    equal((await r.deliveries()).length, 123, "the records stay");
+    ok(r.logged.some((line) => line.includes('"bodies":121')), r.logged.join("\n"));
+  },
+);

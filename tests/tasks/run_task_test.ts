@@ -12,12 +12,18 @@ import type { RunHost } from "../../src/tasks/run/task_context.ts";
 import type { TaskResult } from "../../src/tasks/run/task_result.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
 import { type RunRig, runRig, stepsOf } from "./run_rig.ts";
+import { NOT_SLOW } from "../helpers/program.ts";
+import { skippable } from "../helpers/requirements.ts";
 
-function test(name: string, body: (rig: RunRig) => Promise<void>): void {
-  Deno.test(name, async () => {
+function test(name: string, body: (rig: RunRig) => Promise<void>, skip?: string): void {
+  Deno.test(skippable(name, skip), async () => {
     await using rig = await runRig();
     await body(rig);
   });
+}
+
+function slow(name: string, body: (rig: RunRig) => Promise<void>): void {
+  test(name, body, NOT_SLOW);
 }
 
 /** Lines of a file of the workspace. */
@@ -170,7 +176,7 @@ test("retry: a step that never succeeds has failed, and says after how many atte
   );
 });
 
-test("a timeout holds for each try of a step", async (rig) => {
+slow("a timeout holds for each try of a step", async (rig) => {
   const { state, reason } = await rig.all(
     `{steps: [{id: a, timeout: 4, retry: {attempts: 2, backoffSecs: 0}, run: 'echo x >> log; [ $SVC_ATTEMPT = 2 ] || exec sleep 60'}]}`,
   );
@@ -178,7 +184,7 @@ test("a timeout holds for each try of a step", async (rig) => {
   deepEqual(await lines(rig, "log"), ["x", "x"]);
 });
 
-test("a timeout of one step leaves the steps beside it alone", async (rig) => {
+slow("a timeout of one step leaves the steps beside it alone", async (rig) => {
   const { task } = await rig.all(`
   steps:
     - {id: a, timeout: 3, run: "setsid sleep 600 & echo $! > pid; wait"}
@@ -214,7 +220,7 @@ test("the timeout of a task ends what runs, skips the rest, and finally runs", a
   deepEqual([...Deno.readDirSync(rig.workspace)], []);
 });
 
-test("the daemon's limits end what no manifest limits", async (rig) => {
+slow("the daemon's limits end what no manifest limits", async (rig) => {
   const host = { ...rig.host, timeLimits: { step: "1s", task: "3s" } };
   const hung = await rig.claim(`
   steps:
@@ -332,7 +338,7 @@ test("stop: a step whose try is just over and which would run again does so late
   deepEqual(await lines(rig, "log"), ["1", "2"]);
 });
 
-test("cancel: a step that ignores TERM is killed after its grace", async (rig) => {
+slow("cancel: a step that ignores TERM is killed after its grace", async (rig) => {
   const claimed = await rig.claim(
     `{steps: [{id: a, run: 'trap "" TERM INT HUP; echo $$ > pid; while :; do sleep 0.05; done'}]}`,
   );

@@ -21,6 +21,7 @@ import { manifestResources } from "../intake/webhook_rig.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
 import { executionState } from "./execution_state.ts";
 import { within } from "../helpers/within.ts";
+import { skippable } from "../helpers/requirements.ts";
 
 /** A worker's surroundings. */
 export interface Rig extends AsyncDisposable {
@@ -136,8 +137,12 @@ export async function takeOverAndCrash({ dirs }: Pick<Rig, "dirs">): Promise<voi
 }
 
 /** A test with surroundings of its own. */
-export function testWithRig(name: string, body: (rig: Rig) => Promise<void>): void {
-  Deno.test(name, async () => {
+export function testWithRig(
+  name: string,
+  body: (rig: Rig) => Promise<void>,
+  { skip }: { readonly skip?: string | undefined } = {},
+): void {
+  Deno.test(skippable(name, skip), async () => {
     await using rig = await workerRig();
     await body(rig);
   });

@@ -20,6 +20,7 @@ import {
   takeOverAndCrash,
   testWithRig as test,
 } from "./worker_rig.ts";
+import { NOT_SLOW } from "../helpers/program.ts";
 
 /** Queues one task and runs it to its end. */
 async function runOne(rig: Rig, workflow: string, payload?: string | Uint8Array): Promise<Task> {
@@ -81,7 +82,7 @@ test("the timeout of a task counts over its steps", async (rig) => {
     'step "b": timed out with its task, whose timeout is 3s',
   ]);
   deepEqual(steps(task).map(([, state]) => state), ["succeeded", "failed", "skipped"]);
-});
+}, { skip: NOT_SLOW });
 
 test("a timeout also ends what left the group of its step", async (rig) => {
   const id = await rig.queue(
@@ -375,7 +376,7 @@ test("an orderly end is not held up by a step that ignores TERM", async (rig) =>
   await within(13_000, worker[Symbol.asyncDispose]());
   equal(await processRuns(pid), false);
   equal((await rig.store.findTasks(id))[0]?.state, "pending");
-});
+}, { skip: NOT_SLOW });
 
 /** Leaves a task as a crash would: running, its first step done, its second under way. */
 async function crashed(rig: Rig, n: number): Promise<string> {

@@ -24,6 +24,8 @@ import { backUp } from "../../src/upkeep/back_up.ts";
 import { check } from "../../src/upkeep/check.ts";
 import { restore } from "../../src/upkeep/restore.ts";
 import { filesIn, finish, type UpkeepRig, upkeepRig } from "./upkeep_rig.ts";
+import { NOT_SLOW } from "../helpers/program.ts";
+import { skippable } from "../helpers/requirements.ts";
 
 /** Whoever evaluates it fails, and SQLite then says that a number overflows. */
 const OVERFLOW = "abs(-9223372036854775807 - 1)";
@@ -79,8 +81,9 @@ const restoring = (rig: UpkeepRig, file: string, signal?: AbortSignal) =>
     ...(signal === undefined ? {} : { signal }),
   });
 
-for (const [what, sql] of EVALUATED) {
-  Deno.test(`${what} in a foreign table is refused, and evaluated by nobody`, async () => {
+for (const [index, [what, sql]] of EVALUATED.entries()) {
+  const name = `${what} in a foreign table is refused, and evaluated by nobody`;
+  Deno.test(skippable(name, index < 3 ? undefined : NOT_SLOW), async () => {
     await using rig = await upkeepRig();
     const file = await copyOf(rig);
     spoil(file, sql);

@@ -27,8 +27,9 @@ import { setClock } from "../helpers/manual_clock.ts";
 import { sealUnbound } from "../helpers/sealed_unbound.ts";
 import { rowsOf } from "../helpers/sqlite_file.ts";
 import { afterEachChange } from "../durability/each_change.ts";
-import { run } from "../helpers/program.ts";
+import { NOT_SLOW, run } from "../helpers/program.ts";
 import { filesIn, finish, type UpkeepRig, upkeepRig } from "./upkeep_rig.ts";
+import { skippable } from "../helpers/requirements.ts";
 
 const NOW = Date.parse("2026-01-02T03:04:05.678Z");
 const VALUE = "a secret of some length";
@@ -167,24 +168,27 @@ for (const { name, spoil, says } of REFUSED) {
   });
 }
 
-Deno.test("rekey is refused while a daemon holds the directory", async () => {
+Deno.test(skippable("rekey is refused while a daemon holds the directory", NOT_SLOW), async () => {
   await using rig = await upkeepRig();
   using _daemon = await lockDataDir(rig.dirs, setClock());
   await rejects(rekeyed(rig), /Another daemon runs on/);
 });
 
-Deno.test("rekey that cannot write the database leaves the old key in its place", async () => {
-  await using rig = await upkeepRig();
-  const before = await Deno.readTextFile(rig.dirs.secretKey);
-  {
-    using other = new DatabaseSync(rig.dirs.database);
-    other.exec("BEGIN IMMEDIATE");
-    await rejects(rekeyed(rig), /database is locked/);
-  }
-  equal(await Deno.readTextFile(rig.dirs.secretKey), before);
-  deepEqual(filesIn(join(rig.dirs.root, "secrets")), ["secretstore.key"]);
-  equal(await valueIn(rig), VALUE);
-});
+Deno.test(
+  skippable("rekey that cannot write the database leaves the old key in its place", NOT_SLOW),
+  async () => {
+    await using rig = await upkeepRig();
+    const before = await Deno.readTextFile(rig.dirs.secretKey);
+    {
+      using other = new DatabaseSync(rig.dirs.database);
+      other.exec("BEGIN IMMEDIATE");
+      await rejects(rekeyed(rig), /database is locked/);
+    }
+    equal(await Deno.readTextFile(rig.dirs.secretKey), before);
+    deepEqual(filesIn(join(rig.dirs.root, "secrets")), ["secretstore.key"]);
+    equal(await valueIn(rig), VALUE);
+  },
+);
 
 /** A data directory as a kill left it. */
 async function imagesOf(rig: UpkeepRig, work: () => Promise<unknown>): Promise<DataDir[]> {
@@ -224,24 +228,27 @@ Deno.test("rekey that is killed after any of its changes is finished or undone",
   deepEqual(outcomes, new Set([false, true]));
 });
 
-Deno.test("to settle the key may itself be killed after any of its changes", async () => {
-  await using rig = await upkeepRig();
-  const whole = await imagesOf(rig, () => rekeyed(rig));
-  const cutOff = whole.filter((dirs) => filesIn(join(dirs.root, "secrets")).length > 1);
-  let killed = 0;
-  for (const [n, dirs] of cutOff.entries()) {
-    const inner = await imagesOf(
-      { ...rig, dirs, elsewhere: await Deno.makeTempDir({ dir: rig.elsewhere }) },
-      () => settleKey(dirs, host(dirs)),
-    );
-    killed += inner.length;
-    for (const [m, again] of inner.entries()) {
-      await settleKey(again, host(again));
-      await isSettled(again, `image ${n}, killed again at ${m}`);
+Deno.test(
+  skippable("to settle the key may itself be killed after any of its changes", NOT_SLOW),
+  async () => {
+    await using rig = await upkeepRig();
+    const whole = await imagesOf(rig, () => rekeyed(rig));
+    const cutOff = whole.filter((dirs) => filesIn(join(dirs.root, "secrets")).length > 1);
+    let killed = 0;
+    for (const [n, dirs] of cutOff.entries()) {
+      const inner = await imagesOf(
+        { ...rig, dirs, elsewhere: await Deno.makeTempDir({ dir: rig.elsewhere }) },
+        () => settleKey(dirs, host(dirs)),
+      );
+      killed += inner.length;
+      for (const [m, again] of inner.entries()) {
+        await settleKey(again, host(again));
+        await isSettled(again, `image ${n}, killed again at ${m}`);
+      }
     }
-  }
-  ok(killed > 10, `killed ${killed} times`);
-});
+    ok(killed > 10, `killed ${killed} times`);
+  },
+);
 
 Deno.test("a new key that opens nothing is not taken, and neither is dropped when neither opens", async () => {
   await using rig = await upkeepRig();
@@ -257,26 +264,32 @@ Deno.test("a new key that opens nothing is not taken, and neither is dropped whe
   ok((await Deno.stat(next)).isFile, "a database that is away may be sealed with it");
 });
 
-Deno.test("a backup of before is restored with the kept key, and sealed with the new one", async () => {
-  await using rig = await upkeepRig();
-  const file = join(rig.elsewhere, "copy.db");
-  await finish(backUp({ file, force: false }, rig.dirs));
-  const { changed } = await rekeyed(rig);
-  const { result: found } = await finish(check({ file, alone: false }, rig.dirs));
-  deepEqual([found.faults, found.notes.length], [[], 1]);
-  match(found.notes[0] ?? "", /open with a former key, ".*before-rekey-/);
-  const request = { file, cancelTasks: false, dropSecrets: false, revokeTokens: false };
-  const { result } = await finish(restore(request, host(rig.dirs)));
-  deepEqual([result.formerKey, result.dropped, result.secrets], [changed?.kept, [], []]);
-  equal(await valueIn(rig), VALUE);
-  deepEqual(await faultsOf(rig), []);
+Deno.test(
+  skippable(
+    "a backup of before is restored with the kept key, and sealed with the new one",
+    NOT_SLOW,
+  ),
+  async () => {
+    await using rig = await upkeepRig();
+    const file = join(rig.elsewhere, "copy.db");
+    await finish(backUp({ file, force: false }, rig.dirs));
+    const { changed } = await rekeyed(rig);
+    const { result: found } = await finish(check({ file, alone: false }, rig.dirs));
+    deepEqual([found.faults, found.notes.length], [[], 1]);
+    match(found.notes[0] ?? "", /open with a former key, ".*before-rekey-/);
+    const request = { file, cancelTasks: false, dropSecrets: false, revokeTokens: false };
+    const { result } = await finish(restore(request, host(rig.dirs)));
+    deepEqual([result.formerKey, result.dropped, result.secrets], [changed?.kept, [], []]);
+    equal(await valueIn(rig), VALUE);
+    deepEqual(await faultsOf(rig), []);
 
-  await rekeyed(rig);
-  for (const { path } of await readFormerKeys(rig.dirs.secretKey)) await Deno.remove(path);
-  await rejects(
-    finish(restore(request, host(rig.dirs))),
-    /belong to another key, nothing was changed: .*"secretstore\.key\.before-rekey-1"/,
-  );
-  await Deno.copyFile(rig.dirs.secretKey, `${rig.dirs.secretKey}.before-rekey-1`);
-  await rejects(finish(restore(request, host(rig.dirs))), /belong to another key/);
-});
+    await rekeyed(rig);
+    for (const { path } of await readFormerKeys(rig.dirs.secretKey)) await Deno.remove(path);
+    await rejects(
+      finish(restore(request, host(rig.dirs))),
+      /belong to another key, nothing was changed: .*"secretstore\.key\.before-rekey-1"/,
+    );
+    await Deno.copyFile(rig.dirs.secretKey, `${rig.dirs.secretKey}.before-rekey-1`);
+    await rejects(finish(restore(request, host(rig.dirs))), /belong to another key/);
+  },
+);

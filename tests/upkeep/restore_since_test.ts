@@ -15,6 +15,8 @@ import { restore, type RestoreRequest, type RestoreResult } from "../../src/upke
 import { setClock } from "../helpers/manual_clock.ts";
 import { rowsOf } from "../helpers/sqlite_file.ts";
 import { finish, type UpkeepRig, upkeepRig } from "./upkeep_rig.ts";
+import { NOT_SLOW } from "../helpers/program.ts";
+import { skippable } from "../helpers/requirements.ts";
 
 const NOW = Date.parse("2026-01-02T03:04:05.678Z");
 const LATER = NOW + 1000;
@@ -112,8 +114,9 @@ const PREPARED:
     ],
   ];
 
-for (const [what, sql, expected, left] of PREPARED) {
-  Deno.test(`restore of a backup that somebody gave ${what}`, async () => {
+for (const [index, [what, sql, expected, left]] of PREPARED.entries()) {
+  const name = `restore of a backup that somebody gave ${what}`;
+  Deno.test(skippable(name, index < 3 ? undefined : NOT_SLOW), async () => {
     await using rig = await upkeepRig();
     rig.change(
       token("A", { role: "operator" }) + token("E", { until: NOW - 1 }) +
@@ -127,21 +130,24 @@ for (const [what, sql, expected, left] of PREPARED) {
   });
 }
 
-Deno.test("restore where no old database can be asked names every token that is valid", async () => {
-  for (
-    const spoil of [
-      (path: string) => Deno.remove(path),
-      (path: string) => Deno.writeTextFile(path, "damaged ".repeat(2000)),
-    ]
-  ) {
-    await using rig = await upkeepRig();
-    rig.change(token("A") + token("B", { revoked: "5" }) + token("E", { until: NOW - 1 }));
-    const file = await copyOf(rig);
-    await spoil(rig.dirs.database);
-    const result = await restored(rig, file);
-    deepEqual([named(result), result.findings.compared, result.secrets], [["A"], false, []]);
-  }
-});
+Deno.test(
+  skippable("restore where no old database can be asked names every token that is valid", NOT_SLOW),
+  async () => {
+    for (
+      const spoil of [
+        (path: string) => Deno.remove(path),
+        (path: string) => Deno.writeTextFile(path, "damaged ".repeat(2000)),
+      ]
+    ) {
+      await using rig = await upkeepRig();
+      rig.change(token("A") + token("B", { revoked: "5" }) + token("E", { until: NOW - 1 }));
+      const file = await copyOf(rig);
+      await spoil(rig.dirs.database);
+      const result = await restored(rig, file);
+      deepEqual([named(result), result.findings.compared, result.secrets], [["A"], false, []]);
+    }
+  },
+);
 
 Deno.test("restore asks an old database of an earlier version, too, and a copy of one", async () => {
   await using rig = await upkeepRig();
@@ -153,17 +159,20 @@ Deno.test("restore asks an old database of an earlier version, too, and a copy o
   deepEqual([named(result), result.findings.compared, valid(rig)], [[], true, ["A"]]);
 });
 
-Deno.test("restore revokes every token of the backup, if it is told to", async () => {
-  await using rig = await upkeepRig();
-  rig.change(token("A") + token("B") + token("C", { revoked: "5" }));
-  const file = await copyOf(rig);
-  rig.change("UPDATE control_tokens SET revoked_at = 7 WHERE id = 'B'");
-  const result = await restored(rig, file, { revokeTokens: true });
-  deepEqual([named(result), result.findings.revoked, valid(rig)], [[], 2, []]);
-  await Deno.remove(rig.dirs.database);
-  const again = await restored(rig, file, { revokeTokens: true });
-  deepEqual([named(again), again.findings.revoked, valid(rig)], [[], 2, []]);
-});
+Deno.test(
+  skippable("restore revokes every token of the backup, if it is told to", NOT_SLOW),
+  async () => {
+    await using rig = await upkeepRig();
+    rig.change(token("A") + token("B") + token("C", { revoked: "5" }));
+    const file = await copyOf(rig);
+    rig.change("UPDATE control_tokens SET revoked_at = 7 WHERE id = 'B'");
+    const result = await restored(rig, file, { revokeTokens: true });
+    deepEqual([named(result), result.findings.revoked, valid(rig)], [[], 2, []]);
+    await Deno.remove(rig.dirs.database);
+    const again = await restored(rig, file, { revokeTokens: true });
+    deepEqual([named(again), again.findings.revoked, valid(rig)], [[], 2, []]);
+  },
+);
 
 Deno.test("restore leaves a row in the audit that names the file by its digest", async () => {
   await using rig = await upkeepRig();

@@ -15,6 +15,8 @@ import { setClock } from "../helpers/manual_clock.ts";
 import { rowsOf } from "../helpers/sqlite_file.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
 import { filesIn, finish, type UpkeepRig, upkeepRig } from "./upkeep_rig.ts";
+import { NOT_SLOW } from "../helpers/program.ts";
+import { skippable } from "../helpers/requirements.ts";
 
 const NOW = Date.parse("2026-01-02T03:04:05.678Z");
 const KEPT = "svc.db.before-restore-20260102T030405Z";
@@ -53,24 +55,30 @@ Deno.test("restore puts the copy in place and keeps what was there, whole", asyn
   await accept(store, 100);
 });
 
-Deno.test("restore folds in the log a crash has left, and does not leave it to the new database", async () => {
-  await using rig = await upkeepRig();
-  const file = await copyThenChange(rig);
-  const store = await rig.open();
-  await accept(store, 100);
-  // As a crash leaves it: the database, and the log with what is not in it yet.
-  for (const name of ["svc.db", "svc.db-wal"]) {
-    await Deno.copyFile(join(rig.dirs.root, name), join(rig.elsewhere, name));
-  }
-  await store[Symbol.asyncDispose]();
-  for (const name of ["svc.db", "svc.db-wal"]) {
-    await Deno.rename(join(rig.elsewhere, name), join(rig.dirs.root, name));
-  }
-  const { kept } = await restored(rig, file);
-  equal(rig.tasksOf(kept ?? "").length, 5);
-  equal(rig.tasksOf(rig.dirs.database).length, 3);
-  deepEqual(await faultsOf(rig), []);
-});
+Deno.test(
+  skippable(
+    "restore folds in the log a crash has left, and does not leave it to the new database",
+    NOT_SLOW,
+  ),
+  async () => {
+    await using rig = await upkeepRig();
+    const file = await copyThenChange(rig);
+    const store = await rig.open();
+    await accept(store, 100);
+    // As a crash leaves it: the database, and the log with what is not in it yet.
+    for (const name of ["svc.db", "svc.db-wal"]) {
+      await Deno.copyFile(join(rig.dirs.root, name), join(rig.elsewhere, name));
+    }
+    await store[Symbol.asyncDispose]();
+    for (const name of ["svc.db", "svc.db-wal"]) {
+      await Deno.rename(join(rig.elsewhere, name), join(rig.dirs.root, name));
+    }
+    const { kept } = await restored(rig, file);
+    equal(rig.tasksOf(kept ?? "").length, 5);
+    equal(rig.tasksOf(rig.dirs.database).length, 3);
+    deepEqual(await faultsOf(rig), []);
+  },
+);
 
 Deno.test("restore moves a damaged database out of the way, together with its log", async () => {
   await using rig = await upkeepRig();
@@ -83,7 +91,7 @@ Deno.test("restore moves a damaged database out of the way, together with its lo
   deepEqual(await faultsOf(rig), []);
 });
 
-Deno.test("restore works where there is no database", async () => {
+Deno.test(skippable("restore works where there is no database", NOT_SLOW), async () => {
   await using rig = await upkeepRig();
   const file = await copyThenChange(rig);
   await Deno.remove(rig.dirs.database);
@@ -137,23 +145,29 @@ for (const { name, spoil, says } of REFUSED) {
   });
 }
 
-Deno.test("restore is refused while a daemon holds the directory", async () => {
-  await using rig = await upkeepRig();
-  const file = await copyThenChange(rig);
-  using _daemon = await lockDataDir(rig.dirs, setClock());
-  await rejects(restored(rig, file), /Another daemon/);
-  equal(rig.tasksOf(rig.dirs.database).length, 4);
-});
+Deno.test(
+  skippable("restore is refused while a daemon holds the directory", NOT_SLOW),
+  async () => {
+    await using rig = await upkeepRig();
+    const file = await copyThenChange(rig);
+    using _daemon = await lockDataDir(rig.dirs, setClock());
+    await rejects(restored(rig, file), /Another daemon/);
+    equal(rig.tasksOf(rig.dirs.database).length, 4);
+  },
+);
 
-Deno.test("restore leaves out SecretStores whose key is lost, if it is told to", async () => {
-  await using rig = await upkeepRig();
-  const file = await copyThenChange(rig);
-  await Deno.writeTextFile(rig.dirs.secretKey, newKeyFile());
-  const { dropped } = await restored(rig, file, { dropSecrets: true });
-  deepEqual(dropped, ["default/github"]);
-  deepEqual(rowsOf(rig.dirs.database, "SELECT * FROM resources"), []);
-  deepEqual(await faultsOf(rig), []);
-});
+Deno.test(
+  skippable("restore leaves out SecretStores whose key is lost, if it is told to", NOT_SLOW),
+  async () => {
+    await using rig = await upkeepRig();
+    const file = await copyThenChange(rig);
+    await Deno.writeTextFile(rig.dirs.secretKey, newKeyFile());
+    const { dropped } = await restored(rig, file, { dropSecrets: true });
+    deepEqual(dropped, ["default/github"]);
+    deepEqual(rowsOf(rig.dirs.database, "SELECT * FROM resources"), []);
+    deepEqual(await faultsOf(rig), []);
+  },
+);
 
 Deno.test("restore ends the tasks that were open in the copy, if it is told to", async () => {
   await using rig = await upkeepRig();

@@ -24,6 +24,8 @@ import { accept, idOf, taskIdOf } from "../../helpers/store_records.ts";
 import { tempDir } from "../../helpers/temp_dir.ts";
 import { tempStore } from "../../helpers/temp_store.ts";
 import { within } from "../../helpers/within.ts";
+import { NOT_SLOW } from "../../helpers/program.ts";
+import { skippable } from "../../helpers/requirements.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
@@ -211,36 +213,48 @@ Deno.test("a malformed table is no fault of a call, and the store goes on with t
   equal((await store.listDeliveries({ limit: 999 })).length, 200, "nothing of it was stored");
 });
 
-Deno.test("calls are refused as overload while another process holds the database, all within one wait", async () => {
-  await using temp = await tempStore();
-  const { store, path } = temp;
-  await accept(store, 0);
-  const lock = lockDatabase(path);
-  const calls = Promise.allSettled(Array.from({ length: 6 }, (_, n) => accept(store, n + 1)));
-  try {
-    const results = await within(12_000, calls);
-    const codes = results.map((one) => one.status === "rejected" ? one.reason.code : one.status);
-    deepEqual(codes, new Array(6).fill("overloaded"));
-  } finally {
-    lock[Symbol.dispose]();
-  }
-  await accept(store, 9);
-  deepEqual((await store.listTasks({ limit: 9 })).map(({ id }) => id), [9, 0].map(taskIdOf));
-});
+Deno.test(
+  skippable(
+    "calls are refused as overload while another process holds the database, all within one wait",
+    NOT_SLOW,
+  ),
+  async () => {
+    await using temp = await tempStore();
+    const { store, path } = temp;
+    await accept(store, 0);
+    const lock = lockDatabase(path);
+    const calls = Promise.allSettled(Array.from({ length: 6 }, (_, n) => accept(store, n + 1)));
+    try {
+      const results = await within(12_000, calls);
+      const codes = results.map((one) => one.status === "rejected" ? one.reason.code : one.status);
+      deepEqual(codes, new Array(6).fill("overloaded"));
+    } finally {
+      lock[Symbol.dispose]();
+    }
+    await accept(store, 9);
+    deepEqual((await store.listTasks({ limit: 9 })).map(({ id }) => id), [9, 0].map(taskIdOf));
+  },
+);
 
-Deno.test("a call that comes while others wait for the database hears as soon as they do that it failed", async () => {
-  await using temp = await tempStore();
-  const { store, path } = temp;
-  using _lock = lockDatabase(path);
-  const start = performance.now();
-  const took = () => performance.now() - start;
-  const first = accept(store, 1).then(() => 0, took);
-  await new Promise((resolve) => setTimeout(resolve, 200)); // handed over by now
-  const second = rejects(accept(store, 2), { code: "overloaded" }).then(took);
-  const [firstMs, secondMs] = await Promise.all([first, second]);
-  // What still runs fails, and then what came meanwhile: two waits, however long one takes here.
-  ok(secondMs < 3 * firstMs, `${firstMs.toFixed(0)} ms, and then ${secondMs.toFixed(0)} ms`);
-});
+Deno.test(
+  skippable(
+    "a call that comes while others wait for the database hears as soon as they do that it failed",
+    NOT_SLOW,
+  ),
+  async () => {
+    await using temp = await tempStore();
+    const { store, path } = temp;
+    using _lock = lockDatabase(path);
+    const start = performance.now();
+    const took = () => performance.now() - start;
+    const first = accept(store, 1).then(() => 0, took);
+    await new Promise((resolve) => setTimeout(resolve, 200)); // handed over by now
+    const second = rejects(accept(store, 2), { code: "overloaded" }).then(took);
+    const [firstMs, secondMs] = await Promise.all([first, second]);
+    // What still runs fails, and then what came meanwhile: two waits, however long one takes here.
+    ok(secondMs < 3 * firstMs, `${firstMs.toFixed(0)} ms, and then ${secondMs.toFixed(0)} ms`);
+  },
+);
 
 Deno.test("reading goes on while another process holds the database", async () => {
   await using temp = await tempStore();

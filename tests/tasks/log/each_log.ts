@@ -26,25 +26,23 @@ interface Tested {
   test(name: string, fn: () => Promise<void>): void;
   /** Opens an empty log. */
   open(): Promise<TestedLog>;
-  /** Whether thousands of reads take long: each is a query. */
-  readonly isRemote: boolean;
 }
 
 /** The stores: another one is a line here. */
 const STORES: readonly Tested[] = [
-  { name: "files", test: Deno.test, open: openFile, isRemote: false },
-  { name: "PostgreSQL", test: postgresTest, open: openRows, isRemote: true },
+  { name: "files", test: Deno.test, open: openFile },
+  { name: "PostgreSQL", test: postgresTest, open: openRows },
 ];
 
 /** Registers a test for each store, with an empty log of a running task. */
 export function eachLog(
   name: string,
-  body: (log: StoredLog, tested: Pick<Tested, "isRemote">) => Promise<void>,
+  body: (log: StoredLog) => Promise<void>,
 ): void {
   for (const store of STORES) {
     store.test(`${store.name}: ${name}`, async () => {
       await using tested = await store.open();
-      await body(tested.log, store);
+      await body(tested.log);
     });
   }
 }
