@@ -675,7 +675,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@bufbuild/cel": ["src/cel/"],
   "@bufbuild/cel/ext": ["src/cel/strings.ts"],
   "@opentelemetry/api": ["src/telemetry/tracing.ts"],
-  "commander": ["src/cli/parse.ts"],
   "croner": ["src/resources/schedule.ts"],
   "node:buffer": ["src/store/postgres/"],
   "node:crypto": [
@@ -697,6 +696,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     "src/store/sqlite/open_store.ts",
   ],
   "node:url": ["src/launcher.ts"],
+  "node:util": ["src/cli/parse.ts"],
   "nodemailer": ["src/outbox/email.ts"],
   "pg": ["src/store/postgres/database/"],
   "pg-boss": ["src/store/postgres/jobs/engine.ts"],

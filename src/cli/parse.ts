@@ -1,18 +1,28 @@
 /**
- * Command lines to arguments and help texts; the only importer of the command line library.
+ * Command lines to arguments.
  *
  * @module
  */
 
-import { Argument, Command as Parser, CommanderError, Option } from "commander";
+import { parseArgs } from "node:util";
 import { AppError } from "../base/errors.ts";
-import type { Command, ParsedArguments } from "./command.ts";
+import { findLike } from "../base/similar_names.ts";
+import { camelCase, type Command, type OptionDefinition, type ParsedArguments } from "./command.ts";
 
-/** What a command line came to: something to run, or a help text to print. */
-export type ParseResult = { readonly parsed: ParsedArguments } | { readonly help: string };
+/** The option that every command has. */
+export const HELP: OptionDefinition = { flags: "-h, --help", help: "print this help" };
+
+/** An option as it is typed. */
+interface Flag {
+  /** Without its dashes: `no-open`. */
+  readonly long: string;
+  readonly short?: string;
+  readonly takes: "nothing" | "one" | "several";
+  readonly choices: readonly string[] | undefined;
+}
 
 /**
- * Parses what follows the words of a command.
+ * Parses what follows the words of a command; `undefined` when its help is asked for.
  *
  * @throws {AppError} `usage`, with a suggestion where there is one.
  */
@@ -20,91 +30,106 @@ export function parseArguments(
   words: string,
   command: Command,
   args: readonly string[],
-  columns: number | undefined,
-): ParseResult {
-  let written = "";
-  const parser = toParser(words, command, columns);
-  parser.configureOutput({ writeOut: (text) => written += text, writeErr: () => {} });
-  parser.exitOverride();
-  try {
-    parser.parse(args, { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.code === "commander.helpDisplayed") return { help: written };
-    throw new AppError("usage", explain(error, words, command));
+): ParsedArguments | undefined {
+  const flags = new Map([HELP, ...command.options ?? []].map((one) => {
+    const flag = readFlag(one);
+    return [flag.long, flag] as const;
+  }));
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: Object.fromEntries([...flags.values()].map(({ long, short, takes }) => [long, {
+      type: takes === "nothing" ? "boolean" as const : "string" as const,
+      ...short === undefined ? {} : { short },
+    }])),
+    strict: false, // its refusals are other ones than ours
+    tokens: true,
+  });
+  if (tokens.some((token) => token.kind === "option" && token.name === "help")) return undefined;
+
+  const options: Record<string, string | string[] | boolean> = fallbacks(command.options ?? []);
+  const given: string[] = [];
+  let taking: string[] | undefined; // the values of an option that takes several
+  for (const token of tokens) {
+    if (token.kind === "positional") {
+      (taking ?? given).push(token.value);
+      continue;
+    }
+    taking = undefined;
+    if (token.kind === "option-terminator") continue;
+    const flag = flags.get(token.name);
+    if (flag === undefined) throw unknownOption(token.rawName, [...flags.keys()], words);
+    const { long, takes } = flag;
+    const value = valueOf(flag, token.value, words);
+    const key = camelCase(long.replace(/^no-/, ""));
+    if (value === undefined) {
+      options[key] = !long.startsWith("no-");
+    } else if (takes === "one") {
+      options[key] = value;
+    } else {
+      const before = options[key];
+      const values = options[key] = [...Array.isArray(before) ? before : [], value];
+      if (token.kind === "option" && !token.inlineValue) taking = values;
+    }
   }
-  return { parsed: { positional: parser.processedArgs, options: parser.opts() } };
+  return { positional: positionals(words, command, given), options };
 }
 
-/** What the help of a command says. */
-export interface HelpParts {
-  /** Such as `svc task logs [options] <task>`. */
-  readonly usage: string;
-  readonly description: string;
-  /** Its positional arguments, each with its line of help. */
-  readonly arguments: readonly HelpLine[];
-  /** Its options, each with its line of help, choices and default included. */
-  readonly options: readonly HelpLine[];
-  readonly examples: readonly string[];
+/** `-o, --output <format>`, its parts. */
+function readFlag({ flags, choices }: OptionDefinition): Flag {
+  const [, short, long = "", name] = /^(?:-(\w), )?--([\w-]+)(?: <([^>]+)>)?$/.exec(flags) ?? [];
+  const takes = name === undefined ? "nothing" : name.endsWith("...") ? "several" : "one";
+  return { long, ...short === undefined ? {} : { short }, takes, choices };
 }
 
-/** What is explained, such as `-o, --output <format>`, and how. */
-export type HelpLine = readonly [term: string, text: string];
-
-/** The help of a command in its parts, for those who set it otherwise than a terminal does. */
-export function helpParts(words: string, command: Command): HelpParts {
-  const parser = toParser(words, command);
-  const help = parser.createHelp();
-  return {
-    usage: help.commandUsage(parser),
-    description: command.help,
-    arguments: help.visibleArguments(parser)
-      .map((one) => [help.argumentTerm(one), help.argumentDescription(one)]),
-    options: help.visibleOptions(parser)
-      .map((one) => [help.optionTerm(one), help.optionDescription(one)]),
-    examples: command.examples,
-  };
-}
-
-/** The library's refusal in our words, with what would have been right. */
-function explain(error: CommanderError, words: string, command: Command): string {
-  const { code } = error;
-  const text = error.message.replace(/^error: /, "").replace(/\s+/g, " ");
-  const known = (command.arguments ?? []).map(({ name }) => name.toUpperCase());
-  const usage = ["svc", words, ...known.map((name) => name.replace(/[<>]/g, ""))].join(" ");
-  const [, named = "", value = ""] = /'([^']*)'(?: argument '(.*)' is invalid)?/.exec(text) ?? [];
-  const flag = /--[\w-]+/.exec(named)?.[0] ?? named;
-  const [, near] = /Did you mean (\S+)\?/.exec(text) ?? [];
-  const [, choices = ""] = /Allowed choices are (.*)\.$/.exec(text) ?? [];
-  const help = `"svc help ${words}"`;
-  if (code === "commander.missingArgument") return `${named.toUpperCase()} is missing: ${usage}`;
-  if (code === "commander.excessArguments") return `Too many arguments: ${usage}`;
-  if (code === "commander.optionMissingArgument") return `${flag} needs a value: see ${help}`;
-  if (code === "commander.invalidArgument") return `${flag} takes ${choices}, not "${value}"`;
-  if (code !== "commander.unknownOption") return `${text}: see ${help}`;
-  return `Unknown option "${named}"${
-    near === undefined ? `: see ${help}` : `, did you mean "${near}"?`
-  }`;
-}
-
-/** Wider lines are hard to read. */
-const WIDEST = 100;
-
-function toParser(words: string, command: Command, columns = 80): Parser {
-  const parser = new Parser(`svc ${words}`).description(command.help)
-    .helpOption("-h, --help", "print this help")
-    .allowExcessArguments(false)
-    .showSuggestionAfterError(true)
-    .configureHelp({ sortOptions: false, helpWidth: Math.min(columns, WIDEST), minWidthToWrap: 20 })
-    .addHelpText("after", `\nExamples:\n${command.examples.map((line) => `  ${line}`).join("\n")}`);
-  for (const { name, help } of command.arguments ?? []) {
-    parser.addArgument(new Argument(name, help));
+/** What options are that are not given: `--no-open` is a switch that is on. */
+function fallbacks(options: readonly OptionDefinition[]): Record<string, string | boolean> {
+  const known: Record<string, string | boolean> = {};
+  for (const { flags, fallback } of options) {
+    const [, no, name = ""] = /--(no-)?([\w-]+)/.exec(flags) ?? [];
+    if (no !== undefined) known[camelCase(name)] = true;
+    if (fallback !== undefined) known[camelCase(name)] = fallback;
   }
-  for (const { flags, help, choices, fallback } of command.options ?? []) {
-    const option = new Option(flags, help);
-    if (choices !== undefined) option.choices(choices);
-    if (fallback !== undefined) option.default(fallback);
-    parser.addOption(option);
+  return known;
+}
+
+function valueOf(
+  { long, takes, choices }: Flag,
+  value: string | undefined,
+  words: string,
+): string | undefined {
+  if (takes === "nothing") {
+    if (value === undefined) return undefined;
+    throw new AppError("usage", `--${long} takes no value: see "svc help ${words}"`);
   }
-  return parser;
+  if (value === undefined) {
+    throw new AppError("usage", `--${long} needs a value: see "svc help ${words}"`);
+  }
+  if (choices === undefined || choices.includes(value)) return value;
+  throw new AppError("usage", `--${long} takes ${choices.join(", ")}, not "${value}"`);
+}
+
+/** The values of the arguments, in the order of their definitions. */
+function positionals(
+  words: string,
+  { arguments: defined = [] }: Command,
+  given: readonly string[],
+): ParsedArguments["positional"] {
+  const names = defined.map(({ name }) => name.toUpperCase().replace(/[<>]/g, ""));
+  const usage = ["svc", words, ...names].join(" ");
+  const missing = defined.findIndex(({ name }, at) => name.startsWith("<") && at >= given.length);
+  if (missing !== -1) {
+    const name = names[missing]?.replace("...", "");
+    throw new AppError("usage", `${name} is missing: ${usage}`);
+  }
+  const isRepeated = defined.at(-1)?.name.includes("...") === true;
+  if (given.length > defined.length && !isRepeated) {
+    throw new AppError("usage", `Too many arguments: ${usage}`);
+  }
+  return defined.map(({ name }, at) => name.includes("...") ? given.slice(at) : given[at]);
+}
+
+function unknownOption(typed: string, known: readonly string[], words: string): AppError {
+  const near = findLike(typed.replace(/^--/, ""), known);
+  const next = near === undefined ? `: see "svc help ${words}"` : `, did you mean "--${near}"?`;
+  return new AppError("usage", `Unknown option "${typed}"${next}`);
 }

@@ -10,6 +10,7 @@ import { CommandContext } from "./command.ts";
 import { fullList, groupList, unknownCommand } from "./command_list.ts";
 import { type CommandEntry, COMMANDS, inFull, LISTED } from "./commands.ts";
 import { type Io, OutputClosed } from "./io.ts";
+import { parseArguments } from "./parse.ts";
 import type { ListedName } from "./suggest.ts";
 import { red } from "./terminal_text.ts";
 
@@ -20,14 +21,14 @@ export async function runCli(given: readonly string[], io: Io): Promise<number> 
     const entry = findEntry(args);
     if (entry === undefined) return await listCommands(args, io);
     const { command } = await entry.load();
-    const { parseArguments } = await import("./parse.ts");
     const rest = args.slice(entry.words.split(" ").length);
-    const result = parseArguments(entry.words, command, rest, io.columns);
-    if ("help" in result) {
-      io.out(result.help);
+    const parsed = parseArguments(entry.words, command, rest);
+    if (parsed === undefined) {
+      const { helpText } = await import("./help.ts");
+      io.out(helpText(entry.words, command, io.columns));
       return 0;
     }
-    return await command.run(new CommandContext(io, result.parsed)) ?? 0;
+    return await command.run(new CommandContext(io, parsed)) ?? 0;
   } catch (error) {
     if (error instanceof OutputClosed) return 0;
     return report(toRefusal(error), io);

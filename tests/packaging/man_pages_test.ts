@@ -7,7 +7,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { LINKS, manPages, roffText } from "../../packaging/man_pages.ts";
 import { LISTED, SHORT_NAMES } from "../../src/cli/commands.ts";
-import { helpParts, parseArguments } from "../../src/cli/parse.ts";
+import { helpParts, helpText } from "../../src/cli/help.ts";
 import { run } from "../helpers/program.ts";
 import { missing, skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -60,11 +60,9 @@ Deno.test("every command has its help in the page of its first word", async () =
 });
 
 Deno.test("the parts of a help are what the terminal shows", async () => {
-  const wide = 100;
   for (const { words, load } of LISTED) {
     const { command } = await load();
-    const result = parseArguments(words, command, ["--help"], wide);
-    const text = ("help" in result ? result.help : "").replace(/\s+/g, " ");
+    const text = helpText(words, command, 100).replace(/\s+/g, " ");
     const { usage, description, arguments: named, options, examples } = helpParts(words, command);
     const parts = [`Usage: ${usage}`, description, ...named.flat(), ...options.flat(), ...examples];
     for (const one of parts) ok(text.includes(one.replace(/\s+/g, " ")), `${words}: ${one}`);

@@ -1,0 +1,112 @@
+import { deepStrictEqual as deepEqual, ok, throws } from "node:assert/strict";
+import type { Command } from "../../src/cli/command.ts";
+import { helpText } from "../../src/cli/help.ts";
+import { parseArguments } from "../../src/cli/parse.ts";
+
+const COMMAND: Command = {
+  help:
+    "Does something.\n\nKinds:  one, two, and whatever else there is, in a line that is longer than it",
+  arguments: [{ name: "<task>", help: "which" }, { name: "[name...]", help: "whose" }],
+  options: [
+    { flags: "-o, --output <format>", help: "how", choices: ["text", "json"], fallback: "text" },
+    { flags: "-f, --filename <file...>", help: "from where" },
+    { flags: "-w, --watch", help: "go on" },
+    { flags: "--no-open", help: "open nothing" },
+    { flags: "--data-dir <dir>", help: "where" },
+  ],
+  examples: ["svc do it"],
+  run: () => Promise.resolve(),
+};
+const NONE = { output: "text", open: true };
+
+const parse = (...args: string[]) => parseArguments("do", COMMAND, args);
+
+const PARSED: readonly (readonly [line: string, positional: unknown[], options: object])[] = [
+  ["a", ["a", []], NONE],
+  ["a b c", ["a", ["b", "c"]], NONE],
+  ["-o json a", ["a", []], { ...NONE, output: "json" }],
+  ["-ojson a", ["a", []], { ...NONE, output: "json" }],
+  ["--output=json a", ["a", []], { ...NONE, output: "json" }],
+  ["a -o json -o text", ["a", []], NONE],
+  ["a --data-dir -x", ["a", []], { ...NONE, dataDir: "-x" }],
+  ["a --data-dir=", ["a", []], { ...NONE, dataDir: "" }],
+  ["a --no-open", ["a", []], { ...NONE, open: false }],
+  ["a -f x y -w", ["a", []], { ...NONE, filename: ["x", "y"], watch: true }],
+  ["a -f x -f y", ["a", []], { ...NONE, filename: ["x", "y"] }],
+  ["-f=x --filename=y a", ["a", []], { ...NONE, filename: ["=x", "y"] }],
+  ["-f x -- a", ["a", []], { ...NONE, filename: ["x"] }],
+  ["-wf x -o json a", ["a", []], { ...NONE, filename: ["x"], output: "json", watch: true }],
+  ["-f - -o text a", ["a", []], { ...NONE, filename: ["-"] }],
+  ["-- a -w --help", ["a", ["-w", "--help"]], NONE],
+];
+
+for (const [line, positional, options] of PARSED) {
+  Deno.test(`parseArguments: ${line}`, () => {
+    deepEqual(parse(...line.split(" ")), { positional, options });
+  });
+}
+
+const REFUSED: readonly (readonly [line: string, message: string])[] = [
+  ["", "TASK is missing: svc do TASK [NAME...]"],
+  ["a --outptu json", 'Unknown option "--outptu", did you mean "--output"?'],
+  ["a --nope=3", 'Unknown option "--nope": see "svc help do"'],
+  ["a -x", 'Unknown option "-x": see "svc help do"'],
+  ["a --constructor", 'Unknown option "--constructor": see "svc help do"'],
+  ["a --__proto__=x", 'Unknown option "--__proto__": see "svc help do"'],
+  ["a --watch=yes", '--watch takes no value: see "svc help do"'],
+  ["a -o", '--output needs a value: see "svc help do"'],
+  ["a -o yaml", '--output takes text, json, not "yaml"'],
+  ["a --output=", '--output takes text, json, not ""'],
+];
+
+for (const [line, message] of REFUSED) {
+  Deno.test(`parseArguments refuses: ${line}`, () => {
+    throws(() => parse(...line.split(" ").filter((word) => word !== "")), {
+      code: "usage",
+      message,
+    });
+  });
+}
+
+Deno.test("parseArguments refuses one argument too many", () => {
+  const [first] = COMMAND.arguments ?? [];
+  ok(first !== undefined);
+  throws(() => parseArguments("do", { ...COMMAND, arguments: [first] }, ["a", "b"]), {
+    message: "Too many arguments: svc do TASK",
+  });
+});
+
+Deno.test("help is asked for wherever it stands, beside whatever is wrong", () => {
+  for (
+    const line of [["-h"], ["--help"], ["a", "-h", "--nope"], ["-wh"], ["-o", "yaml", "--help"]]
+  ) {
+    deepEqual(parse(...line), undefined, line.join(" "));
+  }
+});
+
+Deno.test("helpText fits the terminal, and leaves a very narrow one to itself", () => {
+  const lines = helpText("do", COMMAND, 50).split("\n");
+  deepEqual(lines.slice(0, 12), [
+    "Usage: svc do [options] <task> [name...]",
+    "",
+    "Does something.",
+    "",
+    "Kinds:  one, two, and whatever else there is, in a",
+    "line that is longer than it",
+    "",
+    "Arguments:",
+    "  task                      which",
+    "  name                      whose",
+    "",
+    "Options:",
+  ]);
+  deepEqual(lines.slice(12, 16), [
+    '  -o, --output <format>     how (choices: "text",',
+    '                            "json", default:',
+    '                            "text")',
+    "  -f, --filename <file...>  from where",
+  ]);
+  deepEqual(lines.slice(-4), ["", "Examples:", "  svc do it", ""]);
+  ok(helpText("do", COMMAND, 40).includes('how (choices: "text", "json", default: "text")'));
+  ok(helpText("do", COMMAND, 500).split("\n").every(({ length }) => length <= 100));
+});
