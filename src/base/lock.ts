@@ -58,13 +58,26 @@ export async function lockUnless(
 async function tryLock(dir: DataDir): Promise<Disposable | undefined> {
   const file = await open(dir);
   try {
-    if (await file.tryLock(true)) return file;
+    if (await file.tryLock(true)) return held(file);
     file.close();
     return undefined;
   } catch (error) {
     file.close();
     throw error;
   }
+}
+
+/**
+ * Gives the lock back by itself, and not by closing its file: a process that is being started from
+ * another thread at that moment has a copy of the open file, and would hold the lock a while longer.
+ */
+function held(file: Deno.FsFile): Disposable {
+  return {
+    [Symbol.dispose]() {
+      file.unlockSync();
+      file.close();
+    },
+  };
 }
 
 async function open(dir: DataDir): Promise<Deno.FsFile> {

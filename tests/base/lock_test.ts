@@ -1,6 +1,7 @@
 import { ok, rejects } from "node:assert/strict";
+import { systemClock } from "../../src/base/clock.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
-import { lockDataDir } from "../../src/base/lock.ts";
+import { lockDataDir, lockUnless } from "../../src/base/lock.ts";
 import { ManualClock, passUntil } from "../helpers/manual_clock.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
@@ -27,4 +28,21 @@ Deno.test("a lock whose holder is about to go is waited for, one that is held on
     ok(clock.monotonicMs() - since >= 3000);
   }
   using _free = await lockDataDir(dir, clock);
+});
+
+Deno.test("a lock that is given back is free, whatever starts a process at that moment", async () => {
+  await using temp = await tempDir();
+  const dir = dataDirAt(temp.path);
+  await Deno.mkdir(dir.lock.replace(/\/[^/]*$/, ""), { recursive: true });
+  const worker = new Worker(import.meta.resolve("./spawning_worker.ts"), { type: "module" });
+  try {
+    await new Promise((resolve) => worker.onmessage = resolve);
+    for (let round = 0; round < 500; round++) {
+      (await lockDataDir(dir, systemClock))[Symbol.dispose]();
+      using again = await lockUnless(() => Promise.resolve(true), { dir, clock: systemClock });
+      ok(again !== undefined, `round ${round}: nobody has it`);
+    }
+  } finally {
+    worker.terminate();
+  }
 });
