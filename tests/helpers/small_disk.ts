@@ -14,8 +14,8 @@ export interface SmallDisk extends AsyncDisposable {
   readonly path: string;
   /** Writes to it until it is full; gives the file. */
   fill(): Promise<string>;
-  /** Makes it read-only, or writable again. */
-  remount(mode: "ro" | "rw"): Promise<void>;
+  /** Makes it read-only, writable again, or one from which nothing runs. */
+  remount(mode: "ro" | "rw" | "noexec"): Promise<void>;
 }
 
 /** Makes one of this size, as mount(8) writes it. */
