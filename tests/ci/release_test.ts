@@ -24,6 +24,15 @@ for (const version of ["", "0.0.0", `v${VERSION}`, `${VERSION}.1`, VERSION.slice
   });
 }
 
+for (const url of ["http://host.example", "https://host.example/", "https://host.example/'", "x"]) {
+  Deno.test(`.ci/release refuses the address "${url}"`, async () => {
+    const env = { SVC_RELEASE_URL: url };
+    const { code, stdout, stderr } = await run(join(ROOT, ".ci/release"), [VERSION], { env });
+    deepEqual([code, stdout], [2, ""]);
+    match(stderr, /^release: SVC_RELEASE_URL is /);
+  });
+}
+
 const NO_KEYS = missing("ssh-keygen", "openssl");
 
 interface Keys {
@@ -154,6 +163,7 @@ const TARGETS: Readonly<Record<string, string>> = {
 const OWN = Object.keys(TARGETS).find((name) => TARGETS[name] === Deno.build.target) ?? "";
 const MAN = "share/man/man1";
 const DAY = "2026-01-31";
+const ADDRESS = "https://host.example/owner/svc/releases";
 const LONG_MS = 20 * 60_000;
 
 Deno.test({
@@ -172,7 +182,7 @@ Deno.test({
     const release = (...args: readonly string[]) =>
       run(".ci/release", ["--check", VERSION, ...args], {
         cwd: checkout,
-        env: buildEnvironment(env),
+        env: buildEnvironment({ ...env, SVC_RELEASE_URL: ADDRESS }),
         withinMs: LONG_MS,
       });
     const { code, stdout, stderr } = await release();
@@ -181,12 +191,14 @@ Deno.test({
     const directory = join(checkout, "dist/release");
     const sums = join(directory, "SHA256SUMS");
     const lines = (await Deno.readTextFile(sums)).trimEnd().split("\n");
-    const archives = lines.map((line) => line.replace(/^[0-9a-f]{64} {2}/, ""));
+    const summed = lines.map((line) => line.replace(/^[0-9a-f]{64} {2}/, ""));
+    const archives = summed.filter((name) => name.endsWith(".tar.gz"));
     const own = `svc-${VERSION}-${OWN}`;
 
     await t.step("its files", () => {
       ok(archives.includes(`${own}.tar.gz`), String(archives));
-      const files = [...archives, "SHA256SUMS", "SHA256SUMS.sig", "SHA256SUMS.p256"].toSorted();
+      deepEqual(summed, [...archives, "install.sh"]);
+      const files = [...summed, "SHA256SUMS", "SHA256SUMS.sig", "SHA256SUMS.p256"].toSorted();
       deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name).toSorted(), files);
     });
     await t.step("its signatures", async () => deepEqual(await verify(sums), [true, true]));
@@ -198,6 +210,17 @@ Deno.test({
       const bin = join(temp.path, own, "bin");
       match((await run(join(bin, "svc"), ["version"])).stdout, new RegExp(`^svc ${VERSION} `));
       match((await run(join(bin, "svcd"), ["--help"])).stdout, /^Usage: svc daemon /);
+    });
+    await t.step("its install.sh installs it, and takes it away again", async () => {
+      const prefix = join(temp.path, "prefix");
+      const install = (...args: readonly string[]) =>
+        run("sh", [join(directory, "install.sh"), "--prefix", prefix, ...args]);
+      deepEqual((await install("--from", directory)).stderr, "");
+      match((await run(join(prefix, "bin/svcd"), ["--help"])).stdout, /^Usage: svc daemon /);
+      const address = await Deno.readTextFile(join(prefix, "share/svc/releases-url"));
+      equal(address, `${ADDRESS}\n`);
+      equal((await install("--uninstall")).code, 0);
+      equal(existsSync(prefix), false);
     });
     await t.step("one changed byte of an archive", async () => {
       const check = () => run("sha256sum", ["--check", "--quiet", sums], { cwd: directory });
