@@ -12,6 +12,7 @@ const PLENTY = 20_000;
 export async function readDescriptorLimit(): Promise<number> {
   const { success, stdout } = await new Deno.Command("/bin/sh", {
     args: ["-c", "ulimit -n"],
+    cwd: "/",
     clearEnv: true,
     stdin: "null",
     stderr: "null",

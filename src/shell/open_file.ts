@@ -20,6 +20,7 @@ export function openFile(path: string, env: Readonly<Record<string, string>>): v
   try {
     new Deno.Command("/bin/sh", {
       args: ["-c", LINE, "sh", path, desktops],
+      cwd: "/",
       clearEnv: true,
       env: personsEnvironment(env),
       stdin: "null",

@@ -100,6 +100,7 @@ class Shell {
   constructor(script: string, onEnd: (open: readonly Question[]) => void) {
     this.#child = new Deno.Command("/bin/sh", {
       args: ["-c", script],
+      cwd: "/", // the directory of this process may be closed to its user, as after sudo -u
       stdin: "piped",
       stdout: "piped",
       stderr: "null",
