@@ -66,6 +66,23 @@ export interface Command {
   readonly run: (context: CommandContext) => Promise<number | void>;
 }
 
+/** One entry of the registry of commands. */
+export interface CommandEntry {
+  /** Words on the command line, separated by blanks. */
+  readonly words: string;
+  /** One line for lists of commands. */
+  readonly summary: string;
+  /** Whether only the daemon runs it, so that no list of commands shows it. */
+  readonly internal?: true;
+  /**
+   * Whether the daemon may run it for a script of a plugin or a step, which needs no process then.
+   * So it does little, and reaches everything outside of it through its `Io`.
+   */
+  readonly served?: true;
+  /** Loads the command. */
+  readonly load: () => Promise<{ readonly command: Command }>;
+}
+
 const NAMED = "id or a part of it, or latest";
 
 /** A task, in any way in which the daemon finds it. */

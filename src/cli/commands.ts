@@ -5,24 +5,7 @@
  * @module
  */
 
-import type { Command } from "./command.ts";
-
-/** One entry of the registry. */
-export interface CommandEntry {
-  /** Words on the command line, separated by blanks. */
-  readonly words: string;
-  /** One line for lists of commands. */
-  readonly summary: string;
-  /** Whether only the daemon runs it, so that no list of commands shows it. */
-  readonly internal?: true;
-  /**
-   * Whether the daemon may run it for a script of a plugin or a step, which needs no process then.
-   * So it does little, and reaches everything outside of it through its `Io`.
-   */
-  readonly served?: true;
-  /** Loads the command. */
-  readonly load: () => Promise<{ readonly command: Command }>;
-}
+import type { CommandEntry } from "./command.ts";
 
 /** Short names of commands: the first word that stands for the words of one. */
 export const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = { logs: ["task", "logs"] };
@@ -47,6 +30,26 @@ export const COMMANDS: readonly CommandEntry[] = [
     words: "doctor",
     summary: "look for what keeps svc from working",
     load: () => import("./commands/doctor.ts"),
+  },
+  {
+    words: "service install",
+    summary: "let the daemon run as a service",
+    load: () => import("./commands/service_install.ts"),
+  },
+  {
+    words: "service uninstall",
+    summary: "take the service away, and keep its data",
+    load: () => import("./commands/service_uninstall.ts"),
+  },
+  {
+    words: "service status",
+    summary: "show whether the service runs",
+    load: () => import("./commands/service_status.ts"),
+  },
+  {
+    words: "service logs",
+    summary: "show the log of the service",
+    load: () => import("./commands/service_logs.ts"),
   },
   {
     words: "stats",

@@ -12,10 +12,10 @@ import {
   type ArgumentDefinition,
   camelCase,
   type Command,
+  type CommandEntry,
   type Completed,
   type OptionDefinition,
 } from "./command.ts";
-import type { CommandEntry } from "./commands.ts";
 
 /** The long and short flags of an option, in the order in which they are written. */
 export function flagsOf({ flags }: OptionDefinition): readonly string[] {

@@ -6,9 +6,9 @@
  */
 
 import { AppError, inOwnWords, messageOf, toAppError } from "../base/errors.ts";
-import { CommandContext } from "./command.ts";
+import { CommandContext, type CommandEntry } from "./command.ts";
 import { fullList, groupList, unknownCommand } from "./command_list.ts";
-import { type CommandEntry, COMMANDS, inFull, LISTED } from "./commands.ts";
+import { COMMANDS, inFull, LISTED } from "./commands.ts";
 import { type Io, OutputClosed } from "./io.ts";
 import { parseArguments } from "./parse.ts";
 import type { ListedName } from "./suggest.ts";

@@ -18,12 +18,14 @@ export interface DaemonHost {
   };
   /** What has been found already: what the daemon says of it, too, is not said twice. */
   readonly said: readonly string[];
+  /** The version that a new start would run; an update leaves the daemon as it is. */
+  readonly installed: string;
 }
 
 /** Passes on what it says. */
 export const daemon: Check<DaemonHost> = {
   name: "daemon",
-  look({ daemon, said }) {
+  look({ daemon, said, installed }) {
     if (!("version" in daemon)) {
       return Promise.resolve([(daemon.isStopped ? warning : failed)(daemon.message)]);
     }
@@ -31,6 +33,10 @@ export const daemon: Check<DaemonHost> = {
     const listens = url === null ? "without webhooks" : `webhooks at ${url}`;
     return Promise.resolve([
       ok(`svc ${version} runs as process ${pid}, ${listens}`),
+      ...version === installed ? [] : [warning(
+        `svc ${installed} is installed, and svc ${version} still runs: restart the daemon, and its ` +
+          "tasks continue",
+      )],
       ...degraded.filter((one) => !said.some((other) => other.startsWith(one))).map(failed),
       ...warnings.map(warning),
     ]);

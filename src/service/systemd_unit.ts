@@ -10,7 +10,7 @@ import { AppError } from "../base/errors.ts";
 /** Name of the unit. */
 export const UNIT = "svcd.service";
 
-/** Begins every unit of svc: a file without it was written by somebody else. */
+/** In every unit of svc: a file without it was written by somebody else. */
 export const UNIT_MARK = "# Made by svc.";
 
 /** Directory of the system's data directories, which systemd makes by itself. */
@@ -102,7 +102,7 @@ function userLines({ user = "svc", dataDir }: UnitOptions): readonly string[] {
 }
 
 /** What systemd is to make below `/var/lib`; `undefined` where the data directory lies elsewhere. */
-function stateDirectory(dataDir: string): string | undefined {
+export function stateDirectory(dataDir: string): string | undefined {
   const name = dataDir.startsWith(STATE) ? dataDir.slice(STATE.length) : "";
   return /^\w[\w.-]*(\/\w[\w.-]*)*$/.test(name) ? name : undefined;
 }

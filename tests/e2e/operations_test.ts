@@ -9,8 +9,7 @@ import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest, ROOT, run, slowTest, SOURCE } from "../helpers/program.ts";
-import { tempDir } from "../helpers/temp_dir.ts";
+import { ONE_PROGRAM, programTest, ROOT, slowTest, SOURCE } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -187,26 +186,6 @@ programTest("docs/operations.md names every metric there is, and no other", asyn
   ok(there.length > 25, text);
   deepEqual(named.toSorted(), there.toSorted());
 });
-
-const ANALYZE = "/usr/bin/systemd-analyze";
-const hasAnalyze = await Deno.stat(ANALYZE).then(() => true, () => false);
-
-programTest(
-  "the systemd unit in docs/operations.md is one systemd understands",
-  async () => {
-    await using dir = await tempDir();
-    const unit = /^```ini\n([\s\S]*?)^```/m.exec(DOCS)?.[1] ?? "";
-    match(unit, /^ExecStart=\/usr\/local\/bin\/svcd /m);
-    // The programs are not installed here: what is to be found is in the lines, not on this disk.
-    const path = await dir.write(
-      "svcd.service",
-      unit.replaceAll(/\/usr\/local\/bin\/svcd?/g, "/bin/true"),
-    );
-    const { code, stdout, stderr } = await run(ANALYZE, ["verify", path]);
-    deepEqual([code, stdout, stderr], [0, "", ""]);
-  },
-  { skip: hasAnalyze ? undefined : `no ${ANALYZE}`, fileOnly: "it uses no database" },
-);
 
 /** A span as a collector gets it. */
 interface Span {

@@ -12,6 +12,7 @@ import {
   strictEqual as equal,
   throws,
 } from "node:assert/strict";
+import { join } from "node:path";
 import { launchdPlist, PLIST_MARK } from "../../src/service/launchd_plist.ts";
 import {
   hardeningDropIn,
@@ -20,7 +21,7 @@ import {
   UNIT_MARK,
   type UnitOptions,
 } from "../../src/service/systemd_unit.ts";
-import { run } from "../helpers/program.ts";
+import { ROOT, run } from "../helpers/program.ts";
 import { missing, skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
@@ -56,6 +57,13 @@ Deno.test("a package's unit runs svc as its own user, on a directory that system
   equal(value("WantedBy"), "multi-user.target");
   match(unit, /^Environment=SVC_DATA_DIR=\/var\/lib\/svc$/m);
   match(unit, /^Environment=MALLOC_ARENA_MAX=1$/m);
+});
+
+Deno.test("docs/operations.md shows the unit as it is made", async () => {
+  const docs = await Deno.readTextFile(join(ROOT, "docs/operations.md"));
+  const { documentation: _, ...options } = PACKAGE_UNIT;
+  const unit = systemdUnit({ ...options, program: "/usr/local/bin/svc" });
+  equal(/^```ini\n([\s\S]*?)^```/m.exec(docs)?.[1], unit);
 });
 
 Deno.test("nothing is in the unit under which svc, or an agent's sandbox, does not start", () => {

@@ -5,8 +5,8 @@
  */
 
 import { AppError } from "../../base/errors.ts";
-import { type Command, type CommandContext, type OptionDefinition } from "../command.ts";
-import { type CommandEntry, LISTED, SHORT_NAMES } from "../commands.ts";
+import type { Command, CommandContext, CommandEntry, OptionDefinition } from "../command.ts";
+import { LISTED, SHORT_NAMES } from "../commands.ts";
 import { completedArgument, completedOption, flagsOf } from "../completion.ts";
 import { type CompletedOption, type Place, SCRIPTS } from "../completion_scripts.ts";
 

@@ -8,8 +8,9 @@ import type { Client } from "../../api/client.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { AppError } from "../../base/errors.ts";
-import { parseBind } from "../../daemon/addresses.ts";
-import { defaultOf, SETTINGS, type SettingValue } from "../../daemon/settings.ts";
+import { VERSION } from "../../base/version.ts";
+import { addressesToBind } from "../../daemon/bind_addresses.ts";
+import type { SettingValue } from "../../daemon/settings.ts";
 import { readSettingsFile } from "../../daemon/settings_file.ts";
 import { address } from "../../doctor/address.ts";
 import { examine } from "../../doctor/check.ts";
@@ -17,10 +18,15 @@ import { CHECKS } from "../../doctor/checks.ts";
 import { daemon, type DaemonHost } from "../../doctor/daemon.ts";
 import { openOwnPlace } from "../../doctor/own_place.ts";
 import { Scene } from "../../doctor/place.ts";
-import { type BindAddress, ports } from "../../doctor/ports.ts";
+import { ports } from "../../doctor/ports.ts";
+import { serviceUnit } from "../../doctor/service_unit.ts";
+import { findProgramVersion } from "../../service/program_version.ts";
+import { findService, hasManager } from "../../service/service_lookup.ts";
 import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from "../command.ts";
 import { FindingsPrinter } from "../findings_printer.ts";
+import type { Io } from "../io.ts";
 import { jsonText } from "../json_text.ts";
+import { serviceHost } from "../service_host.ts";
 
 /** Longest time to wait for a daemon to say how it is. */
 const ANSWER_WITHIN_MS = 10_000;
@@ -30,8 +36,8 @@ export const command: Command = {
   help:
     "Looks for what keeps svc from working on this machine, and says what to do about it: data " +
     "directory, disk, database, key, clock, descriptors, system, git, the programs and " +
-    "directories that applied resources name, the sandbox of agents, and what the daemon says of " +
-    "itself. Where a daemon runs, it looks itself, with the environment and the limits that its " +
+    "directories that applied resources name, the sandbox of agents, the service, and what the " +
+    "daemon says of itself. Where a daemon runs, it looks itself, with the environment and the limits that its " +
     "steps have (role operator); where none runs, this command does, and also tries the ports " +
     "of daemon.yaml. Changes nothing. Exit 1 when a check has failed; warnings are no failure.",
   options: [
@@ -57,17 +63,20 @@ export const command: Command = {
     const status = await printer.during(daemon.name, askStatus(client));
     const runs = "version" in status;
     const said = () => printer.found.map(({ message }) => message);
+    const { service, installed } = await findInstalled(io, dirs);
+    const asked = () => ({ daemon: status, said: said(), installed });
     if (runs) {
       await printer.take(client.stream("doctor", {}));
-      await printer.take(examine([daemon], { daemon: status, said: said() }));
+      await printer.take(examine([daemon], asked()));
     } else {
       const { stepEnv, addresses } = settingsOf(dirs);
       await using place = openOwnPlace({ dirs, env: io.env, clock: systemClock, stepEnv });
       await printer.take(examine(CHECKS, new Scene(place)));
-      await printer.take(examine([daemon], { daemon: status, said: said() }));
+      await printer.take(examine([daemon], asked()));
       // a daemon that does not answer has them
       if (status.isStopped) await printer.take(examine([ports], { ...place, addresses }));
     }
+    await printer.take(examine([serviceUnit], { service, dataDir: dirs.root }));
     if (url !== undefined) {
       const ask = runs ? { status: () => client.call("status", {}) } : {};
       await printer.take(examine([address], { url, clock: systemClock, ...ask }));
@@ -116,6 +125,21 @@ async function askStatus(client: Client): Promise<DaemonHost["daemon"]> {
   }
 }
 
+/** The service, where there is one, and the version that a new start of the daemon would run. */
+async function findInstalled(io: Io, dirs: DataDir) {
+  const host = serviceHost(io);
+  const refused = (error: unknown) => {
+    if (error instanceof AppError) return undefined; // no service manager, or none for this session
+    throw error;
+  };
+  const service = await hasManager(host) ? await findService(host).catch(refused) : undefined;
+  const { program, dataDir } = service?.state ?? {};
+  const version = program === undefined || dataDir !== dirs.root
+    ? undefined
+    : await findProgramVersion(host, program);
+  return { service, installed: version ?? VERSION };
+}
+
 /** What the settings in the file say of a daemon; its flags are not known while it does not run. */
 function settingsOf(dirs: DataDir) {
   const read = () => readSettingsFile(dirs.settings, dirs.root);
@@ -127,15 +151,6 @@ function settingsOf(dirs: DataDir) {
   }
   return {
     stepEnv: [file.get("step-env") ?? []].flat().map(String),
-    addresses: () => addressesIn(read()),
+    addresses: () => addressesToBind(read()),
   };
-}
-
-function addressesIn(file: ReadonlyMap<string, SettingValue>): readonly BindAddress[] {
-  return (["webhook-bind", "control-bind"] as const).flatMap((name) => {
-    const setting = SETTINGS.find((one) => one.name === name);
-    const text = file.get(name) ?? (setting && defaultOf(setting)) ?? "none";
-    const on = parseBind(String(text));
-    return on === undefined || on === "wrong" ? [] : [{ setting: name, ...on }];
-  });
 }

@@ -14,7 +14,7 @@ import { fileFault } from "../../base/file_fault.ts";
 import { toYaml } from "../../resources/manifest.ts";
 import { findRecordName } from "../../resources/record_names.ts";
 import { displayName } from "../../resources/resource.ts";
-import { runEditor } from "../../shell/run_editor.ts";
+import { runAttached } from "../../shell/run_attached.ts";
 import {
   type Command,
   type CommandContext,
@@ -171,7 +171,13 @@ async function openEditor(
     (signal) => signal === "SIGINT" || stop.abort(),
     ["SIGINT", "SIGTERM", "SIGHUP"],
   );
-  const code = await runEditor({ editor, path, env: io.environment(), signal: stop.signal });
+  const code = await runAttached({
+    what: "the editor",
+    line: `${editor} "$1"`,
+    args: [path],
+    env: io.environment(),
+    signal: stop.signal,
+  });
   if (code === 0 && !stop.signal.aborted) return await readBack(path);
   const why = stop.signal.aborted
     ? "svc was told to end"

@@ -1,5 +1,5 @@
 /**
- * The editor of the person at the terminal: it has the terminal to itself until it ends, in the
+ * A program that has the terminal of the person to itself until it ends, such as an editor: in the
  * process group and the environment of this process.
  *
  * @module
@@ -8,22 +8,27 @@
 import { AppError, messageOf } from "../base/errors.ts";
 import { personsEnvironment } from "./persons_environment.ts";
 
-/** What to open, and with what. */
-export interface EditorRun {
-  /** A shell line to which the path is added, such as `vi` or `code --wait`. */
-  readonly editor: string;
-  readonly path: string;
+/** What to run. */
+export interface AttachedRun {
+  /** What it is, for messages: `the editor`. */
+  readonly what: string;
+  /** A shell line. */
+  readonly line: string;
+  /** `$1`, `$2`, … of the line. */
+  readonly args: readonly string[];
+  /** Its directory; that of this process when absent. */
+  readonly cwd?: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Ends the editor. */
+  /** Ends the program. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Opens a file in an editor; gives the editor's exit code.
+ * Runs it to its end; gives its exit code.
  *
  * @throws {AppError} `invalid` when no process can be started at all.
  */
-export async function runEditor({ signal, ...run }: EditorRun): Promise<number> {
+export async function runAttached({ signal, ...run }: AttachedRun): Promise<number> {
   const child = spawn(run);
   const end = () => {
     try {
@@ -39,10 +44,11 @@ export async function runEditor({ signal, ...run }: EditorRun): Promise<number> 
   return code;
 }
 
-function spawn({ editor, path, env }: Omit<EditorRun, "signal">): Deno.ChildProcess {
+function spawn({ what, line, args, cwd, env }: Omit<AttachedRun, "signal">): Deno.ChildProcess {
   try {
     return new Deno.Command("/bin/sh", {
-      args: ["-c", `${editor} "$1"`, "sh", path],
+      args: ["-c", line, "sh", ...args],
+      ...(cwd === undefined ? {} : { cwd }),
       clearEnv: true,
       env: personsEnvironment(env),
       stdin: "inherit",
@@ -50,6 +56,6 @@ function spawn({ editor, path, env }: Omit<EditorRun, "signal">): Deno.ChildProc
       stderr: "inherit",
     }).spawn();
   } catch (cause) {
-    throw new AppError("invalid", `Cannot start the editor: ${messageOf(cause)}`, { cause });
+    throw new AppError("invalid", `Cannot start ${what}: ${messageOf(cause)}`, { cause });
   }
 }

@@ -1,0 +1,243 @@
+/**
+ * `svc service install`.
+ *
+ * @module
+ */
+
+import type { Client } from "../../api/client.ts";
+import type { Status } from "../../api/status_operations.ts";
+import { systemClock } from "../../base/clock.ts";
+import { type DataDir, dataDirAt } from "../../base/data_dir.ts";
+import { AppError } from "../../base/errors.ts";
+import { VERSION } from "../../base/version.ts";
+import { addressesToBind } from "../../daemon/bind_addresses.ts";
+import { readSettingsFile } from "../../daemon/settings_file.ts";
+import { openOwnPlace } from "../../doctor/own_place.ts";
+import { ports } from "../../doctor/ports.ts";
+import { openManager, usualScope } from "../../service/service_lookup.ts";
+import type { Scope, ServiceHost } from "../../service/host.ts";
+import { type InstallPlan, pathForService, planInstall } from "../../service/install.ts";
+import type { ServiceManager, ServiceOptions } from "../../service/service_state.ts";
+import { carryOut, commandLine, plainWord } from "../../service/steps.ts";
+import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
+import type { Io } from "../io.ts";
+import { jsonText } from "../json_text.ts";
+import { namedScope, refuseUnlessRoot, serviceHost, SYSTEM } from "../service_host.ts";
+
+/** Where a service of the system keeps its data. */
+const SYSTEM_DATA_DIR = "/var/lib/svc";
+
+/** How long a daemon may take to its first answer, and how often it is asked. */
+const [READY_WITHIN_MS, POLL_MS] = [60_000, 250];
+/** A daemon that was started again so often does not come up. */
+const MOST_RESTARTS = 2;
+/** Lines of the log that say why. */
+const LOG_LINES = 15;
+
+/** Installs svc as a service. */
+export const command: Command = {
+  help:
+    "Lets the daemon run as a service that starts by itself: systemd, or launchd on macOS. As root " +
+    "for the system, as a user of its own (svc) with its data in /var/lib/svc; else for your own " +
+    "user, with the data directory and the PATH that you have now. Waits until the daemon answers. " +
+    "Again, it brings the service up to date, and restarts it only if something has changed.",
+  options: [
+    SYSTEM,
+    {
+      flags: "--data-dir <dir>",
+      help: `data directory (default: $SVC_DATA_DIR, else ~/.svc, or ${SYSTEM_DATA_DIR} as root)`,
+    },
+    { flags: "--run-as <user>", help: "who a service of the system runs as (default: svc)" },
+    {
+      flags: "--hardened",
+      help: "let a service of the system have no devices and fewer system calls (hardening.conf)",
+    },
+    { flags: "--dry-run", help: "print the unit and what would be done, but change nothing" },
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc service install",
+    "svc service install --dry-run",
+    "sudo svc service install",
+    "sudo svc service install --run-as deploy --data-dir /srv/svc",
+  ],
+  async run(context: CommandContext) {
+    const { io } = context;
+    const host = serviceHost(io);
+    const scope = namedScope(context) ?? usualScope(host);
+    const options = optionsOf(context, host, scope);
+    const manager = await openManager(host, scope);
+    const isDry = context.flag("dryRun");
+    if (!isDry) refuseUnlessRoot(scope, host, "install");
+    const dirs = dataDirAt(options.dataDir);
+    using client = io.connect({ socket: dirs.socket, dataDir: dirs });
+    const now = await manager.look();
+    const daemon = await findDaemon(client);
+    const request = { manager, options, now, daemon, version: VERSION };
+    const plan = await planInstall(request, host);
+    if (daemon === undefined) await refuseTakenPorts(dirs, io);
+    const isJson = context.option("output") === "json";
+    if (isDry) return io.out(isJson ? planJson(plan) : planText(plan));
+    const status = await bringUp(plan, { client, manager, host, io });
+    const isChanged = plan.steps.length > 0;
+    if (isJson) return io.out(resultJson({ manager, options, status, isChanged }));
+    io.out(resultText({ manager, options, status, isChanged }));
+    for (const warning of await manager.warnings()) io.err(`warning: ${warning}\n`);
+  },
+};
+
+/**
+ * The service that is asked for.
+ *
+ * @throws {AppError} `usage`, or `refused` where this program is none that a service could run.
+ */
+function optionsOf(context: CommandContext, host: ServiceHost, scope: Scope): ServiceOptions {
+  const [user, isHardened] = [context.option("runAs"), context.flag("hardened")];
+  if (scope === "user" && (user !== undefined || isHardened)) {
+    const option = user === undefined ? "--hardened" : "--run-as";
+    throw new AppError("usage", `${option} is for a service of the system: run this by sudo`);
+  }
+  if (user !== undefined && !/^[a-z_][a-z0-9_-]{0,30}$/.test(user)) {
+    throw new AppError("usage", `--run-as takes the name of a user, not "${user}"`);
+  }
+  if (host.program === undefined) {
+    throw new AppError(
+      "refused",
+      'svc runs from its sources here, and a service runs a program: "make compile" builds ' +
+        "dist/svc; put that where programs are (/usr/local/bin), and run it",
+    );
+  }
+  const usual = scope === "system" && !context.option("dataDir") && !host.env("SVC_DATA_DIR");
+  const dataDir = usual ? SYSTEM_DATA_DIR : context.dir().root;
+  const path = scope === "user" ? pathForService(host.env("PATH") ?? "", dataDir) : undefined;
+  return {
+    program: host.program,
+    dataDir,
+    ...user === undefined ? {} : { user },
+    ...path === undefined ? {} : { path },
+    ...isHardened ? { hardened: true } : {},
+  };
+}
+
+/** The daemon that answers, if one does. */
+async function findDaemon(client: Client): Promise<Status | undefined> {
+  const late = new AbortController();
+  using _timer = systemClock.after(READY_WITHIN_MS, () => late.abort());
+  try {
+    return await client.call("status", {}, late.signal);
+  } catch (error) {
+    if (error instanceof AppError && /^(unreachable|forbidden)$/.test(error.code)) return undefined;
+    throw error;
+  }
+}
+
+/** Refuses addresses that something else listens on, and says what. */
+async function refuseTakenPorts(dirs: DataDir, io: Io): Promise<void> {
+  const addresses = () => addressesToBind(readSettingsFile(dirs.settings, dirs.root));
+  await using place = openOwnPlace({ dirs, env: io.env, clock: systemClock, stepEnv: [] });
+  const found = await ports.look({ ...place, addresses });
+  const failed = found.find(({ result }) => result === "failed");
+  if (failed !== undefined) throw new AppError("refused", failed.message);
+}
+
+/** What {@linkcode bringUp} waits with. */
+interface Waiting {
+  readonly client: Client;
+  readonly manager: ServiceManager;
+  readonly host: ServiceHost;
+  readonly io: Io;
+}
+
+/**
+ * Carries a plan out, and waits for the daemon that the manager runs to answer.
+ *
+ * @throws {AppError} `refused`, after the last lines of its log, when it does not come up.
+ */
+async function bringUp({ steps }: InstallPlan, waiting: Waiting): Promise<Status> {
+  const { manager, host, io } = waiting;
+  await carryOut(steps.slice(0, -1), host);
+  const started = await carryOut(steps.slice(-1), host).then(() => true, isRefusal);
+  const status = started ? await untilReady(waiting) : undefined;
+  if (status !== undefined) return status;
+  const { out } = await host.run(manager.logs({ lines: LOG_LINES, follow: false }));
+  io.err(out);
+  throw new AppError(
+    "refused",
+    `${manager.service} is installed, and its daemon does not come up: see its log above (more: ` +
+      '"svc service logs"); "svc service uninstall" takes it away again',
+  );
+}
+
+/** A start that fails is told by the log, better than by the one who has asked for it. */
+function isRefusal(error: unknown): false {
+  if (error instanceof AppError) return false;
+  throw error;
+}
+
+/** The daemon that the manager runs, once it answers; `undefined` when it does not come up. */
+async function untilReady({ client, manager }: Waiting): Promise<Status | undefined> {
+  const start = systemClock.monotonicMs();
+  for (; systemClock.monotonicMs() - start < READY_WITHIN_MS; await systemClock.pause(POLL_MS)) {
+    const state = await manager.look();
+    const status = state?.pid === undefined ? undefined : await findDaemon(client);
+    if (status !== undefined && status.pid === state?.pid) return status;
+    if (state === undefined || state.state === "failed" || state.restarts >= MOST_RESTARTS) break;
+  }
+  return undefined;
+}
+
+/** The files first, so that the text is a unit: in one, everything else is a comment. */
+function planText({ files, steps }: InstallPlan): string {
+  const shown = files.map(({ write, text }) => `# ${write}\n${text}\n`).join("");
+  if (steps.length === 0) return `${shown}# Nothing is to be done: it is installed, and runs\n`;
+  return `${shown}# What would be done:\n${
+    steps.map((step) => `#   ${commandLine(step)}\n`).join("")
+  }`;
+}
+
+function planJson({ files, steps }: InstallPlan): string {
+  return jsonText({
+    files: files.map(({ write, text }) => ({ path: write, text })),
+    commands: steps.map(commandLine),
+  });
+}
+
+/** What has come of it. */
+interface Result {
+  readonly manager: ServiceManager;
+  readonly options: ServiceOptions;
+  readonly status: Status;
+  readonly isChanged: boolean;
+}
+
+function resultJson({ manager, options, status, isChanged }: Result): string {
+  return jsonText({
+    service: manager.service,
+    scope: manager.scope,
+    file: manager.file,
+    changed: isChanged,
+    program: options.program,
+    data_dir: options.dataDir,
+    pid: status.pid,
+    version: status.version,
+    webhook_url: status.webhook_url,
+  });
+}
+
+function resultText({ manager, options, status, isChanged }: Result): string {
+  const { service, file, scope } = manager;
+  const listens = status.webhook_url === null
+    ? "without webhooks"
+    : `webhooks at ${status.webhook_url}`;
+  const sudo = scope === "system" ? "sudo " : "";
+  const dir = plainWord(options.dataDir);
+  const did = isChanged ? "runs, and starts by itself" : "is installed already, and runs";
+  return `${service} ${did}: svc ${status.version}, process ${status.pid}, ${listens}\n\n` +
+    [
+      ["its file", file],
+      ["its data", options.dataDir],
+      ["settings", `${options.dataDir}/daemon.yaml`],
+      ["go on with", `${sudo}svc status --data-dir ${dir}`],
+      ["", "svc service status, svc service logs"],
+    ].map(([name = "", text]) => `  ${(name && `${name}:`).padEnd(12)}${text}\n`).join("");
+}

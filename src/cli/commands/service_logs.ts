@@ -1,0 +1,50 @@
+/**
+ * `svc service logs`.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import { findService } from "../../service/service_lookup.ts";
+import { runAttached } from "../../shell/run_attached.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { namedScope, serviceHost, SYSTEM } from "../service_host.ts";
+
+/** Lines that are shown where nobody says how many. */
+const LINES = 50;
+const MOST_LINES = 1_000_000;
+
+/** Shows the log of the service. */
+export const command: Command = {
+  help:
+    "Prints the end of the log of the service, as journalctl does; tail of its file on macOS. " +
+    "The output of steps is in svc task logs. Exit 4 where there is no service.",
+  options: [
+    SYSTEM,
+    { flags: "-f, --follow", help: "keep printing, until Ctrl-C" },
+    { flags: "--tail <n>", help: "how many of its last lines", fallback: String(LINES) },
+  ],
+  examples: [
+    "svc service logs",
+    "svc service logs -f",
+    "sudo svc service logs --tail 500 | grep error",
+  ],
+  async run(context: CommandContext) {
+    const { io } = context;
+    const lines = context.count("tail", 0, MOST_LINES) ?? LINES;
+    const { manager, state } = await findService(serviceHost(io), namedScope(context));
+    if (state === undefined) throw new AppError("not_found", `There is no ${manager.service} here`);
+    const stop = new AbortController();
+    // Ctrl-C is the other program's; svc lives on until that has ended.
+    using _signals = io.onStop((signal) => signal === "SIGINT" || stop.abort());
+    const [program, ...args] = manager.logs({ lines, follow: context.flag("follow") });
+    return await runAttached({
+      what: program,
+      line: 'exec "$@"',
+      args: [program, ...args],
+      cwd: "/",
+      env: io.environment(),
+      signal: stop.signal,
+    });
+  },
+};

@@ -1,0 +1,58 @@
+/**
+ * `svc service uninstall`.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import { findService } from "../../service/service_lookup.ts";
+import { carryOut, commandLine, plainWord } from "../../service/steps.ts";
+import { SERVICE_USER } from "../../service/systemd.ts";
+import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
+import { jsonText } from "../json_text.ts";
+import { namedScope, refuseUnlessRoot, serviceHost, SYSTEM } from "../service_host.ts";
+
+/** Takes the service away. */
+export const command: Command = {
+  help: "Stops the service that svc service install has made, and takes its file away. The data " +
+    "stays, and so does the user svc: both are named. Exit 4 where there is no service.",
+  options: [
+    SYSTEM,
+    { flags: "--dry-run", help: "print what would be done, but change nothing" },
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc service uninstall",
+    "sudo svc service uninstall",
+    "svc service uninstall --dry-run",
+  ],
+  async run(context: CommandContext) {
+    const { io } = context;
+    const host = serviceHost(io);
+    const { manager, state } = await findService(host, namedScope(context));
+    const { service, scope } = manager;
+    if (state === undefined) throw new AppError("not_found", `There is no ${service} here`);
+    const { file, author, dataDir } = state;
+    if (author !== "svc") {
+      const whose = author === "a package" ? "came with the package of svc" : "is not from svc";
+      const cure = `"systemctl disable --now ${service}" stops it, and the rest is its maker's`;
+      throw new AppError("refused", `${file} ${whose}: ${cure}`);
+    }
+    const isDry = context.flag("dryRun");
+    if (!isDry) refuseUnlessRoot(scope, host, "uninstall");
+    const steps = await manager.remove();
+    if (!isDry) await carryOut(steps, host);
+    if (context.option("output") === "json") {
+      const facts = { service, scope, file, data_dir: dataDir ?? null };
+      return io.out(jsonText({ ...facts, commands: steps.map(commandLine) }));
+    }
+    if (isDry) return io.out(steps.map((step) => `${commandLine(step)}\n`).join(""));
+    io.out(`${service} is gone (${file})\n`);
+    if (dataDir === undefined) return;
+    const dir = plainWord(dataDir);
+    io.out(
+      `Its data stays in ${dataDir}, with its key and its secrets: "rm -rf ${dir}" deletes it` +
+        `${scope === "system" ? `, "userdel ${SERVICE_USER}" its user` : ""}\n`,
+    );
+  },
+};

@@ -1,0 +1,56 @@
+/**
+ * This machine, as the commands of `svc service` see it, and the options they share.
+ *
+ * @module
+ */
+
+import { AppError } from "../base/errors.ts";
+import type { Scope, ServiceHost } from "../service/host.ts";
+import { lastingPath } from "../service/install.ts";
+import { askProgram } from "../shell/ask_program.ts";
+import type { CommandContext, OptionDefinition } from "./command.ts";
+import type { Io } from "./io.ts";
+
+/** Names the service of the system. */
+export const SYSTEM: OptionDefinition = {
+  flags: "--system",
+  help: "the service of the system, which is root's usual one, not that of your own user",
+};
+
+/** This machine and this process. */
+export function serviceHost(io: Io): ServiceHost {
+  const uid = Deno.uid() ?? 0;
+  const env = io.environment();
+  // where a session does not say it: how a user's programs find that user's systemd
+  env["XDG_RUNTIME_DIR"] ??= `/run/user/${uid}`;
+  return {
+    os: Deno.build.os,
+    uid,
+    env: (name) => env[name],
+    program: Deno.build.standalone ? lastingPath(Deno.execPath()) : undefined,
+    root: "",
+    run: (line, input) => askProgram(line, env, input),
+  };
+}
+
+/** The service that the options name. */
+export function namedScope(context: CommandContext): Scope | undefined {
+  return context.flag("system") ? "system" : undefined;
+}
+
+/**
+ * Refuses what only root may do for the system.
+ *
+ * @throws {AppError} `forbidden`.
+ */
+export function refuseUnlessRoot(
+  scope: Scope,
+  { uid, program = "svc" }: ServiceHost,
+  words: string,
+) {
+  if (scope === "user" || uid === 0) return;
+  throw new AppError(
+    "forbidden",
+    `A service of the system is root's to change: sudo ${program} service ${words}`,
+  );
+}

@@ -1,0 +1,57 @@
+/**
+ * The service: whether what systemd or launchd know of svc starts it, and whether it comes up.
+ *
+ * @module
+ */
+
+import { commandLine, type Step } from "../service/steps.ts";
+import type { FoundService } from "../service/service_lookup.ts";
+import { type Check, failed, type Finding, ok, warning } from "./check.ts";
+
+/** What is looked at. */
+export interface ServiceUnitHost {
+  /** The service manager with what it knows; `undefined` where there is none that can be asked. */
+  readonly service: FoundService | undefined;
+  /** The data directory that is looked at. */
+  readonly dataDir: string;
+}
+
+/** Passes on what the service manager says. */
+export const serviceUnit: Check<ServiceUnitHost> = {
+  name: "service",
+  async look({ service, dataDir }) {
+    if (service === undefined) return [];
+    const { manager, state } = service;
+    if (state === undefined) {
+      return [ok('None is installed: "svc service install" lets the daemon start by itself')];
+    }
+    const name = manager.service;
+    if (state.dataDir !== undefined && state.dataDir !== dataDir) {
+      return [ok(`${name} is there for ${state.dataDir}, not for this data directory`)];
+    }
+    const found: readonly Finding[] = [
+      ...state.isEnabled ? [] : [warning(
+        `${name} is not enabled, so it does not start by itself: ${lineOf(manager.start)}`,
+      )],
+      ...findTrouble(service),
+      ...(await manager.warnings()).map(warning),
+    ];
+    return found.length === 0 ? [ok(`${name} is enabled and runs`)] : found;
+  },
+};
+
+function findTrouble({ manager: { service, start }, state }: FoundService): readonly Finding[] {
+  const cure = 'see its log, "svc service logs"';
+  if (state?.state === "failed") return [failed(`${service} has failed: ${cure}`)];
+  if (state?.state === "stopped") return [warning(`${service} is stopped: ${lineOf(start)}`)];
+  if (state === undefined || state.restarts === 0) return [];
+  const times = `${state.restarts} ${state.restarts === 1 ? "time" : "times"}`;
+  if (state.state === "starting") {
+    return [failed(`${service} does not come up, and was started again ${times}: ${cure}`)];
+  }
+  return [warning(`${service} was started again ${times}, after its daemon had failed: ${cure}`)];
+}
+
+function lineOf(steps: readonly Step[]): string {
+  return steps.map(commandLine).join(" && ");
+}

@@ -1,0 +1,55 @@
+/**
+ * A program of the machine that is asked something for the person at the terminal, such as
+ * `systemctl`: its arguments are no shell's, and it asks nobody back.
+ *
+ * @module
+ */
+
+import { AppError, messageOf } from "../base/errors.ts";
+import { personsEnvironment } from "./persons_environment.ts";
+
+/** Program and arguments. */
+export type ProgramLine = readonly [program: string, ...args: string[]];
+
+/** How it ended. */
+export interface ProgramAnswer {
+  /** Exit code; 127 where there is no such program. */
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/**
+ * Runs a program to its end, in English and with times in UTC.
+ *
+ * @throws {AppError} `invalid` when no process can be started at all.
+ */
+export async function askProgram(
+  line: ProgramLine,
+  env: Readonly<Record<string, string>>,
+  input = "",
+): Promise<ProgramAnswer> {
+  try {
+    const child = new Deno.Command("/bin/sh", {
+      args: ["-c", 'exec "$@"', "sh", ...line],
+      cwd: "/",
+      clearEnv: true,
+      env: { ...personsEnvironment(env), LC_ALL: "C", TZ: "UTC" },
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const [{ code, stdout, stderr }] = await Promise.all([child.output(), feed(child, input)]);
+    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    return { code, out: text(stdout), err: text(stderr) };
+  } catch (cause) {
+    throw new AppError("invalid", `Cannot start ${line[0]}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** A program may end without reading its input. */
+async function feed(child: Deno.ChildProcess, input: string): Promise<void> {
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(input)).catch(() => {});
+  await writer.close().catch(() => {});
+}
