@@ -542,6 +542,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/secrets": "values",
     "src/service": "values",
     "src/shell": "values",
+    "src/signatures": "values",
     "src/storage": "values",
     "src/store": "types",
     "src/tasks/step": "values",

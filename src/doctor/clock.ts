@@ -5,7 +5,7 @@
  */
 
 import { rfc3339 } from "../base/clock.ts";
-import { type Check, failed, ok } from "./check.ts";
+import { type Check, failed, type Finding, ok } from "./check.ts";
 import type { Scene } from "./place.ts";
 
 /** Before this there was no svc: 2025-01-01. */
@@ -17,18 +17,21 @@ const MOST_AHEAD_MS = 60_000;
 export const clock: Check<Scene> = {
   name: "clock",
   async look(scene, signal) {
-    const now = scene.place.clock.now();
-    const set = "set it, best by NTP (timedatectl set-ntp true)";
-    if (now < EARLIEST_MS) {
-      return [failed(`It is ${rfc3339(now)} on this machine, which is long past: ${set}`)];
-    }
     const seen = await scene.database(signal).catch(() => undefined); // said of the database
-    const newest = seen?.newestAt;
-    if (newest !== undefined && newest > now + MOST_AHEAD_MS) {
-      const found = `It is ${rfc3339(now)} on this machine, and the newest record is of ` +
-        rfc3339(newest);
-      return [failed(`${found}: the clock is behind, or was ahead then; ${set}`)];
-    }
-    return [ok(rfc3339(now))];
+    return [clockFinding(scene.place.clock.now(), seen?.newestAt)];
   },
 };
+
+/** What is to be said of the time, and that of the newest record, where there is one. */
+export function clockFinding(now: number, newest?: number): Finding {
+  const set = "set it, best by NTP (timedatectl set-ntp true)";
+  if (now < EARLIEST_MS) {
+    return failed(`It is ${rfc3339(now)} on this machine, which is long past: ${set}`);
+  }
+  if (newest !== undefined && newest > now + MOST_AHEAD_MS) {
+    const found = `It is ${rfc3339(now)} on this machine, and the newest record is of ` +
+      rfc3339(newest);
+    return failed(`${found}: the clock is behind, or was ahead then; ${set}`);
+  }
+  return ok(rfc3339(now));
+}

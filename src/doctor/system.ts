@@ -5,7 +5,7 @@
  */
 
 import { runTool } from "../tasks/workspace/run_tool.ts";
-import { type Check, ok, warning } from "./check.ts";
+import { type Check, type Finding, ok, warning } from "./check.ts";
 import type { Scene } from "./place.ts";
 
 /** First process of a machine or container, which adopts all others. */
@@ -26,17 +26,35 @@ export const system: Check<Scene> = {
     };
     const { code, out } = await runTool(tool, place);
     const library = out.trim() || "a C library that does not say its version";
-    return [
-      code === 0 ? ok(`${os} ${arch}, ${library}, /proc`) : warning(
-        `${os} ${arch}, ${library}; /proc cannot be read, so processes that leave the group of ` +
-          "their step are not found: mount it",
-      ),
-      ...place.inDaemon && Deno.pid === FIRST
-        ? [warning(
-          "The daemon is process 1, which adopts what steps leave behind and does not reap it: " +
-            'start the container with "--init"',
-        )]
-        : [],
-    ];
+    return systemFindings({
+      name: `${os} ${arch}, ${library}`,
+      hasProc: code === 0,
+      isFirst: place.inDaemon && Deno.pid === FIRST,
+    });
   },
 };
+
+/** What is known of a system. */
+export interface SystemFacts {
+  readonly name: string;
+  /** Whether its /proc can be read. */
+  readonly hasProc: boolean;
+  /** Whether the daemon is its first process. */
+  readonly isFirst: boolean;
+}
+
+/** What is to be said of such a system. */
+export function systemFindings({ name, hasProc, isFirst }: SystemFacts): readonly Finding[] {
+  return [
+    hasProc ? ok(`${name}, /proc`) : warning(
+      `${name}; /proc cannot be read, so processes that leave the group of their step are not ` +
+        "found: mount it",
+    ),
+    ...isFirst
+      ? [warning(
+        "The daemon is process 1, which adopts what steps leave behind and does not reap it: " +
+          'start the container with "--init"',
+      )]
+      : [],
+  ];
+}

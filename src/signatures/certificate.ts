@@ -51,6 +51,20 @@ export function refusedCertificate(
   return verify(hash, data, key, signature) ? undefined : "certificate_differs";
 }
 
+/**
+ * When the first of the certificates in a file ends to be valid, in milliseconds since the epoch;
+ * `undefined` when one of them cannot be read, or there is none.
+ */
+export function firstEnd(pem: string): number | undefined {
+  const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ??
+    [];
+  const ends = certificates.map((one) => readCertificate(one)?.validToDate.getTime());
+  return ends.reduce(
+    (first, end) => first === undefined || end === undefined ? undefined : Math.min(first, end),
+    ends[0],
+  );
+}
+
 const ONE_PEM = /^-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]+\n-----END CERTIFICATE-----$/;
 
 function readCertificate(pem: string): X509Certificate | undefined {

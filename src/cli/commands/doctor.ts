@@ -14,6 +14,7 @@ import type { SettingValue } from "../../daemon/settings.ts";
 import { readSettingsFile } from "../../daemon/settings_file.ts";
 import { address } from "../../doctor/address.ts";
 import { examine } from "../../doctor/check.ts";
+import { type CertificateFile, certificates } from "../../doctor/certificates.ts";
 import { CHECKS } from "../../doctor/checks.ts";
 import { daemon, type DaemonHost } from "../../doctor/daemon.ts";
 import { openOwnPlace } from "../../doctor/own_place.ts";
@@ -36,8 +37,8 @@ export const command: Command = {
   help:
     "Looks for what keeps svc from working on this machine, and says what to do about it: data " +
     "directory, disk, database, key, clock, descriptors, system, git, the programs and " +
-    "directories that applied resources name, the sandbox of agents, the service, and what the " +
-    "daemon says of itself. Where a daemon runs, it looks itself, with the environment and the limits that its " +
+    "directories that applied resources name, the sandbox of agents, certificates, the service, " +
+    "and what the daemon says of itself. Where a daemon runs, it looks itself, with the environment and the limits that its " +
     "steps have (role operator); where none runs, this command does, and also tries the ports " +
     "of daemon.yaml. Changes nothing. Exit 1 when a check has failed; warnings are no failure.",
   options: [
@@ -65,16 +66,21 @@ export const command: Command = {
     const said = () => printer.found.map(({ message }) => message);
     const { service, installed } = await findInstalled(io, dirs);
     const asked = () => ({ daemon: status, said: said(), installed });
+    const look = async (files: readonly CertificateFile[]) =>
+      await printer.take(examine([certificates], { files, now: systemClock.now() }));
     if (runs) {
       await printer.take(client.stream("doctor", {}));
       await printer.take(examine([daemon], asked()));
+      await look(certificatesIn((name) => status.settings[name]?.value));
     } else {
-      const { stepEnv, addresses } = settingsOf(dirs);
+      const { file, addresses } = settingsOf(dirs);
+      const stepEnv = [file.get("step-env") ?? []].flat().map(String);
       await using place = openOwnPlace({ dirs, env: io.env, clock: systemClock, stepEnv });
       await printer.take(examine(CHECKS, new Scene(place)));
       await printer.take(examine([daemon], asked()));
       // a daemon that does not answer has them
       if (status.isStopped) await printer.take(examine([ports], { ...place, addresses }));
+      await look(certificatesIn((name) => file.get(name)));
     }
     await printer.take(examine([serviceUnit], { service, dataDir: dirs.root }));
     if (url !== undefined) {
@@ -149,8 +155,13 @@ function settingsOf(dirs: DataDir) {
   } catch {
     // what is wrong with it is said where its addresses are looked at
   }
-  return {
-    stepEnv: [file.get("step-env") ?? []].flat().map(String),
-    addresses: () => addressesToBind(read()),
-  };
+  return { file, addresses: () => addressesToBind(read()) };
+}
+
+/** The certificates that settings name. */
+function certificatesIn(valueOf: (setting: string) => unknown): readonly CertificateFile[] {
+  return ["webhook-tls-cert", "control-tls-cert"].flatMap((setting) => {
+    const path = valueOf(setting);
+    return typeof path === "string" ? [{ setting, path }] : [];
+  });
 }
