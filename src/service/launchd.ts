@@ -11,6 +11,12 @@ import { LABEL, launchdPlist, PLIST_MARK } from "./launchd_plist.ts";
 import type { ServiceManager, ServiceState } from "./service_state.ts";
 import type { Step } from "./steps.ts";
 
+/** Loads a job, or starts one that is loaded and has ended: launchd does either, not both. */
+const BEGIN = 'launchctl bootstrap "$1" "$2" 2>/dev/null || launchctl kickstart "$1/$3"';
+/** Unloads a job, and waits until it is gone: launchctl does not, and refuses to load it before. */
+const END = 'launchctl bootout "$1" 2>/dev/null; for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do ' +
+  'launchctl print "$1" >/dev/null 2>&1 || exit 0; sleep 2; done; exit 1';
+
 /** The launchd of the system, or the one of the user. */
 export function launchd(host: ServiceHost, scope: Scope): ServiceManager {
   const isSystem = scope === "system";
@@ -22,10 +28,9 @@ export function launchd(host: ServiceHost, scope: Scope): ServiceManager {
   const steps = (...lines: ProgramLine[]): Step[] => lines.map((run) => ({ run }));
   const begin: readonly ProgramLine[] = [
     ["launchctl", "enable", job],
-    ["launchctl", "bootstrap", domain, file],
+    ["/bin/sh", "-c", BEGIN, "sh", domain, file, LABEL],
   ];
-  const end: ProgramLine = ["launchctl", "bootout", job];
-  const isLoaded = async () => (await host.run(["launchctl", "print", job])).code === 0;
+  const end: ProgramLine = ["/bin/sh", "-c", END, "sh", job];
   return {
     scope,
     service: LABEL,
@@ -60,10 +65,10 @@ export function launchd(host: ServiceHost, scope: Scope): ServiceManager {
         ["chown", user, log],
       );
     },
-    apply: (now) => steps(...now === undefined || now.state === "stopped" ? [] : [end], ...begin),
+    apply: (now) => steps(...now === undefined ? [] : [end], ...begin),
     start: steps(...begin),
     restart: steps(["launchctl", "kickstart", "-k", job]),
-    remove: async () => [...await isLoaded() ? steps(end) : [], { remove: file }],
+    remove: () => Promise.resolve([...steps(end), { remove: file }]),
     logs: ({ lines, follow }) => ["tail", "-n", String(lines), ...follow ? ["-F"] : [], log],
     warnings: () => Promise.resolve([]),
   };
@@ -79,12 +84,14 @@ function readJob(out: string): Pick<ServiceState, "state" | "pid" | "restarts"> 
   return { state: code === "0" ? "stopped" : "starting", restarts };
 }
 
-/** Program and data directory, as svc writes them. */
-function readPlist(text: string): Pick<ServiceState, "program" | "dataDir"> {
+/** What svc writes there. */
+function readPlist(text: string): Pick<ServiceState, "program" | "dataDir" | "user"> {
   const program = /<string>-c<\/string>\s*<string>.*<\/string>\s*<string>(.*)<\/string>/.exec(text)
     ?.[1];
   const dataDir = /<key>SVC_DATA_DIR<\/key>\s*<string>(.*)<\/string>/.exec(text)?.[1];
+  const user = /<key>UserName<\/key>\s*<string>(.*)<\/string>/.exec(text)?.[1];
   return {
+    ...user === undefined ? {} : { user: plain(user) },
     ...program === undefined ? {} : { program: plain(program) },
     ...dataDir === undefined ? {} : { dataDir: plain(dataDir) },
   };

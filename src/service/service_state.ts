@@ -39,9 +39,10 @@ export interface ServiceState {
   readonly since?: number;
   /** How often it has been started again since somebody started it, where the manager knows. */
   readonly restarts: number;
-  /** Path of the program, and the data directory, where the file says them. */
+  /** Path of the program, the data directory, and who it runs as, where the file says them. */
   readonly program?: string;
   readonly dataDir?: string;
+  readonly user?: string;
 }
 
 /** One of them. */

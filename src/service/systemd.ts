@@ -24,7 +24,7 @@ export const SERVICE_USER = "svc";
 /** What `systemctl show` is asked for. */
 const PROPERTIES = [
   ...["LoadState", "FragmentPath", "UnitFileState", "ActiveState", "SubState", "MainPID"],
-  ...["NRestarts", "ActiveEnterTimestamp", "ExecStart", "Environment"],
+  ...["NRestarts", "ActiveEnterTimestamp", "ExecStart", "Environment", "User"],
 ];
 
 /** The systemd of the system, or the one of the user. */
@@ -162,6 +162,7 @@ async function stateOf(
     restarts: Number(of("NRestarts")) || 0,
     ...program === undefined ? {} : { program },
     ...dataDir === undefined ? {} : { dataDir },
+    ...of("User") === "" ? {} : { user: of("User") },
   };
 }
 
@@ -183,11 +184,12 @@ function timeOf(text: string): number | undefined {
   return day === undefined ? undefined : Date.parse(`${day}T${time}Z`);
 }
 
-/** A variable of `A=1 "B=2 3"`. */
+/** A variable of `A=1 "B=2 3"`; of several of that name the last, as that of a drop-in. */
 function variableIn(list: string, name: string): string | undefined {
+  let value: string | undefined;
   for (const [, quoted, plain] of list.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)) {
     const word = quoted?.replaceAll(/\\(.)/g, "$1") ?? plain ?? "";
-    if (word.startsWith(`${name}=`)) return word.slice(name.length + 1);
+    if (word.startsWith(`${name}=`)) value = word.slice(name.length + 1);
   }
-  return undefined;
+  return value;
 }

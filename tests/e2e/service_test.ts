@@ -69,6 +69,10 @@ const LINES = [
   "echo no database >/var/lib/svc/svc.db && svc service install",
   "svc service uninstall",
   "svc service uninstall",
+  // what was named once stays, when the service is brought up to date
+  "useradd --system deploy && svc service install --run-as deploy --data-dir /srv/svc",
+  "svc service install",
+  "stat --format '%U %a' /srv/svc && svc service uninstall",
   "ls -d /var/lib/svc/secrets/secretstore.key; ls /etc/systemd/system | grep -v svc-test",
   // a user of the machine, without a session
   "useradd --create-home ada && install -D -o ada svc /home/ada/.local/bin/svc && loginctl enable-linger ada",
@@ -157,6 +161,9 @@ slowTest("svc service in a container that systemd boots", async () => {
   );
   match(next(0), /Its data stays in \/var\/lib\/svc.*rm -rf \/var\/lib\/svc.*userdel svc/s);
   next(4);
+  match(next(0), /runs, and starts by itself.*its data: +\/srv\/svc$/ms);
+  match(next(0), /is installed already.*its data: +\/srv\/svc$/ms);
+  match(next(0), /^deploy 700\nsvcd\.service is gone .*rm -rf \/srv\/svc" deletes it\n$/s);
   match(next(0), /^\/var\/lib\/svc\/secrets\/secretstore\.key\n((?!svcd).)*$/s);
   next(0);
   next(0);

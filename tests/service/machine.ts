@@ -43,6 +43,7 @@ export function showOf(file: string, more: Readonly<Record<string, string>> = {}
     ActiveEnterTimestamp: "Tue 2026-11-24 18:50:27 UTC",
     ExecStart: "{ path=/usr/bin/svc ; argv[]=/usr/bin/svc daemon ; ignore_errors=no }",
     Environment: "SVC_DATA_DIR=/var/lib/svc MALLOC_ARENA_MAX=1",
+    User: "svc",
     ...more,
   };
   return Object.entries(properties).map(([name, value]) => `${name}=${value}\n`).join("");

@@ -36,6 +36,7 @@ Deno.test("systemd: how the service is", async () => {
     restarts: 0,
     program: "/usr/bin/svc",
     dataDir: "/var/lib/svc",
+    user: "svc",
   });
   const of = async (more: Readonly<Record<string, string>>) => await look(showOf(FILE, more));
   equal((await of({ ActiveState: "failed", MainPID: "0" }))?.state, "failed");
@@ -48,6 +49,7 @@ Deno.test("systemd: how the service is", async () => {
     '/srv/it\'s "it"',
   );
   equal((await of({ Environment: "A=1" }))?.dataDir, undefined);
+  equal((await of({ Environment: "SVC_DATA_DIR=/a SVC_DATA_DIR=/b" }))?.dataDir, "/b");
   equal((await look(showOf("/lib/systemd/system/svcd.service")))?.author, "a package");
   equal((await look(showOf("/run/systemd/system/svcd.service")))?.author, "somebody else");
 });
@@ -136,10 +138,14 @@ Deno.test("launchd: installed, asked and taken away by launchctl", async () => {
   await machine.answer("launchctl", '\truns = 3\n\tlast exit code = 1\n\t"svcd" => disabled\n');
   const failing = await manager.look();
   deepEqual([failing?.state, failing?.isEnabled], ["starting", false]);
-  deepEqual((await manager.remove()).map(commandLine), [
+  await machine.answer("launchctl", "Could not find service", 113);
+  await machine.calls();
+  await carryOut(await manager.remove(), host);
+  deepEqual(await machine.calls(), [
     "launchctl bootout gui/501/svcd",
-    "rm -f /home/ada/Library/LaunchAgents/svcd.plist",
+    "launchctl print gui/501/svcd", // until it is gone
   ]);
+  equal(await manager.look(), undefined);
   const system = await openManager(host, "system");
   deepEqual((await system.prepare(options)).map(commandLine), [
     "install -d -m 0700 -o svc '/Users/R&D/.svc'",

@@ -17,7 +17,7 @@ import { ports } from "../../doctor/ports.ts";
 import { openManager, usualScope } from "../../service/service_lookup.ts";
 import type { Scope, ServiceHost } from "../../service/host.ts";
 import { type InstallPlan, pathForService, planInstall } from "../../service/install.ts";
-import type { ServiceManager, ServiceOptions } from "../../service/service_state.ts";
+import type { ServiceManager, ServiceOptions, ServiceState } from "../../service/service_state.ts";
 import { carryOut, commandLine, plainWord } from "../../service/steps.ts";
 import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
 import type { Io } from "../io.ts";
@@ -40,7 +40,8 @@ export const command: Command = {
     "Lets the daemon run as a service that starts by itself: systemd, or launchd on macOS. As root " +
     "for the system, as a user of its own (svc) with its data in /var/lib/svc; else for your own " +
     "user, with the data directory and the PATH that you have now. Waits until the daemon answers. " +
-    "Again, it brings the service up to date, and restarts it only if something has changed.",
+    "Again, it brings the service up to date, leaves its data where they are, and restarts it only " +
+    "if something has changed.",
   options: [
     SYSTEM,
     {
@@ -65,17 +66,18 @@ export const command: Command = {
     const { io } = context;
     const host = serviceHost(io);
     const scope = namedScope(context) ?? usualScope(host);
-    const options = optionsOf(context, host, scope);
+    refuseWrong(context, host, scope);
     const manager = await openManager(host, scope);
     const isDry = context.flag("dryRun");
     if (!isDry) refuseUnlessRoot(scope, host, "install");
+    const now = await manager.look();
+    const options = optionsOf(context, host, { scope, now });
     const dirs = dataDirAt(options.dataDir);
     using client = io.connect({ socket: dirs.socket, dataDir: dirs });
-    const now = await manager.look();
     const daemon = await findDaemon(client);
     const request = { manager, options, now, daemon, version: VERSION };
     const plan = await planInstall(request, host);
-    if (daemon === undefined) await refuseTakenPorts(dirs, io);
+    if (daemon === undefined && now?.pid === undefined) await refuseTakenPorts(dirs, io);
     const isJson = context.option("output") === "json";
     if (isDry) return io.out(isJson ? planJson(plan) : planText(plan));
     const status = await bringUp(plan, { client, manager, host, io });
@@ -87,11 +89,11 @@ export const command: Command = {
 };
 
 /**
- * The service that is asked for.
+ * Refuses what no service can be made of.
  *
  * @throws {AppError} `usage`, or `refused` where this program is none that a service could run.
  */
-function optionsOf(context: CommandContext, host: ServiceHost, scope: Scope): ServiceOptions {
+function refuseWrong(context: CommandContext, host: ServiceHost, scope: Scope): void {
   const [user, isHardened] = [context.option("runAs"), context.flag("hardened")];
   if (scope === "user" && (user !== undefined || isHardened)) {
     const option = user === undefined ? "--hardened" : "--run-as";
@@ -107,15 +109,27 @@ function optionsOf(context: CommandContext, host: ServiceHost, scope: Scope): Se
         "dist/svc; put that where programs are (/usr/local/bin), and run it",
     );
   }
-  const usual = scope === "system" && !context.option("dataDir") && !host.env("SVC_DATA_DIR");
-  const dataDir = usual ? SYSTEM_DATA_DIR : context.dir().root;
-  const path = scope === "user" ? pathForService(host.env("PATH") ?? "", dataDir) : undefined;
+}
+
+/** The service that is asked for; what nobody says stays as it is. */
+function optionsOf(
+  context: CommandContext,
+  { program = "", env }: ServiceHost,
+  { scope, now }: { readonly scope: Scope; readonly now: ServiceState | undefined },
+): ServiceOptions {
+  const own = now?.author === "svc" ? now : undefined;
+  const user = context.option("runAs") ?? (scope === "system" ? own?.user : undefined);
+  const isSaid = context.option("dataDir") !== undefined;
+  const isUsual = !isSaid && scope === "system" && !env("SVC_DATA_DIR");
+  const dataDir = (isSaid ? undefined : own?.dataDir) ??
+    (isUsual ? SYSTEM_DATA_DIR : context.dir().root);
+  const path = scope === "user" ? pathForService(env("PATH") ?? "", dataDir) : undefined;
   return {
-    program: host.program,
+    program,
     dataDir,
     ...user === undefined ? {} : { user },
     ...path === undefined ? {} : { path },
-    ...isHardened ? { hardened: true } : {},
+    ...context.flag("hardened") ? { hardened: true } : {},
   };
 }
 
@@ -156,8 +170,9 @@ interface Waiting {
 async function bringUp({ steps }: InstallPlan, waiting: Waiting): Promise<Status> {
   const { manager, host, io } = waiting;
   await carryOut(steps.slice(0, -1), host);
-  const started = await carryOut(steps.slice(-1), host).then(() => true, isRefusal);
-  const status = started ? await untilReady(waiting) : undefined;
+  // A start that fails is told by the log, better than by the one who was asked for it.
+  const fault = await carryOut(steps.slice(-1), host).then(() => undefined, messageOfRefusal);
+  const status = fault === undefined ? await untilReady(waiting) : undefined;
   if (status !== undefined) return status;
   const { out } = await host.run(manager.logs({ lines: LOG_LINES, follow: false }));
   io.err(out);
@@ -165,12 +180,12 @@ async function bringUp({ steps }: InstallPlan, waiting: Waiting): Promise<Status
     "refused",
     `${manager.service} is installed, and its daemon does not come up: see its log above (more: ` +
       '"svc service logs"); "svc service uninstall" takes it away again',
+    fault === undefined ? {} : { details: [fault] },
   );
 }
 
-/** A start that fails is told by the log, better than by the one who has asked for it. */
-function isRefusal(error: unknown): false {
-  if (error instanceof AppError) return false;
+function messageOfRefusal(error: unknown): string {
+  if (error instanceof AppError) return error.message;
   throw error;
 }
 
@@ -181,7 +196,8 @@ async function untilReady({ client, manager }: Waiting): Promise<Status | undefi
     const state = await manager.look();
     const status = state?.pid === undefined ? undefined : await findDaemon(client);
     if (status !== undefined && status.pid === state?.pid) return status;
-    if (state === undefined || state.state === "failed" || state.restarts >= MOST_RESTARTS) break;
+    if (state === undefined || state.state === "failed") break;
+    if (state.state === "starting" && state.restarts >= MOST_RESTARTS) break;
   }
   return undefined;
 }

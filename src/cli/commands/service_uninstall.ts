@@ -32,7 +32,7 @@ export const command: Command = {
     const { manager, state } = await findService(host, namedScope(context));
     const { service, scope } = manager;
     if (state === undefined) throw new AppError("not_found", `There is no ${service} here`);
-    const { file, author, dataDir } = state;
+    const { file, author, dataDir, user } = state;
     if (author !== "svc") {
       const whose = author === "a package" ? "came with the package of svc" : "is not from svc";
       const cure = `"systemctl disable --now ${service}" stops it, and the rest is its maker's`;
@@ -52,7 +52,7 @@ export const command: Command = {
     const dir = plainWord(dataDir);
     io.out(
       `Its data stays in ${dataDir}, with its key and its secrets: "rm -rf ${dir}" deletes it` +
-        `${scope === "system" ? `, "userdel ${SERVICE_USER}" its user` : ""}\n`,
+        `${user === SERVICE_USER ? `, "userdel ${user}" its user` : ""}\n`,
     );
   },
 };
