@@ -7,7 +7,9 @@
 import type { Status } from "../api/status_operations.ts";
 import type { Clock } from "../base/clock.ts";
 import { send } from "../http/send.ts";
-import { type Check, failed, ok, warning } from "./check.ts";
+import { runTool, type ToolHost } from "../tasks/workspace/run_tool.ts";
+import { certificateFinding } from "./certificates.ts";
+import { type Check, failed, type Finding, ok, warning } from "./check.ts";
 
 /** What is looked at. */
 export interface AddressHost {
@@ -15,7 +17,9 @@ export interface AddressHost {
   readonly url: string;
   /** Asks the daemon how it is; absent where none runs. */
   readonly status?: () => Promise<Status>;
-  readonly clock: Pick<Clock, "after" | "pause">;
+  readonly clock: Pick<Clock, "after" | "now" | "pause">;
+  /** Runs openssl, where it is installed: nothing else tells when a certificate ends. */
+  readonly tools: ToolHost;
 }
 
 /** No trigger is likely to have it: what comes there is only counted, in `svc status`. */
@@ -27,27 +31,65 @@ const [TRIES, PAUSE_MS] = [4, 250];
 /** Sends a request there, and asks the daemon whether it came. */
 export const address: Check<AddressHost> = {
   name: "public address",
-  async look({ url, status, clock }, signal) {
-    const to = `${url.replace(/\/+$/, "")}${PATH}`;
-    const count = async () => countOf(await status?.());
-    const before = await count();
-    const how = { method: "POST", body: "{}", timeoutMs: TIMEOUT_MS };
-    const answer = await send(to, { ...how, ...(signal ? { signal } : {}) }, clock);
-    if (!answer.answered) return [failed(`${answer.message}: ${CURES[answer.fault]}`)];
-    const said = `${url} answers with ${answer.status}`;
-    if (status === undefined) {
-      return [warning(`${said}, and no daemon runs that could say whether it was asked`)];
-    }
-    for (let tries = 0; tries < TRIES; tries++) {
-      if (await count() > before) return [ok(`${url} reaches this daemon`)];
-      await clock.pause(PAUSE_MS, signal);
-    }
-    return [failed(
-      `${said}, and this daemon was not asked: have the proxy or tunnel pass on /webhook/ to it, ` +
-        "path and all",
-    )];
+  async look(host, signal) {
+    return [...await findArrival(host, signal), ...await findEnd(host, signal)];
   },
 };
+
+async function findArrival(
+  { url, status, clock }: AddressHost,
+  signal: AbortSignal | undefined,
+): Promise<readonly Finding[]> {
+  const to = `${url.replace(/\/+$/, "")}${PATH}`;
+  const count = async () => countOf(await status?.());
+  const before = await count();
+  const how = { method: "POST", body: "{}", timeoutMs: TIMEOUT_MS };
+  const answer = await send(to, { ...how, ...(signal ? { signal } : {}) }, clock);
+  if (!answer.answered) return [failed(`${answer.message}: ${CURES[answer.fault]}`)];
+  const said = `${url} answers with ${answer.status}`;
+  if (status === undefined) {
+    return [warning(`${said}, and no daemon runs that could say whether it was asked`)];
+  }
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (await count() > before) return [ok(`${url} reaches this daemon`)];
+    await clock.pause(PAUSE_MS, signal);
+  }
+  return [failed(
+    `${said}, and this daemon was not asked: have the proxy or tunnel pass on /webhook/ to it, ` +
+      "path and all",
+  )];
+}
+
+/** The certificate that is shown there: its end, where that can be asked for. */
+async function findEnd(
+  { url, clock, tools }: AddressHost,
+  signal: AbortSignal | undefined,
+): Promise<readonly Finding[]> {
+  const { protocol, hostname, port } = new URL(url);
+  if (protocol !== "https:") return [];
+  const at = `${hostname}:${port || "443"}`;
+  const end = await findShownEnd(at, tools, signal);
+  if (end === undefined) return [];
+  const cure = "renew it where TLS ends, such as in the proxy";
+  return [certificateFinding({ where: `The certificate of ${at}`, end, cure }, clock.now())];
+}
+
+/** Prints the end of the certificate that `$1` shows for the name `$2`. */
+const SHOWN_END = `openssl s_client -connect "$1" -servername "$2" </dev/null 2>/dev/null |
+  openssl x509 -noout -enddate 2>/dev/null`;
+
+/** When the certificate at `HOST:PORT` ends, in milliseconds since the epoch, if that can be known. */
+export async function findShownEnd(
+  at: string,
+  tools: ToolHost,
+  signal?: AbortSignal,
+): Promise<number | undefined> {
+  const name = at.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
+  const tool = { script: SHOWN_END, args: [at, name], signal, timeoutMs: TIMEOUT_MS };
+  const { out } = await runTool(tool, tools).catch(() => ({ out: "" })); // a server that hangs
+  const end = Date.parse(/^notAfter=(.*)$/m.exec(out)?.[1] ?? "");
+  return Number.isNaN(end) ? undefined : end;
+}
 
 function countOf(status: Status | undefined): number {
   const came = status?.unknown_paths.filter(({ path }) => path.endsWith(PATH)) ?? [];

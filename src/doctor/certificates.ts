@@ -35,17 +35,30 @@ export const certificates: Check<CertificatesHost> = {
 async function lookAt({ setting, path }: CertificateFile, now: number): Promise<Finding> {
   const where = `${path} (${setting})`;
   try {
-    return certificateFinding(where, firstEnd(await Deno.readTextFile(path)), now);
+    const end = firstEnd(await Deno.readTextFile(path));
+    if (end === undefined) return failed(`${where} holds no certificate that can be read`);
+    return certificateFinding(
+      { where, end, cure: "renew it; the daemon reads it again by itself" },
+      now,
+    );
   } catch (error) {
     return warning(`${where} cannot be read (${fileFault(error)}): run this as the daemon's user`);
   }
 }
 
-/** What is to be said of a certificate that is valid until `end`, if that is known. */
-export function certificateFinding(where: string, end: number | undefined, now: number): Finding {
-  if (end === undefined) return failed(`${where} holds no certificate that can be read`);
+/** A certificate. */
+export interface KnownCertificate {
+  /** Where it is, as the beginning of a sentence. */
+  readonly where: string;
+  /** Until when it is valid, in milliseconds since the epoch. */
+  readonly end: number;
+  /** What to do about one that ends. */
+  readonly cure: string;
+}
+
+/** What is to be said of a certificate. */
+export function certificateFinding({ where, end, cure }: KnownCertificate, now: number): Finding {
   const until = rfc3339(end);
-  const cure = "renew it; the daemon reads it again by itself";
   if (end <= now) {
     return failed(`${where} was valid until ${until}, and senders refuse it: ${cure}`);
   }

@@ -6,6 +6,10 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { systemClock } from "../../src/base/clock.ts";
+import { dataDirAt } from "../../src/base/data_dir.ts";
+import { findShownEnd } from "../../src/doctor/address.ts";
+import { openOwnPlace } from "../../src/doctor/own_place.ts";
 import { certificateFinding, certificates } from "../../src/doctor/certificates.ts";
 import { clockFinding } from "../../src/doctor/clock.ts";
 import { daemon } from "../../src/doctor/daemon.ts";
@@ -51,7 +55,7 @@ Deno.test("the system: without /proc, and with the daemon as its first process",
 });
 
 Deno.test("a certificate: over, over soon, valid, and none", () => {
-  const of = (end: number | undefined) => certificateFinding("/tls.crt", end, NOW);
+  const of = (end: number) => certificateFinding({ where: "/tls.crt", end, cure: "renew it" }, NOW);
   equal(of(NOW).result, "failed");
   match(
     of(NOW - DAY_MS).message,
@@ -59,8 +63,8 @@ Deno.test("a certificate: over, over soon, valid, and none", () => {
   );
   match(of(NOW + 13 * DAY_MS).message, /is valid until 2026-12-07T00:00:00.000Z only: renew it/);
   deepEqual(
-    [of(NOW + 13 * DAY_MS), of(NOW + 14 * DAY_MS), of(undefined)].map(({ result }) => result),
-    ["warning", "ok", "failed"],
+    [of(NOW + 13 * DAY_MS), of(NOW + 14 * DAY_MS)].map(({ result }) => result),
+    ["warning", "ok"],
   );
 });
 
@@ -80,11 +84,33 @@ Deno.test({
     const files = [
       { setting: "webhook-tls-cert", path },
       { setting: "control-tls-cert", path: `${dir.path}/none` },
+      { setting: "control-tls-cert", path: await dir.write("empty.crt", "") },
     ];
     const found = await certificates.look({ files, now: end - DAY_MS });
-    deepEqual(found.map(({ result }) => result), ["warning", "warning"]);
+    deepEqual(found.map(({ result }) => result), ["warning", "warning", "failed"]);
     match(found[0]?.message ?? "", /chain\.crt \(webhook-tls-cert\) is valid until .* only/);
+    match(found[2]?.message ?? "", /empty\.crt \(control-tls-cert\) holds no certificate/);
     match(found[1]?.message ?? "", /none \(control-tls-cert\) cannot be read \(/);
+  },
+});
+
+Deno.test({
+  ...skippable("the end of the certificate that an address shows", NO_OPENSSL),
+  async fn() {
+    await using dir = await tempDir();
+    const cert = await makePair(dir.path, "one");
+    const key = await Deno.readTextFile(`${dir.path}/one.key`);
+    const listen = { port: 0, hostname: "127.0.0.1", onListen() {} };
+    const server = Deno.serve({ ...listen, cert, key }, () => new Response());
+    await using tools = openOwnPlace({
+      dirs: dataDirAt(dir.path),
+      env: (name) => Deno.env.get(name),
+      clock: systemClock,
+      stepEnv: [],
+    });
+    equal(await findShownEnd(`127.0.0.1:${server.addr.port}`, tools), firstEnd(cert));
+    await server.shutdown();
+    equal(await findShownEnd(`127.0.0.1:${server.addr.port}`, tools), undefined);
   },
 });
 

@@ -85,7 +85,8 @@ export const command: Command = {
     await printer.take(examine([serviceUnit], { service, dataDir: dirs.root }));
     if (url !== undefined) {
       const ask = runs ? { status: () => client.call("status", {}) } : {};
-      await printer.take(examine([address], { url, clock: systemClock, ...ask }));
+      await using tools = openOwnPlace({ dirs, env: io.env, clock: systemClock, stepEnv: [] });
+      await printer.take(examine([address], { url, clock: systemClock, tools, ...ask }));
     }
     const failed = printer.howMany("failed");
     const result = failed > 0 ? "failed" : printer.howMany("warning") > 0 ? "warning" : "ok";
