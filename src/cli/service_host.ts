@@ -22,7 +22,7 @@ export function serviceHost(io: Io): ServiceHost {
   const uid = Deno.uid() ?? 0;
   const env = io.environment();
   // where a session does not say it: how a user's programs find that user's systemd
-  env["XDG_RUNTIME_DIR"] ??= `/run/user/${uid}`;
+  env["XDG_RUNTIME_DIR"] ||= `/run/user/${uid}`;
   return {
     os: Deno.build.os,
     uid,
