@@ -7,9 +7,8 @@
 
 import { join } from "node:path";
 import { terminal } from "../src/cli/io.ts";
-import { CommandContext } from "../src/cli/command.ts";
 import { consoleCommand } from "../src/cli/commands/console.ts";
-import { parseArguments } from "../src/cli/parse.ts";
+import { runCommand } from "../src/cli/run.ts";
 import type { FindAsset } from "../src/console/assets.ts";
 import { bundleArguments, mediaType, PAGE, style } from "./embed.ts";
 
@@ -41,7 +40,4 @@ addEventListener("unload", () => {
   Deno.removeSync(made, { recursive: true });
 });
 const command = consoleCommand(findAsset);
-const io = terminal();
-const parsed = parseArguments("console", command, Deno.args, io.columns);
-if ("help" in parsed) io.out(parsed.help);
-else Deno.exitCode = await command.run(new CommandContext(io, parsed.parsed)) ?? 0;
+Deno.exitCode = await runCommand("console", command, Deno.args, terminal());

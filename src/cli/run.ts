@@ -6,7 +6,7 @@
  */
 
 import { AppError, inOwnWords, messageOf, toAppError } from "../base/errors.ts";
-import { CommandContext, type CommandEntry } from "./command.ts";
+import { type Command, CommandContext, type CommandEntry } from "./command.ts";
 import { fullList, groupList, unknownCommand } from "./command_list.ts";
 import { COMMANDS, inFull, LISTED } from "./commands.ts";
 import { type Io, OutputClosed } from "./io.ts";
@@ -21,18 +21,29 @@ export async function runCli(given: readonly string[], io: Io): Promise<number> 
     const entry = findEntry(args);
     if (entry === undefined) return await listCommands(args, io);
     const { command } = await entry.load();
-    const rest = args.slice(entry.words.split(" ").length);
-    const parsed = parseArguments(entry.words, command, rest);
-    if (parsed === undefined) {
-      const { helpText } = await import("./help.ts");
-      io.out(helpText(entry.words, command, io.columns));
-      return 0;
-    }
-    return await command.run(new CommandContext(io, parsed)) ?? 0;
+    return await runCommand(entry.words, command, args.slice(entry.words.split(" ").length), io);
   } catch (error) {
     if (error instanceof OutputClosed) return 0;
     return report(toRefusal(error), io);
   }
+}
+
+/**
+ * Runs a command with what follows its words, or prints its help; gives the exit code.
+ *
+ * @throws {AppError} as the command refuses.
+ */
+export async function runCommand(
+  words: string,
+  command: Command,
+  args: readonly string[],
+  io: Io,
+): Promise<number> {
+  const parsed = parseArguments(words, command, args);
+  if (parsed !== undefined) return await command.run(new CommandContext(io, parsed)) ?? 0;
+  const { helpText } = await import("./help.ts");
+  io.out(helpText(words, command, io.columns));
+  return 0;
 }
 
 /** Whether the daemon may run `svc` with these arguments for a script of one of its runs. */

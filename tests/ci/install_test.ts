@@ -175,8 +175,13 @@ for (const [system, machine, platform, translated = false] of MACHINES) {
   });
 }
 
+const CUTS = times(200, 20);
+
 Deno.test({
-  ...skippable("install.sh comes through a pipe, and half of it does nothing", NOT_LINUX),
+  ...skippable(
+    `install.sh comes through a pipe, and half of it does nothing${CUTS.inName}`,
+    NOT_LINUX,
+  ),
   async fn() {
     await using site = await makeSite({ signed: false });
     const text = await Deno.readTextFile(site.script);
@@ -186,7 +191,7 @@ Deno.test({
     succeeded(await site.installWith({ stdin: text }, "--uninstall"));
     const before = snapshot(site.path);
     const whole = text.trimEnd().length;
-    const cuts = Array.from({ length: times(200, 20) }, (_, at) => Math.floor(at * whole / 200));
+    const cuts = Array.from({ length: CUTS.count }, (_, at) => Math.floor(at * whole / CUTS.count));
     for (const cut of [...cuts, ...Array.from({ length: 35 }, (_, at) => whole - 1 - at)]) {
       await site.installWith({ stdin: text.slice(0, cut) }, ...from);
     }

@@ -126,7 +126,9 @@ export interface Times {
 
 /** The `few` times that show that something holds, or all of them where everything is to run. */
 export function times(all: number, few: number): Times {
-  return TEST_ALL ? { count: all, inName: "" } : { count: few, inName: ` (${few} of ${all} times)` };
+  return TEST_ALL
+    ? { count: all, inName: "" }
+    : { count: few, inName: ` (${few} of ${all} times)` };
 }
 
 /** How to run a program. */
