@@ -34,6 +34,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/resources": { "src/base": "values", "src/cel": "values", "src/platforms": "values" },
   "src/api": { "src/base": "values", "src/resources": "types" },
   "src/secrets": { "src/base": "values", "src/resources": "values" },
+  "src/service": { "src/base": "values" },
   "src/shell": { "src/base": "values" },
   "src/http": { "src/base": "values", "src/signatures": "types" },
   "src/store": { "src/base": "values", "src/resources": "types", "src/signatures": "types" },

@@ -1,0 +1,180 @@
+/**
+ * The systemd unit `svcd.service` as text, for packages, `svc service install` and the
+ * documentation: whatever starts svc under systemd has its unit from here.
+ *
+ * @module
+ */
+
+import { AppError } from "../base/errors.ts";
+
+/** Name of the unit. */
+export const UNIT = "svcd.service";
+
+/** Begins every unit of svc: a file without it was written by somebody else. */
+export const UNIT_MARK = "# Made by svc.";
+
+/** Directory of the system's data directories, which systemd makes by itself. */
+const STATE = "/var/lib/";
+
+/** What differs between units. Paths are absolute. */
+export interface UnitOptions {
+  /** Whether the system starts it, or the service manager of one user. */
+  readonly scope: "system" | "user";
+  /** Path of `svc`. */
+  readonly program: string;
+  /** Data directory; below `/var/lib`, a unit of the system makes it. */
+  readonly dataDir: string;
+  /** Who it runs as; `svc` when absent. Only for a unit of the system, as a user's runs as that one. */
+  readonly user?: string;
+  /** File with variables for steps, which need not be there. */
+  readonly environmentFile: string;
+  /** Where steps look for programs; the service manager's own when absent. */
+  readonly path?: string;
+  /** Addresses of the documentation, such as `man:svc(1)`, where they are installed. */
+  readonly documentation?: readonly string[];
+}
+
+/** The unit of a package: its paths are those of every distribution. */
+export const PACKAGE_UNIT: UnitOptions = {
+  scope: "system",
+  program: "/usr/bin/svc",
+  dataDir: "/var/lib/svc",
+  environmentFile: "/etc/svc/environment",
+  documentation: ["man:svc(1)", "file:///usr/share/doc/svc/operations.md"],
+};
+
+/**
+ * The text of the unit.
+ *
+ * @throws {AppError} `invalid` when a path holds what no line of a unit can.
+ */
+export function systemdUnit(options: UnitOptions): string {
+  const isSystem = options.scope === "system";
+  const edit = `systemctl ${isSystem ? "" : "--user "}edit svcd`;
+  return [
+    `${UNIT_MARK} To change something: ${edit}, which keeps it apart from this file.`,
+    "[Unit]",
+    "Description=svc, webhooks to workflows",
+    ...options.documentation === undefined
+      ? []
+      : [`Documentation=${options.documentation.join(" ")}`],
+    ...isSystem ? ["Wants=network-online.target", "After=network-online.target"] : [],
+    "",
+    "[Service]",
+    "Type=exec",
+    ...isSystem ? userLines(options) : [],
+    `Environment=${word(`SVC_DATA_DIR=${options.dataDir}`)}`,
+    "# Less memory: fewer pools for fewer threads.",
+    "Environment=MALLOC_ARENA_MAX=1",
+    ...options.path === undefined ? [] : [
+      "# Where steps find programs: the PATH of the shell in which this was installed.",
+      `Environment=${word(`PATH=${options.path}`)}`,
+    ],
+    "# For steps, where step-env names them: ANTHROPIC_API_KEY=…, HTTPS_PROXY=…",
+    `EnvironmentFile=-${line(options.environmentFile)}`,
+    `ExecStartPre=${command(options.program)} init`,
+    `# Its settings are in ${options.dataDir}/daemon.yaml.`,
+    `ExecStart=${command(options.program)} daemon`,
+    "Restart=on-failure",
+    "RestartSec=2",
+    "# The daemon ends its steps itself, in order: only it gets the signal.",
+    "KillMode=mixed",
+    "TimeoutStopSec=20",
+    "LimitNOFILE=65536",
+    ...isSystem ? protection(options) : [
+      "# Steps may do whatever this user may. To keep them away from your files, install svc for the",
+      "# system, where it has a user of its own: sudo svc service install",
+    ],
+    "",
+    "[Install]",
+    `WantedBy=${isSystem ? "multi-user" : "default"}.target`,
+    "",
+  ].join("\n");
+}
+
+/** Who it runs as, and what that user has. */
+function userLines({ user = "svc", dataDir }: UnitOptions): readonly string[] {
+  const state = stateDirectory(dataDir);
+  return [
+    `User=${user}`,
+    ...state === undefined ? [] : [`StateDirectory=${state}`, "StateDirectoryMode=0700"],
+  ];
+}
+
+/** What systemd is to make below `/var/lib`; `undefined` where the data directory lies elsewhere. */
+function stateDirectory(dataDir: string): string | undefined {
+  const name = dataDir.startsWith(STATE) ? dataDir.slice(STATE.length) : "";
+  return /^\w[\w.-]*(\/\w[\w.-]*)*$/.test(name) ? name : undefined;
+}
+
+/** What keeps steps from the rest of the system, and lets agents and bubblewrap work. */
+function protection({ dataDir }: UnitOptions): readonly string[] {
+  const isState = stateDirectory(dataDir) !== undefined;
+  return [
+    "# All of this holds for steps and plugins too: take out what they need.",
+    "ProtectSystem=strict",
+    "# Workspaces elsewhere, and where backups go: ReadWritePaths=/srv/repos /backup",
+    ...isState ? [] : [`ReadWritePaths=${word(dataDir)}`],
+    "# Hides /home, with agents in ~/.local and logins in ~/.claude: ProtectHome=no shows them.",
+    `ProtectHome=${/^\/(home|root|run\/user)(\/|$)/.test(dataDir) ? "no" : "yes"}`,
+    "PrivateTmp=yes",
+    "# What steps write only svc can read; 0022 where others are to.",
+    "UMask=0077",
+    "ProtectControlGroups=yes",
+    "ProtectKernelModules=yes",
+    "ProtectHostname=yes",
+    "# A step that calls sudo needs these out, all of them: each rules it out.",
+    "NoNewPrivileges=yes",
+    "CapabilityBoundingSet=",
+    "RestrictSUIDSGID=yes",
+    "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK",
+    "RestrictRealtime=yes",
+    "LockPersonality=yes",
+    "SystemCallArchitectures=native",
+    "# Not here, as agents that sandbox their commands (bubblewrap) could not: RestrictNamespaces,",
+    "# ProtectKernelTunables, ProtectKernelLogs, ProtectProc, ProcSubset. Nor MemoryDenyWriteExecute,",
+    "# under which svc itself does not start.",
+  ];
+}
+
+/** Name of the optional drop-in, in `svcd.service.d`. */
+export const HARDENING = "hardening.conf";
+
+/** The text of a drop-in that is stricter than every daemon can be. */
+export function hardeningDropIn(): string {
+  return [
+    `${UNIT_MARK} Stricter than svcd.service: for daemons whose steps can do without the rest.`,
+    "[Service]",
+    "# No device but /dev/null and its like: steps lose the GPU.",
+    "PrivateDevices=yes",
+    "ProtectClock=yes",
+    "# @mount is for bubblewrap, @pkey for svc. Any other call fails; without the second line it would",
+    "# end the program that makes it, svc included.",
+    "SystemCallFilter=@system-service @mount @pkey",
+    "SystemCallErrorNumber=EPERM",
+    "",
+  ].join("\n");
+}
+
+/** One word that systemd reads back as it is. */
+function word(text: string): string {
+  return /[\s']/.test(text) ? `"${line(text)}"` : line(text);
+}
+
+/** The rest of a line, which systemd takes without quotes. */
+function line(text: string): string {
+  // deno-lint-ignore no-control-regex
+  if (/[\x00-\x1f\x7f"\\]/.test(text)) {
+    throw new AppError(
+      "invalid",
+      `${JSON.stringify(text)} cannot stand in a unit of systemd: use another path`,
+    );
+  }
+  return text.replaceAll("%", "%%");
+}
+
+/** The program of a command line, in which systemd looks for variables. */
+function command(path: string): string {
+  if (!path.includes("$")) return word(path);
+  throw new AppError("invalid", `"${path}" has a "$", which systemd replaces: use another path`);
+}
