@@ -12,9 +12,14 @@ import { LINKS, manPages } from "../../packaging/man_pages.ts";
 import { equalBytes } from "../../src/base/bytes.ts";
 import { VERSION } from "../../src/base/version.ts";
 import { NOT_ALL, ONE_PROGRAM, ROOT, run, runSvc } from "../helpers/program.ts";
-import { missing, skippable } from "../helpers/requirements.ts";
+import { findProgram, missing, skippable } from "../helpers/requirements.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
 import { buildEnvironment, copyCheckout } from "./checkout.ts";
+
+/** Of what is in `docs/` a release has the pages. */
+const DOCS = [...Deno.readDirSync(join(ROOT, "docs"))].map(({ name }) => name)
+  .filter((name) => name.endsWith(".md"));
+const TOP_DOCS = ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md"];
 
 for (const version of ["", "0.0.0", `v${VERSION}`, `${VERSION}.1`, VERSION.slice(0, -2)]) {
   Deno.test(`.ci/release refuses the version "${version}"`, async () => {
@@ -23,6 +28,24 @@ for (const version of ["", "0.0.0", `v${VERSION}`, `${VERSION}.1`, VERSION.slice
     match(stderr, version === "" ? /^release: which version\? / : /^release: .* says .*, not /);
   });
 }
+
+Deno.test("what was built elsewhere is packed if it is there, and for its target", async () => {
+  await using temp = await tempDir();
+  const target = "x86_64-unknown-linux-gnu";
+  const release = (...args: readonly string[]) => run(join(ROOT, ".ci/release"), args);
+  const built = ["--built", temp.path, VERSION, target];
+  const nowhere = await release("--built", join(temp.path, "nowhere"), VERSION);
+  deepEqual([nowhere.code, nowhere.stdout], [2, ""]);
+  match(nowhere.stderr, /^release: --built '.*nowhere' is no directory\n$/);
+  const none = await release(...built);
+  deepEqual([none.code, none.stdout], [1, ""]);
+  match(none.stderr, new RegExp(`there is no .*/${target}/svc\n.*cannot be built`));
+  await Deno.mkdir(join(temp.path, target));
+  await temp.write(`${target}/svc`, "#!/bin/sh\n");
+  const other = await release(...built);
+  deepEqual([other.code, other.stdout], [1, ""]);
+  match(other.stderr, /is not for x86_64-unknown-linux-gnu/);
+});
 
 const NO_KEYS = missing("ssh-keygen", "openssl");
 
@@ -151,6 +174,19 @@ const TARGETS: Readonly<Record<string, string>> = {
   "macos-arm64": "aarch64-apple-darwin",
 };
 
+/** What `.ci/packages` makes for a platform, with the version of the sources. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  "linux-x64": [`svc-${VERSION}-1.x86_64.rpm`, `svc_${VERSION}_amd64.deb`],
+  "linux-arm64": [`svc-${VERSION}-1.aarch64.rpm`, `svc_${VERSION}_arm64.deb`],
+};
+
+/** So that a release has all it can have, and nothing in it takes minutes. */
+const CHANNELS = {
+  SVC_RELEASE_URL: "https://github.com/OWNER/svc/releases",
+  SVC_RELEASE_NPM_SCOPE: "@owner",
+  SVC_DEB_COMPRESSION: "gzip",
+};
+
 const OWN = Object.keys(TARGETS).find((name) => TARGETS[name] === Deno.build.target) ?? "";
 const MAN = "share/man/man1";
 const DAY = "2026-01-31";
@@ -172,7 +208,7 @@ Deno.test({
     const release = (...args: readonly string[]) =>
       run(".ci/release", ["--check", VERSION, ...args], {
         cwd: checkout,
-        env: buildEnvironment(env),
+        env: buildEnvironment({ ...env, ...CHANNELS }),
         withinMs: LONG_MS,
       });
     const { code, stdout, stderr } = await release();
@@ -181,13 +217,26 @@ Deno.test({
     const directory = join(checkout, "dist/release");
     const sums = join(directory, "SHA256SUMS");
     const lines = (await Deno.readTextFile(sums)).trimEnd().split("\n");
-    const archives = lines.map((line) => line.replace(/^[0-9a-f]{64} {2}/, ""));
+    const listed = lines.map((line) => line.replace(/^[0-9a-f]{64} {2}/, ""));
+    const archives = listed.filter((name) => name.endsWith(".tar.gz"));
+    const platforms = archives.map((name) => name.slice(`svc-${VERSION}-`.length, -7));
     const own = `svc-${VERSION}-${OWN}`;
 
     await t.step("its files", () => {
       ok(archives.includes(`${own}.tar.gz`), String(archives));
-      const files = [...archives, "SHA256SUMS", "SHA256SUMS.sig", "SHA256SUMS.p256"].toSorted();
-      deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name).toSorted(), files);
+      deepEqual(
+        [...filesIn(directory)].toSorted(),
+        [...listed, "SHA256SUMS", "SHA256SUMS.sig", "SHA256SUMS.p256"].toSorted(),
+      );
+      const packages = platforms.flatMap((platform) => PACKAGES[platform] ?? []);
+      const expected = [
+        ...archives,
+        ...["svc.rb", ...platforms.includes("linux-x64") ? ["PKGBUILD"] : []],
+        ...["svc", ...platforms.map((one) => `svc-${one}`)]
+          .map((name) => `npm/${name}-${VERSION}.tgz`),
+        ...findProgram("nfpm") === undefined ? [] : packages,
+      ];
+      deepEqual(listed, expected.toSorted());
     });
     await t.step("its signatures", async () => deepEqual(await verify(sums), [true, true]));
     for (const archive of archives) {
@@ -239,7 +288,7 @@ async function checkArchive(path: string): Promise<void> {
   const files = [
     ...["bin/svc", "bin/svcd"],
     "share/bash-completion/completions/svc",
-    ...["LICENSE", "README.md", "THIRD_PARTY_LICENSES", "svc.cdx.json"]
+    ...[...TOP_DOCS, "THIRD_PARTY_LICENSES", "svc.cdx.json", ...DOCS.map((page) => `docs/${page}`)]
       .map((file) => `share/doc/svc/${file}`),
     "share/fish/vendor_completions.d/svc.fish",
     ...[...pages.keys(), ...LINKS.keys()].map((page) => `${MAN}/${page}`),
@@ -270,7 +319,7 @@ async function checkArchive(path: string): Promise<void> {
     ok(stdout.length > 1000);
     equal(await text(file), stdout);
   }
-  for (const file of ["LICENSE", "README.md"]) {
+  for (const file of ["LICENSE", "README.md", "docs/operations.md"]) {
     const [packed, source] = await Promise.all([
       Deno.readFile(join(root, "share/doc/svc", file)),
       Deno.readFile(join(ROOT, file)),
