@@ -54,7 +54,7 @@ async function makePackages(
   ], {
     env: {
       SOURCE_DATE_EPOCH: "1769817600", // 2026-01-31
-      SVC_DEB_COMPRESSION: "none",
+      SVC_PACKAGE_COMPRESSION: "gzip:1",
       SVC_DENO: Deno.execPath(),
       SVC_RELEASE_URL: "https://github.com/OWNER/svc/releases",
     },

@@ -162,6 +162,28 @@ Deno.test({
   },
 });
 
+Deno.test("a release is sealed with the sum of every file, in one order, and anew each time", async () => {
+  await using temp = await tempDir();
+  const seal = async () => {
+    const { code, stdout, stderr } = await run(join(ROOT, ".ci/seal"), [temp.path]);
+    deepEqual([code, stdout], [0, ""]);
+    match(stderr, /^sign: UNSIGNED: /);
+    const { stdout: checked } = await run("sha256sum", ["--check", "--strict", "SHA256SUMS"], {
+      cwd: temp.path,
+    });
+    return checked;
+  };
+  await Deno.mkdir(join(temp.path, "npm"));
+  for (const name of ["svc_1_amd64.deb", "svc-1.tar.gz", "npm/svc.tgz", "SHA256SUMS.sig"]) {
+    await temp.write(name, name);
+  }
+  const all = "npm/svc.tgz: OK\nsvc-1.tar.gz: OK\nsvc_1_amd64.deb: OK\n";
+  equal(await seal(), all);
+  equal(existsSync(join(temp.path, "SHA256SUMS.sig")), false);
+  await temp.write("svc-1.tar.gz", "other bytes");
+  equal(await seal(), all);
+});
+
 const NOT_COMPILED = (Deno.env.get("SVC_TEST_DIST") ?? "") === ""
   ? "nothing was compiled"
   : undefined;
@@ -184,7 +206,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 const CHANNELS = {
   SVC_RELEASE_URL: "https://github.com/OWNER/svc/releases",
   SVC_RELEASE_NPM_SCOPE: "@owner",
-  SVC_DEB_COMPRESSION: "gzip",
+  SVC_PACKAGE_COMPRESSION: "gzip:1",
 };
 
 const OWN = Object.keys(TARGETS).find((name) => TARGETS[name] === Deno.build.target) ?? "";
