@@ -40,7 +40,7 @@ export const PACKAGE_UNIT: UnitOptions = {
   program: "/usr/bin/svc",
   dataDir: "/var/lib/svc",
   environmentFile: "/etc/svc/environment",
-  documentation: ["man:svc(1)", "file:///usr/share/doc/svc/operations.md"],
+  documentation: ["man:svc(1)", "file:///usr/share/doc/svc/docs/operations.md"],
 };
 
 /**

@@ -5,16 +5,27 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  doesNotMatch,
+  match,
+  ok,
+  strictEqual as equal,
+} from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { LINKS, manPages } from "../../packaging/man_pages.ts";
 import { equalBytes } from "../../src/base/bytes.ts";
 import { VERSION } from "../../src/base/version.ts";
 import { NOT_ALL, ONE_PROGRAM, ROOT, run, runSvc } from "../helpers/program.ts";
-import { missing, skippable } from "../helpers/requirements.ts";
+import { findProgram, missing, skippable } from "../helpers/requirements.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
 import { buildEnvironment, copyCheckout } from "./checkout.ts";
+
+/** Of what is in `docs/` a release has the pages. */
+const DOCS = [...Deno.readDirSync(join(ROOT, "docs"))].map(({ name }) => name)
+  .filter((name) => name.endsWith(".md"));
+const TOP_DOCS = ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md"];
 
 for (const version of ["", "0.0.0", `v${VERSION}`, `${VERSION}.1`, VERSION.slice(0, -2)]) {
   Deno.test(`.ci/release refuses the version "${version}"`, async () => {
@@ -32,6 +43,24 @@ for (const url of ["http://host.example", "https://host.example/", "https://host
     match(stderr, /^release: SVC_RELEASE_URL is /);
   });
 }
+
+Deno.test("what was built elsewhere is packed if it is there, and for its target", async () => {
+  await using temp = await tempDir();
+  const target = "x86_64-unknown-linux-gnu";
+  const release = (...args: readonly string[]) => run(join(ROOT, ".ci/release"), args);
+  const built = ["--built", temp.path, VERSION, target];
+  const nowhere = await release("--built", join(temp.path, "nowhere"), VERSION);
+  deepEqual([nowhere.code, nowhere.stdout], [2, ""]);
+  match(nowhere.stderr, /^release: --built '.*nowhere' is no directory\n$/);
+  const none = await release(...built);
+  deepEqual([none.code, none.stdout], [1, ""]);
+  match(none.stderr, new RegExp(`there is no .*/${target}/svc\n.*cannot be built`));
+  await Deno.mkdir(join(temp.path, target));
+  await temp.write(`${target}/svc`, "#!/bin/sh\n");
+  const other = await release(...built);
+  deepEqual([other.code, other.stdout], [1, ""]);
+  match(other.stderr, /is not for x86_64-unknown-linux-gnu/);
+});
 
 const NO_KEYS = missing("ssh-keygen", "openssl");
 
@@ -148,6 +177,38 @@ Deno.test({
   },
 });
 
+Deno.test("a release is sealed with the sum of every file, in one order, and anew each time", async () => {
+  await using temp = await tempDir();
+  const seal = async () => {
+    const { code, stdout, stderr } = await run(join(ROOT, ".ci/seal"), [temp.path]);
+    deepEqual([code, stdout], [0, ""]);
+    match(stderr, /^seal: install\.sh HAS NO ADDRESS: .*\nsign: UNSIGNED: /);
+    const { stdout: checked } = await run("sha256sum", ["--check", "--strict", "SHA256SUMS"], {
+      cwd: temp.path,
+    });
+    return checked;
+  };
+  await Deno.mkdir(join(temp.path, "npm"));
+  for (const name of ["svc_1_amd64.deb", "svc-1.tar.gz", "npm/svc.tgz", "SHA256SUMS.sig"]) {
+    await temp.write(name, name);
+  }
+  const all = "install.sh: OK\nnpm/svc.tgz: OK\nsvc-1.tar.gz: OK\nsvc_1_amd64.deb: OK\n";
+  equal(await seal(), all);
+  equal(existsSync(join(temp.path, "SHA256SUMS.sig")), false);
+  await temp.write("svc-1.tar.gz", "other bytes");
+  equal(await seal(), all);
+});
+
+Deno.test("the notes of a version are what the changelog says under it, and nothing else", async () => {
+  const { code, stdout } = await run(join(ROOT, ".ci/notes"), [VERSION]);
+  equal(code, 0);
+  match(stdout, /^\S/);
+  doesNotMatch(stdout, /^## /m);
+  const other = await run(join(ROOT, ".ci/notes"), ["99.0.0"]);
+  deepEqual([other.code, other.stdout], [1, ""]);
+  match(other.stderr, /no heading for 99\.0\.0/);
+});
+
 const NOT_COMPILED = (Deno.env.get("SVC_TEST_DIST") ?? "") === ""
   ? "nothing was compiled"
   : undefined;
@@ -160,10 +221,24 @@ const TARGETS: Readonly<Record<string, string>> = {
   "macos-arm64": "aarch64-apple-darwin",
 };
 
+/** What `.ci/packages` makes for a platform, with the version of the sources. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  "linux-x64": [`svc-${VERSION}-1.x86_64.rpm`, `svc_${VERSION}_amd64.deb`],
+  "linux-arm64": [`svc-${VERSION}-1.aarch64.rpm`, `svc_${VERSION}_arm64.deb`],
+};
+
+/** So that a release has all it can have, and nothing in it takes minutes. */
+const ADDRESS = "https://host.example/owner/svc/releases";
+
+const CHANNELS = {
+  SVC_RELEASE_URL: ADDRESS,
+  SVC_RELEASE_NPM_SCOPE: "@owner",
+  SVC_PACKAGE_COMPRESSION: "gzip:1",
+};
+
 const OWN = Object.keys(TARGETS).find((name) => TARGETS[name] === Deno.build.target) ?? "";
 const MAN = "share/man/man1";
 const DAY = "2026-01-31";
-const ADDRESS = "https://host.example/owner/svc/releases";
 const LONG_MS = 20 * 60_000;
 
 Deno.test({
@@ -182,7 +257,7 @@ Deno.test({
     const release = (...args: readonly string[]) =>
       run(".ci/release", ["--check", VERSION, ...args], {
         cwd: checkout,
-        env: buildEnvironment({ ...env, SVC_RELEASE_URL: ADDRESS }),
+        env: buildEnvironment({ ...env, ...CHANNELS }),
         withinMs: LONG_MS,
       });
     const { code, stdout, stderr } = await release();
@@ -191,15 +266,27 @@ Deno.test({
     const directory = join(checkout, "dist/release");
     const sums = join(directory, "SHA256SUMS");
     const lines = (await Deno.readTextFile(sums)).trimEnd().split("\n");
-    const summed = lines.map((line) => line.replace(/^[0-9a-f]{64} {2}/, ""));
-    const archives = summed.filter((name) => name.endsWith(".tar.gz"));
+    const listed = lines.map((line) => line.replace(/^[0-9a-f]{64} {2}/, ""));
+    const archives = listed.filter((name) => name.endsWith(".tar.gz"));
+    const platforms = archives.map((name) => name.slice(`svc-${VERSION}-`.length, -7));
     const own = `svc-${VERSION}-${OWN}`;
 
     await t.step("its files", () => {
       ok(archives.includes(`${own}.tar.gz`), String(archives));
-      deepEqual(summed, [...archives, "install.sh"]);
-      const files = [...summed, "SHA256SUMS", "SHA256SUMS.sig", "SHA256SUMS.p256"].toSorted();
-      deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name).toSorted(), files);
+      deepEqual(
+        [...filesIn(directory)].toSorted(),
+        [...listed, "SHA256SUMS", "SHA256SUMS.sig", "SHA256SUMS.p256"].toSorted(),
+      );
+      const packages = platforms.flatMap((platform) => PACKAGES[platform] ?? []);
+      const expected = [
+        ...archives,
+        ...["svc.rb", ...platforms.includes("linux-x64") ? ["PKGBUILD"] : []],
+        ...["svc", ...platforms.map((one) => `svc-${one}`)]
+          .map((name) => `npm/${name}-${VERSION}.tgz`),
+        "install.sh",
+        ...findProgram("nfpm") === undefined ? [] : packages,
+      ];
+      deepEqual(listed, expected.toSorted());
     });
     await t.step("its signatures", async () => deepEqual(await verify(sums), [true, true]));
     for (const archive of archives) {
@@ -262,7 +349,7 @@ async function checkArchive(path: string): Promise<void> {
   const files = [
     ...["bin/svc", "bin/svcd"],
     "share/bash-completion/completions/svc",
-    ...["LICENSE", "README.md", "THIRD_PARTY_LICENSES", "svc.cdx.json"]
+    ...[...TOP_DOCS, "THIRD_PARTY_LICENSES", "svc.cdx.json", ...DOCS.map((page) => `docs/${page}`)]
       .map((file) => `share/doc/svc/${file}`),
     "share/fish/vendor_completions.d/svc.fish",
     ...[...pages.keys(), ...LINKS.keys()].map((page) => `${MAN}/${page}`),
@@ -293,7 +380,7 @@ async function checkArchive(path: string): Promise<void> {
     ok(stdout.length > 1000);
     equal(await text(file), stdout);
   }
-  for (const file of ["LICENSE", "README.md"]) {
+  for (const file of ["LICENSE", "README.md", "docs/operations.md"]) {
     const [packed, source] = await Promise.all([
       Deno.readFile(join(root, "share/doc/svc", file)),
       Deno.readFile(join(ROOT, file)),

@@ -7,7 +7,6 @@
 
 import { strictEqual as equal } from "node:assert/strict";
 import { join } from "node:path";
-import { installScript, type ReleaseFacts } from "../../packaging/install_script.ts";
 import { ROOT, run, type RunResult } from "../helpers/program.ts";
 import { findProgram } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -35,7 +34,16 @@ export function keysIn(directory: string): Keys {
   };
 }
 
-/** Their public halves, as `.ci/release` takes them out. */
+/** What an install.sh knows of its release; each is empty where there is none. */
+interface ReleaseFacts {
+  readonly url: string;
+  /** As `ssh-keygen -y` prints it. */
+  readonly sshKey: string;
+  /** PEM. */
+  readonly p256Key: string;
+}
+
+/** Their public halves, as `.ci/seal` takes them out. */
 export async function publicKeys(keys: Keys): Promise<Omit<ReleaseFacts, "url">> {
   const p256 = ["-in", keys.SVC_RELEASE_P256_KEY, "-pubout"];
   const [sshKey, p256Key] = await Promise.all([
@@ -112,8 +120,9 @@ async function succeed(
 
 /** Writes an install.sh with these keys and this address; the keys and address of none when absent. */
 export async function writeScript(file: string, facts: Partial<ReleaseFacts> = {}): Promise<void> {
-  const text = await installScript({ url: "", sshKey: "", p256Key: "", ...facts });
-  await Deno.writeTextFile(file, text);
+  const { url, sshKey, p256Key } = { url: "", sshKey: "", p256Key: "", ...facts };
+  const text = await succeed(join(ROOT, ".ci/install-script"), [url, sshKey, p256Key]);
+  await Deno.writeTextFile(file, `${text}\n`);
 }
 
 /** All that install.sh calls and every base system has. */
