@@ -43,7 +43,7 @@ export type MatchingLine = { readonly total: number } | {
 /** A line of a wait: an ended task as `get` shows it, or a keepalive. */
 export type WaitLine =
   | { readonly task: Readonly<Record<string, unknown>> }
-  | { readonly waiting: number }
+  | { readonly open: number }
   | {
     /** Ids of those that have not ended in time. */
     readonly timed_out: readonly string[];

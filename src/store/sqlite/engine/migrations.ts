@@ -276,6 +276,16 @@ const MIGRATIONS: readonly string[] = [
   // The program through which an operation came, as that says itself. Rows are kept by caller: a
   // name that anybody may choose takes no room from another.
   "ALTER TABLE control_audit ADD COLUMN client TEXT",
+  // 0 ready, 1 queued for room in its workspace, 2 in its group, 3 delayed until its time.
+  `
+  ALTER TABLE tasks RENAME COLUMN held TO readiness;
+  DROP INDEX tasks_held;
+  CREATE INDEX tasks_unready ON tasks (id, readiness, created_at)
+    WHERE state = 'pending' AND readiness > 0;
+  DROP INDEX outbox_waiting;
+  CREATE INDEX outbox_pending ON outbox (project, connection, kind, target)
+    WHERE state = 'pending';
+  `,
 ];
 
 /** The version of the schema this program writes. */
