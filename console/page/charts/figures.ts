@@ -53,7 +53,7 @@ export function deliveryFigures(stats: Stats, span: Span): Figures {
   const series: readonly Series[] = [
     { label: "accepted", tone: "good", values: of("accepted") },
     { label: "filtered", tone: "faint", values: of("filtered") },
-    { label: "refused", tone: "bad", values: of("rejected") },
+    { label: "rejected", tone: "bad", values: of("rejected") },
     ...(other.some((value) => value !== null && value > 0)
       ? [{ label: "other", about: OTHER.join(", "), tone: "busy" as const, values: other }]
       : []),

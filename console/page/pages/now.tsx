@@ -47,7 +47,7 @@ function Figures({ state: { rates, queue, outbox, settings }, stats }: {
   const of = (kind: "deliveries" | "tasks", word: string) =>
     rates[kind][word] ?? { last_minute: 0, last_five_minutes: 0 };
   const accepted = of("deliveries", "accepted");
-  const refused = of("deliveries", "rejected");
+  const rejected = of("deliveries", "rejected");
   const failed = of("tasks", "failed");
   const ended = Object.values(rates.tasks).reduce((sum, one) => sum + one.last_five_minutes, 0);
   const workers = settings["workers"]?.value;
@@ -67,11 +67,11 @@ function Figures({ state: { rates, queue, outbox, settings }, stats }: {
           ...trend(stats?.deliveries["accepted"], true),
         },
         {
-          label: "Refused",
-          value: refused.last_five_minutes,
-          note: `in 5 min · last minute ${refused.last_minute}`,
+          label: "Rejected",
+          value: rejected.last_five_minutes,
+          note: `in 5 min · last minute ${rejected.last_minute}`,
           ...trend(stats?.deliveries["rejected"], true),
-          ...(refused.last_five_minutes > 0 ? { tone: "bad" } : {}),
+          ...(rejected.last_five_minutes > 0 ? { tone: "bad" } : {}),
         },
         {
           label: "Running",
