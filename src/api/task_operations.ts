@@ -183,8 +183,8 @@ export const TASK_OPERATIONS = {
     output: json<{
       readonly id: string;
       readonly workflow: string;
-      /** For what the task waits, in words; absent where it waits for nothing. */
-      readonly waits?: string;
+      /** As `reason` of the task; empty where there is none. */
+      readonly reason: string;
       /** `false` when it never got a plan: something it needs was missing. */
       readonly planned: boolean;
       /** Time limit of the whole task; `null` where it has none. */

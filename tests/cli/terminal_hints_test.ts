@@ -133,7 +133,7 @@ Deno.test("svc task plan is a table that fits, and says where a task never got a
   const answer = {
     id: "A",
     planned: true,
-    waits: "waits for a worker (4 of 4 busy)",
+    reason: "waits for a worker (4 of 4 busy)",
     timeout_secs: 21_600,
     timeout_from: "task-timeout",
     steps: [

@@ -64,7 +64,7 @@ controlTest("a task says that it waits for a worker, and of how many", async (ri
   deepEqual(items[0]?.["waits_for"], { what: "worker", used: 2, limit: 2 });
   const described = await rig.client.call("describe", { what: "task", name: id, reveal: false });
   equal(described["reason"], reason);
-  equal((await rig.client.call("task.plan", { id })).waits, reason);
+  equal((await rig.client.call("task.plan", { id })).reason, reason);
   const waited = [];
   for await (const line of rig.client.stream("task.wait", { ids: [id], timeout_secs: 0 })) {
     waited.push(line);
