@@ -291,15 +291,14 @@ const MIGRATIONS: readonly string[] = [
 /** The version of the schema this program writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** Migrates the open database up to a version, each step in one transaction. */
+/** Migrates the open database up to a version, all steps in one transaction. */
 export function migrate(db: Database, upTo: number = SCHEMA_VERSION): void {
-  for (let version = versionOf(db); version < upTo; version++) {
-    db.transaction(() => {
-      if (versionOf(db) !== version) return; // another process migrated it first
-      db.exec(MIGRATIONS[version] ?? "");
-      db.exec(`PRAGMA user_version = ${version + 1}`);
-    });
-  }
+  if (versionOf(db) >= upTo) return;
+  db.transaction(() => {
+    const version = versionOf(db); // another process may have migrated it first
+    for (const sql of MIGRATIONS.slice(version, upTo)) db.exec(sql);
+    if (version < upTo) db.exec(`PRAGMA user_version = ${upTo}`);
+  });
 }
 
 /**
