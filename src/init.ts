@@ -34,6 +34,8 @@ export interface InitOptions {
   readonly shared?: SharedStorage;
   /** A copy of the key of those others; a new key is made when absent. */
   readonly keyFile?: string;
+  /** Told of a migration of the database. */
+  readonly onNote?: (text: string) => void;
 }
 
 /** What `init` did. */
@@ -56,13 +58,13 @@ export interface Initialised {
 export async function initDataDir(dir: DataDir, options: InitOptions): Promise<Initialised> {
   checkSocketPath(dir);
   Deno.umask(0o077);
-  const { clock, shared, env } = options;
+  const { clock, shared, env, onNote } = options;
   const made: string[] = [];
   try {
     const closed = await closeToOthers(dir); // before anything in it is read
     const newId = idFactory(clock);
     const resources = [defaultWorkspace(clock)];
-    const storage = await planStorage(dir, { shared, env, clock, newId, resources });
+    const storage = await planStorage(dir, { shared, env, clock, newId, resources, onNote });
     // A key that a shared database refuses is never made; only under the lock is a file looked into.
     const joining = storage.isShared ? await planKey(dir, options, storage) : undefined;
     for (const path of directoriesOf(dir)) if (await makeDirectoryDurably(path)) made.push(path);

@@ -43,7 +43,7 @@ export interface Connected {
   /** Who the token belongs to. */
   readonly login: string;
   /** RFC 3339; `null` where it has no end, or none is known. */
-  readonly token_ends_at: string | null;
+  readonly token_expires_at: string | null;
   /** What became of each resource. */
   readonly resources: readonly ApplyOutcome[];
   readonly hooks: readonly ConnectedHook[];
@@ -61,7 +61,7 @@ export interface ConnectedHook {
   readonly endpoint: string;
   readonly id: number;
   readonly url: string;
-  readonly action: "created" | "changed" | "unchanged";
+  readonly action: "created" | "configured" | "unchanged";
 }
 
 /** What was taken away. */
@@ -83,7 +83,7 @@ export interface MissedEvent {
   /** Empty where it has none. */
   readonly action: string;
   /** RFC 3339 of the first try. */
-  readonly at: string;
+  readonly first_tried_at: string;
   /** How the last try ended. */
   readonly status: string;
   /** `missing` in a dry run, and while it may still come. */
@@ -142,8 +142,8 @@ export const CONNECTION_OPERATIONS = {
       project: PROJECT,
       api: Type.Optional(URL_BASE),
       endpoint: Type.Optional(Type.String({ description: "Endpoint of own triggers" })),
-      botToken: OPTIONAL_SECRET,
-      appToken: OPTIONAL_SECRET,
+      bot_token: OPTIONAL_SECRET,
+      app_token: OPTIONAL_SECRET,
     },
     output: lines<ConnectionLine<Connected>>(),
     role: "admin", // it stores tokens
@@ -157,7 +157,7 @@ export const CONNECTION_OPERATIONS = {
       url: URL_BASE,
       endpoint: Type.Optional(Type.String({ description: "Endpoint of own triggers" })),
       token: OPTIONAL_SECRET,
-      channelSecret: OPTIONAL_SECRET,
+      channel_secret: OPTIONAL_SECRET,
     },
     output: lines<ConnectionLine<Connected>>(),
     role: "admin", // it stores a token and a secret

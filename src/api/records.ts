@@ -18,7 +18,7 @@ export type StepRecord = {
 };
 
 /** For what a task waits; what does not belong to it is absent. */
-export type TaskWaitView = {
+export type WaitsForView = {
   /** A worker, a certain node, what the machine is short of, a time, room, or the next attempt. */
   readonly what:
     | ("worker" | "node" | "machine" | "debounce" | "rate_limit")
@@ -58,8 +58,12 @@ export type TaskRecord = {
   /** Directory of its own, while there is one. */
   readonly directory?: string;
   readonly cancel_reason?: string;
+  /**
+   * There while it is pending: `ready` for a worker, `queued` for room, or `delayed` until a time.
+   */
+  readonly readiness?: "ready" | "queued" | "delayed";
   /** There while it waits. */
-  readonly waits_for?: TaskWaitView;
+  readonly waits_for?: WaitsForView;
   /**
    * RFC 3339: since when its steps have printed nothing; there while they run, but not in a list
    * where another daemon runs them.

@@ -40,8 +40,10 @@ export interface Status {
   readonly counts: Readonly<Record<string, number>>;
   readonly queue: {
     readonly pending: number;
-    /** Those of them that wait for their time or for a limit. */
-    readonly held: number;
+    /** Those of them that wait for room: `concurrency`, `maxParallel`. */
+    readonly queued: number;
+    /** Those of the pending ones that wait for a time: debounce, rate limit. */
+    readonly delayed: number;
     readonly running: number;
     /** Age of the oldest in seconds; `null` when none waits. */
     readonly oldest_pending_secs: number | null;

@@ -43,7 +43,7 @@ export type MatchingLine = { readonly total: number } | {
 /** A line of a wait: an ended task as `get` shows it, or a keepalive. */
 export type WaitLine =
   | { readonly task: Readonly<Record<string, unknown>> }
-  | { readonly waiting: number }
+  | { readonly open: number }
   | {
     /** Ids of those that have not ended in time. */
     readonly timed_out: readonly string[];
@@ -183,8 +183,8 @@ export const TASK_OPERATIONS = {
     output: json<{
       readonly id: string;
       readonly workflow: string;
-      /** For what the task waits, in words; absent where it waits for nothing. */
-      readonly waits?: string;
+      /** As `reason` of the task; empty where there is none. */
+      readonly reason: string;
       /** `false` when it never got a plan: something it needs was missing. */
       readonly planned: boolean;
       /** Time limit of the whole task; `null` where it has none. */

@@ -77,7 +77,7 @@ export interface Restored {
   /** Triggers that fire again, as `project/name`: they were suspended or deleted since. */
   readonly resumed: readonly string[];
   /** Number of messages in the outbox that are sent at the next start. */
-  readonly waiting_messages: number;
+  readonly pending_messages: number;
 }
 
 /** The result of a change of the key; the command line does it itself, with no daemon running. */

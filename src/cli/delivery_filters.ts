@@ -13,7 +13,7 @@ export const DELIVERY_FILTERS: readonly OptionDefinition[] = [
   { flags: "--status <code>", help: "only deliveries that were answered with this status" },
   { flags: "--remote <address>", help: "only deliveries of this sender" },
   { flags: "--key <name>", help: "only deliveries whose signature matched this key" },
-  { flags: "--min-duration <time>", help: "only deliveries that took at least 500ms, 2s, …" },
+  { flags: "--min-duration <duration>", help: "only deliveries that took at least 500ms, 2s, …" },
 ];
 
 /** What they pick. */

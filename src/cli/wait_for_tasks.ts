@@ -56,8 +56,8 @@ export async function waitForTasks(
   let open: number | undefined;
   for await (const line of client.stream("task.wait", input, signal)) {
     if ("timed_out" in line) return line.tasks;
-    if ("waiting" in line) {
-      open = line.waiting;
+    if ("open" in line) {
+      open = line.open;
     } else {
       open = (open ?? 1) - 1;
       note.clear();

@@ -214,17 +214,17 @@ function watchOne(
   },
 ): ReadChanges {
   let id: string | undefined;
-  let isWaiting = false; // what it shows may change with others
+  let isPending = false; // what it shows may change with others
   const changes = onlyChanges(async () => {
     id ??= await resolveId(type, name, host);
     const row = await findRecord(type, id, store);
-    const { waiting } = type.open ?? {};
-    isWaiting = waiting !== undefined && type.view(row)["state"] === waiting;
+    const { pending } = type.open ?? {};
+    isPending = pending !== undefined && type.view(row)["state"] === pending;
     return show([row]);
   }, type.passing);
   return async (changed) => {
     const isOther = typeof changed !== "string" && id !== undefined && !changed.has(id);
-    if (isOther && !isWaiting) return NO_CHANGES;
+    if (isOther && !isPending) return NO_CHANGES;
     return await changes();
   };
 }

@@ -34,6 +34,8 @@ export interface Setting {
   readonly choices?: readonly string[];
   /** Least and largest value of a count. */
   readonly range?: readonly [number, number];
+  /** Whether a count may be {@linkcode NONE}, which is no limit. */
+  readonly orNone?: boolean;
   /** Form of a text, or of each one of a list: what it takes, and whether it is that. */
   readonly form?: { readonly takes: string; readonly fits: (text: string) => boolean };
 }
@@ -58,16 +60,16 @@ function isLease(text: string): boolean {
 
 /** Whether a text is a time limit, or says that there is none. */
 function isLimit(text: string): boolean {
-  return text === NO_LIMIT || findDurationSecs(text) !== undefined;
+  return text === NONE || (findDurationSecs(text) ?? 0) > 0;
 }
 
-/** A time limit that there is not; so is 0. */
-export const NO_LIMIT = "none";
+/** Says of every setting that takes it that there is none: no limit, no address. */
+export const NONE = "none";
 
 /** A round of the retention comes once a minute at most. */
 function isTimeToKeep(text: string): boolean {
   const secs = findDurationSecs(text);
-  return secs !== undefined && (secs === 0 || secs >= 60);
+  return text === NONE || (secs !== undefined && secs >= 60);
 }
 
 /** All settings, in the order of the help and of the file. */
@@ -215,26 +217,27 @@ export const SETTINGS: readonly Setting[] = [
     name: "keep-tasks-for",
     takes: "duration",
     placeholder: "duration",
-    help: "how long ended tasks, their logs and deliveries are kept, such as 12h; 0 for no limit",
+    help: "how long ended tasks, their logs and deliveries are kept, such as 12h, or none",
     fallback: "30d",
-    form: { takes: "0, or 1m to 36500d", fits: isTimeToKeep },
+    form: { takes: "1m to 36500d, or none", fits: isTimeToKeep },
   },
   {
     name: "keep-bodies-for",
     takes: "duration",
     placeholder: "duration",
-    help:
-      "how long bodies of deliveries and payloads of ended tasks are kept; 0 for as long as those",
-    fallback: "0s",
-    form: { takes: "0, or 1m to 36500d", fits: isTimeToKeep },
+    help: "how long bodies of deliveries and payloads of ended tasks are kept, or none",
+    fallback: NONE,
+    otherwise: "none: as long as those",
+    form: { takes: "1m to 36500d, or none", fits: isTimeToKeep },
   },
   {
     name: "keep-tasks",
     takes: "count",
     placeholder: "n",
-    help: "ended tasks kept for each trigger; 0 for no limit",
+    help: "ended tasks kept for each trigger, or none for no limit",
     fallback: "10000",
-    range: [0, MOST],
+    range: [1, MOST],
+    orNone: true,
   },
   {
     name: "slack-api-url",

@@ -10,7 +10,7 @@ import { fileFault } from "../base/file_fault.ts";
 import { readRegularText } from "../base/regular_file.ts";
 import { formatFinding, parseManifest } from "../resources/manifest.ts";
 import { compileSchema } from "../resources/validate.ts";
-import { findWrong, type Setting, SETTINGS, type SettingValue } from "./settings.ts";
+import { findWrong, NONE, type Setting, SETTINGS, type SettingValue } from "./settings.ts";
 
 /** The file as `svc init` makes it: every setting with its help, all commented out. */
 export function settingsTemplate(): string {
@@ -77,15 +77,20 @@ const schema = compileSchema({
   additionalProperties: false,
 });
 
-function schemaOf({ takes, choices, range: [minimum, maximum] = [0, 0] }: Setting): object {
+function schemaOf(
+  { takes, choices, range: [minimum, maximum] = [0, 0], orNone = false }: Setting,
+): object {
   switch (takes) {
-    case "count":
-      return {
+    case "count": {
+      const count = {
         type: "integer",
         minimum,
         maximum,
         title: `a whole number from ${minimum} to ${maximum}`,
       };
+      if (!orNone) return count;
+      return { anyOf: [count, { enum: [NONE] }], title: `${count.title}, or ${NONE}` };
+    }
     case "duration":
       return {
         type: ["integer", "string"],

@@ -134,6 +134,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
       labels,
       maxStepLogBytes,
       onWarning: (text) => log.warn(text),
+      onNote: (text) => log.info(text),
       onBatch: telemetry.onBatch,
     }),
   );

@@ -40,6 +40,8 @@ export interface NewStorage {
   readonly env: (name: string) => string | undefined;
   readonly newId: NewId;
   readonly clock: WallClock;
+  /** Told of a migration. */
+  readonly onNote?: ((text: string) => void) | undefined;
 }
 
 /** What is there and what is to be made: looked at, and nothing made yet. */
@@ -126,7 +128,7 @@ interface PlannedNode extends NewStorage {
 }
 
 function inPostgres(dir: DataDir, planned: PlannedNode): PlannedStorage {
-  const { known, kept: { url, node }, resources, env, newId, clock } = planned;
+  const { known, kept: { url, node }, resources, env, newId, clock, onNote } = planned;
   const to = {
     url: addressOf(url, env),
     owner: { node: node.id, run: newId() },
@@ -155,7 +157,7 @@ function inPostgres(dir: DataDir, planned: PlannedNode): PlannedStorage {
     async make() {
       const { createSharedDatabase } = await import("../store/postgres/create_database.ts");
       const keyId = await keyIdOf(await readKeyFile(dir.secretKey));
-      await createSharedDatabase({ ...to, keyId, resources });
+      await createSharedDatabase({ ...to, keyId, resources, onNote });
       if (known) return [];
       await writeSharedDatabase(dir, { url, node });
       return [dir.node, dir.databaseUrl];

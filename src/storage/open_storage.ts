@@ -17,6 +17,7 @@ import type { LogStore } from "../store/log_store.ts";
 import type { Batch } from "../store/maintenance.ts";
 import { openStore } from "../store/sqlite/open_store.ts";
 import type { Store } from "../store/store.ts";
+import { copyBeforeMigration } from "./copy_before_migration.ts";
 import { findSharedDatabase } from "./shared_database.ts";
 
 /** What a daemon keeps. */
@@ -69,6 +70,8 @@ export interface StorageOptions {
   readonly maxStepLogBytes?: number | undefined;
   /** Told what an operator should correct. */
   readonly onWarning?: (text: string) => void;
+  /** Told of a migration of the database. */
+  readonly onNote?: (text: string) => void;
   /** Called with the result of each batch. */
   readonly onBatch?: (batch: Batch) => void;
 }
@@ -79,9 +82,10 @@ export interface StorageOptions {
  * @throws {AppError} `refused` when it cannot be used, `overloaded` when it cannot be reached now.
  */
 export async function openStorage(dir: DataDir, options: StorageOptions): Promise<Storage> {
-  const { run, clock, maxStepLogBytes, onBatch = () => {} } = options;
+  const { run, clock, maxStepLogBytes, onNote, onBatch = () => {} } = options;
   const shared = findSharedDatabase(dir);
   if (shared === undefined) {
+    await copyBeforeMigration(dir, { clock, onNote });
     const store = await openStore(dir.database, {
       node: run,
       self: { name: Deno.hostname() || "localhost", startedAt: clock.now() },

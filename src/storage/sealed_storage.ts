@@ -19,6 +19,7 @@ import { opensAll } from "../secrets/secret_stores.ts";
 import type { ControlEvent } from "../store/audit_records.ts";
 import { findSecretStores } from "../store/sqlite/create_database.ts";
 import { checkStorage } from "./check_storage.ts";
+import { copyBeforeMigration } from "./copy_before_migration.ts";
 import { addressOf, findSharedDatabase, type SharedDatabase } from "./shared_database.ts";
 
 /** What is needed to get at it. */
@@ -26,6 +27,8 @@ export interface SealedHost {
   readonly clock: Clock;
   /** Reads an environment variable. */
   readonly env: (name: string) => string | undefined;
+  /** Told of a migration of the database. */
+  readonly onNote?: (text: string) => void;
 }
 
 /** What is sealed. */
@@ -65,7 +68,7 @@ export async function openSealed(
     secretStores: findSecretStores(dir.database),
     otherNodes: [],
     async replace(secretStores, _to, record) {
-      await Promise.resolve();
+      await copyBeforeMigration(dir, host);
       resealFile(dir.database, { secretStores, record });
     },
     [Symbol.asyncDispose]: () => Promise.resolve(),

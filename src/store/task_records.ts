@@ -145,26 +145,27 @@ export interface StepRecord {
   readonly outputs?: Readonly<Record<string, string>>;
 }
 
-/** What a pending task waits for. */
-export type TaskWait =
-  /** It is ready; where it is for certain nodes, only their workers take it. */
+/** Why a pending task does not run yet. */
+export type TaskReadiness =
+  /** It waits for a worker only; where it is for certain nodes, for one of theirs. */
   | {
-    readonly for: "worker";
+    readonly is: "ready";
     /** Names or labels of the nodes for which it is; any when absent. */
     readonly nodes?: readonly string[];
     /** Id of the one node that has what the steps it keeps have made; any when absent. */
     readonly onlyNode?: string;
   }
   | {
-    readonly for: "time";
+    readonly is: "delayed";
     /** Milliseconds since the epoch. */
     readonly until: number;
-    /** What makes it wait: of several, the one that takes longer. */
+    /** What delays it: of several, the one that takes longer. */
     readonly by: readonly ("debounce" | "rateLimit")[];
   }
-  /** Room in its group (`concurrency`), or in its workspace (`maxParallel`). */
   | {
-    readonly for: "group" | "workspace";
+    readonly is: "queued";
+    /** For room in its group (`concurrency`), or in its workspace (`maxParallel`). */
+    readonly in: "group" | "workspace";
     /** Most tasks at once. */
     readonly max: number;
     /** Tasks that occupy room. */
@@ -206,8 +207,8 @@ export interface Task {
   readonly node?: string;
   /** Name of that node; absent where it is not known any more, and likewise. */
   readonly nodeName?: string;
-  /** What it waits for, as of when it was read; there while it is pending. */
-  readonly wait?: TaskWait;
+  /** As of when it was read; there while it is pending. */
+  readonly readiness?: TaskReadiness;
   /** Reason of a request to cancel it; empty without one. */
   readonly cancelReason: string;
   /** Every step of its workflow, in order; empty when it never had a plan. */
@@ -278,8 +279,10 @@ export interface TaskEnd {
 /** Number of pending and running tasks, and the age of the oldest pending ones. */
 export interface TaskCounts {
   readonly pending: number;
-  /** Of these, those that wait for their time or for room, not for a worker. */
-  readonly held: number;
+  /** Of these, those that have to wait for room (`concurrency`, `maxParallel`). */
+  readonly queued: number;
+  /** Of the pending ones, those that have to wait for a time (debounce, rate limit). */
+  readonly delayed: number;
   readonly running: number;
   /**
    * Milliseconds since the epoch when the oldest pending task came; absent when none is pending.

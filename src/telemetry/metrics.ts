@@ -87,10 +87,15 @@ export class Metrics {
     );
     this.#add("counter", "svc_steps_total", "Steps that ended, by state", this.#steps);
     this.#add("counter", "svc_plugin_runs_total", "Plugins and hooks by result", this.#plugins);
-    this.#add("counter", "svc_outbox_ended_total", "Messages by kind and end", this.#messages);
     this.#add(
       "counter",
-      "svc_connection_gap_total",
+      "svc_outbox_messages_ended_total",
+      "Messages by kind and end",
+      this.#messages,
+    );
+    this.#add(
+      "counter",
+      "svc_connection_missed_events_total",
       "Events that a platform could not deliver: repaired, or lost",
       this.#gaps,
     );

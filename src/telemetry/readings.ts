@@ -31,7 +31,7 @@ export const READ = [
     help: "How long the oldest message waits",
   },
   { name: "plugins_running", type: "gauge", help: "Plugins and hooks that run" },
-  { name: "plugins_waiting", type: "gauge", help: "Plugins and hooks that wait to run" },
+  { name: "plugins_queued", type: "gauge", help: "Plugins and hooks that wait to run" },
   { name: "inflight_body_bytes", type: "gauge", help: "Bytes of webhook bodies in memory" },
   { name: "database_up", type: "gauge", help: "Whether the database answers: 1, or 0" },
   { name: "database_bytes", type: "gauge", help: "Size of svc.db" },
@@ -119,7 +119,7 @@ export async function takeReadings(host: ReadingsHost): Promise<Readings> {
     ...(stored === undefined ? {} : storedReadings(stored, now)),
     database_up: one(stored === undefined ? 0 : 1),
     plugins_running: one(host.semaphore.running),
-    plugins_waiting: one(host.semaphore.waiting),
+    plugins_queued: one(host.semaphore.waiting),
     inflight_body_bytes: one(host.bodies.inUse),
     database_wal_bytes: one(files.walBytes),
     disk_free_bytes: one(files.diskFreeBytes),
@@ -172,8 +172,9 @@ function storedReadings({ counts, outbox, size }: Stored, now: number): Readings
     since === undefined ? 0 : Math.max(0, now - since) / 1000;
   return {
     tasks: [
-      { state: "ready", value: counts.pending - counts.held },
-      { state: "held", value: counts.held },
+      { state: "ready", value: counts.pending - counts.queued - counts.delayed },
+      { state: "queued", value: counts.queued },
+      { state: "delayed", value: counts.delayed },
       { state: "running", value: counts.running },
     ],
     oldest_pending_task_age_seconds: [

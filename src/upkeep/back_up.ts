@@ -7,12 +7,11 @@
 
 import { dirname, isAbsolute } from "node:path";
 import type { DataDir } from "../base/data_dir.ts";
-import { syncDirectory, syncFile } from "../base/durable_files.ts";
 import { AppError } from "../base/errors.ts";
 import { fileFault } from "../base/file_fault.ts";
 import { RegularFile } from "../base/regular_file.ts";
 import type { BackupFacts, Progress } from "../store/maintenance.ts";
-import { backUpFile } from "../store/sqlite/maintenance/run_job.ts";
+import { copyFile } from "../store/sqlite/maintenance/copy_file.ts";
 
 /** A copy to make. */
 export interface BackupRequest {
@@ -42,13 +41,8 @@ export async function* backUp(
 ): AsyncGenerator<Progress, BackupResult, undefined> {
   if (!isAbsolute(file)) throw new AppError("usage", `"${file}" is not an absolute path`);
   await checkTarget(file, { force, database: dirs.database });
-  const part = `${file}.${crypto.randomUUID().slice(0, 8)}.part`;
   try {
-    await makeEmpty(part);
-    const facts = yield* backUpFile({ from: dirs.database, to: part }, signal);
-    await syncFile(part);
-    await Deno.rename(part, file);
-    await syncDirectory(dirname(file));
+    const facts = yield* copyFile({ from: dirs.database, to: file }, signal);
     return { file, ...facts, keyFile: dirs.secretKey };
   } catch (cause) {
     if (cause instanceof AppError && cause.code !== "overloaded") throw cause;
@@ -56,9 +50,6 @@ export async function* backUp(
       ? `the directory "${dirname(file)}" does not exist`
       : fileFault(cause);
     throw new AppError("refused", `Cannot write "${file}": ${fault}`, { cause });
-  } finally {
-    // Gone already after a success.
-    for (const left of [part, `${part}-journal`]) await Deno.remove(left).catch(() => {});
   }
 }
 
@@ -89,8 +80,4 @@ export function isDatabase(path: string): boolean {
   using file = RegularFile.open(path);
   const head = new Uint8Array(MAGIC.length);
   return file.readSync(head) === MAGIC.length && new TextDecoder().decode(head) === MAGIC;
-}
-
-async function makeEmpty(path: string): Promise<void> {
-  (await Deno.open(path, { write: true, createNew: true, mode: 0o600 })).close();
 }

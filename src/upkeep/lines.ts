@@ -93,7 +93,7 @@ export function restoreLines(
     revoked_tokens: done.findings.revoked,
     secrets: done.secrets,
     resumed: done.findings.resumed,
-    waiting_messages: done.findings.waiting,
+    pending_messages: done.findings.pendingMessages,
   }));
 }
 

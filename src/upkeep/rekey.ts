@@ -34,6 +34,8 @@ export interface RekeyHost {
   readonly clock: Clock;
   /** Reads an environment variable. */
   readonly env: (name: string) => string | undefined;
+  /** Told of a migration of the database. */
+  readonly onNote?: (text: string) => void;
 }
 
 /** What came of it. */

@@ -9,6 +9,7 @@ import { basename, join } from "node:path";
 import type { DataDir } from "../base/data_dir.ts";
 import { bytesOnDisk, findDiskSpace } from "../base/disk_space.ts";
 import { namesIn } from "../base/names_in.ts";
+import { BEFORE_MIGRATION } from "../storage/copy_before_migration.ts";
 import { measureSharedUsage } from "../storage/measure_shared_usage.ts";
 import type { Progress } from "../store/maintenance.ts";
 import { measureWholeFile } from "../store/sqlite/maintenance/run_job.ts";
@@ -148,7 +149,9 @@ async function* measureDirectory(
 function kindOf(path: string, dirs: DataDir): EntryKind {
   const directory = GROWING.find((name) => dirs[name] === path);
   if (directory !== undefined) return directory;
-  if (path.startsWith(`${dirs.database}.before-restore-`)) return "old_database";
+  const isOld = [".before-restore-", BEFORE_MIGRATION]
+    .some((why) => path.startsWith(`${dirs.database}${why}`));
+  if (isOld) return "old_database";
   return isDatabaseFile(path) ? "backup" : "other";
 }
 

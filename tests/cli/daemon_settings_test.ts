@@ -45,10 +45,13 @@ Deno.test("values are of their type, and paths start at the data directory", asy
   });
 });
 
-Deno.test("a time limit is a duration, or none", async () => {
-  for (const value of ["90m", "none", 0, 3600]) {
-    deepEqual(await read(`step-timeout: ${value}\n`), { "step-timeout": value });
+Deno.test("what limits something takes none for no limit", async () => {
+  for (const name of ["step-timeout", "task-timeout", "keep-tasks-for", "keep-bodies-for"]) {
+    for (const value of ["90m", "none", 3600]) {
+      deepEqual(await read(`${name}: ${value}\n`), { [name]: value });
+    }
   }
+  deepEqual(await read("keep-tasks: none\n"), { "keep-tasks": "none" });
 });
 
 /** Files that are refused, and what is said. */
@@ -67,6 +70,10 @@ const WRONG: readonly [text: string, says: RegExp][] = [
   ["step-timeout: true", /Expected a duration: whole seconds, .* found the boolean true/],
   ["step-timeout: soon", /step-timeout takes a duration such as 90m, or none, not "soon"/],
   ["task-timeout: -1", /task-timeout takes a duration such as 12h, or none, not "-1"/],
+  ["step-timeout: 0", /step-timeout takes a duration such as 90m, or none, not "0"/],
+  ["keep-tasks-for: 0", /keep-tasks-for takes 1m to 36500d, or none, not "0"/],
+  ["keep-tasks: 0", /keep-tasks.*a whole number from 1 to 1000000000, or none/],
+  ["keep-tasks: many", /a whole number from 1 to 1000000000, or none/],
   ["lease: 601s", /lease takes 10s to 10m/],
   ["slack-api-url: http://example.com", /slack-api-url takes https:\/\/HOST\/PATH/],
   ["workers: 1\nworkers: 2", /daemon\.yaml:2:/],

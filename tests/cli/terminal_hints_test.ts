@@ -50,22 +50,22 @@ async function wait(lines: readonly (WaitLine | number)[], isTerminal: boolean) 
 }
 
 Deno.test("waiting for tasks says so on a terminal after a second, and clears it away", async () => {
-  const found = await wait([{ waiting: 2 }, 1000, task("A"), task("B")], true);
+  const found = await wait([{ open: 2 }, 1000, task("A"), task("B")], true);
   const [first, second] = ["Waiting for the end of 2 tasks …", "Waiting for the end of the task …"];
   equal(found.err, `${first}\r\x1b[K${second}\r\x1b[K`);
   deepEqual([found.ended, found.late], [["A", "B"], []]);
 });
 
 Deno.test("waiting for tasks says nothing that is over within a second, nor without a terminal", async () => {
-  equal((await wait([{ waiting: 2 }, 999, task("A"), task("B")], true)).err, "");
-  equal((await wait([{ waiting: 2 }, 1200, task("A"), task("B")], false)).err, "");
+  equal((await wait([{ open: 2 }, 999, task("A"), task("B")], true)).err, "");
+  equal((await wait([{ open: 2 }, 1200, task("A"), task("B")], false)).err, "");
 });
 
 Deno.test("waiting for tasks: those that are late, and a daemon that goes down meanwhile", async () => {
   const late = { id: "B", state: "pending", reason: "waits" } as unknown as TaskRecord;
   const timedOut = { timed_out: ["B"], tasks: [late] };
-  deepEqual((await wait([{ waiting: 2 }, task("A"), timedOut], false)).late, [late]);
-  await rejects(wait([{ waiting: 2 }, task("A")], false), { code: "unreachable" });
+  deepEqual((await wait([{ open: 2 }, task("A"), timedOut], false)).late, [late]);
+  await rejects(wait([{ open: 2 }, task("A")], false), { code: "unreachable" });
   await rejects(wait([], false), { code: "unreachable" });
 });
 
@@ -133,7 +133,7 @@ Deno.test("svc task plan is a table that fits, and says where a task never got a
   const answer = {
     id: "A",
     planned: true,
-    waits: "waits for a worker (4 of 4 busy)",
+    reason: "waits for a worker (4 of 4 busy)",
     timeout_secs: 21_600,
     timeout_from: "task-timeout",
     steps: [

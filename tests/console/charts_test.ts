@@ -73,9 +73,9 @@ browserTest("charts show what arrived, and the tables under them say the same", 
   const legend = page.locator("figure", { hasText: "Deliveries as a table" }).locator(".legend li");
   await legend.first().waitFor();
   const summed = (await legend.allInnerTexts()).map((text) => text.trim());
-  deepEqual(summed, ["accepted 6", "filtered 3", "refused 2"]);
+  deepEqual(summed, ["accepted 6", "filtered 3", "rejected 2"]);
   await page.getByText("Deliveries as a table").click();
-  deepEqual(await tableOf(page, "Deliveries"), { accepted: 6, filtered: 3, refused: 2 });
+  deepEqual(await tableOf(page, "Deliveries"), { accepted: 6, filtered: 3, rejected: 2 });
   await page.getByText("Time to the answer as a table").click();
   const region = page.getByRole("region", { name: "Time to the answer, the figures" });
   match(
@@ -92,7 +92,7 @@ browserTest("charts show what arrived, and the tables under them say the same", 
 
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
-    for (const label of ["accepted", "filtered", "refused"]) {
+    for (const label of ["accepted", "filtered", "rejected"]) {
       await until(
         `${label} in ${colorScheme}`,
         async () => await page.evaluate(isDrawn(label)) ? true : undefined,
@@ -105,7 +105,7 @@ browserTest("charts show what arrived, and the tables under them say the same", 
   await page.getByRole("heading", { name: "The last 24h" }).waitFor();
   await page.getByText("Each 15m in which there was something").first().waitFor();
   equal(new URL(page.url()).search, "?span=24h");
-  deepEqual(await tableOf(page, "Deliveries"), { accepted: 6, filtered: 3, refused: 2 });
+  deepEqual(await tableOf(page, "Deliveries"), { accepted: 6, filtered: 3, rejected: 2 });
 
   // What arrives later is in the same table without a reload.
   await send("main", KEY, 200);
@@ -116,5 +116,5 @@ browserTest("charts show what arrived, and the tables under them say the same", 
 
   await page.goto(`${console.origin}/trigger/default/push`);
   await page.getByText("Deliveries as a table").click();
-  deepEqual(await tableOf(page, "Deliveries"), { accepted: 6, filtered: 3, refused: 2 });
+  deepEqual(await tableOf(page, "Deliveries"), { accepted: 6, filtered: 3, rejected: 2 });
 });

@@ -24,7 +24,7 @@ browserTest("a delivery says first what happened to it and what would change it"
     const id = await sendPush(daemon, push("main"), { secret: "quite-another" });
     const verdict = await show(id);
     const text = await verdict.innerText();
-    ok(text.startsWith("Refused with 401: the signature fits no key"), text);
+    ok(text.startsWith("Rejected with 401: the signature fits no key"), text);
     match(text, /SecretStore "github" has webhook \(never matched, set \d+m?s ago\)/);
     ok(text.includes("svc secret set github webhook"), text);
     await picture(page, "delivery-refused");

@@ -69,8 +69,8 @@ browserTest("a delivery is edited, tried and fired where it is looked at", async
 
   await t.step("what would be refused again is not what is offered first", async () => {
     await page.goto(`${served.origin}/delivery/${refused}`);
-    await page.getByRole("heading", { level: 1, name: "Delivery to push was refused" }).waitFor();
-    await page.getByText("As things are, it would be refused again").waitFor();
+    await page.getByRole("heading", { level: 1, name: "Delivery to push was rejected" }).waitFor();
+    await page.getByText("As things are, it would be rejected again").waitFor();
     const actions = page.locator(".actions").first().locator("> button, > a, > .action > button");
     deepEqual(await actions.allInnerTexts(), [
       "Edit and try",

@@ -54,7 +54,7 @@ Deno.test("minutes that are not folded stay as they are", () => {
   deepEqual(valuesOf(figures), {
     accepted: [9, 9, 1, 2, 3, 4, 5, 6, 0, 0],
     filtered: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-    refused: [0, 0, 0, 0, 0, 0, 7, 0, 0, 0],
+    rejected: [0, 0, 0, 0, 0, 0, 7, 0, 0, 0],
     other: [0, 0, 0, 0, 0, 0, 0, 7, 0, 0],
   });
 });
@@ -66,7 +66,7 @@ Deno.test("folded counts add up, at even times, without an interval that is not 
   deepEqual(valuesOf(figures), {
     accepted: [15, 6],
     filtered: [0, 0],
-    refused: [7, 0],
+    rejected: [7, 0],
     other: [0, 7],
   });
 });
@@ -86,7 +86,7 @@ Deno.test("folded percentiles and queues are the worst of their minutes", () => 
 Deno.test("what is rare has no part in the chart until it happens", () => {
   const quiet = { ...STATS, deliveries: { accepted: [0, 0], rejected: [0, 0] } };
   const figures = deliveryFigures(quiet, spanOf(1));
-  deepEqual(figures.series.map(({ label }) => label), ["accepted", "filtered", "refused"]);
+  deepEqual(figures.series.map(({ label }) => label), ["accepted", "filtered", "rejected"]);
   equal(isEmpty(figures), true);
   equal(isEmpty(latencyFigures(STATS, spanOf(1), "start_ms")), true);
   equal(isEmpty(latencyFigures(STATS, spanOf(1), "answer_ms")), false);

@@ -85,7 +85,7 @@ browserTest(
       /broken[\s\S]*from nightly[\s\S]*exit code 3/,
     );
     await until("three refusals as one trouble", async () => {
-      const text = await textOf(page, "Refused deliveries since yesterday");
+      const text = await textOf(page, "Rejected deliveries since yesterday");
       return /push[\s\S]*has no header x-hub-signature-256[\s\S]*3 times/.test(text)
         ? true
         : undefined;
@@ -112,7 +112,7 @@ browserTest("a trigger is suspended and resumed, tested and fired in the page", 
   const page = await browser.open(console.link);
   await page.getByRole("link", { name: "Triggers" }).click();
   const row = page.getByRole("row", { name: /^push/ });
-  await row.getByText("2 refused").waitFor();
+  await row.getByText("2 rejected").waitFor();
   await row.getByText("rejected", { exact: true }).waitFor();
   await page.getByRole("row", { name: /^early/ }).getByText("none yet").waitFor();
   await picture(page, "triggers");

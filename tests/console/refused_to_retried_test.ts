@@ -63,7 +63,7 @@ browserTest(
     const verdict = page.getByRole("region", { name: "What happened, and what would change it" });
     await verdict.waitFor();
     const cause = await verdict.innerText();
-    ok(cause.startsWith("Refused with 401: the signature fits no key"), cause);
+    ok(cause.startsWith("Rejected with 401: the signature fits no key"), cause);
     ok(cause.includes("svc secret set github"), cause);
     await picture(page, "2-its-cause");
 

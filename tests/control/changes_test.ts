@@ -229,7 +229,7 @@ Deno.test("task.wait reads a task when it has ended, and those that it does not 
   for (const n of [1, 2, 3]) await accept(it.store, n);
   await it.store.claimTasks(3, 1);
   const lines = waitForTasks({ ids: [taskIdOf(1), taskIdOf(2)] }, it.host, it.signal);
-  deepEqual((await lines.next()).value, { waiting: 2 });
+  deepEqual((await lines.next()).value, { open: 2 });
   const first = lines.next();
   const end = (n: number) =>
     it.store.finishTask({ taskId: taskIdOf(n), state: "succeeded", reason: "", now: 2 });

@@ -102,7 +102,7 @@ Deno.test("describe says of a Connection what is known, and of other kinds nothi
   deepEqual(connectionStatus(TIDEPOOL, known), {
     login: "bot",
     user_id: "42",
-    token_ends_at: null,
+    token_expires_at: null,
     last_event_at: null,
     last_repair_at: null,
     events_repaired: 2,

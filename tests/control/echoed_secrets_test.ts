@@ -45,12 +45,12 @@ async function connectAll(rig: ControlRig, api: string): Promise<Record<string, 
       url: "https://h.example",
       token: GITHUB,
     }),
-    slack: await linesOf(rig, "connect.slack", { api, botToken: BOT, appToken: APP }),
+    slack: await linesOf(rig, "connect.slack", { api, bot_token: BOT, app_token: APP }),
     line: await linesOf(rig, "connect.line", {
       api,
       url: "https://h.example",
       token: LINE,
-      channelSecret: CHANNEL_SECRET,
+      channel_secret: CHANNEL_SECRET,
     }),
   };
 }
@@ -102,7 +102,7 @@ controlTest("the token in use stays hidden while another one is tried", async (r
   );
   await using api = echo(() => refuse(401, { message: `not ${GITHUB}, it was ${LINE}` }));
   const url = "https://h.example";
-  const input = { api: api.url, url, token: GITHUB, channelSecret: CHANNEL_SECRET };
+  const input = { api: api.url, url, token: GITHUB, channel_secret: CHANNEL_SECRET };
   const said = { line: await linesOf(rig, "connect.line", input) };
   match(said.line, /not \*\*\*, it was \*\*\*/);
   await nothingTold(rig, said);

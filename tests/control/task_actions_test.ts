@@ -138,7 +138,7 @@ controlTest(
   async (rig) => {
     const id = await start(rig, [{ id: "one", run: WAITING }]);
     const [first, late] = await lines(rig, [id, id.slice(0, 26)], 1);
-    deepEqual(first, { waiting: 1 });
+    deepEqual(first, { open: 1 });
     ok(late !== undefined && "timed_out" in late);
     deepEqual([late.timed_out, late.tasks.map(({ state }) => state)], [[id], ["running"]]);
     const waiting = ended(rig, id, id);
@@ -146,7 +146,7 @@ controlTest(
     deepEqual((await waiting).map(({ id, state }) => [id, state]), [[id, "succeeded"]]);
     deepEqual((await ended(rig, id)).length, 1);
     deepEqual(await lines(rig, [id], 0), [
-      { waiting: 1 },
+      { open: 1 },
       { task: await rig.client.call("task", { id }) },
     ]);
     await rejects(lines(rig, [id, "01ZZZZ"]), { code: "not_found" });

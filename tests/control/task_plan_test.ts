@@ -86,6 +86,7 @@ controlTest(
     const planned = {
       id,
       workflow: "ci",
+      reason: "",
       planned: true,
       timeout_secs: 3600,
       timeout_from: "workflow",
@@ -138,10 +139,12 @@ controlTest(
 
 controlTest("task.plan of a task that lacked its workflow says that it has none", async (rig) => {
   const id = await start(rig, DOCUMENTS.workspace, DOCUMENTS.trigger);
-  equal((await ended(rig, id))["state"], "failed");
+  const { state, reason } = await ended(rig, id);
+  equal(state, "failed");
   deepEqual(await rig.client.call("task.plan", { id }), {
     id,
     workflow: "ci",
+    reason,
     planned: false,
     timeout_secs: null,
     timeout_from: null,

@@ -234,7 +234,7 @@ slowTest(
       const [item] = await daemon.json("get", "connections") as {
         status: Record<string, unknown>;
       }[];
-      equal(item?.status["token_ends_at"], "2030-01-02T03:04:05.000Z");
+      equal(item?.status["token_expires_at"], "2030-01-02T03:04:05.000Z");
       const other = await connect(daemon, github, { args: ["--name", "tidepool"], to: "acme/app" });
       match(
         other.stderr,

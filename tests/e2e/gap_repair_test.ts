@@ -151,7 +151,7 @@ slowTest(
       match(status.gaps[0]?.reason ?? "", new RegExp(`push ${guidOf(7)} of .* \\(answered 400\\)`));
       deepEqual(proxy.passed.slice(-1), [guidOf(8)]);
       const metrics = await daemon.send("/metrics", { method: "GET" });
-      ok(metrics.status === 404 || metrics.text.includes("svc_connection_gap_total"));
+      ok(metrics.status === 404 || metrics.text.includes("svc_connection_missed_events_total"));
       match(daemon.log, /events are lost/);
       const repaired = await daemon.svc(["connection", "repair", "tidepool"]);
       equal(repaired.code, 0, repaired.stderr);

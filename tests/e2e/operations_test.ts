@@ -136,8 +136,8 @@ programTest(
       const status = await daemon.json("status") as StatusJson;
       return (status.queue["oldest_ready_secs"] ?? 0) >= 1 ? status : undefined;
     });
-    const { pending, held, running } = busy.queue;
-    deepEqual([pending, held, running], [2, 0, 1]);
+    const { pending, queued, delayed, running } = busy.queue;
+    deepEqual([pending, queued, delayed, running], [2, 0, 0, 1]);
     deepEqual(busy.rates["deliveries"], {
       accepted: { last_minute: 3, last_five_minutes: 3 },
       rejected: { last_minute: 1, last_five_minutes: 1 },
@@ -150,7 +150,8 @@ programTest(
     const idle = await daemon.json("status") as StatusJson;
     deepEqual(idle.queue, {
       pending: 0,
-      held: 0,
+      queued: 0,
+      delayed: 0,
       running: 0,
       oldest_pending_secs: null,
       oldest_ready_secs: null,

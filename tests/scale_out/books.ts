@@ -23,7 +23,7 @@ export class Books implements AsyncDisposable {
     deepEqual(
       await this.#all(`
         SELECT tasks.id, tasks.state, job.id AS job, job.state AS job_state
-        FROM (SELECT * FROM tasks WHERE state = 'running' OR state = 'pending' AND held = 0) AS tasks
+        FROM (SELECT * FROM tasks WHERE state = 'running' OR state = 'pending' AND readiness = 0) AS tasks
         FULL JOIN svc_jobs.job ON job.id = job_of(tasks.id)
         WHERE tasks.id IS NULL OR job.id IS NULL OR job.state = 'active' AND tasks.state = 'pending'`),
       [],

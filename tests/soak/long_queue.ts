@@ -37,7 +37,7 @@ const WITHIN_MS = 600_000;
 /** Queues so many tasks, lets them go, and holds what ran against what was promised. */
 export async function drainLongQueue(program: Program, count: number): Promise<LongQueue> {
   await using directory = await initDataDirectory(program);
-  const args = ["--workers", String(WORKERS), "--log-level", "warn", "--keep-tasks", "0"];
+  const args = ["--workers", String(WORKERS), "--log-level", "warn", "--keep-tasks", "none"];
   await using daemon = await startDaemon(program, { directory, args });
   const webhook = { allowUnsigned: true };
   await daemon.apply(

@@ -257,7 +257,7 @@ Deno.test("restore sends no message again that was sent or given up since, and c
     UPDATE outbox SET state = 'dropped', reason = 'by an operator' WHERE id = 'dropped';
     UPDATE outbox SET tries = 2, uncertain_since = 8, next_at = 9 WHERE id = 'tried'`);
   const { findings } = await restored(rig, file);
-  equal(findings.waiting, 2);
+  equal(findings.pendingMessages, 2);
   deepEqual(
     rowsOf(
       rig.dirs.database,

@@ -11,7 +11,7 @@ import type { Percentiles, Stats } from "../../../src/api/status_operations.ts";
 export interface Series {
   readonly label: string;
   /** Name of its colour in the style. */
-  readonly tone: "good" | "bad" | "busy" | "waiting" | "faint" | "text";
+  readonly tone: "good" | "bad" | "busy" | "pending" | "faint" | "text";
   readonly values: readonly (number | null)[];
   /** What belongs to it, where the label does not say so. */
   readonly about?: string;
@@ -53,7 +53,7 @@ export function deliveryFigures(stats: Stats, span: Span): Figures {
   const series: readonly Series[] = [
     { label: "accepted", tone: "good", values: of("accepted") },
     { label: "filtered", tone: "faint", values: of("filtered") },
-    { label: "refused", tone: "bad", values: of("rejected") },
+    { label: "rejected", tone: "bad", values: of("rejected") },
     ...(other.some((value) => value !== null && value > 0)
       ? [{ label: "other", about: OTHER.join(", "), tone: "busy" as const, values: other }]
       : []),
@@ -66,7 +66,7 @@ export function latencyFigures(stats: Stats, span: Span, of: "answer_ms" | "star
   const { p50, p95, p99 }: Percentiles = stats[of];
   const series: readonly Series[] = [
     { label: "p50", tone: "busy", values: p50 },
-    { label: "p95", tone: "waiting", values: p95 },
+    { label: "p95", tone: "pending", values: p95 },
     { label: "p99", tone: "bad", values: p99 },
   ];
   return folded(stats, span, { series, unit: "ms", how: highest });
@@ -76,7 +76,7 @@ export function latencyFigures(stats: Stats, span: Span, of: "answer_ms" | "star
 export function queueFigures(stats: Stats, span: Span): Figures | undefined {
   if (stats.queue === undefined) return undefined;
   const series: readonly Series[] = [
-    { label: "waiting", tone: "waiting", values: stats.queue.pending },
+    { label: "pending", tone: "pending", values: stats.queue.pending },
     { label: "running", tone: "busy", values: stats.queue.running },
   ];
   return folded(stats, span, { series, unit: "count", how: highest });

@@ -11,7 +11,7 @@ export type Connection = Resource<
   Readonly<Record<string, { readonly repository?: string; readonly organization?: string }>>,
   {
     readonly login: string | null;
-    readonly token_ends_at: string | null;
+    readonly token_expires_at: string | null;
     readonly last_event_at: string | null;
     readonly events_lost: number;
     readonly events_repaired: number;

@@ -20,7 +20,7 @@ const BECAME: Readonly<Record<string, string>> = {
   skipped: "was skipped",
   filtered: "was filtered out",
   handshake: "was a handshake",
-  rejected: "was refused",
+  rejected: "was rejected",
 };
 
 /** What became of it, as a sentence without its stop. */

@@ -89,7 +89,7 @@ export function signatureOf({ spec: { event: { webhook = {} } } }: Trigger): str
   const words = [webhook.scheme, webhook.signatureHeader, webhook.crdRef];
   const said = words.filter((word) => word !== undefined).join(", ");
   if (said !== "") return said;
-  return webhook.secret === undefined ? "not configured: every request is refused" : "auto";
+  return webhook.secret === undefined ? "not configured: every request is rejected" : "auto";
 }
 
 /** The trigger that takes requests at a path, of the given ones. */

@@ -102,7 +102,7 @@ function Card({ connection: { metadata, spec, status } }: { readonly connection:
   const { name, project = "" } = metadata;
   const [platform = "", { repository, organization } = {}] =
     Object.entries(spec).find(([block]) => block in PLATFORMS) ?? [];
-  const { fault, login, token_ends_at, last_event_at, events_lost, events_repaired } = status;
+  const { fault, login, token_expires_at, last_event_at, events_lost, events_repaired } = status;
   const isConnecting = status.connected_since === null;
   return (
     <li class="panel">
@@ -131,7 +131,7 @@ function Card({ connection: { metadata, spec, status } }: { readonly connection:
           "Missed": events_repaired + events_lost === 0
             ? undefined
             : `${events_repaired} repaired, ${events_lost} lost`,
-          "Token ends": token_ends_at?.slice(0, 10),
+          "Token ends": token_expires_at?.slice(0, 10),
         }}
       />
     </li>

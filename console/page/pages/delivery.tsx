@@ -122,7 +122,7 @@ function Actions({ delivery, shown, sent }: {
         ". Where it is accepted, a task starts."}
       command={`svc delivery redeliver ${id}`}
       why={whyNotAgain(outcome, via, isKept)}
-      note={again ? "As things are, it would be refused again" : undefined}
+      note={again ? "As things are, it would be rejected again" : undefined}
       primary={isNext}
       act={async () => {
         for await (

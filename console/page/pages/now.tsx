@@ -47,13 +47,14 @@ function Figures({ state: { rates, queue, outbox, settings }, stats }: {
   const of = (kind: "deliveries" | "tasks", word: string) =>
     rates[kind][word] ?? { last_minute: 0, last_five_minutes: 0 };
   const accepted = of("deliveries", "accepted");
-  const refused = of("deliveries", "rejected");
+  const rejected = of("deliveries", "rejected");
   const failed = of("tasks", "failed");
   const ended = Object.values(rates.tasks).reduce((sum, one) => sum + one.last_five_minutes, 0);
   const workers = settings["workers"]?.value;
   const oldest = queue.oldest_ready_secs;
-  const waiting = [
-    ...(queue.held > 0 ? [`${queue.held} for their time or a limit`] : []),
+  const pending = [
+    ...(queue.queued > 0 ? [`${queue.queued} queued`] : []),
+    ...(queue.delayed > 0 ? [`${queue.delayed} delayed`] : []),
     ...(oldest === null ? [] : [`oldest ${shortDuration(oldest * 1000)}`]),
   ];
   return (
@@ -66,11 +67,11 @@ function Figures({ state: { rates, queue, outbox, settings }, stats }: {
           ...trend(stats?.deliveries["accepted"], true),
         },
         {
-          label: "Refused",
-          value: refused.last_five_minutes,
-          note: `in 5 min · last minute ${refused.last_minute}`,
+          label: "Rejected",
+          value: rejected.last_five_minutes,
+          note: `in 5 min · last minute ${rejected.last_minute}`,
           ...trend(stats?.deliveries["rejected"], true),
-          ...(refused.last_five_minutes > 0 ? { tone: "bad" } : {}),
+          ...(rejected.last_five_minutes > 0 ? { tone: "bad" } : {}),
         },
         {
           label: "Running",
@@ -80,11 +81,11 @@ function Figures({ state: { rates, queue, outbox, settings }, stats }: {
           ...(queue.running > 0 ? { tone: "busy" } : {}),
         },
         {
-          label: "Waiting",
+          label: "Pending",
           value: queue.pending,
-          note: waiting.join(", ") || "nothing waits",
+          note: pending.join(", ") || "no task is pending",
           ...trend(stats?.queue?.pending),
-          ...(queue.pending > 0 ? { tone: "waiting" } : {}),
+          ...(queue.pending > 0 ? { tone: "pending" } : {}),
         },
         {
           label: "Tasks that failed",

@@ -38,7 +38,7 @@ export function SearchPage() {
         <h1>Search</h1>
         <p>
           An id of anything, or a part of one, goes to its screen. Words find triggers, workflows
-          and secrets by name, deliveries by what they were refused for, and tasks by trigger.
+          and secrets by name, deliveries by what they were rejected for, and tasks by trigger.
         </p>
       </>
     );
@@ -134,7 +134,7 @@ function Words({ text, hasIds }: { readonly text: string; readonly hasIds: boole
       {error !== undefined && <Problem error={error} />}
       {isEmpty && (
         <p class="empty">
-          Nothing is named so, and nothing was refused for it. An id is found by its beginning, or
+          Nothing is named so, and nothing was rejected for it. An id is found by its beginning, or
           by four or more characters of its end.
         </p>
       )}

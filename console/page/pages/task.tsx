@@ -127,10 +127,12 @@ function Task({ task }: { readonly task: TaskRecord }) {
 }
 
 /** What became of it, in words. */
-function titleOf({ state, workflow }: TaskRecord, failed?: Step): string {
+function titleOf({ state, readiness, workflow }: TaskRecord, failed?: Step): string {
   switch (state) {
     case "pending":
-      return `${workflow} is waiting`;
+      return `${workflow} is ${
+        readiness === undefined || readiness === "ready" ? "pending" : readiness
+      }`;
     case "running":
       return `${workflow} is running`;
     case "cancelled":

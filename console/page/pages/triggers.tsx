@@ -92,7 +92,7 @@ function When({ delivery }: { readonly delivery: DeliveryRecord | null | undefin
 /** What came in an hour; `undefined` where it is not known or not counted for each trigger. */
 interface Hour {
   readonly all: number;
-  readonly refused: number;
+  readonly rejected: number;
 }
 
 function LastHour({ counts }: { readonly counts: Hour | undefined }) {
@@ -100,9 +100,9 @@ function LastHour({ counts }: { readonly counts: Hour | undefined }) {
   return (
     <>
       {counts.all}
-      {counts.refused > 0 && (
+      {counts.rejected > 0 && (
         <>
-          , <Chip word="rejected">{counts.refused} refused</Chip>
+          , <Chip word="rejected">{counts.rejected} rejected</Chip>
         </>
       )}
     </>
@@ -126,8 +126,8 @@ function useLastHours(triggers: readonly Trigger[]): ReadonlyMap<string, Hour> {
         if (stats.counted_since === null) continue;
         const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
         const all = sum(Object.values(stats.deliveries).map(sum));
-        const refused = sum(stats.deliveries["rejected"] ?? []);
-        found.value = new Map([...found.peek(), [keyOf(one), { all, refused }]]);
+        const rejected = sum(stats.deliveries["rejected"] ?? []);
+        found.value = new Map([...found.peek(), [keyOf(one), { all, rejected }]]);
       }
     };
     void ask();

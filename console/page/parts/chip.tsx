@@ -23,7 +23,7 @@ const SIGNS = {
   dot: "M8 7.5v1",
 } as const;
 
-type Tone = "good" | "bad" | "busy" | "waiting" | "quiet";
+type Tone = "good" | "bad" | "busy" | "pending" | "quiet";
 
 /** Sign and colour of every word, and how it is said where the daemon's word is none. */
 const STATES: Readonly<Record<string, readonly [keyof typeof SIGNS, Tone, said?: string]>> = {
@@ -33,12 +33,12 @@ const STATES: Readonly<Record<string, readonly [keyof typeof SIGNS, Tone, said?:
   filtered: ["funnel", "quiet"],
   skipped: ["dash", "quiet"],
   duplicate: ["equal", "quiet"],
-  pending: ["clock", "waiting"],
+  pending: ["clock", "pending"],
   running: ["play", "busy"],
   failed: ["cross", "bad"],
   rejected: ["cross", "bad"],
   cancelled: ["stop", "quiet"],
-  suspended: ["pause", "waiting"],
+  suspended: ["pause", "pending"],
   ok: ["check", "good"],
   done: ["check", "good"],
   sent: ["check", "good"],
@@ -49,13 +49,13 @@ const STATES: Readonly<Record<string, readonly [keyof typeof SIGNS, Tone, said?:
   ignored: ["dash", "quiet"],
   dropped: ["stop", "quiet"],
   interrupted: ["stop", "quiet"],
-  received: ["clock", "waiting"],
+  received: ["clock", "pending"],
   routing: ["play", "busy"],
   started: ["play", "busy"],
-  connecting: ["clock", "waiting"],
-  audit_warning: ["bang", "waiting", "allowed, with a warning"],
+  connecting: ["clock", "pending"],
+  audit_warning: ["bang", "pending", "allowed, with a warning"],
   needs_attention: ["bang", "bad", "needs attention"],
-  unneeded: ["bang", "waiting"],
+  unneeded: ["bang", "pending"],
   denied: ["cross", "bad"],
   timeout: ["cross", "bad", "timed out"],
 };

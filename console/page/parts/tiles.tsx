@@ -12,7 +12,7 @@ export interface Tile {
   readonly value: ComponentChildren;
   /** A line below it. */
   readonly note?: ComponentChildren;
-  readonly tone?: "bad" | "busy" | "waiting";
+  readonly tone?: "bad" | "busy" | "pending";
   /** Its course, drawn small. */
   readonly trend?: ComponentChildren;
 }

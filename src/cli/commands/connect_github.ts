@@ -37,7 +37,7 @@ export const command: Command = {
   arguments: [{ name: "<to>", help: "OWNER/REPOSITORY, or the name of an organization" }],
   options: [
     {
-      flags: "--url <base>",
+      flags: "--url <url>",
       help: "where GitHub reaches the daemon, such as https://hooks.example.com",
     },
     {

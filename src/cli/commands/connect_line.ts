@@ -33,7 +33,7 @@ export const command: Command = {
     "the channel access token (long-lived) in the tab Messaging API.",
   options: [
     {
-      flags: "--url <base>",
+      flags: "--url <url>",
       help: "where LINE reaches the daemon, such as https://hooks.example.com",
     },
     {
@@ -99,6 +99,6 @@ async function toInput(context: CommandContext): Promise<Input<"connect.line">> 
     ...options,
     url,
     ...(token === undefined ? {} : { token }),
-    ...(channelSecret === undefined ? {} : { channelSecret }),
+    ...(channelSecret === undefined ? {} : { channel_secret: channelSecret }),
   };
 }

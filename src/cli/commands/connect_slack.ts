@@ -124,7 +124,7 @@ async function toInput(context: CommandContext): Promise<Input<"connect.slack">>
   );
   return {
     ...options,
-    ...(botToken === undefined ? {} : { botToken }),
-    ...(appToken === undefined ? {} : { appToken }),
+    ...(botToken === undefined ? {} : { bot_token: botToken }),
+    ...(appToken === undefined ? {} : { app_token: appToken }),
   };
 }

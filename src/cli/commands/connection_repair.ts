@@ -54,7 +54,7 @@ export const command: Command = {
 };
 
 function textOf({ missed, repaired, lost, fault, dry_run: dryRun, name }: Repaired): string {
-  const lines = missed.map(({ at, event, action, guid, status, result }) =>
+  const lines = missed.map(({ first_tried_at: at, event, action, guid, status, result }) =>
     `${at}  ${event}${action === "" ? "" : ` ${action}`}  ${guid}  ${result}` +
     (result === "repaired" ? "" : ` (${status})`)
   );

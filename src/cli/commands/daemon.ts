@@ -17,7 +17,7 @@ import {
   defaultOf,
   type EffectiveSetting,
   findWrong,
-  NO_LIMIT,
+  NONE,
   type Setting,
   SETTINGS,
 } from "../../daemon/settings.ts";
@@ -88,7 +88,7 @@ export const command: Command = {
       ...optional("maxStepLogBytes", context.count("maxStepLog", 1)),
       keepTasksMs: milliseconds(context, "keepTasksFor"),
       keepBodiesMs: milliseconds(context, "keepBodiesFor"),
-      ...optional("keepTasks", context.count("keepTasks", 0)),
+      keepTasks: context.option("keepTasks") === NONE ? 0 : context.count("keepTasks", 1) ?? 0,
     });
     const { webhookUrl, controlUrl } = daemon;
     const where = [
@@ -115,7 +115,7 @@ export const command: Command = {
   },
 };
 
-/** The value of a setting that takes a duration, which has been checked. */
+/** The value of a setting that takes a duration, which has been checked; 0 where it is none. */
 function milliseconds(context: CommandContext, name: string): number {
   return 1000 * (findDurationSecs(context.option(name) ?? "") ?? 0);
 }
@@ -187,6 +187,7 @@ function flagValue(setting: Setting, given: CommandContext): EffectiveSetting["v
     case "switch":
       return given.flag(name) ? true : undefined;
     case "count":
+      if (setting.orNone === true && given.option(name) === NONE) return NONE;
       return given.count(name, least, most);
     case "list":
       return texts.length === 0 ? undefined : texts;
@@ -206,14 +207,14 @@ function toOptions(settings: readonly EffectiveSetting[]): Readonly<Record<strin
 }
 
 /** An address that has passed the check of its setting. */
-function bindOf(text = "none"): HostAndPort | undefined {
+function bindOf(text: string = NONE): HostAndPort | undefined {
   const on = parseBind(text);
   return on === "wrong" ? undefined : on;
 }
 
 /** A time limit as it was written; `undefined` where it says that there is none. */
-function limitText(text = NO_LIMIT): string | undefined {
-  return text === NO_LIMIT || findDurationSecs(text) === 0 ? undefined : text;
+function limitText(text: string = NONE): string | undefined {
+  return text === NONE ? undefined : text;
 }
 
 const TLS_OPTIONS = {

@@ -36,7 +36,8 @@ export const command: Command = {
     const closed = await closeToOthers(dirs);
     if (closed !== undefined) io.err(`warning: ${closed}\n`);
     const request = { dryRun: context.flag("dryRun") };
-    const host = { dirs, clock: systemClock, env: io.env };
+    const onNote = (text: string) => io.err(`note: ${text}\n`);
+    const host = { dirs, clock: systemClock, env: io.env, onNote };
     const rekeyed = await follow(rekeyLines(request, host), { io });
     io.out(context.option("output") === "json" ? jsonText(rekeyed) : rekeyedText(rekeyed));
   },

@@ -70,15 +70,15 @@ const MAX_LISTED = 20;
 function restoredText(restored: Restored): string {
   const { file, database, kept, open_tasks, cancelled, dropped, sha256, compared } = restored;
   const { former_key_file } = restored;
-  const { tokens, revoked_tokens, secrets, resumed, waiting_messages } = restored;
+  const { tokens, revoked_tokens, secrets, resumed, pending_messages } = restored;
   const lines = [`${database} is restored from ${file} (sha256:${sha256})`];
   if (kept !== null) lines.push(`What was there before is ${kept}`);
   if (open_tasks > 0) {
     const what = cancelled ? "were ended" : "go on when the daemon starts";
-    lines.push(`Tasks that were waiting or running: ${open_tasks}; they ${what}`);
+    lines.push(`Tasks that were pending or running: ${open_tasks}; they ${what}`);
   }
-  if (waiting_messages > 0) {
-    lines.push(`Messages in the outbox: ${waiting_messages}; they are sent when the daemon starts`);
+  if (pending_messages > 0) {
+    lines.push(`Messages in the outbox: ${pending_messages}; they are sent when the daemon starts`);
   }
   if (former_key_file !== null) {
     lines.push(

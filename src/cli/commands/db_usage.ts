@@ -92,7 +92,7 @@ const NOTES: { readonly [Kind in Usage["entries"][number]["kind"]]?: string } = 
   logs: "output of steps",
   worktrees: "directories of tasks",
   copies: "directories of tasks",
-  old_database: "kept by svc db restore",
+  old_database: "kept by svc db restore or a migration",
   backup: "a backup",
 };
 

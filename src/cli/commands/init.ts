@@ -44,6 +44,7 @@ export const command: Command = {
     const { made, closed } = await initDataDir(dir, {
       clock: systemClock,
       env: io.env,
+      onNote: (text) => io.err(`note: ${text}\n`),
       ...options,
     });
     if (closed !== undefined) io.err(`warning: ${closed}\n`);

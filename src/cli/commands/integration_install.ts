@@ -41,7 +41,7 @@ export const command: Command = {
   options: [
     SET_SECRET,
     {
-      flags: "--url <base>",
+      flags: "--url <url>",
       help: "where the platform reaches the daemon, such as https://hooks.example.com",
     },
     { flags: "--dry-run", help: "check everything and print the same, but change nothing" },

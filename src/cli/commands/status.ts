@@ -88,11 +88,15 @@ function countLines({ counts }: Status): (readonly [string, string])[] {
     .map(([name, n]) => [name, String(n)] as const);
 }
 
-function queueText({ pending, held, running, oldest_pending_secs }: Status["queue"]): string {
+function queueText(
+  { pending, queued, delayed, running, oldest_pending_secs }: Status["queue"],
+): string {
   const waits = oldest_pending_secs === null
     ? ""
     : `, the oldest for ${shortDuration(oldest_pending_secs * 1000)}`;
-  const later = held === 0 ? "" : ` (${held} waiting)`;
+  const unready = [[queued, "queued"], [delayed, "delayed"]].filter(([n]) => n !== 0)
+    .map(([n, word]) => `${n} ${word}`).join(", ");
+  const later = unready === "" ? "" : ` (${unready})`;
   return `${running} running, ${pending} pending${later}${waits}`;
 }
 

@@ -40,7 +40,7 @@ export const command: Command = {
     }
     io.out(formatTable(COLUMNS, plan.steps.map(toCells), io.columns));
     io.out(`\nThe whole task: ${limitText(plan, "workflow") || "no timeout"}\n`);
-    if (plan.waits !== undefined) io.err(`Task ${plan.id}: ${printable(plan.waits)}\n`);
+    if (plan.reason !== "") io.err(`Task ${plan.id}: ${printable(plan.reason)}\n`);
   },
 };
 

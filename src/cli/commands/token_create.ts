@@ -68,7 +68,7 @@ async function create(
   } catch (error) {
     const remote = context.option("server") ?? context.io.env("SVC_SERVER");
     if (!(error instanceof AppError) || error.code !== "unreachable" || remote) throw error;
-    return await createOffline(input, context.dir(), context.io.env);
+    return await createOffline(input, context.dir(), context.io);
   }
 }
 
@@ -76,13 +76,18 @@ async function create(
 async function createOffline(
   { role, ttl_secs: ttlSecs, name }: Input<"token.create">,
   dir: DataDir,
-  env: Io["env"],
+  { env, err }: Pick<Io, "env" | "err">,
 ): Promise<Created> {
   const clock = systemClock;
   using _lock = await lockDataDir(dir, clock);
   await checkStorage(dir);
   const newId = idFactory(clock);
-  await using storage = await openStorage(dir, { env, run: newId(), clock });
+  await using storage = await openStorage(dir, {
+    env,
+    run: newId(),
+    clock,
+    onNote: (text) => err(`note: ${text}\n`),
+  });
   const host = { store: storage.store, clock, newId };
   const made = newToken({ role, ttlSecs, name }, host);
   await keepToken(made, storage.store);

@@ -47,7 +47,7 @@ export interface WantedHook {
 export interface EnsuredHook {
   readonly hook: Hook;
   /** `changed` where it was there and not as it has to be. */
-  readonly action: "created" | "changed" | "unchanged";
+  readonly action: "created" | "configured" | "unchanged";
   /** What was put right, one part of a sentence each. */
   readonly changes: readonly string[];
 }
@@ -146,7 +146,7 @@ export async function ensureHook(
   if (changes.length === 0) return { hook: found, action: "unchanged", changes };
   return {
     hook: await setHook(access, owner, { hook: found, wanted }),
-    action: "changed",
+    action: "configured",
     changes,
   };
 }

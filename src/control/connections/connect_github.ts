@@ -125,7 +125,7 @@ export async function* connectGitHub(
     to: connectedTo(spec),
     events: plan.events,
     login: checked.login,
-    token_ends_at: checked.endsAt === undefined ? null : rfc3339(checked.endsAt),
+    token_expires_at: checked.endsAt === undefined ? null : rfc3339(checked.endsAt),
     resources: joined(applied.results, ended.results),
     hooks: ensured.map(({ endpoint, hook, action }) => (
       { endpoint, id: hook.id, url: hook.url, action }
@@ -310,7 +310,7 @@ function hookText(
   owner: HookOwner,
 ): string {
   const what = `webhook ${hook.id} of endpoint ${endpoint}`;
-  if (action === "changed") return `${what} put right: ${changes.join(", ")}`;
+  if (action === "configured") return `${what} put right: ${changes.join(", ")}`;
   const page = isGitea(api) ? "" : `, ${hookPage(api, owner, hook.id)}`;
   return `${what} ${action}: ${hook.events.join(", ")} to ${hook.url}${page}`;
 }
@@ -376,5 +376,5 @@ async function setSecret(one: EndpointHook, at: Making, host: ConnectHost) {
   const { access, owner, secret } = at;
   const { hook } = one;
   await setHook(access, owner, { hook, wanted: { url: hook.url, secret, events: hook.events } });
-  return await pingOnce({ ...one, action: "changed" }, at, host);
+  return await pingOnce({ ...one, action: "configured" }, at, host);
 }

@@ -72,7 +72,7 @@ export async function* connectLine(
   const resources = yield* applyChat(chat, filesOf(plan, host), caller, host);
   const was = await readWebhook(access);
   if (was.url !== url) await setWebhook(access, url);
-  const action = was.url === url ? "unchanged" : was.url === "" ? "created" : "changed";
+  const action = was.url === url ? "unchanged" : was.url === "" ? "created" : "configured";
   yield { step: `webhook ${action}: ${url}` };
   const made = host.catalog.find("Connection", project, name);
   if (made !== undefined) {
@@ -89,7 +89,7 @@ export async function* connectLine(
     to: "line",
     events: "push",
     login,
-    token_ends_at: null,
+    token_expires_at: null,
     resources,
     hooks: [hook],
     check: await testWebhook(access),
@@ -122,7 +122,7 @@ function toPlan(input: ConnectInput, { catalog }: ConnectHost): Plan {
   }
   const hasSecret = receiving.files.length === 0 ||
     storedValue({ project }, signingPlace("line"), catalog) !== undefined;
-  if (!hasSecret && input.channelSecret === undefined) {
+  if (!hasSecret && input.channel_secret === undefined) {
     throw new AppError("usage", "The channel secret is missing, with which LINE signs");
   }
   return {
@@ -134,7 +134,7 @@ function toPlan(input: ConnectInput, { catalog }: ConnectHost): Plan {
     receiving,
     place,
     token,
-    secret: input.channelSecret,
+    secret: input.channel_secret,
   };
 }
 

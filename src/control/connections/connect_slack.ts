@@ -98,7 +98,7 @@ export async function* connectSlack(
     to: "slack",
     events: "socket",
     login,
-    token_ends_at: null,
+    token_expires_at: null,
     resources,
     hooks: [],
     check: await waitForHello(plan, host, signal),
@@ -113,10 +113,11 @@ function toPlan(input: ConnectInput, host: ConnectHost): Plan {
   const endpoint = input.endpoint ?? slack?.endpoint;
   const receiving = chatReceiving("slack", { project, endpoint }, catalog);
   const keys = ["appToken", "botToken"] as const;
+  const given = { appToken: input.app_token, botToken: input.bot_token };
   const places = tokenPlaces({ project, name }, slack, { keys, catalog });
   const token = (key: typeof keys[number]) =>
     checked(
-      input[key] ?? readToken({ project, name }, { fromSecret: places[key] }, catalog),
+      given[key] ?? readToken({ project, name }, { fromSecret: places[key] }, catalog),
       key,
     );
   return {

@@ -57,7 +57,7 @@ export async function* repair(
       guid: one.guid,
       event: one.event,
       action: one.action,
-      at: rfc3339(one.at),
+      first_tried_at: rfc3339(one.at),
       status: tryText(one.last),
       result: resultOf(one),
     })),

@@ -10,12 +10,12 @@ import type { NodeStore } from "../../store/node_store.ts";
 import type { Task } from "../../store/task_records.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import type { WorkerLoad } from "../../tasks/worker_load.ts";
-import { type KnownWorkers, type WaitingFor, whatItWaitsFor } from "./waiting_for.ts";
+import { type KnownWorkers, type WaitsFor, whatItWaitsFor } from "./waits_for.ts";
 
 /** A task as it is shown. */
 export interface ExplainedTask extends Task {
   /** Absent where it waits for nothing. */
-  readonly waitingFor?: WaitingFor;
+  readonly waitsFor?: WaitsFor;
   /**
    * Milliseconds since the epoch; absent where none of its steps runs, and in a list where another
    * daemon runs it.
@@ -40,18 +40,20 @@ export function explainingTasks<
   const explain = async (tasks: readonly Task[]): Promise<ExplainedTask[]> => {
     const load = host.worker.load();
     const running = new Map(load.running.map((one) => [one.id, one]));
-    const isForWorker = tasks.some(({ wait }) => wait?.for === "worker" || wait?.for === "time");
+    const isForWorker = tasks.some(({ readiness }) =>
+      readiness?.is === "ready" || readiness?.is === "delayed"
+    );
     const known: KnownWorkers = {
       now: host.clock.now(),
       own: { ...load, busy: running.size },
       ...(isForWorker && host.shared !== undefined ? { nodes: await store.listNodes() } : {}),
     };
     return tasks.map((task) => {
-      const waitingFor = whatItWaitsFor(task, known);
+      const waitsFor = whatItWaitsFor(task, known);
       const { silentSince } = running.get(task.id) ?? {};
       return {
         ...task,
-        ...(waitingFor === undefined ? {} : { waitingFor }),
+        ...(waitsFor === undefined ? {} : { waitsFor }),
         ...(silentSince === undefined || task.state !== "running" ? {} : { silentSince }),
       };
     });

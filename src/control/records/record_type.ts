@@ -51,7 +51,7 @@ export interface RecordType<Row, Name extends RecordName = RecordName, Part = Re
     readonly isOpen: (row: Row) => boolean;
     readonly states: readonly string[];
     /** Of these, the one in which what a record shows depends on others; none when absent. */
-    readonly waiting?: string;
+    readonly pending?: string;
   };
 }
 

@@ -20,7 +20,7 @@ const PAGE_SIZE = 200;
 /** Open rows older than the first page that one read covers; the others follow in later reads. */
 const REREAD_SIZE = 200;
 /** Newest records that wait for others, which are read again when one of those has changed. */
-const WAITING_SIZE = 50;
+const PENDING_SIZE = 50;
 /** Records beside open ones that are remembered before all but the newest page are forgotten. */
 const MAX_KNOWN = 1000;
 
@@ -37,7 +37,7 @@ export class RecordWatch {
   /** Ids of records that may change, least recently read first. */
   readonly #open = new Set<string>();
   /** Ids of those of them that wait for others. */
-  readonly #waiting = new Set<string>();
+  readonly #pending = new Set<string>();
   /** Ids that were shown in the state of the query. */
   readonly #shown = new Set<string>();
   /** Number of open records not read since an unspecified change. */
@@ -95,7 +95,7 @@ export class RecordWatch {
   async read(changed: Changed = "any"): Promise<unknown[]> {
     const rows = typeof changed === "string"
       ? [...await this.#readNewest(), ...await this.#readOpen(changed)]
-      : [...await this.#read([...changed]), ...await this.#readWaiting(changed)];
+      : [...await this.#read([...changed]), ...await this.#readPending(changed)];
     // What was in the state before the break is not known: each may have left it.
     const unknown = this.#goesOn ? rows.filter((row) => !this.#known.has(this.#type.id(row))) : [];
     const news = rows.filter((row) => this.#note(row))
@@ -123,10 +123,10 @@ export class RecordWatch {
   }
 
   /** Reads what may wait for something else now. */
-  async #readWaiting(changed: ReadonlySet<string>): Promise<unknown[]> {
-    const state = this.#type.open?.waiting;
-    if (state === undefined || this.#waiting.size === 0) return [];
-    const rows = await this.#list({ state, limit: WAITING_SIZE });
+  async #readPending(changed: ReadonlySet<string>): Promise<unknown[]> {
+    const state = this.#type.open?.pending;
+    if (state === undefined || this.#pending.size === 0) return [];
+    const rows = await this.#list({ state, limit: PENDING_SIZE });
     const { id } = this.#type;
     return rows.filter((row) => this.#known.has(id(row)) && !changed.has(id(row)));
   }
@@ -146,7 +146,7 @@ export class RecordWatch {
       this.#open.delete(id); // added again behind the others if it is still open
       if (found.has(id)) continue;
       this.#known.delete(id);
-      this.#waiting.delete(id);
+      this.#pending.delete(id);
     }
     return rows;
   }
@@ -173,8 +173,8 @@ export class RecordWatch {
       JSON.stringify(view, (field, value) => passing.includes(field) ? undefined : value),
     );
     const isOpen = this.#type.open?.isOpen(row) === true;
-    if (isOpen && view["state"] === this.#type.open?.waiting) this.#waiting.add(id);
-    else this.#waiting.delete(id);
+    if (isOpen && view["state"] === this.#type.open?.pending) this.#pending.add(id);
+    else this.#pending.delete(id);
     const isNew = this.#known.get(id) !== digest;
     if (isOpen) this.#open.add(id);
     else this.#open.delete(id);

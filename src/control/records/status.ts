@@ -74,7 +74,7 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
   const now = host.clock.now();
   const age = (since: number | undefined) =>
     since === undefined ? null : Math.max(0, Math.floor((now - since) / 1000));
-  const { pending, held, running, oldestPendingAt, oldestReadyAt } = queue;
+  const { pending, queued, delayed, running, oldestPendingAt, oldestReadyAt } = queue;
   return {
     version: VERSION,
     time: rfc3339(now),
@@ -93,7 +93,8 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
     },
     queue: {
       pending,
-      held,
+      queued,
+      delayed,
       running,
       oldest_pending_secs: age(oldestPendingAt),
       oldest_ready_secs: age(oldestReadyAt),

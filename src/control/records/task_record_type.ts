@@ -27,7 +27,7 @@ export const TASKS: RecordType<ExplainedTask, "task", TaskStore> = {
   open: {
     isOpen: (task) => task.finishedAt === undefined,
     states: ["running", "pending"],
-    waiting: "pending",
+    pending: "pending",
   },
 };
 

@@ -54,7 +54,8 @@ export function taskView(task: ExplainedTask): TaskRecord {
     restarts: task.restarts,
     ...(task.directory === "" ? {} : { directory: task.directory }),
     ...(task.cancelReason === "" ? {} : { cancel_reason: task.cancelReason }),
-    ...(task.waitingFor === undefined ? {} : { waits_for: task.waitingFor.view }),
+    ...(task.waitsFor?.readiness === undefined ? {} : { readiness: task.waitsFor.readiness }),
+    ...(task.waitsFor === undefined ? {} : { waits_for: task.waitsFor.view }),
     ...(task.silentSince === undefined ? {} : { silent_since: rfc3339(task.silentSince) }),
     ...(nodeOf(task) === "" ? {} : { node: nodeOf(task) }),
     steps: task.steps.map((step) => ({
@@ -71,8 +72,8 @@ export function taskView(task: ExplainedTask): TaskRecord {
 }
 
 /** Why it has ended so; of one that has not, for what it waits. */
-function reasonOf({ reason, waitingFor }: ExplainedTask): string {
-  return reason === "" ? waitingFor?.text ?? "" : reason;
+function reasonOf({ reason, waitsFor }: ExplainedTask): string {
+  return reason === "" ? waitsFor?.text ?? "" : reason;
 }
 
 /** The node that runs it or has run it last, by its name if that is known. */

@@ -146,7 +146,7 @@ export function connectionStatus(
   return {
     login: state.login ?? null,
     user_id: state.userId ?? null,
-    token_ends_at: time(state.tokenEndsAt),
+    token_expires_at: time(state.tokenEndsAt),
     last_event_at: time(state.lastEventAt),
     last_repair_at: time(state.repairedAt),
     events_repaired: state.repaired,

@@ -32,7 +32,7 @@ export interface TaskActionHost {
   readonly directories: Pick<TaskDirectories, "discard" | "whereCommitsAre">;
   /** Makes the paths of manifests absolute. */
   readonly resolvePath: ResolvePath;
-  /** Cancels a waiting task, or begins to cancel a running one. */
+  /** Cancels a pending task, or begins to cancel a running one. */
   readonly cancelTask: (task: Task, reason: string) => Promise<CancelResult["result"]>;
   /** Adds a message to the inbox of a task; `undefined` when the task has ended. */
   readonly sendToInbox: (taskId: string, message: JsonObject) => Promise<InboxMessage | undefined>;

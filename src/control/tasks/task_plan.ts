@@ -31,8 +31,8 @@ export async function taskPlan(
   input: Input<"task.plan">,
   { store, timeLimits: limits }: PlanHost,
 ): Promise<Output<"task.plan">> {
-  const { id, workflow, reason, waits_for: waits } = taskView(await findTask(input.id, store));
-  const known = { id, workflow, ...(waits === undefined ? {} : { waits: reason }) };
+  const { id, workflow, reason } = taskView(await findTask(input.id, store));
+  const known = { id, workflow, reason };
   const json = await store.findPlan(id);
   if (json === undefined) {
     return { ...known, planned: false, timeout_secs: null, timeout_from: null, steps: [] };

@@ -41,7 +41,7 @@ export async function* waitForTasks(
   const spacingMs = Math.max(SPACING_MS.least, open.size * SPACING_MS.each);
   const isWanted = (id: string) => open.has(id);
   using changes = Changes.ofRecords({ events, record: "task", spacingMs, clock, isWanted });
-  yield { waiting: open.size }; // the first line shows the client that all tasks were found
+  yield { open: open.size }; // the first line shows the client that all tasks were found
   const until = clock.now() + (input.timeout_secs ?? Infinity) * 1000;
   let alive = clock.now();
   for (let changed: Changed = "any"; !signal.aborted;) {
@@ -59,7 +59,7 @@ export async function* waitForTasks(
     }
     if (now - alive >= KEEPALIVE_MS) {
       alive = now;
-      yield { waiting: open.size };
+      yield { open: open.size };
     }
     const quietMs = Math.min(Math.max(0, alive + KEEPALIVE_MS - now), until - now);
     changed = await changes.next(quietMs, signal);

@@ -27,7 +27,7 @@ import { loadResources } from "./resources/resource_rows.ts";
 /** Tasks and jobs that do not go together: a task that is ready or runs has one job, no other. */
 const IMPOSSIBLE_JOBS: readonly ImpossibleRows[] = [
   {
-    sql: `SELECT id FROM tasks WHERE (state = 'running' OR state = 'pending' AND held = 0)
+    sql: `SELECT id FROM tasks WHERE (state = 'running' OR state = 'pending' AND readiness = 0)
           AND NOT EXISTS (SELECT 1 FROM ${SCHEMA}.job WHERE job.id = job_of(tasks.id))`,
     show: (ids) =>
       `There are tasks that are ready or run without a job, so no daemon takes them: ${ids}`,
@@ -36,7 +36,7 @@ const IMPOSSIBLE_JOBS: readonly ImpossibleRows[] = [
     sql: `SELECT data ->> 0 AS id FROM ${SCHEMA}.job
           WHERE name IN (SELECT '${QUEUE}' UNION ALL SELECT queue FROM placements)
           AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = data ->> 0
-            AND (state = 'running' OR state = 'pending' AND held = 0))`,
+            AND (state = 'running' OR state = 'pending' AND readiness = 0))`,
     show: (ids) => `There are jobs of tasks that have ended, wait, or do not exist: ${ids}`,
   },
   {

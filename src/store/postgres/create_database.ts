@@ -23,6 +23,8 @@ export interface NewDatabase extends Omit<ConnectOptions, "max"> {
   readonly name: string;
   /** Stored where it has none yet. */
   readonly resources: readonly Resource[];
+  /** Told of a migration. */
+  readonly onNote?: ((text: string) => void) | undefined;
 }
 
 /**
@@ -32,7 +34,7 @@ export interface NewDatabase extends Omit<ConnectOptions, "max"> {
  * when it cannot be reached.
  */
 export async function findKeyId(
-  { clock, name, ...to }: Omit<NewDatabase, "keyId" | "resources">,
+  { clock, name, ...to }: Omit<NewDatabase, "keyId" | "resources" | "onNote">,
 ): Promise<string> {
   await using connections = new Connections({ ...to, max: 1 });
   await checkServer(connections, clock);
@@ -49,11 +51,11 @@ export async function findKeyId(
  * @throws {AppError} `refused` when it cannot be used, `overloaded` when it cannot be reached.
  */
 export async function createSharedDatabase(
-  { clock, keyId, name, resources, ...to }: NewDatabase,
+  { clock, keyId, name, resources, onNote, ...to }: NewDatabase,
 ): Promise<boolean> {
   await using connections = new Connections({ ...to, max: 4 });
   await checkServer(connections, clock);
-  if (await migrate(connections, keyId)) await JobQueue.install(connections);
+  if (await migrate(connections, { keyId, onNote })) await JobQueue.install(connections);
   return await connections.transaction(async (db) => {
     await refuseTakenName(db, name);
     if ((await loadResources(db)).length > 0) return false;

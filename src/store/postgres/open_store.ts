@@ -39,6 +39,8 @@ export interface PostgresOptions extends LogOptions, Omit<ConnectOptions, "max">
   readonly keyId?: string;
   /** Told what an operator should correct. */
   readonly onWarning?: (text: string) => void;
+  /** Told of a migration. */
+  readonly onNote?: (text: string) => void;
   /** Called with the result of each batch. */
   readonly onBatch?: (batch: Batch) => void;
 }
@@ -76,7 +78,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   const connections = opened.use(new Connections(options));
   const warning = await checkServer(connections, clock);
   if (warning !== undefined) options.onWarning?.(warning);
-  const isOwner = await migrate(connections, options.keyId);
+  const isOwner = await migrate(connections, options);
   const names = [owner.node, name, ...labels];
   const jobs = opened.use(await JobQueue.open(connections, { leaseMs, names, isOwner }));
   const claims = new Claims(owner, (taskIds) => listener.onClaimsLost?.(taskIds));

@@ -1,5 +1,5 @@
 /**
- * The outcome of an event that its trigger admits: a duplicate, joined to a waiting task, skipped,
+ * The outcome of an event that its trigger admits: a duplicate, joined to a pending task, skipped,
  * refused, or a task of its own. `admit` (`intake/admission/admit.ts`) decides by the event and its
  * trigger alone; everything that depends on stored facts is decided here, and only here. A store
  * fetches the facts and carries out the actions in one transaction, so that of two concurrent
@@ -14,7 +14,7 @@ import type { NewTask, TaskState } from "../task_records.ts";
 import { limitsOf, sameLimits, type TaskLimits } from "./limits.ts";
 import type { Found, Needs } from "./needs.ts";
 import { type RateState, reserveRateSlot } from "./rate_limit.ts";
-import type { WaitReason } from "./waiting.ts";
+import type { Readiness } from "./readiness.ts";
 
 /** The last event with the same key. */
 export interface EarlierEvent {
@@ -30,7 +30,7 @@ export interface EarlierEvent {
 /** A task that has never started and that later events of its debounce key join. */
 export interface DebouncedTask {
   readonly id: string;
-  readonly waitsFor: WaitReason;
+  readonly readiness: Readiness;
   /** Limits the task counts against. */
   readonly limits: TaskLimits;
   /** Hash of its plan before the event joins it. */
@@ -64,7 +64,7 @@ export type EventAction =
   | { readonly do: "keep-rate"; readonly rate: RateState }
   /** Cancel these tasks; the end of each promotes others. */
   | { readonly do: "cancel"; readonly taskIds: readonly string[]; readonly reason: string }
-  /** Give a waiting task the payload, the plan and the limits of the event. */
+  /** Give a pending task the payload, the plan and the limits of the event. */
   | { readonly do: "join"; readonly task: DebouncedTask; readonly move: Move }
   /** Store the task of the event; `runAt` is given where its time has not come. */
   | { readonly do: "start"; readonly runAt?: number }
@@ -176,24 +176,24 @@ interface Accepted {
  */
 function join(
   { task, note, arrival }: Accepted,
-  waiting: DebouncedTask,
+  pending: DebouncedTask,
   known: Partial<EventFacts>,
 ): OutcomeDecision | Needs<EventFacts> {
-  const replaced = replacedBy(waiting.id, task, known);
+  const replaced = replacedBy(pending.id, task, known);
   if ("needs" in replaced) return replaced;
-  const joined = "debounced, joined to a waiting task";
+  const joined = "debounced, joined to a pending task";
   const reason = note === "" ? joined : `${joined}; ${note}`;
-  const move = sameLimits(waiting.limits, limitsOf(task))
+  const move = sameLimits(pending.limits, limitsOf(task))
     ? "stay"
-    : waiting.waitsFor === "time"
+    : pending.readiness === "delayed"
     ? "later"
     : "now";
   return {
-    outcome: accepted(waiting.id, reason, replaced),
+    outcome: accepted(pending.id, reason, replaced),
     actions: [
-      { do: "join", task: waiting, move },
-      ...cancelled(replaced, waiting.id),
-      ...remembered(task, waiting.id, arrival),
+      { do: "join", task: pending, move },
+      ...cancelled(replaced, pending.id),
+      ...remembered(task, pending.id, arrival),
     ],
   };
 }

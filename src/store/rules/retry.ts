@@ -1,6 +1,6 @@
 /**
  * `svc task retry`: whether an ended task can be retried, with which plan and which limits. The new
- * task waits for room like any other (`waiting.ts`); no policy, rate or debounce rejects it.
+ * task waits for room like any other (`readiness.ts`); no policy, rate or debounce rejects it.
  *
  * @module
  */

@@ -6,11 +6,11 @@
 
 import type { DebouncedTask, EarlierEvent } from "../rules/event_outcome.ts";
 import type { TaskState } from "../task_records.ts";
-import type { StoredTask, WaitingTask } from "../transactions/task_rows.ts";
+import type { StoredTask, UnreadyTask } from "../transactions/task_rows.ts";
 import { number, text } from "./columns.ts";
 import { LIMIT_COLUMNS, toLimits } from "./limits.ts";
 import type { Row } from "./row.ts";
-import { toWaitReason } from "./wait_reasons.ts";
+import { toReadiness } from "./readiness.ts";
 
 /** Columns that {@linkcode toStoredTask} takes. */
 export const STORED_TASK_COLUMNS = `state, started_at, plan_hash, directory, ${LIMIT_COLUMNS}`;
@@ -26,22 +26,22 @@ export function toStoredTask(row: Row): StoredTask {
   };
 }
 
-/** Columns that {@linkcode toWaitingTask} takes. */
-export const WAITING_TASK_COLUMNS = `id, ${LIMIT_COLUMNS}`;
+/** Columns that {@linkcode toUnreadyTask} takes. */
+export const UNREADY_TASK_COLUMNS = `id, ${LIMIT_COLUMNS}`;
 
-/** A task that waits. */
-export function toWaitingTask(row: Row): WaitingTask {
+/** A pending task that is not ready. */
+export function toUnreadyTask(row: Row): UnreadyTask {
   return { id: text(row, "id"), limits: toLimits(row) };
 }
 
 /** Columns that {@linkcode toDebouncedTask} takes. */
-export const DEBOUNCED_TASK_COLUMNS = `id, held, plan_hash, ${LIMIT_COLUMNS}`;
+export const DEBOUNCED_TASK_COLUMNS = `id, readiness, plan_hash, ${LIMIT_COLUMNS}`;
 
 /** A task that later events of its debounce key join. */
 export function toDebouncedTask(row: Row): DebouncedTask {
   return {
     id: text(row, "id"),
-    waitsFor: toWaitReason(number(row, "held")),
+    readiness: toReadiness(number(row, "readiness")),
     limits: toLimits(row),
     planHash: text(row, "plan_hash"),
   };

@@ -16,8 +16,8 @@ import type {
   StepRecord,
   StepState,
   Task,
+  TaskReadiness,
   TaskState,
-  TaskWait,
 } from "../task_records.ts";
 import { bytes, json, number, optionalNumber, text } from "./columns.ts";
 import type { Row } from "./row.ts";
@@ -47,8 +47,8 @@ export interface StoredSteps {
   readonly plan?: StoredPlan;
   /** The rows of its steps, in any order. */
   readonly rows: readonly Row[];
-  /** What it waits for, where that was read. */
-  readonly wait?: TaskWait | undefined;
+  /** Where it was read. */
+  readonly readiness?: TaskReadiness | undefined;
 }
 
 /** A task. */
@@ -73,7 +73,7 @@ export function toTask(row: Row, stored: StoredSteps): Task {
     directory: textOrEmpty(row, "directory"),
     ...(row["node"] === undefined || row["node"] === "" ? {} : { node: text(row, "node") }),
     ...(typeof row["node_name"] === "string" ? { nodeName: row["node_name"] } : {}),
-    ...(stored.wait === undefined ? {} : { wait: stored.wait }),
+    ...(stored.readiness === undefined ? {} : { readiness: stored.readiness }),
     cancelReason: textOrEmpty(row, "cancel_reason"),
     steps: toSteps(stored, state),
   };
@@ -86,9 +86,9 @@ export function toTask(row: Row, stored: StoredSteps): Task {
 function toSteps({ plan, rows }: StoredSteps, state: TaskState): StepRecord[] {
   if (plan === undefined) return [];
   const known = new Map(rows.map((row) => [number(row, "position"), toStep(row)]));
-  const waiting: StepState = state === "pending" || state === "running" ? "pending" : "skipped";
+  const begun: StepState = state === "pending" || state === "running" ? "pending" : "skipped";
   return [...plan.steps, ...plan.finally ?? []].map((step, position) =>
-    known.get(position) ?? { position, id: step.id, state: waiting, reason: "" }
+    known.get(position) ?? { position, id: step.id, state: begun, reason: "" }
   );
 }
 

@@ -8,7 +8,7 @@
 import { decideCancel } from "../rules/cancel.ts";
 import type { Cancelled, TaskEnd } from "../task_records.ts";
 import type { TaskRows } from "./task_rows.ts";
-import { promoteWaiting } from "./wait_for_room.ts";
+import { promoteQueued } from "./queue_for_room.ts";
 
 /** Ends a running task, once. */
 export function finishTask(rows: TaskRows, end: TaskEnd): boolean {
@@ -31,6 +31,6 @@ function endTask(rows: TaskRows, end: TaskEnd, from: "pending" | "running"): boo
   const limits = rows.endTask(end, from);
   if (limits === "none") return false;
   if (end.followed === true) rows.noteTaskEnd(end.taskId);
-  promoteWaiting(rows, limits);
+  promoteQueued(rows, limits);
   return true;
 }

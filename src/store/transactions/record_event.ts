@@ -19,11 +19,11 @@ import {
 import { debounceDigest } from "../rules/keys.ts";
 import { type GroupLimit, limitsOf, type TaskLimits } from "../rules/limits.ts";
 import { settle } from "../rules/settle.ts";
-import type { Wait } from "../rules/waiting.ts";
+import type { DecidedReadiness } from "../rules/readiness.ts";
 import type { NewTask } from "../task_records.ts";
 import { cancelTask } from "./end_task.ts";
 import type { EventRows } from "./task_rows.ts";
-import { findWait, promoteWaiting, waitForRoom } from "./wait_for_room.ts";
+import { findReadiness, promoteQueued, queueOrMakeReady } from "./queue_for_room.ts";
 
 /** The delivery of an event. */
 export interface EventContext extends DedupTimes {
@@ -105,8 +105,8 @@ function move(
   if (how === "stay") return;
   rows.leaveRoom(joined.id, limits);
   if (how === "later") return;
-  promoteWaiting(rows, joined.limits);
-  waitForRoom(rows, joined.id, limits);
+  promoteQueued(rows, joined.limits);
+  queueOrMakeReady(rows, joined.id, limits);
 }
 
 function start(
@@ -116,17 +116,17 @@ function start(
 ): void {
   const limits = limitsOf(task);
   const debounce = debounceDigest(task);
-  const wait: Wait = task.plan === undefined // it has failed already, and occupies no room
-    ? { waitsFor: "none", bringsNewLimit: false }
+  const decided: DecidedReadiness = task.plan === undefined // it has failed already, and occupies no room
+    ? { readiness: "ready", bringsNewLimit: false }
     : runAt === undefined
-    ? findWait(rows, limits)
-    : { waitsFor: "time", bringsNewLimit: false };
+    ? findReadiness(rows, limits)
+    : { readiness: "delayed", bringsNewLimit: false };
   rows.insertTask(task, delivery, {
-    waitsFor: wait.waitsFor,
+    readiness: decided.readiness,
     limits,
     ...(runAt === undefined ? {} : { runAt }),
     ...(debounce === undefined ? {} : { debounce }),
   });
   if (task.plan === undefined && task.followed === true) rows.noteTaskEnd(task.id);
-  if (wait.bringsNewLimit) promoteWaiting(rows, limits);
+  if (decided.bringsNewLimit) promoteQueued(rows, limits);
 }

@@ -9,7 +9,7 @@ import { AppError } from "../../base/errors.ts";
 import { decideRetry } from "../rules/retry.ts";
 import type { RetryOf } from "../task_records.ts";
 import type { TaskRows } from "./task_rows.ts";
-import { findWait, promoteWaiting } from "./wait_for_room.ts";
+import { findReadiness, promoteQueued } from "./queue_for_room.ts";
 
 /**
  * Stores the new task.
@@ -21,7 +21,7 @@ export function retryTask(rows: TaskRows, retry: RetryOf): void {
   const decision = decideRetry(retry, rows.findTask(retry.of));
   if ("refused" in decision) throw new AppError(decision.refused, decision.message);
   const { planHash, limits } = decision;
-  const { waitsFor, bringsNewLimit } = findWait(rows, limits);
-  rows.insertRetry(retry, { planHash, limits, waitsFor });
-  if (bringsNewLimit) promoteWaiting(rows, limits);
+  const { readiness, bringsNewLimit } = findReadiness(rows, limits);
+  rows.insertRetry(retry, { planHash, limits, readiness });
+  if (bringsNewLimit) promoteQueued(rows, limits);
 }

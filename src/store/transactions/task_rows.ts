@@ -12,19 +12,19 @@ import type { GroupLimit, TaskLimits } from "../rules/limits.ts";
 import type { Found } from "../rules/needs.ts";
 import type { RateState } from "../rules/rate_limit.ts";
 import type { RetriedTask } from "../rules/retry.ts";
-import type { WaitReason } from "../rules/waiting.ts";
+import type { Readiness } from "../rules/readiness.ts";
 import type { NewTask, RetryOf, TaskEnd } from "../task_records.ts";
 
 /** Identifies a trigger. */
 export type OfTrigger = Pick<NewTask, "project" | "trigger">;
 
-/** A group, or a workspace with a limit, whose tasks wait for room in it. */
+/** A group, or a workspace with a limit, whose tasks are queued for room in it. */
 export type Room =
   | { readonly of: "group"; readonly digest: Uint8Array }
   | { readonly of: "workspace"; readonly project: string; readonly name: string };
 
-/** A task that waits for room. */
-export interface WaitingTask {
+/** A pending task that is not ready. */
+export interface UnreadyTask {
   readonly id: string;
   readonly limits: TaskLimits;
 }
@@ -35,9 +35,9 @@ export interface StoredTask extends RetriedTask {
   readonly hasStarted: boolean;
 }
 
-/** What is stored with a new task beside the task. */
-export interface NewWaiting {
-  readonly waitsFor: WaitReason;
+/** When a new task may run, and what else is stored beside it. */
+export interface Scheduling {
+  readonly readiness: Readiness;
   /** When the task is due, in milliseconds since the epoch; absent when it is due now. */
   readonly runAt?: number;
   /** Limits that the task counts against. */
@@ -60,39 +60,39 @@ export interface RememberedEvent {
 export interface PlannedRetry {
   readonly planHash: string;
   readonly limits: TaskLimits;
-  readonly waitsFor: WaitReason;
+  readonly readiness: Readiness;
 }
 
 /** Rows of tasks. */
 export interface TaskRows {
   findTask(id: string): Found<StoredTask>;
-  /** The waiting task with the same debounce key that has never started. */
+  /** The pending task with the same debounce key that has never started. */
   findDebounced(task: NewTask): Found<DebouncedTask>;
   /** Ids of the unfinished tasks of a group, at most as many as its limit. */
   findUnfinished(group: GroupLimit): readonly string[];
   /** Unfinished tasks of a group that are not being cancelled. */
   findReplaceable(group: GroupLimit): readonly ReplaceableTask[];
-  /** The limit of the newest task that waits for room. */
+  /** The limit of the newest task that is queued. */
   findNewestMax(room: Room): Found<number>;
   /** Number of tasks that occupy room; need not be counted beyond `upTo`. */
   countOpen(room: Room, upTo: number): number;
-  /** The task with the lowest id of those that wait for room. */
-  findOldestWaiting(room: Room): Found<WaitingTask>;
+  /** The task with the lowest id of those that are queued. */
+  findOldestQueued(room: Room): Found<UnreadyTask>;
 
   /** Stores a task that `delivery` starts; a task without a plan has failed from the start. */
   insertTask(
     task: NewTask,
     delivery: Pick<Delivery, "id" | "receivedAt">,
-    waiting: NewWaiting,
+    scheduling: Scheduling,
   ): void;
   /** Stores a task that retries another, with its steps that are kept, and its directory. */
   insertRetry(retry: RetryOf, planned: PlannedRetry): void;
-  /** Gives a waiting task the payload, the plan and what else a newer event brings. */
+  /** Gives a pending task the payload, the plan and what else a newer event brings. */
   joinTask(task: NewTask, joined: DebouncedTask, delivery: Pick<Delivery, "id">): void;
-  /** Gives a waiting task other limits, and makes it wait for its time: it occupies no room. */
+  /** Gives a pending task other limits, and delays it until its time: it occupies no room. */
   leaveRoom(taskId: string, limits: TaskLimits): void;
-  /** Stores what a pending task waits for. */
-  setWait(taskId: string, waitsFor: WaitReason): void;
+  /** Stores whether a pending task is ready. */
+  setReadiness(taskId: string, readiness: Readiness): void;
   /** Marks a started task to be stopped; the first reason stays. */
   requestCancel(taskId: string, reason: string): void;
   /**

@@ -34,7 +34,7 @@ export interface WorkerHost extends RunHost {
 
 /** A worker. */
 export interface TaskWorker extends AsyncDisposable {
-  /** Claims the waiting tasks, and from now on every stored task. */
+  /** Claims the pending tasks, and from now on every stored task. */
   listen(): void;
   /** Wakes the worker: there may be tasks to claim. */
   kick(): void;

@@ -46,7 +46,7 @@ async function besideEmpty(
   rows: number,
 ): Promise<Figure[]> {
   const { rounds, seconds, load, program } = context;
-  const keepAll = ["--keep-tasks-for", "0", "--keep-tasks", "0"];
+  const keepAll = ["--keep-tasks-for", "none", "--keep-tasks", "none"];
   await using empty = await startBusySite(program);
   await using full = await startBusySite(program, { directory, args: keepAll });
   const shape = { connections: 64, seconds };

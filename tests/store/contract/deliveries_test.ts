@@ -50,7 +50,7 @@ eachStore("recordDelivery stores the delivery and its pending task", async (stor
     depth: 0,
     directory: "",
     cancelReason: "",
-    wait: { for: "worker" },
+    readiness: { is: "ready" },
     steps: [
       { position: 0, id: "build", state: "pending", reason: "" },
       { position: 1, id: "deploy", state: "pending", reason: "" },

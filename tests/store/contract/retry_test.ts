@@ -45,7 +45,7 @@ eachStore(
       depth: 3,
       directory: "",
       cancelReason: "",
-      wait: { for: "worker" },
+      readiness: { is: "ready" },
       steps: [kept[0], { position: 1, id: "deploy", state: "pending", reason: "" }],
     });
     const { tasks: [claimed] } = await store.claimTasks(9, 5);

@@ -52,7 +52,7 @@ const CHANGES = {
       plan_hash: "h",
       created_at: 1,
       keeps_directory: false,
-      held: 0,
+      readiness: 0,
     }],
   },
   over: { over: [idOf(8)] },

@@ -258,14 +258,14 @@ twoDaemonsTest("each says of itself what the others show", async ({ a, b }) => {
 twoDaemonsTest("a task says for which nodes it waits, and which one ran it", async ({ a, b }) => {
   await accept(a, 1, { plan: planFor(["b"]) });
   const [waiting] = await a.findTasks(taskIdOf(1));
-  deepEqual([waiting?.wait, waiting?.nodeName], [{ for: "worker", nodes: ["b"] }, undefined]);
+  deepEqual([waiting?.readiness, waiting?.nodeName], [{ is: "ready", nodes: ["b"] }, undefined]);
   deepEqual(await claim(b), [1]);
   await b.saveStep(taskIdOf(1), step(0, "succeeded"));
   equal(await b.finishTask({ taskId: taskIdOf(1), state: "failed", reason: "", now: 9 }), true);
   const [ended] = await a.findTasks(taskIdOf(1));
-  deepEqual([ended?.wait, ended?.nodeName], [undefined, "b"]);
+  deepEqual([ended?.readiness, ended?.nodeName], [undefined, "b"]);
   const kept = [step(0, "succeeded")];
   const retry = { id: taskIdOf(2), of: taskIdOf(1), kept, keepDirectory: false, now: 10 };
-  const { wait } = await a.retryTask({ ...retry, staysOnNode: true });
-  deepEqual(wait, { for: "worker", nodes: ["b"], onlyNode: "b" });
+  const { readiness } = await a.retryTask({ ...retry, staysOnNode: true });
+  deepEqual(readiness, { is: "ready", nodes: ["b"], onlyNode: "b" });
 });

@@ -25,7 +25,7 @@ const MOST_READ = 12 * LIMIT;
  */
 const FILL = `
   INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
-      created_at, held, gate, gate_max, workspace_max)
+      created_at, readiness, gate, gate_max, workspace_max)
     SELECT id, project, 't' || n % 7, 'w' || n % 3, 'repo',
       CASE WHEN n % 1000 = 0 THEN 'failed' WHEN n > ${ROWS - 1000} THEN 'pending'
         ELSE 'succeeded' END, '', id, n, n % 3,

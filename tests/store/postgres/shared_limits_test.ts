@@ -111,7 +111,7 @@ twoDaemonsTest("what is cancelled at one daemon makes room at the other", async 
       (n % 2 === 0 ? a : b).cancelTask(taskIdOf(n), { reason: "by hand", now: 5 })
     ),
   );
-  equal((await b.counts()).held, 0);
+  equal((await b.counts()).queued, 0);
   const { tasks } = await b.claimTasks(9, 1);
   deepEqual(tasks.map(({ task }) => numberOf(task.id)), [28, 29]);
 });

@@ -30,7 +30,7 @@ const finish = (store: Store, n: number) =>
 async function books(db: Session) {
   const ids = async (sql: string) => (await db.all(sql)).map(({ id }) => numberOf(String(id)));
   return {
-    ready: await ids("SELECT id FROM tasks WHERE state = 'pending' AND held = 0 ORDER BY id"),
+    ready: await ids("SELECT id FROM tasks WHERE state = 'pending' AND readiness = 0 ORDER BY id"),
     waiting: await ids(
       "SELECT data ->> 0 AS id FROM svc_jobs.job WHERE state < 'active' ORDER BY 1",
     ),

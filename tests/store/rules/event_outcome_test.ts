@@ -184,7 +184,7 @@ Deno.test("rateLimit: what is over it waits, or is refused where the trigger say
 const DEBOUNCE = { debounce: { key: "", forMs: 10_000 } };
 const waiting = (more: Partial<DebouncedTask> = {}): DebouncedTask => ({
   id: "first",
-  waitsFor: "time",
+  readiness: "delayed",
   limits: limitsOf(TASK),
   planHash: "old",
   ...more,
@@ -202,18 +202,23 @@ Deno.test("debounce: the first event starts a task that waits; a rate may let it
 const MOVES: readonly [what: string, task: DebouncedTask, more: Partial<NewTask>, move: string][] =
   [
     ["the same limits", waiting(), {}, "stay"],
-    ["the same limits, while it waits for room", waiting({ waitsFor: "group" }), {}, "stay"],
+    ["the same limits, while it is queued", waiting({ readiness: "queuedInGroup" }), {}, "stay"],
     ["another workspace", waiting(), { workspace: "other" }, "later"],
     ["another limit of it", waiting(), { workspaceMax: 5 }, "later"],
     ["another group", waiting(), group("Queue"), "later"],
-    ["another group, and has room", waiting({ waitsFor: "none" }), group("Queue"), "now"],
-    ["another group, and waits", waiting({ waitsFor: "workspace" }), group("Queue"), "now"],
+    ["another group, and has room", waiting({ readiness: "ready" }), group("Queue"), "now"],
+    [
+      "another group, and waits",
+      waiting({ readiness: "queuedInWorkspace" }),
+      group("Queue"),
+      "now",
+    ],
   ];
 
 for (const [what, task, more, move] of MOVES) {
   Deno.test(`debounce: the next event is joined to the task that waits, ${what}: ${move}`, () => {
     deepEqual(decide({ ...DEBOUNCE, ...DEDUP, ...more }, { debounced: task, earlier: "none" }), {
-      outcome: accepted("first", "debounced, joined to a waiting task"),
+      outcome: accepted("first", "debounced, joined to a pending task"),
       actions: [{ do: "join", task, move }, remember("first")],
     });
   });
@@ -226,7 +231,7 @@ Deno.test("debounce: a joined event takes no slot of the rate, is not forbidden,
     decide({ ...DEBOUNCE, ...rate(true), ...group("Replace") }, { debounced, replaceable }, "note"),
     {
       outcome: {
-        ...accepted("first", "debounced, joined to a waiting task; note"),
+        ...accepted("first", "debounced, joined to a pending task; note"),
         replaces: ["t1"],
       },
       actions: [

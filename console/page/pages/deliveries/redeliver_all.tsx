@@ -46,7 +46,7 @@ function question(total: number): string {
   if (total === 0) return "None of those that match can be sent again.";
   const what = total === 1 ? "1 delivery goes" : `${total.toLocaleString("en")} deliveries go`;
   return `${what} through their triggers as they are now, oldest first. What is accepted starts a ` +
-    "task each. Duplicates, handshakes and events of chats are left out, and refused ones unless " +
+    "task each. Duplicates, handshakes and events of chats are left out, and rejected ones unless " +
     "the outcome chosen is rejected.";
 }
 

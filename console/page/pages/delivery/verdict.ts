@@ -39,7 +39,7 @@ export function verdictOf(found: Explanation): Verdict {
     case "rejected":
       return {
         tone: "bad",
-        what: `Refused${delivery.status === null ? "" : ` with ${delivery.status}`}: ${
+        what: `Rejected${delivery.status === null ? "" : ` with ${delivery.status}`}: ${
           sentence(delivery.reason)
         }`,
         change: change.length > 0 ? change : changesOf(delivery.status),

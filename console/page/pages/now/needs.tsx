@@ -43,7 +43,7 @@ export function Needs({ paths }: { readonly paths: Status["unknown_paths"] }) {
       {isLoading && <p class="empty">…</p>}
       {isFine && (
         <p class="fine">
-          Nothing. Since yesterday no task has failed, no delivery was refused and no answer was
+          Nothing. Since yesterday no task has failed, no delivery was rejected and no answer was
           lost.
         </p>
       )}
@@ -57,7 +57,7 @@ export function Needs({ paths }: { readonly paths: Status["unknown_paths"] }) {
         }
       />
       <Troubles
-        title="Refused deliveries since yesterday"
+        title="Rejected deliveries since yesterday"
         troubles={troublesOf(refused.items, deliveryTrouble)}
         count={countOf(refused)}
         error={refused.error}

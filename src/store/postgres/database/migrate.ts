@@ -27,12 +27,20 @@ export interface About {
  * Makes the schema `svc`, or migrates it; one daemon at a time, and none while another one runs that
  * knows it as it is. One that is up to date is only read.
  *
- * @param keyId Id of the key of this daemon, which has to be that of all others.
+ * `keyId` is the id of the key of this daemon, which has to be that of all others.
+ *
  * @returns Whether the user of these connections owns the schema; others may only use it.
  * @throws {AppError} `refused` when a newer version has written it, it has another key, an older
  * version runs on it, or its owner has to migrate it.
  */
-export async function migrate(connections: Connections, keyId = ""): Promise<boolean> {
+export async function migrate(
+  connections: Connections,
+  { keyId = "", onNote = () => {} }: {
+    readonly keyId?: string;
+    /** Told of a migration that is begun, a sentence without a full stop. */
+    readonly onNote?: ((text: string) => void) | undefined;
+  } = {},
+): Promise<boolean> {
   const known = await connections.use(readAbout);
   const isOwner = await connections.use(ownsSchema);
   if (isUpToDate(known) && isKeyKnown(known, keyId)) return isOwner;
@@ -44,6 +52,9 @@ export async function migrate(connections: Connections, keyId = ""): Promise<boo
     isKeyKnown(about, keyId);
     if (!isUpToDate(about)) {
       if (about.version > 0) await refuseWhileOthersRun(db);
+      if (about.version > 0 && about.version < SCHEMA_VERSION) {
+        onNote(`the database is migrated from schema ${about.version} to ${SCHEMA_VERSION}`);
+      }
       for (const { sql } of migrationsAfter(about.version)) await db.exec(sql);
       await db.exec(FUNCTIONS);
     }

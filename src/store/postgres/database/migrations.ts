@@ -273,6 +273,11 @@ const MIGRATIONS: readonly string[] = [
   -- Whether it takes no new tasks, because an operator wants it so.
   ALTER TABLE nodes ADD COLUMN is_drained INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  -- 0 ready, 1 queued for room in its workspace, 2 in its group, 3 delayed until its time.
+  ALTER TABLE tasks RENAME COLUMN held TO readiness;
+  ALTER INDEX outbox_waiting RENAME TO outbox_pending;
+  `,
 ];
 
 /** The version of the schema this program writes. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { WAIT_REASON } from "../../sql/wait_reasons.ts";
+import { READINESS } from "../../sql/readiness.ts";
 
 const UNFINISHED = "state IN ('pending', 'running')";
 const OF_GROUP = `tasks WHERE tasks.gate = rooms.gate AND ${UNFINISHED}`;
@@ -15,9 +15,9 @@ const OF_WORKSPACE = `tasks WHERE tasks.project = rooms.project AND tasks.worksp
 /**
  * Key by key: for a list of them the planner, which sees no row yet, would go through all that wait.
  */
-const DEBOUNCED = `SELECT waiting.id FROM unnest(debounced) AS key CROSS JOIN LATERAL (
+const DEBOUNCED = `SELECT delayed.id FROM unnest(debounced) AS key CROSS JOIN LATERAL (
     SELECT id FROM tasks WHERE tasks.debounce = key AND state = 'pending' AND started_at IS NULL
-    OFFSET 0) AS waiting`;
+    OFFSET 0) AS delayed`;
 
 /**
  * Every lock is taken before anything is read, and all in one order, so that two batches never wait
@@ -71,10 +71,10 @@ BEGIN
           AS members
         FROM json_to_recordset(groups) AS one(digest text, depth bigint, members bigint, replaces boolean)
       ) AS rooms CROSS JOIN LATERAL (
-        (SELECT project, workspace, workspace_max FROM ${OF_GROUP} AND held = ${WAIT_REASON.group}
+        (SELECT project, workspace, workspace_max FROM ${OF_GROUP} AND readiness = ${READINESS.queuedInGroup}
           ORDER BY id LIMIT rooms.depth)
         UNION ALL
-        (SELECT project, workspace, workspace_max FROM ${OF_GROUP} ORDER BY held, id
+        (SELECT project, workspace, workspace_max FROM ${OF_GROUP} ORDER BY readiness, id
           LIMIT rooms.members)
       ) AS next WHERE next.workspace_max IS NOT NULL
     ) AS one GROUP BY project, name
@@ -103,34 +103,34 @@ BEGIN
     SELECT decode(digest, 'hex') AS gate, members
     FROM json_to_recordset(groups) AS one(digest text, members bigint, replaces boolean) WHERE replaces
   ) AS rooms CROSS JOIN LATERAL (
-    SELECT id FROM ${OF_GROUP} ORDER BY held, id LIMIT rooms.members
+    SELECT id FROM ${OF_GROUP} ORDER BY readiness, id LIMIT rooms.members
   ) AS member);
   PERFORM 1 FROM tasks WHERE id = ANY (known) ORDER BY id FOR UPDATE;
 
   SELECT coalesce(json_agg(json_build_object(
     'digest', encode(rooms.gate, 'hex'), 'depth', rooms.depth, 'asked', rooms.members,
     'open', (SELECT count(*) FROM ${OF_GROUP}
-      AND (tasks.gate, held) < (rooms.gate, ${WAIT_REASON.group})), -- by the index of groups
-    'waiting', ARRAY(SELECT id FROM ${OF_GROUP} AND held = ${WAIT_REASON.group}
+      AND (tasks.gate, readiness) < (rooms.gate, ${READINESS.queuedInGroup})), -- by the index of groups
+    'queued', ARRAY(SELECT id FROM ${OF_GROUP} AND readiness = ${READINESS.queuedInGroup}
       ORDER BY id LIMIT rooms.depth),
-    'newest', (SELECT id FROM ${OF_GROUP} AND held = ${WAIT_REASON.group}
+    'newest', (SELECT id FROM ${OF_GROUP} AND readiness = ${READINESS.queuedInGroup}
       ORDER BY id DESC LIMIT 1),
-    'members', ARRAY(SELECT id FROM ${OF_GROUP} ORDER BY held, id LIMIT rooms.members)
+    'members', ARRAY(SELECT id FROM ${OF_GROUP} ORDER BY readiness, id LIMIT rooms.members)
   )), '[]') INTO group_facts FROM (
     SELECT decode(digest, 'hex') AS gate, depth, members
     FROM json_to_recordset(groups) AS one(digest text, depth bigint, members bigint)
   ) AS rooms;
   SELECT coalesce(json_agg(json_build_object(
     'project', rooms.project, 'name', rooms.name, 'depth', rooms.depth,
-    'open', (SELECT count(*) FROM ${OF_WORKSPACE} AND held = ${WAIT_REASON.none}),
-    'waiting', ARRAY(SELECT id FROM ${OF_WORKSPACE} AND held = ${WAIT_REASON.workspace}
+    'open', (SELECT count(*) FROM ${OF_WORKSPACE} AND readiness = ${READINESS.ready}),
+    'queued', ARRAY(SELECT id FROM ${OF_WORKSPACE} AND readiness = ${READINESS.queuedInWorkspace}
       ORDER BY id LIMIT rooms.depth),
-    'newest', (SELECT id FROM ${OF_WORKSPACE} AND held = ${WAIT_REASON.workspace}
+    'newest', (SELECT id FROM ${OF_WORKSPACE} AND readiness = ${READINESS.queuedInWorkspace}
       ORDER BY id DESC LIMIT 1)
   )), '[]') INTO workspace_facts FROM json_to_recordset(workspaces)
     AS rooms(project text, name text, depth bigint);
   known := known || ARRAY(
-    SELECT unnest(ARRAY(SELECT json_array_elements_text(room -> 'waiting'))
+    SELECT unnest(ARRAY(SELECT json_array_elements_text(room -> 'queued'))
       || ARRAY(SELECT json_array_elements_text(room -> 'members')) || (room ->> 'newest'))
     FROM (SELECT json_array_elements(group_facts) UNION ALL
       SELECT json_array_elements(workspace_facts)) AS rooms(room));
@@ -140,7 +140,7 @@ BEGIN
     'groups', group_facts,
     'workspaces', workspace_facts,
     'tasks', (SELECT coalesce(json_agg(one), '[]') FROM (
-      SELECT id, project, workspace, state, held, encode(gate, 'hex') AS gate, gate_max,
+      SELECT id, project, workspace, state, readiness, encode(gate, 'hex') AS gate, gate_max,
         workspace_max, plan_hash, encode(tasks.debounce, 'hex') AS debounce,
         started_at IS NOT NULL AS has_started, directory IS NOT NULL AS has_directory,
         cancel_reason, node, run, epoch

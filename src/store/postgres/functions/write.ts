@@ -62,37 +62,39 @@ BEGIN
 
   IF made.tasks IS NOT NULL THEN
     INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
-      plan_hash, payload, created_at, finished_at, parent_id, depth, cancel_reason, trace, held,
+      plan_hash, payload, created_at, finished_at, parent_id, depth, cancel_reason, trace, readiness,
       run_at, gate, gate_max, workspace_max, debounce)
     SELECT id, project, "trigger", workflow, workspace, state, reason, delivery_id, plan_hash,
       ${bytesOf("one", "payload")}, created_at, finished_at, parent_id, depth, cancel_reason, trace,
-      held, run_at, decode(gate, 'hex'), gate_max, workspace_max, decode(debounce, 'hex')
+      readiness, run_at, decode(gate, 'hex'), gate_max, workspace_max, decode(debounce, 'hex')
     FROM json_to_recordset(made.tasks) AS one(id text, project text, "trigger" text, workflow text,
       workspace text, state text, reason text, delivery_id text, plan_hash text, payload_from int,
       payload_length int, created_at bigint, finished_at bigint, parent_id text, depth bigint,
-      cancel_reason text, trace text, held bigint, run_at bigint, gate text, gate_max bigint,
+      cancel_reason text, trace text, readiness bigint, run_at bigint, gate text, gate_max bigint,
       workspace_max bigint, debounce text);
   END IF;
 
   IF made.retries IS NOT NULL THEN
     INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
-      plan_hash, payload, created_at, parent_id, retry_of, depth, directory, node, held, gate,
+      plan_hash, payload, created_at, parent_id, retry_of, depth, directory, node, readiness, gate,
       gate_max, workspace_max)
     SELECT one.id, old.project, old."trigger", coalesce(one.workflow, old.workflow), one.workspace,
       'pending', '', old.delivery_id, one.plan_hash, old.payload, one.created_at, old.parent_id,
       old.id, old.depth, CASE WHEN one.keeps_directory THEN old.directory END,
-      CASE WHEN one.stays_on_node THEN old.node ELSE '' END, one.held, old.gate, old.gate_max,
+      CASE WHEN one.stays_on_node THEN old.node ELSE '' END, one.readiness, old.gate, old.gate_max,
       one.workspace_max
     FROM json_to_recordset(made.retries) AS one(id text, "of" text, workflow text, workspace text,
       workspace_max bigint, plan_hash text, created_at bigint, keeps_directory boolean,
-      stays_on_node boolean, held bigint)
+      stays_on_node boolean, readiness bigint)
     JOIN tasks AS old ON old.id = one."of"
     WHERE old.id = ANY (${idsOf("made.retries", '"of"')});
   END IF;
 
   IF made.updates IS NOT NULL THEN
     UPDATE tasks SET ${
-  ["state", "reason", "finished_at", "held", "cancel_reason", "workspace", "workflow"].map(unless)
+  ["state", "reason", "finished_at", "readiness", "cancel_reason", "workspace", "workflow"].map(
+    unless,
+  )
     .join(", ")
 },
       ${unless("delivery_id")}, ${unless("plan_hash")},
@@ -105,7 +107,7 @@ BEGIN
       ${given("workflow", "parent_id")}, ${given("workflow", "depth")},
       ${given("workflow", "trace")}
     FROM json_to_recordset(made.updates) AS changed(id text, state text, reason text,
-      finished_at bigint, held bigint, cancel_reason text, workspace text, workflow text,
+      finished_at bigint, readiness bigint, cancel_reason text, workspace text, workflow text,
       delivery_id text, plan_hash text, directory text, workspace_max bigint,
       gate text, gate_max bigint, payload_from int, payload_length int, parent_id text,
       depth bigint, trace text)

@@ -9,7 +9,7 @@ import { type PlacedWorkspace, staysBehind } from "../../rules/placement.ts";
 import { json, number, text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
 import { TASK_COLUMNS, toClaimed } from "../../sql/tasks.ts";
-import { WAIT_REASON } from "../../sql/wait_reasons.ts";
+import { READINESS } from "../../sql/readiness.ts";
 import type { ClaimedTask, TaskMove } from "../../task_records.ts";
 import type { Session } from "../database/connections.ts";
 import { isGoneSql, isMineSql } from "../database/ownership.ts";
@@ -24,7 +24,7 @@ export interface TakenTask extends TaskClaim {
   readonly move?: TaskMove;
 }
 
-const READY = `tasks.state = 'pending' AND tasks.held = ${WAIT_REASON.none}`;
+const READY = `tasks.state = 'pending' AND tasks.readiness = ${READINESS.ready}`;
 
 /**
  * A restart is counted in the transaction that takes a task over: the answer may be lost, and the

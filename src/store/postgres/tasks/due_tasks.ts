@@ -4,17 +4,17 @@
  * @module
  */
 
-import { whatIsDue } from "../../rules/waiting.ts";
+import { whatIsDue } from "../../rules/readiness.ts";
 import { text } from "../../sql/columns.ts";
-import { WAIT_REASON } from "../../sql/wait_reasons.ts";
-import { releaseDue } from "../../transactions/wait_for_room.ts";
+import { READINESS } from "../../sql/readiness.ts";
+import { releaseDue } from "../../transactions/queue_for_room.ts";
 import type { Session } from "../database/connections.ts";
 import { changeTasks } from "../working_set/change_tasks.ts";
 
 /** Most due tasks that one claim handles, so that other calls do not wait long. */
 const DUE_BATCH = 500;
 
-const TIMED = `tasks WHERE state = 'pending' AND held = ${WAIT_REASON.time}`;
+const TIMED = `tasks WHERE state = 'pending' AND readiness = ${READINESS.delayed}`;
 
 /** When the next task is due; `undefined` when none waits for its time. */
 export async function findNextTime(db: Session): Promise<number | undefined> {

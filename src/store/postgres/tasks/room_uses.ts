@@ -7,8 +7,8 @@
 
 import { number, text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
-import { WAIT_REASON } from "../../sql/wait_reasons.ts";
-import { MOST_COUNTED, roomKey, roomOf, type RoomUse } from "../../sql/waits.ts";
+import { READINESS } from "../../sql/readiness.ts";
+import { MOST_COUNTED, roomKey, roomOf, type RoomUse } from "../../sql/task_readiness.ts";
 import type { Room } from "../../transactions/task_rows.ts";
 import type { Session } from "../database/connections.ts";
 
@@ -38,7 +38,7 @@ type Known = readonly (readonly [key: string, Room])[];
 async function groupUses(db: Session, groups: Known) {
   const uses = useOf("gate_max", {
     tasks: `tasks WHERE tasks.gate = decode(room.key, 'hex') AND ${UNFINISHED}`,
-    waits: WAIT_REASON.group,
+    queued: READINESS.queuedInGroup,
   });
   return toUses(
     await db.all(
@@ -52,7 +52,7 @@ async function workspaceUses(db: Session, workspaces: Known) {
   const uses = useOf("workspace_max", {
     tasks: `tasks WHERE tasks.project = room.project AND tasks.workspace = room.name
       AND workspace_max IS NOT NULL AND ${UNFINISHED}`,
-    waits: WAIT_REASON.workspace,
+    queued: READINESS.queuedInWorkspace,
   });
   const parts = workspaces.map(([, room]) => room.of === "workspace" ? room : undefined);
   return toUses(
@@ -69,12 +69,12 @@ async function workspaceUses(db: Session, workspaces: Known) {
 /** Columns of one room: each reads a few rows at one end of the index of its rooms. */
 function useOf(
   max: "gate_max" | "workspace_max",
-  { tasks, waits }: { readonly tasks: string; readonly waits: number },
+  { tasks, queued }: { readonly tasks: string; readonly queued: number },
 ): string {
   return `
-    (SELECT ${max} FROM ${tasks} AND held = ${waits} ORDER BY id DESC LIMIT 1) AS max,
-    (SELECT id FROM ${tasks} AND held < ${waits} ORDER BY held, id LIMIT 1) AS first,
-    (SELECT count(*) FROM (SELECT 1 FROM ${tasks} AND held < ${waits} LIMIT ${MOST_COUNTED}) AS counted)
+    (SELECT ${max} FROM ${tasks} AND readiness = ${queued} ORDER BY id DESC LIMIT 1) AS max,
+    (SELECT id FROM ${tasks} AND readiness < ${queued} ORDER BY readiness, id LIMIT 1) AS first,
+    (SELECT count(*) FROM (SELECT 1 FROM ${tasks} AND readiness < ${queued} LIMIT ${MOST_COUNTED}) AS counted)
       AS open`;
 }
 

@@ -8,25 +8,28 @@
 import type { TaskCounts } from "../../task_records.ts";
 import { number, text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
-import { WAIT_REASON } from "../../sql/wait_reasons.ts";
+import { READINESS } from "../../sql/readiness.ts";
 import type { Session } from "../database/connections.ts";
 
 /** Number of pending and running tasks, and the age of the oldest pending ones. */
 export async function counts(db: Session): Promise<TaskCounts> {
   const rows = await db.all(
     `SELECT open.*, tasks.created_at FROM
-       (SELECT state, held, count(*) AS tasks, min(id) AS first FROM tasks
-        WHERE state IN ('pending', 'running') GROUP BY state, held) AS open
+       (SELECT state, readiness, count(*) AS tasks, min(id) AS first FROM tasks
+        WHERE state IN ('pending', 'running') GROUP BY state, readiness) AS open
      JOIN tasks ON tasks.id = open.first ORDER BY open.first`,
   );
   const pending = rows.filter((row) => row["state"] === "pending");
-  const isReady = (row: Row) => row["held"] === WAIT_REASON.none;
+  const { ready, delayed } = READINESS;
+  const isReady = (row: Row) => row["readiness"] === ready;
+  const isDelayed = (row: Row) => row["readiness"] === delayed;
   const count = (some: readonly Row[]) => some.reduce((sum, row) => sum + number(row, "tasks"), 0);
   const [oldest] = pending;
   const [oldestReady] = pending.filter(isReady);
   return {
     pending: count(pending),
-    held: count(pending.filter((row) => !isReady(row))),
+    queued: count(pending.filter((row) => !isReady(row) && !isDelayed(row))),
+    delayed: count(pending.filter(isDelayed)),
     running: count(rows.filter((row) => text(row, "state") === "running")),
     ...(oldest && { oldestPendingAt: number(oldest, "created_at") }),
     ...(oldestReady && { oldestReadyAt: number(oldestReady, "created_at") }),

@@ -9,7 +9,7 @@ import { json, text } from "../../sql/columns.ts";
 import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
 import type { Row } from "../../sql/row.ts";
 import { type StoredPlan, TASK_COLUMNS, toTask } from "../../sql/tasks.ts";
-import { roomKey, roomOf, toWait, WAIT_COLUMNS } from "../../sql/waits.ts";
+import { READINESS_COLUMNS, readinessOf, roomKey, roomOf } from "../../sql/task_readiness.ts";
 import type { Session, Value } from "../database/connections.ts";
 import { listed, newestIds } from "../database/newest.ts";
 import { readRoomUses } from "./room_uses.ts";
@@ -52,7 +52,7 @@ export async function readTasks(
   tail: string,
   values: readonly Value[],
 ): Promise<Task[]> {
-  const columns = `${TASK_COLUMNS}, ${WAIT_COLUMNS}, ${NODE_COLUMNS}`;
+  const columns = `${TASK_COLUMNS}, ${READINESS_COLUMNS}, ${NODE_COLUMNS}`;
   const rows = await db.all(`SELECT ${columns} FROM tasks ${tail}`, ...values);
   const plans = await readPlans(db, rows);
   const uses = await readRoomUses(db, rows);
@@ -63,8 +63,8 @@ export async function readTasks(
     const plan = plans.get(hash) ?? { steps: [] };
     const room = roomOf(row);
     const use = room === undefined ? undefined : uses.get(roomKey(room));
-    const wait = toWait(row, { use, nodes: plan.workspace?.nodes });
-    return toTask(row, { plan, rows: steps.get(text(row, "id")) ?? [], wait });
+    const readiness = readinessOf(row, { use, nodes: plan.workspace?.nodes });
+    return toTask(row, { plan, rows: steps.get(text(row, "id")) ?? [], readiness });
   });
 }
 

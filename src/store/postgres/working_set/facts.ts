@@ -14,7 +14,7 @@ export interface TaskFact {
   readonly project: string;
   readonly workspace: string;
   readonly state: TaskState;
-  readonly held: number;
+  readonly readiness: number;
   readonly gate: string | null;
   readonly gate_max: number | null;
   readonly workspace_max: number | null;
@@ -32,11 +32,11 @@ export interface TaskFact {
 export interface RoomFact {
   /** Number of tasks that occupy room. */
   readonly open: number;
-  /** How many of the waiting tasks were asked for. */
+  /** How many of the queued tasks were asked for. */
   readonly depth: number;
-  /** The waiting tasks with the lowest ids. */
-  readonly waiting: readonly string[];
-  /** The waiting task with the highest id. */
+  /** The queued tasks with the lowest ids. */
+  readonly queued: readonly string[];
+  /** The queued task with the highest id. */
   readonly newest: string | null;
 }
 

@@ -1,13 +1,13 @@
 /**
  * The groups and workspaces of the working set, as they are after what the batch has changed so far.
- * Of the waiting tasks only the first were loaded, and the last: what lies between is missing, and
+ * Of the queued tasks only the first were loaded, and the last: what lies between is missing, and
  * asked for when it is needed.
  *
  * @module
  */
 
 import type { Found } from "../../rules/needs.ts";
-import { WAIT_REASON } from "../../sql/wait_reasons.ts";
+import { READINESS } from "../../sql/readiness.ts";
 import type { Room } from "../../transactions/task_rows.ts";
 import type { GroupFact, RoomFact, WorkspaceFact } from "./facts.ts";
 import { isUnfinished, type KnownTask, placeOf } from "./known_task.ts";
@@ -15,7 +15,7 @@ import { Missing } from "./wanted.ts";
 
 /** By how much more is loaded than before, when that was too little. */
 const DEEPER = 8;
-/** Waiting tasks that are loaded of a room that nobody had expected. */
+/** Queued tasks that are loaded of a room that nobody had expected. */
 const UNEXPECTED = 8;
 
 /** A group or a workspace. */
@@ -24,8 +24,8 @@ interface KnownRoom {
   readonly fact: RoomFact & Partial<Pick<GroupFact, "asked" | "members">>;
   /** Number of tasks that occupy room. */
   open: number;
-  /** The known tasks that wait, by their id. */
-  readonly waiting: KnownTask[];
+  /** The known queued tasks, by their id. */
+  readonly queued: KnownTask[];
   /** The known unfinished tasks. */
   readonly members: Set<KnownTask>;
 }
@@ -45,7 +45,7 @@ export class KnownRooms {
 
   #add(room: Room, fact: KnownRoom["fact"]): void {
     const { open } = fact;
-    this.#rooms.set(keyOf(room), { room, fact, open, waiting: [], members: new Set() });
+    this.#rooms.set(keyOf(room), { room, fact, open, queued: [], members: new Set() });
   }
 
   /** Adds a task that was loaded; where it occupies room, it is counted already. */
@@ -70,10 +70,10 @@ export class KnownRooms {
     return this.#get(room).open;
   }
 
-  /** The waiting task with the highest id. */
-  newestWaiting(room: Room): Found<KnownTask> {
+  /** The queued task with the highest id. */
+  newestQueued(room: Room): Found<KnownTask> {
     const known = this.#get(room);
-    const newest = known.waiting.at(-1);
+    const newest = known.queued.at(-1);
     const { fact } = known;
     // What was not loaded lies below the newest task that was.
     if (isWhole(known) || (newest !== undefined && newest.id >= (fact.newest ?? ""))) {
@@ -82,13 +82,13 @@ export class KnownRooms {
     throw deeper(known);
   }
 
-  /** The waiting task with the lowest id. */
-  oldestWaiting(room: Room): Found<KnownTask> {
+  /** The queued task with the lowest id. */
+  oldestQueued(room: Room): Found<KnownTask> {
     const known = this.#get(room);
-    const [oldest] = known.waiting;
+    const [oldest] = known.queued;
     // What was not loaded lies above the first tasks.
     if (
-      isWhole(known) || (oldest !== undefined && oldest.id <= (known.fact.waiting.at(-1) ?? ""))
+      isWhole(known) || (oldest !== undefined && oldest.id <= (known.fact.queued.at(-1) ?? ""))
     ) {
       return oldest ?? "none";
     }
@@ -125,9 +125,9 @@ export class KnownRooms {
 }
 
 /** Adds a task to the lists of a room. */
-function list({ room, waiting, members }: KnownRoom, task: KnownTask): void {
+function list({ room, queued, members }: KnownRoom, task: KnownTask): void {
   if (isUnfinished(task)) members.add(task);
-  if (placeOf(task, room.of) === "waiting") insertById(waiting, task);
+  if (placeOf(task, room.of) === "queued") insertById(queued, task);
 }
 
 function enter(known: KnownRoom, task: KnownTask): void {
@@ -139,12 +139,12 @@ function leave(known: KnownRoom, task: KnownTask): void {
   known.members.delete(task);
   const place = placeOf(task, known.room.of);
   if (place === "open") known.open -= 1;
-  if (place === "waiting") known.waiting.splice(known.waiting.indexOf(task), 1);
+  if (place === "queued") known.queued.splice(known.queued.indexOf(task), 1);
 }
 
 /** Whether every task that waited was loaded. */
-function isWhole({ fact: { waiting, depth } }: KnownRoom): boolean {
-  return waiting.length < depth;
+function isWhole({ fact: { queued, depth } }: KnownRoom): boolean {
+  return queued.length < depth;
 }
 
 function deeper({ room, fact: { depth } }: KnownRoom): Missing {
@@ -160,7 +160,7 @@ function keyOf(room: Room): string {
 const byId = (a: { readonly id: string }, b: { readonly id: string }) => a.id < b.id ? -1 : 1;
 
 const inOrder = (a: KnownTask, b: KnownTask) =>
-  WAIT_REASON[a.waitsFor] - WAIT_REASON[b.waitsFor] || byId(a, b);
+  READINESS[a.readiness] - READINESS[b.readiness] || byId(a, b);
 
 /** Most tasks come with the highest id. */
 function insertById(tasks: KnownTask[], task: KnownTask): void {

@@ -5,8 +5,8 @@
  */
 
 import type { TaskLimits } from "../../rules/limits.ts";
-import type { WaitReason } from "../../rules/waiting.ts";
-import { toWaitReason } from "../../sql/wait_reasons.ts";
+import type { Readiness } from "../../rules/readiness.ts";
+import { toReadiness } from "../../sql/readiness.ts";
 import type { TaskState } from "../../task_records.ts";
 import type { Room, StoredTask } from "../../transactions/task_rows.ts";
 import type { TaskFact } from "./facts.ts";
@@ -22,7 +22,7 @@ export interface TaskClaim {
 export interface KnownTask {
   readonly id: string;
   readonly state: TaskState;
-  readonly waitsFor: WaitReason;
+  readonly readiness: Readiness;
   readonly limits: TaskLimits;
   readonly planHash?: string;
   readonly hasStarted: boolean;
@@ -40,7 +40,7 @@ export function toKnownTask(fact: TaskFact): KnownTask {
   return {
     id,
     state,
-    waitsFor: toWaitReason(fact.held),
+    readiness: toReadiness(fact.readiness),
     limits: limitsOfFact(fact),
     ...(fact.plan_hash === null ? {} : { planHash: fact.plan_hash }),
     hasStarted: fact.has_started,
@@ -70,16 +70,19 @@ export function toStoredTask(
 }
 
 /** What a task is to a room. */
-export type Place = "waiting" | "open" | "apart";
+export type Place = "queued" | "open" | "apart";
 
 /** Whether it has not ended. */
 export const isUnfinished = ({ state }: KnownTask): boolean =>
   state === "pending" || state === "running";
 
-/** Whether a task that counts against a room waits for room in it, occupies it, or neither. */
+const QUEUED_IN = { group: "queuedInGroup", workspace: "queuedInWorkspace" } as const;
+
+/** Whether a task that counts against a room is queued for it, occupies it, or neither. */
 export function placeOf(task: KnownTask, of: Room["of"]): Place {
   if (!isUnfinished(task)) return "apart";
-  if (task.waitsFor === of) return "waiting";
-  const hasPassed = task.waitsFor === "none" || (of === "group" && task.waitsFor === "workspace");
+  if (task.readiness === QUEUED_IN[of]) return "queued";
+  const hasPassed = task.readiness === "ready" ||
+    (of === "group" && task.readiness === "queuedInWorkspace");
   return hasPassed ? "open" : "apart";
 }

@@ -50,7 +50,7 @@ export class KnownTasks {
     return this.#tasks.get(id);
   }
 
-  /** The waiting task of a debounce key that has never started. */
+  /** The pending task of a debounce key that has never started. */
   findDebounced(digest: Uint8Array): KnownTask | undefined {
     if (!this.#wanted.hasDebounced(digest)) {
       throw new Missing((wanted) => wanted.addDebounced(digest));
@@ -90,8 +90,8 @@ function isJoinable({ state, hasStarted }: KnownTask): boolean {
 }
 
 /** What the job queue has of a task: nothing, a job to be taken, or one that a worker has taken. */
-function jobOf({ state, waitsFor, planHash }: KnownTask): JobState {
+function jobOf({ state, readiness, planHash }: KnownTask): JobState {
   const plan = planHash === undefined ? {} : { planHash };
   if (state === "running") return { job: "taken", ...plan };
-  return { job: state === "pending" && waitsFor === "none" ? "ready" : "none", ...plan };
+  return { job: state === "pending" && readiness === "ready" ? "ready" : "none", ...plan };
 }

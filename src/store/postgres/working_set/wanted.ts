@@ -13,7 +13,7 @@ import { storableJson } from "./storable_json.ts";
 
 /** How much of a room is loaded. */
 interface Depth {
-  /** Number of its waiting tasks: how many may be promoted, before it has to be loaded again. */
+  /** Number of its queued tasks: how many may be promoted, before it has to be loaded again. */
   depth: number;
 }
 
@@ -88,7 +88,7 @@ export class Wanted {
     this.#earlier.add(key);
   }
 
-  /** The waiting task with this debounce key. */
+  /** The pending task with this debounce key. */
   addDebounced(digest: Uint8Array): void {
     this.#debounced.add(digest.toHex());
   }
@@ -98,7 +98,7 @@ export class Wanted {
     this.#rates.set(`${project}/${trigger}`, { project, trigger });
   }
 
-  /** So many waiting tasks of a room, beside those that were wanted before. */
+  /** So many queued tasks of a room, beside those that were wanted before. */
   addRoom(room: Room, depth: number): void {
     this.#roomOf(room).depth += depth;
   }
@@ -118,7 +118,7 @@ export class Wanted {
     return this.#earlier.has(key);
   }
 
-  /** Whether the waiting task with this debounce key was wanted. */
+  /** Whether the pending task with this debounce key was wanted. */
   hasDebounced(digest: Uint8Array): boolean {
     return this.#debounced.has(digest.toHex());
   }

@@ -10,16 +10,16 @@ import type { DebouncedTask, ReplaceableTask } from "../../rules/event_outcome.t
 import { debounceDigest } from "../../rules/keys.ts";
 import type { GroupLimit, TaskLimits } from "../../rules/limits.ts";
 import type { Found } from "../../rules/needs.ts";
-import type { WaitReason } from "../../rules/waiting.ts";
-import { WAIT_REASON } from "../../sql/wait_reasons.ts";
+import type { Readiness } from "../../rules/readiness.ts";
+import { READINESS } from "../../sql/readiness.ts";
 import type { NewTask, RetryOf, StepRecord, TaskEnd } from "../../task_records.ts";
 import type {
-  NewWaiting,
   PlannedRetry,
   Room,
+  Scheduling,
   StoredTask,
   TaskRows,
-  WaitingTask,
+  UnreadyTask,
 } from "../../transactions/task_rows.ts";
 import { Changes, type Columns } from "./changes.ts";
 import type { Facts } from "./facts.ts";
@@ -48,10 +48,10 @@ export class WorkingTasks implements TaskRows {
   }
 
   /** Those of these tasks that wait for their time. */
-  findTimed(ids: readonly string[]): WaitingTask[] {
+  findTimed(ids: readonly string[]): UnreadyTask[] {
     return ids.flatMap((id) => {
       const task = this.tasks.find(id);
-      return task?.state === "pending" && task.waitsFor === "time" ? [task] : [];
+      return task?.state === "pending" && task.readiness === "delayed" ? [task] : [];
     });
   }
 
@@ -59,8 +59,8 @@ export class WorkingTasks implements TaskRows {
     const digest = debounceDigest(task);
     const found = digest === undefined ? undefined : this.tasks.findDebounced(digest);
     if (found === undefined) return "none";
-    const { id, waitsFor, limits, planHash = "" } = found;
-    return { id, waitsFor, limits, planHash };
+    const { id, readiness, limits, planHash = "" } = found;
+    return { id, readiness, limits, planHash };
   }
 
   findUnfinished({ digest, max }: GroupLimit): readonly string[] {
@@ -74,7 +74,7 @@ export class WorkingTasks implements TaskRows {
   }
 
   findNewestMax(room: Room): Found<number> {
-    const newest = this.tasks.rooms.newestWaiting(room);
+    const newest = this.tasks.rooms.newestQueued(room);
     if (newest === "none") return "none";
     return maxIn(room, newest);
   }
@@ -83,14 +83,14 @@ export class WorkingTasks implements TaskRows {
     return this.tasks.rooms.countOpen(room);
   }
 
-  findOldestWaiting(room: Room): Found<WaitingTask> {
-    return this.tasks.rooms.oldestWaiting(room);
+  findOldestQueued(room: Room): Found<UnreadyTask> {
+    return this.tasks.rooms.oldestQueued(room);
   }
 
   insertTask(
     task: NewTask,
     delivery: Pick<Delivery, "id" | "receivedAt">,
-    { waitsFor, runAt, limits, debounce }: NewWaiting,
+    { readiness, runAt, limits, debounce }: Scheduling,
   ): void {
     const { id, plan } = task;
     const state = plan === undefined ? "failed" : "pending";
@@ -105,7 +105,7 @@ export class WorkingTasks implements TaskRows {
           reason: plan === undefined ? task.missing ?? "" : "",
           created_at: delivery.receivedAt,
           finished_at: plan === undefined ? delivery.receivedAt : undefined,
-          held: WAIT_REASON[waitsFor],
+          readiness: READINESS[readiness],
           run_at: runAt,
           debounce: debounce?.toHex(),
         },
@@ -117,7 +117,7 @@ export class WorkingTasks implements TaskRows {
     this.tasks.add({
       id,
       state,
-      waitsFor,
+      readiness,
       limits,
       ...(plan === undefined ? {} : { planHash: plan.hash }),
       hasStarted: false,
@@ -128,7 +128,7 @@ export class WorkingTasks implements TaskRows {
 
   insertRetry(
     { id, of, planned, kept, keepDirectory, staysOnNode, now }: RetryOf,
-    { planHash, limits, waitsFor }: PlannedRetry,
+    { planHash, limits, readiness }: PlannedRetry,
   ): void {
     if (planned !== undefined) this.#usePlan(planned.plan);
     this.changes.addRetry({
@@ -141,14 +141,14 @@ export class WorkingTasks implements TaskRows {
       created_at: now,
       keeps_directory: keepDirectory,
       stays_on_node: staysOnNode,
-      held: WAIT_REASON[waitsFor],
+      readiness: READINESS[readiness],
     });
     if (keepDirectory) this.setDirectory(of, "");
     for (const step of kept) this.saveStep(id, step);
     this.tasks.add({
       id,
       state: "pending",
-      waitsFor,
+      readiness,
       limits,
       planHash,
       hasStarted: false,
@@ -168,14 +168,14 @@ export class WorkingTasks implements TaskRows {
   leaveRoom(taskId: string, limits: TaskLimits): void {
     this.changes.updateTask(
       taskId,
-      Object.assign({ held: WAIT_REASON.time }, limitColumns(limits)),
+      Object.assign({ readiness: READINESS.delayed }, limitColumns(limits)),
     );
-    this.tasks.change(this.tasks.get(taskId), { limits, waitsFor: "time" });
+    this.tasks.change(this.tasks.get(taskId), { limits, readiness: "delayed" });
   }
 
-  setWait(taskId: string, waitsFor: WaitReason): void {
-    this.changes.updateTask(taskId, { held: WAIT_REASON[waitsFor] });
-    this.tasks.change(this.tasks.get(taskId), { waitsFor });
+  setReadiness(taskId: string, readiness: Readiness): void {
+    this.changes.updateTask(taskId, { readiness: READINESS[readiness] });
+    this.tasks.change(this.tasks.get(taskId), { readiness });
   }
 
   requestCancel(taskId: string, reason: string): void {

@@ -276,20 +276,29 @@ const MIGRATIONS: readonly string[] = [
   // The program through which an operation came, as that says itself. Rows are kept by caller: a
   // name that anybody may choose takes no room from another.
   "ALTER TABLE control_audit ADD COLUMN client TEXT",
+  // 0 ready, 1 queued for room in its workspace, 2 in its group, 3 delayed until its time.
+  `
+  ALTER TABLE tasks RENAME COLUMN held TO readiness;
+  DROP INDEX tasks_held;
+  CREATE INDEX tasks_unready ON tasks (id, readiness, created_at)
+    WHERE state = 'pending' AND readiness > 0;
+  DROP INDEX outbox_waiting;
+  CREATE INDEX outbox_pending ON outbox (project, connection, kind, target)
+    WHERE state = 'pending';
+  `,
 ];
 
 /** The version of the schema this program writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** Migrates the open database up to a version, each step in one transaction. */
+/** Migrates the open database up to a version, all steps in one transaction. */
 export function migrate(db: Database, upTo: number = SCHEMA_VERSION): void {
-  for (let version = versionOf(db); version < upTo; version++) {
-    db.transaction(() => {
-      if (versionOf(db) !== version) return; // another process migrated it first
-      db.exec(MIGRATIONS[version] ?? "");
-      db.exec(`PRAGMA user_version = ${version + 1}`);
-    });
-  }
+  if (versionOf(db) >= upTo) return;
+  db.transaction(() => {
+    const version = versionOf(db); // another process may have migrated it first
+    for (const sql of MIGRATIONS.slice(version, upTo)) db.exec(sql);
+    if (version < upTo) db.exec(`PRAGMA user_version = ${upTo}`);
+  });
 }
 
 /**

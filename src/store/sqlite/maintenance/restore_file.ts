@@ -11,10 +11,10 @@ import { recordControl } from "../audit/control_rows.ts";
 import { refuseOtherSchema } from "../engine/check_schema.ts";
 import { Database, fromSqliteError } from "../engine/database.ts";
 import { migrate } from "../engine/migrations.ts";
-import { WAIT_REASON } from "../../sql/wait_reasons.ts";
+import { READINESS } from "../../sql/readiness.ts";
 import { changeResources, replaceSealed } from "../resources/resource_rows.ts";
 import {
-  countWaiting,
+  countPendingMessages,
   keepRevocations,
   keepSent,
   newlyValid,
@@ -55,7 +55,7 @@ export interface RestoreFindings {
   /** Number of tokens that were valid in the copy and are revoked. */
   readonly revoked: number;
   /** Number of messages that wait to be sent. */
-  readonly waiting: number;
+  readonly pendingMessages: number;
   /** Triggers that fire again, as `project/name`. */
   readonly resumed: readonly string[];
   /** The SecretStores of the replaced database, their values sealed. */
@@ -87,7 +87,7 @@ export function makeReady(
       compared: replaced !== undefined,
       tokens: newlyValid(db, replaced, now),
       revoked,
-      waiting: countWaiting(db),
+      pendingMessages: countPendingMessages(db),
       resumed: replaced === undefined ? [] : resumedTriggers(db, replaced),
       secretStores: replaced?.resources.filter(({ kind }) => kind === "SecretStore") ?? [],
     };
@@ -104,7 +104,7 @@ function cancelOpen(db: Database, { reason, now }: CancelOpen): void {
     ...[reason, now],
   );
   db.run(
-    `UPDATE tasks SET state = 'cancelled', reason = ?, finished_at = ?, held = ${WAIT_REASON.none}
+    `UPDATE tasks SET state = 'cancelled', reason = ?, finished_at = ?, readiness = ${READINESS.ready}
        WHERE state IN ('pending', 'running')`,
     ...[reason, now],
   );

@@ -130,7 +130,7 @@ export function keepSent(copy: Database, { messages }: Replaced): void {
 }
 
 /** Number of messages that wait in the copy. */
-export function countWaiting(copy: Database): number {
+export function countPendingMessages(copy: Database): number {
   const row = copy.get("SELECT count(*) AS n FROM outbox WHERE state = 'pending'");
   return number(row ?? { n: 0 }, "n");
 }

@@ -43,7 +43,7 @@ function dueRows(db: Database, { limit, now, busy }: MessageDemand): Row[] {
       `SELECT ${MESSAGE_COLUMNS}, lane, one.rowid AS position FROM outbox AS one INDEXED BY outbox_due
        WHERE state = 'pending' AND ${condition}
          AND lane NOT IN (SELECT value FROM json_each(?))
-         AND NOT EXISTS (SELECT 1 FROM outbox AS other INDEXED BY outbox_waiting
+         AND NOT EXISTS (SELECT 1 FROM outbox AS other INDEXED BY outbox_pending
            WHERE other.state = 'pending' AND other.project = one.project
              AND other.connection = one.connection AND other.kind = one.kind
              AND other.target = one.target AND other.rowid < one.rowid)

@@ -11,11 +11,11 @@ import { debounceDigest } from "../../rules/keys.ts";
 import type { TaskLimits } from "../../rules/limits.ts";
 import type { Found } from "../../rules/needs.ts";
 import { DEBOUNCED_TASK_COLUMNS, toDebouncedTask } from "../../sql/task_facts.ts";
-import { WAIT_REASON } from "../../sql/wait_reasons.ts";
+import { READINESS } from "../../sql/readiness.ts";
 import type { Database } from "../engine/database.ts";
 import { releasePlan, usePlan } from "./plan_rows.ts";
 
-/** The waiting task with the same debounce key that has never started. */
+/** The pending task with the same debounce key that has never started. */
 export function findDebounced(db: Database, task: NewTask): Found<DebouncedTask> {
   const row = db.get(
     `SELECT ${DEBOUNCED_TASK_COLUMNS} FROM tasks WHERE debounce = ?
@@ -25,7 +25,7 @@ export function findDebounced(db: Database, task: NewTask): Found<DebouncedTask>
   return row === undefined ? "none" : toDebouncedTask(row);
 }
 
-/** Gives a waiting task the payload, the plan and what else a newer event brings. */
+/** Gives a pending task the payload, the plan and what else a newer event brings. */
 export function joinTask(
   db: Database,
   task: NewTask,
@@ -55,13 +55,13 @@ export function joinTask(
 /** Gives a task other limits and makes it wait for its time, so that it occupies no room. */
 export function leaveRoom(db: Database, taskId: string, { group, workspace }: TaskLimits): void {
   db.run(
-    `UPDATE tasks SET workspace = ?, workspace_max = ?, gate = ?, gate_max = ?, held = ?
+    `UPDATE tasks SET workspace = ?, workspace_max = ?, gate = ?, gate_max = ?, readiness = ?
      WHERE id = ?`,
     workspace.name,
     workspace.max ?? null,
     group?.digest ?? null,
     group?.max ?? null,
-    WAIT_REASON.time,
+    READINESS.delayed,
     taskId,
   );
 }

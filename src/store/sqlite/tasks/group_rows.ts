@@ -8,7 +8,7 @@ import type { ReplaceableTask } from "../../rules/event_outcome.ts";
 import type { GroupLimit } from "../../rules/limits.ts";
 import { text } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
-import { IN_GROUP } from "./waiting_rows.ts";
+import { IN_GROUP } from "./queue_rows.ts";
 
 /** Ids of the unfinished tasks, at most as many as the limit. */
 export function findUnfinished(db: Database, { digest, max }: GroupLimit): string[] {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { WAIT_REASON } from "../../sql/wait_reasons.ts";
+import { READINESS } from "../../sql/readiness.ts";
 import type { RetryOf } from "../../task_records.ts";
 import type { PlannedRetry } from "../../transactions/task_rows.ts";
 import type { Database } from "../engine/database.ts";
@@ -15,13 +15,13 @@ import { saveStep } from "./task_rows.ts";
 export function insertRetry(
   db: Database,
   retry: RetryOf,
-  { planHash, limits: { workspace }, waitsFor }: PlannedRetry,
+  { planHash, limits: { workspace }, readiness }: PlannedRetry,
 ): void {
   if (retry.planned === undefined) countUse(db, planHash);
   else usePlan(db, retry.planned.plan);
   db.run(
     `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
-       plan_hash, payload, created_at, parent_id, retry_of, depth, directory, held, gate, gate_max,
+       plan_hash, payload, created_at, parent_id, retry_of, depth, directory, readiness, gate, gate_max,
        workspace_max)
      SELECT ?1, project, "trigger", COALESCE(?2, workflow), ?3, 'pending', '', delivery_id, ?4,
        payload, ?5, parent_id, id, depth, CASE WHEN ?6 = 1 THEN directory END, ?7, gate, gate_max, ?8
@@ -32,7 +32,7 @@ export function insertRetry(
     planHash,
     retry.now,
     retry.keepDirectory ? 1 : 0,
-    WAIT_REASON[waitsFor],
+    READINESS[readiness],
     workspace.max ?? null,
     retry.of,
   );

@@ -7,9 +7,9 @@
 import type { Delivery } from "../../delivery_records.ts";
 import type { DebouncedTask } from "../../rules/event_outcome.ts";
 import type { GroupLimit, TaskLimits } from "../../rules/limits.ts";
-import type { WaitReason } from "../../rules/waiting.ts";
+import type { Readiness } from "../../rules/readiness.ts";
 import type { NewTask, RetryOf, TaskEnd } from "../../task_records.ts";
-import type { NewWaiting, PlannedRetry, Room, TaskRows } from "../../transactions/task_rows.ts";
+import type { PlannedRetry, Room, Scheduling, TaskRows } from "../../transactions/task_rows.ts";
 import type { Database } from "../engine/database.ts";
 import { findDebounced, joinTask, leaveRoom } from "./debounce_rows.ts";
 import { endTask, findTask, requestCancel } from "./ending_rows.ts";
@@ -17,7 +17,7 @@ import { findReplaceable, findUnfinished } from "./group_rows.ts";
 import { insertRetry } from "./retry_rows.ts";
 import { noteTaskEnd } from "./task_end_rows.ts";
 import { insertTask } from "./task_rows.ts";
-import { countOpen, findNewestMax, findOldestWaiting, setWait } from "./waiting_rows.ts";
+import { countOpen, findNewestMax, findOldestQueued, setReadiness } from "./queue_rows.ts";
 
 /** The rows of tasks of one database. */
 export class SqliteTaskRows implements TaskRows {
@@ -52,16 +52,16 @@ export class SqliteTaskRows implements TaskRows {
     return countOpen(this.db, room, upTo);
   }
 
-  findOldestWaiting(room: Room): ReturnType<TaskRows["findOldestWaiting"]> {
-    return findOldestWaiting(this.db, room);
+  findOldestQueued(room: Room): ReturnType<TaskRows["findOldestQueued"]> {
+    return findOldestQueued(this.db, room);
   }
 
   insertTask(
     task: NewTask,
     delivery: Pick<Delivery, "id" | "receivedAt">,
-    waiting: NewWaiting,
+    scheduling: Scheduling,
   ): void {
-    insertTask(this.db, task, { delivery, waiting });
+    insertTask(this.db, task, { delivery, scheduling });
   }
 
   insertRetry(retry: RetryOf, planned: PlannedRetry): void {
@@ -76,8 +76,8 @@ export class SqliteTaskRows implements TaskRows {
     leaveRoom(this.db, taskId, limits);
   }
 
-  setWait(taskId: string, waitsFor: WaitReason): void {
-    setWait(this.db, taskId, waitsFor);
+  setReadiness(taskId: string, readiness: Readiness): void {
+    setReadiness(this.db, taskId, readiness);
   }
 
   requestCancel(taskId: string, reason: string): void {

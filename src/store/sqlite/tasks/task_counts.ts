@@ -9,7 +9,7 @@ import type { TaskCounts } from "../../task_records.ts";
 import { number, optionalNumber } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 import type { Row } from "../../sql/row.ts";
-import { WAIT_REASON } from "../../sql/wait_reasons.ts";
+import { READINESS } from "../../sql/readiness.ts";
 
 /** Number of pending and running tasks, and the age of the oldest pending ones. */
 export function counts(db: Database): TaskCounts {
@@ -17,17 +17,20 @@ export function counts(db: Database): TaskCounts {
     number(db.get(`SELECT count(*) AS n FROM tasks ${from}`) ?? {}, "n");
   const oldest = (from: string): Row =>
     db.get(`SELECT id, created_at AS at FROM tasks ${from} ORDER BY id LIMIT 1`) ?? {};
-  const { none } = WAIT_REASON;
-  const ready = `INDEXED BY tasks_ready WHERE state = 'pending' AND held = ${none}`;
-  const held = `INDEXED BY tasks_held WHERE state = 'pending' AND held > ${none}`;
-  const [first, firstHeld] = [oldest(ready), oldest(held)];
-  const heldIsOlder = String(firstHeld["id"] ?? "~") < String(first["id"] ?? "~");
-  const heldTasks = count(held);
+  const ready = `INDEXED BY tasks_ready WHERE state = 'pending' AND readiness = ${READINESS.ready}`;
+  const unready =
+    `INDEXED BY tasks_unready WHERE state = 'pending' AND readiness > ${READINESS.ready}`;
+  const timed =
+    `INDEXED BY tasks_timed WHERE state = 'pending' AND readiness = ${READINESS.delayed}`;
+  const [first, firstUnready] = [oldest(ready), oldest(unready)];
+  const unreadyIsOlder = String(firstUnready["id"] ?? "~") < String(first["id"] ?? "~");
+  const [all, delayed] = [count(unready), count(timed)];
   return {
-    pending: count(ready) + heldTasks,
-    held: heldTasks,
+    pending: count(ready) + all,
+    queued: all - delayed,
+    delayed,
     running: count("INDEXED BY tasks_running WHERE state = 'running'"),
-    ...optionalNumber(heldIsOlder ? firstHeld : first, "at", "oldestPendingAt"),
+    ...optionalNumber(unreadyIsOlder ? firstUnready : first, "at", "oldestPendingAt"),
     ...optionalNumber(first, "at", "oldestReadyAt"),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The tables `tasks` and `steps`. What a task waits for is decided in `store/rules/waiting.ts`.
+ * The tables `tasks` and `steps`. When a task is ready is decided in `store/rules/readiness.ts`.
  *
  * @module
  */
@@ -13,27 +13,33 @@ import type { Database } from "../engine/database.ts";
 import type { Row, SqlValue } from "../../sql/row.ts";
 import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
 import { newestIds, ofEachProject } from "../engine/newest.ts";
-import { WAIT_REASON } from "../../sql/wait_reasons.ts";
-import { roomKey, roomOf, type RoomUse, toWait, WAIT_COLUMNS } from "../../sql/waits.ts";
-import type { NewWaiting, Room } from "../../transactions/task_rows.ts";
+import { READINESS } from "../../sql/readiness.ts";
+import {
+  READINESS_COLUMNS,
+  readinessOf,
+  roomKey,
+  roomOf,
+  type RoomUse,
+} from "../../sql/task_readiness.ts";
+import type { Room, Scheduling } from "../../transactions/task_rows.ts";
 import { usePlan } from "./plan_rows.ts";
-import { findRoomUse } from "./waiting_rows.ts";
+import { findRoomUse } from "./queue_rows.ts";
 
 /** Stores a task that `delivery` starts; a task without a plan has failed from the start. */
 export function insertTask(
   db: Database,
   task: NewTask,
-  { delivery, waiting }: {
+  { delivery, scheduling }: {
     readonly delivery: Pick<Delivery, "id" | "receivedAt">;
-    readonly waiting: NewWaiting;
+    readonly scheduling: Scheduling;
   },
 ): void {
   const { plan } = task;
-  const { limits: { group, workspace } } = waiting;
+  const { limits: { group, workspace } } = scheduling;
   if (plan !== undefined) usePlan(db, plan);
   db.run(
     `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
-       plan_hash, payload, created_at, finished_at, parent_id, depth, held, run_at, gate, gate_max,
+       plan_hash, payload, created_at, finished_at, parent_id, depth, readiness, run_at, gate, gate_max,
        workspace_max, debounce, trace)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     task.id,
@@ -50,12 +56,12 @@ export function insertTask(
     plan === undefined ? delivery.receivedAt : null,
     task.parentId ?? null,
     task.depth ?? 0,
-    WAIT_REASON[waiting.waitsFor],
-    waiting.runAt ?? null,
+    READINESS[scheduling.readiness],
+    scheduling.runAt ?? null,
     group?.digest ?? null,
     group?.max ?? null,
     workspace.max ?? null,
-    waiting.debounce ?? null,
+    scheduling.debounce ?? null,
     task.trace ?? null,
   );
 }
@@ -121,14 +127,14 @@ export function findTasks(db: Database, prefix: string): Task[] {
 /** Tasks selected by the SQL that follows `FROM tasks`. */
 export function readTasks(db: Database, tail: string, values: readonly SqlValue[]): Task[] {
   const plans = new Map<string, StoredPlan>(); // most tasks of a list share a few plans
-  const rooms = new Map<string, RoomUse>(); // and those that wait, a few rooms
+  const rooms = new Map<string, RoomUse>(); // and those that are queued, a few rooms
   const useOf = (room: Room): RoomUse => {
     const key = roomKey(room);
     const use = rooms.get(key) ?? findRoomUse(db, room);
     rooms.set(key, use);
     return use;
   };
-  const columns = `${TASK_COLUMNS}, ${WAIT_COLUMNS}`;
+  const columns = `${TASK_COLUMNS}, ${READINESS_COLUMNS}`;
   return db.all(`SELECT ${columns} FROM tasks ${tail}`, ...values).map((row) => {
     const hash = row["plan_hash"];
     if (typeof hash !== "string") return toTask(row, { rows: [] });
@@ -136,8 +142,8 @@ export function readTasks(db: Database, tail: string, values: readonly SqlValue[
     plans.set(hash, plan);
     const room = roomOf(row);
     const use = room === undefined ? undefined : useOf(room);
-    const wait = toWait(row, { use, nodes: plan.workspace?.nodes });
-    return toTask(row, { plan, rows: readSteps(db, text(row, "id")), wait });
+    const readiness = readinessOf(row, { use, nodes: plan.workspace?.nodes });
+    return toTask(row, { plan, rows: readSteps(db, text(row, "id")), readiness });
   });
 }
 

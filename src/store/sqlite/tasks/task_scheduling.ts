@@ -8,16 +8,17 @@ import type { Claim, ClaimedTask, StepRecord } from "../../task_records.ts";
 import { text } from "../../sql/columns.ts";
 import { isGone } from "../../rules/ownership.ts";
 import type { Database } from "../engine/database.ts";
-import { WAIT_REASON } from "../../sql/wait_reasons.ts";
-import { whatIsDue } from "../../rules/waiting.ts";
-import { toWaitingTask, WAITING_TASK_COLUMNS } from "../../sql/task_facts.ts";
-import type { WaitingTask } from "../../transactions/task_rows.ts";
-import { releaseDue } from "../../transactions/wait_for_room.ts";
+import { READINESS } from "../../sql/readiness.ts";
+import { whatIsDue } from "../../rules/readiness.ts";
+import { toUnreadyTask, UNREADY_TASK_COLUMNS } from "../../sql/task_facts.ts";
+import type { UnreadyTask } from "../../transactions/task_rows.ts";
+import { releaseDue } from "../../transactions/queue_for_room.ts";
 import { SqliteTaskRows } from "./sqlite_task_rows.ts";
 import { readClaimed, saveStep } from "./task_rows.ts";
 
 /** Tasks that wait for their time. */
-const TIMED = `tasks INDEXED BY tasks_timed WHERE state = 'pending' AND held = ${WAIT_REASON.time}`;
+const TIMED =
+  `tasks INDEXED BY tasks_timed WHERE state = 'pending' AND readiness = ${READINESS.delayed}`;
 
 /** Claims the oldest tasks that are ready: marks them running and returns them. */
 export function claimTasks(db: Database, limit: number, now: number): Claim {
@@ -26,7 +27,7 @@ export function claimTasks(db: Database, limit: number, now: number): Claim {
   if (isTimed) releaseDue(new SqliteTaskRows(db), findDue(db, now));
   const ids = db.all(
     `SELECT id FROM tasks INDEXED BY tasks_ready
-     WHERE state = 'pending' AND held = ${WAIT_REASON.none} ORDER BY id LIMIT ?`,
+     WHERE state = 'pending' AND readiness = ${READINESS.ready} ORDER BY id LIMIT ?`,
     limit,
   ).map((row) => text(row, "id"));
   for (const id of ids) {
@@ -80,20 +81,20 @@ function firstTime(db: Database): number | undefined {
 }
 
 /** Tasks whose time has come. */
-function findDue(db: Database, now: number): WaitingTask[] {
+function findDue(db: Database, now: number): UnreadyTask[] {
   const { runAtUpTo, createdAfter } = whatIsDue(now);
   return [
     ...db.all(
-      `SELECT ${WAITING_TASK_COLUMNS} FROM ${TIMED} AND run_at <= ? ORDER BY run_at LIMIT ?`,
+      `SELECT ${UNREADY_TASK_COLUMNS} FROM ${TIMED} AND run_at <= ? ORDER BY run_at LIMIT ?`,
       runAtUpTo,
       DUE_BATCH,
     ),
     ...db.all(
-      `SELECT ${WAITING_TASK_COLUMNS} FROM tasks INDEXED BY tasks_timed_by_age
-       WHERE state = 'pending' AND held = ${WAIT_REASON.time} AND created_at > ?
+      `SELECT ${UNREADY_TASK_COLUMNS} FROM tasks INDEXED BY tasks_timed_by_age
+       WHERE state = 'pending' AND readiness = ${READINESS.delayed} AND created_at > ?
        ORDER BY created_at LIMIT ?`,
       createdAfter,
       DUE_BATCH,
     ),
-  ].map(toWaitingTask);
+  ].map(toUnreadyTask);
 }

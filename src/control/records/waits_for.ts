@@ -5,17 +5,19 @@
  * @module
  */
 
-import type { TaskWaitView } from "../../api/records.ts";
+import type { WaitsForView } from "../../api/records.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import type { NodeRecord } from "../../store/node_records.ts";
-import type { Task, TaskWait } from "../../store/task_records.ts";
+import type { Task, TaskReadiness } from "../../store/task_records.ts";
 import { takesTasks } from "./node_faults.ts";
 
 /** For what a task waits. */
-export interface WaitingFor {
+export interface WaitsFor {
+  /** Of a pending task: whether it waits for a worker only, for room, or for a time. */
+  readonly readiness?: "ready" | "queued" | "delayed";
   /** As the reason of the task; a sentence without a subject and a full stop. */
   readonly text: string;
-  readonly view: TaskWaitView;
+  readonly view: WaitsForView;
 }
 
 /** What is known of workers. */
@@ -30,27 +32,30 @@ export interface KnownWorkers {
 
 /** For what a task waits; `undefined` of one that has ended, or whose steps run. */
 export function whatItWaitsFor(
-  task: Pick<Task, "state" | "wait" | "trigger" | "workspace" | "steps">,
+  task: Pick<Task, "state" | "readiness" | "trigger" | "workspace" | "steps">,
   known: KnownWorkers,
-): WaitingFor | undefined {
-  const { state, wait } = task;
+): WaitsFor | undefined {
+  const { state, readiness } = task;
   if (state === "running") return nextAttempt(task);
-  if (wait === undefined) return undefined;
-  switch (wait.for) {
-    case "group":
-      return forRoom(wait, `concurrency of trigger ${task.trigger}`, "concurrency");
-    case "workspace":
-      return forRoom(wait, `maxParallel of workspace/${task.workspace}`, "max_parallel");
-    case "time":
+  if (readiness === undefined) return undefined;
+  switch (readiness.is) {
+    case "queued":
+      return queued(
+        readiness,
+        readiness.in === "group"
+          ? { limit: `concurrency of trigger ${task.trigger}`, what: "concurrency" }
+          : { limit: `maxParallel of workspace/${task.workspace}`, what: "max_parallel" },
+      );
+    case "delayed":
       // what is due is claimed by the next worker that is free
-      return wait.until > known.now ? forTime(wait) : forWorker({ for: "worker" }, known);
-    case "worker":
-      return forWorker(wait, known);
+      return readiness.until > known.now ? delayed(readiness) : ready({ is: "ready" }, known);
+    case "ready":
+      return ready(readiness, known);
   }
 }
 
 /** A running task of which no step runs, because one of them is to be tried again. */
-function nextAttempt({ steps }: Pick<Task, "steps">): WaitingFor | undefined {
+function nextAttempt({ steps }: Pick<Task, "steps">): WaitsFor | undefined {
   if (steps.some(({ state }) => state === "running")) return undefined;
   const paused = steps.find(({ state, startedAt, reason }) =>
     state === "pending" && startedAt !== undefined && reason !== ""
@@ -60,27 +65,28 @@ function nextAttempt({ steps }: Pick<Task, "steps">): WaitingFor | undefined {
   return { text: `step ${id}: ${reason}`, view: { what: "retry", step: id } };
 }
 
-function forRoom(
-  { max, open, first }: Extract<TaskWait, { readonly for: "group" | "workspace" }>,
-  limit: string,
-  what: "concurrency" | "max_parallel",
-): WaitingFor {
+function queued(
+  { max, open, first }: Extract<TaskReadiness, { readonly is: "queued" }>,
+  { limit, what }: { readonly limit: string; readonly what: "concurrency" | "max_parallel" },
+): WaitsFor {
   const others = open - 1;
   const whom = first === undefined
-    ? "room"
-    : `task/${first}${others < 1 ? "" : ` or ${others} other${others === 1 ? "" : "s"}`}`;
+    ? "for room"
+    : `behind task/${first}${others < 1 ? "" : ` or ${others} other${others === 1 ? "" : "s"}`}`;
   const view = { what, used: open, limit: max };
   return {
-    text: `waits for ${whom} (${limit}, ${open} of ${max})`,
+    readiness: "queued",
+    text: `queued ${whom} (${limit}, ${open} of ${max})`,
     view: first === undefined ? view : { ...view, task_id: first },
   };
 }
 
-function forTime(
-  { until, by }: Extract<TaskWait, { readonly for: "time" }>,
-): WaitingFor {
+function delayed(
+  { until, by }: Extract<TaskReadiness, { readonly is: "delayed" }>,
+): WaitsFor {
   return {
-    text: `waits for ${by.join(" or ")}, until ${rfc3339(until)}`,
+    readiness: "delayed",
+    text: `delayed by ${by.join(" or ")} until ${rfc3339(until)}`,
     view: {
       what: by[0] === "debounce" ? "debounce" : "rate_limit",
       until: rfc3339(until),
@@ -88,18 +94,22 @@ function forTime(
   };
 }
 
-type ForWorker = Extract<TaskWait, { readonly for: "worker" }>;
+type Ready = Extract<TaskReadiness, { readonly is: "ready" }>;
 
-function forWorker(wait: ForWorker, { own, nodes }: KnownWorkers): WaitingFor {
+function ready(task: Ready, known: KnownWorkers): WaitsFor {
+  return { readiness: "ready", ...forWorker(task, known) };
+}
+
+function forWorker(task: Ready, { own, nodes }: KnownWorkers): WaitsFor {
   if (nodes === undefined) {
     const { workers, busy, shortage } = own;
     return shortage === undefined
       ? busyWorkers({ busy, workers })
       : { text: `waits for the machine: ${shortage}`, view: { what: "machine" } };
   }
-  const meant = nodes.filter((node) => isMeant(wait, node));
+  const meant = nodes.filter((node) => isMeant(task, node));
   const taking = meant.filter(takesTasks);
-  if (taking.length === 0) return forNode(wait, { meant, nodes });
+  if (taking.length === 0) return forNode(task, { meant, nodes });
   const counts = taking.map(({ isSelf, facts, running }) => ({
     busy: running,
     workers: isSelf ? own.workers : facts.workers,
@@ -123,7 +133,7 @@ function busyWorkers(
     /** Names of nodes, as they follow. */
     readonly where?: string;
   },
-): WaitingFor {
+): WaitsFor {
   const numbers = workers === undefined ? `${busy} busy` : `${busy} of ${workers} busy`;
   return {
     text: `waits for a worker (${numbers}${where})`,
@@ -132,7 +142,7 @@ function busyWorkers(
 }
 
 /** Whether a task is for this node; one that has not said its labels may have that which is named. */
-function isMeant({ nodes, onlyNode }: ForWorker, { id, name, facts }: NodeRecord): boolean {
+function isMeant({ nodes, onlyNode }: Ready, { id, name, facts }: NodeRecord): boolean {
   if (onlyNode !== undefined) return id === onlyNode;
   if (nodes === undefined) return true;
   const own = [id, name, ...facts.labels ?? []];
@@ -141,13 +151,13 @@ function isMeant({ nodes, onlyNode }: ForWorker, { id, name, facts }: NodeRecord
 
 /** A task for nodes of which none takes tasks. */
 function forNode(
-  { nodes: named = [], onlyNode }: ForWorker,
+  { nodes: named = [], onlyNode }: Ready,
   { meant, nodes }: {
     readonly meant: readonly NodeRecord[];
     readonly nodes: readonly NodeRecord[];
   },
-): WaitingFor {
-  const view: TaskWaitView = {
+): WaitsFor {
+  const view: WaitsForView = {
     what: "node",
     nodes: onlyNode === undefined && named.length > 0 ? named : meant.map(({ name }) => name),
   };

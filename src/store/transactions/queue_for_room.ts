@@ -1,6 +1,6 @@
 /**
- * What a due task waits for, and who is next where room has become free. Decided by
- * `rules/waiting.ts`.
+ * Whether a due task is ready or queued, and who is next where room has become free. Decided by
+ * `rules/readiness.ts`.
  *
  * @module
  */
@@ -9,19 +9,19 @@ import type { TaskLimits } from "../rules/limits.ts";
 import type { Found } from "../rules/needs.ts";
 import { settle } from "../rules/settle.ts";
 import {
+  type DecidedReadiness,
   decidePromotion,
-  decideWait,
+  decideReadiness,
   type PromotionFacts,
   type Queue,
   type RoomFacts,
-  type Wait,
-} from "../rules/waiting.ts";
-import type { Room, TaskRows, WaitingTask } from "./task_rows.ts";
+} from "../rules/readiness.ts";
+import type { Room, TaskRows, UnreadyTask } from "./task_rows.ts";
 
-/** What a due task waits for, given how full its limits are now. */
-export function findWait(rows: TaskRows, limits: TaskLimits): Wait {
+/** Whether a due task is ready or queued, given how full its limits are now. */
+export function findReadiness(rows: TaskRows, limits: TaskLimits): DecidedReadiness {
   const { group, workspace } = limits;
-  return settle<RoomFacts, Wait>((known) => decideWait(limits, known), {
+  return settle<RoomFacts, DecidedReadiness>((known) => decideReadiness(limits, known), {
     groupQueue: () => group === undefined ? "none" : rows.findNewestMax(ofGroup(group)),
     groupOpen: () => group === undefined ? 0 : rows.countOpen(ofGroup(group), group.max),
     workspaceQueue: () => rows.findNewestMax(ofWorkspace(workspace)),
@@ -37,23 +37,23 @@ const ofWorkspace = ({ project, name }: TaskLimits["workspace"]): Room => ({
   name,
 });
 
-/** Stores what a due task waits for, and promotes others where it brings a new limit. */
-export function waitForRoom(rows: TaskRows, taskId: string, limits: TaskLimits): void {
-  const { waitsFor, bringsNewLimit } = findWait(rows, limits);
-  rows.setWait(taskId, waitsFor);
-  if (bringsNewLimit) promoteWaiting(rows, limits);
+/** Stores whether a due task is ready or queued, and promotes others where it brings a new limit. */
+export function queueOrMakeReady(rows: TaskRows, taskId: string, limits: TaskLimits): void {
+  const { readiness, bringsNewLimit } = findReadiness(rows, limits);
+  rows.setReadiness(taskId, readiness);
+  if (bringsNewLimit) promoteQueued(rows, limits);
 }
 
-/** Makes tasks whose time has come wait for room. */
-export function releaseDue(rows: TaskRows, due: readonly WaitingTask[]): void {
-  for (const { id, limits } of due) waitForRoom(rows, id, limits);
+/** Queues the tasks whose time has come, or makes them ready. */
+export function releaseDue(rows: TaskRows, due: readonly UnreadyTask[]): void {
+  for (const { id, limits } of due) queueOrMakeReady(rows, id, limits);
 }
 
 /**
  * Promotes the tasks that have room now; to be called when a task in these limits has ended or
  * given its room back.
  */
-export function promoteWaiting(rows: TaskRows, { group, workspace }: TaskLimits): void {
+export function promoteQueued(rows: TaskRows, { group, workspace }: TaskLimits): void {
   if (group !== undefined) promoteInGroup(rows, ofGroup(group));
   if (workspace.max !== undefined) promoteInWorkspace(rows, ofWorkspace(workspace));
 }
@@ -63,7 +63,7 @@ function promoteInGroup(rows: TaskRows, group: Room): void {
     const next = findNext(rows, group);
     if (next === "none") return;
     // the task has passed its group
-    waitForRoom(rows, next.id, { workspace: next.limits.workspace });
+    queueOrMakeReady(rows, next.id, { workspace: next.limits.workspace });
   }
 }
 
@@ -71,20 +71,20 @@ function promoteInWorkspace(rows: TaskRows, workspace: Room): void {
   for (;;) {
     const next = findNext(rows, workspace);
     if (next === "none") return;
-    rows.setWait(next.id, "none");
+    rows.setReadiness(next.id, "ready");
   }
 }
 
-function findNext(rows: TaskRows, room: Room): Found<WaitingTask> {
-  return settle<PromotionFacts<WaitingTask>, { next: Found<WaitingTask> }>(decidePromotion, {
+function findNext(rows: TaskRows, room: Room): Found<UnreadyTask> {
+  return settle<PromotionFacts<UnreadyTask>, { next: Found<UnreadyTask> }>(decidePromotion, {
     queue: () => findQueue(rows, room),
     open: ({ queue = "none" }) => rows.countOpen(room, queue === "none" ? 0 : queue.newestMax),
   }).next;
 }
 
-function findQueue(rows: TaskRows, room: Room): Found<Queue<WaitingTask>> {
+function findQueue(rows: TaskRows, room: Room): Found<Queue<UnreadyTask>> {
   const newestMax = rows.findNewestMax(room);
   if (newestMax === "none") return "none";
-  const oldest = rows.findOldestWaiting(room);
+  const oldest = rows.findOldestQueued(room);
   return oldest === "none" ? "none" : { oldest, newestMax };
 }

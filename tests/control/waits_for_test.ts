@@ -5,54 +5,60 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
-import { type KnownWorkers, whatItWaitsFor } from "../../src/control/records/waiting_for.ts";
+import { type KnownWorkers, whatItWaitsFor } from "../../src/control/records/waits_for.ts";
 import type { NodeRecord } from "../../src/store/node_records.ts";
-import type { StepRecord, Task, TaskWait } from "../../src/store/task_records.ts";
+import type { StepRecord, Task, TaskReadiness } from "../../src/store/task_records.ts";
 
 const NOW = Date.parse("2026-07-14T10:00:00.000Z");
 const BUSY: KnownWorkers = { now: NOW, own: { workers: 4, busy: 4 } };
 
-function textOf(wait: TaskWait, known: Partial<KnownWorkers> = {}): string | undefined {
-  const task = { state: "pending", trigger: "review", workspace: "app", steps: [], wait } as const;
-  return whatItWaitsFor(task, { ...BUSY, ...known })?.text;
+function explain(readiness: TaskReadiness, known: Partial<KnownWorkers> = {}) {
+  const task = { state: "pending", trigger: "review", workspace: "app", steps: [] } as const;
+  return whatItWaitsFor({ ...task, readiness }, { ...BUSY, ...known });
 }
 
-const ROOM: readonly (readonly [TaskWait, string])[] = [
+const textOf = (...args: Parameters<typeof explain>) => explain(...args)?.text;
+
+const ALONE: readonly (readonly [TaskReadiness, string])[] = [
   [
-    { for: "group", max: 1, open: 1, first: "01A" },
-    "waits for task/01A (concurrency of trigger review, 1 of 1)",
+    { is: "queued", in: "group", max: 1, open: 1, first: "01A" },
+    "queued behind task/01A (concurrency of trigger review, 1 of 1)",
   ],
   [
-    { for: "group", max: 2, open: 2, first: "01A" },
-    "waits for task/01A or 1 other (concurrency of trigger review, 2 of 2)",
+    { is: "queued", in: "group", max: 2, open: 2, first: "01A" },
+    "queued behind task/01A or 1 other (concurrency of trigger review, 2 of 2)",
   ],
   [
-    { for: "workspace", max: 3, open: 3, first: "01A" },
-    "waits for task/01A or 2 others (maxParallel of workspace/app, 3 of 3)",
+    { is: "queued", in: "workspace", max: 3, open: 3, first: "01A" },
+    "queued behind task/01A or 2 others (maxParallel of workspace/app, 3 of 3)",
   ],
   [
-    { for: "group", max: 1, open: 0 },
-    "waits for room (concurrency of trigger review, 0 of 1)",
+    { is: "queued", in: "group", max: 1, open: 0 },
+    "queued for room (concurrency of trigger review, 0 of 1)",
   ],
   [
-    { for: "time", until: NOW + 1000, by: ["debounce"] },
-    "waits for debounce, until 2026-07-14T10:00:01.000Z",
+    { is: "delayed", until: NOW + 1000, by: ["debounce"] },
+    "delayed by debounce until 2026-07-14T10:00:01.000Z",
   ],
   [
-    { for: "time", until: NOW + 1000, by: ["debounce", "rateLimit"] },
-    "waits for debounce or rateLimit, until 2026-07-14T10:00:01.000Z",
+    { is: "delayed", until: NOW + 1000, by: ["debounce", "rateLimit"] },
+    "delayed by debounce or rateLimit until 2026-07-14T10:00:01.000Z",
   ],
-  [{ for: "time", until: NOW, by: ["rateLimit"] }, "waits for a worker (4 of 4 busy)"],
-  [{ for: "worker", nodes: ["gpu"] }, "waits for a worker (4 of 4 busy)"],
+  [{ is: "delayed", until: NOW, by: ["rateLimit"] }, "waits for a worker (4 of 4 busy)"],
+  [{ is: "ready", nodes: ["gpu"] }, "waits for a worker (4 of 4 busy)"],
 ];
 
-for (const [wait, text] of ROOM) {
-  Deno.test(`a task that waits: ${text}`, () => equal(textOf(wait), text));
+for (const [readiness, text] of ALONE) {
+  Deno.test(`a pending task: ${text}`, () => {
+    const word = /^(queued|delayed) /.exec(text)?.[1] ?? "ready";
+    const found = explain(readiness);
+    deepEqual([found?.text, found?.readiness], [text, word]);
+  });
 }
 
 Deno.test("a task waits for the machine where no task can begin", () => {
   const own = { workers: 4, busy: 1, shortage: "Too many open files" };
-  equal(textOf({ for: "worker" }, { own }), "waits for the machine: Too many open files");
+  equal(textOf({ is: "ready" }, { own }), "waits for the machine: Too many open files");
 });
 
 const node = (name: string, more: Partial<NodeRecord> = {}): NodeRecord => ({
@@ -73,7 +79,7 @@ const gpu = node("c", {
 });
 
 const AMONG_NODES:
-  readonly (readonly [Omit<TaskWait & { for: "worker" }, "for">, NodeRecord[], string])[] = [
+  readonly (readonly [Omit<TaskReadiness & { is: "ready" }, "is">, NodeRecord[], string])[] = [
     [{}, [a], "waits for a worker (2 of 3 busy)"],
     [{}, [a, b], "waits for a worker (4 of 5 busy on a, b)"],
     [{}, [a, { ...b, isDrained: true }], "waits for a worker (2 of 3 busy on a)"],
@@ -99,9 +105,9 @@ const AMONG_NODES:
     ],
   ];
 
-for (const [wait, nodes, text] of AMONG_NODES) {
+for (const [meant, nodes, text] of AMONG_NODES) {
   Deno.test(`a task among ${nodes.length} nodes: ${text}`, () => {
-    equal(textOf({ for: "worker", ...wait }, { own, nodes }), text);
+    equal(textOf({ is: "ready", ...meant }, { own, nodes }), text);
   });
 }
 

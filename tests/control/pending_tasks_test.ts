@@ -60,10 +60,11 @@ controlTest("a task says that it waits for a worker, and of how many", async (ri
   const at = columns.findIndex(({ header }) => header === "REASON");
   equal(rows[0]?.[at], reason);
   equal(items[0]?.["reason"], reason);
+  equal(items[0]?.["readiness"], "ready");
   deepEqual(items[0]?.["waits_for"], { what: "worker", used: 2, limit: 2 });
   const described = await rig.client.call("describe", { what: "task", name: id, reveal: false });
   equal(described["reason"], reason);
-  equal((await rig.client.call("task.plan", { id })).waits, reason);
+  equal((await rig.client.call("task.plan", { id })).reason, reason);
   const waited = [];
   for await (const line of rig.client.stream("task.wait", { ids: [id], timeout_secs: 0 })) {
     waited.push(line);
@@ -79,7 +80,7 @@ controlTest("a task says that it waits for a worker, and of how many", async (ri
   equal((await inState(rig, id, "succeeded")).reason, "");
 });
 
-controlTest("who watches is told when a task waits for another one", async (rig) => {
+controlTest("who watches is told behind which task another one is queued", async (rig) => {
   const concurrency = { policy: "Queue" };
   await begin(
     rig,
@@ -90,8 +91,9 @@ controlTest("who watches is told when a task waits for another one", async (rig)
   await inState(rig, first, "running");
   const second = await start(rig, "review");
   const third = await start(rig, "review");
-  const behind = (id: string) => `waits for task/${id} (concurrency of trigger review, 1 of 1)`;
-  equal((await task(rig, third)).reason, behind(first));
+  const behind = (id: string) => `queued behind task/${id} (concurrency of trigger review, 1 of 1)`;
+  const { reason, readiness } = await task(rig, third);
+  deepEqual([reason, readiness], [behind(first), "queued"]);
   const stop = new AbortController();
   const seen = { list: [] as string[], one: [] as string[] };
   const follow = async (into: string[], name: object) => {

@@ -1,30 +1,30 @@
 /**
- * What a pending task waits for, from its row: computed when it is read, so nothing is stored that
+ * Why a pending task does not run yet, from its row: computed when it is read, so nothing is stored that
  * the end of another task would make wrong.
  *
  * @module
  */
 
-import type { TaskWait } from "../task_records.ts";
+import type { TaskReadiness } from "../task_records.ts";
 import type { Room } from "../transactions/task_rows.ts";
 import { number } from "./columns.ts";
 import type { Row } from "./row.ts";
-import { toWaitReason, WAIT_REASON } from "./wait_reasons.ts";
+import { READINESS, toReadiness } from "./readiness.ts";
 
-/** Columns of a row that {@linkcode roomOf} and {@linkcode toWait} take, beside its state. */
-export const WAIT_COLUMNS = `tasks.held, tasks.run_at,
-  CASE WHEN tasks.state = 'pending' AND tasks.held = ${WAIT_REASON.group} THEN tasks.gate END AS gate,
+/** Columns of a row that {@linkcode roomOf} and {@linkcode readinessOf} take, beside its state. */
+export const READINESS_COLUMNS = `tasks.readiness, tasks.run_at,
+  CASE WHEN tasks.state = 'pending' AND tasks.readiness = ${READINESS.queuedInGroup} THEN tasks.gate END AS gate,
   CASE WHEN tasks.debounce IS NULL THEN 0 ELSE 1 END AS is_debounced,
-  CASE WHEN tasks.state = 'pending' AND tasks.held = ${WAIT_REASON.time} AND EXISTS (
+  CASE WHEN tasks.state = 'pending' AND tasks.readiness = ${READINESS.delayed} AND EXISTS (
     SELECT 1 FROM rates WHERE rates.project = tasks.project AND rates."trigger" = tasks."trigger"
   ) THEN 1 ELSE 0 END AS is_rated`;
 
 /** Most tasks that are counted in one room, so that a list costs the same however many there are. */
 export const MOST_COUNTED = 1000;
 
-/** How full a room is in which tasks wait. */
+/** How full a room is for which tasks are queued. */
 export interface RoomUse {
-  /** The limit of the newest task that waits there, which holds for all. */
+  /** The limit of the newest task that is queued there, which holds for all. */
   readonly max: number;
   /** Tasks that occupy room, counted up to {@linkcode MOST_COUNTED}. */
   readonly open: number;
@@ -32,14 +32,14 @@ export interface RoomUse {
   readonly first?: string;
 }
 
-/** The room for which a pending task waits; `undefined` where it waits for none. */
+/** The room for which a task is queued; `undefined` of one that is not. */
 export function roomOf(row: Row): Room | undefined {
   if (row["state"] !== "pending") return undefined;
   const digest = row["gate"];
-  switch (toWaitReason(number(row, "held"))) {
-    case "group":
+  switch (toReadiness(number(row, "readiness"))) {
+    case "queuedInGroup":
       return digest instanceof Uint8Array ? { of: "group", digest } : undefined;
-    case "workspace":
+    case "queuedInWorkspace":
       return {
         of: "workspace",
         project: String(row["project"]),
@@ -57,21 +57,20 @@ export function roomKey(room: Room): string {
 
 /** What is known beside the row. */
 interface BesideRow {
-  /** How full its room is; absent where it waits for none. */
+  /** How full its room is; absent where it is not queued. */
   readonly use?: RoomUse | undefined;
   /** Names or labels of the nodes for which it is. */
   readonly nodes?: readonly string[] | undefined;
 }
 
-/** What a pending task waits for; `undefined` of one that runs or has ended. */
-export function toWait(row: Row, { use, nodes }: BesideRow): TaskWait | undefined {
+/** Why a pending task does not run yet; `undefined` of one that runs or has ended. */
+export function readinessOf(row: Row, { use, nodes }: BesideRow): TaskReadiness | undefined {
   if (row["state"] !== "pending") return undefined;
-  const reason = toWaitReason(number(row, "held"));
-  switch (reason) {
-    case "time": {
+  switch (toReadiness(number(row, "readiness"))) {
+    case "delayed": {
       const isDebounced = row["is_debounced"] === 1;
       return {
-        for: "time",
+        is: "delayed",
         until: number(row, "run_at"),
         by: [
           ...isDebounced ? ["debounce"] as const : [],
@@ -79,17 +78,22 @@ export function toWait(row: Row, { use, nodes }: BesideRow): TaskWait | undefine
         ],
       };
     }
-    case "group":
-    case "workspace":
-      // the last of those in its way may have ended between two reads
-      return { for: reason, ...use ?? { max: 0, open: 0 } };
-    case "none": {
+    case "queuedInGroup":
+      return queuedIn("group", use);
+    case "queuedInWorkspace":
+      return queuedIn("workspace", use);
+    case "ready": {
       const only = row["only_node"];
       return {
-        for: "worker",
+        is: "ready",
         ...(nodes === undefined ? {} : { nodes }),
         ...(typeof only === "string" ? { onlyNode: only } : {}),
       };
     }
   }
+}
+
+function queuedIn(room: Room["of"], use?: RoomUse): TaskReadiness {
+  // the last of those in its way may have ended between two reads
+  return { is: "queued", in: room, ...use ?? { max: 0, open: 0 } };
 }

@@ -1,26 +1,26 @@
 /**
- * Pending tasks that wait for room, in the table `tasks`: how full groups and workspaces are, and
- * who waits there. No query grows with the length of the queue.
+ * The tasks that are queued for room, in the table `tasks`: how full groups and workspaces are, and
+ * who is next there. No query grows with the length of the queue.
  *
  * @module
  */
 
 import type { Found } from "../../rules/needs.ts";
-import type { WaitReason } from "../../rules/waiting.ts";
+import type { Readiness } from "../../rules/readiness.ts";
 import { number, text } from "../../sql/columns.ts";
 import type { SqlValue } from "../../sql/row.ts";
-import { toWaitingTask, WAITING_TASK_COLUMNS } from "../../sql/task_facts.ts";
-import { WAIT_REASON } from "../../sql/wait_reasons.ts";
-import { MOST_COUNTED, type RoomUse } from "../../sql/waits.ts";
-import type { Room, WaitingTask } from "../../transactions/task_rows.ts";
+import { toUnreadyTask, UNREADY_TASK_COLUMNS } from "../../sql/task_facts.ts";
+import { READINESS } from "../../sql/readiness.ts";
+import { MOST_COUNTED, type RoomUse } from "../../sql/task_readiness.ts";
+import type { Room, UnreadyTask } from "../../transactions/task_rows.ts";
 import type { Database } from "../engine/database.ts";
 
-/** Which rows a room has, by an index whose next columns are the wait reason and the id. */
+/** Which rows a room has, by an index whose next columns are the readiness and the id. */
 interface RoomSql {
   /** The unfinished tasks. */
   readonly tasks: string;
-  /** Of these, those that wait for room here. */
-  readonly waiting: string;
+  /** Of these, those that are queued for room here. */
+  readonly queued: string;
   /** Of these, those that occupy room here. */
   readonly open: string;
   /** Column of the limit. */
@@ -34,8 +34,8 @@ export const IN_GROUP = `tasks INDEXED BY tasks_gated
 const SQL: Readonly<Record<Room["of"], RoomSql>> = {
   group: {
     tasks: IN_GROUP,
-    waiting: `held = ${WAIT_REASON.group}`,
-    open: `held < ${WAIT_REASON.group}`,
+    queued: `readiness = ${READINESS.queuedInGroup}`,
+    open: `readiness < ${READINESS.queuedInGroup}`,
     max: "gate_max",
   },
   // tasks of a workspace (project, workspace) that have a limit there
@@ -43,8 +43,8 @@ const SQL: Readonly<Record<Room["of"], RoomSql>> = {
     tasks: `tasks INDEXED BY tasks_in_workspace
       WHERE project = ? AND workspace = ? AND workspace_max IS NOT NULL
         AND state IN ('pending', 'running')`,
-    waiting: `held = ${WAIT_REASON.workspace}`,
-    open: `held = ${WAIT_REASON.none}`,
+    queued: `readiness = ${READINESS.queuedInWorkspace}`,
+    open: `readiness = ${READINESS.ready}`,
     max: "workspace_max",
   },
 };
@@ -54,11 +54,11 @@ function valuesOf(room: Room): SqlValue[] {
   return room.of === "group" ? [room.digest] : [room.project, room.name];
 }
 
-/** The limit of the newest task that waits for room. */
+/** The limit of the newest task that is queued. */
 export function findNewestMax(db: Database, room: Room): Found<number> {
-  const { tasks, waiting, max } = SQL[room.of];
+  const { tasks, queued, max } = SQL[room.of];
   const newest = db.get(
-    `SELECT ${max} AS max FROM ${tasks} AND ${waiting} ORDER BY id DESC LIMIT 1`,
+    `SELECT ${max} AS max FROM ${tasks} AND ${queued} ORDER BY id DESC LIMIT 1`,
     ...valuesOf(room),
   );
   return newest === undefined ? "none" : number(newest, "max");
@@ -72,12 +72,12 @@ export function countOpen(db: Database, room: Room, upTo: number): number {
   return number(row ?? {}, "n");
 }
 
-/** How full a room is in which tasks wait. */
+/** How full a room is for which tasks are queued. */
 export function findRoomUse(db: Database, room: Room): RoomUse {
   const { tasks, open } = SQL[room.of];
   const max = findNewestMax(db, room);
   const first = db.get(
-    `SELECT id FROM ${tasks} AND ${open} ORDER BY held, id LIMIT 1`,
+    `SELECT id FROM ${tasks} AND ${open} ORDER BY readiness, id LIMIT 1`,
     ...valuesOf(room),
   );
   return {
@@ -87,17 +87,17 @@ export function findRoomUse(db: Database, room: Room): RoomUse {
   };
 }
 
-/** The task with the lowest id of those that wait for room. */
-export function findOldestWaiting(db: Database, room: Room): Found<WaitingTask> {
-  const { tasks, waiting } = SQL[room.of];
+/** The task with the lowest id of those that are queued. */
+export function findOldestQueued(db: Database, room: Room): Found<UnreadyTask> {
+  const { tasks, queued } = SQL[room.of];
   const oldest = db.get(
-    `SELECT ${WAITING_TASK_COLUMNS} FROM ${tasks} AND ${waiting} ORDER BY id LIMIT 1`,
+    `SELECT ${UNREADY_TASK_COLUMNS} FROM ${tasks} AND ${queued} ORDER BY id LIMIT 1`,
     ...valuesOf(room),
   );
-  return oldest === undefined ? "none" : toWaitingTask(oldest);
+  return oldest === undefined ? "none" : toUnreadyTask(oldest);
 }
 
-/** Stores what a pending task waits for. */
-export function setWait(db: Database, taskId: string, waitsFor: WaitReason): void {
-  db.run("UPDATE tasks SET held = ? WHERE id = ?", WAIT_REASON[waitsFor], taskId);
+/** Stores whether a pending task is ready. */
+export function setReadiness(db: Database, taskId: string, readiness: Readiness): void {
+  db.run("UPDATE tasks SET readiness = ? WHERE id = ?", READINESS[readiness], taskId);
 }

@@ -1,0 +1,88 @@
+/**
+ * Keeps the database as it was before this program migrates it: the program of before opens the copy,
+ * should it be wanted back.
+ *
+ * @module
+ */
+
+import { basename, dirname, join } from "node:path";
+import { type Clock, timeInName } from "../base/clock.ts";
+import type { DataDir } from "../base/data_dir.ts";
+import { type DiskSpace, findDiskSpace } from "../base/disk_space.ts";
+import { AppError, messageOf } from "../base/errors.ts";
+import { fileFault } from "../base/file_fault.ts";
+import { sizeText } from "../base/size.ts";
+import { checkVersion, SCHEMA_VERSION } from "../store/sqlite/engine/migrations.ts";
+import { copyFile, isPart } from "../store/sqlite/maintenance/copy_file.ts";
+
+/** What is needed to keep it. */
+export interface MigrationHost {
+  readonly clock: Clock;
+  /** Told what was done, a sentence without a full stop. */
+  readonly onNote?: ((text: string) => void) | undefined;
+  /** The room on a disk; that of the system when absent. */
+  readonly findSpace?: (path: string) => Promise<DiskSpace | undefined>;
+}
+
+/** Room that the migration itself takes, at least. */
+const LEAST_ROOM = 16 * 2 ** 20;
+
+/** Name of such a copy, without the time. */
+export const BEFORE_MIGRATION = ".before-migration-";
+
+/**
+ * Copies the database of a data directory, which has to be locked, beside itself, if opening it will
+ * migrate it. The copy takes the place of that of the migration before. Killed meanwhile, the next
+ * call begins anew: a database that is migrated changes all at once.
+ *
+ * @throws {AppError} `refused` when it cannot be copied; nothing is migrated then.
+ */
+export async function copyBeforeMigration(
+  { database }: Pick<DataDir, "database">,
+  { clock, onNote = () => {}, findSpace = findDiskSpace }: MigrationHost,
+): Promise<void> {
+  const version = checkVersion(database);
+  if (version === 0 || version === SCHEMA_VERSION) return;
+  const versions = `from schema ${version} to ${SCHEMA_VERSION}`;
+  const earlier = await copiesOf(database);
+  for (const path of earlier.filter(isPart)) await Deno.remove(path);
+  const bytes = await sizeOf(database) + await sizeOf(`${database}-wal`);
+  const needed = bytes + Math.max(LEAST_ROOM, bytes / 10);
+  const freeBytes = (await findSpace(dirname(database)))?.freeBytes ?? Infinity;
+  if (freeBytes < needed) {
+    throw new AppError(
+      "refused",
+      `"${database}" is to be migrated ${versions} and copied before that, which takes ${
+        sizeText(needed)
+      }, and its disk has ${
+        sizeText(freeBytes)
+      } left: make room there and start again, nothing was changed`,
+    );
+  }
+  const copy = `${database}${BEFORE_MIGRATION}${timeInName(clock.now())}`;
+  onNote(`the database is migrated ${versions}; ${copy} is a copy of before, for the old program`);
+  try {
+    for await (const _progress of copyFile({ from: database, to: copy }));
+  } catch (cause) {
+    const why = cause instanceof AppError ? messageOf(cause) : fileFault(cause);
+    throw new AppError(
+      "refused",
+      `"${database}" is to be migrated ${versions} and cannot be copied before that (${why}): nothing was changed`,
+      { cause },
+    );
+  }
+  for (const path of earlier) if (path !== copy) await Deno.remove(path).catch(() => {});
+}
+
+/** What is there of copies, whole and not. */
+async function copiesOf(database: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { name } of Deno.readDir(dirname(database))) {
+    if (name.startsWith(`${basename(database)}${BEFORE_MIGRATION}`)) {
+      found.push(join(dirname(database), name));
+    }
+  }
+  return found;
+}
+
+const sizeOf = (path: string) => Deno.stat(path).then(({ size }) => size, () => 0);
