@@ -5,4 +5,4 @@
  */
 
 /** Version as `svc version` prints it. */
-export const VERSION = "0.1.0";
+export const VERSION = "0.2.0";
