@@ -64,7 +64,7 @@ programTest(
     await t.step("a webhook that somebody has changed is put right", async () => {
       line.channel.webhook.endpoint = "https://elsewhere.example.com/";
       const mended = await connect(daemon, line, { token: "" });
-      match(mended.stderr, /webhook changed: https:\/\/hooks\.example\.com\/webhook\/line\n/);
+      match(mended.stderr, /webhook configured: https:\/\/hooks\.example\.com\/webhook\/line\n/);
       equal(line.channel.webhook.endpoint, `${PUBLIC}/webhook/line`);
     });
 

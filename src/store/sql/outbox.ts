@@ -98,10 +98,11 @@ export const MESSAGE_SENT =
   WHERE id = ? RETURNING ${MESSAGE_COLUMNS}`;
 
 /**
- * Any other result, which counts only for a message that still waits. Takes its state, its reason,
- * when it is due, the time, 1 where it is known that it did not arrive or 0, and the id.
+ * Any other result, which counts only for a message that still waits, and not for one that somebody
+ * has sent on its way again since: that has no tries. Takes its state, its reason, when it is due, the
+ * time, 1 where it is known that it did not arrive or 0, and the id.
  */
 export const MESSAGE_NOT_SENT =
   `UPDATE outbox SET state = ?, reason = ?, next_at = ?, updated_at = ?,
     uncertain_since = CASE WHEN ? = 1 THEN NULL ELSE uncertain_since END
-  WHERE id = ? AND state = 'pending'`;
+  WHERE id = ? AND state = 'pending' AND tries > 0`;

@@ -184,6 +184,22 @@ eachStore(
   },
 );
 
+eachStore(
+  "how a try ends that was on its way when the message was retried counts no more",
+  async (store) => {
+    const failed = { state: "failed", reason: "No right", certain: true } as const;
+    for (const number of [1, 2]) {
+      const through = number === 1 ? {} : { through: message(2, { connection: "b" }) };
+      await store.addToOutbox([message(number)]);
+      deepEqual(await claim(store), [number]);
+      await store.retryMessage(idOf(number), { now: 6000, forget: false, ...through });
+      equal(await finish(store, number, failed), undefined);
+      deepEqual(await claim(store), [number], "it is sent again");
+      equal((await finish(store, number, failed))?.state, "failed");
+    }
+  },
+);
+
 eachStore("a clock that was set back holds nothing up", async (store) => {
   await store.addToOutbox([message(1)]);
   await claim(store, [], 9e12);
