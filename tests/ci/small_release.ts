@@ -56,8 +56,8 @@ export async function publicKeys(keys: Keys): Promise<Omit<ReleaseFacts, "url">>
 /** What differs between releases. */
 export interface SmallRelease {
   readonly version: string;
-  /** Text of the program; one that prints its version when absent. */
-  readonly program?: string;
+  /** Text of the program, or its bytes; one that prints its version when absent. */
+  readonly program?: string | Uint8Array<ArrayBuffer>;
   /** More files, by their path below the prefix. */
   readonly more?: Readonly<Record<string, string>>;
   /** Nobody signs it when absent. */
@@ -85,7 +85,8 @@ export async function packRelease(directory: string, release: SmallRelease): Pro
   for (const [path, text] of Object.entries(files)) {
     const file = join(temp.path, name, path);
     await Deno.mkdir(join(file, ".."), { recursive: true });
-    await Deno.writeTextFile(file, text, { mode: path.startsWith("bin/") ? 0o755 : 0o644 });
+    const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
+    await Deno.writeFile(file, bytes, { mode: path.startsWith("bin/") ? 0o755 : 0o644 });
   }
   await Deno.symlink("svc", join(temp.path, name, "bin/svcd"));
   await Deno.symlink("svc.1", join(temp.path, name, "share/man/man1/svcd.1"));

@@ -7,8 +7,8 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { join } from "node:path";
 import { VERSION } from "../../src/base/version.ts";
-import { programTest, ROOT, run, runSvc, slowTest, SOURCE } from "../helpers/program.ts";
-import { missing, NOT_ROOT } from "../helpers/requirements.ts";
+import { boot, DIST, NOT_BOOTABLE } from "../helpers/boot.ts";
+import { programTest, runSvc, slowTest, SOURCE } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 const NO_DATABASE = { fileOnly: "it is about the machine, whatever the database" };
@@ -40,17 +40,6 @@ programTest("svc service: a machine without systemd", async (program) => {
   }
 }, { ...NO_DATABASE, skip: BOOTED ?? NO_LINUX });
 
-/** A root directory with systemd; see CONTRIBUTING.md. */
-const BOOTABLE = Deno.env.get("SVC_TEST_ROOT") ?? "";
-const DIST = Deno.env.get("SVC_TEST_DIST") ?? "";
-
-const NOT_BOOTABLE = BOOTABLE === ""
-  ? "SVC_TEST_ROOT names no root directory with systemd"
-  : DIST === ""
-  ? "a service runs a compiled program"
-  : NOT_ROOT ?? missing("systemd-nspawn");
-
-/** Each line is run in the container, and its output and exit code are kept under its number. */
 const LINES = [
   "svc service status",
   "svc service install",
@@ -85,33 +74,17 @@ const LINES = [
   "as_ada svc service uninstall && as_ada svc service status",
 ];
 
-const SCRIPT = `
+const PRELUDE = `
 cp svc /usr/local/bin/svc
 as_ada() {
   runuser -u ada -- env HOME=/home/ada PATH=/home/ada/.local/bin:/usr/bin:/bin "$@"
 }
-at=0
-while IFS= read -r line; do
-  at=$((at + 1))
-  (eval "$line") >"out.$at" 2>&1 </dev/null
-  echo $? >"code.$at"
-done <lines
 `;
 
 slowTest("svc service in a container that systemd boots", async () => {
   await using dir = await tempDir();
   await Deno.copyFile(join(DIST, "svc"), join(dir.path, "svc"));
-  await dir.write("lines", LINES.map((line) => `${line}\n`).join(""));
-  await dir.write("script", SCRIPT);
-  const booted = await run(join(ROOT, ".ci/boot"), [BOOTABLE, dir.path, "script"], {
-    withinMs: 240_000,
-  });
-  deepEqual([booted.code, booted.stdout, booted.stderr], [0, "", ""]);
-  const results = LINES.map((line, at) => ({
-    line,
-    code: Number(Deno.readTextFileSync(`${dir.path}/code.${at + 1}`)),
-    out: Deno.readTextFileSync(`${dir.path}/out.${at + 1}`),
-  }));
+  const results = [...await boot(dir.path, PRELUDE, LINES)];
   const next = (code: number) => {
     const result = results.shift() ?? { line: "", code: -1, out: "" };
     equal(result.code, code, `${result.line}\n${result.out}`);
