@@ -79,6 +79,7 @@ const BOTH = [
   "/usr/share/man/man1/svc.1.gz",
   "/usr/share/man/man1/svcd.1.gz -> svc-daemon.1.gz",
   "/usr/share/svc/channel",
+  "/usr/share/svc/releases-url",
 ];
 
 Deno.test({
