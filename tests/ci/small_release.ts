@@ -92,7 +92,8 @@ export async function packRelease(directory: string, release: SmallRelease): Pro
   await Deno.symlink("svc.1", join(temp.path, name, "share/man/man1/svcd.1"));
   await Deno.mkdir(directory, { recursive: true });
   await succeed("tar", [
-    ...["-czf", join(directory, `${name}.tar.gz`), "--owner=0", "--group=0", "-C", temp.path, name],
+    ...["-czf", join(directory, `${name}.tar.gz`), "--owner=0", "--group=0"],
+    ...["--mode=u=rwX,go=rX", "-C", temp.path, name], // whatever the mask is, which tests share
   ]);
   const sums = join(directory, "SHA256SUMS");
   const archive = await Deno.readFile(join(directory, `${name}.tar.gz`));
@@ -186,19 +187,14 @@ export async function makePath(
   };
 }
 
-/** The shells that are here, each as it is started. */
-export const SHELLS: readonly (readonly string[])[] = [
+/** The shells under which install.sh has to work, each as it is started. */
+export const SHELLS: readonly (readonly [name: string, ...options: string[]])[] = [
   ["sh"],
   ["dash"],
   ["busybox", "sh"],
   ["bash", "--posix"],
   ["bash"],
-].filter(([name = ""]) => findProgram(name) !== undefined);
-
-/** Why not every shell is tried; undefined where all are there. */
-export const ABSENT_SHELLS = ["dash", "busybox", "bash"].filter((name) =>
-  findProgram(name) === undefined
-);
+];
 
 /** Runs a script in this shell. */
 export function runScript(
