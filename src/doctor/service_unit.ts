@@ -4,7 +4,7 @@
  * @module
  */
 
-import { commandLine, type Step } from "../service/steps.ts";
+import { commandLines } from "../service/steps.ts";
 import type { FoundService } from "../service/service_lookup.ts";
 import { type Check, failed, type Finding, ok, warning } from "./check.ts";
 
@@ -31,7 +31,7 @@ export const serviceUnit: Check<ServiceUnitHost> = {
     }
     const found: readonly Finding[] = [
       ...state.isEnabled ? [] : [warning(
-        `${name} is not enabled, so it does not start by itself: ${lineOf(manager.start)}`,
+        `${name} is not enabled, so it does not start by itself: ${commandLines(manager.start)}`,
       )],
       ...findTrouble(service),
       ...(await manager.warnings()).map(warning),
@@ -43,15 +43,11 @@ export const serviceUnit: Check<ServiceUnitHost> = {
 function findTrouble({ manager: { service, start }, state }: FoundService): readonly Finding[] {
   const cure = 'see its log, "svc service logs"';
   if (state?.state === "failed") return [failed(`${service} has failed: ${cure}`)];
-  if (state?.state === "stopped") return [warning(`${service} is stopped: ${lineOf(start)}`)];
+  if (state?.state === "stopped") return [warning(`${service} is stopped: ${commandLines(start)}`)];
   if (state === undefined || state.restarts === 0) return [];
   const times = `${state.restarts} ${state.restarts === 1 ? "time" : "times"}`;
   if (state.state === "starting") {
     return [failed(`${service} does not come up, and was started again ${times}: ${cure}`)];
   }
   return [warning(`${service} was started again ${times}, after its daemon had failed: ${cure}`)];
-}
-
-function lineOf(steps: readonly Step[]): string {
-  return steps.map(commandLine).join(" && ");
 }

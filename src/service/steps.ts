@@ -39,6 +39,11 @@ export function commandLine(step: Step): string {
   return `cat >${plainWord(step.write)}`;
 }
 
+/** The line of a shell that carries steps out, in order. */
+export function commandLines(steps: readonly Step[]): string {
+  return steps.map(commandLine).join(" && ");
+}
+
 /** A word of a shell, in quotes only where it needs them. */
 export function plainWord(text: string): string {
   return /^[\w/.,:=@%+-]+$/.test(text) ? text : shellWord(text);

@@ -28,6 +28,7 @@ import { FindingsPrinter } from "../findings_printer.ts";
 import type { Io } from "../io.ts";
 import { jsonText } from "../json_text.ts";
 import { serviceHost } from "../service_host.ts";
+import { statusWithin } from "../status_within.ts";
 
 /** Longest time to wait for a daemon to say how it is. */
 const ANSWER_WITHIN_MS = 10_000;
@@ -114,16 +115,13 @@ function urlOf(text: string | undefined): string | undefined {
 
 /** Asks the daemon how it is; why there is no answer is an answer, too. */
 async function askStatus(client: Client): Promise<DaemonHost["daemon"]> {
-  const late = new AbortController();
-  using _timer = systemClock.after(ANSWER_WITHIN_MS, () => late.abort());
   try {
-    return await client.call("status", {}, late.signal);
+    const status = await statusWithin(client, ANSWER_WITHIN_MS);
+    if (status !== undefined) return status;
+    const seconds = `${ANSWER_WITHIN_MS / 1000} seconds`;
+    const cure = "see its log; a restart lets its tasks continue";
+    return { isStopped: false, message: `The daemon has not answered for ${seconds}: ${cure}` };
   } catch (error) {
-    if (late.signal.aborted) {
-      const seconds = `${ANSWER_WITHIN_MS / 1000} seconds`;
-      const cure = "see its log; a restart lets its tasks continue";
-      return { isStopped: false, message: `The daemon has not answered for ${seconds}: ${cure}` };
-    }
     if (!(error instanceof AppError)) throw error;
     // everyone who gets through to it may ask: to be forbidden is to be kept from its socket
     if (error.code === "forbidden") return { isStopped: false, message: error.message };

@@ -23,6 +23,7 @@ import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.
 import type { Io } from "../io.ts";
 import { jsonText } from "../json_text.ts";
 import { namedScope, refuseUnlessRoot, serviceHost, SYSTEM } from "../service_host.ts";
+import { statusWithin } from "../status_within.ts";
 
 /** Where a service of the system keeps its data. */
 const SYSTEM_DATA_DIR = "/var/lib/svc";
@@ -133,16 +134,24 @@ function optionsOf(
   };
 }
 
-/** The daemon that answers, if one does. */
+/**
+ * The daemon that answers, if one does.
+ *
+ * @throws {AppError} `refused` when one is there and does not answer: it may have everything.
+ */
 async function findDaemon(client: Client): Promise<Status | undefined> {
-  const late = new AbortController();
-  using _timer = systemClock.after(READY_WITHIN_MS, () => late.abort());
   try {
-    return await client.call("status", {}, late.signal);
+    const status = await statusWithin(client, READY_WITHIN_MS);
+    if (status !== undefined) return status;
   } catch (error) {
     if (error instanceof AppError && /^(unreachable|forbidden)$/.test(error.code)) return undefined;
     throw error;
   }
+  const seconds = READY_WITHIN_MS / 1000;
+  throw new AppError(
+    "refused",
+    `The daemon there has not answered for ${seconds} seconds: see its log, or stop it`,
+  );
 }
 
 /** Refuses addresses that something else listens on, and says what. */

@@ -12,11 +12,12 @@ import { AppError } from "../../base/errors.ts";
 import { findService } from "../../service/service_lookup.ts";
 import type { ServiceManager, ServiceState } from "../../service/service_state.ts";
 import { findProgramVersion } from "../../service/program_version.ts";
-import { commandLine } from "../../service/steps.ts";
+import { commandLines } from "../../service/steps.ts";
 import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
 import type { Io } from "../io.ts";
 import { jsonText } from "../json_text.ts";
 import { namedScope, serviceHost, SYSTEM } from "../service_host.ts";
+import { statusWithin } from "../status_within.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Exit code of a service whose daemon does not run, as of `svc status`. */
@@ -74,9 +75,7 @@ interface Facts {
 async function ask(io: Io, path: string): Promise<Status | undefined> {
   const dataDir = dataDirAt(path);
   using client = io.connect({ socket: dataDir.socket, dataDir });
-  const late = new AbortController();
-  using _timer = systemClock.after(ANSWER_WITHIN_MS, () => late.abort());
-  return await client.call("status", {}, late.signal).catch(() => undefined);
+  return await statusWithin(client, ANSWER_WITHIN_MS).catch(() => undefined);
 }
 
 function factsJson({ manager, state, runs, installed }: Facts): string {
@@ -103,7 +102,10 @@ function factsText({ manager, state, runs, installed }: Facts): string {
   const from = author === "svc" ? "" : `, by ${author}`;
   const lines: readonly (readonly [string, string])[] = [
     ["service", `${manager.service}, ${scope} (${file}${from})`],
-    ["enabled", isEnabled ? "yes" : `no, so it does not start by itself: ${lineOf(manager.start)}`],
+    [
+      "enabled",
+      isEnabled ? "yes" : `no, so it does not start by itself: ${commandLines(manager.start)}`,
+    ],
     ["state", stateText(state)],
     ["program", `${program ?? "not known"}${installed === undefined ? "" : `, svc ${installed}`}`],
     ...runs === undefined ? [] : [["running", runningText(runs, installed, manager)] as const],
@@ -125,9 +127,5 @@ function stateText({ state, pid, since, restarts }: ServiceState): string {
 
 function runningText(runs: string, installed: string | undefined, manager: ServiceManager): string {
   if (installed === undefined || installed === runs) return `svc ${runs}`;
-  return `svc ${runs}; restart it to run ${installed}: ${lineOf(manager.restart)}`;
-}
-
-function lineOf(steps: ServiceManager["restart"]): string {
-  return steps.map(commandLine).join(" && ");
+  return `svc ${runs}; restart it to run ${installed}: ${commandLines(manager.restart)}`;
 }

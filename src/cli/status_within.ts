@@ -1,0 +1,25 @@
+/**
+ * Asks a daemon how it is, and waits no longer than somebody at a terminal does.
+ *
+ * @module
+ */
+
+import type { Client } from "../api/client.ts";
+import type { Status } from "../api/status_operations.ts";
+import { systemClock } from "../base/clock.ts";
+
+/**
+ * What a daemon says of itself; `undefined` when it does not answer within so many milliseconds.
+ *
+ * @throws {AppError} as the call does: `unreachable` where no daemon runs.
+ */
+export async function statusWithin(client: Client, withinMs: number): Promise<Status | undefined> {
+  const late = new AbortController();
+  using _timer = systemClock.after(withinMs, () => late.abort());
+  try {
+    return await client.call("status", {}, late.signal);
+  } catch (error) {
+    if (late.signal.aborted) return undefined;
+    throw error;
+  }
+}
