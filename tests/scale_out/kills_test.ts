@@ -68,6 +68,7 @@ class Faults {
       for (let kill = 1; kill <= times; kill++) {
         if (kill % SILENT_EVERY === SILENT_FIRST) await this.#fallSilent();
         const victim = this.#choose();
+        if (kill === 1) await this.#untilBusy(victim, pushes); // of few kills none may meet a step
         const crowd = pushes.burst(CROWD);
         await pause(Math.random() * 60);
         await this.#cluster.daemons[victim]?.crash();
@@ -79,6 +80,13 @@ class Faults {
     } finally {
       await this.#silence;
     }
+  }
+
+  /** Waits until a node runs tasks. */
+  async #untilBusy(at: number, pushes: Pushes): Promise<void> {
+    await pushes.burst(CROWD);
+    const node = NODES[at] ?? "";
+    await until("tasks that it runs", async () => await this.#books.running(node) > 0 || undefined);
   }
 
   /** While a node is silent, one of the others lives on, so that it takes over. */
