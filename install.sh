@@ -398,7 +398,7 @@ last_line() {
 get_sums() {
   if [ -n "$wanted" ]; then address=$base/download/v$wanted; else address=$base/latest/download; fi
   get SHA256SUMS "$address"
-  if [ ! -s "$stage/SHA256SUMS" ] || grep -Evq '^[0-9a-f]{64} [ *][A-Za-z0-9._+-]+$' "$stage/SHA256SUMS"; then
+  if [ ! -s "$stage/SHA256SUMS" ] || grep -Evq '^[0-9a-f]{64} [ *][A-Za-z0-9._+/-]+$' "$stage/SHA256SUMS"; then
     fail "$place/SHA256SUMS is not a list of sums: something else answers in its place, or only half of it came"
   fi
   case $verifier in
@@ -421,6 +421,7 @@ get_sums() {
   while read -r hex name; do
     name=${name#\*}
     case $name in
+      */*) ;; # not where archives lie: npm/svc-1.2.3.tgz
       svc-*-"$platform".tar.gz)
         [ -z "$sum" ] || fail "$place/SHA256SUMS has two archives for $platform"
         archive=$name sum=$hex version=${name#svc-} version=${version%-"$platform".tar.gz}

@@ -493,6 +493,15 @@ const FAULTS: readonly Fault[] = [
     says: /the release at .* has no svc for linux-x64$/,
   },
   {
+    what: "an archive whose name leads elsewhere",
+    change: async (site) => {
+      const sums = join(site.releases, "latest/download/SHA256SUMS");
+      await Deno.writeTextFile(sums, `${"0".repeat(64)}  svc-/../../../2.0.0-linux-x64.tar.gz\n`);
+      await sign(sums, site.keys);
+    },
+    says: /the release at .* has no svc for linux-x64$/,
+  },
+  {
     what: "another version than was asked for",
     args: ["--version", "2.0.1"],
     change: async ({ releases, of }) => {

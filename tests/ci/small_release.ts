@@ -97,7 +97,8 @@ export async function packRelease(directory: string, release: SmallRelease): Pro
   ]);
   const sums = join(directory, "SHA256SUMS");
   const archive = await Deno.readFile(join(directory, `${name}.tar.gz`));
-  await Deno.writeTextFile(sums, `${await sha256(archive)}  ${name}.tar.gz\n`);
+  const other = `${"0".repeat(64)}  npm/svc-${version}.tgz\n`;
+  await Deno.writeTextFile(sums, `${other}${await sha256(archive)}  ${name}.tar.gz\n`);
   await sign(sums, keys);
 }
 
