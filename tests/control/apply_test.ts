@@ -13,6 +13,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import type { AppError } from "../../src/base/errors.ts";
+import { filesBelow } from "../helpers/files.ts";
 import { lockDatabase } from "../helpers/sqlite_file.ts";
 import { MANIFEST, SECRET } from "../intake/webhook_rig.ts";
 import { type ControlRig, controlTest } from "./control_rig.ts";
@@ -368,15 +369,9 @@ function spellings(value: string): string[] {
 
 /** Whether a value stands in any file of a directory, in any spelling. */
 function findInFiles(dir: string, value: string): string[] {
-  const found: string[] = [];
-  for (const entry of Deno.readDirSync(dir)) {
-    const path = `${dir}/${entry.name}`;
-    if (entry.isDirectory) found.push(...findInFiles(path, value));
-    if (!entry.isFile) continue;
-    const text = new TextDecoder("latin1").decode(Deno.readFileSync(path));
-    found.push(...spellings(value).filter((one) => text.includes(one)).map(() => path));
-  }
-  return found;
+  return filesBelow(dir).flatMap(([path, text]) =>
+    spellings(value).filter((one) => text.includes(one)).map(() => path)
+  );
 }
 
 controlTest(

@@ -6,8 +6,8 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import { latin1Text } from "../../src/base/bytes.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { filesBelow } from "../helpers/files.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { type Manifest, secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import { NOT_ALL, ONE_PROGRAM, programTest, slowTest, times } from "../helpers/program.ts";
@@ -45,12 +45,8 @@ async function send(daemon: TestDaemon, what: string, big = 0): Promise<Sent> {
 }
 
 /** Files below a directory in which a text is. */
-function filesWith(text: string, directory: string): string[] {
-  return [...Deno.readDirSync(directory)].flatMap(({ name, isDirectory, isFile }) => {
-    const path = `${directory}/${name}`;
-    if (isDirectory) return filesWith(text, path);
-    return isFile && latin1Text(Deno.readFileSync(path)).includes(text) ? [path] : [];
-  });
+function filesWith(wanted: string, directory: string): string[] {
+  return filesBelow(directory).filter(([, text]) => text.includes(wanted)).map(([path]) => path);
 }
 
 programTest(
