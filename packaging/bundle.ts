@@ -44,22 +44,33 @@ function* filesIn(directory: string): Generator<string> {
   }
 }
 
-/** The bundler says before each file in a chunk where it is from. */
-const FILE_OF_OURS = /^\/\/ (src\/|cli\.ts)/m;
+/** The bundler says before each file in a chunk where it is from, a package's in `DENO_DIR`. */
+const START_OF_FILE = /^(?=\/\/ (?:src\/|cli\.ts|\.deno\/)|export \{)/m;
+const FILE_OF_PACKAGE =
+  /^(\/\/ \.deno\/.*\n(?:(?:import [^;]*|var \w+ = __toESM\(.*\));\n)*)([^]*)$/;
+/** What makes a module of a text, whose outermost names esbuild shortens, too. */
+const MODULE_SYNTAX = /^(?:import|export|await)\b|\bimport\.meta\b/m;
 
 /**
  * What is embedded costs every start, used or not: 1.6 ms of processor time a megabyte. Our names stay
- * as they are, so that a stack trace can be read; a chunk that is of packages alone loses its own.
+ * as they are, so that a stack trace can be read. A package's file loses those within its functions:
+ * esbuild leaves the outermost ones, by which the other files of the chunk know it, in what has neither
+ * imports nor exports.
  */
 async function minify(path: string): Promise<void> {
-  const text = await Deno.readTextFile(path);
-  const { code } = await esbuild.transform(text, {
+  const files = (await Deno.readTextFile(path)).split(START_OF_FILE);
+  const shortened = await Promise.all(files.map(async (text) => {
+    const [, imports, body] = FILE_OF_PACKAGE.exec(text) ?? [];
+    if (imports === undefined || body === undefined || MODULE_SYNTAX.test(body)) return text;
+    const { code } = await esbuild.transform(body, { target: "esnext", minifyIdentifiers: true });
+    return imports + code;
+  }));
+  const { code } = await esbuild.transform(shortened.join(""), {
     format: "esm",
     target: "esnext",
     legalComments: "none",
     minifySyntax: true,
     minifyWhitespace: true,
-    minifyIdentifiers: !FILE_OF_OURS.test(text),
   });
   await Deno.writeTextFile(path, code);
 }
