@@ -14,7 +14,7 @@ const HERE = fileURLToPath(new URL("../fixtures/data_dirs/", import.meta.url));
 export interface ReleasedData {
   /** Version of its schema. */
   readonly version: number;
-  /** Its database as SQL. */
+  /** Its database as SQL, left a minute ago. */
   readonly sql: string;
   /** Content of its key file. */
   readonly key: string;
@@ -28,10 +28,31 @@ export function releasedData(where: "file" | "postgres"): readonly ReleasedData[
     if (version === undefined) return [];
     return [{
       version: Number(version),
-      sql: Deno.readTextFileSync(`${HERE}${name}`),
+      sql: leftJustNow(Deno.readTextFileSync(`${HERE}${name}`)),
       key: Deno.readTextFileSync(`${HERE}${name.replace(/sql$/, "key")}`),
     }];
   }).sort((a, b) => a.version - b.version);
+}
+
+const MINUTE_MS = 60_000;
+/** Rows with a time that work depends on. Those of resources stay: their values are sealed with it. */
+const DATED_ROW = /^INSERT INTO (?!.*\bresources"? ).*$/gm;
+/** A number of milliseconds, or a `timestamptz`. */
+const TIME = /(?<=[(, ])1\d{12}(?=[,)])|(?<=')20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?\+00(?=')/g;
+
+/**
+ * The same rows, the first of them written a minute ago: what an earlier daemon has delayed for a day
+ * is delayed still, and what it has remembered for a day is remembered.
+ */
+function leftJustNow(sql: string): string {
+  const timeOf = (text: string) => text.includes("-") ? Date.parse(text) : Number(text);
+  const times = [...sql.matchAll(DATED_ROW)].flatMap(([row]) => row.match(TIME) ?? []).map(timeOf);
+  const shift = Date.now() - MINUTE_MS - Math.min(...times);
+  return sql.replaceAll(DATED_ROW, (row) =>
+    row.replaceAll(TIME, (text) => {
+      const time = timeOf(text) + shift;
+      return text.includes("-") ? new Date(time).toISOString() : String(time);
+    }));
 }
 
 /** Writes what is the daemon's alone; `svc init` adds the rest. */
