@@ -1,7 +1,7 @@
 /**
  * HMAC (RFC 2104) out of two one-shot hashes over keys that are prepared once. For a webhook of
  * 2 KiB that takes half the time of `createHmac`, which makes two objects and a stream for each
- * digest, and a third of Web Crypto's (`docs/performance.md`).
+ * digest, and a third of Web Crypto's (`docs/design/performance.md`).
  *
  * ```ts
  * import { hmacKey, hmacOf } from "./hmac_digest.ts";

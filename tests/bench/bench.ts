@@ -2,7 +2,8 @@
  * `make bench`: runs the scenarios and reports: a table on the terminal, and in `bench/` one for the
  * docs, `results.json` and `chart.svg`. `--baseline PATH` (an earlier `svc`, measured in turn with
  * this one), `--only NAME[,NAME]`, `--rounds N`, `--quick` (does it work?), `--long` (ten minutes of
- * mixed load), `--source` (not the compiled program), `--publish` (table and chart go to `docs/`).
+ * mixed load), `--source` (not the compiled program), `--publish` (table and chart go to
+ * `docs/design/`).
  *
  * @module
  */
@@ -114,7 +115,7 @@ async function write(): Promise<void> {
 
 /** Puts table and chart of a whole run into the docs. */
 async function publish(): Promise<void> {
-  const docs = join(ROOT, "docs");
+  const docs = join(ROOT, "docs/design");
   await Deno.copyFile(join(directory, "chart.svg"), join(docs, "performance.svg"));
   const page = await Deno.readTextFile(join(docs, "performance.md"));
   const table = await Deno.readTextFile(join(directory, "results.md"));
