@@ -8,10 +8,10 @@
 
 /**
  * Whether the node that claimed something is gone, so that `self` may take the claim over; `""`
- * stands for a claim from before nodes were recorded. Only one daemon at a time holds the lock on
- * the data directory, and the caller is that daemon: so every other node has ended. No other code
- * relies on this; where several daemons share a database, the lease of the node has to be checked
- * here instead.
+ * stands for a claim from before nodes were recorded. This holds with SQLite: only one daemon at a
+ * time holds the lock on the data directory, and the caller is that daemon, so every other node has
+ * ended. Where several daemons share a PostgreSQL, `store/postgres/database/ownership.ts` looks at
+ * the lease of the node instead.
  */
 export function isGone(node: string, self: string): boolean {
   return node !== self;
