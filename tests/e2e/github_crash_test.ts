@@ -133,7 +133,7 @@ async function survives(kills: number): Promise<void> {
   ok(atRest < kills, `the kills were around sending: ${JSON.stringify(moments)}`);
 }
 
-const KILLS = times(50, 6);
+const KILLS = times(25, 6);
 
 slowTest(
   `kills around sending: one comment for each key, each answer given${KILLS.inName}`,

@@ -28,7 +28,7 @@ import {
 } from "../soak/verdict.ts";
 import { World } from "../soak/world.ts";
 
-const KILLS = 20;
+const KILLS = 10;
 /**
  * Side by side, with retries and `finally`; in groups; with forks, deaf to TERM, in time trouble.
  */
@@ -114,7 +114,7 @@ programTest(
 );
 
 /** As many as go in half a minute on a busy machine; `make soak` drains 10,000. */
-const TASKS = 4000;
+const TASKS = 2000;
 
 longTest(
   `${TASKS} queued tasks drain: none is lost, none runs twice, memory stays flat, svc get task is quick`,

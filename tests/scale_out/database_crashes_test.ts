@@ -53,7 +53,7 @@ async function expectRefusals({ daemons }: Cluster): Promise<void> {
   }
 }
 
-const CRASHES = times(20, 3);
+const CRASHES = times(10, 3);
 
 postgresTest(
   `crashes of the database: what was answered 200 is stored, and runs once${CRASHES.inName}`,

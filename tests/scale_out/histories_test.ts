@@ -45,6 +45,7 @@ const FAULTS_MS = 2000;
 const BREAKS = 0.08;
 /** One history in so many has a node die. */
 const DEATHS = 4;
+const HISTORIES = 40;
 /** Histories at the same time: each has some thirty connections. */
 const AT_ONCE = 6;
 /** How long one may take on a machine that has nothing else to do. */
@@ -243,7 +244,7 @@ function planOf(journal: StepJournal): { hash: string; json: string } {
 }
 
 postgresTest("connections break at random: no task is left running that nobody runs", async () => {
-  const left = Array.from({ length: 100 }, (_, index) => index + 1);
+  const left = Array.from({ length: HISTORIES }, (_, index) => index + 1);
   const failed: string[] = [];
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
     for (let number = left.shift(); number !== undefined; number = left.shift()) {

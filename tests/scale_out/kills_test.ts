@@ -140,7 +140,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-const KILLS = times(50, 2);
+const KILLS = times(20, 2);
 
 postgresTest(
   `kills of daemons that share a database: each 200 is one task with one end${KILLS.inName} (${ONE_PROGRAM.name})`,
