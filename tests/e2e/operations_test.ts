@@ -174,9 +174,9 @@ programTest(
   },
 );
 
-const DOCS = Deno.readTextFileSync(join(ROOT, "docs/operations.md"));
+const DOCS = Deno.readTextFileSync(join(ROOT, "docs/metrics.md"));
 
-programTest("docs/operations.md names every metric there is, and no other", async () => {
+programTest("docs/metrics.md names every metric there is, and no other", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
   const { text } = await onSocket(daemon, "/metrics");
   const there = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name ?? "");
