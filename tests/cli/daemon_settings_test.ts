@@ -54,6 +54,19 @@ Deno.test("what limits something takes none for no limit", async () => {
   deepEqual(await read("keep-tasks: none\n"), { "keep-tasks": "none" });
 });
 
+Deno.test("docs/settings.md has every setting in its table, with its default, and no other", async () => {
+  const page = await Deno.readTextFile(new URL("../../docs/settings.md", import.meta.url));
+  const rows = page.split("\n").filter((line) => line.startsWith("| `"));
+  const cells = rows.map((row) => row.split("|").map((cell) => cell.trim()));
+  const names = cells.flatMap(([, cell = ""]) => cell.replaceAll("`", "").split(", "));
+  deepEqual(names, SETTINGS.map(({ name }) => name));
+  for (const { name, fallback, otherwise } of SETTINGS) {
+    if (fallback === undefined || otherwise !== undefined) continue;
+    const [, , said = ""] = cells.find(([, cell]) => cell === `\`${name}\``) ?? [];
+    ok(said.replaceAll("`", "").startsWith(fallback), `${name}: ${said}`);
+  }
+});
+
 /** Files that are refused, and what is said. */
 const WRONG: readonly [text: string, says: RegExp][] = [
   ["workrs: 3", /daemon\.yaml:1:1: .*"workrs", did you mean "workers"/],
