@@ -15,7 +15,7 @@ export const database: Check<Scene> = {
     const seen = await scene.database(signal);
     if (seen === undefined) return [];
     if (seen.faults.length > 0) {
-      const cure = 'see "svc db check", and docs/operations.md for "svc db restore"';
+      const cure = 'see "svc db check", and docs/upgrade-and-move.md for "svc db restore"';
       return seen.faults.map((fault) => failed(`${seen.database}: ${fault} (${cure})`));
     }
     const found = `${seen.database}, ${sizeText(seen.bytes)}, schema ${seen.schemaVersion}`;
