@@ -30,7 +30,7 @@ function codesIn(cell: string | undefined): string[] {
   );
 }
 
-const SECTIONS = ["Is it there?", "Loops", "Texts", "Times", "Types"];
+const SECTIONS = ["Missing fields", "Loops", "Texts", "Times", "Types"];
 const payload = parseJson(/```json\n([\s\S]*?)```/.exec(PAGE)?.[1] ?? "");
 
 for (const section of ["Operators", ...SECTIONS]) {
