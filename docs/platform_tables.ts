@@ -28,7 +28,7 @@ const replay = (secs = 300) => secs === 3600 ? "1 hour" : `${secs / 60} minutes`
 function row(platform: Platform): string {
   const { name, title, headers, sharedHeader, signature, docs } = platform;
   const { handshake, unsignedHandshake } = platform;
-  const shared = sharedHeader === undefined ? "" : `${code(sharedHeader)}, with its scheme`;
+  const shared = sharedHeader === undefined ? "" : `${code(sharedHeader)}; name the scheme`;
   const cells = [
     title,
     code(name),
@@ -36,14 +36,14 @@ function row(platform: Platform): string {
     docs.signs,
     docs.eventId,
     signature.signedTime === undefined ? "any time" : replay(signature.defaultToleranceSecs),
-    (handshake ?? unsignedHandshake) === undefined ? "none" : "answered",
+    (handshake ?? unsignedHandshake) === undefined ? "none" : "yes",
   ];
   return `| ${cells.join(" | ")} |`;
 }
 
 const TABLES: readonly Table[] = [{
   page: "platforms.md",
-  head: "| platform | scheme | header | signs | an event's name | replay | first contact |",
+  head: "| platform | scheme | header | signs | event id | replay | handshake |",
   rows: PLATFORMS.map(row),
 }];
 

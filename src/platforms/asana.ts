@@ -36,5 +36,5 @@ export const asana: Platform = {
       };
     },
   },
-  docs: { signs: "body, hexadecimal", eventId: "none: nothing is a duplicate" },
+  docs: { signs: "body, hexadecimal", eventId: "none, so never a duplicate" },
 };

@@ -49,8 +49,8 @@ export const azureEventGrid: Platform = {
   eventList: "",
   eventId: (event) => payloadId(event.payload["id"], event),
   docs: {
-    where: "`token` in the query, or `Authorization`; with its scheme",
-    signs: "nothing: the secret itself",
-    eventId: "`id` of each event, and the event",
+    where: "`token` in the query, or `Authorization`; name the scheme",
+    signs: "nothing; sends the secret itself",
+    eventId: "`id` and content of each event",
   },
 };

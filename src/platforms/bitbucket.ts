@@ -26,7 +26,7 @@ export const bitbucket: Platform = {
   sends: { event: "X-Event-Key", id: "X-Request-UUID" },
   eventId: (event) => headerId("x-request-uuid", event) ?? headerId("x-request-id", event),
   docs: {
-    signs: "body, as `sha256` does",
+    signs: "body, like `sha256`",
     eventId: "`X-Request-UUID` (`X-Request-Id` of Data Center) and the body",
   },
 };

@@ -56,7 +56,7 @@ export const cloudevents: Platform = {
     return { id: `${source} ${id}`, signed: isSigned && header("ce-id") === undefined };
   },
   docs: {
-    signs: "nothing: the bearer token itself",
-    eventId: "`source` and `id` of each event (`ce-source` and `ce-id`), and the event",
+    signs: "nothing; sends the bearer token itself",
+    eventId: "`source`, `id` (`ce-source`, `ce-id`) and content of each event",
   },
 };

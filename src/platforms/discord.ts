@@ -72,6 +72,6 @@ export const discord: Platform = {
   eventId: (event) => payloadId(event.payload["id"], event),
   docs: {
     signs: "time and body; the store holds the public key",
-    eventId: "`id` of an interaction; webhook events have none",
+    eventId: "`id` of an interaction; none for webhook events",
   },
 };

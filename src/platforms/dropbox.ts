@@ -26,5 +26,5 @@ export const dropbox: Platform = {
       return challenge === undefined ? undefined : echo(challenge);
     },
   },
-  docs: { signs: "body, hexadecimal", eventId: "none: nothing is a duplicate" },
+  docs: { signs: "body, hexadecimal", eventId: "none, so never a duplicate" },
 };

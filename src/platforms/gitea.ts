@@ -25,7 +25,8 @@ export const gitea: Platform = {
   sends: { event: "X-Gitea-Event", id: "X-Gitea-Delivery" },
   eventId: (event) => headerId("x-gitea-delivery", event),
   docs: {
-    signs: "body, hexadecimal; the webhook has to send JSON: of a form Gitea signs another text",
+    signs:
+      "body, hexadecimal; set the webhook to JSON, because for a form Gitea signs another text",
     eventId: "`X-Gitea-Delivery` and the body",
   },
 };

@@ -25,5 +25,5 @@ export const github: Platform = {
     nonEmptyText(zen) !== undefined && hook !== undefined ? PONG : undefined,
   sends: { event: "X-GitHub-Event", id: "X-GitHub-Delivery" },
   eventId: (event) => headerId("x-github-delivery", event),
-  docs: { signs: "body, as `sha256` does", eventId: "`X-GitHub-Delivery` and the body" },
+  docs: { signs: "body, like `sha256`", eventId: "`X-GitHub-Delivery` and the body" },
 };

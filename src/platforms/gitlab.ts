@@ -80,8 +80,8 @@ export const gitlab: Platform = {
       headerId("x-gitlab-event-uuid", event),
   docs: {
     signs:
-      "nothing: the token itself, which can be sent again at any time; with a signing token, as Standard Webhooks",
+      "nothing; sends the token itself, which stays valid at any time. With a signing token, like Standard Webhooks",
     eventId:
-      "with a signing token `webhook-id`; else `Idempotency-Key` or `X-Gitlab-Event-UUID`, and the body",
+      "`Idempotency-Key` or `X-Gitlab-Event-UUID`, and the body. With a signing token, `webhook-id`",
   },
 };

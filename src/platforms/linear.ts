@@ -62,7 +62,7 @@ export const linear: Platform = {
   sends: { event: "Linear-Event", id: "Linear-Delivery" },
   eventId: (event) => headerId("linear-delivery", event),
   docs: {
-    signs: "body, with the time in it; has to be named",
+    signs: "body, including its time; name the scheme",
     eventId: "`Linear-Delivery` and the body",
   },
 };

@@ -97,8 +97,8 @@ export const mailgun: Platform = {
   auto: false,
   eventId: (event) => signedId(event),
   docs: {
-    where: "none: in the body, with its scheme",
-    signs: "time and token in the body, not the event, which stays changeable on its way",
+    where: "none: in the body; name the scheme",
+    signs: "time and token in the body, but not the event",
     eventId: "`signature.token`",
   },
 };

@@ -68,8 +68,8 @@ export const meta: Platform = {
   unsignedHandshake,
   eventId: (event) => payloadId(onlyMessage(event.payload)?.["id"], event),
   docs: {
-    signs: "body, as `sha256` does; the key `verify_token` is for the check of the URL alone",
-    eventId: "`id` of a WhatsApp message that comes alone; others have none",
+    signs: "body, like `sha256`; the key `verify_token` only checks the URL",
+    eventId: "`id` of a single WhatsApp message; none for others",
   },
 };
 

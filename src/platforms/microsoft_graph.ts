@@ -99,8 +99,8 @@ export const microsoftGraph: Platform = {
   eventId: (event) => payloadId(onlyNotification(event.payload)?.["id"], event),
   docs: {
     where: "none: `clientState` in the body",
-    signs: "nothing: the secret itself, in every notification",
-    eventId: "`id` of each notification and the body, where it has one",
+    signs: "nothing; sends the secret itself in every notification",
+    eventId: "`id` of each notification, if it has one, and the body",
   },
 };
 

@@ -111,7 +111,7 @@ export const monday: Platform = {
   unsignedHandshake: { method: "POST", answer: ({ body }) => answerChallenge(body) },
   eventId: (event) => payloadId(findObject(event.payload["event"])?.["triggerUuid"], event),
   docs: {
-    signs: "nothing of the request: a token (JWT, HS256) and its time",
+    signs: "nothing; sends a token (JWT, HS256) with a time",
     eventId: "`event.triggerUuid` and the body",
   },
 };

@@ -34,5 +34,5 @@ export const notion: Platform = {
     },
   },
   eventId: (event) => payloadId(event.payload["id"], event),
-  docs: { signs: "body, as `sha256` does", eventId: "`id`" },
+  docs: { signs: "body, like `sha256`", eventId: "`id`" },
 };

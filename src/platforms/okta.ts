@@ -49,5 +49,5 @@ export const okta: Platform = {
     },
   },
   eventId: (event) => payloadId(event.payload["eventId"], event),
-  docs: { signs: "nothing: the secret itself", eventId: "`eventId` and the body" },
+  docs: { signs: "nothing; sends the secret itself", eventId: "`eventId` and the body" },
 };

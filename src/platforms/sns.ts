@@ -205,10 +205,10 @@ export const sns: Platform = {
   handshake,
   eventId: (event) => signedId(event),
   docs: {
-    where: "none: in the body, with its scheme",
+    where: "none: in the body; name the scheme",
     signs:
-      "`Message`, `MessageId`, `Subject`, `Timestamp`, `TopicArn`, `Type` by a certificate of " +
-      "AWS; the store holds the ARNs of the topics that may send",
+      "`Message`, `MessageId`, `Subject`, `Timestamp`, `TopicArn`, `Type`, with a certificate " +
+      "of AWS; the store holds the ARNs of the topics that may send",
     eventId: "`MessageId`",
   },
 };

@@ -20,6 +20,6 @@ export const standardWebhooks: Platform = {
     signedId(event) ?? headerId("webhook-id", event) ?? headerId("svix-id", event),
   docs: {
     signs: "id, time and body; `v1`, or `v1a` with a `whpk_` public key",
-    eventId: "the id of the headers that carry the signature: `webhook-id`, `svix-id`, or your own",
+    eventId: "id in the headers of the signature: `webhook-id`, `svix-id`, or your own",
   },
 };

@@ -23,7 +23,7 @@ export const trello: Platform = {
   unsignedHandshake: { method: "HEAD", answer: () => echo("") },
   eventId: (event) => payloadId(findObject(event.payload["action"])?.["id"], event),
   docs: {
-    signs: "body and URL; SHA-1, never accepted unless named",
+    signs: "body and URL; SHA-1, so name the scheme",
     eventId: "`action.id`",
   },
 };

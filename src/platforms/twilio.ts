@@ -85,8 +85,8 @@ export const twilio: Platform = {
   sends: { id: "I-Twilio-Idempotency-Token" },
   eventId: (event) => headerId("i-twilio-idempotency-token", event),
   docs: {
-    signs: "URL and form; SHA-1 (SHA-256 with a SharedKey), never accepted unless named",
-    eventId: "`I-Twilio-Idempotency-Token` and what is signed",
+    signs: "URL and form; SHA-1 (SHA-256 with a SharedKey), so name the scheme",
+    eventId: "`I-Twilio-Idempotency-Token` and the signed content",
   },
 };
 

@@ -48,5 +48,5 @@ export const twitch: Platform = {
   },
   sends: { event: "Twitch-Eventsub-Subscription-Type" }, // the signed id comes with the signature
   eventId: signedId,
-  docs: { signs: "id, time and body; has to be named", eventId: "`Twitch-Eventsub-Message-Id`" },
+  docs: { signs: "id, time and body; name the scheme", eventId: "`Twitch-Eventsub-Message-Id`" },
 };

@@ -32,5 +32,5 @@ export const zoom: Platform = {
     const body = JSON.stringify({ plainToken, encryptedToken });
     return { status: 200, type: "application/json", body };
   },
-  docs: { signs: "time and body, `v0`", eventId: "none: nothing is a duplicate" },
+  docs: { signs: "time and body, `v0`", eventId: "none, so never a duplicate" },
 };
