@@ -21,14 +21,15 @@ interface Line {
   readonly name: string;
 }
 
-const LINES: readonly Line[] = PAGE.slice(PAGE.indexOf("| platform | `webhook:` |")).split("\n")
-  .slice(2).filter((line) => line.startsWith("| ")).map((line) => {
-    const [, platform = "", webhook = "", signs = "", name = ""] = line.split(" | ").flatMap((
-      cell,
-      index,
-    ) => index === 0 ? ["", cell.slice(2)] : [cell]);
-    return { platform, webhook: webhook.replaceAll("`", ""), signs: signs.split(", "), name };
-  });
+const [TABLE = ""] = PAGE.slice(PAGE.indexOf("| platform | `webhook:` |")).split("\n\n");
+
+const LINES: readonly Line[] = TABLE.split("\n").slice(2).map((line) => {
+  const [, platform = "", webhook = "", signs = "", name = ""] = line.split(" | ").flatMap((
+    cell,
+    index,
+  ) => index === 0 ? ["", cell.slice(2)] : [cell]);
+  return { platform, webhook: webhook.replaceAll("`", ""), signs: signs.split(", "), name };
+});
 
 function rigOf({ webhook }: Line, secret: string): Promise<Rig> {
   const manifest = `
