@@ -44,8 +44,9 @@ release: ## pack dist/release: make release VERSION=0.2.0, ARGS=--check to build
 embed: ## put the packages of integrations/ into the program, after changing them
 	@deno=$$(.ci/deno) && exec "$$deno" run --allow-read --allow-write integrations/embed.ts
 
-docs: ## write the table of platforms in docs/platforms.md, after changing src/platforms/
-	@deno=$$(.ci/deno) && exec "$$deno" run --allow-read --allow-write docs/platform_tables.ts
+docs: ## write docs/commands.md and the table of platforms, after changing src/cli/ or src/platforms/
+	@deno=$$(.ci/deno) && for script in platform_tables command_reference; do \
+	  "$$deno" run --allow-read --allow-write --allow-env docs/$$script.ts || exit; done
 
 pictures: ## make the pictures of docs/console.md anew, in Chromium
 	@deno=$$(.ci/deno) && .ci/page && SVC_BROWSER=$$(.ci/browser) exec "$$deno" run -A --unstable-worker-options tests/console/pictures.ts
