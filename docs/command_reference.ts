@@ -53,9 +53,11 @@ A command that works on a running daemon finds it by its control socket in the d
 /** The whole page, for the commands as they are. */
 export async function commandReference(): Promise<string> {
   const common = optionLines("", { ...EMPTY, options: [...CONNECTION, PROJECT] });
-  const lists = await Promise.all(sections(LISTED).map(async ([heading, entries]) =>
-    [`## ${heading}\n`, ...await Promise.all(entries.map(commandText))].join("\n")
-  ));
+  const lists = await Promise.all(
+    sections(LISTED).map(async ([heading, entries]) =>
+      [`## ${heading}\n`, ...await Promise.all(entries.map(commandText))].join("\n")
+    ),
+  );
   return [
     INTRODUCTION,
     `## ${COMMON_HEADING}\n`,

@@ -1,6 +1,6 @@
 /**
- * Bundles `svc` into a directory that `deno compile` takes: `cli.ts`, the Workers, and a `deno.json`
- * that says where the Workers are. The same sources make the same bytes, on any machine, provided that
+ * Bundles `svc` into a directory that `deno compile` takes: `cli.ts`, the Workers, the pages of `docs/`,
+ * and a `deno.json` that says where the Workers are. The same sources make the same bytes, on any machine, provided that
  * `DENO_DIR` lies at the same place below the checkout: the bundler derives names from that path.
  *
  * @module
@@ -8,6 +8,8 @@
 
 import * as esbuild from "esbuild";
 import { join } from "node:path";
+import { brotliCompressSync } from "node:zlib";
+import { PACKED, readFolder } from "../src/docs/pages.ts";
 import { readWorkers } from "./workers.ts";
 
 /** Bundles the sources of the current directory into a new directory. */
@@ -29,6 +31,9 @@ async function bundle(directory: string): Promise<void> {
     workspace: [], // it lies below the root of one, and is no member
   };
   await Deno.writeTextFile(join(directory, "deno.json"), JSON.stringify(config));
+  // One packed file, which only svc docs reads: see what is embedded costs, below.
+  const pages = brotliCompressSync(JSON.stringify(await readFolder("docs")));
+  await Deno.writeFile(join(directory, PACKED), pages);
   const paths = [...filesIn(directory)];
   await Promise.all(paths.filter((path) => path.endsWith(".js")).map(minify));
   // The program has the time of each file in it.

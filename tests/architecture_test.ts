@@ -28,6 +28,7 @@ type Use = "values" | "types";
  */
 const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/base": {},
+  "src/docs": {},
   "src/cel": { "src/base": "values" },
   "src/signatures": { "src/base": "values" },
   "src/platforms": { "src/base": "values", "src/signatures": "values" },
@@ -630,6 +631,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/control/resources": "values",
     "src/daemon": "values",
     "src/daemon.ts": "values",
+    "src/docs": "values",
     "src/doctor": "values",
     "src/http": "values",
     "src/http/server": "types",
@@ -684,6 +686,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@bufbuild/cel/ext": ["src/cel/strings.ts"],
   "@opentelemetry/api": ["src/telemetry/tracing.ts"],
   "croner": ["src/resources/schedule.ts"],
+  "markdown-it": ["src/docs/markdown.ts"],
   "node:buffer": ["src/store/postgres/"],
   "node:crypto": [
     "src/base/bytes.ts",

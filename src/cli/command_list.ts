@@ -20,6 +20,7 @@ export const SECTIONS: readonly (readonly [heading: string, firstWords: readonly
     "stats",
     "console",
     "integration",
+    "docs",
     "completions",
     "version",
   ]],

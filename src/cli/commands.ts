@@ -340,6 +340,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "delete a package's resources",
     load: () => import("./commands/integration_uninstall.ts"),
   },
+  { words: "docs", summary: "read the manual", load: () => import("./commands/docs.ts") },
   {
     words: "schema",
     summary: "print the JSON Schema of a kind",

@@ -40,6 +40,18 @@ function coloured(text: string, code: number): SafeText {
   return safe(`${ESCAPE}[${code}m${spellInLines(text)}${PLAIN.text}`);
 }
 
+/** A text in pieces, each in its look. */
+export function styled(
+  pieces: readonly { readonly text: string; readonly look?: "strong" | "code" }[],
+): SafeText {
+  const codes = { strong: 1, code: 36 };
+  return safe(
+    pieces.map(({ text, look }) =>
+      look === undefined ? spellInLines(text) : coloured(text, codes[look]).text
+    ).join(""),
+  );
+}
+
 /**
  * The beginning of a sequence whose end may come with the next bytes, or what makes one character of
  * those beside it.

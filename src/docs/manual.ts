@@ -1,0 +1,120 @@
+/**
+ * The manual as a whole: its topics in the order of the start page, the sections of a page, and what
+ * the search looks through. Pure.
+ *
+ * @module
+ */
+
+import {
+  type Heading,
+  headingsOf,
+  linksIn,
+  type MarkdownToken,
+  parseMarkdown,
+  plainText,
+} from "./markdown.ts";
+import { type PageTexts, START } from "./pages.ts";
+import type { SearchEntry } from "./search.ts";
+
+/** One page. */
+export interface Page {
+  /** Name of its file without `.md`. */
+  readonly topic: string;
+  readonly title: string;
+  /** The first sentence below the title. */
+  readonly summary: string;
+  /** As it is written. */
+  readonly text: string;
+  readonly tokens: readonly MarkdownToken[];
+  readonly headings: readonly Heading[];
+}
+
+/** A page of this text. */
+export function toPage(topic: string, text: string): Page {
+  const tokens = parseMarkdown(text);
+  const headings = headingsOf(tokens);
+  const at = tokens.findIndex(({ type, level }) => type === "paragraph_open" && level === 0);
+  const [summary = ""] = /^.*?[.:?](?= |$)/.exec(plainText(tokens[at + 1])) ?? [];
+  const title = headings[0]?.title ?? topic;
+  return { topic, title, summary: summary.replace(/:$/, "."), text, tokens, headings };
+}
+
+/** Every page but the start page, in the order in which the start page names them. */
+export function pagesInOrder(texts: PageTexts): readonly Page[] {
+  const start = toPage(START, texts[START] ?? "");
+  const named = orderTokens(start).flatMap((token) => linksIn(token))
+    .map(({ href }) => /^([\w-]+)\.md(?:#|$)/.exec(href)?.[1] ?? "");
+  const topics = new Set([...named, ...Object.keys(texts)]);
+  return [...topics].filter((topic) => topic !== START && Object.hasOwn(texts, topic))
+    .map((topic) => toPage(topic, texts[topic] ?? ""));
+}
+
+/** What stands below the heading of the start page that speaks of an order, else all of it. */
+function orderTokens({ tokens, headings }: Page): readonly MarkdownToken[] {
+  const heading = headings.find(({ title }) => /\border\b/i.test(title));
+  return heading === undefined ? tokens : sectionTokens({ tokens, headings }, heading);
+}
+
+/** The blocks below a heading, itself and the sections within it included. */
+export function sectionTokens(
+  { tokens, headings }: Pick<Page, "tokens" | "headings">,
+  { at, level }: Heading,
+): readonly MarkdownToken[] {
+  const next = headings.find((other) => other.at > at && other.level <= level);
+  return tokens.slice(at, next?.at);
+}
+
+/** The Markdown of a section. */
+export function sectionText(page: Page, heading: Heading): string {
+  const tokens = sectionTokens(page, heading);
+  const from = tokens[0]?.map?.[0] ?? 0;
+  const next = page.tokens[heading.at + tokens.length];
+  return `${page.text.split("\n").slice(from, next?.map?.[0]).join("\n").trimEnd()}\n`;
+}
+
+/**
+ * What the search looks through: each section of each page, with the texts of the links that lead to
+ * it. A question on the start page counts as one for the section that it names.
+ */
+export function searchEntries(texts: PageTexts): readonly SearchEntry[] {
+  const pages = pagesInOrder(texts);
+  const links = questionsByTarget(toPage(START, texts[START] ?? ""));
+  return pages.flatMap((page) =>
+    page.headings.map((heading, index): SearchEntry => {
+      const end = page.headings[index + 1]?.at;
+      const anchor = index === 0 ? "" : heading.anchor;
+      return {
+        topic: page.topic,
+        page: page.title,
+        anchor,
+        heading: heading.title,
+        questions: links.get(anchor === "" ? page.topic : `${page.topic}#${anchor}`) ?? [],
+        text: page.tokens.slice(heading.at + 3, end).flatMap(linesOf),
+      };
+    })
+  );
+}
+
+/** Text of a block, a line for each cell, item or paragraph. */
+function linesOf(token: MarkdownToken): string[] {
+  if (token.type === "inline") return [plainText(token)];
+  return token.type === "fence" ? token.content.trimEnd().split("\n") : [];
+}
+
+/** The lines and table rows of the start page by where their links lead. */
+function questionsByTarget({ tokens }: Page): ReadonlyMap<string, readonly string[]> {
+  const questions = new Map<string, string[]>();
+  let row: MarkdownToken[] = [];
+  for (const token of tokens) {
+    if (token.type === "tr_open" || token.type === "paragraph_open") row = [];
+    if (token.type !== "inline") continue;
+    row.push(token);
+    for (const { href } of linksIn(token)) {
+      const [, topic, anchor = ""] = /^([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
+      if (topic === undefined) continue;
+      const known = questions.get(topic + anchor) ?? [];
+      questions.set(topic + anchor, [...known, row.map(plainText).join(" ")]);
+    }
+  }
+  return questions;
+}
