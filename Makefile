@@ -9,7 +9,7 @@ export SVC_SHARED ?= $(abspath $(wildcard ../shared))
 # Where Deno keeps its packages: in the checkout, as a build looks the same only with them there.
 export DENO_DIR := $(CURDIR)/.deno/cache
 .DEFAULT_GOAL := help
-.PHONY: help console demo demo-cluster test test-all run check compile release embed docs pictures bench soak fmt clean
+.PHONY: help console demo demo-cluster test test-all run check compile release embed docs site pictures bench soak fmt clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -47,6 +47,9 @@ embed: ## put the packages of integrations/ into the program, after changing the
 docs: ## write docs/commands.md and the table of platforms, after changing src/cli/ or src/platforms/
 	@deno=$$(.ci/deno) && for script in platform_tables command_reference; do \
 	  "$$deno" run --allow-read --allow-write --allow-env docs/$$script.ts || exit; done
+
+site: ## build dist/site, the pages of docs/ as a site that opens by a double click: ARGS="--repository URL"
+	@deno=$$(.ci/deno) && exec "$$deno" run --allow-read --allow-write --allow-run --allow-env packaging/site/site.ts $(ARGS)
 
 pictures: ## make the pictures of docs/console.md anew, in Chromium
 	@deno=$$(.ci/deno) && .ci/page && SVC_BROWSER=$$(.ci/browser) exec "$$deno" run -A --unstable-worker-options tests/console/pictures.ts

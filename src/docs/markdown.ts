@@ -83,3 +83,18 @@ export function linksIn(token: MarkdownToken): readonly PageLink[] {
 export function hrefOf(token: MarkdownToken): string {
   return String(token.attrGet("href") ?? "");
 }
+
+/** The HTML of these blocks; a heading with an id has a link to itself. */
+export function toHtml(tokens: readonly MarkdownToken[]): string {
+  return HTML.renderer.render([...tokens], HTML.options, {});
+}
+
+const HTML = new MarkdownIt({ html: false, linkify: false });
+HTML.renderer.rules["heading_close"] = (tokens, at) => {
+  const { tag = "" } = tokens[at] ?? {};
+  const id = tokens[at - 2]?.attrGet("id");
+  const anchor = typeof id === "string"
+    ? `<a class="anchor" href="#${id}" aria-label="Link to this section">#</a>`
+    : "";
+  return `${anchor}</${tag}>\n`;
+};

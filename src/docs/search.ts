@@ -125,8 +125,8 @@ export class Search {
   }
 }
 
-function weightOf({ topic }: SearchEntry): number {
-  return topic === REFERENCE.topic ? REFERENCE.weight : 1;
+function weightOf({ topic, heading }: SearchEntry): number {
+  return topic === REFERENCE.topic && heading.startsWith("svc ") ? REFERENCE.weight : 1;
 }
 
 function counted(entry: SearchEntry): Counted {
