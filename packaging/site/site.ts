@@ -11,7 +11,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { VERSION } from "../../src/base/version.ts";
-import { type Page, pagesInOrder, searchEntries, toPage } from "../../src/docs/manual.ts";
+import { type Page, pageGroups, searchEntries, toPage } from "../../src/docs/manual.ts";
 import { type MarkdownToken, toHtml } from "../../src/docs/markdown.ts";
 import { readFolder, START } from "../../src/docs/pages.ts";
 import { htmlPage, type NavigationGroup } from "./template.ts";
@@ -42,14 +42,17 @@ export async function writeSite({ out, repository = REPOSITORY }: SiteOptions): 
   await Deno.remove(out, { recursive: true }).catch(() => {});
   await Deno.mkdir(out, { recursive: true });
   const texts = await readFolder(DOCS);
-  const manual = [toPage(START, texts[START] ?? ""), ...pagesInOrder(texts)]
-    .map((page) => sitePage(page, ""));
+  const start = sitePage(toPage(START, texts[START] ?? ""), "");
+  const parts = pageGroups(texts).map(({ title, pages }) =>
+    [title, pages.map((page) => sitePage(page, ""))] as const
+  );
+  const manual = [start, ...parts.flatMap(([, pages]) => pages)];
   const others = await Promise.all(CONTRIBUTORS.map(async (folder) => {
     const found = await readFolder(join(DOCS, folder));
     return Object.entries(found).map(([name, text]) => sitePage(toPage(name, text), folder));
   }));
   const pages = [...manual, ...others.flat()];
-  const groups = [["Manual", manual], ["For contributors", others.flat()]] as const;
+  const groups = [["", [start]], ...parts, ["Contribute", others.flat()]] as const;
   const pictures = new Set<string>();
   for (const [at, one] of pages.entries()) {
     const target = (href: string) => linkFrom(one, href, { pages, repository, pictures });

@@ -68,7 +68,8 @@ function groupHtml({ title, links }: NavigationGroup): string {
   const items = links.map(({ href, title, isHere }) =>
     `<li><a href="${href}"${isHere ? ' aria-current="page"' : ""}>${escapeHtml(title)}</a></li>\n`
   );
-  return `<h2>${escapeHtml(title)}</h2>\n<ul>\n${items.join("")}</ul>\n`;
+  const heading = title === "" ? "" : `<h2>${escapeHtml(title)}</h2>\n`;
+  return `${heading}<ul>\n${items.join("")}</ul>\n`;
 }
 
 function neighbour(name: string, arrow: string, link: NavigationLink | undefined): string {

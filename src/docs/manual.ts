@@ -39,20 +39,36 @@ export function toPage(topic: string, text: string): Page {
   return { topic, title, summary: summary.replace(/:$/, "."), text, tokens, headings };
 }
 
-/** Every page but the start page, in the order in which the start page names them. */
-export function pagesInOrder(texts: PageTexts): readonly Page[] {
-  const start = toPage(START, texts[START] ?? "");
-  const named = orderTokens(start).flatMap((token) => linksIn(token))
-    .map(({ href }) => /^([\w-]+)\.md(?:#|$)/.exec(href)?.[1] ?? "");
-  const topics = new Set([...named, ...Object.keys(texts)]);
-  return [...topics].filter((topic) => topic !== START && Object.hasOwn(texts, topic))
-    .map((topic) => toPage(topic, texts[topic] ?? ""));
+/** Pages that belong together, under a heading of the start page. */
+export interface PageGroup {
+  readonly title: string;
+  readonly pages: readonly Page[];
 }
 
-/** What stands below the heading of the start page that speaks of an order, else all of it. */
-function orderTokens({ tokens, headings }: Page): readonly MarkdownToken[] {
-  const heading = headings.find(({ title }) => /\border\b/i.test(title));
-  return heading === undefined ? tokens : sectionTokens({ tokens, headings }, heading);
+/** Every page but the start page, in the order in which that names them, under its headings. */
+export function pageGroups(texts: PageTexts): readonly PageGroup[] {
+  const groups: { title: string; topics: string[] }[] = [];
+  const left = new Set(Object.keys(texts).filter((topic) => topic !== START));
+  const add = (topic: string) => {
+    if (left.delete(topic)) groups.at(-1)?.topics.push(topic);
+  };
+  const { tokens } = toPage(START, texts[START] ?? "");
+  for (const [at, token] of tokens.entries()) {
+    if (token.type === "heading_open") {
+      groups.push({ title: plainText(tokens[at + 1]), topics: [] });
+    }
+    for (const { href } of linksIn(token)) add(/^([\w-]+)\.md(?:#|$)/.exec(href)?.[1] ?? "");
+  }
+  groups.push({ title: "More", topics: [] });
+  left.forEach(add);
+  return groups.filter(({ topics }) => topics.length > 0).map(({ title, topics }) => (
+    { title, pages: topics.map((topic) => toPage(topic, texts[topic] ?? "")) }
+  ));
+}
+
+/** Every page but the start page, in its order. */
+export function pagesInOrder(texts: PageTexts): readonly Page[] {
+  return pageGroups(texts).flatMap(({ pages }) => pages);
 }
 
 /** The blocks below a heading, itself and the sections within it included. */

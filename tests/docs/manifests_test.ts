@@ -7,6 +7,7 @@
  */
 
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
+import { ROLES } from "../../src/api/roles.ts";
 import { SETTINGS } from "../../src/daemon/settings.ts";
 import { parsePolicy } from "../../src/plugins/policy/policy.ts";
 import { parseManifest, toYaml } from "../../src/resources/manifest.ts";
@@ -62,6 +63,10 @@ function partFaults(value: unknown, text: string): readonly string[] {
   if (first === "mode") {
     const reading = parsePolicy(text);
     return "policy" in reading ? [] : [JSON.stringify(reading)];
+  }
+  if (first === "max_role") { // uds-policy.yaml
+    const isRole = Object.keys(part).length === 1 && ROLES.some((one) => one === part[first]);
+    return isRole ? [] : [`no policy of the control socket: ${JSON.stringify(part)}`];
   }
   const settings = new Map(SETTINGS.map((one) => [one.name, one]));
   if (settings.has(first)) {

@@ -5,7 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import { pagesInOrder, toPage } from "../../src/docs/manual.ts";
+import { pageGroups, pagesInOrder, toPage } from "../../src/docs/manual.ts";
 import { readPages } from "../../src/docs/pages.ts";
 import { Search, stems } from "../../src/docs/search.ts";
 import { pageLines } from "../../src/docs/terminal_page.ts";
@@ -45,11 +45,11 @@ Deno.test("without a topic there is a line for each page, in 80 columns", async 
 
 Deno.test("topics come in the order of the start page, others after them", () => {
   const texts = {
-    README:
-      "# D\n\n[late](d.md)\n\n## Reading order\n\n1. [b](b.md), [a](a.md#x)\n\n## Else\n\n[c](c.md)",
+    README: "# D\n\n## One\n\n1. [b](b.md), [a](a.md#x)\n\n## Two\n\n[a](a.md), [d](d.md)",
     ...Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, `# ${name}`])),
   };
-  deepEqual(pagesInOrder(texts).map(({ topic }) => topic), ["b", "a", "c", "d"]);
+  deepEqual(pagesInOrder(texts).map(({ topic }) => topic), ["b", "a", "d", "c"]);
+  deepEqual(pageGroups(texts).map(({ title }) => title), ["One", "Two", "More"]);
 });
 
 Deno.test("every page fits 80 columns, code and single words aside, and drives no terminal", async () => {

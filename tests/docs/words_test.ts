@@ -33,6 +33,7 @@ Deno.test("the pages for users have no banned word", () => {
 /** Languages of blocks, each with the test that looks at them; `undefined` where the page has its own. */
 const LANGUAGES: Readonly<Record<string, string | undefined>> = {
   sh: "named_commands_test.ts",
+  bash: "named_commands_test.ts",
   console: "named_commands_test.ts",
   yaml: "manifests_test.ts",
   json: "words_test.ts",
@@ -46,9 +47,8 @@ const LANGUAGES: Readonly<Record<string, string | undefined>> = {
   cel: undefined,
 };
 
-/** The texts of all tests but those of the documentation as a whole. */
-const TESTS = [...testsIn(`${ROOT}/tests`)].filter((path) => !path.includes("/tests/docs/"))
-  .map((path) => Deno.readTextFileSync(path));
+/** The texts of all tests. */
+const TESTS = [...testsIn(`${ROOT}/tests`)].map((path) => Deno.readTextFileSync(path));
 
 function* testsIn(folder: string): Generator<string> {
   for (const { name, isDirectory } of Deno.readDirSync(folder)) {
