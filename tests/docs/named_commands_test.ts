@@ -101,8 +101,8 @@ Deno.test("every option that the documentation names is one of some command, or 
   deepEqual(wrong, []);
 });
 
-/** Pages about install.sh, and about make. */
-const OF_OTHERS = new Set(["docs/install.md", "docs/performance.md"]);
+/** Pages about install.sh. */
+const OF_OTHERS = new Set(["docs/install.md"]);
 
 /** Options of other programs that pages speak of. */
 const OTHERS = new Set([

@@ -26,7 +26,7 @@ for (
     ["exit codes", "commands"],
     ["without a public address", "connect"],
     ["restore a backup", "upgrade-and-move"],
-    ["the same event twice", "deliveries"],
+    ["the same event twice", "troubleshooting"],
     ["token expired", "access"],
     ["prometheus", "metrics"],
     ["run as a service", "operations"],

@@ -8,7 +8,7 @@ import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 async function* markdownIn(path: string): AsyncGenerator<string> {
   for await (const { name, isDirectory } of Deno.readDir(path)) {
