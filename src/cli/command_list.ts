@@ -63,7 +63,7 @@ export function fullList(entries: readonly CommandEntry[]): string {
     `${heading}:\n${listing(own, width)}\n\n`
   );
   return `svc ${PURPOSE}.\n\nUsage: ${USAGE}\n\n${lists.join("")}` +
-    "More about one: svc help COMMAND\n\n" +
+    "More about one: svc help COMMAND. The manual: svc docs\n\n" +
     `Start here:\n${FIRST_STEPS.map((line) => `  ${line}\n`).join("")}`;
 }
 

@@ -23,6 +23,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   log: "task logs",
   login: "token create",
   ls: "get tasks",
+  man: "docs",
+  manual: "docs",
   ps: "get tasks",
   remove: "delete",
   restart: "daemon",

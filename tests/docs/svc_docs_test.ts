@@ -11,6 +11,8 @@ import { Search, stems } from "../../src/docs/search.ts";
 import { pageLines } from "../../src/docs/terminal_page.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { screen } from "../cli/screen.ts";
+import { cleanEnv, programTest } from "../helpers/program.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 
 const PAGES = await readPages();
 
@@ -172,4 +174,19 @@ Deno.test("headings weigh more than text, rare words more than common ones, ques
   equal(found("alpha beta")[0], "Third");
   deepEqual(found("how do I go away"), ["Fourth"]);
   deepEqual(found("nothing of it"), []);
+});
+
+programTest("the program has its pages with it, and needs no data directory", async (program) => {
+  await using temp = await tempDir();
+  const run = (...args: string[]) =>
+    new Deno.Command(program.command, {
+      args: [...program.args, ...args],
+      cwd: temp.path,
+      clearEnv: true,
+      env: cleanEnv({ SVC_DATA_DIR: `${temp.path}/none` }),
+    }).output();
+  const { code, stdout, stderr } = await run("docs", "commands#exit-codes");
+  deepEqual([code, new TextDecoder().decode(stderr)], [0, ""]);
+  equal(new TextDecoder().decode(stdout), (await svc(["commands#exit-codes"])).out);
+  equal((await run("docs", "--search", "exit codes")).code, 0);
 });
