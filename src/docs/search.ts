@@ -40,6 +40,8 @@ const WEIGHTS = { heading: 6, page: 2.5, text: 1.5 };
 const REFERENCE = { topic: "commands", weight: 0.4 };
 /** What a question counts that has every word of the search. */
 const QUESTION = 5;
+/** What is found beside something that fits much better is noise. */
+const LEAST = 0.15;
 /** What a word counts that only begins as the one that is searched. */
 const BEGUN = 0.4;
 
@@ -81,7 +83,7 @@ export class Search {
   }
 
   /** The sections that fit best, the best first. */
-  find(words: string, most = 10): readonly SearchHit[] {
+  find(words: string, most = 8): readonly SearchHit[] {
     const all = [...new Set(stems(words))];
     const said = all.filter((word) => !COMMON.has(word));
     const terms = (said.length === 0 ? all : said).map((word) => ({
@@ -103,7 +105,9 @@ export class Search {
         score: weightOf(one.entry) * score * share * share + asked * total,
       };
     });
-    return scored.filter(({ score }) => score > 0).toSorted((a, b) => b.score - a.score)
+    const best = scored.reduce((most, { score }) => Math.max(most, score), 0);
+    return scored.filter(({ score }) => score > LEAST * best)
+      .toSorted((a, b) => b.score - a.score)
       .slice(0, most).map(({ entry, score }) => ({
         entry,
         score,

@@ -118,12 +118,17 @@ function columnWidths(rows: readonly Piece[][][], room: number): number[] | unde
   const words = (cell: readonly Piece[]) =>
     Math.max(0, ...cell.flatMap(({ text }) => text.split(" ").map(({ length }) => length)));
   const least = most((cell) => Math.min(widthOf(cell), Math.max(NARROWEST_CELL, words(cell))));
+  // A column gives way by how much it has to say: one of short words before one of sentences.
+  const share = Array.from(
+    { length: columns },
+    (_, at) => Math.sqrt(rows.reduce((sum, row) => sum + widthOf(row[at] ?? []), 1)),
+  );
   const available = room - GAP * (columns - 1);
   const over = () => widths.reduce((sum, width) => sum + width, 0) - available;
   while (over() > 0) {
     const widest = widths.map((width, at) => ({ width, at }))
       .filter(({ width, at }) => width > (least[at] ?? 0))
-      .toSorted((a, b) => b.width - a.width)[0];
+      .toSorted((a, b) => b.width / (share[b.at] ?? 1) - a.width / (share[a.at] ?? 1))[0];
     if (widest === undefined) return undefined;
     widths[widest.at] = widest.width - 1;
   }

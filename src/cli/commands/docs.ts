@@ -83,11 +83,17 @@ function printTopics(pages: readonly Page[], io: Io, isJson: boolean): void {
     { header: "TOPIC", wide: false },
     { header: "ABOUT", wide: false, fit: "text" } as const,
   ];
-  const rows = pages.map(({ topic, title, summary }) => [topic, `${title}. ${summary}`]);
+  const rows = pages.map(({ topic, title, summary }) => [topic, aboutText(topic, title, summary)]);
   io.out(formatTable(columns, rows, io.columns ?? WIDTH));
   if (io.outIsTerminal) {
     io.err("\nsvc docs TOPIC prints one, svc docs --search WORDS finds sections\n");
   }
+}
+
+/** The first sentence, behind a title that says more than the topic. */
+function aboutText(topic: string, title: string, summary: string): string {
+  const isSame = slugOf(title).replace(/^the-/, "") === topic;
+  return isSame ? summary : `${title}. ${summary}`;
 }
 
 function printPage(page: Page, heading: Heading | undefined, io: Io): void {
