@@ -15,8 +15,8 @@ import { toAddress } from "../store/postgres/database/driver_config.ts";
 import { Hints } from "../store/postgres/hints/hints.ts";
 import { openPostgresStore, type PostgresStore } from "../store/postgres/open_store.ts";
 import { HeldLease } from "./held_lease.ts";
-import type { Storage, StorageOptions } from "./open_storage.ts";
 import { addressOf, type SharedDatabase } from "./shared_database.ts";
+import type { Storage, StorageOptions } from "./storage.ts";
 
 /**
  * Opens it.
