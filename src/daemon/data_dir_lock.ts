@@ -11,7 +11,7 @@ import { fileFault } from "../base/file_fault.ts";
 import { refuseMissing } from "../base/initialised.ts";
 import { lockDataDir } from "../base/lock.ts";
 import { closeToOthers } from "../base/private_files.ts";
-import { writeLauncher } from "../launcher.ts";
+import { writeLauncher } from "../calls/launcher.ts";
 import { openKeyFile } from "../secrets/key_file.ts";
 import type { Keyring } from "../secrets/keyring.ts";
 import { readFormerKeys } from "../secrets/next_key.ts";

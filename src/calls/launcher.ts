@@ -7,10 +7,10 @@
 
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { DataDir } from "./base/data_dir.ts";
-import { writeDurably } from "./base/durable_files.ts";
-import { shellWord } from "./base/shell_word.ts";
-import { launcherScript } from "./calls/launcher_script.ts";
+import type { DataDir } from "../base/data_dir.ts";
+import { writeDurably } from "../base/durable_files.ts";
+import { shellWord } from "../base/shell_word.ts";
+import { launcherScript } from "./launcher_script.ts";
 
 /** Writes the launcher anew; gives what an operator should know, if anything. */
 export async function writeLauncher(
@@ -43,7 +43,7 @@ function compiledSvc(): string | undefined {
 function fromSource(env: (name: string) => string | undefined): string {
   const home = env("HOME") ?? "";
   const cache = env("DENO_DIR") ?? join(env("XDG_CACHE_HOME") ?? join(home, ".cache"), "deno");
-  const root = fileURLToPath(new URL("..", import.meta.url));
+  const root = fileURLToPath(new URL("../..", import.meta.url));
   const variables = { DENO_DIR: cache, DENO_TLS_CA_STORE: env("DENO_TLS_CA_STORE") };
   const exports = Object.entries(variables).filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${shellWord(value ?? "")}`).join(" ");
