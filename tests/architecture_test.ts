@@ -56,6 +56,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/store/rules": { "src/base": "values", "src/resources": "values", "src/store": "types" },
   "src/store/transactions": {
     "src/base": "values",
+    "src/resources": "types",
     "src/store": "values",
     "src/store/rules": "values",
   },
@@ -574,8 +575,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   },
   "src/tasks/retention": {
     "src/base": "values",
-    "src/intake/admission": "values",
-    "src/resources": "types",
+    "src/resources": "values",
     "src/store": "types",
     "src/tasks/workspace": "values",
   },

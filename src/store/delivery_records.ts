@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { DedupTimes } from "../resources/dedup_times.ts";
 import type { Coverage } from "../signatures/coverage.ts";
 import type { VerifyFailure } from "../signatures/scheme.ts";
 import type { ListQuery } from "./list_query.ts";
@@ -167,14 +168,6 @@ declare const admittedBrand: unique symbol;
 
 /** A decision that `admit` made: the store takes no other, so no task starts past a filter. */
 export type Admitted = EventDecision & { readonly [admittedBrand]: true };
-
-/** How long the keys of events count, and how long they are kept, both in milliseconds. */
-export interface DedupTimes {
-  /** A key makes later events of its trigger duplicates for so long. */
-  readonly dedupWindowMs: number;
-  /** No key that is younger is removed; at least the longest window of any trigger. */
-  readonly dedupKeepMs: number;
-}
 
 /** A delivery with everything that belongs in the same transaction. */
 export interface NewDelivery extends DedupTimes {

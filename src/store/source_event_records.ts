@@ -6,7 +6,8 @@
  */
 
 import type { JsonObject } from "../base/json.ts";
-import type { Admitted, DedupTimes, Delivery, DeliveryContent } from "./delivery_records.ts";
+import type { DedupTimes } from "../resources/dedup_times.ts";
+import type { Admitted, Delivery, DeliveryContent } from "./delivery_records.ts";
 import type { ListQuery } from "./list_query.ts";
 import type { InboxMessage, TaskState } from "./task_records.ts";
 

@@ -8,6 +8,11 @@ import { AppError, toAppError } from "../../base/errors.ts";
 import { compileExpression, type Expression } from "../../cel/expression.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import {
+  type DedupTimes,
+  dedupTimesIn,
+  type KnownDedupTimes,
+} from "../../resources/dedup_times.ts";
+import {
   byEndpoint,
   endpointKey,
   endpointOf,
@@ -17,8 +22,6 @@ import {
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
-import type { DedupTimes } from "../../store/delivery_records.ts";
-import { dedupTimesIn, type KnownDedupTimes } from "./dedup_times.ts";
 
 /** A trigger that can fire. */
 export interface ActiveTrigger {

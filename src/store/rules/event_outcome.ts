@@ -8,8 +8,9 @@
  * @module
  */
 
-import type { Admitted, DedupTimes, EventOutcome } from "../delivery_records.ts";
 import { shortDuration } from "../../base/duration.ts";
+import type { DedupTimes } from "../../resources/dedup_times.ts";
+import type { Admitted, EventOutcome } from "../delivery_records.ts";
 import type { NewTask, TaskState } from "../task_records.ts";
 import { limitsOf, sameLimits, type TaskLimits } from "./limits.ts";
 import type { Found, Needs } from "./needs.ts";

@@ -4,10 +4,10 @@
  * @module
  */
 
+import type { DedupTimes } from "../../resources/dedup_times.ts";
 import {
   bestOf,
   countsText,
-  type DedupTimes,
   type Delivery,
   type DeliveryContent,
   type DeliveryDetail,

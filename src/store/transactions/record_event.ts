@@ -7,7 +7,8 @@
  */
 
 import { AppError } from "../../base/errors.ts";
-import type { Admitted, DedupTimes, Delivery, EventOutcome } from "../delivery_records.ts";
+import type { DedupTimes } from "../../resources/dedup_times.ts";
+import type { Admitted, Delivery, EventOutcome } from "../delivery_records.ts";
 import {
   type DebouncedTask,
   decideOutcome,

@@ -6,13 +6,20 @@
  * @module
  */
 
-import type { Catalog } from "../../resources/catalog.ts";
-import { type ConnectionSpec, logReachMs } from "../../resources/connection.ts";
-import { endpointKey } from "../../resources/endpoints.ts";
-import type { DedupTimes } from "../../store/delivery_records.ts";
+import type { Catalog } from "./catalog.ts";
+import { type ConnectionSpec, logReachMs } from "./connection.ts";
+import { endpointKey } from "./endpoints.ts";
 
 /** A day: platforms repeat by themselves for hours. */
 const WINDOW_MS = 24 * 3600 * 1000;
+
+/** How long the keys of events count, and how long they are kept, both in milliseconds. */
+export interface DedupTimes {
+  /** A key makes later events of its trigger duplicates for so long. */
+  readonly dedupWindowMs: number;
+  /** No key that is younger is removed; at least the longest window of any trigger. */
+  readonly dedupKeepMs: number;
+}
 
 /** The times of the endpoints of which a log is read, and of all others. */
 export interface KnownDedupTimes {

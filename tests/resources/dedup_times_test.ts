@@ -5,10 +5,10 @@
  */
 
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
-import { dedupTimesIn } from "../../src/intake/admission/dedup_times.ts";
 import { Triggers } from "../../src/intake/admission/triggers.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { GitHubSpec } from "../../src/resources/connection.ts";
+import { dedupTimesIn } from "../../src/resources/dedup_times.ts";
 import type { Resource } from "../../src/resources/resource.ts";
 
 const DAY = 24 * 3600 * 1000;
