@@ -45,12 +45,6 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/resources": "values",
     "src/store": "types",
   },
-  "src/connections": {
-    "src/base": "values",
-    "src/connections/github": "values",
-    "src/resources": "values",
-    "src/store": "types",
-  },
   "src/connections/line": { "src/base": "values", "src/http": "values" },
   "src/connections/slack": { "src/base": "values", "src/http": "values" },
   "src/store/rules": { "src/base": "values", "src/resources": "values", "src/store": "types" },
@@ -90,6 +84,13 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/store": "types",
   },
   "src/tasks": { "src/base": "values", "src/resources": "values", "src/store": "types" },
+  "src/connections": {
+    "src/base": "values",
+    "src/connections/github": "values",
+    "src/resources": "values",
+    "src/store": "types",
+    "src/tasks": "types",
+  },
   "src/intake/admission": {
     "src/base": "values",
     "src/cel": "values",

@@ -12,6 +12,7 @@ import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { apiUrlOf } from "../resources/connection.ts";
 import { guardReason } from "../resources/sender_guard.ts";
+import type { SenderCheck, SenderQuestion, SenderRefusal } from "../tasks/sender_check.ts";
 import { type Connection, findConnection, readToken, repositoryOf } from "./find_connection.ts";
 import { callGitHub, type GitHubAnswer, type GitHubFailure } from "./github/client.ts";
 import { changeSince, type CheckedText, checkedTexts } from "./github/checked_text.ts";
@@ -20,21 +21,6 @@ import { changeSince, type CheckedText, checkedTexts } from "./github/checked_te
 export interface SenderPermissionsHost {
   readonly catalog: Catalog;
   readonly clock: Clock;
-}
-
-/** Whose event wants to start a task. */
-export interface Sender {
-  readonly project: string;
-  readonly guard: { readonly permission: "write"; readonly connection?: string };
-  readonly payload: unknown;
-  /** What a signature covers of the event. */
-  readonly coverage: { readonly payload: "all" | readonly string[] };
-}
-
-/** Why not; `failed` where there was no answer, and another try may have one. */
-export interface Refusal {
-  readonly state: "cancelled" | "failed";
-  readonly reason: string;
 }
 
 /** How long an answer counts. */
@@ -62,7 +48,7 @@ interface Remembered {
 type Call = (path: string) => Promise<GitHubAnswer>;
 
 /** Asks GitHub who may write, and remembers the answers for some minutes. */
-export class SenderPermissions {
+export class SenderPermissions implements SenderCheck {
   readonly #host: SenderPermissionsHost;
   readonly #known = new Map<string, Remembered>();
 
@@ -71,9 +57,12 @@ export class SenderPermissions {
   }
 
   /** Why the event may start nothing; `undefined` where it may. Never rejects. */
-  async whyNot(sender: Sender, signal: AbortSignal): Promise<Refusal | undefined> {
+  async whyNot(
+    question: SenderQuestion,
+    signal: AbortSignal,
+  ): Promise<SenderRefusal | undefined> {
     try {
-      return await this.#whyNot(sender, signal);
+      return await this.#whyNot(question, signal);
     } catch (error) {
       const said = error instanceof AppError ? error.message : "Internal error";
       return unanswered(said);
@@ -81,9 +70,9 @@ export class SenderPermissions {
   }
 
   async #whyNot(
-    { project, guard: { connection: named }, payload, coverage }: Sender,
+    { project, guard: { connection: named }, payload, coverage }: SenderQuestion,
     signal: AbortSignal,
-  ): Promise<Refusal | undefined> {
+  ): Promise<SenderRefusal | undefined> {
     if (coverage.payload !== "all" || !isJsonObject(payload)) {
       return no("No signature covers the payload, so nothing tells whose event it is");
     }
@@ -118,7 +107,7 @@ export class SenderPermissions {
       readonly login: string;
     },
     call: Call,
-  ): Promise<Refusal | undefined> {
+  ): Promise<SenderRefusal | undefined> {
     const { clock } = this.#host;
     const key = JSON.stringify([apiUrlOf(connection.spec), repository, login, who["id"]]);
     const known = this.#known.get(key);
@@ -163,7 +152,7 @@ async function askForChanges(
   texts: readonly CheckedText[],
   repository: string,
   call: Call,
-): Promise<Refusal | undefined> {
+): Promise<SenderRefusal | undefined> {
   for (const text of texts) {
     const answer = await call(`/repos/${repository}${text.path}`);
     if (!answer.ok && !isGone(answer)) return unanswered(answer.message);
@@ -193,16 +182,16 @@ function judge(
   { mayWrite, why }: Remembered,
   login: string,
   repository: string,
-): Refusal | undefined {
+): SenderRefusal | undefined {
   if (mayWrite) return undefined;
   return no(`${login} may not write to ${repository}${why === undefined ? "" : `: ${why}`}`);
 }
 
-function no(why: string): Refusal {
+function no(why: string): SenderRefusal {
   return { state: "cancelled", reason: guardReason("says", why) };
 }
 
-function unanswered(why: string): Refusal {
+function unanswered(why: string): SenderRefusal {
   return { state: "failed", reason: guardReason("could not be checked", why) };
 }
 

@@ -6,9 +6,10 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
-import { type Sender, SenderPermissions } from "../../src/connections/sender_permissions.ts";
+import { SenderPermissions } from "../../src/connections/sender_permissions.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
+import type { SenderQuestion } from "../../src/tasks/sender_check.ts";
 import { type FakeGitHub, fakeGitHub, problem, TOKEN } from "../fakes/github.ts";
 import { ManualClock, passUntil, setClock } from "../helpers/manual_clock.ts";
 
@@ -60,8 +61,8 @@ class Rig implements AsyncDisposable {
     };
   }
 
-  async ask(payload: unknown, more: Partial<Sender> = {}): Promise<string> {
-    const sender: Sender = {
+  async ask(payload: unknown, more: Partial<SenderQuestion> = {}): Promise<string> {
+    const sender: SenderQuestion = {
       project: "default",
       guard: { permission: "write" },
       payload,

@@ -25,13 +25,13 @@ import type { Inboxes } from "../step/inbox.ts";
 import type { ResolvePath } from "../../base/user_paths.ts";
 import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { Plan } from "../plan.ts";
+import type { SenderCheck } from "../sender_check.ts";
 import type { InheritedEnv } from "../step/step_env.ts";
 import type { DefaultLimits } from "../time_limits.ts";
 import type { TaskDirectories } from "../workspace/task_directory.ts";
 import type { TaskFiles } from "../step/task_files.ts";
 import type { TaskLog } from "../log/task_log.ts";
 import type { Activity } from "./activity.ts";
-import type { SenderCheck } from "./sender_check.ts";
 import type { StepRecorder } from "./step_recorder.ts";
 import type { ScopeFacts } from "./task_scope.ts";
 

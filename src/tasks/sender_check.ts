@@ -1,28 +1,29 @@
 /**
- * The question who may start a task, and who answers it.
+ * The question whether an event may start a task, and what answers it: `tasks/run/` asks, `connections/`
+ * asks the platform.
  *
  * @module
  */
 
-import type { ClaimedTask } from "../../store/task_records.ts";
-import type { PlannedGuard } from "../plan.ts";
+import type { ClaimedTask } from "../store/task_records.ts";
+import type { PlannedGuard } from "./plan.ts";
 
-/** Whose event started a task, and what he has to be allowed. */
+/** Whose event started a task, and what its sender must be allowed to do. */
 export interface SenderQuestion {
   readonly project: string;
   readonly guard: PlannedGuard;
   readonly payload: unknown;
   /** What a signature covers of the event. */
-  readonly coverage: ClaimedTask["coverage"];
+  readonly coverage: Pick<ClaimedTask["coverage"], "payload">;
 }
 
-/** Why a task may not start; it has `failed` where the question had no answer. */
-export type SenderRefusal = {
+/** Why a task may not start; `failed` where there was no answer, and another try may have one. */
+export interface SenderRefusal {
   readonly state: "cancelled" | "failed";
   readonly reason: string;
-};
+}
 
-/** Knows who may start what. */
+/** Answers it. */
 export interface SenderCheck {
   /**
    * Why the event may start nothing; `undefined` where it may. Never rejects, and takes some seconds at
