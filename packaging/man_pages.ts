@@ -9,7 +9,8 @@ import { join } from "node:path";
 import { VERSION } from "../src/base/version.ts";
 import { FIRST_STEPS, firstWord, PURPOSE, sections, USAGE } from "../src/cli/command_list.ts";
 import type { CommandEntry } from "../src/cli/command.ts";
-import { LISTED, SHORT_NAMES } from "../src/cli/commands.ts";
+import { SHORT_NAMES } from "../src/cli/command_words.ts";
+import { LISTED } from "../src/cli/commands.ts";
 import { type HelpLine, type HelpParts, helpParts } from "../src/cli/help.ts";
 
 /** Other names of the page of a first word, which are links to it: `svcd`, and the short names. */

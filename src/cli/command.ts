@@ -63,7 +63,16 @@ export interface Command {
   /** Complete command lines that work, with what they do where it is not plain. */
   readonly examples: readonly string[];
   /** Carries it out; gives the exit code, 0 when nothing is given. */
-  readonly run: (context: CommandContext) => Promise<number | void>;
+  readonly run: (context: CommandContext, program: Program) => Promise<number | void>;
+}
+
+/**
+ * The program that runs a command. A command that is about others gets them here: the registry loads
+ * every command, so none can import it.
+ */
+export interface Program {
+  /** Every command, in the order of the help. */
+  readonly commands: readonly CommandEntry[];
 }
 
 /** One entry of the registry of commands. */

@@ -7,16 +7,6 @@
 
 import type { CommandEntry } from "./command.ts";
 
-/** Short names of commands: the first word that stands for the words of one. */
-export const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = { logs: ["task", "logs"] };
-
-/** A command line with the words of the command in the place of its short name. */
-export function inFull(args: readonly string[]): readonly string[] {
-  const [first = "", ...rest] = args;
-  const words = Object.hasOwn(SHORT_NAMES, first) ? SHORT_NAMES[first] : undefined;
-  return words === undefined ? args : [...words, ...rest];
-}
-
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly CommandEntry[] = [
   { words: "init", summary: "create the data directory", load: () => import("./commands/init.ts") },

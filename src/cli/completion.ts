@@ -12,7 +12,6 @@ import {
   type ArgumentDefinition,
   camelCase,
   type Command,
-  type CommandEntry,
   type Completed,
   type OptionDefinition,
 } from "./command.ts";
@@ -193,12 +192,4 @@ async function stepsOf(id: string, { client, signal }: Asking): Promise<readonly
     steps?: readonly { id: string; state: string }[];
   };
   return steps.map((step) => ({ value: step.id, about: step.state }));
-}
-
-/** The entry of the command that stands at the beginning of `words`, its short name in full. */
-export function entryOf(
-  words: readonly string[],
-  entries: readonly CommandEntry[],
-): CommandEntry | undefined {
-  return entries.find((entry) => entry.words.split(" ").every((word, at) => words[at] === word));
 }

@@ -6,19 +6,23 @@
  */
 
 import { AppError, inOwnWords, messageOf, toAppError } from "../base/errors.ts";
-import { type Command, CommandContext, type CommandEntry } from "./command.ts";
+import { type Command, CommandContext, type Program } from "./command.ts";
 import { fullList, groupList, unknownCommand } from "./command_list.ts";
-import { COMMANDS, inFull, LISTED } from "./commands.ts";
+import { entryOf, inFull } from "./command_words.ts";
+import { COMMANDS, LISTED } from "./commands.ts";
 import { type Io, OutputClosed } from "./io.ts";
 import { parseArguments } from "./parse.ts";
 import type { ListedName } from "./suggest.ts";
 import { red } from "./terminal_text.ts";
 
+/** What commands get of `svc`. */
+export const PROGRAM: Program = { commands: COMMANDS };
+
 /** Runs `svc` with these arguments; gives the exit code. */
 export async function runCli(given: readonly string[], io: Io): Promise<number> {
   try {
     const args = normalise(given);
-    const entry = findEntry(args);
+    const entry = entryOf(args, COMMANDS);
     if (entry === undefined) return await listCommands(args, io);
     const { command } = await entry.load();
     return await runCommand(entry.words, command, args.slice(entry.words.split(" ").length), io);
@@ -40,7 +44,7 @@ export async function runCommand(
   io: Io,
 ): Promise<number> {
   const parsed = parseArguments(words, command, args);
-  if (parsed !== undefined) return await command.run(new CommandContext(io, parsed)) ?? 0;
+  if (parsed !== undefined) return await command.run(new CommandContext(io, parsed), PROGRAM) ?? 0;
   const { helpText } = await import("./help.ts");
   io.out(helpText(words, command, io.columns));
   return 0;
@@ -48,7 +52,7 @@ export async function runCommand(
 
 /** Whether the daemon may run `svc` with these arguments for a script of one of its runs. */
 export function servedByDaemon(given: readonly string[]): boolean {
-  return findEntry(normalise(given))?.served === true;
+  return entryOf(normalise(given), COMMANDS)?.served === true;
 }
 
 /** The words of the command first, every command by its full name. */
@@ -73,10 +77,6 @@ function withLeadingOptionsLast(args: readonly string[]): readonly string[] {
 function asHelpFlag(args: readonly string[]): readonly string[] {
   if (args[0] !== "help") return args;
   return [...args.slice(1).filter((arg) => !arg.startsWith("-")), "--help"];
-}
-
-function findEntry(args: readonly string[]): CommandEntry | undefined {
-  return COMMANDS.find(({ words }) => words.split(" ").every((word, i) => args[i] === word));
 }
 
 const HELP_FLAGS = new Set(["-h", "--help"]);

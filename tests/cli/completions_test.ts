@@ -15,15 +15,16 @@ import {
 import { command } from "../../src/cli/commands/completions.ts";
 import { CommandContext } from "../../src/cli/command.ts";
 import type { Client } from "../../src/api/client.ts";
-import { inFull, LISTED } from "../../src/cli/commands.ts";
+import { entryOf, inFull } from "../../src/cli/command_words.ts";
+import { LISTED } from "../../src/cli/commands.ts";
 import {
   candidates,
   completedArgument,
   completedOption,
   cursorAt,
-  entryOf,
 } from "../../src/cli/completion.ts";
 import type { Io } from "../../src/cli/io.ts";
+import { PROGRAM } from "../../src/cli/run.ts";
 import { get } from "../../src/control/resources/queries.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { missing, skippable } from "../helpers/requirements.ts";
@@ -31,7 +32,7 @@ import { missing, skippable } from "../helpers/requirements.ts";
 async function script(shell: string): Promise<string> {
   let text = "";
   const io = { out: (data: string) => text += data } as unknown as Io;
-  await command.run(new CommandContext(io, { positional: [shell], options: {} }));
+  await command.run(new CommandContext(io, { positional: [shell], options: {} }), PROGRAM);
   return text;
 }
 

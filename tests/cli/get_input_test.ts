@@ -9,6 +9,7 @@ import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "nod
 import type { GetInput, Listing } from "../../src/api/resource_operations.ts";
 import { CommandContext } from "../../src/cli/command.ts";
 import { command } from "../../src/cli/commands/get.ts";
+import { PROGRAM } from "../../src/cli/run.ts";
 import { screen } from "./screen.ts";
 
 type Page = { readonly ids: readonly string[] } & Pick<Listing, "more_before" | "more_after">;
@@ -36,7 +37,7 @@ async function run(options: Record<string, string>, pages: readonly Page[] = [{ 
     [Symbol.dispose]: () => {},
   };
   Object.assign(context, { client: () => client });
-  await command.run(context);
+  await command.run(context, PROGRAM);
   return { asked, text };
 }
 

@@ -10,6 +10,7 @@ import type { MatchingLine } from "../../src/api/task_operations.ts";
 import { CommandContext } from "../../src/cli/command.ts";
 import { command as cancel } from "../../src/cli/commands/task_cancel.ts";
 import { command as retry } from "../../src/cli/commands/task_retry.ts";
+import { PROGRAM } from "../../src/cli/run.ts";
 import { screen } from "./screen.ts";
 
 interface Given {
@@ -55,7 +56,7 @@ async function run(command: typeof cancel, given: Given) {
     options: { output: "text", wait: true, ...options },
   });
   Object.assign(context, { client: () => client });
-  const code = await command.run(context);
+  const code = await command.run(context, PROGRAM);
   return { code: code ?? 0, asked, ...text };
 }
 

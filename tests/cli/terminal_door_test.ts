@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:
 import { type Command, CommandContext } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { writers } from "../../src/cli/io.ts";
-import { runCli } from "../../src/cli/run.ts";
+import { PROGRAM, runCli } from "../../src/cli/run.ts";
 import { screen } from "./screen.ts";
 
 /**
@@ -49,7 +49,7 @@ async function show({ words, answer, lines = [], ...parsed }: Shown, isTerminal:
   };
   Object.assign(context, { client: () => client });
   Object.assign(io, { onStop: () => ({ [Symbol.dispose]() {} }) });
-  await command.run(context);
+  await command.run(context, PROGRAM);
   return text;
 }
 

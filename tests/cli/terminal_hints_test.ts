@@ -17,6 +17,7 @@ import { CommandContext } from "../../src/cli/command.ts";
 import { command as get } from "../../src/cli/commands/get.ts";
 import { command as inbox } from "../../src/cli/commands/task_inbox.ts";
 import { command as plan } from "../../src/cli/commands/task_plan.ts";
+import { PROGRAM } from "../../src/cli/run.ts";
 import { waitForTasks } from "../../src/cli/wait_for_tasks.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 import { screen } from "./screen.ts";
@@ -83,7 +84,7 @@ async function run(
   const context = new CommandContext(io, { positional, options });
   const client = { call: () => Promise.resolve(answer), [Symbol.dispose]: () => {} };
   Object.assign(context, { client: () => client });
-  await command.run(context);
+  await command.run(context, PROGRAM);
   return text;
 }
 

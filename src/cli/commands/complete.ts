@@ -5,9 +5,9 @@
  */
 
 import { systemClock } from "../../base/clock.ts";
-import { type Command, CommandContext } from "../command.ts";
-import { COMMANDS, inFull } from "../commands.ts";
-import { candidates, cursorAt, entryOf } from "../completion.ts";
+import type { Command, CommandContext, Program } from "../command.ts";
+import { entryOf, inFull } from "../command_words.ts";
+import { candidates, cursorAt } from "../completion.ts";
 
 /** Longest time that pressing Tab waits for the daemon. */
 const DEADLINE_MS = 1000;
@@ -18,16 +18,16 @@ export const command: Command = {
     "says nothing where there is nothing to say, also when the daemon is not reachable.",
   arguments: [{ name: "[word...]", help: "the words after svc, the one under the cursor last" }],
   examples: ["svc complete -- task logs ''"],
-  async run(context: CommandContext) {
+  async run(context: CommandContext, { commands }: Program) {
     const words = inFull(context.arguments(0));
-    const entry = entryOf(words, COMMANDS);
+    const entry = entryOf(words, commands);
     if (entry === undefined) return;
     const asked = (await entry.load()).command;
     const cursor = cursorAt(words.slice(entry.words.split(" ").length), asked);
     const deadline = new AbortController();
     using _timer = systemClock.after(DEADLINE_MS, () => deadline.abort());
     try {
-      const other = new CommandContext(context.io, { positional: [], options: cursor.options });
+      const other = context.withOptions(cursor.options);
       using client = other.client();
       const asking = { client, ...other.project(), signal: deadline.signal };
       for (const { value, about } of await candidates(cursor, asking)) {

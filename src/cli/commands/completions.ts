@@ -5,8 +5,14 @@
  */
 
 import { AppError } from "../../base/errors.ts";
-import type { Command, CommandContext, CommandEntry, OptionDefinition } from "../command.ts";
-import { LISTED, SHORT_NAMES } from "../commands.ts";
+import type {
+  Command,
+  CommandContext,
+  CommandEntry,
+  OptionDefinition,
+  Program,
+} from "../command.ts";
+import { SHORT_NAMES } from "../command_words.ts";
 import { completedArgument, completedOption, flagsOf } from "../completion.ts";
 import { type CompletedOption, type Place, SCRIPTS } from "../completion_scripts.ts";
 
@@ -27,31 +33,32 @@ export const command: Command = {
     'svc completions zsh > "${fpath[1]}/_svc"',
     "svc completions fish > ~/.config/fish/completions/svc.fish",
   ],
-  async run(context: CommandContext) {
+  async run(context: CommandContext, { commands }: Program) {
     const shell = context.argument(0);
     const make = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined;
     if (make === undefined) {
       throw new AppError("usage", `Unknown shell "${shell}": use one of ${SHELLS.join(", ")}`);
     }
-    context.io.out(make([...groups(), ...await Promise.all(WITH_SHORT_NAMES.map(toPlace))]));
+    const entries = withShortNames(commands.filter(({ internal }) => internal !== true));
+    context.io.out(make([...groups(entries), ...await Promise.all(entries.map(toPlace))]));
   },
 };
 
 /** Each command, also under its short name. */
-const WITH_SHORT_NAMES: readonly CommandEntry[] = [
-  ...LISTED,
-  ...Object.entries(SHORT_NAMES).flatMap(([words, full]) =>
-    LISTED.filter((entry) => entry.words === full.join(" "))
+function withShortNames(entries: readonly CommandEntry[]): readonly CommandEntry[] {
+  const short = Object.entries(SHORT_NAMES).flatMap(([words, full]) =>
+    entries.filter((entry) => entry.words === full.join(" "))
       .map(({ summary, load }) => ({ words, summary, load }))
-  ),
-];
+  );
+  return [...entries, ...short];
+}
 
 const HELP: OptionDefinition = { flags: "-h, --help", help: "print this help" };
 
 /** The places before a command is complete: `svc`, `svc task`. */
-function groups(): Place[] {
+function groups(entries: readonly CommandEntry[]): Place[] {
   const next = new Map<string, Map<string, string>>();
-  for (const { words, summary } of WITH_SHORT_NAMES) {
+  for (const { words, summary } of entries) {
     const parts = words.split(" ");
     for (const [depth, word] of parts.entries()) {
       const at = parts.slice(0, depth).join(" ");
