@@ -588,6 +588,12 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/http/server": "values",
     "src/shell": "values",
   },
+  "src/calls": {
+    "src/api": "values",
+    "src/auth": "types",
+    "src/base": "values",
+    "src/shell": "values",
+  },
   "src/daemon": {
     "src/auth": "values",
     "src/base": "values",
@@ -622,6 +628,14 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/telemetry": "values",
   },
   "src/daemon.ts": { "src/base": "values", "src/daemon": "values" },
+  "src/init.ts": {
+    "src/base": "values",
+    "src/calls": "values",
+    "src/daemon": "values",
+    "src/resources": "values",
+    "src/secrets": "values",
+    "src/storage": "values",
+  },
   "src/cli/commands": {
     "src/api": "values",
     "src/auth": "values",
@@ -651,6 +665,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/cli": {
     "src/api": "values",
     "src/base": "values",
+    "src/calls": "values",
     "src/cli/commands": "values",
     "src/http": "types",
     "src/platforms": "values",
@@ -658,21 +673,6 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/service": "values",
     "src/shell": "values",
     "src/signatures": "types",
-    "src/storage": "values",
-  },
-  "src/calls": {
-    "src/api": "values",
-    "src/auth": "types",
-    "src/base": "values",
-    "src/cli": "values",
-    "src/shell": "values",
-  },
-  "src/init.ts": {
-    "src/base": "values",
-    "src/calls": "values",
-    "src/daemon": "values",
-    "src/resources": "values",
-    "src/secrets": "values",
     "src/storage": "values",
   },
   "cli.ts": { "src/cli": "values" },
@@ -997,10 +997,11 @@ Deno.test("the table of layers holds no more than is needed", () => {
 });
 
 Deno.test("nothing imports in a circle, neither files nor folders", () => {
-  // The registry of commands loads each command when it is run, and `completions` reads the registry.
-  const ours = IMPORTS.filter((one) => isOurs(one) && !one.dynamic);
+  const ours = IMPORTS.filter(isOurs);
+  ok(ours.some(({ dynamic }) => dynamic) && ours.some(({ use }) => use === "types"));
   equal(findCycle(ours), undefined);
-  const folders = ours.map(({ from, to }) => ({
+  // The registry of commands stands beside what commands use, and loads each when it is run.
+  const folders = ours.filter(({ from }) => from !== "src/cli/commands.ts").map(({ from, to }) => ({
     from: layerOf(from),
     to: layerOf(to),
   }));

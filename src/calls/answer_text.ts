@@ -5,7 +5,7 @@
  */
 
 import { concatBytes, utf8 } from "../base/bytes.ts";
-import type { Answered } from "./attempt.ts";
+import type { Answered } from "./call.ts";
 
 /** A shell reads a line byte by byte: beyond this many, a process that copies is quicker. */
 const MAX_LINE = 2048;

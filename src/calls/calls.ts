@@ -2,7 +2,7 @@
  * Calls: `svc …` in a script of a plugin or a step, which the daemon carries out, because starting
  * the program takes many times as long. All that is sure on a machine is a POSIX shell, and it can
  * open no socket: so both sides speak through files and named pipes. `bin/svc` (`launcher_script.ts`)
- * is the caller. Whatever is not known to be served exactly (`attempt.ts`) ends in the program, and so
+ * is the caller. Whatever is not known to be served exactly (`cli/attempt.ts`) ends in the program, and so
  * does a pipe that ends early: a call does nothing else than the program, only sooner.
  *
  * ```

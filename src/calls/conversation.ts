@@ -7,13 +7,18 @@
 
 import type { RunTokens } from "../auth/run_tokens.ts";
 import { findText } from "../base/bytes.ts";
-import { answerText } from "./answer_text.ts";
-import { attempt, type AttemptHost, type Call } from "./attempt.ts";
+import type { DataDir } from "../base/data_dir.ts";
 import type { RegularFile } from "../base/regular_file.ts";
+import { answerText } from "./answer_text.ts";
+import type { Attempt, Call } from "./call.ts";
+import { type AnswerControl, ControlAnswers } from "./control_answers.ts";
 import { Slot } from "./slots.ts";
 
 /** What a conversation needs. */
-export interface ConversationHost extends AttemptHost {
+export interface ConversationHost {
+  readonly dirs: DataDir;
+  readonly attempt: Attempt;
+  readonly answer: AnswerControl;
   readonly tokens: Pick<RunTokens, "find">;
 }
 
@@ -33,7 +38,7 @@ export async function converse(slot: Slot, host: ConversationHost): Promise<void
   const call = readCall(file, host);
   if (call === undefined) return slot.say("program");
   for (let asked = 0; asked < MAX_ATTEMPTS; asked++) {
-    const ended = await attempt(call, host);
+    const ended = await host.attempt(call, host.dirs);
     if ("unserved" in ended) break;
     if ("answer" in ended) {
       try {
@@ -68,7 +73,7 @@ export async function converse(slot: Slot, host: ConversationHost): Promise<void
 /** What is called; `undefined` when the daemon does not serve it. */
 function readCall(
   file: RegularFile,
-  { tokens }: Pick<ConversationHost, "tokens">,
+  { tokens, answer }: Pick<ConversationHost, "tokens" | "answer">,
 ): Call | undefined {
   const [token, project, count, ...args] = readTexts(file) ?? [];
   if (token === undefined || project === undefined) return undefined;
@@ -76,7 +81,8 @@ function readCall(
   if (run === undefined || args.length !== Number(count) || args.length > MAX_ARGUMENTS) {
     return undefined;
   }
-  return { args, run, token, variables: new Map([["SVC_PROJECT", project]]), answers: new Map() };
+  const variables = new Map([["SVC_PROJECT", project]]);
+  return { args, run, token, variables, answers: new ControlAnswers(answer) };
 }
 
 /** The texts that the caller has added, a NUL after each; `undefined` when they are none or too long. */

@@ -73,6 +73,10 @@ export interface Command {
 export interface Program {
   /** Every command, in the order of the help. */
   readonly commands: readonly CommandEntry[];
+  /** Runs a command line; gives the exit code. */
+  readonly run: (args: readonly string[], io: Io) => Promise<number>;
+  /** Whether the daemon may run a command line for a script of one of its runs. */
+  readonly isServed: (args: readonly string[]) => boolean;
 }
 
 /** One entry of the registry of commands. */

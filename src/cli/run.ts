@@ -16,7 +16,7 @@ import type { ListedName } from "./suggest.ts";
 import { red } from "./terminal_text.ts";
 
 /** What commands get of `svc`. */
-export const PROGRAM: Program = { commands: COMMANDS };
+export const PROGRAM: Program = { commands: COMMANDS, run: runCli, isServed };
 
 /** Runs `svc` with these arguments; gives the exit code. */
 export async function runCli(given: readonly string[], io: Io): Promise<number> {
@@ -50,8 +50,7 @@ export async function runCommand(
   return 0;
 }
 
-/** Whether the daemon may run `svc` with these arguments for a script of one of its runs. */
-export function servedByDaemon(given: readonly string[]): boolean {
+function isServed(given: readonly string[]): boolean {
   return entryOf(normalise(given), COMMANDS)?.served === true;
 }
 

@@ -9,6 +9,7 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import type { DaemonLog } from "../base/log.ts";
+import type { Attempt } from "../calls/call.ts";
 import { LARGEST_BODIES_IN_BUDGET } from "../http/body_budget.ts";
 import type { TlsFiles } from "../http/server/tls_files.ts";
 import { secretsAmong } from "../secrets/own_secrets.ts";
@@ -43,6 +44,8 @@ interface Settings {
   readonly pluginRoot: string;
   /** Base URL of Slack's Web API, without a slash at its end. */
   readonly slackApiUrl: string;
+  /** Runs `svc` for scripts of plugins and steps. */
+  readonly attempt: Attempt;
   /** File mode mask that steps run with. */
   readonly umask: number;
   readonly env: (name: string) => string | undefined;

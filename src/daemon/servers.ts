@@ -58,7 +58,7 @@ export async function openServers(
   execution: Execution,
   intake: Intake,
 ): Promise<Servers> {
-  const { dir, clock, log, control } = config;
+  const { dir, clock, log, control, attempt } = config;
   await using opening = new AsyncDisposableStack();
   const busy = opening.use(new ParallelDisposer());
   const stopping = new AbortController();
@@ -85,7 +85,7 @@ export async function openServers(
   await usePath(dir.socket, removeStaleSocket(dir));
   const bySocket = answer((request) => identify(request, state));
   const path = config.pluginEnv.variables["PATH"] ?? "";
-  busy.use(await openCalls({ ...state, answer: bySocket, path, descriptors }));
+  busy.use(await openCalls({ ...state, attempt, answer: bySocket, path, descriptors }));
   busy.use(
     await serve({ on: { path: dir.socket }, clock, log, drainMs: DRAIN_MS, handler: bySocket }),
   );

@@ -14,6 +14,8 @@ import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { createLog } from "../../src/base/log.ts";
 import { openCalls } from "../../src/calls/calls.ts";
 import { launcherScript } from "../../src/calls/launcher_script.ts";
+import { attemptWith } from "../../src/cli/attempt.ts";
+import { PROGRAM as SVC } from "../../src/cli/run.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 import { run, type RunResult } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -61,6 +63,7 @@ async function openRig(
     log,
     path,
     clock: clock ?? systemClock,
+    attempt: attemptWith(SVC),
     async answer(request) {
       equal(request.headers.get("authorization"), `Bearer ${token}`);
       asked.push(`${new URL(request.url).pathname} ${await request.clone().text()}`);

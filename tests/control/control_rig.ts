@@ -10,6 +10,8 @@ import type { Output } from "../../src/api/operations.ts";
 import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { createLog } from "../../src/base/log.ts";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
+import { attemptWith } from "../../src/cli/attempt.ts";
+import { PROGRAM } from "../../src/cli/run.ts";
 import { type Daemon, startDaemon } from "../../src/daemon.ts";
 import { newKeyFile } from "../../src/secrets/keyring.ts";
 import { createDatabase } from "../../src/store/sqlite/create_database.ts";
@@ -75,6 +77,7 @@ export async function controlRig(
       umask: 0o022,
       stepEnv: [],
       slackApiUrl: "http://127.0.0.1:9",
+      attempt: attemptWith(PROGRAM),
       trustedProxies: [],
       pluginRoot: dirs.root,
       webhookBind: { hostname: "127.0.0.1", port: 0 },

@@ -10,6 +10,8 @@ import { connect } from "../../src/api/client.ts";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
 import { createLog } from "../../src/base/log.ts";
+import { attemptWith } from "../../src/cli/attempt.ts";
+import { PROGRAM } from "../../src/cli/run.ts";
 import { startDaemon as startInside } from "../../src/daemon.ts";
 import { initDataDirectory, ONLY_NODE, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, toText, workflow } from "../helpers/manifests.ts";
@@ -280,6 +282,7 @@ slowTest(
       trustedProxies: [],
       pluginRoot: dir.root,
       slackApiUrl: "http://127.0.0.1:9",
+      attempt: attemptWith(PROGRAM),
       log: createLog({ level: "error", format: "json", clock, write: () => {} }),
       env: (name) => ({ PATH: "/usr/bin:/bin", HOME: dir.root })[name],
     });

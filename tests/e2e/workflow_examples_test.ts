@@ -11,6 +11,8 @@ import { type Client, connect } from "../../src/api/client.ts";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
 import { createLog } from "../../src/base/log.ts";
+import { attemptWith } from "../../src/cli/attempt.ts";
+import { PROGRAM } from "../../src/cli/run.ts";
 import { startDaemon as startInside } from "../../src/daemon.ts";
 import {
   initDataDirectory,
@@ -319,6 +321,7 @@ async function inProcess(
     trustedProxies: [],
     pluginRoot: path,
     slackApiUrl: "http://127.0.0.1:9",
+    attempt: attemptWith(PROGRAM),
     log: createLog({ level: "error", format: "json", clock, write: () => {} }),
     env: (name) => env[name],
   });

@@ -24,12 +24,14 @@ import {
 import { readSettingsFile } from "../../daemon/settings_file.ts";
 import type { TlsFiles } from "../../http/server/tls_files.ts";
 import { URL_VARIABLE } from "../../storage/shared_database.ts";
+import { attemptWith } from "../attempt.ts";
 import {
   camelCase,
   type Command,
   type CommandContext,
   DATA_DIR,
   type OptionDefinition,
+  type Program,
 } from "../command.ts";
 
 /** Longest time an orderly end may take before the process ends anyway. */
@@ -47,7 +49,7 @@ export const command: Command = {
     "svc daemon --webhook-bind 127.0.0.1:0 --workers 8",
     "svc daemon --step-env ANTHROPIC_API_KEY GITHUB_TOKEN",
   ],
-  async run(given: CommandContext) {
+  async run(given: CommandContext, program: Program) {
     const umask = Deno.umask(0o077); // first of all: everything made from here on is private
     const { io } = given;
     const environment = io.environment();
@@ -65,6 +67,7 @@ export const command: Command = {
       dir,
       umask,
       log,
+      attempt: attemptWith(program),
       env: (name) => environment[name],
       environment,
       settings,

@@ -1,0 +1,133 @@
+/**
+ * Runs the command of a call in the daemon, once. What the command touches that the daemon does not
+ * know ends the attempt: it is asked for, and the next attempt has it; or the program runs instead.
+ * Operations are carried out once, however many attempts there are.
+ *
+ * @module
+ */
+
+import { type Address, type Client, connect } from "../api/client.ts";
+import type { DataDir } from "../base/data_dir.ts";
+import type { Attempt, Call, Written } from "../calls/call.ts";
+import { readGivenFile } from "../calls/given_file.ts";
+import type { Program } from "./command.ts";
+import { type Io, OutputClosed, writers } from "./io.ts";
+
+/** Most bytes that a command may write. */
+const MAX_WRITTEN = 1024 * 1024;
+
+/** Makes attempts with the commands of a program. */
+export function attemptWith({ run, isServed }: Program): Attempt {
+  return async (call, dirs) => {
+    if (!isServed(call.args)) return { unserved: true };
+    const tried = new Tried(call, dirs);
+    let code: number;
+    try {
+      code = await run(call.args, tried.io);
+    } catch {
+      tried.unserved = true; // a fault, which the program will show
+      code = 1;
+    }
+    if (tried.unserved) return { unserved: true };
+    if (tried.missing.size > 0) return { variables: [...tried.missing] };
+    if (tried.wantsInput) return { input: true };
+    return { answer: { writes: tried.writes, code } };
+  };
+}
+
+/** Variables that a shell sets for itself, whether or not it was given them. */
+const OF_SHELLS =
+  /^(_|IFS|PS[0-9]|PPID|OPT(ARG|IND|ERR)|(OLD)?PWD|LINENO|SHLVL|RANDOM|SECONDS|E?UID|GROUPS|(HOST|MACH|OS)TYPE|HOSTNAME|SHELLOPTS|DIRSTACK|PIPESTATUS|FUNCNAME|TERM|PATH|POSIXLY_CORRECT|BASH.*|svc_.*)$/;
+
+/** One attempt: the terminal that the command sees, and what it did with it. */
+class Tried {
+  readonly writes: Written[] = [];
+  readonly missing = new Set<string>();
+  wantsInput = false;
+  unserved = false;
+  readonly io: Io;
+  readonly #call: Call;
+  readonly #dirs: DataDir;
+  #written = 0;
+
+  constructor(call: Call, dirs: DataDir) {
+    this.#call = call;
+    this.#dirs = dirs;
+    const refuse = () => this.#refuse();
+    const sink = (to: Written["to"]) => ({
+      writeSync: (data: Uint8Array) => this.#write(to, data),
+    });
+    this.io = {
+      ...writers({ stdout: sink("out"), stderr: sink("err"), outIsTerminal: false }),
+      stdin: () => this.#stdin(),
+      openFile: (path) => Promise.resolve(this.#open(path)),
+      env: (name) => this.#variable(name),
+      connect: (address, token) => this.#connect(address, token),
+      inIsTerminal: false,
+      outIsTerminal: false,
+      errColor: false,
+      columns: undefined,
+      hiddenLine: refuse,
+      environment: refuse,
+      unset: refuse,
+      onStop: refuse,
+    };
+  }
+
+  /**
+   * Ends the attempt: only the program can do what the command wants. As if the reader of its output
+   * had gone, a command that is ended so says nothing.
+   */
+  #refuse(): never {
+    this.unserved = true;
+    throw new OutputClosed();
+  }
+
+  /** Whether something has to be asked for before the attempt can mean anything. */
+  get #over(): boolean {
+    return this.unserved || this.wantsInput || this.missing.size > 0;
+  }
+
+  #write(to: Written["to"], data: Uint8Array): number {
+    this.#written += data.length;
+    if (this.#written > MAX_WRITTEN) this.#refuse();
+    this.writes.push({ to, bytes: data });
+    return data.length;
+  }
+
+  #stdin(): ReadableStream<Uint8Array> {
+    if (this.#call.input !== undefined) return ReadableStream.from([this.#call.input]);
+    this.wantsInput = true;
+    throw new OutputClosed();
+  }
+
+  #open(path: string): ReadableStream<Uint8Array> {
+    const bytes = readGivenFile(path, this.#call.run.body);
+    return bytes === undefined ? this.#refuse() : ReadableStream.from([bytes]);
+  }
+
+  /** A variable that is not known counts as not set until the end of the attempt. */
+  #variable(name: string): string | undefined {
+    const { variables, token } = this.#call;
+    // The caller has made sure of these before it called.
+    if (name === "SVC_RUN_TOKEN") return token;
+    if (name === "SVC_DATA_DIR") return this.#dirs.root;
+    if (name === "SVC_SERVER" || name === "SVC_TOKEN") return undefined;
+    if (variables.has(name)) return variables.get(name);
+    if (!/^[A-Za-z_][A-Za-z0-9_]{0,99}$/.test(name) || OF_SHELLS.test(name)) this.#refuse();
+    this.missing.add(name);
+    return undefined;
+  }
+
+  #connect(address: Address, token: string | undefined): Client {
+    const own = "socket" in address && address.socket === this.#dirs.socket;
+    if (!own || token !== this.#call.token) this.#refuse();
+    return connect({ answer: (request) => this.#answer(request) }, token);
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    if (this.#over) throw new OutputClosed();
+    const { answers, input } = this.#call;
+    return await answers.ask(request, input !== undefined) ?? this.#refuse();
+  }
+}
