@@ -23,12 +23,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     words: "service install",
-    summary: "let the daemon run as a service",
+    summary: "install the daemon as a service",
     load: () => import("./commands/service_install.ts"),
   },
   {
     words: "service uninstall",
-    summary: "take the service away, and keep its data",
+    summary: "remove the service, keep its data",
     load: () => import("./commands/service_uninstall.ts"),
   },
   {
@@ -76,22 +76,22 @@ export const COMMANDS: readonly CommandEntry[] = [
   { words: "delete", summary: "delete resources", load: () => import("./commands/delete.ts") },
   {
     words: "connect github",
-    summary: "connect a repository or an organization at GitHub",
+    summary: "connect a GitHub repository or organization",
     load: () => import("./commands/connect_github.ts"),
   },
   {
     words: "connect slack",
-    summary: "connect an app at Slack, without an address",
+    summary: "connect a Slack app, without a public address",
     load: () => import("./commands/connect_slack.ts"),
   },
   {
     words: "connect line",
-    summary: "connect a channel at LINE",
+    summary: "connect a LINE channel",
     load: () => import("./commands/connect_line.ts"),
   },
   {
     words: "connection repair",
-    summary: "get back what GitHub could not deliver",
+    summary: "recover events that GitHub could not deliver",
     load: () => import("./commands/connection_repair.ts"),
   },
   {
@@ -216,7 +216,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     words: "line push",
-    summary: "push to the conversation at LINE a task came from",
+    summary: "push to the LINE conversation a task came from",
     served: true,
     load: () => import("./commands/line_push.ts"),
   },
@@ -227,12 +227,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     words: "outbox retry",
-    summary: "send a message now that was not sent",
+    summary: "send an unsent message now",
     load: () => import("./commands/outbox_retry.ts"),
   },
   {
     words: "outbox drop",
-    summary: "drop a message that was not sent",
+    summary: "drop an unsent message",
     load: () => import("./commands/outbox_drop.ts"),
   },
   {
@@ -252,7 +252,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     words: "node drain",
-    summary: "let a node take no new tasks, or take them again",
+    summary: "stop a node from taking new tasks, or undo that",
     load: () => import("./commands/node_drain.ts"),
   },
   {
@@ -282,12 +282,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     words: "db rekey",
-    summary: "change the key of the secrets",
+    summary: "replace the encryption key of the secrets",
     load: () => import("./commands/db_rekey.ts"),
   },
   {
     words: "db usage",
-    summary: "show what takes the disk",
+    summary: "show what uses the disk",
     load: () => import("./commands/db_usage.ts"),
   },
   {
@@ -307,7 +307,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     words: "secret set",
-    summary: "set one key of a SecretStore, typed unseen",
+    summary: "set one key of a SecretStore, typed hidden",
     load: () => import("./commands/secret_set.ts"),
   },
   {

@@ -23,7 +23,8 @@ export async function confirm(question: string, context: CommandContext): Promis
   if (!io.inIsTerminal) {
     throw new AppError(
       "refused",
-      "Nothing was changed: nobody can be asked here, add --yes (or --dry-run to see what it does)",
+      "Nothing was changed: there is no terminal to ask on, add --yes (or --dry-run to see " +
+        "what it does)",
     );
   }
   io.err(`${question} [y/N] `);

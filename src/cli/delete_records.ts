@@ -41,7 +41,7 @@ export function findRecords(args: readonly string[]): readonly Named[] | undefin
     if (record !== undefined) return { record, id };
     throw new AppError(
       "usage",
-      `"${args[index]}" is no delivery or task: those are deleted by a command of their own`,
+      `"${args[index]}" is not a delivery or task: delete resources with a separate command`,
     );
   });
 }

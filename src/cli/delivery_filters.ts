@@ -9,8 +9,8 @@ import type { CommandContext, OptionDefinition } from "./command.ts";
 
 /** The options. */
 export const DELIVERY_FILTERS: readonly OptionDefinition[] = [
-  { flags: "--reason <text>", help: "only deliveries with this in their reason, in any case" },
-  { flags: "--status <code>", help: "only deliveries that were answered with this status" },
+  { flags: "--reason <text>", help: "only deliveries whose reason contains this, in any case" },
+  { flags: "--status <code>", help: "only deliveries answered with this status" },
   { flags: "--remote <address>", help: "only deliveries of this sender" },
   { flags: "--key <name>", help: "only deliveries whose signature matched this key" },
   { flags: "--min-duration <duration>", help: "only deliveries that took at least 500ms, 2s, …" },

@@ -125,8 +125,8 @@ function guardText({ permission, only }: JsonObject, ways: unknown): string {
   if (permission === undefined) return "";
   const when = only === "agents" ? ", where an agent takes part" : "";
   const asked = waysText(ways, "asks");
-  const who = `who has the permission ${permission} at the platform${when}`;
-  return asked === "" ? who : `${who}; asked of ${asked}`;
+  const who = `senders with the permission ${permission} at the platform${when}`;
+  return asked === "" ? who : `${who}; svc asks ${asked}`;
 }
 
 /** `github, over connection/a`, a line each; where there is no way, why. */

@@ -34,7 +34,7 @@ export function readHeaders(context: CommandContext): Record<string, string> {
 export function hintAtHeaders(missing: readonly string[], io: Io): void {
   for (const name of missing) {
     const flag = `--header "${headerTitle(name)}: VALUE"`;
-    io.err(`The condition reads the header ${name}, which is not there: add ${flag}\n`);
+    io.err(`The condition reads the header ${name}, which the request lacks: add ${flag}\n`);
   }
 }
 

@@ -15,7 +15,7 @@ const FIRST: Readonly<Record<string, string>> = {
   connections: "Make one: svc connect github OWNER/REPO; or svc connect slack, svc connect line",
   secretstores: "Make one: svc secret set STORE KEY",
   outbox: "Answers to tasks and messages of Notifications wait here until they are sent",
-  nodes: "A daemon that shares a database with others is one",
+  nodes: "A node is a daemon that shares a database with others",
   "source-events": "They come from Slack to triggers with the native source",
   bindings: "A task that starts from a chat thread makes one",
   audits: "One is written whenever a plugin is applied or run",

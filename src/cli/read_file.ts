@@ -57,7 +57,7 @@ async function readBounded(
     length += chunk.length;
     if (length > MAX_BYTES) {
       const most = `${MAX_BYTES / 1024 / 1024} MiB`;
-      throw new AppError("invalid", `${what} is longer than ${most}, more is not taken`);
+      throw new AppError("invalid", `${what} is longer than ${most}, the most that svc reads`);
     }
     chunks.push(chunk);
   }

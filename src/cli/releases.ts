@@ -36,15 +36,15 @@ export function newestVersion(
   if (status === 404) {
     throw new AppError(
       "unreachable",
-      `There is no release at ${releases}: name the address by --url`,
+      `There is no release at ${releases}: give the address with --url`,
     );
   }
   const type = headers.get("content-type")?.split(";")[0] ?? "";
   const what = [`HTTP ${status}`, ...type === "" ? [] : [type]].join(", ");
   throw new AppError(
     "unreachable",
-    `${releases} does not say which release is the newest (${what}): see whether a proxy answers ` +
-      "in its place (HTTPS_PROXY), or name another address by --url",
+    `${releases} does not say which release is the newest (${what}): see whether a proxy ` +
+      "answers in its place (HTTPS_PROXY), or give another address with --url",
   );
 }
 
@@ -84,9 +84,9 @@ export function howToUpdate({ channel, prefix, releases }: Origin, version: stri
     case "homebrew":
       return "brew upgrade svc";
     case "aur":
-      return "update the package svc-bin as you do others of the AUR";
+      return "update the AUR package svc-bin";
     case "container":
-      return "build or pull the image anew, and start the container from it";
+      return "rebuild or pull the image, and start the container from it";
     default:
       return `get it from ${releases}/tag/v${version}, and put it in the place of this program`;
   }

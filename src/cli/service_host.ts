@@ -14,7 +14,7 @@ import type { Io } from "./io.ts";
 /** Names the service of the system. */
 export const SYSTEM: OptionDefinition = {
   flags: "--system",
-  help: "the service of the system, which is root's usual one, not that of your own user",
+  help: "the system's service, which is root's default, not your own user's",
 };
 
 /** This machine and this process. */
@@ -51,6 +51,6 @@ export function refuseUnlessRoot(
   if (scope === "user" || uid === 0) return;
   throw new AppError(
     "forbidden",
-    `A service of the system is root's to change: sudo ${program} service ${words}`,
+    `Only root can change a system service: sudo ${program} service ${words}`,
   );
 }

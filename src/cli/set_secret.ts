@@ -35,7 +35,7 @@ export async function readSetSecrets(
       // The text may hold a secret, so it is not repeated.
       throw new AppError(
         "usage",
-        `--set-secret takes KEY=-, KEY=@FILE or KEY=VALUE, each KEY once; there is ${
+        `--set-secret takes KEY=-, KEY=@FILE or KEY=VALUE, each KEY once; the keys are ${
           keys.join(", ")
         }`,
       );

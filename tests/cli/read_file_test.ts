@@ -26,14 +26,14 @@ function* endless(size: number): Generator<Uint8Array> {
 Deno.test("readFile refuses a file that never ends", async () => {
   await rejects(readFile("/dev/zero", input([])), {
     code: "invalid",
-    message: '"/dev/zero" is longer than 64 MiB, more is not taken',
+    message: '"/dev/zero" is longer than 64 MiB, the most that svc reads',
   });
 });
 
 Deno.test("readFile refuses standard input that never ends, and takes as much as the daemon does", async () => {
   await rejects(readFile("-", input(endless(1024 * 1024))), {
     code: "invalid",
-    message: "Standard input is longer than 64 MiB, more is not taken",
+    message: "Standard input is longer than 64 MiB, the most that svc reads",
   });
   deepEqual((await readFile("-", input([new Uint8Array(LIMIT)]))).length, LIMIT);
   const parts = ["ab", "", "c"].map((text) => new TextEncoder().encode(text));

@@ -29,7 +29,7 @@ Deno.test("the newest release: where GitHub sends on to, and what a plain server
 Deno.test("an answer that says no release: one sentence with what to do", () => {
   throws(
     () => newest(404),
-    /There is no release at https:\/\/example\.org\/OWNER\/svc\/releases: name/,
+    /There is no release at https:\/\/example\.org\/OWNER\/svc\/releases: give/,
   );
   const html = { "content-type": "text/html; charset=utf-8" };
   const page = "<html>svc-0.3.0-linux-x64 is blocked here</html>";

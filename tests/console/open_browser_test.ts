@@ -111,7 +111,7 @@ slowTest(
       await using process = new ConsoleProcess(program, { env });
       await process.ready();
       const hint =
-        "The link is not printed, because the output is no terminal: --no-open prints it\n";
+        "The link is not printed, because the output is not a terminal: --no-open prints it\n";
       const hints = () => process.stdout.split(hint).length - 1;
       await until("the hint", () => hints() > 0 || undefined);
       const before = hints();

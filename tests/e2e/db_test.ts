@@ -133,7 +133,7 @@ programTest("svc db without a daemon: the same, on the files", async (program) =
   const env = { SVC_DATA_DIR: directory.path };
   const backup = await runSvc(program, ["db", "backup", "copy.db"], { env, cwd: dir.path });
   deepEqual([backup.code, backup.stdout.startsWith(`${file}: `)], [0, true], backup.stderr);
-  match(backup.stderr, /secretstore\.key only: keep that file too/);
+  match(backup.stderr, /open only with .*secretstore\.key: keep that file too/);
   const again = await runSvc(program, ["db", "backup", file], { env });
   deepEqual([again.code, again.stdout], [1, ""]);
   match(again.stderr, /--force/);

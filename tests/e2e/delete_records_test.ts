@@ -65,7 +65,7 @@ programTest(
     match(refused.stderr, new RegExp(`  task/${first.task}  failed\n`));
     const unasked = await daemon.svc(["delete", "delivery", first.delivery, "--cascade"]);
     equal(unasked.code, 1);
-    match(unasked.stderr, /nobody can be asked here, add --yes/);
+    match(unasked.stderr, /there is no terminal to ask on, add --yes/);
     const dry = await daemon.svc([
       "delete",
       `delivery/${first.delivery}`,
@@ -143,7 +143,10 @@ programTest("svc delete of records: what it refuses, and in which words", async 
   match(await stderrOf(2, "binding/x"), /goes with its task, svc delete task ID/);
   match(await stderrOf(2, "token", "x"), /svc token revoke ID/);
   match(await stderrOf(2, "audit", "x"), /the oldest go by themselves/);
-  match(await stderrOf(2, `task/${task}`, "trigger/push"), /deleted by a command of their own/);
+  match(
+    await stderrOf(2, `task/${task}`, "trigger/push"),
+    /delete resources with a separate command/,
+  );
   match(await stderrOf(2, "task"), /svc delete delivery ID, or latest/);
   for (const flags of [["--force"], ["-l", "a=b"], ["-f", "/dev/null"]]) {
     match(await stderrOf(2, "task", task, ...flags), /-f, -l and --force are for resources/);

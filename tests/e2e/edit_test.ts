@@ -76,7 +76,7 @@ programTest("edit applies what is saved, and leaves no file", async (program) =>
     "ss/github",
   );
   deepEqual([store.code, store.stdout], [0, "secretstore/github configured\n"]);
-  match(await seen(dir), /\*\*\* keeps the value[^]* {4}old: "\*\*\*"\n$/);
+  match(await seen(dir), /\*\*\* keeps the stored value[^]* {4}old: "\*\*\*"\n$/);
   deepEqual(await specOf(daemon, "secretstore/github"), {
     data: { old: SECRET, next: "another secret of about 32 bytes" },
   });
@@ -93,7 +93,7 @@ programTest("edit: cancelled, and things that cannot be edited", async (program)
       ['echo "# nothing else" >"$1"', "workflow/build was not changed: the saved file is empty"],
       ['rm "$1"', /^Nothing was changed: "[^"]+" is gone: it does not exist$/],
       ["exit 3", /^Nothing was changed: the editor \(sh [^)]+\) ended with exit code 3$/],
-      ['printf "\\377" >"$1"', "Nothing was changed: what was saved is not UTF-8 text"],
+      ['printf "\\377" >"$1"', "Nothing was changed: the saved file is not UTF-8 text"],
     ] as const
   ) {
     const { code, stdout, stderr } = await edit(daemon, dir, script);
@@ -114,7 +114,7 @@ programTest("edit: cancelled, and things that cannot be edited", async (program)
     env: { VISUAL: "/nonexistent/editor", EDITOR: "true", TMPDIR: `${dir.path}/tmp` },
   });
   equal(none.code, 1);
-  match(none.stderr, /exit code 127, which means there is no such program: set \$EDITOR\n$/);
+  match(none.stderr, /exit code 127, which means the program was not found: set \$EDITOR\n$/);
   deepEqual(await specOf(daemon, "workflow/build"), { steps: [{ id: "s1", run: "make" }] });
   deepEqual(left(dir), []);
 });

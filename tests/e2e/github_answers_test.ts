@@ -360,7 +360,7 @@ programTest("whom nobody can ask, and tasks of clocks: svc apply says it", async
   const { stdout } = await daemon.svc(["describe", "trigger/review"]);
   match(
     stdout,
-    /^May start: +who has the permission write .*; asked of github: none: No Connection/m,
+    /^May start: +senders with the permission write .*; svc asks github: none: No Connection/m,
   );
   match(
     (await daemon.svc(["status"])).stdout,

@@ -40,7 +40,7 @@ slowTest("uninstall: unasked nothing, then the package without its secrets", asy
   deepEqual(all, [...before, ...NAMES, "secretstore/github"].toSorted());
 
   const unasked = await run(daemon, UNINSTALL, 1, "y\n");
-  match(unasked.stderr, /^error: Nothing was changed: nobody can be asked here, add --yes/);
+  match(unasked.stderr, /^error: Nothing was changed: there is no terminal to ask on, add --yes/);
   const dry = await run(daemon, `${UNINSTALL} --dry-run`);
   equal(
     dry.stdout,
@@ -51,7 +51,7 @@ slowTest("uninstall: unasked nothing, then the package without its secrets", asy
 
   const done = await run(daemon, `${UNINSTALL} --yes`);
   equal(done.stdout, dry.stdout.replaceAll(" (dry run)", ""));
-  match(done.stderr, /^note: take its addresses out at GitHub, too/);
+  match(done.stderr, /^note: remove its addresses at GitHub too/);
   deepEqual(await names(daemon), [...before, "secretstore/github"].toSorted());
 
   const rest = JSON.parse((await run(daemon, `${UNINSTALL} --secrets -y -o json`)).stdout);

@@ -64,11 +64,11 @@ programTest("svc version --check: what keeps it from an answer", async (program)
   const at = (url: string) => refused("--check", "--url", url);
   match(
     await refused("--check"),
-    /^2 error: It is not known where the releases .* name the address by --url\n$/,
+    /^2 error: svc does not know where its releases are: give the address with --url\n$/,
   );
   match(await refused("--url", releases.url), /^2 error: --url goes with --check/);
-  match(await at("ftp://x/releases"), /^2 error: "ftp:\/\/x\/releases" is no address of releases/);
-  match(await at(`${releases.url}/none`), /^3 error: There is no release at http.*none: name/);
+  match(await at("ftp://x/releases"), /^2 error: "ftp:\/\/x\/releases" is not a release address/);
+  match(await at(`${releases.url}/none`), /^3 error: There is no release at http.*none: give/);
   match(
     await at(`${releases.url}/html`),
     /^3 error: .*\(HTTP 200, text\/html\): see whether a proxy/,

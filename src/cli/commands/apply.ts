@@ -31,8 +31,8 @@ export const command: Command = {
     },
     {
       flags: "--prune",
-      help: "with -l: also delete what has these labels and is not in the files: triggers, " +
-        "workflows, agents, step templates and workspaces, in the projects of the files",
+      help: "with -l: also delete triggers, workflows, agents, step templates and workspaces " +
+        "with these labels that are not in the files, in the projects of the files",
     },
     { flags: "-l, --selector <labels>", help: "with --prune: k=v,k2=v2" },
     PROJECT,

@@ -9,8 +9,8 @@ import { jsonText } from "../json_text.ts";
 
 /** Checks the audit. */
 export const command: Command = {
-  help: "Verifies the hash chain of the plugin audit: reports each row that was changed, removed " +
-    "or added by anything but the daemon. Exit 1 when there is one.",
+  help: "Verifies the hash chain of the plugin audit: reports each row that something other " +
+    "than the daemon changed, removed or added. Exit 1 if it finds one.",
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc audit verify", "svc get audit --outcome denied --since 7d"],
   async run(context: CommandContext) {

@@ -14,8 +14,8 @@ const DEADLINE_MS = 1000;
 
 /** Prints what the last word can be, one `VALUE TAB DESCRIPTION` a line. */
 export const command: Command = {
-  help: "Prints what the last of these words of a command line can be. For completion scripts: " +
-    "says nothing where there is nothing to say, also when the daemon is not reachable.",
+  help: "Prints the completions of the last of these words. For completion scripts: prints " +
+    "nothing if it has none, or if the daemon is not reachable.",
   arguments: [{ name: "[word...]", help: "the words after svc, the one under the cursor last" }],
   examples: ["svc complete -- task logs ''"],
   async run(context: CommandContext, { commands }: Program) {

@@ -20,12 +20,12 @@ const SHELLS = Object.keys(SCRIPTS);
 
 /** Prints a completion script. */
 export const command: Command = {
-  help: "Prints a script that completes commands, options and their values; names and ids are " +
-    "those of the daemon, where it runs. Installed for good:\n\n" +
+  help: "Prints a script that completes commands, options and their values; names and ids come " +
+    "from the daemon, if it runs. To install the script:\n\n" +
     "bash: into ~/.local/share/bash-completion/completions/svc\n\n" +
     'zsh: into a file _svc in a directory of $fpath, such as "${fpath[1]}/_svc"\n\n' +
     "fish: into ~/.config/fish/completions/svc.fish\n\n" +
-    "Then start a new shell. The examples do it.",
+    "Then start a new shell. The examples show how.",
   arguments: [{ name: "<shell>", help: SHELLS.join(", "), complete: SHELLS }],
   examples: [
     "source <(svc completions bash)",

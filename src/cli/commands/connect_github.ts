@@ -26,14 +26,14 @@ import { jsonText } from "../json_text.ts";
 
 /** Connects a repository or an organization. */
 export const command: Command = {
-  help:
-    "Connects a repository or an organization at GitHub in one step: checks the token, makes a " +
-    "secret and the webhook, installs the package github where nothing takes its events yet, has " +
-    "GitHub ping and waits for the ping. What is wrong on the way (DNS, TLS, proxy, path, secret) " +
-    "is said. Run again, it changes only what somebody has changed. The daemon keeps the token and " +
-    "gets back what GitHub could not deliver. Exit 1 when the ping does not come.\n\n" +
+  help: "Connects a GitHub repository or organization in one step: checks the token, creates a " +
+    "secret and the webhook, installs the package github if no trigger takes its events yet, " +
+    "and waits for GitHub's ping. It says what is wrong on the way (DNS, TLS, proxy, path, " +
+    "secret). Running it again repairs only what was changed by hand. The daemon keeps the " +
+    "token and recovers events that GitHub could not deliver. Exit 1 if the ping does not " +
+    "arrive.\n\n" +
     "A fine-grained token needs the permission Webhooks: read and write (a classic one " +
-    "admin:repo_hook). With --api the same goes for GitHub Enterprise, Gitea and Forgejo.",
+    "admin:repo_hook). --api connects GitHub Enterprise, Gitea or Forgejo in the same way.",
   arguments: [{ name: "<to>", help: "OWNER/REPOSITORY, or the name of an organization" }],
   options: [
     {
@@ -42,12 +42,13 @@ export const command: Command = {
     },
     {
       flags: "--pull",
-      help: "no address at all: read the events from GitHub's log every 15 seconds",
+      help: "without a public address: read the events from GitHub's log every 15 seconds",
     },
     {
       flags: "--token <source>",
       help:
-        "the token: - from standard input, @FILE, or env for $GITHUB_TOKEN; else it is asked for",
+        "the token: - for standard input, @FILE, or env for $GITHUB_TOKEN; otherwise svc asks " +
+        "for it",
     },
     {
       flags: "--api <url>",
@@ -56,7 +57,7 @@ export const command: Command = {
     { flags: "--name <name>", help: "name of the Connection (default: that of the repository)" },
     {
       flags: "--endpoint <name>",
-      help: "endpoint of your own triggers, in place of those of the package github",
+      help: "endpoint of your own triggers, instead of the package github",
     },
     { flags: "--event <name...>", help: "events to send (default: those of the package)" },
     PROJECT,
@@ -87,8 +88,8 @@ async function toInput(context: CommandContext): Promise<Input<"connect.github">
   const pull = context.flag("pull");
   if (!pull && url === undefined) {
     const message =
-      "Give the address under which GitHub reaches the daemon with --url, or --pull " +
-      "where there is none";
+      "Give the address at which GitHub reaches the daemon with --url, or use --pull without " +
+      "one";
     throw new AppError("usage", message);
   }
   const events = context.list("event");

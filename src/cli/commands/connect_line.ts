@@ -25,12 +25,12 @@ import { printConnected } from "../print_connected.ts";
 /** Connects a channel. */
 export const command: Command = {
   help:
-    "Connects a channel at LINE: checks the channel access token, installs the package line where " +
-    "nothing takes its events yet, sets the webhook of the channel, has LINE try it and says what is " +
-    "wrong, and which switches are to be set by hand. Run again, it changes nothing. Exit 1 when LINE " +
-    "does not come through.\n\n" +
-    "Both secrets are in the LINE Developers Console: the channel secret in the tab Basic settings, " +
-    "the channel access token (long-lived) in the tab Messaging API.",
+    "Connects a LINE channel: checks the channel access token, installs the package line if no " +
+    "trigger takes its events yet, sets the webhook of the channel and has LINE test it. It " +
+    "says what is wrong, and which switches you set by hand. Running it again changes nothing. " +
+    "Exit 1 if LINE cannot reach the daemon.\n\n" +
+    "Both secrets are in the LINE Developers Console: the channel secret in the tab Basic " +
+    "settings, the channel access token (long-lived) in the tab Messaging API.",
   options: [
     {
       flags: "--url <url>",
@@ -38,8 +38,8 @@ export const command: Command = {
     },
     {
       flags: "--token <source>",
-      help:
-        "the channel access token: - from standard input, @FILE, or env for $LINE_TOKEN; else asked",
+      help: "the channel access token: - for standard input, @FILE, or env for $LINE_TOKEN; " +
+        "otherwise svc asks for it",
     },
     {
       flags: "--channel-secret <source>",
@@ -47,7 +47,7 @@ export const command: Command = {
     },
     {
       flags: "--endpoint <name>",
-      help: "endpoint of your own triggers, in place of those of the package line",
+      help: "endpoint of your own triggers, instead of the package line",
     },
     { flags: "--name <name>", help: "name of the Connection (default: line)" },
     { flags: "--api <url>", help: "base URL of LINE's Messaging API, for a proxy" },
@@ -68,7 +68,7 @@ export const command: Command = {
 async function toInput(context: CommandContext): Promise<Input<"connect.line">> {
   const url = urlOption("url", context);
   if (url === undefined) {
-    throw new AppError("usage", "Give the address under which LINE reaches the daemon with --url");
+    throw new AppError("usage", "Give the address at which LINE reaches the daemon with --url");
   }
   const options = connectOptions(context);
   const isKnown = await findConnection(options.name ?? "line", context);

@@ -55,7 +55,7 @@ settings:
 `;
 
 /** What has to be done in a browser before there are tokens. */
-const STEPS = `1. Make the app with this link, which has its settings filled in:
+const STEPS = `1. Create the app with this link, which fills in its settings:
 
    https://api.slack.com/apps?new_app=1&manifest_yaml=${encodeURIComponent(MANIFEST)}
 
@@ -66,16 +66,17 @@ const STEPS = `1. Make the app with this link, which has its settings filled in:
 
 /** Connects an app. */
 export const command: Command = {
-  help:
-    "Connects an app at Slack over Socket Mode, which needs no address: prints the link that makes " +
-    "the app, takes its two tokens and checks them, installs the package slack where nothing takes " +
-    "its events yet, opens the socket and waits for Slack's hello. What is wrong is said, a missing " +
-    "scope too. Run again, it changes nothing. Exit 1 when the socket does not open.",
+  help: "Connects a Slack app over Socket Mode, which needs no public address: prints the link " +
+    "that creates the app, checks its two tokens, installs the package slack if no trigger " +
+    "takes its events yet, opens the socket and waits for Slack's hello. It says what is " +
+    "wrong, missing scopes included. Running it again changes nothing. Exit 1 if the socket " +
+    "does not open.",
   options: [
     {
       flags: "--bot-token <source>",
       help:
-        "the token xoxb-…: - from standard input, @FILE, or env for $SLACK_BOT_TOKEN; else asked",
+        "the token xoxb-…: - for standard input, @FILE, or env for $SLACK_BOT_TOKEN; otherwise " +
+        "svc asks for it",
     },
     {
       flags: "--app-token <source>",
@@ -83,7 +84,7 @@ export const command: Command = {
     },
     {
       flags: "--endpoint <name>",
-      help: "endpoint of your own triggers, in place of those of the package slack",
+      help: "endpoint of your own triggers, instead of the package slack",
     },
     { flags: "--name <name>", help: "name of the Connection (default: slack)" },
     { flags: "--api <url>", help: "base URL of Slack's Web API, for a proxy" },

@@ -18,16 +18,15 @@ import { printable } from "../terminal_text.ts";
 
 /** Repairs a Connection. */
 export const command: Command = {
-  help:
-    "Looks into GitHub's log for events that it could not deliver, and has it send those again " +
-    "that are not here. The daemon does this by itself, at its start and every five minutes; this " +
-    "does it now. GitHub keeps its log for three days (GitHub Enterprise for seven). Exit 1 when " +
-    "something is lost or could not be got back yet.",
+  help: "Looks in GitHub's log for events that it could not deliver, and has GitHub send the " +
+    "missing ones again. The daemon does this by itself when it starts and every five minutes; " +
+    "this command does it now. GitHub keeps its log for three days (GitHub Enterprise for " +
+    "seven). Exit 1 if an event is lost or not recovered yet.",
   arguments: [{ name: "<name>", help: "name of the Connection", complete: "connection" }],
   options: [
     {
       flags: "--since <duration>",
-      help: "look so far back, such as 3d (default: the last repair)",
+      help: "how far to look back, such as 3d (default: the last repair)",
     },
     { flags: "--dry-run", help: "print what is missing, but change nothing" },
     PROJECT,

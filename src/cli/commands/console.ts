@@ -21,9 +21,9 @@ import type { Io } from "../io.ts";
 export function consoleCommand(findAsset: FindAsset): Command {
   return {
     help: "Opens the console in your browser: deliveries, tasks, logs and triggers, live. It " +
-      "listens on loopback only, at an address that is another one each time, takes one link once, " +
-      "has the rights that svc has here, and ends with this command. Enter prints a fresh link. " +
-      "Over ssh, it prints the command that brings it to your own machine.",
+      "listens on loopback only, at a new address each time, has the rights that svc has here, " +
+      "and ends with this command. A link works once; Enter prints a fresh one. Over ssh, it " +
+      "prints the command that forwards it to your own machine.",
     arguments: [{
       name: "[page]",
       help: "what to open, such as task/ID, deliveries, trigger/NAME",
@@ -82,7 +82,7 @@ async function run(
   const printsLinks = io.outIsTerminal || !context.flag("open");
   const show = (why = "") => {
     if (printsLinks) return io.out(`${why}\n  ${freshLink(server, path).link}\n\n`);
-    io.out("The link is not printed, because the output is no terminal: --no-open prints it\n");
+    io.out("The link is not printed, because the output is not a terminal: --no-open prints it\n");
   };
   const opens = context.flag("open") && hasOwnScreen(env);
   io.out(`svc console is ready on ${server.url}: Enter prints a link, Ctrl-C ends it\n`);
@@ -100,7 +100,7 @@ async function run(
     ending.defer(() => opening);
   } else {
     io.out(tunnelSteps(address, server.port, env) ?? "");
-    show("Open this link within a minute; it is good once:\n");
+    show("Open this link within a minute; it works once:\n");
   }
   ending.use(server); // before the browser's file goes, which its end brings about
   await Promise.all([onEnter(io, show, signal), aborted(signal)]);

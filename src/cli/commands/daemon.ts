@@ -39,9 +39,8 @@ const STOP_WITHIN_MS = 14_000;
 
 /** Runs the daemon in the foreground. */
 export const command: Command = {
-  help:
-    "Runs the daemon in the foreground until SIGTERM or SIGINT; a second signal stops it at once. " +
-    "Options that are not given are read from daemon.yaml in the data directory, which has the " +
+  help: "Runs the daemon in the foreground until SIGTERM or SIGINT; a second signal stops it at " +
+    "once. Options that you leave out come from daemon.yaml in the data directory, under the " +
     "same names without the dashes.",
   options: [DATA_DIR, ...SETTINGS.map(toOption)],
   examples: [

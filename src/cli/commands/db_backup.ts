@@ -16,10 +16,10 @@ import { jsonText } from "../json_text.ts";
 /** Copies the database. */
 export const command: Command = {
   help: "Copies the database to one file, mode 0600, as it is at this moment. Works with and " +
-    "without a daemon; a daemon that runs keeps serving, writes the file itself, and asks " +
-    "for the role admin. The key of the secrets is not in the copy: back up " +
-    "secrets/secretstore.key too, in another place. Step logs, scripts and policies are not " +
-    "in it either.",
+    "without a daemon; a running daemon keeps serving, writes the file itself, and requires " +
+    "the role admin. The key of the secrets is not in the copy: back up " +
+    "secrets/secretstore.key too, in another place. Step logs, scripts and policies are not in " +
+    "it either.",
   arguments: [{ name: "<file>", help: "the copy; it is written whole or not at all" }],
   options: [
     { flags: "--force", help: "replace an earlier backup of that name" },
@@ -51,7 +51,7 @@ export const command: Command = {
       const { file, bytes, schema_version, key_file } = backup;
       context.io.out(`${file}: ${sizeText(bytes)}, schema ${schema_version}\n`);
       context.io.err(
-        `The secrets in it open with ${key_file} only: keep that file too, in another place\n`,
+        `The secrets in it open only with ${key_file}: keep that file too, in another place\n`,
       );
     });
   },

@@ -17,9 +17,10 @@ import { printable } from "../terminal_text.ts";
 export const command: Command = {
   help:
     "Checks every page and every row of the database, the chain of the plugin audit, and that " +
-    "the key file opens every secret. Exit 1 when something is wrong. Works while the daemon runs " +
-    "(role operator) and without one. Where daemons share a PostgreSQL, checks its rows, the jobs of " +
-    "tasks, and the same otherwise. With a file, checks that copy instead.",
+    "the key file opens every secret. Exit 1 if something is wrong. Works while the daemon " +
+    "runs (role operator) and without one. If daemons share a PostgreSQL, it checks the rows " +
+    "and the jobs of tasks there, and the rest as usual. Given a file, it checks that copy " +
+    "instead.",
   arguments: [{ name: "[file]", help: "a backup (default: the database of the data directory)" }],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc db check", "svc db check /backup/svc.db -o json"],

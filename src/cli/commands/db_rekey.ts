@@ -15,14 +15,13 @@ import { printable } from "../terminal_text.ts";
 
 /** Changes the encryption key. */
 export const command: Command = {
-  help:
-    "Makes a new encryption key and seals every secret value anew; stop the daemon first, all " +
-    "of them where they share a PostgreSQL. The old key is kept beside the new one, as " +
-    "secretstore.key.before-rekey-TIME: backups made before open with it. Killed at any moment, " +
-    "the next start of the daemon goes on with the key that opens everything. After a leak the " +
-    "secrets have to be changed as well: who had the old key and a backup has read them.",
+  help: "Creates a new encryption key and seals every secret value again. Stop the daemon first, " +
+    "or all daemons that share the PostgreSQL. The old key stays beside the new one as " +
+    "secretstore.key.before-rekey-TIME: earlier backups open with it. If the command is " +
+    "killed, the daemon starts with the key that opens everything. After a leak, change the " +
+    "secrets too: anyone with the old key and a backup can read them.",
   options: [
-    { flags: "--dry-run", help: "look whether it can be done, and change nothing" },
+    { flags: "--dry-run", help: "check whether it can be done, but change nothing" },
     DATA_DIR,
     OUTPUT_TEXT_JSON,
   ],

@@ -17,11 +17,11 @@ import { printable } from "../terminal_text.ts";
 
 /** Restores a backup. */
 export const command: Command = {
-  help: "Replaces the database with a backup; stop the daemon first. The backup is checked, and " +
-    "the old database is kept beside the new one as svc.db.before-restore-TIME. Tasks that " +
-    "waited or ran when the backup was made continue at the next start, even if they have " +
-    "ended since: --cancel-tasks cancels them instead. What was revoked in the old database " +
-    "stays revoked; tokens, secrets and triggers that come back are named.",
+  help: "Replaces the database with a backup; stop the daemon first. It checks the backup " +
+    "first, and keeps the old database beside the new one as svc.db.before-restore-TIME. Tasks " +
+    "that waited or ran when the backup was made continue at the next start, even if they have " +
+    "ended since: --cancel-tasks cancels them instead. Tokens revoked in the old database stay " +
+    "revoked; it lists the tokens, secrets and triggers that come back.",
   arguments: [{ name: "<file>", help: "the backup; it is not changed" }],
   options: [
     {
@@ -72,7 +72,7 @@ function restoredText(restored: Restored): string {
   const { former_key_file } = restored;
   const { tokens, revoked_tokens, secrets, resumed, pending_messages } = restored;
   const lines = [`${database} is restored from ${file} (sha256:${sha256})`];
-  if (kept !== null) lines.push(`What was there before is ${kept}`);
+  if (kept !== null) lines.push(`The old database is ${kept}`);
   if (open_tasks > 0) {
     const what = cancelled ? "were ended" : "go on when the daemon starts";
     lines.push(`Tasks that were pending or running: ${open_tasks}; they ${what}`);

@@ -15,10 +15,11 @@ import { formatTable } from "../table.ts";
 
 /** Shows what takes the disk. */
 export const command: Command = {
-  help: "Shows what takes the disk: the database with its log, the directories of the data " +
-    "directory, old databases and backups in it, and of the database what each trigger takes: " +
-    "bodies of deliveries, tasks, logs. Works while the daemon runs (role operator), which keeps " +
-    "serving, and without one. With a shared PostgreSQL, directories are those of this machine.",
+  help: "Shows what uses the disk: the database with its log, the directories of the data " +
+    "directory, old databases and backups in it, and how much of the database each trigger " +
+    "uses: bodies of deliveries, tasks, logs. Works without a daemon, and while one runs (role " +
+    "operator), which keeps serving. With a shared PostgreSQL, the directories are those of " +
+    "this machine.",
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc db usage", "svc db usage -o json"],
   run(context: CommandContext) {

@@ -14,9 +14,9 @@ import { jsonText } from "../json_text.ts";
 
 /** Shrinks the database. */
 export const command: Command = {
-  help: "Returns the space of deleted records to the file system, a mebibyte at a time, so that " +
-    "a daemon keeps serving; it asks for the role operator. The database reuses such space " +
-    "anyway, so this is for after much was deleted at once.",
+  help: "Returns the space of deleted records to the file system, a mebibyte at a time, so " +
+    "that a running daemon keeps serving (role operator). The database reuses such space " +
+    "anyway, so you need this only after deleting a lot at once.",
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc db vacuum", "svc db vacuum -o json"],
   run(context: CommandContext) {

@@ -21,10 +21,9 @@ import { readManifestFiles, targetsOf } from "../manifest_files.ts";
 
 /** Deletes resources, or single records. */
 export const command: Command = {
-  help: "Deletes resources, all that are named or none. What others use is not deleted, unless " +
-    "they are deleted with it, or --force is given. Tasks and records of them are kept. A " +
-    "delivery or a task is deleted with its content, for good: it asks first, and needs the role " +
-    "admin.",
+  help: "Deletes all of the named resources, or none. A resource that others use is refused " +
+    "unless you delete those with it or give --force. Tasks and records stay. A delivery or a " +
+    "task is deleted with its content, permanently: svc asks first, and needs the role admin.",
   arguments: [
     {
       name: "[kind]",
@@ -41,8 +40,8 @@ export const command: Command = {
     { flags: "-l, --selector <labels>", help: "with KIND: all with these labels: k=v,k2=v2" },
     { flags: "--force", help: "also delete what others use" },
     { flags: "--cascade", help: "with a delivery: also the tasks of its events" },
-    { ...YES, help: "do not ask, where records are deleted" },
-    { flags: "--ignore-not-found", help: "pass over what does not exist" },
+    { ...YES, help: "do not ask before deleting records" },
+    { flags: "--ignore-not-found", help: "ignore what does not exist" },
     { flags: "--dry-run", help: "print the same, but change nothing" },
     PROJECT,
     ...CONNECTION,

@@ -22,9 +22,9 @@ import { CLEAR_LINE, printable } from "../terminal_text.ts";
 
 /** Sends deliveries again. */
 export const command: Command = {
-  help: "Sends a stored delivery, or all that match since some time, through the pipeline " +
-    "again: it counts as authenticated and is not stopped as a duplicate; filter and " +
-    "workflow are those applied now. Exit 1 when a delivery could not be sent.",
+  help: "Sends a stored delivery, or all that match since a given time, through the pipeline " +
+    "again. It counts as authenticated and never as a duplicate; the filter and workflow are " +
+    "the ones applied now. Exit 1 if a delivery could not be sent.",
   arguments: [{ name: "[delivery]", help: DELIVERY.help, complete: "delivery" }],
   options: [
     {

@@ -46,7 +46,7 @@ export const command: Command = {
       throw new AppError("usage", `Give --${part} or --${second}, not both`);
     }
     if (json && part !== undefined) {
-      throw new AppError("usage", `-o json holds everything, leave out --${part}`);
+      throw new AppError("usage", `-o json prints everything, leave out --${part}`);
     }
     using client = context.client();
     const shown = await client.call("delivery.show", { id: context.argument(0), whole: true });

@@ -17,9 +17,9 @@ import { printValue } from "../print.ts";
 
 /** Shows one thing. */
 export const command: Command = {
-  help: "Shows one resource or record: what it is, who uses it, what is wrong with it, what " +
-    "happened lately, and how to go on. With -o json and -o yaml the whole object, and secret " +
-    "values to callers who may read them; they are masked otherwise.",
+  help: "Shows one resource or record: what it is, what uses it, what is wrong with it, what " +
+    "happened lately, and what to do next. -o json and -o yaml print the whole object; secret " +
+    "values are masked unless you may read them.",
   arguments: [
     { name: "<kind>", help: "KIND/NAME, or KIND followed by a name", complete: PLURALS },
     {
@@ -46,7 +46,7 @@ export const command: Command = {
   async run(context: CommandContext) {
     const { what, name } = splitKindAndName(context.argument(0), context.argument(1));
     if (name === "") {
-      throw new AppError("usage", "Name a kind and one of it, such as task/ID or trigger/NAME");
+      throw new AppError("usage", "Name one resource or record, such as task/ID or trigger/NAME");
     }
     const output = context.option("output");
     using client = context.client();

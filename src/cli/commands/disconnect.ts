@@ -18,9 +18,9 @@ import { jsonText } from "../json_text.ts";
 /** Undoes a connect. */
 export const command: Command = {
   help:
-    "Undoes svc connect: deletes the webhooks of a Connection at its platform, the Connection and " +
-    "its token. Triggers, tasks and deliveries stay; with --all the package of the platform goes, " +
-    "too. No token is revoked: where its owner can do that is printed. Asks first.",
+    "Undoes svc connect: deletes the webhooks of a Connection at its platform, the Connection " +
+    "and its token. Triggers, tasks and deliveries stay; --all also deletes the package of the " +
+    "platform. The token stays valid: svc prints where its owner can revoke it. Asks first.",
   arguments: [{ name: "<name>", help: "name of the Connection", complete: "connection" }],
   options: [
     { flags: "--all", help: "also delete what svc connect installed: the package and its secret" },

@@ -35,17 +35,17 @@ const ANSWER_WITHIN_MS = 10_000;
 
 /** Looks for what keeps svc from working. */
 export const command: Command = {
-  help:
-    "Looks for what keeps svc from working on this machine, and says what to do about it: data " +
+  help: "Looks for what keeps svc from working on this machine, and says how to fix it: data " +
     "directory, disk, database, key, clock, descriptors, system, git, the programs and " +
-    "directories that applied resources name, the sandbox of agents, certificates, the service, " +
-    "and what the daemon says of itself. Where a daemon runs, it looks itself, with the environment and the limits that its " +
-    "steps have (role operator); where none runs, this command does, and also tries the ports " +
-    "of daemon.yaml. Changes nothing. Exit 1 when a check has failed; warnings are no failure.",
+    "directories that applied resources name, the sandbox of agents, certificates, the " +
+    "service, and the daemon's own state. A running daemon does the checks itself, with the " +
+    "environment and the limits of its steps (role operator); otherwise this command does " +
+    "them, and also tries the ports of daemon.yaml. Changes nothing. Exit 1 if a check failed; " +
+    "warnings do not count.",
   options: [
     {
       flags: "--url <url>",
-      help: "also see whether what is sent to this address reaches the daemon: https://HOST",
+      help: "also check that requests to this address reach the daemon: https://HOST",
     },
     DATA_DIR,
     OUTPUT_TEXT_JSON,
@@ -110,7 +110,7 @@ function urlOf(text: string | undefined): string | undefined {
   const isPlain = url !== null && /^https?:$/.test(url.protocol) && url.username === "" &&
     url.password === "" && url.search === "" && url.hash === "";
   if (isPlain) return text;
-  throw new AppError("usage", "--url takes https://HOST, the beginning of addresses of webhooks");
+  throw new AppError("usage", "--url takes https://HOST, the base of the webhook addresses");
 }
 
 /** Asks the daemon how it is; why there is no answer is an answer, too. */

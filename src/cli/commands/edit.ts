@@ -30,9 +30,9 @@ import { printApplied } from "../print_applied.ts";
 /** Edits a resource. */
 export const command: Command = {
   help: "Opens a resource in your editor ($VISUAL, else $EDITOR, else vi) and applies what you " +
-    "save. What is refused opens again when you press Enter, with the reasons at the top; without " +
-    "a terminal, svc keeps the text and ends. An empty file changes nothing, and neither does one " +
-    "that you leave as it is. Secrets stay ***, which keeps them.",
+    "save. If svc refuses it, Enter opens it again with the reasons at the top; without a " +
+    "terminal, svc keeps the text and ends. An empty or unchanged file changes nothing. " +
+    "Secrets appear as ***, which keeps their values.",
   arguments: [
     { name: "<kind>", help: "KIND/NAME, or KIND followed by the name", complete: KIND_PLURALS },
     { name: "[name]", help: "name", complete: "name" },
@@ -154,7 +154,7 @@ function hintFor(expected: Expected): string[] {
   return [
     `Change ${displayName(expected)} and save it; an empty file changes nothing.`,
     "These lines are left out.",
-    ...expected.kind === "SecretStore" ? ["*** keeps the value that there is."] : [],
+    ...expected.kind === "SecretStore" ? ["*** keeps the stored value."] : [],
   ];
 }
 
@@ -182,7 +182,7 @@ async function openEditor(
   const why = stop.signal.aborted
     ? "svc was told to end"
     : `the editor (${editor}) ended with exit code ${code}` +
-      (code === 127 ? ", which means there is no such program: set $EDITOR" : "");
+      (code === 127 ? ", which means the program was not found: set $EDITOR" : "");
   const reason = new AppError("refused", `Nothing was changed: ${why}`);
   throw refused === undefined ? reason : new NotApplied({ text: refused.text, reason });
 }
@@ -204,7 +204,7 @@ async function readBack(path: string): Promise<string> {
       cause,
     });
   }
-  throw new AppError("refused", "Nothing was changed: what was saved is not UTF-8 text");
+  throw new AppError("refused", "Nothing was changed: the saved file is not UTF-8 text");
 }
 
 /** Leaves the text where it was edited, without the comments; whether that worked. */

@@ -26,11 +26,12 @@ import { WatchPrinter } from "../watch_printer.ts";
 export const command: Command = {
   help: "Lists resources or records, records newest first.\n\n" +
     `Resources:  ${namesOf(KIND_NAMES)}, and the kinds of your CustomResourceDefinitions; ` +
-    `"all" is all of these.\n\nRecords:  ${namesOf(RECORD_TYPE_NAMES)}.\n\n` +
-    "On a terminal a table is shortened to its width: columns that matter least are left out, and " +
-    "ids shortened to their end, by which they are found as well. Elsewhere, and with -o wide, " +
-    "nothing is shortened. With --watch, records oldest first, then what is added or changed, until " +
-    "Ctrl-C.",
+    '"all" means all of these.\n\n' +
+    `Records:  ${namesOf(RECORD_TYPE_NAMES)}.\n\n` +
+    "On a terminal, svc fits the table to its width: it leaves out the least important columns " +
+    "and shortens ids to their end, which works as an id too. Elsewhere, and with -o wide, " +
+    "nothing is shortened. --watch prints records oldest first, then what is added or changed, " +
+    "until Ctrl-C.",
   arguments: [
     {
       name: "[kind]",
@@ -39,7 +40,7 @@ export const command: Command = {
     },
     {
       name: "[name...]",
-      help: "only these: names; of records ids, parts of them, or latest",
+      help: "only these: names, or for records ids, parts of ids, or latest",
       complete: "name",
     },
   ],
@@ -67,7 +68,7 @@ export const command: Command = {
     },
     {
       flags: "--unknown",
-      help: "with deliveries: requests to paths that no trigger has, since the daemon started",
+      help: "with deliveries: requests to paths without a trigger, since the daemon started",
     },
     {
       flags: "--since <time>",
@@ -76,7 +77,7 @@ export const command: Command = {
     { flags: "--until <time>", help: "only records up to this time: 2026-01-31T08:00:00Z" },
     { flags: "--limit <n>", help: "at most this many (records: 50 unless given)" },
     { flags: "--before <id>", help: "only records older than this id: the next page" },
-    { flags: "--after <id>", help: "those that follow this id: the page before" },
+    { flags: "--after <id>", help: "only records newer than this id: the page before" },
     ...DELIVERY_FILTERS,
     {
       flags: "--delivery <delivery>",

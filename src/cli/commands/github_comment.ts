@@ -11,10 +11,10 @@ import { reportMessage, WAIT } from "../wait_for_message.ts";
 /** Comments on what a task is about. */
 export const command: Command = {
   help:
-    "Comments on the issue or pull request that a task is about; the next comment of the same " +
-    "key on it updates this one. The text is Markdown in which nobody is mentioned, nothing is " +
-    "loaded and nothing is a command. The daemon sends it, with the token of the Connection that " +
-    "covers the repository. Inside a step, the task defaults to its own.",
+    "Comments on the issue or pull request that a task is about; a later comment with the same " +
+    "key updates it. The text is Markdown; mentions, remote content and bot commands in it " +
+    "have no effect. The daemon sends it, with the token of the Connection that covers the " +
+    "repository. Inside a step, the task defaults to its own.",
   arguments: [OWN_TASK],
   options: [
     ANSWER_TEXT,

@@ -13,13 +13,12 @@ const STATES = ["pending", "success", "failure", "error"] as const;
 
 /** Sets the status of the commit that a task is about. */
 export const command: Command = {
-  help:
-    "Sets a status of the commit that a task is about: of a push its newest, of a pull request " +
-    "its head. Another commit can be named if it belongs to them. Inside a step, the task " +
-    "defaults to its own.",
+  help: "Sets a status on the commit that a task is about: the newest of a push, the head of a " +
+    "pull request. You can name another commit of the same push or pull request. Inside a " +
+    "step, the task defaults to its own.",
   arguments: [OWN_TASK],
   options: [
-    { flags: "--state <state>", help: "what it says", choices: STATES },
+    { flags: "--state <state>", help: "state to set", choices: STATES },
     { flags: "--context <name>", help: "name of the status, such as svc/review" },
     { flags: "--description <text>", help: "one line, cut at 140 characters" },
     { flags: "--sha <commit>", help: "whole id of a commit of the push or pull request" },

@@ -21,8 +21,8 @@ export const command: Command = {
     DATA_DIR,
     {
       flags: "--database <url>",
-      help: "PostgreSQL to share with other daemons; a password in it is visible to others: " +
-        "PGPASSFILE or SVC_DATABASE_URL are not",
+      help: "PostgreSQL to share with other daemons; other users can see a password in it, but " +
+        "not in PGPASSFILE or SVC_DATABASE_URL",
     },
     { flags: "--node <name>", help: "name of this daemon among them (default: the host's name)" },
     {
@@ -61,8 +61,8 @@ export const command: Command = {
 function nextSteps(dir: DataDir, { shared, keyFile }: ReturnType<typeof sharedOf>): string {
   if (shared === undefined) return "";
   if (keyFile !== undefined) {
-    return `\nNode ${shared.name} has joined and can start: svc daemon\n` +
-      "It keeps the key: a copy that was made for this command can go\n";
+    return `\nNode ${shared.name} has joined and can start: svc daemon\nIt has the key now: ` +
+      "you can delete the copy that you made for this command\n";
   }
   return `\nNode ${shared.name} can start: svc daemon\n` +
     `For each other node, copy ${dir.secretKey} to its machine, where only its user can read it, ` +

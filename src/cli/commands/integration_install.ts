@@ -30,9 +30,9 @@ import { readSetSecrets, SET_SECRET } from "../set_secret.ts";
 
 /** Installs a package. */
 export const command: Command = {
-  help: "Applies an integration package, all of it or nothing, and prints the addresses to paste " +
-    "into the platform. Running it again resets the package's resources and keeps the " +
-    "secrets, unless new ones are given.",
+  help: "Applies an integration package, all of it or nothing, and prints the addresses to " +
+    "paste into the platform. Running it again resets the package's resources and keeps the " +
+    "secrets, unless you give new ones.",
   arguments: [{
     name: "<name>",
     help: "name of the package, see svc integration list",
@@ -113,7 +113,7 @@ function printAddresses(
   addresses: readonly Address[],
   { io }: CommandContext,
 ): void {
-  io.out(`\nTo be entered at ${title} (svc integration show ${name} says where):\n`);
+  io.out(`\nEnter these at ${title} (svc integration show ${name} says where):\n`);
   for (const { triggers, url, path } of addresses) {
     io.out(`  ${url ?? path}\n${triggers.map((one) => `    for ${one}\n`).join("")}`);
   }

@@ -31,9 +31,9 @@ const SECRET_STORE = "SecretStore";
 
 /** Uninstalls a package. */
 export const command: Command = {
-  help: "Deletes the resources of an integration package: those with the label integration=NAME. " +
-    "What other resources use is kept and named; so are the SecretStores, unless --secrets is " +
-    "given. Tasks and records are kept. Asks first.",
+  help: "Deletes the resources of an integration package: those with the label " +
+    "integration=NAME. It keeps and lists those that other resources use, and the SecretStores " +
+    "unless you give --secrets. Tasks and records stay. Asks first.",
   arguments: [{
     name: "<name>",
     help: "name of the package, see svc integration list",
@@ -84,7 +84,7 @@ export const command: Command = {
     for (const name of done.deleted) io.out(`${name} deleted${suffix}\n`);
     for (const one of kept) io.out(`${keptLines(one)}\n`);
     if (!dryRun && done.deleted.length > 0) {
-      io.err(`note: take its addresses out at ${pack.title}, too: they are answered 404 now\n`);
+      io.err(`note: remove its addresses at ${pack.title} too: svc answers them with 404 now\n`);
     }
   },
 };

@@ -10,8 +10,7 @@ import { reportMessage, WAIT } from "../wait_for_message.ts";
 
 /** Pushes a text to the conversation a task came from. */
 export const command: Command = {
-  help:
-    "Pushes a text to the user, group or room at LINE that a task's event came from, with the " +
+  help: "Pushes a text to the LINE user, group or room that a task's event came from, with the " +
     "channel access token of the Connection. Pushes count against the quota of the channel. " +
     "Inside a step, the task defaults to its own.",
   arguments: [OWN_TASK],

@@ -9,13 +9,12 @@ import { jsonText } from "../json_text.ts";
 
 /** Drains a node. */
 export const command: Command = {
-  help:
-    "Lets a node take no new tasks: it finishes what it runs, and still takes webhooks, whose tasks " +
-    "run elsewhere. That holds when it starts again, until --undo. What only this node may run " +
-    "waits. Needs the role operator.",
-  arguments: [{ name: "<node>", help: "its name", complete: "node" }],
+  help: "Stops a node from taking new tasks: it finishes what it runs, and still takes webhooks, " +
+    "whose tasks run on other nodes. It stays drained across restarts, until --undo. Tasks " +
+    "that only this node may run wait. Needs the role operator.",
+  arguments: [{ name: "<node>", help: "name of the node", complete: "node" }],
   options: [
-    { flags: "--undo", help: "lets it take tasks again" },
+    { flags: "--undo", help: "let it take tasks again" },
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
   ],

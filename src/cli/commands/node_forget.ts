@@ -9,13 +9,13 @@ import { jsonText } from "../json_text.ts";
 
 /** Forgets a node. */
 export const command: Command = {
-  help:
-    "Forgets a node that has ended for good: others take over at once what it ran and what only " +
-    "it was to run. One whose lease holds may live and is refused; with --force it is forgotten, " +
-    "and ends its tasks when it hears of it. Needs the role admin.",
-  arguments: [{ name: "<node>", help: "its name", complete: "node" }],
+  help: "Forgets a node that has ended for good: other nodes at once take over the tasks it ran " +
+    "and those that only it could run. While its lease is valid it may still run, so svc " +
+    "refuses; with --force svc forgets it, and it ends its tasks when it learns of it. Needs " +
+    "the role admin.",
+  arguments: [{ name: "<node>", help: "name of the node", complete: "node" }],
   options: [
-    { flags: "--force", help: "although its lease holds: it is certain that it has ended" },
+    { flags: "--force", help: "even while its lease is valid: you are certain that it has ended" },
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
   ],

@@ -20,8 +20,8 @@ import { printable } from "../terminal_text.ts";
 /** Tries each target of a Notification. */
 export const command: Command = {
   help:
-    "Sends a message to each target of a Notification, and says how each went. What could not " +
-    "be sent at the first try is dropped. Exit 0 when all were sent, else 1.",
+    "Sends a message to each target of a Notification, and reports each result. A message that " +
+    "fails at the first try is dropped. Exit 0 if all were sent, else 1.",
   arguments: [{
     name: "<notification>",
     help: "name of the Notification",

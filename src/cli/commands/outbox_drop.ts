@@ -16,8 +16,8 @@ import { jsonText } from "../json_text.ts";
 /** Drops a message. */
 export const command: Command = {
   help:
-    "Drops a message of the outbox that waits or was given up: it is not sent. What is on its " +
-    "way in this moment may still arrive, and then counts as sent.",
+    "Drops a message of the outbox that waits or was given up: svc does not send it. A message " +
+    "that is being sent at this moment may still arrive, and then counts as sent.",
   arguments: [MESSAGE],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc get outbox --state pending", "svc outbox drop latest"],

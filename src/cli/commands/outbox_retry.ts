@@ -15,8 +15,8 @@ import { jsonText } from "../json_text.ts";
 
 /** Sends a message now. */
 export const command: Command = {
-  help: "Sends a message of the outbox now that waits, was given up or was dropped. One that may " +
-    "have arrived is looked for first, where its platform can be asked.",
+  help: "Sends a message of the outbox that waits, was given up or was dropped, now. If it may " +
+    "have arrived, svc looks for it first, on platforms that can be asked.",
   arguments: [MESSAGE],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc get outbox --state failed", "svc outbox retry latest"],

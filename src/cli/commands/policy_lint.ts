@@ -73,7 +73,7 @@ async function findWarnings(
   if (policy.mode === "audit") {
     warn(
       ["mode"],
-      "Under audit every command runs: it is for finding the prefixes; then set allowlist",
+      "Under audit every command runs: use it to find the prefixes, then set allowlist",
     );
   }
   if (policy.shellSyntax === "any") {

@@ -17,7 +17,7 @@ const NAMES = KINDS.map(({ kind }) => kind);
 /** Prints a schema. */
 export const command: Command = {
   help: "Prints the JSON Schema of a kind, so that an editor can check and complete manifests. " +
-    "Without a kind, of a document of any kind. Needs no daemon.",
+    "Without a kind, prints that of a document of any kind. Needs no daemon.",
   arguments: [{ name: "[kind]", help: `one of ${NAMES.join(", ")}`, complete: NAMES }],
   examples: ["svc schema Trigger > trigger.schema.json", "svc schema"],
   run(context: CommandContext) {

@@ -18,7 +18,7 @@ import { readInput, withoutLastLineBreak } from "../read_file.ts";
 
 /** Sets a secret. */
 export const command: Command = {
-  help: "Sets one key of a SecretStore to a value that is typed unseen, twice, or comes on " +
+  help: "Sets one key of a SecretStore to a value that you type twice, hidden, or pass on " +
     "standard input; the next request uses it. A key or store that does not exist is created.",
   arguments: [
     { name: "<store>", help: "name of the SecretStore", complete: "secretstore" },
@@ -72,7 +72,7 @@ function readTyped(what: string, { io }: CommandContext): string {
     throw new AppError("refused", "Nothing was changed: the secret was not entered");
   }
   if (typed !== again) {
-    throw new AppError("refused", "Nothing was changed: the two are not the same");
+    throw new AppError("refused", "Nothing was changed: the two values differ");
   }
   return typed;
 }

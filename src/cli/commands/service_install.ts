@@ -38,21 +38,21 @@ const LOG_LINES = 15;
 /** Installs svc as a service. */
 export const command: Command = {
   help:
-    "Lets the daemon run as a service that starts by itself: systemd, or launchd on macOS. As root " +
-    "for the system, as a user of its own (svc) with its data in /var/lib/svc; else for your own " +
-    "user, with the data directory and the PATH that you have now. Waits until the daemon answers. " +
-    "Again, it brings the service up to date, leaves its data where they are, and restarts it only " +
-    "if something has changed.",
+    "Installs the daemon as a service that starts by itself: systemd, or launchd on macOS. As " +
+    "root, it installs a system service that runs as its own user (svc) with its data in " +
+    "/var/lib/svc; otherwise one for your user, with your current data directory and PATH. " +
+    "Waits until the daemon answers. Running it again updates the service, leaves its data in " +
+    "place, and restarts it only if something changed.",
   options: [
     SYSTEM,
     {
       flags: "--data-dir <dir>",
       help: `data directory (default: $SVC_DATA_DIR, else ~/.svc, or ${SYSTEM_DATA_DIR} as root)`,
     },
-    { flags: "--run-as <user>", help: "who a service of the system runs as (default: svc)" },
+    { flags: "--run-as <user>", help: "user that a system service runs as (default: svc)" },
     {
       flags: "--hardened",
-      help: "let a service of the system have no devices and fewer system calls (hardening.conf)",
+      help: "give a system service no devices and fewer system calls (hardening.conf)",
     },
     { flags: "--dry-run", help: "print the unit and what would be done, but change nothing" },
     OUTPUT_TEXT_JSON,
@@ -98,7 +98,7 @@ function refuseWrong(context: CommandContext, host: ServiceHost, scope: Scope): 
   const [user, isHardened] = [context.option("runAs"), context.flag("hardened")];
   if (scope === "user" && (user !== undefined || isHardened)) {
     const option = user === undefined ? "--hardened" : "--run-as";
-    throw new AppError("usage", `${option} is for a service of the system: run this by sudo`);
+    throw new AppError("usage", `${option} is for a system service: run this with sudo`);
   }
   if (user !== undefined && !/^[a-z_][a-z0-9_-]{0,30}$/.test(user)) {
     throw new AppError("usage", `--run-as takes the name of a user, not "${user}"`);
@@ -187,8 +187,8 @@ async function bringUp({ steps }: InstallPlan, waiting: Waiting): Promise<Status
   io.err(out);
   throw new AppError(
     "refused",
-    `${manager.service} is installed, and its daemon does not come up: see its log above (more: ` +
-      '"svc service logs"); "svc service uninstall" takes it away again',
+    `${manager.service} is installed, and its daemon does not come up: see its log above ` +
+      '(more: "svc service logs"); "svc service uninstall" removes it',
     fault === undefined ? {} : { details: [fault] },
   );
 }
@@ -214,7 +214,7 @@ async function untilReady({ client, manager }: Waiting): Promise<Status | undefi
 /** The files first, so that the text is a unit: in one, everything else is a comment. */
 function planText({ files, steps }: InstallPlan): string {
   const shown = files.map(({ write, text }) => `# ${write}\n${text}\n`).join("");
-  if (steps.length === 0) return `${shown}# Nothing is to be done: it is installed, and runs\n`;
+  if (steps.length === 0) return `${shown}# Nothing to do: it is installed, and runs\n`;
   return `${shown}# What would be done:\n${
     steps.map((step) => `#   ${commandLine(step)}\n`).join("")
   }`;

@@ -16,9 +16,8 @@ const MOST_LINES = 1_000_000;
 
 /** Shows the log of the service. */
 export const command: Command = {
-  help:
-    "Prints the end of the log of the service, as journalctl does; tail of its file on macOS. " +
-    "The output of steps is in svc task logs. Exit 4 where there is no service.",
+  help: "Prints the end of the service's log, from the journal, or from its file on macOS. svc " +
+    "task logs prints the output of steps. Exit 4 if there is no service.",
   options: [
     SYSTEM,
     { flags: "-f, --follow", help: "keep printing, until Ctrl-C" },

@@ -28,8 +28,8 @@ const ANSWER_WITHIN_MS = 5000;
 export const command: Command = {
   help:
     "Shows whether svc is installed as a service, starts by itself and runs, since when, which " +
-    "version, and where its data is: your own service, or where you have none that of the system. " +
-    "Exit 3 when it does not run, 4 where there is no service. svc status asks the daemon itself.",
+    "version, and where its data is: your own service, or the system's if you have none. Exit " +
+    "3 if it does not run, 4 if there is no service. svc status asks the daemon itself.",
   options: [SYSTEM, OUTPUT_TEXT_JSON],
   examples: [
     "svc service status",

@@ -14,8 +14,8 @@ import { namedScope, refuseUnlessRoot, serviceHost, SYSTEM } from "../service_ho
 
 /** Takes the service away. */
 export const command: Command = {
-  help: "Stops the service that svc service install has made, and takes its file away. The data " +
-    "stays, and so does the user svc: both are named. Exit 4 where there is no service.",
+  help: "Stops the service that svc service install created, and removes its file. The data " +
+    "and the user svc stay: it prints how to delete them. Exit 4 if there is no service.",
   options: [
     SYSTEM,
     { flags: "--dry-run", help: "print what would be done, but change nothing" },
@@ -35,7 +35,8 @@ export const command: Command = {
     const { file, author, dataDir, user } = state;
     if (author !== "svc") {
       const whose = author === "a package" ? "came with the package of svc" : "is not from svc";
-      const cure = `"systemctl disable --now ${service}" stops it, and the rest is its maker's`;
+      const cure = `"systemctl disable --now ${service}" stops it; remove the rest as it was ` +
+        "installed";
       throw new AppError("refused", `${file} ${whose}: ${cure}`);
     }
     const isDry = context.flag("dryRun");

@@ -10,11 +10,11 @@ import { reportMessage, WAIT } from "../wait_for_message.ts";
 
 /** Posts a text to the thread of a task. */
 export const command: Command = {
-  help: "Posts a text to the Slack thread a task came from. The text is posted as plain text: no " +
-    "markup, no mentions. The bot is that of the Connection to Slack (svc connect slack), or the trigger's own " +
-    "(event.webhook.slack.botToken). " +
-    "Inside a step, the task defaults to its own. It is done once the text is in the outbox, " +
-    "from where the daemon sends it, also after a stop; --wait waits for that.",
+  help: "Posts a text to the Slack thread a task came from. The text is posted as plain text: " +
+    "no markup, no mentions. The bot is that of the Connection to Slack (svc connect slack), " +
+    "or the trigger's own (event.webhook.slack.botToken). Inside a step, the task defaults to " +
+    "its own. It returns once the text is in the outbox, from which the daemon sends it, even " +
+    "after a restart; --wait waits until it is sent.",
   arguments: [OWN_TASK],
   options: [
     ANSWER_TEXT,

@@ -23,12 +23,12 @@ const DEFAULT_MINUTES = 60;
 /** Shows figures by minute. */
 export const command: Command = {
   help: "Shows what happened minute by minute (UTC) in the last hour, at most in the last day. " +
-    "Minutes without anything are left out; the last one still runs. What was before the daemon's " +
-    "start is not known.\n\n" +
-    "ACCEPTED, FILTERED, …: deliveries by outcome. P50, P95, P99: 50, 95 and 99 of 100 deliveries " +
-    "were answered within this time. START95: 95 of 100 tasks started within this time after " +
-    "their delivery arrived. ENDED: tasks that ended. RUNNING, PENDING: the most tasks that ran, " +
-    "and that waited, at once.",
+    "Minutes in which nothing happened are left out; the last one is not over yet. Counting " +
+    "starts with the daemon.\n\n" +
+    "ACCEPTED, FILTERED, …: deliveries by outcome. P50, P95, P99: 50, 95 and 99 of 100 " +
+    "deliveries were answered within this time. START95: 95 of 100 tasks started within this " +
+    "time after their delivery arrived. ENDED: tasks that ended. RUNNING, PENDING: the most " +
+    "tasks that ran, and that waited, at once.",
   options: [
     { flags: "--minutes <n>", help: `how many, up to 1440 (default: ${DEFAULT_MINUTES})` },
     { flags: "--trigger <name>", help: "only this trigger", complete: "trigger" },

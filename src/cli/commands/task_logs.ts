@@ -16,9 +16,10 @@ import { printable } from "../terminal_text.ts";
 /** Prints the output of a task. */
 export const command: Command = {
   help:
-    "Prints the output of the steps of a task, in order, secrets as ***. What svc itself says " +
-    'goes to standard error, in lines such as [svc: step "build" failed: exit code 1]: how a step ' +
-    "or a task failed, that it never started, or that a step runs again. The name of a trigger stands for its latest task.",
+    "Prints the output of the steps of a task, in order, secrets as ***. svc's own messages go " +
+    'to standard error, in lines such as [svc: step "build" failed: exit code 1]: how a step ' +
+    "or a task failed, that it never started, or that a step runs again. The name of a trigger " +
+    "stands for its latest task.",
   arguments: [{ name: "[task]", help: `${TASK.help}; or the name of a trigger`, complete: "task" }],
   options: [
     { flags: "--latest", help: "the newest task, with --trigger or --state the newest of these" },
@@ -36,8 +37,8 @@ export const command: Command = {
     PROJECT,
     { flags: "-f, --follow", help: "keep printing until the task has ended" },
     { flags: "--step <id>", help: "only this step", complete: "step" },
-    { flags: "--tail <n>", help: "only the last lines, with -f also what follows" },
-    { flags: "--grep <text>", help: "only lines that have this text, in capitals or not" },
+    { flags: "--tail <n>", help: "only the last lines; with -f also new ones" },
+    { flags: "--grep <text>", help: "only lines that contain this text, in any case" },
     { flags: "--since <duration>", help: "only the output of the last 10m, 1h, …" },
     { flags: "--prefix", help: "begin each line with its step: [build] …" },
     { flags: "--timestamps", help: "begin each line with its time" },
@@ -61,7 +62,7 @@ export const command: Command = {
     const [step, tail] = [context.option("step"), context.count("tail", 0, 100_000)];
     const since = context.duration("since");
     const grep = context.option("grep");
-    if (grep === "") throw new AppError("usage", "--grep: say which text the lines are to have");
+    if (grep === "") throw new AppError("usage", "--grep needs the text that the lines contain");
     const json = context.option("output") === "json";
     const printer = new LogPrinter(io, {
       prefix: context.flag("prefix"),
@@ -113,7 +114,7 @@ async function nameOf(context: CommandContext, client: Client): Promise<string> 
   if (isLatest === (given !== "") || !isLatest && (trigger ?? state) !== undefined) {
     throw new AppError(
       "usage",
-      "Name a task or a trigger, or give --latest, which --trigger and --state go with",
+      "Name a task or a trigger, or give --latest, alone or with --trigger and --state",
     );
   }
   if (!isLatest && !TRIGGER_NAME.test(given)) return given;
@@ -138,8 +139,8 @@ async function nameOf(context: CommandContext, client: Client): Promise<string> 
   }
   throw new AppError(
     "not_found",
-    `Trigger "${wanted}" has started no task yet: "svc get deliveries --trigger ${wanted}" lists ` +
-      `what came for it, "svc trigger fire ${wanted}" starts one`,
+    `Trigger "${wanted}" has started no task yet: "svc get deliveries --trigger ${wanted}" ` +
+      `lists its deliveries, "svc trigger fire ${wanted}" starts one`,
   );
 }
 

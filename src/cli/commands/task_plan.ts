@@ -19,10 +19,10 @@ import { printable } from "../terminal_text.ts";
 
 /** Prints the plan of a task. */
 export const command: Command = {
-  help: "Prints the steps that a task runs, and what each waits for: they were copied when the " +
-    "task was made, and what is applied later does not change them. Steps under finally come " +
-    "last. A timeout that no manifest says is a setting of the daemon, as it is now. How far they " +
-    "are says svc describe task.",
+  help: "Prints the steps that a task runs, and what each waits for. They were copied when the " +
+    "task was created; later applies do not change them. Steps under finally come last. A " +
+    "timeout that no manifest sets is the daemon's current setting. svc describe task shows " +
+    "how far they are.",
   arguments: [TASK],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc task plan latest", "svc task plan latest -o json"],

@@ -18,8 +18,8 @@ import { type EndedTask, waitForTasks } from "../wait_for_tasks.ts";
 
 /** Waits for tasks. */
 export const command: Command = {
-  help: "Waits until tasks have ended and prints the state of each. Exit 0 when all succeeded, " +
-    "else 1, also on a timeout, which says how far the others are and for what they wait.",
+  help: "Waits until tasks have ended and prints the state of each. Exit 0 if all succeeded, " +
+    "else 1. On a timeout, it exits 1 and prints how far the others are and what they wait for.",
   arguments: [TASKS],
   options: [
     {

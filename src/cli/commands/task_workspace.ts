@@ -15,10 +15,10 @@ import { jsonText } from "../json_text.ts";
 
 /** Prints where a task ran, or removes what is kept of that. */
 export const command: Command = {
-  help: "Prints the directory in which the steps of a task run or ran: the workspace itself, or " +
-    "the worktree or copy of this task. Exit 1, with the reason and with where its commits are, " +
-    "when it does not exist. --clean removes what is kept for a task that has ended: its " +
-    "worktree or copy, its branch and its commits; the workspace itself is never touched.",
+  help: "Prints the directory in which the steps of a task run or ran: the workspace itself, " +
+    "or the worktree or copy of this task. If it does not exist, prints why and where its " +
+    "commits are, and exits 1. --clean removes what is kept for a task that has ended: its " +
+    "worktree or copy, its branch and its commits, but never the workspace itself.",
   arguments: [TASK],
   options: [
     ...CONNECTION,

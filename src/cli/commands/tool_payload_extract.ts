@@ -13,9 +13,9 @@ import { readInput } from "../read_file.ts";
 /** Prints one value of a document. */
 export const command: Command = {
   help: "Reads JSON from standard input and prints the value at a dotted path: text as it is, " +
-    "everything else as JSON. A number in the path is an index of a list. Exit 1 and no " +
-    "output when there is no such value. Of a SecretStore, a path not found from the root is " +
-    "looked up under spec.data. Needs no daemon.",
+    "everything else as JSON. A number in the path is an index of a list. Exit 1 and no output " +
+    "if the value does not exist. In a SecretStore, a path not found from the root is looked " +
+    "up under spec.data. Needs no daemon.",
   options: [{
     flags: "--path <dotted.path>",
     help: "path, such as repository.owner.login or commits.0.id",

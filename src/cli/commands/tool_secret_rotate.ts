@@ -19,9 +19,9 @@ import { readFile, withoutLastLineBreak } from "../read_file.ts";
 
 /** Changes a secret. */
 export const command: Command = {
-  help: "Sets one key of a SecretStore, in one transaction; the next request uses the new value. " +
-    "To rotate without a gap, add the new value under a second key, change the platform, then " +
-    "take the old key out with --remove: every value of the store is tried.",
+  help: "Sets one key of a SecretStore, in one transaction; the next request uses the new " +
+    "value. To rotate without a gap, add the new value under a second key, change the " +
+    "platform, then remove the old key with --remove: svc tries every value of the store.",
   arguments: [
     { name: "<store>", help: "name of the SecretStore", complete: "secretstore" },
     { name: "[key]", help: "key in it, to be set", complete: "key" },
@@ -35,7 +35,7 @@ export const command: Command = {
     },
     { flags: "--create", help: "create the key, and the store, if it does not exist" },
     { flags: "--remove <key>", help: "remove this key instead of setting one", complete: "key" },
-    { flags: "--force", help: "with --remove: also the only key, or one that is named elsewhere" },
+    { flags: "--force", help: "with --remove: even the only key, or one that is named elsewhere" },
     PROJECT,
     ...CONNECTION,
     OUTPUT_TEXT_JSON,

@@ -27,16 +27,16 @@ import {
 
 /** Signs a request. */
 export const command: Command = {
-  help: "Signs a body as a platform does and prints the curl line that sends it. Where a scheme " +
-    "sends the secret itself (bearer, basic, gitlab), the line shows it. Needs no daemon, except " +
-    "for --secret-ref; svc trigger send does it all in one.",
+  help: "Signs a body as a platform does and prints the curl line that sends it. Where a " +
+    "scheme sends the secret itself (bearer, basic, gitlab), the line shows it. Needs no " +
+    "daemon, except for --secret-ref; svc trigger send signs and sends in one step.",
   options: [
     ...SECRET_FLAGS,
     ...secretRefFlags(LIKELIEST_KEY),
     ...BODY_FLAGS,
     ...SCHEME_FLAGS,
     { flags: "--timestamp <seconds>", help: "time of signing (default: now)" },
-    { flags: "--id <text>", help: "id of the message, where one is signed (default: random)" },
+    { flags: "--id <text>", help: "id of the message, if the scheme signs one (default: random)" },
     EVENT,
     { flags: "--content-type <type>", help: "type of the body (default: JSON, or form if it is)" },
     OUTPUT_TEXT_JSON,

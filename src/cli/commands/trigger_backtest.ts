@@ -18,14 +18,14 @@ const MAX_NAMED = 100;
 
 /** Runs stored deliveries again. */
 export const command: Command = {
-  help: "Runs the stored deliveries of a trigger through it again, with another filter or as it " +
-    "is now, and prints which would have another outcome. Stores and starts nothing; " +
-    "transformers run. Who was authenticated on arrival counts as authenticated.",
+  help: "Runs the stored deliveries of a trigger through it again, with another filter or as " +
+    "it is now, and prints which would have another outcome. Stores and starts nothing; " +
+    "transformers run. A delivery that was authenticated on arrival counts as authenticated.",
   arguments: [TRIGGER],
   options: [
-    { flags: "--filter <condition>", help: "CEL condition in the place of the trigger's own" },
+    { flags: "--filter <condition>", help: "CEL condition to use instead of the trigger's own" },
     { flags: "--since <duration>", help: "those of the last 1h, 7d, … (default: 7d)" },
-    { flags: "--limit <n>", help: "at most so many, the newest (default: 10000)" },
+    { flags: "--limit <n>", help: "at most this many, the newest (default: 10000)" },
     PROJECT,
     ...CONNECTION,
     {

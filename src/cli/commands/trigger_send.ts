@@ -28,8 +28,8 @@ import { printable } from "../terminal_text.ts";
 export const command: Command = {
   help: "Signs a body as the sender of the trigger would, posts it to the daemon's webhook " +
     "address and prints the answer: a real delivery, with everything that follows. The daemon " +
-    "signs, so nobody sees the secret; --url and --curl, which show a signature or the secret " +
-    "itself, are for admins. Exit 0 when a task was started or a handshake answered, else 1.",
+    "signs, so the secret stays hidden; --url and --curl, which show a signature or the secret " +
+    "itself, need the role admin. Exit 0 if a task was started or a handshake answered, else 1.",
   arguments: [TRIGGER],
   options: [
     { flags: "-f, --filename <file>", help: "body; - for standard input (default: {})" },

@@ -23,11 +23,10 @@ import { printable } from "../terminal_text.ts";
 
 /** Tries a request. */
 export const command: Command = {
-  help: "Runs a request through the real pipeline of a trigger, plugins included, stores and " +
-    "starts nothing, and prints the result of every stage. The request is a body of yours, " +
+  help: "Runs a request through the real pipeline of a trigger, plugins included, and prints " +
+    "the result of every stage. Stores and starts nothing. The request is your own body, " +
     "signed with --sign; one that a platform would send; or a stored delivery, at the time it " +
-    "arrived, its sender taken as authenticated if it was. Exit 0 when it would start a task, " +
-    "else 1.",
+    "arrived, authenticated if it was then. Exit 0 if it would start a task, else 1.",
   arguments: [TRIGGER],
   options: [
     { flags: "-f, --filename <file>", help: "body of the request; - for standard input" },
@@ -36,7 +35,7 @@ export const command: Command = {
       help: "id of a stored delivery to take instead",
       complete: "delivery",
     },
-    { flags: "--filter <condition>", help: "CEL condition in the place of the trigger's own" },
+    { flags: "--filter <condition>", help: "CEL condition to use instead of the trigger's own" },
     HEADER,
     EVENT,
     { flags: "--sign", help: "sign it as the sender of the trigger would" },
@@ -96,7 +95,8 @@ async function readRequest(context: CommandContext): Promise<Omit<Input<"trigger
   if (delivery !== undefined) {
     const made = [file, platform, event, key].some((one) => one !== undefined);
     if (!made && !sign && Object.keys(headers).length === 0) return { delivery };
-    const message = "--delivery takes the request as it came: leave out what describes another one";
+    const message = "--delivery takes the stored request: leave out options that describe " +
+      "another one";
     throw new AppError("usage", message);
   }
   if (file === undefined && platform === undefined) {
@@ -107,7 +107,7 @@ async function readRequest(context: CommandContext): Promise<Omit<Input<"trigger
   }
   const isSigned = sign || platform !== undefined;
   if (!isSigned && (event !== undefined || key !== undefined)) {
-    throw new AppError("usage", "--event and --key are for a request that is made up: add --sign");
+    throw new AppError("usage", "--event and --key are for a request that svc signs: add --sign");
   }
   return {
     body: toBase64(file === undefined ? utf8("{}") : await readFile(file, context.io)),

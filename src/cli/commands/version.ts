@@ -18,11 +18,10 @@ const ANSWER_WITHIN_MS = 15_000;
 
 /** Prints the version of this program and of what it runs on. */
 export const command: Command = {
-  help:
-    "Prints the version of svc and of the Deno it runs on. Needs no daemon. With --check, it asks " +
-    "the address of the releases, once, whether there is a newer one, and says how this svc is " +
-    "brought up to it: exit 1 when there is one, 3 when the address does not say. svc asks at no " +
-    "other time, and never replaces itself.",
+  help: "Prints the version of svc and of the Deno it runs on. Needs no daemon. With --check, it " +
+    "asks the release address once whether a newer version is out, and says how to update this " +
+    "svc: exit 1 if there is one, 3 if the address does not say. svc never asks otherwise, and " +
+    "never replaces itself.",
   options: [
     { flags: "--check", help: "ask whether a newer version is out" },
     {
@@ -69,11 +68,11 @@ async function check(url: string | undefined, signal: AbortSignal) {
   if (releases === undefined) {
     throw new AppError(
       "usage",
-      "It is not known where the releases of this svc are: name the address by --url",
+      "svc does not know where its releases are: give the address with --url",
     );
   }
   if (!/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/.test(releases)) {
-    throw new AppError("usage", `"${releases}" is no address of releases: give https://…/releases`);
+    throw new AppError("usage", `"${releases}" is not a release address: give https://…/releases`);
   }
   // Loaded only here: `svc version` itself is asked often, and asks nobody.
   const { send } = await import("../../http/send.ts");
