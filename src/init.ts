@@ -130,7 +130,8 @@ async function planKey(
   if (!storage.isShared) {
     throw new AppError(
       "usage",
-      'A key file is given to join daemons that share a database (--database); "svc db rekey" makes a new key',
+      'A key file is only for joining daemons that share a database (--database); "svc db ' +
+        'rekey" makes a new key',
     );
   }
   const { keyring, text } = await openKeyFile(keyFile);
@@ -139,7 +140,8 @@ async function planKey(
   if (!replaces || sealed !== undefined) return { text, replaces };
   throw new AppError(
     "refused",
-    `"${dir.secretKey}" is there, and another key than "${keyFile}": remove it if nothing was sealed with it, and run this again`,
+    `"${dir.secretKey}" exists and differs from "${keyFile}": if nothing was sealed with it, ` +
+      "remove it and run this again",
   );
 }
 

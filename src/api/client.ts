@@ -105,7 +105,7 @@ export function connect(address: Address, token?: string): Client {
     await response.body?.cancel();
     const message = response.status === 503
       ? "The daemon is stopping: try again when it runs again"
-      : `The daemon did not answer, something else did: HTTP ${response.status}`;
+      : `Something other than the daemon answered: HTTP ${response.status}`;
     throw new AppError("unreachable", message);
   };
   const send = async (

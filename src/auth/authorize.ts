@@ -54,7 +54,7 @@ export function checkOwn(input: JsonObject, { grants }: Access, { grant }: Calle
   const scope = grants[grant.kind];
   if (scope === "everything") return;
   const refused = (what: string) =>
-    new AppError("forbidden", `The run token of ${RUNS[grant.kind]} allows this with ${what} only`);
+    new AppError("forbidden", `The run token of ${RUNS[grant.kind]} allows this only with ${what}`);
   if (scope === undefined) throw refused("nothing");
   const named = input[scope.in];
   if (scope.own === "project") {

@@ -44,7 +44,7 @@ function clientOf({ headers }: Request): Pick<Caller, "client"> {
   if (CLIENT_NAME.test(client)) return { client };
   throw new AppError(
     "invalid",
-    `The header ${CLIENT_HEADER} is no name: it takes 1 to 32 letters from a to z, and -`,
+    `The header ${CLIENT_HEADER} takes 1 to 32 letters from a to z, and -`,
   );
 }
 
@@ -80,8 +80,8 @@ export interface SocketRole {
  */
 export async function openSocketWarning(dirs: DataDir): Promise<string | undefined> {
   if (!(await socketRole(dirs)).isOpen) return undefined;
-  return `every step and agent is admin on the control socket: write "max_role: operator" into ` +
-    `${dirs.udsPolicy} (docs/agents.md)`;
+  return 'every step and agent has the role admin on the control socket: write "max_role: ' +
+    `operator" into ${dirs.udsPolicy} (docs/agents.md)`;
 }
 
 /**

@@ -48,5 +48,5 @@ export function diskFault(space: DiskSpace | undefined, path: string): string | 
     return undefined;
   }
   const left = `${sizeText(freeBytes)} left for ${path}`;
-  return `the disk is nearly full: ${left} (svc db usage says what takes it)`;
+  return `the disk is nearly full: ${left} (svc db usage shows what uses it)`;
 }

@@ -130,7 +130,7 @@ const VERBS: { readonly [Right in string]?: string } = {
 export function inOwnWords(text: string): string {
   return text.replace(DENO_RIGHT, (_, right: string, what = "this") => {
     // reading and writing there needs every right at once, which svc does without
-    if (right === "all") return `svc uses nothing below /dev, /proc and /sys, where ${what} lies`;
+    if (right === "all") return `svc does not use ${what}: it is below /dev, /proc or /sys`;
     return `svc has no right to ${VERBS[right] ?? "use"} ${what}`;
   });
 }

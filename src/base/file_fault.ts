@@ -11,6 +11,6 @@ export function fileFault(error: unknown): string {
   if (error instanceof Deno.errors.NotFound) return "it does not exist";
   if (error instanceof Deno.errors.PermissionDenied) return "this user has no permission";
   if (error instanceof Deno.errors.IsADirectory) return "it is a directory";
-  if (error instanceof Deno.errors.NotADirectory) return "a part of its path is no directory";
+  if (error instanceof Deno.errors.NotADirectory) return "a part of its path is not a directory";
   return messageOf(error);
 }

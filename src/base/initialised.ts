@@ -11,7 +11,7 @@ import { shellWord } from "./shell_word.ts";
 /** What a data directory lacks. */
 export interface Missing {
   /** In words that follow "the data directory". */
-  readonly fault: "does not exist" | "is no directory" | "is not initialised";
+  readonly fault: "does not exist" | "is not a directory" | "is not initialised";
   /**
    * The option that names it to `svc init`, which makes what is missing; absent where something else
    * is in its place.
@@ -25,7 +25,7 @@ export async function findMissing(
 ): Promise<Missing | undefined> {
   const { root } = dir;
   const at = await stat(root);
-  if (typeof at === "object" && !at.isDirectory) return { fault: "is no directory" };
+  if (typeof at === "object" && !at.isDirectory) return { fault: "is not a directory" };
   const word = /^[\w/.+:@-]+$/.test(root) ? root : shellWord(root);
   const option = `--data-dir ${word}`;
   if (at === "absent") return { fault: "does not exist", option };

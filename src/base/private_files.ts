@@ -79,7 +79,7 @@ export async function closeToOthers(dir: DataDir): Promise<string | undefined> {
     const { path, mode, bits } = fault.mend;
     if (entry.path === dir.root && !await isDataDirectory(dir)) {
       return void faults.push(
-        `${fault.says}; it is not changed, as it holds other things too or is shared`,
+        `${fault.says}; svc leaves it, because it holds other files or is shared`,
       );
     }
     try {

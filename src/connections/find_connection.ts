@@ -59,7 +59,7 @@ function remedy(all: readonly Connection[], wanted: ConnectionWanted): string {
   const command = connectCommand(wanted);
   if (all.length === 0) return `make one with ${command}`;
   const found = all.map(({ name, spec }) => `"${name}" is to ${connectedTo(spec)}`).join(", ");
-  return `${found}; make another one with ${command}`;
+  return `${found}; make another with ${command}`;
 }
 
 /** The command that makes the Connection that is missing. */
@@ -151,7 +151,7 @@ export function readToken(
     throw new AppError("refused", `${message}: set it with ${set}`);
   }
   if (isToken(value)) return value;
-  const message = `The token of Connection "${name}" has characters that no token has`;
+  const message = `The token of Connection "${name}" has characters that tokens cannot have`;
   throw new AppError("refused", `${message}: set it again with ${set}`);
 }
 

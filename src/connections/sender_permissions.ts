@@ -74,7 +74,7 @@ export class SenderPermissions implements SenderCheck {
     signal: AbortSignal,
   ): Promise<SenderRefusal | undefined> {
     if (coverage.payload !== "all" || !isJsonObject(payload)) {
-      return no("No signature covers the payload, so nothing tells whose event it is");
+      return no("No signature covers the payload, so svc cannot know whose event it is");
     }
     const who = member(payload, "sender");
     const login = who?.["login"];
@@ -83,7 +83,7 @@ export class SenderPermissions implements SenderCheck {
       return no("The payload does not say whose event it is (sender.login)");
     }
     if (BOT.test(login) || who["type"] === "Bot") return no(`${login} is a bot`);
-    if (!LOGIN.test(login)) return no("The payload has no login that a person could have");
+    if (!LOGIN.test(login)) return no("The login in the payload cannot be a person's");
     if (repository === undefined || !isRepository(repository)) {
       return no("The payload does not say which repository it is about");
     }

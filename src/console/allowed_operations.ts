@@ -63,7 +63,7 @@ export function allowedCall(given: string, readOnly: boolean): AllowedCall {
   const name = CONSOLE_OPERATIONS.find((one) => one === given);
   const operation = name === undefined ? undefined : findOperation(name);
   if (name === undefined || operation === undefined) {
-    throw new AppError("forbidden", "This is not done in the console: use svc in a terminal");
+    throw new AppError("forbidden", "The console does not do this: use svc in a terminal");
   }
   if (readOnly && operation.role !== "read_only") {
     throw new AppError("forbidden", "This console was started with --read-only");

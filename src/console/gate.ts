@@ -68,7 +68,7 @@ export function judge({ method, url, headers }: Asked, own: string): Verdict {
   const host = headers.get("host") ?? "";
   const isOwn = host.startsWith(own) && PORT.test(host.slice(own.length));
   if (!isOwn || !url.startsWith(`http://${host}/`)) {
-    throw new AppError("misdirected", "The console answers to the address of its links only");
+    throw new AppError("misdirected", "The console answers only at the address of its links");
   }
   const target = url.slice(`http://${host}`.length);
   if (method === "GET") return { asset: assetAt(target) };

@@ -51,7 +51,7 @@ async function status(
   { task: id, state, context, description = "", sha }: Input<"github.status">,
   host: AnswerOperationsHost,
 ): Promise<Output<"github.status">> {
-  if (context.trim() === "") throw new AppError("invalid", "The context of a status has a name");
+  if (context.trim() === "") throw new AppError("invalid", "A status needs a context");
   const address = await addressOf(await findTask(id, host.store), host);
   const draft = statusDraft(address, { state, context, description, sha });
   return { context, ...await queue(draft, host) };

@@ -42,7 +42,7 @@ export async function findDegraded(host: DegradedHost): Promise<readonly string[
   ]);
   const found: string[] = [];
   if ("closed" in policy) {
-    found.push(`plugins are denied: the policy file is not usable: ${policy.closed}`);
+    found.push(`no plugin runs: the policy file is not usable: ${policy.closed}`);
   }
   if (fault !== undefined) found.push(fault);
   const full = diskFault(disk, dirs.root);

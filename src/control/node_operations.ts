@@ -56,8 +56,8 @@ function refuseLiving({ name, isSelf, isAlive, leaseUntil }: NodeRecord, now: nu
   if (isSelf || !isAlive || leaseUntil === undefined) return;
   throw new AppError(
     "conflict",
-    `Node ${name} lives, or has ended within its lease, which is over in ${
+    `Node ${name} runs, or ended within its lease, which expires in ${
       shortDuration(leaseUntil - now)
-    }: then others take over by themselves. Where it is certain that it has ended, add --force`,
+    }: then others take over by themselves. If you are certain that it has ended, add --force`,
   );
 }

@@ -44,7 +44,7 @@ export function stats(
   host: StatsHost,
 ): Stats {
   if (name === undefined && project !== undefined) {
-    throw new AppError("usage", "The project says where a trigger is: name the trigger too");
+    throw new AppError("usage", "A project needs a trigger here: name the trigger too");
   }
   const trigger = name === undefined
     ? undefined

@@ -151,7 +151,7 @@ async function* watchList(
 /** The place in a log that a cursor says. */
 function byteOf(cursor: string): number {
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw new AppError("usage", `"${cursor}" is not the cursor of a log's line`);
+  throw new AppError("usage", `"${cursor}" is not the cursor of a log line`);
 }
 
 async function* watchTask(

@@ -44,7 +44,7 @@ export async function takeDataDir({ dir, env, clock, log }: DaemonConfig): Promi
   await checkStorage(dir);
   const replaced = await usePath(dir.secretKey, settleKey(dir, { env, clock }));
   if (replaced !== undefined) {
-    log.warn(`the change of the key that was cut off is finished: the old one is ${replaced.kept}`);
+    log.warn(`svc finished the interrupted change of the key: the old one is ${replaced.kept}`);
   }
   const { keyring, text } = await openKeyFile(dir.secretKey);
   const former = await readFormerKeys(dir.secretKey);

@@ -60,7 +60,13 @@ export class WebhookServer implements AsyncDisposable {
    * @throws {AppError} `refused` while it does not listen.
    */
   async answer(request: Request): Promise<Response> {
-    if (this.#handler === undefined) throw new AppError("refused", "No webhooks are received");
+    if (this.#handler === undefined) {
+      throw new AppError(
+        "refused",
+        "The daemon receives no " +
+          "webhooks",
+      );
+    }
     return await this.#handler(request, "127.0.0.1");
   }
 

@@ -48,15 +48,15 @@ async function findArrival(
   if (!answer.answered) return [failed(`${answer.message}: ${CURES[answer.fault]}`)];
   const said = `${url} answers with ${answer.status}`;
   if (status === undefined) {
-    return [warning(`${said}, and no daemon runs that could say whether it was asked`)];
+    return [warning(`${said}, and no daemon runs to confirm that the request arrived`)];
   }
   for (let tries = 0; tries < TRIES; tries++) {
     if (await count() > before) return [ok(`${url} reaches this daemon`)];
     await clock.pause(PAUSE_MS, signal);
   }
   return [failed(
-    `${said}, and this daemon was not asked: have the proxy or tunnel pass on /webhook/ to it, ` +
-      "path and all",
+    `${said}, but the request did not reach this daemon: have the proxy or tunnel pass on ` +
+      "/webhook/ to it, path included",
   )];
 }
 
@@ -97,10 +97,10 @@ function countOf(status: Status | undefined): number {
 }
 
 const CURES = {
-  dns: "make an entry for it, and see that this machine's resolver knows it",
+  dns: "add a DNS record for it, and check that this machine's resolver knows it",
   refused: "start what listens there (proxy, tunnel), or open the port",
   tls: "platforms refuse it as well; renew the certificate, or send the whole chain",
-  connection: "see that this port speaks the protocol of the address, and the firewall",
-  timeout: "see the firewall and the route to it",
+  connection: "check that this port speaks the protocol of the address, and the firewall",
+  timeout: "check the firewall and the route to it",
   stopped: "try again",
 } as const;

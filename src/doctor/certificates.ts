@@ -36,7 +36,7 @@ async function lookAt({ setting, path }: CertificateFile, now: number): Promise<
   const where = `${path} (${setting})`;
   try {
     const end = firstEnd(await Deno.readTextFile(path));
-    if (end === undefined) return failed(`${where} holds no certificate that can be read`);
+    if (end === undefined) return failed(`${where} holds no readable certificate`);
     return certificateFinding(
       { where, end, cure: "renew it; the daemon reads it again by itself" },
       now,
@@ -60,8 +60,8 @@ export interface KnownCertificate {
 export function certificateFinding({ where, end, cure }: KnownCertificate, now: number): Finding {
   const until = rfc3339(end);
   if (end <= now) {
-    return failed(`${where} was valid until ${until}, and senders refuse it: ${cure}`);
+    return failed(`${where} expired on ${until}, and senders refuse it: ${cure}`);
   }
-  if (end - now < SOON_MS) return warning(`${where} is valid until ${until} only: ${cure}`);
+  if (end - now < SOON_MS) return warning(`${where} expires on ${until}: ${cure}`);
   return ok(`${where} is valid until ${until}`);
 }

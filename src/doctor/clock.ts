@@ -26,7 +26,7 @@ export const clock: Check<Scene> = {
 export function clockFinding(now: number, newest?: number): Finding {
   const set = "set it, best by NTP (timedatectl set-ntp true)";
   if (now < EARLIEST_MS) {
-    return failed(`It is ${rfc3339(now)} on this machine, which is long past: ${set}`);
+    return failed(`It is ${rfc3339(now)} on this machine, which is too early: ${set}`);
   }
   if (newest !== undefined && newest > now + MOST_AHEAD_MS) {
     const found = `It is ${rfc3339(now)} on this machine, and the newest record is of ` +

@@ -34,7 +34,7 @@ export const daemon: Check<DaemonHost> = {
     return Promise.resolve([
       ok(`svc ${version} runs as process ${pid}, ${listens}`),
       ...version === installed ? [] : [warning(
-        `svc ${installed} is installed, and svc ${version} still runs: restart the daemon, and its ` +
+        `svc ${installed} is installed, but svc ${version} still runs: restart the daemon; its ` +
           "tasks continue",
       )],
       ...degraded.filter((one) => !said.some((other) => other.startsWith(one))).map(failed),

@@ -16,11 +16,11 @@ export const disk: Check<Scene> = {
     if (await Deno.stat(root).then(() => false, () => true)) return [];
     const space = await findDiskSpace(root);
     if (space === undefined) {
-      return [warning(`The room left for ${root} cannot be read: see "df ${root}"`)];
+      return [warning(`The free space of ${root} cannot be read: see "df ${root}"`)];
     }
     const fault = diskFault(space, root);
     if (fault !== undefined) {
-      return [failed(`${fault}: make room, svc delete takes records away`)];
+      return [failed(`${fault}: make room, svc delete removes records`)];
     }
     return [ok(`${sizeText(space.freeBytes)} free of ${sizeText(space.totalBytes)}`)];
   },

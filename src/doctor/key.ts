@@ -35,7 +35,7 @@ export const key: Check<Scene> = {
     }
     return [ok(
       sealed.length === 0
-        ? `${path}, with which nothing is sealed yet`
+        ? `${path}, nothing is sealed with it yet`
         : `${path} opens every SecretStore (${sealed.length})`,
     )];
   },

@@ -31,7 +31,7 @@ export const ports: Check<PortsHost> = {
   name: "ports",
   async look(host, signal) {
     const found = await Promise.all(host.addresses().map((one) => lookAt(one, host, signal)));
-    return found.length === 0 ? [ok("None is asked for")] : found;
+    return found.length === 0 ? [ok("No port is configured")] : found;
   },
 };
 
@@ -46,11 +46,11 @@ async function lookAt(
   if (fault === undefined) return ok(`${where} is free`);
   if (!fault.isTaken) {
     return failed(
-      `${where} cannot be listened on (${fault.message}): write another in daemon.yaml`,
+      `${where} cannot be used (${fault.message}): write another in daemon.yaml`,
     );
   }
   const holder = await findHolder(port, host, signal).catch(() => undefined);
-  const who = holder ?? "a process of which nothing can be read (see ss -ltnp as root)";
+  const who = holder ?? "an unknown process (run ss -ltnp as root)";
   return failed(`${where} is taken by ${who}: stop that, or write another address in daemon.yaml`);
 }
 

@@ -37,7 +37,7 @@ export const needs: Check<Scene> = {
       machine: new Machine(place),
     });
     if (faults.length > 0) return faults.map(failed);
-    return [ok("What the applied resources name is there: programs, directories, repositories")];
+    return [ok("All programs, directories and repositories that applied resources name exist")];
   },
 };
 

@@ -45,7 +45,7 @@ export const sandbox: Check<Scene> = {
       return [warning(`"${PROBE}" fails (${said.trim().slice(0, 200)}): ${cure}`)];
     } catch {
       const seconds = `${TIMEOUT_MS / 1000} seconds`;
-      return [warning(`"${PROBE}" could not be run to its end within ${seconds}: try it by hand`)];
+      return [warning(`"${PROBE}" did not end within ${seconds}: try it by hand`)];
     }
   },
 };

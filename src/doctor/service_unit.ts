@@ -23,11 +23,11 @@ export const serviceUnit: Check<ServiceUnitHost> = {
     if (service === undefined) return [];
     const { manager, state } = service;
     if (state === undefined) {
-      return [ok('None is installed: "svc service install" lets the daemon start by itself')];
+      return [ok('None is installed: "svc service install" installs one')];
     }
     const name = manager.service;
     if (state.dataDir !== undefined && state.dataDir !== dataDir) {
-      return [ok(`${name} is there for ${state.dataDir}, not for this data directory`)];
+      return [ok(`${name} runs ${state.dataDir}, not this data directory`)];
     }
     const found: readonly Finding[] = [
       ...state.isEnabled ? [] : [warning(

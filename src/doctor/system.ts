@@ -25,7 +25,7 @@ export const system: Check<Scene> = {
       timeoutMs: TIMEOUT_MS,
     };
     const { code, out } = await runTool(tool, place);
-    const library = out.trim() || "a C library that does not say its version";
+    const library = out.trim() || "a C library of unknown version";
     return systemFindings({
       name: `${os} ${arch}, ${library}`,
       hasProc: code === 0,
@@ -52,8 +52,8 @@ export function systemFindings({ name, hasProc, isFirst }: SystemFacts): readonl
     ),
     ...isFirst
       ? [warning(
-        "The daemon is process 1, which adopts what steps leave behind and does not reap it: " +
-          'start the container with "--init"',
+        "The daemon is process 1, which adopts processes that steps leave behind but does not " +
+          'reap them: start the container with "--init"',
       )]
       : [],
   ];

@@ -43,8 +43,8 @@ export const use: Check<UseHost> = {
     }
     const found = [
       ...idle.length === 0 ? [] : [warning(
-        `No delivery is kept of ${named(idle, "trigger")}: nothing has come, or long ago; ` +
-          '"svc trigger send" makes one as a platform would, "svc trigger fire" fires the others',
+        `svc has no delivery of ${named(idle, "trigger")}: none arrived, or long ago; "svc ` +
+          'trigger send" sends one as a platform would, "svc trigger fire" fires other sources',
       )],
       ...unmatched.length === 0 ? [] : [warning(
         `No signature has matched ${named(unmatched, "SecretStore")} yet: where requests came, ` +
@@ -53,7 +53,7 @@ export const use: Check<UseHost> = {
     ];
     if (found.length > 0 || triggers.length === 0) return found;
     return [
-      ok(`Something has come to each of ${triggers.length} triggers, and signatures matched`),
+      ok(`Each of ${triggers.length} triggers has received something, and signatures matched`),
     ];
   },
 };

@@ -51,7 +51,7 @@ export class Certificates {
     this.#entries.delete(url);
     const { host } = new URL(url);
     if (!this.#mayAsk(host, now)) {
-      const why = `${host} was asked ${MAX_PER_MINUTE} times within a minute, which is the most`;
+      const why = `${host} was asked ${MAX_PER_MINUTE} times within a minute, the limit`;
       return { failure: "certificate_unreachable", why };
     }
     const entry: Entry = { found: this.#load(url), until: undefined };

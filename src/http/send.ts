@@ -76,7 +76,7 @@ export async function send(
     const { text, cut } = await beginningOf(response, maxBytes);
     return { answered: true, status: response.status, headers: response.headers, text, cut };
   } catch (error) {
-    const host = URL.parse(url)?.host ?? "an address that is no URL";
+    const host = URL.parse(url)?.host ?? "an address that is not a URL";
     if (stopped?.aborted === true) {
       return unanswered("stopped", `The request to ${host} was given up`);
     }
@@ -101,7 +101,7 @@ function saidBy(error: unknown): string {
 /** Makes a sentence of what the runtime says, which repeats the whole URL. */
 function explain(host: string, said: string): Unanswered {
   if (/port \d+ (is|are) blocked/.test(said)) {
-    return unanswered("connection", `Nothing may be sent to the port of ${host}`, false);
+    return unanswered("connection", `svc sends nothing to the port of ${host}`, false);
   }
   const [, inside] = /client error \(Connect\): (.*)$/s.exec(said) ?? [];
   if (inside === undefined) {

@@ -109,7 +109,7 @@ export class LogNotes {
     connection: Connection,
     { from, to, why }: NonNullable<LogFindings["beyond"]>,
   ): Promise<void> {
-    const reason = `${why}: what it could not deliver then is lost`;
+    const reason = `${why}: events that it could not deliver then are lost`;
     await this.#note(connection, { gap: { from, to, repaired: 0, lost: 0, reason } });
     const span = `${rfc3339(from)} and ${rfc3339(to)}`;
     this.#tell("gap.lost", connection, `between ${span}, ${reason}`);

@@ -61,11 +61,11 @@ export function receiversOf(
 function whyNotBySocket({ crdRef, allowFrom, scheme = "auto", signatureHeader }: WebhookSpec) {
   if (crdRef !== undefined) return "has a crdRef, which is for requests only: use another endpoint";
   if (allowFrom !== undefined) {
-    return "has allowFrom, and a socket has no address: use another endpoint, or remove that";
+    return "has allowFrom, and a socket has no address: use another endpoint, or remove allowFrom";
   }
   const isNamed = scheme !== "auto" || signatureHeader !== undefined;
   const isSlack = !isNamed || platformOf(scheme, signatureHeader)?.name === "slack";
-  return isSlack ? undefined : "is not one of Slack: use another endpoint";
+  return isSlack ? undefined : "is not for Slack: use another endpoint";
 }
 
 /**

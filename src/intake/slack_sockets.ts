@@ -231,8 +231,8 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
   #missed(connection: Connection, from: number, to: number): void {
     const { project, name } = connection;
     const reason =
-      `No socket was open from ${rfc3339(from)} to ${rfc3339(to)}, and Slack sends an ` +
-      "event again for five minutes only: what came before that has to be looked for in Slack";
+      `No socket was open from ${rfc3339(from)} to ${rfc3339(to)}, and Slack repeats an event ` +
+      "for only five minutes: look in Slack for earlier ones";
     this.#host.log.warn("events of Slack may be lost", {
       connection: `${project}/${name}`,
       reason,

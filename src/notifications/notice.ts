@@ -61,7 +61,7 @@ export function noticeOfIncident(incident: Incident, at: number): Notice {
     "gap.lost": `Events of connection${of} are lost`,
     "connection.broken": `Connection${of} is broken`,
     "answer.failed": "An answer could not be sent",
-    "loop.cut": "A loop of tasks that start one another was cut",
+    "loop.cut": "svc cut a loop of tasks that start each other",
     "plugin.failed": "A plugin fails again and again",
   }[kind];
   return {
@@ -89,7 +89,7 @@ export function noticeOfFault(fault: string, at: number): Notice {
     project: "",
     // The number of bytes that are left is another one each time, and so is the newest record.
     cause: `daemon.degraded ${fault.replace(/\b[0-9A-Z]{26}\b|[0-9]+(?:\.[0-9]+)?/g, "#")}`,
-    title: "The svc daemon does not work as it should",
+    title: "The svc daemon is degraded",
     text: `${fault}\nsvc status`,
     data: { fault },
     at,

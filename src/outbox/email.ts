@@ -27,7 +27,7 @@ export const email: MessageKind = {
   async send({ message }, host): Promise<Tried> {
     try {
       const { email: to } = targetOf(message, host.catalog);
-      if (to === undefined) throw new AppError("not_found", "Its target is no e-mail any more");
+      if (to === undefined) throw new AppError("not_found", "Its target is no longer an e-mail");
       return await sendMail(message, to, host);
     } catch (error) {
       if (error instanceof AppError) return { result: "refused", reason: error.message };

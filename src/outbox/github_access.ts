@@ -135,13 +135,13 @@ function findGitHub(
     ? findGitHubFor({ project, repository, trigger: String(body["trigger"]) }, catalog)
     : catalog.find<ConnectionSpec>("Connection", project, connection);
   if (found === undefined) {
-    const message = `There is no Connection "${connection}" in project "${project}" any more`;
+    const message = `Connection "${connection}" in project "${project}" no longer exists`;
     throw new AppError("refused", `${message}: make it with svc connect github ${repository}`);
   }
   const { github } = found.spec;
   // What an admin has taken away since counts now.
   if (github === undefined || !mayAnswerTo(found.spec, repository)) {
-    const said = `Connection "${found.name}" does not cover ${repository} any more`;
+    const said = `Connection "${found.name}" no longer covers ${repository}`;
     throw new AppError("refused", `${said}: add it to its allow.targets if answers may go there`);
   }
   return { connection: found, token: readToken(found, github.token, catalog) };

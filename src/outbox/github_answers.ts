@@ -77,7 +77,7 @@ async function placeOf(
   const origin = await findOrigin(task, findSubject, host.store);
   if (origin === undefined) {
     const message = `Task ${task.id} did not come from an event of GitHub`;
-    throw new AppError("refused", `${message}, so there is nothing to answer to`);
+    throw new AppError("refused", `${message}, so svc cannot answer it`);
   }
   const { found: subject, delivery, task: { project, trigger } } = origin;
   return { task, subject, connection: "", project, trigger, origin: delivery };
@@ -110,7 +110,7 @@ export function commentDraft(
   }
   if (!ANSWER_KEY.test(key)) {
     const form = "letters, digits, and . _ / - behind the first, at most 253";
-    throw new AppError("invalid", `"${key}" is no key of a comment: use ${form}`);
+    throw new AppError("invalid", `"${key}" cannot be the key of a comment: use ${form}`);
   }
   const target = { repository, number };
   const body = said(address, { text: text.slice(0, MAX_STORED), format });
@@ -159,7 +159,7 @@ function commitOf(address: Addressed, sha: string | undefined): { sha?: string; 
   if (sha === undefined) throw nothingThere(address, "commit that could have a status");
   throw new AppError(
     "refused",
-    `${sha} is no commit of the event that task ${address.task.id} is about`,
+    `${sha} is not a commit of the event that task ${address.task.id} is about`,
   );
 }
 

@@ -80,5 +80,5 @@ async function checkCommit(
     if (commits.some((one) => isJsonObject(one) && one["sha"] === sha)) return;
     next = page.next;
   }
-  throw new AppError("refused", `${sha} is no commit of pull request ${pull}: name one of its own`);
+  throw new AppError("refused", `${sha} is not a commit of pull request ${pull}: name one that is`);
 }

@@ -42,7 +42,7 @@ function findAccess(
   if (connection !== undefined && line !== undefined) {
     return { connection, token: readToken(connection, line.channelAccessToken, catalog) };
   }
-  const message = `There is no Connection "${name}" to LINE in project "${project}" any more`;
+  const message = `Connection "${name}" to LINE in project "${project}" no longer exists`;
   throw new AppError("refused", `${message}: make it with svc connect line`);
 }
 
@@ -52,8 +52,8 @@ async function send(
 ): Promise<Tried> {
   if (uncertainSince !== undefined && clock.now() - uncertainSince > KEY_LASTS_MS) {
     const reason =
-      "it may have arrived more than a day ago, and LINE does not know any more: look " +
-      "there, and write it anew if it is missing";
+      "it may have arrived more than a day ago, and LINE no longer knows: look there, and send " +
+      "it again if it is missing";
     return { result: "refused", reason, mayHaveArrived: true };
   }
   try {
@@ -110,7 +110,7 @@ export async function pushDraft(
   const origin = await findOrigin(task, conversationOf, store);
   if (origin === undefined) {
     const message = `Task ${task.id} did not come from a conversation at LINE`;
-    throw new AppError("refused", `${message}, so there is nobody to push to`);
+    throw new AppError("refused", `${message}, so svc cannot push to one`);
   }
   const { project, trigger } = origin.task;
   const named = catalog.find<TriggerSpec>("Trigger", project, trigger)?.spec.event.webhook

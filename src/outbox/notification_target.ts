@@ -23,7 +23,7 @@ export function targetOf(
   const found = catalog.find<NotificationSpec>("Notification", project, String(notification));
   const target = found?.spec.to[Number(to) - 1];
   if (target !== undefined) return target;
-  const what = found === undefined ? "no longer exists" : `has no target ${to} any more`;
+  const what = found === undefined ? "no longer exists" : `no longer has a target ${to}`;
   throw new AppError("not_found", `Notification "${notification}" ${what}`);
 }
 

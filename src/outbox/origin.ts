@@ -55,8 +55,8 @@ export async function findOrigin<Found>(
 
 function refuseUnsigned({ id }: Task, { delivery }: StoredDelivery): void {
   if (delivery.detail.unsigned !== true) return;
-  const message = `Nothing has checked who sent the event of task ${id} (allowUnsigned), so ` +
-    "nothing is answered to what it names: give its trigger a secret";
+  const message = `Nothing checked who sent the event of task ${id} (allowUnsigned), so svc ` +
+    "does not answer it: give its trigger a secret";
   throw new AppError("refused", message);
 }
 

@@ -301,7 +301,7 @@ async function sendOrFind(
   const settledAt = (claimed.uncertainSince ?? 0) + SETTLE_MS;
   const now = host.clock.now();
   if (now < settledAt && now >= (claimed.uncertainSince ?? 0)) {
-    const reason = "it may have arrived, which is looked for in a moment";
+    const reason = "it may have arrived: svc is about to look";
     const afterSecs = Math.ceil((settledAt - now) / 1000);
     return { result: "later", reason, afterSecs, mayHaveArrived: true, alone: true };
   }

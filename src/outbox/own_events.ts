@@ -59,7 +59,7 @@ export class OwnEvents {
     const { repository, number } = subject;
     const marked = this.#host.markers.find(body, { project: resource.project, repository, number });
     if (marked === undefined || !this.#isOurs(resource, payload, repository)) return undefined;
-    return `its own comment "${marked.key}" of task ${marked.taskId}: nothing is started by it`;
+    return `svc's own comment "${marked.key}" of task ${marked.taskId}: it starts nothing`;
   }
 
   /**
@@ -95,8 +95,8 @@ export class OwnEvents {
     const { project, name } = trigger;
     const { tasks, withinMs } = MAX_CHAIN;
     const where = number === undefined ? repository : `${repository}#${number}`;
-    const reason = `${tasks} tasks on ${where} within ${shortDuration(withinMs)} were started by ` +
-      "events of svc's own user, and none by anybody else's: cut, because it looks like a loop";
+    const reason = `${tasks} tasks on ${where} within ${shortDuration(withinMs)} were all ` +
+      "started by events of svc's own user: svc cut what looks like a loop";
     this.#host.events.publish("incidentHappened", {
       kind: "loop.cut",
       project,

@@ -133,5 +133,9 @@ function tokenOfTrigger(project: string, trigger: string, catalog: Catalog): str
     );
   }
   if (TOKEN.test(token)) return token;
-  throw new AppError("refused", "The bot token has characters that no token has: set it again");
+  throw new AppError(
+    "refused",
+    "The bot token has characters that tokens cannot have: set it " +
+      "again",
+  );
 }

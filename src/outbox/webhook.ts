@@ -35,7 +35,7 @@ export const webhook: MessageKind = {
   async send({ message }, host): Promise<Tried> {
     try {
       const { webhook: to } = targetOf(message, host.catalog);
-      if (to === undefined) throw new AppError("not_found", "Its target is no webhook any more");
+      if (to === undefined) throw new AppError("not_found", "Its target is no longer a webhook");
       const url = addressOf(message, to, host.catalog);
       const { signal, clock } = host;
       const request = await requestOf(message, to, host);
@@ -71,7 +71,11 @@ function addressOf(
 function checkUrl(url: string): void {
   const parsed = URL.parse(url);
   if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.username === "") return;
-  throw new AppError("refused", "The address in the SecretStore is no http(s) URL: set it again");
+  throw new AppError(
+    "refused",
+    "The address in the SecretStore is not an http(s) URL: set it " +
+      "again",
+  );
 }
 
 async function requestOf(
@@ -133,5 +137,5 @@ function toTried(
   }
   if (status < 300 || status >= 400) return { result: "refused", reason };
   const other = URL.parse(headers.get("location") ?? "", url)?.host ?? "another address";
-  return { result: "refused", reason: `${host} redirects to ${other}: write that address` };
+  return { result: "refused", reason: `${host} redirects to ${other}: use that address` };
 }

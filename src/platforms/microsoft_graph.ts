@@ -58,7 +58,7 @@ function verifyBody(body: Uint8Array, keys: readonly SigningKey[]): Verdict {
 function findSecret(state: unknown, keys: readonly SigningKey[]): Verdict {
   const verdict = findMatchingToken(utf8(typeof state === "string" ? state : ""), keys);
   if (typeof state === "string" || verdict.ok || verdict.reason === "no_usable_key") return verdict;
-  return refused("secret_missing", "one of its notifications, or all, have no clientState");
+  return refused("secret_missing", "at least one of its notifications has no clientState");
 }
 
 /** The text between two quotes of JSON, read without a parser; other escapes stay as they are. */

@@ -89,7 +89,7 @@ function typeOf(body: Uint8Array): string {
 function checkHeaders(headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
     if (/^[\x20-\x7e]*$/.test(value)) continue;
-    throw new AppError("invalid", `The value of ${name} has characters that no header can hold`);
+    throw new AppError("invalid", `The value of ${name} has characters that a header cannot hold`);
   }
 }
 

@@ -51,7 +51,7 @@ export class Semaphore {
         const { running, waiting } = this.#limits;
         throw new AppError(
           "overloaded",
-          `Too many plugins are running: ${running} run and ${waiting} wait, which is the most`,
+          `Too many plugins are running: ${running} run and ${waiting} wait, the limit`,
         );
       }
       // the ended run hands its room over

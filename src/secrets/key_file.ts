@@ -90,7 +90,7 @@ export async function closeToUnbound(path: string): Promise<string | undefined> 
     await writeDurably(path, withoutUnbound(readRegularText(path)));
     return undefined;
   } catch (error) {
-    return `The key file "${path}" still opens secrets of an earlier svc, and cannot be changed ` +
-      `(${messageOf(error)}): write svc2 in the place of svc1 there`;
+    return `The key file "${path}" still opens secrets of an earlier svc, and cannot be ` +
+      `changed (${messageOf(error)}): replace svc1 with svc2 in it`;
   }
 }

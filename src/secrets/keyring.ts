@@ -81,7 +81,8 @@ export async function createKeyring(keyFile: string): Promise<Keyring> {
     const what = format === "" ? "empty" : "damaged";
     throw new AppError(
       "invalid",
-      `The secret key file is ${what}: restore it from your backup ("svc init" says whether it has been used)`,
+      `The secret key file is ${what}: restore it from your backup ("svc init" tells whether ` +
+        "it was used)",
     );
   }
   const opensUnbound = format === UNBOUND;
@@ -126,8 +127,8 @@ export async function createKeyring(keyFile: string): Promise<Keyring> {
       if (!bound && !opensUnbound) {
         throw new AppError(
           "internal",
-          `${where} was sealed by an earlier svc, and the key file opens no such values any more: ` +
-            `restore the key file that was kept with this database`,
+          `${where} was sealed by an earlier svc, and the key file no longer opens such ` +
+            "values: restore the key file that belongs to this database",
         );
       }
       const iv = bytes.subarray(0, NONCE_BYTES);

@@ -43,5 +43,5 @@ export async function findAt(host: ServiceHost, path: string): Promise<Deno.File
 export function homeOf(host: ServiceHost): string {
   const home = host.env("HOME");
   if (home) return home;
-  throw new AppError("usage", "HOME is not set: it says where the files of your services are");
+  throw new AppError("usage", "HOME is not set: svc needs it to find the files of your services");
 }

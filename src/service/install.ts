@@ -67,15 +67,15 @@ function refuseOthers({ manager, options, now, daemon }: InstallRequest): void {
   if (now?.author === "somebody else") {
     throw new AppError(
       "refused",
-      `${now.file} is not from svc service install, so it stays as it is: move it away, and run ` +
+      `${now.file} is not from svc service install, so svc leaves it: move it away, and run ` +
         "this again",
     );
   }
   if (daemon !== undefined && daemon.pid !== now?.pid) {
     throw new AppError(
       "refused",
-      `A daemon runs on ${options.dataDir} already, process ${daemon.pid}: stop it, and run this ` +
-        `again; ${manager.service} then goes on with what it has`,
+      `A daemon runs on ${options.dataDir} already, process ${daemon.pid}: stop it, and run ` +
+        `this again; ${manager.service} then continues with its data`,
     );
   }
 }
@@ -85,12 +85,12 @@ async function checkProgram(
   { manager, options: { program } }: InstallRequest,
   host: ServiceHost,
 ): Promise<void> {
-  const put = "put it where programs are (/usr/local/bin, ~/.local/bin), and run that";
+  const put = "put it into /usr/local/bin or ~/.local/bin, and run that";
   const refuse = (why: string) => new AppError("refused", `${program} ${why}`);
   if (program.includes("/node_modules/")) {
     throw refuse(
-      "belongs to npm, which moves it with each update: install svc by its archive or package, " +
-        "and run that",
+      "belongs to npm, which moves it with each update: install svc from its archive or " +
+        "package, and run that",
     );
   }
   const temporary = ["/tmp", "/var/tmp", "/dev/shm", "/run", "/private/tmp", "/private/var/folders"]

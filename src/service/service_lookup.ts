@@ -31,8 +31,8 @@ export async function openManager(host: ServiceHost, scope: Scope): Promise<Serv
   if (await hasManager(host)) return systemd(host, scope);
   throw new AppError(
     "refused",
-    'There is no systemd here: have what starts programs on this system run "svc init" and then ' +
-      '"svc daemon", and end it by SIGTERM',
+    'There is no systemd here: have your service manager run "svc init" and then "svc daemon", ' +
+      "and stop it with SIGTERM",
   );
 }
 

@@ -86,8 +86,8 @@ export function systemd(host: ServiceHost, scope: Scope): ServiceManager {
     ],
     warnings: async () =>
       isSystem || await lingers(host) ? [] : [
-        'It stops when you log out, and does not start with the system: "loginctl enable-linger" ' +
-        "lets it run on",
+        'It stops when you log out, and does not start with the system: "loginctl ' +
+        'enable-linger" keeps it running',
       ],
   };
 }
@@ -124,7 +124,7 @@ function cannotAsk(host: ServiceHost, scope: Scope, err: string): AppError {
   const said = err.trim().split("\n")[0] ?? "";
   const cure = scope === "system"
     ? "see systemctl status"
-    : 'log in as this user itself, not by su or sudo; or run "loginctl enable-linger ' +
+    : 'log in as this user directly, not with su or sudo; or run "loginctl enable-linger ' +
       `${host.env("USER") ?? host.uid}" as root, which starts that user's service manager`;
   return new AppError("refused", `systemd cannot be asked (${said}): ${cure}`);
 }

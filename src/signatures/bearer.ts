@@ -30,7 +30,7 @@ export const bearerScheme: Scheme = namedScheme({
   },
   sign(_input, key, options) {
     if (!TOKEN.test(key.value)) {
-      const message = `Key "${key.name}" is empty or has characters that no bearer token has`;
+      const message = `Key "${key.name}" is empty or has characters that bearer tokens cannot have`;
       return Promise.reject(new AppError("invalid", message));
     }
     const scheme = options.signatureHeader === "authorization" ? "Bearer " : "";

@@ -104,7 +104,7 @@ function* rewrittenJson(text: string, suspect: Suspect): Iterable<Suspicion> {
   }
   const layouts = LAYOUTS.map(({ what, write }) => ({ what, json: write(value) }));
   for (const { what, json } of layouts) {
-    const message = `The signature covers the JSON ${what}, which is not how it arrives`;
+    const message = `The signature covers the JSON ${what}, but it arrives otherwise`;
     if (json !== text) yield suspect("body_json_layout", json, message);
     if (!json.includes("\n")) continue;
     yield suspect("body_json_layout", `${json}\n`, message);
@@ -121,7 +121,7 @@ function* rewrittenJson(text: string, suspect: Suspect): Iterable<Suspicion> {
   }
   const sorted = sortKeys(value);
   if (JSON.stringify(sorted) === JSON.stringify(value)) return;
-  const message = "The signature covers the JSON with its keys sorted, which is not how it arrives";
+  const message = "The signature covers the JSON with its keys sorted, but it arrives otherwise";
   for (const { write } of LAYOUTS.slice(0, 2)) {
     yield suspect("body_json_key_order", write(sorted), message);
   }
@@ -168,7 +168,7 @@ function* rewrittenForm(text: string, suspect: Suspect): Iterable<Suspicion> {
     yield suspect("body_form_decoded", writeSpaced(object), decoded);
     return;
   }
-  const encoded = "The signature covers the payload as a form, which is not how it arrives";
+  const encoded = "The signature covers the payload as a form, but it arrives otherwise";
   yield suspect("body_form_encoded", new URLSearchParams({ payload: text }).toString(), encoded);
   yield suspect("body_form_encoded", `payload=${encodeURIComponent(text)}`, encoded);
 }

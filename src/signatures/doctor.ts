@@ -110,7 +110,7 @@ export async function diagnose(
   const key = await budget.findKey(asItIs);
   if (key !== undefined) {
     const message =
-      `With the trigger and the secrets as they are now the request passes (key "${key}"): have it sent again`;
+      `With the current trigger and secrets the request passes (key "${key}"): send it again`;
     return [{ cause: "passes_now", message }];
   }
   const alone = await findAlone(asItIs, around, budget);

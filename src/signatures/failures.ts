@@ -66,22 +66,27 @@ export function whyRefused(refusal: Refusal, checked: Checked): string {
       return `the body has no ${detail}, where the platform writes its signature`;
     case "signature_malformed":
       return detail === ""
-        ? `the header ${header} is not written as ${nameOf(scheme)} writes it${formOf(checked)}`
-        : `${detail} is not written as ${nameOf(scheme)} writes it`;
+        ? `the header ${header} does not have the form of ${nameOf(scheme)}${formOf(checked)}`
+        : `${detail} does not have the form of ${nameOf(scheme)}`;
     case "body_not_signed":
-      return "the signature does not cover the body: it is no form, and the URL has no bodySHA256";
+      return "the signature does not cover the body: it is not a form, and the URL has no " +
+        "bodySHA256";
     case "body_hash_differs":
-      return "the body is not the one whose hash is signed (bodySHA256 in the URL): it was changed on its way";
+      return "the body does not match the signed hash (bodySHA256 in the URL): it was changed " +
+        "on its way";
     case "body_not_an_object":
-      return `the header ${header} has sha256=…, which is taken here only with a body that is a JSON object`;
+      return `the header ${header} has sha256=…, which svc accepts here only with a JSON ` +
+        "object as body";
     case "body_too_large":
-      return `the body has ${request.body.length} bytes, and before its sender is known at most ${detail} are read`;
+      return `the body has ${request.body.length} bytes, and svc reads at most ${detail} ` +
+        "before it knows the sender";
     case "form_too_long":
-      return `the form has more than ${detail} fields, the most that are read before its sender is known`;
+      return `the form has more than ${detail} fields, the most that svc reads before it knows ` +
+        "the sender";
     case "timestamp_missing":
       return `the request has no ${timeOf(checked)}`;
     case "timestamp_malformed":
-      return `the ${timeOf(checked)} is not written as ${nameOf(scheme)} writes it`;
+      return `the ${timeOf(checked)} does not have the form of ${nameOf(scheme)}`;
     case "timestamp_outside_window":
       return outsideWindow(checked);
     case "token_expired":
@@ -95,28 +100,27 @@ export function whyRefused(refusal: Refusal, checked: Checked): string {
     case "secret_missing":
       return `the request shows no secret: ${detail}`;
     case "options_unusable":
-      return "the settings under hmac of the trigger do not fit together";
+      return "the trigger's hmac settings contradict each other";
     case "topic_not_allowed":
-      return `the topic ${detail} is none of those in ${storeOf(checked)}`;
+      return `the topic ${detail} is not in ${storeOf(checked)}`;
     case "certificate_foreign":
       return "the certificate is not one that the platform signs with in the topic's region";
     case "certificate_malformed":
-      return "what the platform has under the URL of its certificate is no certificate that can be used";
+      return "the platform's certificate URL has no usable certificate";
     case "certificate_expired":
       return "the platform's certificate was not valid when the request arrived";
     case "certificate_missing":
-      return "the platform has no certificate under the URL in the body";
+      return "the platform has no certificate at the URL in the body";
     case "certificate_unreachable":
       return `the platform's certificate could not be fetched: ${
         detail || "the daemon got no answer"
       }`;
     case "certificate_differs":
-      return "the signature is not one of the platform's certificate (changed on its way, or made by somebody else)";
+      return "the signature does not match the platform's certificate (changed on its way, or " +
+        "forged)";
     case "no_usable_key":
       return `${
-        checked.store === undefined
-          ? "no secret that was given is one"
-          : `${storeOf(checked)} has no key`
+        checked.store === undefined ? "no given secret is one" : `${storeOf(checked)} has no key`
       } that ${nameOf(scheme)} can use: it takes ${keyOf(checked)}`;
     case "no_key_matches":
       return `the ${proofOf(checked)} fits no key of ${storeOf(checked)}${changeOf(checked)} (${
@@ -149,7 +153,7 @@ function outsideWindow(checked: Checked): string {
   const age = time === undefined ? 0 : request.now - time;
   // of several times in a body, another one than the first
   if (Math.abs(age) <= options.toleranceSecs * 1000) {
-    return `one of the times in the request is too far from that of its arrival, ${most}`;
+    return `a time in the request is too far from its arrival, ${most}`;
   }
   // Most senders write whole seconds, cut off.
   const secs = age > 0
@@ -178,7 +182,7 @@ function changeOf({ changed }: Checked): string {
 }
 
 function storeOf({ store }: Checked): string {
-  return store === undefined ? "the secrets that were given" : `SecretStore "${store}"`;
+  return store === undefined ? "the given secrets" : `SecretStore "${store}"`;
 }
 
 function nameOf({ name }: Scheme): string {

@@ -52,22 +52,26 @@ export async function copyBeforeMigration(
   if (freeBytes < needed) {
     throw new AppError(
       "refused",
-      `"${database}" is to be migrated ${versions} and copied before that, which takes ${
+      `"${database}" needs a migration ${versions} and a copy first, which takes ${
         sizeText(needed)
-      }, and its disk has ${
+      }, but its disk has ${
         sizeText(freeBytes)
       } left: make room there and start again, nothing was changed`,
     );
   }
   const copy = `${database}${BEFORE_MIGRATION}${timeInName(clock.now())}`;
-  onNote(`the database is migrated ${versions}; ${copy} is a copy of before, for the old program`);
+  onNote(
+    `the database is migrated ${versions}; ${copy} is a copy from before, for the old ` +
+      "program",
+  );
   try {
     for await (const _progress of copyFile({ from: database, to: copy }));
   } catch (cause) {
     const why = cause instanceof AppError ? messageOf(cause) : fileFault(cause);
     throw new AppError(
       "refused",
-      `"${database}" is to be migrated ${versions} and cannot be copied before that (${why}): nothing was changed`,
+      `"${database}" needs a migration ${versions}, and svc cannot copy it first (${why}): ` +
+        "nothing was changed",
       { cause },
     );
   }

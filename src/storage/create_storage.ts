@@ -82,13 +82,14 @@ export async function planStorage(dir: DataDir, given: NewStorage): Promise<Plan
   if (shared !== undefined && holdsPassword(shared.url)) {
     throw new AppError(
       "refused",
-      `The address of the database holds a password, and everybody on this machine can read command lines: write it into ~/.pgpass, or set SVC_DATABASE_URL to the whole address`,
+      "The address of the database holds a password, and other users of this machine can read " +
+        "command lines: write it into ~/.pgpass, or set SVC_DATABASE_URL to the whole address",
     );
   }
   if (shared !== undefined && known !== undefined && known.url !== shared.url) {
     throw new AppError(
       "refused",
-      `"${dir.databaseUrl}" names another database: give that one, or another --data-dir`,
+      `"${dir.databaseUrl}" names another database: give the same one, or another --data-dir`,
     );
   }
   if (shared !== undefined && await isThere(dir.database)) {

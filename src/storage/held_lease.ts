@@ -29,8 +29,8 @@ export interface HeldLeaseHost {
   readonly reliableMs: number;
 }
 
-const OVER = "The lease of this node is over: it cannot reach the database, so other nodes may " +
-  "take over its tasks, and it runs none";
+const OVER = "The lease of this node has expired: it cannot reach the database, runs no tasks, " +
+  "and other nodes may take over its tasks";
 
 /** Hears of its lease from the store. */
 export class HeldLease implements Lease, NodeListener {

@@ -29,6 +29,6 @@ export async function refuseShared(work: Work, dir: DataDir): Promise<void> {
   const command = `svc ${work.replace(".", " ")}`;
   throw new AppError(
     "refused",
-    `"${command}" is for a database in a file, and this one is shared: ${instead}`,
+    `"${command}" is for a database in a file, but this one is shared: ${instead}`,
   );
 }

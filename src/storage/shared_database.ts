@@ -52,7 +52,8 @@ export function refuseOtherAddress(
   if (wanted === used) return;
   throw new AppError(
     "refused",
-    `--database names ${wanted}, and ${URL_VARIABLE}, which takes its place, names ${used}: unset it, or name the same database in both`,
+    `--database names ${wanted}, and ${URL_VARIABLE}, which wins, names ${used}: unset it, or ` +
+      "name the same database in both",
   );
 }
 

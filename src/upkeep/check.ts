@@ -53,7 +53,7 @@ export async function* check(
   const former = await findFormerKey(closed, dirs);
   if (former === undefined) return { ...await report(file, facts, dirs), notes };
   const { bytes, schemaVersion, faults } = facts;
-  const note = `Its secrets open with a former key, "${former.path}": a restore seals them anew`;
+  const note = `Its secrets open with a former key, "${former.path}": a restore seals them again`;
   return { file, bytes, schemaVersion, faults, notes: [...notes, note] };
 }
 

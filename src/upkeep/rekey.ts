@@ -93,7 +93,7 @@ export async function* rekey(
     }
   }
   if (closed.length > 0) {
-    throw new AppError("refused", "There are secrets that do not open, nothing was changed", {
+    throw new AppError("refused", "Some secrets do not open, nothing was changed", {
       details: closed,
     });
   }
@@ -133,15 +133,15 @@ async function replaceAll(
     // the answer of a database that is shared may have been lost
     const settled = await settleKey(dirs, host).catch((cause) => {
       const message =
-        `It is not known whether the key was changed (${messageOf(failure)}): run this again, or ` +
-        "start the daemon; either finds out, and goes on with the key that opens everything";
+        `It is not known whether the key was changed (${messageOf(failure)}): run this again, ` +
+        "or start the daemon; either continues with the key that opens everything";
       throw new AppError("refused", message, { cause });
     });
     if (settled !== undefined) return settled;
     throw failure;
   }
   return await takeNextKey(dirs.secretKey).catch((cause) => {
-    const message = `Everything is sealed with the new key, which cannot be put in its place yet ` +
+    const message = "Everything is sealed with the new key, which svc cannot put in place yet " +
       `(${fileFault(cause)}): the next start of the daemon does that`;
     throw new AppError("refused", message, { cause });
   });
@@ -153,6 +153,7 @@ async function refuseLink(path: string): Promise<void> {
   if (there?.isSymlink !== true) return;
   throw new AppError(
     "refused",
-    `"${path}" is a link, so its key is managed elsewhere: put the file itself in its place, run this again, and take the new file to where the link led`,
+    `"${path}" is a link, so its key is managed elsewhere: replace it with the file itself, ` +
+      "run this again, and move the new file to where the link led",
   );
 }

@@ -189,8 +189,8 @@ async function checkUsable(
   }
   throw new AppError(
     "refused",
-    `The secrets in "${file}" belong to another key, nothing was changed: put the key file that ` +
-      `was kept with it at "${dirs.secretKey}", or, where the key was changed since, beside it as ` +
+    `The secrets in "${file}" belong to another key, nothing was changed: put its key file at ` +
+      `"${dirs.secretKey}", or, where the key was changed since, beside it as ` +
       `"${basename(dirs.secretKey)}.before-rekey-1", or leave them out with --drop-secrets`,
     { details: faults.map(({ fault }) => fault) },
   );

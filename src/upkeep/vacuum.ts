@@ -31,8 +31,8 @@ export async function* vacuum(
   if (!before.reclaimable && before.unusedBytes > 0) {
     throw new AppError(
       "refused",
-      "This database was made by a version of svc that cannot shrink it; unused space is " +
-        "used again, so it costs only room on the disk",
+      "An earlier version of svc created this database, which cannot shrink; svc reuses its " +
+        "unused space",
     );
   }
   // A fixed number of steps: space that other calls free meanwhile is left for the next time.

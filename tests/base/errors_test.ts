@@ -106,7 +106,7 @@ for (
   const [said, words] of [
     [
       'Requires all access to "/dev/shm/d/svc.db", specify the required permissions during compilation using `deno compile --allow-all`',
-      'svc uses nothing below /dev, /proc and /sys, where "/dev/shm/d/svc.db" lies',
+      'svc does not use "/dev/shm/d/svc.db": it is below /dev, /proc or /sys',
     ],
     [
       'Requires write access to "/etc/a b", specify the required permissions during compilation using `deno compile --allow-write`',

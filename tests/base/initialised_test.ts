@@ -28,8 +28,8 @@ Deno.test("what has no database is not initialised, and the option names the dir
     option: option(`'${spaced.root}'`),
   });
   await dir.write("file", "");
-  deepEqual(await findMissing(at("file")), { fault: "is no directory" });
-  await rejects(refuseMissing(at("file")), { message: /is no directory: name another one/ });
+  deepEqual(await findMissing(at("file")), { fault: "is not a directory" });
+  await rejects(refuseMissing(at("file")), { message: /is not a directory: name another one/ });
   deepEqual(await findMissing(at("file/below")), undefined, "its user finds the reason");
   for (const database of ["svc.db", "database.url"]) {
     const made = at(`of-${database}`);

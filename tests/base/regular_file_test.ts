@@ -39,7 +39,7 @@ Deno.test("what is no regular file is refused at once, in words", async () => {
     "/dev/null": "it is not a regular file",
     [temp.path]: "it is a directory",
     [`${temp.path}/none`]: "it does not exist",
-    [`${await temp.write("file", "")}/x`]: "a part of its path is no directory",
+    [`${await temp.write("file", "")}/x`]: "a part of its path is not a directory",
   };
   for (const [path, fault] of Object.entries(faults)) {
     for (const how of [{}, { for: "append" }, { for: "write", noLink: true }] as const) {

@@ -242,7 +242,7 @@ Deno.test("svc tool sign: bad input", async () => {
     [
       ["--secret", "a\nb", "--body", "", "--scheme", "gitlab", "--url", URL],
       1,
-      /no header can hold/,
+      /a header cannot hold/,
     ],
     [
       [
@@ -300,7 +300,7 @@ Deno.test("svc tool webhook-verify-hmac --scheme slack: comfortable in a plugin"
       [...FAR, "--timestamp", "1531420619"],
       environment,
       "invalid\n",
-      /^the signature fits no key of the secrets that were given \(another secret, or the body was changed on its way\)\n$/,
+      /^the signature fits no key of the given secrets \(another secret, or the body was changed on its way\)\n$/,
     ],
     [
       [...FAR, "--signature", ""],

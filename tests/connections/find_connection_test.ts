@@ -76,8 +76,8 @@ Deno.test("a token is read as it is, or the refusal says how to set it", () => {
   refuses(/svc secret set s gone/, "gone");
   refuses(/svc secret set other token/, "token", "other");
   refuses(/no key "toString"/, "toString");
-  refuses(/characters that no token has/, "bad");
-  refuses(/characters that no token has/, "empty");
+  refuses(/characters that tokens cannot have/, "bad");
+  refuses(/characters that tokens cannot have/, "empty");
 });
 
 Deno.test("a repository is a text of the payload, or there is none", () => {

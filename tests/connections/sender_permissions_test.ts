@@ -153,7 +153,7 @@ test("bots, and payloads that name nobody or no repository, start nothing", asyn
     [{ sender: { login: "ada", id: 1, type: "Bot" } }, /ada is a bot/],
     [{ sender: undefined }, /whose event it is/],
     [{ sender: { id: 1 } }, /whose event it is/],
-    [{ sender: { login: "../../user", id: 1 } }, /no login/],
+    [{ sender: { login: "../../user", id: 1 } }, /cannot be a person/],
     [{ repository: undefined }, /which repository/],
     [{ repository: { full_name: "brightwater/.." } }, /which repository/],
   ];

@@ -16,7 +16,7 @@ const ANSWERS: readonly (readonly [what: string, answer: () => Response, says: R
   [
     "a proxy",
     () => new Response("<html>Bad Gateway</html>", { status: 502 }),
-    /^The daemon did not answer, something else did: HTTP 502$/,
+    /^Something other than the daemon answered: HTTP 502$/,
   ],
 ];
 

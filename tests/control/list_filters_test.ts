@@ -96,7 +96,10 @@ Deno.test("since and until are times, or seconds back from now", async () => {
       until,
     );
   }
-  await rejects(list({ since: at(1), since_secs: 1 }), { code: "usage", message: /give one of/ });
+  await rejects(list({ since: at(1), since_secs: 1 }), {
+    code: "usage",
+    message: /give either since or since_secs/,
+  });
   await rejects(list({ after: "not an id" }), { code: "usage", message: /is not an id/ });
 });
 

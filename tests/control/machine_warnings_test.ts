@@ -84,8 +84,8 @@ controlTest(
     deepEqual(warnings, [
       `0.yaml:3:8: spec.command: ${missing("no-such-agent")}`,
       `1.yaml:4:32: spec.steps.0.shell: ${missing("no-such-shell")}`,
-      `3.yaml:5:52: spec.event.filesystem.paths.0: There is no directory "${root}/code/in" yet: ` +
-      "until there is, this glob matches nothing",
+      `3.yaml:5:52: spec.event.filesystem.paths.0: The directory "${root}/code/in" does ` +
+      "not exist yet: until then, this glob matches nothing",
     ]);
     // Not executable is as good as not there, until it is.
     await Deno.writeTextFile(`${rig.dirs.bin}/no-such-agent`, "", { mode: 0o600 });
@@ -93,7 +93,7 @@ controlTest(
     await Deno.chmod(`${rig.dirs.bin}/no-such-agent`, 0o700);
     deepEqual((await rig.apply(agent("no-such-agent"))).warnings, []);
     deepEqual((await rig.apply(agent("/no/such/agent"))).warnings, [
-      '0.yaml:3:8: spec.command: The program "/no/such/agent" is not there: install it, or change ' +
+      '0.yaml:3:8: spec.command: The program "/no/such/agent" does not exist: install it, or change ' +
       "its path",
     ]);
     // The workspace of a trigger may have been applied before.
@@ -118,7 +118,7 @@ controlTest("a daemon that is alone says that it is the node of every workspace"
   await Deno.mkdir(`${rig.dirs.root}/code`);
   deepEqual((await rig.apply(workspace("code", ", nodes: [gpu, box-2]"))).warnings, [
     "0.yaml:3:20: spec.nodes: Tasks in this workspace run on this machine, not only on gpu, " +
-    "box-2: a daemon without PostgreSQL is the only node there is",
+    "box-2: a daemon without PostgreSQL is the only node",
   ]);
 });
 

@@ -20,7 +20,7 @@ function node(name: string, given: Given = {}): NodeRecord {
   return { ...usual, name, leaseUntil: 0, ...rest, facts: { version, policy, faults } };
 }
 
-const GONE = "node b is gone: it was not heard of since its lease ended at " +
+const GONE = "node b is gone: it has been silent since its lease ended at " +
   '1970-01-01T00:00:00.000Z, and the others take its tasks; start it, or "svc node forget b"';
 const drained = (name: string) =>
   `node ${name} is drained: it takes no new tasks until "svc node drain ${name} --undo"`;
@@ -46,8 +46,8 @@ const CASES: { readonly [why: string]: readonly [NodeRecord[], readonly string[]
   "policies": [
     [node("a", { policy: "x" }), node("b", { policy: "y" }), node("c", { policy: "x" }), node("d")],
     [
-      "plugin-policy.yaml is not the same on all nodes (a, c; b; none on d): " +
-      "what one lets plugins run, another refuses",
+      "plugin-policy.yaml is not the same on all nodes (a, c; b; none on d): one node runs " +
+      "plugins that another refuses",
     ],
   ],
 };

@@ -49,7 +49,7 @@ controlTest(
     for (const force of [false, true]) {
       await rejects(rig.client.call("node.forget", { name, force }), {
         code: "conflict",
-        message: "This node is the one that was asked: it lives",
+        message: "This node answers the request, so it is alive",
       });
     }
     await rejects(rig.client.call("node.forget", { name: "box", force: true }), {
@@ -57,7 +57,7 @@ controlTest(
     });
     await rejects(rig.client.call("node.drain", { name, drained: true }), {
       code: "refused",
-      message: /alone with its database, .* suspend triggers/,
+      message: /does not share its database, .* suspend triggers/,
     });
     const { items } = await rig.client.call("get", { what: "control-audits" });
     deepEqual(

@@ -356,7 +356,7 @@ Deno.test("nothing is a run's own that the run has not, or that is not named", a
   const access = { role: "admin", grants: { step: { own: "task", in: "ids" } } } as const;
   const check = (grant: Grant, input: Record<string, never[] | string>) =>
     refusal(() => checkOwn(input, access, { role: "read_only", name: "step", grant }));
-  const only = "The run token of a step allows this with its own task only";
+  const only = "The run token of a step allows this only with its own task";
   equal(await check({ kind: "step", project: "team" }, { ids: OWN.task }), only);
   equal(await check(GRANTS.step, { ids: [] }), only);
   equal(await check(GRANTS.step, { ids: OTHER.task }), only);

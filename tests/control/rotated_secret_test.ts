@@ -80,7 +80,7 @@ Deno.test({
     );
     match(
       advice.join("\n"),
-      /^Perhaps the sender still has the value before: .*svc secret set gh old$/m,
+      /^Perhaps the sender still uses the earlier value: .*svc secret set gh old$/m,
     );
 
     await rig.restart();

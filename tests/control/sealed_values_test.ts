@@ -110,7 +110,7 @@ controlTest(
 controlTest(
   "a key file that is a link is left as it is, and the log says what to write",
   async (rig) => {
-    match(rig.logged.join("\n"), /write svc2 in the place of svc1/);
+    match(rig.logged.join("\n"), /replace svc1 with svc2/);
     equal(await Deno.readTextFile(rig.dirs.secretKey).then((text) => text.slice(0, 5)), "svc1 ");
   },
   {

@@ -221,7 +221,7 @@ controlTest("what is no name of a program is refused, whoever the caller is", as
     for (const authorization of [undefined, `Bearer ${token}`]) {
       const { status, json } = await answer(name, authorization);
       deepEqual([status, json["code"]], [400, "invalid"], name);
-      match(String(json["detail"]), /^The header svc-client is no name: it takes 1 to 32/);
+      match(String(json["detail"]), /^The header svc-client takes 1 to 32/);
     }
   }
   for (const name of ["console", "x".repeat(32), "my-tool"]) {

@@ -75,11 +75,13 @@ controlTest(
     });
     const said = async () => ({
       status: (await ask(rig)).warnings,
-      apply: (await rig.apply(agent)).warnings.filter((line) => line.includes("is admin")),
+      apply: (await rig.apply(agent)).warnings.filter((line) =>
+        line.includes("has the role admin")
+      ),
     });
     const warning =
-      `every step and agent is admin on the control socket: write "max_role: operator" ` +
-      `into ${rig.dirs.udsPolicy} (docs/agents.md)`;
+      'every step and agent has the role admin on the control socket: write "max_role: ' +
+      `operator" into ${rig.dirs.udsPolicy} (docs/agents.md)`;
     deepEqual(await said(), { status: [warning], apply: [warning] });
     deepEqual((await ask(rig)).degraded, [], "no fault: the exit code stays");
     const other = JSON.stringify({

@@ -262,11 +262,11 @@ controlTest(
       await rejects(rig.client.call("task.workspace", { id: one }), { code: "conflict" }, one);
     }
     await rejects(rig.client.call("task.workspace", { id: made.id }), {
-      message: `Task ${made.id} succeeded, and its copy of the workspace was removed with that`,
+      message: `Task ${made.id} succeeded, and svc removed its copy of the workspace then`,
     });
     await rejects(rig.client.call("task.retry", { id: made.id, from: "use" }), {
       code: "conflict",
-      message: /is gone, and with it what make made: leave out --from/,
+      message: /is gone, with the files of make: leave out --from/,
     });
     const whole = await rig.client.call("task.retry", { id });
     deepEqual(whole.kept, []);

@@ -85,18 +85,18 @@ const AMONG_NODES:
     [{}, [a, { ...b, isDrained: true }], "waits for a worker (2 of 3 busy on a)"],
     [{ nodes: ["gpu"] }, [a, b, gpu], "waits for a worker (2 of 1 busy on c)"],
     [{ nodes: ["b"] }, [a, b], "waits for a worker (2 of 2 busy on b)"],
-    [{ nodes: ["gpu", "tpu"] }, [a, b], "waits for a node named gpu or tpu: there is a, b"],
-    [{ nodes: ["b"] }, [a, { ...b, isDrained: true }], "waits for node b, which is drained"],
+    [{ nodes: ["gpu", "tpu"] }, [a, b], "waits for a node named gpu or tpu: the nodes are a, b"],
+    [{ nodes: ["b"] }, [a, { ...b, isDrained: true }], "waits for node b, drained"],
     [
       { nodes: ["b"] },
       [a, { ...b, isAlive: false }],
-      "waits for node b, which is gone since 2026-07-14T09:59:55.000Z",
+      "waits for node b, gone since 2026-07-14T09:59:55.000Z",
     ],
-    [{ onlyNode: "id-b" }, [a, { ...b, isDrained: true }], "waits for node b, which is drained"],
+    [{ onlyNode: "id-b" }, [a, { ...b, isDrained: true }], "waits for node b, drained"],
     [
       {},
       [{ ...a, isDrained: true }, { ...b, isAlive: false }],
-      "waits for node a, which is drained; or b, which is gone since 2026-07-14T09:59:55.000Z",
+      "waits for node a, drained; or b, gone since 2026-07-14T09:59:55.000Z",
     ],
     [
       { nodes: ["gpu"] },

@@ -176,7 +176,7 @@ controlTest("watch refuses subjects that cannot be told apart or say nothing", a
   await rejects(first({ key: "a", log: "latest", after: "no" }), { code: "invalid" });
   await rejects(first({ key: "a", log: "latest", after: "a1.7" }), {
     code: "usage",
-    message: /is not the cursor of a log's line/,
+    message: /is not the cursor of a log line/,
   });
   await rejects(first(), { code: "invalid" });
   await rejects(first({ key: "", status: true }), { code: "invalid" });

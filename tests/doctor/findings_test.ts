@@ -31,7 +31,7 @@ Deno.test("the clock: of 1970, behind the newest record, and right", () => {
   equal(lost.result, "failed");
   match(
     lost.message,
-    /^It is 1970-01-01T00:00:05.000Z on this machine, .*long past: set it, best by/,
+    /^It is 1970-01-01T00:00:05.000Z on this machine, .*too early: set it, best by/,
   );
   equal(clockFinding(5000, NOW).message, lost.message, "it is not the record that is wrong");
   const behind = clockFinding(NOW, NOW + 3_600_000);
@@ -59,9 +59,9 @@ Deno.test("a certificate: over, over soon, valid, and none", () => {
   equal(of(NOW).result, "failed");
   match(
     of(NOW - DAY_MS).message,
-    /^\/tls\.crt was valid until 2026-11-23T00:00:00.000Z, and senders/,
+    /^\/tls\.crt expired on 2026-11-23T00:00:00.000Z, and senders/,
   );
-  match(of(NOW + 13 * DAY_MS).message, /is valid until 2026-12-07T00:00:00.000Z only: renew it/);
+  match(of(NOW + 13 * DAY_MS).message, /expires on 2026-12-07T00:00:00.000Z: renew it/);
   deepEqual(
     [of(NOW + 13 * DAY_MS), of(NOW + 14 * DAY_MS)].map(({ result }) => result),
     ["warning", "ok"],
@@ -88,8 +88,8 @@ Deno.test({
     ];
     const found = await certificates.look({ files, now: end - DAY_MS });
     deepEqual(found.map(({ result }) => result), ["warning", "warning", "failed"]);
-    match(found[0]?.message ?? "", /chain\.crt \(webhook-tls-cert\) is valid until .* only/);
-    match(found[2]?.message ?? "", /empty\.crt \(control-tls-cert\) holds no certificate/);
+    match(found[0]?.message ?? "", /chain\.crt \(webhook-tls-cert\) expires on/);
+    match(found[2]?.message ?? "", /empty\.crt \(control-tls-cert\) holds no readable certificate/);
     match(found[1]?.message ?? "", /none \(control-tls-cert\) cannot be read \(/);
   },
 });
@@ -126,10 +126,10 @@ Deno.test("the service: not there, for other data, failing, stopped, and as it i
   };
   deepEqual(await serviceUnit.look({ service: undefined, dataDir: "/x" }), []);
   await Deno.remove(machine.at(file));
-  match(await of(NO_UNIT), /^ok: None is installed: "svc service install" lets/);
+  match(await of(NO_UNIT), /^ok: None is installed: "svc service install" installs one/);
   await machine.write(file, "# Made by svc.\n");
   equal(await of(showOf(file)), "ok: svcd.service is enabled and runs");
-  match(await of(showOf(file), "/home/ada/.svc"), /^ok: .* is there for \/var\/lib\/svc, not for/);
+  match(await of(showOf(file), "/home/ada/.svc"), /^ok: .* runs \/var\/lib\/svc, not this/);
   match(
     await of(showOf(file, { ActiveState: "failed" })),
     /^failed: svcd\.service has failed: see its log, "svc service logs"$/,

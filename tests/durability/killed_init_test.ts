@@ -102,7 +102,7 @@ Deno.test("a database of another program is named and not replaced, once its jou
   await leaveHotJournal(dir.database, "CREATE TABLE theirs (a); INSERT INTO theirs VALUES (7);");
   await rejects(init(dir), {
     code: "refused",
-    message: /svc\.db" is no database of svc, it holds table "theirs": move it away/,
+    message: /svc\.db" is not a database of svc, it holds table "theirs": move it away/,
   });
   deepEqual(rowsOf(dir.database, "SELECT a FROM theirs").map(({ a }) => Number(a)), [7]);
   deepEqual(rowsOf(dir.database, "SELECT name FROM sqlite_schema").length, 1);

@@ -97,14 +97,14 @@ programTest(
       equal(mended.code, 0, mended.stderr);
       match(
         mended.stderr,
-        /put right: it was switched off, its content type was "form", it did not/,
+        /repaired: it was switched off, its content type was "form", it did not/,
       );
       equal(hook.config.secret, secret);
       ok(hook.active && hook.events.includes("star") && hook.events.includes("release"));
       hook.config = { ...hook.config, secret: "another one" };
       const secretly = await connect(daemon, github, { token: "" });
       equal(secretly.code, 0, secretly.stderr);
-      match(secretly.stderr, /GitHub signed with another secret: set again/);
+      match(secretly.stderr, /GitHub signed with another secret: svc set it again/);
       equal(hook.config.secret, secret);
     });
 
@@ -123,7 +123,7 @@ programTest(
       github.hooks.hooks.delete(first?.id ?? 0);
       const done = await daemon.svc(["disconnect", "tidepool", "--yes"]);
       equal(done.code, 0, done.stderr);
-      match(done.stderr, /webhook \d+ was gone already/);
+      match(done.stderr, /webhook \d+ no longer existed/);
       match(done.stdout, /connection\/tidepool deleted\nsecretstore\/tidepool deleted\n/);
       match(done.stderr, /the token still works, revoke it: /);
       deepEqual(hooksOf(github), []);
@@ -179,7 +179,11 @@ slowTest(
         /has no \/repos\/brightwater\/gone for this/,
       ],
       ["no token at all", { token: "" }, /The token of GitHub is missing: give it with --token -/],
-      ["a token with a line break", { token: "ghp_a\nb" }, /has characters that no token has/],
+      [
+        "a token with a line break",
+        { token: "ghp_a\nb" },
+        /has characters that tokens cannot have/,
+      ],
     ];
     for (const [name, given, expected] of cases) {
       await t.step(name, async () => {
@@ -274,7 +278,7 @@ slowTest(
       [
         "a path that is changed",
         pass(undefined, "/x"),
-        /which has nothing at the path it arrived at/,
+        /at a path that has no trigger/,
       ],
       ["a login page", () => new Response("", { status: 401 }), /asks GitHub for a login/],
       ["another server", () => new Response("ok"), /something else answers there/],
@@ -301,7 +305,7 @@ slowTest(
         answer = pass();
         const result = await connect(daemon, github, { url });
         equal(result.code, 0, result.stderr);
-        match(result.stderr, /put right: its address was http:\/\/127\.0\.0\.1:9\//);
+        match(result.stderr, /repaired: its address was http:\/\/127\.0\.0\.1:9\//);
       });
     } finally {
       ended.abort();

@@ -72,7 +72,7 @@ programTest(
       const left = await daemon.svc(["disconnect", "line", "--yes"]);
       equal(left.code, 0, left.stderr);
       match(left.stdout, /connection\/line deleted\nsecretstore\/line-tokens deleted\n/);
-      match(left.stderr, /Use webhook is to be switched off/);
+      match(left.stderr, /you also switch off Use webhook/);
     });
   },
 );
@@ -81,7 +81,7 @@ programTest(
 const WRONG: Readonly<Record<string, [(line: FakeLine, url: string) => void, RegExp]>> = {
   "another channel secret": [
     (line) => line.channel.secret = "another secret",
-    /The channel secret is not the one that LINE signs with \(LINE says ERROR_STATUS_CODE: 401\)/,
+    /LINE signs with another channel secret \(LINE says ERROR_STATUS_CODE: 401\)/,
   ],
   "a path that is not passed on": [
     (line, url) => line.channel.reach = () => `${url}/elsewhere/line`,
@@ -89,7 +89,7 @@ const WRONG: Readonly<Record<string, [(line: FakeLine, url: string) => void, Reg
   ],
   "nobody there": [
     (line) => line.channel.reach = () => "http://127.0.0.1:9/",
-    /LINE could not connect: look at the name/,
+    /LINE could not connect: check the name/,
   ],
 };
 

@@ -203,7 +203,7 @@ slowTest("tokens that do not go are told apart, and nothing is made", async (_pr
         : undefined;
     const made = await connect(daemon, slack, { bot: "" });
     equal(made.code, 0, made.stderr);
-    match(made.stderr, /note: the bot token has not the scope chat:write, so tasks cannot answer/);
+    match(made.stderr, /note: the bot token lacks the scope chat:write, so tasks cannot answer/);
   });
 });
 

@@ -82,7 +82,7 @@ programTest(
     const { stdout } = await daemon.svc(["delivery", "explain", rejected?.id ?? ""]);
     match(
       stdout,
-      /next: None of the usual mistakes would explain it/,
+      /next: None of the usual mistakes explains it/,
     );
     match(
       stdout,
@@ -190,7 +190,7 @@ programTest(
     await push(daemon, MAIN_PUSH, "the secret of tomorrow, long enough");
     const lost = await daemon.svc(["delivery", "redeliver", await rejected(1)]);
     equal(lost.code, 1);
-    match(lost.stdout, /nothing of it was kept: set .*recordRejected: true/);
+    match(lost.stdout, /svc kept nothing of it: set .*recordRejected: true/);
 
     await prepared(daemon, "true");
     await push(daemon, MAIN_PUSH, "the secret of tomorrow, long enough");

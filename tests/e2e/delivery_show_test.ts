@@ -175,7 +175,7 @@ programTest("delivery show is for operators, and for the task it started", async
   match(stdout, /^\{"own": true\}/);
   match(
     stdout,
-    /The run token of a step allows this with the delivery that started its own task only/,
+    /The run token of a step allows this only with the delivery that started its own task/,
   );
   match(stdout, /code 5/);
   equal(stdout.includes('other": true'), false);

@@ -109,7 +109,7 @@ programTest("svc doctor: a data directory that is not there, or not made", async
   const empty = await examine(program, dir.path);
   match(said(empty, "data directory"), /is not initialised: run "svc init /);
   const file = await dir.write("file", "");
-  match(said(await examine(program, file), "data directory"), /is no directory: name another/);
+  match(said(await examine(program, file), "data directory"), /is not a directory: name another/);
 });
 
 programTest(
@@ -275,16 +275,19 @@ programTest("svc doctor: a daemon looks itself, at what its steps need", async (
     daemonSays,
     new RegExp(`^ok: svc \\S+ runs as process ${daemon.pid}, webhooks at ${daemon.url}`),
   );
-  match(daemonSays, /\nwarning: every step and agent is admin on the control socket: write /);
+  match(
+    daemonSays,
+    /\nwarning: every step and agent has the role admin on the control socket: write /,
+  );
   ok(!daemonSays.includes("logs"), "what is said of the data directory is not said twice");
   match(
     said(report, "use"),
-    /^warning: No delivery is kept of triggers default\/open, default\/push/,
+    /^warning: svc has no delivery of triggers default\/open, default\/push/,
   );
   match(said(report, "use"), /\nwarning: No signature has matched SecretStore default\/github yet/);
   equal((await daemon.send("/webhook/open", { body: "{}" })).status, 200);
   const later = await examine(program, daemon.dataDir);
-  match(said(later, "use"), /^warning: No delivery is kept of trigger default\/push:/);
+  match(said(later, "use"), /^warning: svc has no delivery of trigger default\/push:/);
   // who may not operate the daemon gets nothing of it
   const policy = join(daemon.dataDir, "control-plane/uds-policy.yaml");
   await Deno.writeTextFile(policy, "max_role: read_only\n", { mode: 0o600 });
@@ -309,7 +312,7 @@ slowTest("svc doctor --url: this daemon, another server, and nothing", async (pr
   equal(wrong.code, 1);
   match(
     said(wrong, "public address"),
-    /answers with 200, and this daemon was not asked: have the proxy/,
+    /answers with 200, but the request did not reach this daemon: have the proxy/,
   );
   await other.shutdown();
   const gone = await of(`http://127.0.0.1:${other.addr.port}`);

@@ -170,7 +170,7 @@ slowTest(
 
     const renamed = await edit(daemon, dir, 'sed -i "s/name: build/name: other/" "$1"');
     equal(renamed.code, 1);
-    match(renamed.stderr, /it has to be workflow\/build and nothing else/);
+    match(renamed.stderr, /keep only workflow\/build, with its kind/);
     const [, path = ""] = /your text is kept: svc apply -f (\S+)\n/.exec(renamed.stderr) ?? [];
     match(await Deno.readTextFile(path), /^kind: Workflow\nmetadata:\n {2}name: other\n/);
     equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
@@ -195,7 +195,7 @@ programTest(
     equal(conflict.code, 1, conflict.stderr);
     match(
       conflict.stderr,
-      /^error: Nothing was applied: somebody has changed workflow\/build meanwhile; your text is kept: edit it again, or svc apply -f (\S+)\n$/,
+      /^error: Nothing was applied: someone changed workflow\/build meanwhile; your text is kept: edit it again, or svc apply -f (\S+)\n$/,
     );
     deepEqual(await specOf(daemon, "workflow/build"), { steps: [{ id: "s1", run: "other" }] });
     const [, path = ""] = /apply -f (\S+)/.exec(conflict.stderr) ?? [];
@@ -208,7 +208,7 @@ programTest(
       dir,
       `${svc} delete --force --data-dir '${daemon.dataDir}' workflow/build >/dev/null 2>&1\nsed -i s/mine/x/ "$1"`,
     );
-    match(gone.stderr, /somebody has deleted workflow\/build meanwhile/);
+    match(gone.stderr, /someone deleted workflow\/build meanwhile/);
     equal((await daemon.svc(["get", "workflow", "build"])).code, 4);
   },
 );

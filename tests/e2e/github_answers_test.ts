@@ -121,7 +121,7 @@ slowTest("report: eyes and a pending status first, then how it ended", async (pr
   equal(own.length, 2, "created and edited by us");
   match(
     own[0]?.["reason"] ?? "",
-    /^its own comment "review" of task \S+: nothing is started by it$/,
+    /^svc's own comment "review" of task \S+: it starts nothing it$/,
   );
   const kinds = await daemon.json("get", "outbox") as { kind: string; state: string }[];
   deepEqual(
@@ -196,7 +196,7 @@ slowTest("from a step: comment, status and react, to its own task only", async (
   ]);
   const logs = await daemon.svc(["task", "logs", task?.id ?? ""]);
   match(logs.stdout + logs.stderr, /commented on brightwater\/tidepool#7/);
-  match(logs.stdout + logs.stderr, /c{40} is no commit of pull request 7: name one of its own/);
+  match(logs.stdout + logs.stderr, /c{40} is not a commit of pull request 7: name one that is/);
   await say(fake, "another");
   const [second] = await daemon.settled();
   ok(second !== undefined && second.id !== task?.id);
@@ -220,7 +220,7 @@ slowTest("where there is nothing to answer to, it says why", async () => {
   ]);
   match(status.stderr, /has no commit that could have a status$/m);
   const key = await daemon.svc(["github", "comment", id, "--text", "x", "--key", "a -->"]);
-  match(key.stderr, /^error: "a -->" is no key of a comment/);
+  match(key.stderr, /^error: "a -->" cannot be the key of a comment/);
   equal((await daemon.svc(["github", "comment", id, "--text", " "])).code, 1);
   equal((await daemon.svc(["github", "comment", id])).code, 2);
   equal((await daemon.svc(["github", "status", id])).code, 2);
@@ -320,7 +320,7 @@ programTest("what can never be answered says so in its place", async () => {
   equal(row?.["kind"], "unanswered");
   match(
     row?.["reason"] ?? "",
-    /did not come from an event of GitHub, so there is nothing to answer/,
+    /did not come from an event of GitHub, so svc cannot answer it/,
   );
   match(
     (await daemon.svc(["describe", "task/latest"])).stdout,

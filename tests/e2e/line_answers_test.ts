@@ -116,5 +116,5 @@ programTest("a push whose answer is lost is sent again, and arrives once", async
   deepEqual([line.pushes.length, line.statuses], [1, [500, 409]]);
   line.interfere = () => problem(429, "You have reached your monthly limit.");
   const used = await daemon.svc(["line", "push", "latest", "--text", "hi", "--wait"]);
-  match(used.stderr, /^error: The messages of this month are used up/);
+  match(used.stderr, /^error: This month's LINE messages are used up/);
 });

@@ -605,7 +605,7 @@ slowTest("delivery explain and apply --against tell what plugins did", async (pr
     (await daemon.svc(["delivery", "explain", String(id)])).stdout;
   const filtered = await explain(json["delivery_id"]);
   match(filtered, /^authentication: passed by the interceptors of its trigger$/m);
-  match(filtered, /^ {2}not evaluated: the condition sees what the transformer "flat" makes/m);
+  match(filtered, /^ {2}not evaluated: the condition sees the output of the transformer "flat"/m);
   ok(!filtered.includes("payload.prio < 3 is"), filtered);
 
   await write(daemon, "scripts/closed", ""); // as when the signed time is over

@@ -36,7 +36,7 @@ programTest("svc service: a machine without systemd", async (program) => {
   for (const args of [["status"], ["uninstall"], ["logs"], ["status", "-o", "json"]]) {
     const { code, stdout, stderr } = await runSvc(program, ["service", ...args]);
     deepEqual([code, stdout], [1, ""]);
-    match(stderr, /^error: There is no systemd here: have what starts programs.*"svc daemon"/);
+    match(stderr, /^error: There is no systemd here: have your service manager.*"svc daemon"/);
   }
 }, { ...NO_DATABASE, skip: BOOTED ?? NO_LINUX });
 

@@ -199,7 +199,10 @@ slowTest("the token is used as it is now, and is nowhere to be read", async () =
   deepEqual([refused.code, refused.stderr], [1, "error: Slack refused the post: not_in_channel\n"]);
   await daemon.svc(["tool", "secret-rotate", "bot", "token", "--value", "xoxb-3-two\nlines"]);
   const unusable = await reply("four");
-  match(unusable.stderr, /^error: The bot token has characters that no token has: set it again\n$/);
+  match(
+    unusable.stderr,
+    /^error: The bot token has characters that tokens cannot have: set it again\n$/,
+  );
   const shown = await Promise.all(
     [
       ...[["get", "source-events"], ["get", "bindings"], ["get", "deliveries"], ["get", "tasks"]],

@@ -147,7 +147,7 @@ slowTest(
     const refused = await explain(no);
     match(refused, /^event: ignored, the condition is false$/m);
     match(refused, /is false, where payload\.event\.text is "no"/);
-    match(refused, new RegExp(`^next: To route it once more: svc source replay ${no["id"]}$`, "m"));
+    match(refused, new RegExp(`^next: To route it again: svc source replay ${no["id"]}$`, "m"));
     for (const event of [yes, no]) {
       const again = await daemon.svc(["delivery", "redeliver", String(event["delivery_id"])]);
       equal(again.code, 1);

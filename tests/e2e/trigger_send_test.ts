@@ -82,7 +82,7 @@ slowTest(
       // A bearer token has no blanks.
       if ("scheme" in webhook && webhook.scheme === "bearer") {
         deepEqual([code, stdout], [1, ""]);
-        match(stderr, /has characters that no bearer token has/);
+        match(stderr, /has characters that bearer tokens cannot have/);
       } else equal(code, 0, JSON.stringify(webhook) + stdout + stderr);
     }
     await prepared(daemon, { secret: { fromRef: "keys" }, scheme: "discord" });

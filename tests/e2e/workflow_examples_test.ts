@@ -76,7 +76,10 @@ async function exampleDaemon(home: TempDir): Promise<TestDaemon> {
     `warning: ${EXAMPLES}/secrets-template.yaml: skipped, it still holds placeholders: fill it in and apply it by name`,
   );
   match(notCloned ?? "", /: spec\.path: ".*\/workspaces\/shop" does not exist: make it, /);
-  match(uncapped ?? "", /^warning: every step and agent is admin on the control socket: /);
+  match(
+    uncapped ?? "",
+    /^warning: every step and agent has the role admin on the control socket: /,
+  );
   deepEqual(more, [""]);
   return daemon;
 }

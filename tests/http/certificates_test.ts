@@ -69,7 +69,7 @@ Deno.test("a host is asked ten times a minute, and what is known stays known", a
   equal(asked.length, 10);
   deepEqual(await cache.find(URL_OF("new")), {
     failure: "certificate_unreachable",
-    why: "sns.eu-central-1.amazonaws.com was asked 10 times within a minute, which is the most",
+    why: "sns.eu-central-1.amazonaws.com was asked 10 times within a minute, the limit",
   });
   deepEqual(await cache.find(URL_OF("genuine")), { pem: PEM });
   deepEqual(await cache.find(URL_OF("a", "sns.us-east-1.amazonaws.com")), { pem: PEM });

@@ -131,7 +131,7 @@ Deno.test("a form with more fields than any platform sends is refused with its r
 
 Deno.test("twilio: what is read before the sender is known is small", async (t) => {
   const bodies = {
-    "many fields": [manyFields(1001), "the form has more than 1000 fields, the most that are"],
+    "many fields": [manyFields(1001), "the form has more than 1000 fields, the most that svc"],
     "nothing but separators": ["&".repeat(1 << 20), "the body has 1048576 bytes, and"],
     "a large field": [`a=${"x".repeat(256 * 1024)}`, "the body has 262146 bytes, and"],
   } as const;

@@ -196,7 +196,7 @@ Deno.test("a LINE request costs no more than its bytes, however many events it b
     ok((only?.payload.length ?? 0) > 500_000);
   });
   const refused = {
-    "more events": [envelope(1001), /^The request brings 1001 events, more than 1000$/],
+    "more events": [envelope(1001), /^The request has 1001 events, more than 1000$/],
     "more around them": [
       envelope(2, { more: "x".repeat(4096) }),
       /^The JSON around the list "events" is longer than 4096 characters$/,

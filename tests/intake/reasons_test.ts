@@ -164,7 +164,7 @@ Deno.test("what else keeps a request out is said with what it was measured by", 
       "open",
       BODY,
       { origin: "https://evil.example" },
-      "sent by a page in a browser (Origin: https://evil.example); only pages of publicUrl may",
+      "sent by a web page (Origin: https://evil.example); only pages of publicUrl may send",
     ],
     [
       "bare",

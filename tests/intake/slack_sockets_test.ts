@@ -208,7 +208,7 @@ const UNSERVED: Readonly<Record<string, [(text: string) => string, RegExp]>> = {
   ],
   "a trigger is another platform's": [
     (text) => text.replaceAll("X-Slack-Signature", "X-Hub-Signature-256"),
-    /is not one of Slack/,
+    /is not for Slack/,
   ],
   "the triggers contradict each other": [
     (text) => text.replace("endpoint: slack,", "endpoint: slack, toleranceSecs: 7,"),

@@ -150,12 +150,12 @@ Deno.test("the record says what this address takes, and recommends nothing that 
     await (await rig.post(`/source/slack/default/${name}`, BODY, signed())).body?.cancel();
     return (await rig.deliveries()).find(({ trigger }) => trigger === name)?.reason;
   }));
-  const noSecret = "the trigger names no secret, which this address needs: set secret.fromRef";
+  const noSecret = "the trigger names no secret, and this address needs one: set secret.fromRef";
   deepEqual(reasons, [
     noSecret,
     noSecret,
     "crdRef is for /webhook/ only",
-    "the trigger is for github, and this address for slack only",
+    "the trigger is for github, but this address takes only slack",
   ]);
 });
 

@@ -155,7 +155,7 @@ Deno.test("a workflow that follows itself ends at depth 16, and says so", async 
   const depths = (await rig.tasks()).map(({ depth }) => depth);
   deepEqual(depths, Array.from({ length: 17 }, (_, depth) => depth));
   const last = (await followed(rig)).at(-1);
-  deepEqual([last?.outcome, last?.reason], ["skipped", "16 tasks in a row started one another"]);
+  deepEqual([last?.outcome, last?.reason], ["skipped", "16 tasks in a row started each other"]);
 });
 
 Deno.test("a task that was replaced before it started is followed too", async () => {

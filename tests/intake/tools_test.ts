@@ -250,7 +250,7 @@ Deno.test("delivery explain names the interceptors as what let a request in, not
   });
   equal(authentication, "passed by the interceptors of its trigger");
   deepEqual(events[0]?.parts, [], "the condition never saw this body");
-  match(not_evaluated ?? "", /what the transformer "flat" makes of the body/);
+  match(not_evaluated ?? "", /the output of the transformer "flat"/);
   const failed = { outcome: "rejected", status: 502, reason: "exit code 1" } as const;
   const broken = await told({ ...failed, authenticated: true });
   equal(broken.authentication, "passed by the interceptors of its trigger");
@@ -258,7 +258,7 @@ Deno.test("delivery explain names the interceptors as what let a request in, not
   equal(refused.authentication, "refused: exit code 1");
   deepEqual(refused.advice, [
     'The interceptor "key" checks the sender, not a signature: see svc get audit for its runs',
-    `When that is mended: svc delivery redeliver ${refused.delivery.id}`,
+    `Once that is fixed: svc delivery redeliver ${refused.delivery.id}`,
   ]);
 });
 

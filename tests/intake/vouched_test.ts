@@ -36,7 +36,7 @@ Deno.test("a delivery that a Connection vouches for needs no signature, and says
   ok(delivery !== undefined);
   deepEqual([delivery.secretKey, delivery.detail.connection], ["", "tidepool"]);
   equal(checkedBy(delivery), "connection");
-  equal(explainAuthentication(delivery), 'passed by Connection "tidepool", which asked for it');
+  equal(explainAuthentication(delivery), 'passed by Connection "tidepool", which fetched it');
   const stored = await rig.store.readDelivery(delivery.id);
   ok(stored !== undefined);
   equal((await redeliverOne(stored, rig.host)).outcome, "accepted");

@@ -279,42 +279,42 @@ const UNAUTHENTICATED: readonly {
   {
     why: "bare hex",
     headers: signature(HEX),
-    reason: /x-hub-signature-256 is not written as scheme auto writes it: sha256= and 64 hex/,
+    reason: /x-hub-signature-256 does not have the form of scheme auto: sha256= and 64 hex/,
   },
   {
     why: "another prefix",
     headers: signature(`sha1=${HEX}`),
-    reason: /x-hub-signature-256 is not written as scheme auto writes it: sha256= and 64 hex/,
+    reason: /x-hub-signature-256 does not have the form of scheme auto: sha256= and 64 hex/,
   },
   {
     why: "a prefix in capitals",
     headers: signature(`SHA256=${HEX}`),
-    reason: /x-hub-signature-256 is not written as scheme auto writes it: sha256= and 64 hex/,
+    reason: /x-hub-signature-256 does not have the form of scheme auto: sha256= and 64 hex/,
   },
   {
     why: "a short digest",
     headers: signature(`sha256=${HEX.slice(2)}`),
-    reason: /x-hub-signature-256 is not written as scheme auto writes it: sha256= and 64 hex/,
+    reason: /x-hub-signature-256 does not have the form of scheme auto: sha256= and 64 hex/,
   },
   {
     why: "a long digest",
     headers: signature(`sha256=${HEX}00`),
-    reason: /x-hub-signature-256 is not written as scheme auto writes it: sha256= and 64 hex/,
+    reason: /x-hub-signature-256 does not have the form of scheme auto: sha256= and 64 hex/,
   },
   {
     why: "no hex",
     headers: signature(`sha256=${"z".repeat(64)}`),
-    reason: /x-hub-signature-256 is not written as scheme auto writes it: sha256= and 64 hex/,
+    reason: /x-hub-signature-256 does not have the form of scheme auto: sha256= and 64 hex/,
   },
   {
     why: "two lines",
     headers: signature(`sha256=${HEX}, sha256=${HEX}`),
-    reason: /x-hub-signature-256 is not written as scheme auto writes it: sha256= and 64 hex/,
+    reason: /x-hub-signature-256 does not have the form of scheme auto: sha256= and 64 hex/,
   },
   {
     why: "a blank inside",
     headers: signature(`sha256= ${HEX}`),
-    reason: /x-hub-signature-256 is not written as scheme auto writes it: sha256= and 64 hex/,
+    reason: /x-hub-signature-256 does not have the form of scheme auto: sha256= and 64 hex/,
   },
   {
     why: "zeros",

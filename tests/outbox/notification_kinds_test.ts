@@ -140,7 +140,7 @@ const ANSWERS: readonly (readonly [name: string, Response, result: string, reaso
     "302",
     new Response("", { status: 302, headers: { location: "https://other.example/x?t=s" } }),
     "refused",
-    /redirects to other\.example: write that address/,
+    /redirects to other\.example: use that address/,
   ],
 ];
 
@@ -192,13 +192,21 @@ Deno.test("a webhook that cannot be sent says what to do", async () => {
       {},
       /has no key "url": set it with svc secret set keys url/,
     ],
-    [{ webhook: { url: FROM("url") } }, { url: "ntfy.sh/x" }, /is no http\(s\) URL: set it again/],
+    [
+      { webhook: { url: FROM("url") } },
+      { url: "ntfy.sh/x" },
+      /is not an http\(s\) URL: set it again/,
+    ],
     [
       { webhook: { url: "http://127.0.0.1:9/", secret: FROM("sign") } },
       { sign: "not base64!" },
       /"sign" is not in the form/,
     ],
-    [{ email: { server: "smtp://127.0.0.1:9", from: "a@b.c", to: ["d@e.f"] } }, {}, /no webhook/],
+    [
+      { email: { server: "smtp://127.0.0.1:9", from: "a@b.c", to: ["d@e.f"] } },
+      {},
+      /no longer a webhook/,
+    ],
   ];
   for (const [target, keys, reason] of refusals) {
     const tried = await trySending(webhook, target, { keys });

@@ -71,7 +71,7 @@ async function guard(options: { readonly known?: boolean; readonly two?: boolean
 Deno.test("an event is our own when its marker is valid and its sender is our user", async () => {
   await using rig = await guard();
   const { own, event, marker } = rig;
-  match(own.whyOwn(event(OWN, `x ${marker}`)) ?? "", /^its own comment "review" of task /);
+  match(own.whyOwn(event(OWN, `x ${marker}`)) ?? "", /^svc's own comment "review" of task /);
   equal(own.whyOwn(event(7, `x ${marker}`)), undefined, "somebody else edits or copies it");
   equal(own.whyOwn(event(OWN, "x <!-- svc no marker -->")), undefined);
   equal(own.whyOwn(event(OWN, marker, { number: 8 })), undefined, "at another issue");
@@ -83,7 +83,7 @@ Deno.test("an event is our own when its marker is valid and its sender is our us
 Deno.test("where nobody knows our user, or which Connection it is, the marker is enough", async () => {
   for (const options of [{ known: false }, { two: true }]) {
     await using rig = await guard(options);
-    match(rig.own.whyOwn(rig.event(7, rig.marker)) ?? "", /^its own comment/);
+    match(rig.own.whyOwn(rig.event(7, rig.marker)) ?? "", /^svc's own comment/);
   }
 });
 

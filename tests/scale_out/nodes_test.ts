@@ -73,9 +73,9 @@ postgresTest("daemons that share a database list each other, and forget a dead o
   await beta.crash();
   const early = await alpha.svc(["node", "forget", "beta"]);
   equal(early.code, 1);
-  match(early.stderr, /Node beta lives, or has ended within its lease, which is over in \d+s: /);
+  match(early.stderr, /Node beta runs, or ended within its lease, which expires in \d+s: /);
   const self = await alpha.svc(["node", "forget", "alpha", "--force"]);
-  match(self.stderr, /the one that was asked: it lives/);
+  match(self.stderr, /answers the request, so it is alive/);
   const forgotten = await alpha.svc(["node", "forget", "beta", "--force"]);
   deepEqual([forgotten.code, forgotten.stdout], [0, "node/beta forgotten\n"]);
   deepEqual(await nodes(alpha), [["alpha", "ready", true]]);
@@ -256,9 +256,9 @@ postgresTest("each node shows what is wrong with another", async () => {
   await using beta = await startDaemon(ONE_PROGRAM, { directory: second, args });
   const policy = `${second.path}/plugin-policy.yaml`;
   await Deno.writeTextFile(policy, "mode: allowlist\n", { mode: 0o600 });
-  await degraded([alpha, beta], /^plugin-policy\.yaml .* \(none on alpha; beta\): what one/);
+  await degraded([alpha, beta], /^plugin-policy\.yaml .* \(none on alpha; beta\): one node/);
   await Deno.chmod(policy, 0o666);
-  await degraded([alpha], /^node beta: plugins are denied: the policy file is not usable/);
+  await degraded([alpha], /^node beta: no plugin runs: the policy file is not usable/);
   const status = await alpha.svc(["status", "--exit-status"]);
   equal(status.code, 1);
 

@@ -144,7 +144,7 @@ postgresTest("a node is asked about tasks of another one, which dies", async (t)
     const { stdout, stderr } = await followed;
     const before = `first\nruns in ${b.dataDir}\n`;
     equal(stdout, `${before}first\nruns in ${a.dataDir}\nheard\n`, "from its first step again");
-    match(stderr, /node "a" took over from node "b"; the task begins anew/);
+    match(stderr, /node "a" took over from node "b"; the task starts over/);
     equal(/restarted/.test(stderr), false);
     match(a.log, /was taken over from another node and begins anew.* from=b to=a/);
 

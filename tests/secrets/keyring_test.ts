@@ -206,7 +206,7 @@ Deno.test("a value of the earlier form opens while the key file says so, and not
   equal(withoutUnbound(bound), bound);
   const after = await createKeyring(bound);
   equal(after.opensUnbound, false);
-  await rejects(after.open(PLACE, sealed), /sealed by an earlier svc.*kept with this database/);
+  await rejects(after.open(PLACE, sealed), /sealed by an earlier svc.*belongs to this database/);
   const anew = await before.seal(PLACE, VALUE);
   equal(before.isUnbound(anew), false);
   equal(await after.open(PLACE, anew), VALUE);

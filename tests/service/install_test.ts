@@ -146,7 +146,11 @@ Deno.test("programs that would be gone, or somebody else's, are refused", async 
     rejects(plan(machine.as({ program, uid: Deno.uid() ?? 0 }), scope), says, program);
   await refused("/usr/lib/node_modules/@svc/linux-x64/bin/svc", "user", /belongs to npm/);
   for (const dir of ["/tmp", "/var/tmp/x", "/dev/shm", "/run/user/0", "/private/var/folders/z"]) {
-    await refused(`${dir}/svc`, "user", /is in a temporary directory: put it where programs are/);
+    await refused(
+      `${dir}/svc`,
+      "user",
+      /is in a temporary directory: put it into \/usr\/local\/bin/,
+    );
   }
   const ownTemp = machine.as({
     program: "/scratch/svc",
@@ -178,7 +182,7 @@ Deno.test("units of packages and of people stay as they are", async () => {
   await machine.write(SYSTEM_FILE, "[Service]\nExecStart=/usr/bin/svcd\n");
   for (const show of [showOf(SYSTEM_FILE), "LoadState=not-found\n"]) {
     await machine.answer("systemctl", show);
-    await rejects(plan(machine.host), /is not from svc service install, so it stays as it is/);
+    await rejects(plan(machine.host), /is not from svc service install, so svc leaves it/);
   }
 });
 

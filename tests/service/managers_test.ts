@@ -61,7 +61,7 @@ Deno.test("systemd: a session without one of its own says what to do", async () 
   const host = machine.as({ uid: 1000, run });
   await rejects(
     findService(host, "user"),
-    /cannot be asked \(Failed to connect to bus: No medium found\): log in as this user itself/,
+    /cannot be asked \(Failed to connect to bus: No medium found\): log in as this user directly/,
   );
   await rejects(findService(host), /see systemctl status/);
 });
@@ -71,7 +71,7 @@ Deno.test("neither systemd nor launchd: one sentence, with what to do", async ()
   await Deno.remove(machine.at("/run/systemd/system"));
   await rejects(
     findService(machine.host),
-    /There is no systemd here: have what starts programs on this system run "svc init"/,
+    /There is no systemd here: have your service manager run "svc init"/,
   );
 });
 

@@ -57,7 +57,7 @@ const standard = (secret: Bytes) => ({
 
 /** At least one for every cause: a cause without one does not compile. */
 export const MISTAKES: Readonly<Record<Cause, readonly Mistake[]>> = {
-  passes_now: [{ headers: sha256(BODY), says: /"key1"\): have it sent again/ }],
+  passes_now: [{ headers: sha256(BODY), says: /"key1"\): send it again/ }],
   header_quoted: [
     { headers: { "X-Webhook-Signature": `"sha256=${hex(BODY)}"` }, says: /leave out the quotes/ },
     { headers: { "X-Webhook-Signature": `'sha256=${hex(BODY)}'` }, says: /quotes/ },

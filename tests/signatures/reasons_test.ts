@@ -114,7 +114,7 @@ Deno.test("a malformed signature: which header, and how it is written where it i
   const headers = { ...stripe.headers, "Stripe-Signature": "t=1,v1=short" };
   equal(
     await reasonOf(stripe, { changes: { headers } }),
-    "the header stripe-signature is not written as scheme stripe writes it: v1= and 64 hexadecimal digits",
+    "the header stripe-signature does not have the form of scheme stripe: v1= and 64 hexadecimal digits",
   );
 });
 

@@ -71,8 +71,8 @@ for (const data of OLD) {
     deepEqual([versionOf(copy), counted(copy)], [data.version, before]);
     equal(((await Deno.stat(copy)).mode ?? 0) & 0o777, 0o600);
     deepEqual(notes, [
-      `the database is migrated from schema ${data.version} to ${SCHEMA_VERSION}; ` +
-      `${copy} is a copy of before, for the old program`,
+      `the database is migrated from schema ${data.version} to ${SCHEMA_VERSION}; ${copy} is a ` +
+      "copy from before, for the old program",
     ]);
     await using _again = await openStorage(dir, { env, run: "r", clock: systemClock });
     deepEqual(copiesIn(dir), [name], "what is up to date is not copied");
@@ -118,8 +118,8 @@ Deno.test("without room for the copy nothing is migrated", async () => {
   await rejects(copyBeforeMigration(dir, { clock: systemClock, findSpace }), {
     code: "refused",
     message: new RegExp(
-      `migrated from schema ${dir.version} to ${SCHEMA_VERSION} and copied before that, which ` +
-        "takes 16\\.\\d MiB, and its disk has 1\\.0 MiB left: make room there and start again",
+      `needs a migration from schema ${dir.version} to ${SCHEMA_VERSION} and a copy first, which ` +
+        "takes 16\\.\\d MiB, but its disk has 1\\.0 MiB left: make room there and start again",
     ),
   });
   equal(versionOf(dir.database), dir.version);
@@ -132,7 +132,7 @@ Deno.test("a damaged database is neither copied nor migrated", async () => {
   changeFile(dir.database, "CREATE TABLE strangers (id TEXT CHECK (id <> ''))");
   await rejects(openStorage(dir, { env, run: "r", clock: systemClock }), {
     code: "refused",
-    message: /cannot be copied before that \(.*\): nothing was changed/,
+    message: /cannot copy it first \(.*\): nothing was changed/,
   });
   deepEqual([versionOf(dir.database), copiesIn(dir)], [dir.version, []]);
 });

@@ -106,7 +106,7 @@ postgresTest("a password stands in no command line, and may stand in a variable"
   url.password = "s3cret";
   const secret = url.href;
   const work = init(`${temp.path}/a`, secret);
-  await refused(work, /holds a password, and everybody .* can read command lines/);
+  await refused(work, /holds a password, and other users .* can read command lines/);
   const env = (name: string) => name === "SVC_DATABASE_URL" ? secret : undefined;
   const other = "postgres://nobody@127.0.0.1:1/nowhere";
   await refused(

@@ -152,6 +152,6 @@ test("stdout is an output of the step, and in its log", async (rig) => {
 test("a step that prints more than an output holds fails, and says so", async (rig) => {
   const { task, reason } = await rig.all(`
   steps: [{id: a, run: head -c 131073 /dev/zero | tr '\\0' x, stdout: all}]`);
-  match(reason, /^step "a": it printed 131073 bytes, and "stdout: all" takes at most 131072/);
+  match(reason, /^step "a": it printed 131073 bytes, and "stdout: all" holds at most 131072/);
   deepEqual(task.steps[0]?.outputs, undefined);
 });

@@ -501,7 +501,7 @@ test("a step that does away with its files harms nobody but itself", async (rig)
   deepEqual(task.steps.map(({ outputs }) => outputs), [undefined, undefined, undefined, undefined]);
   match(
     await rig.printed(task.id, "a", "svc"),
-    /SVC_OUTPUT cannot be read: it is not a file any more/,
+    /SVC_OUTPUT cannot be read: it is no longer a file/,
   );
   deepEqual([...Deno.readDirSync(rig.dirs.run)], []);
 });

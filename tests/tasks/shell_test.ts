@@ -98,7 +98,7 @@ const ABSENT: readonly [shell: unknown, said: RegExp][] = [
     ["no-such-shell", "-u"],
     /^step "a": The shell "no-such-shell" of this step is not installed: it is in no directory of PATH \(.+\)\. Install it, or change "shell"$/,
   ],
-  [["/no/such/shell"], /^step "a": The shell "\/no\/such\/shell" .*: there is no such file\./],
+  [["/no/such/shell"], /^step "a": The shell "\/no\/such\/shell" .*: the file does not exist\./],
 ];
 
 for (const [shell, said] of ABSENT) {

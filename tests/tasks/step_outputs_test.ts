@@ -105,6 +105,6 @@ Deno.test("readOutputs of what is no file any more waits for nobody", async () =
   for (const path of [pipe, link, folder]) {
     const { outputs, problems } = await within(2000, readOutputs(path ?? ""));
     deepEqual(outputs, {});
-    match(problems.join(), /it is not a file any more/);
+    match(problems.join(), /it is no longer a file/);
   }
 });

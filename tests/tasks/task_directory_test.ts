@@ -656,7 +656,7 @@ const REFUSED: readonly [
     "that its copy would be in",
     "{path: ., isolation: copy}",
     async () => {},
-    /holds the data directory.*: move one/,
+    /contains the data directory.*: move one/,
   ],
 ];
 

@@ -55,19 +55,19 @@ const FOREIGN: readonly (readonly [name: string, sql: string, says: RegExp])[] =
   [
     "a column more",
     "ALTER TABLE tasks ADD COLUMN x TEXT",
-    /^The table "tasks" is not as svc makes it$/,
+    /^The table "tasks" is not as svc creates it$/,
   ],
   [
     "a column that is computed",
     "ALTER TABLE plans ADD COLUMN x TEXT AS (json_extract(plan, '$.y'))",
-    /^The table "plans" is not as svc makes it$/,
+    /^The table "plans" is not as svc creates it$/,
   ],
   ["an index less", "DROP INDEX tasks_ready", /^The index "tasks_ready" on "tasks" is missing$/],
   ["a table less", "DROP TABLE inbox", /^The table "inbox" is missing/m],
   [
     "a schema of an earlier version than it says",
     "DROP INDEX tasks_ready; PRAGMA user_version = 1",
-    /is not as svc makes it/,
+    /is not as svc creates it/,
   ],
 ];
 

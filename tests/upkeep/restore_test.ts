@@ -129,7 +129,7 @@ const REFUSED: readonly {
   {
     name: "a copy whose secrets belong to another key",
     spoil: (rig) => Deno.writeTextFile(rig.dirs.secretKey, newKeyFile()),
-    says: /another key, nothing was changed: put the key file.*--drop-secrets/,
+    says: /another key, nothing was changed: put its key file.*--drop-secrets/,
   },
 ];
 

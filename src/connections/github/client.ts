@@ -135,7 +135,7 @@ function parsed({ text, cut }: Answered): unknown {
 
 function succeeded({ status, headers, text, cut }: Answered, data: unknown, api: string) {
   if (cut) {
-    const message = `${nameOf(api)} answered more than was to be read`;
+    const message = `The answer of ${nameOf(api)} is too long`;
     return { ok: false, kind: "refused", status, message } as const;
   }
   const next = nextPage(headers.get("link"), api);
@@ -197,7 +197,7 @@ function refusal(status: number, headers: Headers, said: string, call: Refused):
   }
   if (status === 403) return `${host} does not allow this${quoted}${missingRight(headers)}`;
   if (status === 404) {
-    return `${host} has no ${what} for this token: it does not exist, has another name now, or the ` +
+    return `${host} has no ${what} for this token: it does not exist, was renamed, or the ` +
       "token may not see it";
   }
   if (status === 301 || status === 307 || status === 308) {

@@ -68,12 +68,12 @@ export function diagnosePing({ url, listensAt, logged }: PingFacts): PingDiagnos
   }
   if (code < 400) {
     const message = `${host} redirects (${code}), and GitHub does not follow: give the last ` +
-      "address with --url, and let no login page stand before /webhook/";
+      "address with --url, and put no login page in front of /webhook/";
     return { fault: "redirect", message };
   }
   if (code === 404 && ours) {
-    const message = `The ping reached a svc daemon, which has nothing at the path it arrived at: ` +
-      `the proxy has to pass on ${pathname} as it is`;
+    const message = "The ping reached an svc daemon at a path that has no trigger: the proxy " +
+      `has to pass on ${pathname} as it is`;
     return { fault: "path", message };
   }
   if (code === 404) {
@@ -83,22 +83,21 @@ export function diagnosePing({ url, listensAt, logged }: PingFacts): PingDiagnos
     return { fault: "path", message };
   }
   if ((code === 401 || code === 403) && !ours) {
-    const message = `${host} asks GitHub for a login (${code}): take /webhook/ out of what the ` +
-      "proxy or tunnel protects, the daemon checks signatures itself";
+    const message = `${host} asks GitHub for a login (${code}): exempt /webhook/ in the proxy ` +
+      "or tunnel, because the daemon checks signatures itself";
     return { fault: "login", message };
   }
   if (code === 401) {
     return logged.signedByUs
       ? {
         fault: "body",
-        message:
-          "GitHub signed the ping with the secret that this daemon knows, and the daemon refused " +
-          "it (401): svc get deliveries --outcome rejected says why. Where no key fits the body, " +
-          `${host} or what is behind it writes it anew: let it pass on the body unchanged`,
+        message: "GitHub signed the ping with the secret that this daemon knows, and the daemon " +
+          "refused it (401): svc get deliveries --outcome rejected says why. If no key fits, " +
+          `${host} or something behind it changes the body: let it pass on the body unchanged`,
       }
       : {
         fault: "secret",
-        message: "GitHub signs with another secret than this daemon knows",
+        message: "GitHub signs with a secret that this daemon does not know",
       };
   }
   if (ours) {
@@ -116,8 +115,8 @@ function unreachable(host: string, status: string): PingDiagnosis {
   }
   if (/ssl|tls|certificate|peer/i.test(status)) {
     const message =
-      `GitHub does not accept the certificate of ${host}${said}: it has to be from a ` +
-      "public authority, for this name, and sent with its whole chain";
+      `GitHub does not accept the certificate of ${host}${said}: it has to come from a public ` +
+      "authority, for this name, with its whole chain";
     return { fault: "tls", message };
   }
   if (/time/i.test(status)) {

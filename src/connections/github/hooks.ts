@@ -61,7 +61,8 @@ export function pathOf({ repository, organization }: HookOwner): string {
   if (repository !== undefined && isRepository(repository)) return `/repos/${repository}`;
   if (organization !== undefined && isOrganization(organization)) return `/orgs/${organization}`;
   // Only the manifest of an earlier version, or an answer, has one.
-  const message = `"${repository ?? organization}" is no name of a repository or an organization`;
+  const message = `"${repository ?? organization}" is not the name of a repository or an ` +
+    "organization";
   throw new AppError("refused", message);
 }
 
@@ -222,7 +223,7 @@ function sameUrl(one: string, other: string): boolean {
 function made(data: unknown): Hook {
   const hook = toHook(data);
   if (hook !== undefined) return hook;
-  throw new AppError("refused", "The server did not answer with the webhook that it made");
+  throw new AppError("refused", "The server did not return the webhook that it created");
 }
 
 function toHook(data: unknown): Hook | undefined {

@@ -42,7 +42,7 @@ export async function* pagesOf<Page>(
   for (let path: string | undefined = first; path !== undefined;) {
     const [what] = path.split("?");
     if (seen.has(path)) {
-      throw new EndlessListError(`The list ${what} comes back to an earlier page`);
+      throw new EndlessListError(`The list ${what} returns to an earlier page`);
     }
     if (seen.size >= most.pages) {
       throw new EndlessListError(`The list ${what} has more than ${most.pages} pages`);

@@ -234,7 +234,7 @@ export async function redeliverMissed(
   if (blocked === undefined) return { repaired, lost };
   const fault = `GitHub could not deliver ${blocked.event} ${blocked.guid} again (${
     tryText(blocked.last)
-  }): see that its webhook's address is reachable; this is tried until GitHub forgets it`;
+  }): check that its webhook's address is reachable; svc keeps trying until GitHub forgets it`;
   return { repaired, lost, fault };
 }
 

@@ -105,7 +105,7 @@ function readAnswer({ status, headers, text }: Answered, now: number): Pushed {
   const quoted = said === "" ? "" : ` (${said})`;
   const no = { pushed: false, isTemporary: false, mayHaveArrived: false } as const;
   if (status === 429 && /monthly limit/i.test(said)) {
-    const reason = `The messages of this month are used up${quoted}: LINE sells more`;
+    const reason = `This month's LINE messages are used up${quoted}: buy more at LINE`;
     return { ...no, reason };
   }
   if (status === 429) {

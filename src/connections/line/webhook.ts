@@ -61,7 +61,7 @@ export async function testWebhook(access: LineApi): Promise<WebhookTest> {
     path,
     body: {},
   });
-  if (success === true) return { ok: true, fault: null, message: "LINE comes through" };
+  if (success === true) return { ok: true, fault: null, message: "LINE reaches the daemon" };
   const status = typeof statusCode === "number" ? statusCode : 0;
   const words = [reason, detail].filter((part) => typeof part === "string" && part !== "")
     .join(": ").replaceAll(/\s+/g, " ").slice(0, 300);
@@ -76,7 +76,7 @@ function explain(
 ): { readonly fault: string; readonly remedy: string } {
   switch (status) {
     case 401:
-      return { fault: "secret", remedy: "The channel secret is not the one that LINE signs with" };
+      return { fault: "secret", remedy: "LINE signs with another channel secret" };
     case 404:
       return { fault: "path", remedy: "The proxy does not pass on /webhook/, or changes it" };
     case 502:
@@ -87,18 +87,19 @@ function explain(
   if (status >= 300 && status < 400) {
     return {
       fault: "redirect",
-      remedy: "Something on the way redirects: take /webhook/ out of it",
+      remedy: "Something on the way redirects: exempt /webhook/ from it",
     };
   }
   if (status > 0) return { fault: "status", remedy: `LINE was answered with status ${status}` };
   if (reason.startsWith("REQUEST_TIMEOUT")) {
     return {
       fault: "timeout",
-      remedy: "Nothing answered LINE in time: look at proxy and firewall",
+      remedy: "Nothing answered LINE in time: check the proxy and the firewall",
     };
   }
   return {
     fault: "connection",
-    remedy: "LINE could not connect: look at the name (DNS), the certificate, proxy and firewall",
+    remedy: "LINE could not connect: check the name (DNS), the certificate, the proxy and the " +
+      "firewall",
   };
 }

@@ -67,7 +67,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
     "the app was removed from the workspace: install it again, and set its new token",
   not_allowed_token_type:
     "the call needs the other type of token: bot tokens begin with xoxb-, app-level tokens with xapp-",
-  no_permission: "the app was not installed again after its scopes had changed: install it again",
+  no_permission: "the app's scopes changed after it was installed: install it again",
 };
 
 /**

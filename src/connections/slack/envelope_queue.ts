@@ -56,7 +56,7 @@ export class EnvelopeQueue implements AsyncDisposable {
     this.#lastEventAt = clock.now();
     const length = this.#waitingLength + envelope.payload.length;
     if (this.#waiting.length >= MAX_WAITING || length > MAX_WAITING_LENGTH) {
-      const message = "too many events of Slack wait to be stored: Slack has to send one again";
+      const message = "too many events from Slack wait to be stored: Slack will send one again";
       return this.#log.warn(message, { connection: name });
     }
     this.#waitingLength = length;
@@ -78,7 +78,7 @@ export class EnvelopeQueue implements AsyncDisposable {
       try {
         line.acknowledge(envelope, await store(envelope));
       } catch (error) {
-        const message = "an event was not stored: Slack has to send it again";
+        const message = "an event was not stored: Slack will send it again";
         const facts = { connection: name, type: envelope.type.slice(0, MAX_TYPE), error };
         this.#log.warn(message, facts, { key: `${message}: ${toAppError(error).code}` });
       }

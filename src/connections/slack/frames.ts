@@ -54,14 +54,14 @@ export function readFrame(text: string): Frame {
   const found = findMembers(text, MEMBERS);
   const type = textOf(found?.["type"]);
   if (found === undefined || type === undefined) {
-    return { is: "unknown", why: "it is no JSON object with a type" };
+    return { is: "unknown", why: "it is not a JSON object with a type" };
   }
   if (type === "hello") return { is: "hello", connections: countOf(found["num_connections"]) };
   if (type === "disconnect") return { is: "disconnect", reason: textOf(found["reason"]) ?? "" };
   const id = textOf(found["envelope_id"]);
   const { payload } = found;
   if (id === undefined || !ID.test(id) || payload === undefined) {
-    return { is: "unknown", why: `its type is "${type.slice(0, 40)}", and it is no envelope` };
+    return { is: "unknown", why: `its type is "${type.slice(0, 40)}", and it is not an envelope` };
   }
   const attempt = countOf(found["retry_attempt"]);
   const reason = textOf(found["retry_reason"]) ?? "";

@@ -129,7 +129,7 @@ export class Line {
     this.#heard();
     if (this.#isOver) return;
     const frame: Frame = text === undefined
-      ? { is: "unknown", why: "it is no text" }
+      ? { is: "unknown", why: "it is not text" }
       : readFrame(text);
     switch (frame.is) {
       case "hello":

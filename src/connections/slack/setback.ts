@@ -35,7 +35,7 @@ export function setbackOf(why: Successor, { why: said }: { readonly why: string 
       };
     case "unreadable":
       return {
-        message: "The connection brought much that is none of Slack's: see what stands between " +
+        message: "The connection sent much that Slack does not send: check what is between " +
           "this machine and Slack",
         isBroken: false,
       };
@@ -47,6 +47,6 @@ export function setbackOf(why: Successor, { why: said }: { readonly why: string 
 /** What sockets of others mean for this one. */
 export function foreignMessage(count: number): string {
   const others = count === 1 ? "Another socket is" : `${count} other sockets are`;
-  return `${others} open for this app, and Slack gives each event to one of them: make an app of ` +
-    "its own for the other program (one that has just ended is counted for a while)";
+  return `${others} open for this app, and Slack gives each event to one of them: create a ` +
+    "separate app for the other program (one that just ended counts for a while)";
 }

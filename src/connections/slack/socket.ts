@@ -169,7 +169,7 @@ export class SlackSocket implements AsyncDisposable {
       clock,
       received: (envelope, line) => this.#envelopes.add(envelope, line),
       unknown: (why) =>
-        this.#sparseLog.warn("Slack sent what cannot be read", {
+        this.#sparseLog.warn("Slack sent something that svc cannot read", {
           connection: this.#host.name,
           why,
         }),

@@ -98,8 +98,8 @@ export function tokenPlaces<Key extends string>(
   const signing = new Set(triggers.map(({ spec }) => spec.event.webhook?.secret?.fromRef));
   const wrong = places.find(([, { store }]) => signing.has(store));
   if (wrong === undefined) return Object.fromEntries(places) as Record<Key, TokenPlace>;
-  const message = `SecretStore "${wrong[1].store}" verifies signatures, so no token can be kept ` +
-    "there: give the Connection another name with --name";
+  const message = `SecretStore "${wrong[1].store}" verifies signatures, so it cannot hold a ` +
+    "token: give the Connection another name with --name";
   throw new AppError("refused", message);
 }
 

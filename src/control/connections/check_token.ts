@@ -48,7 +48,7 @@ export async function checkToken(access: GitHubAccess, owner: HookOwner): Promis
   const found = isJsonObject(data) ? data : {};
   const { full_name: fullName, archived } = found;
   if (archived === true) {
-    const message = `${owner.repository} is archived at GitHub: nothing happens there any more`;
+    const message = `${owner.repository} is archived at GitHub: it sends no events`;
     throw new AppError("refused", message);
   }
   const exact = typeof fullName === "string" && isRepository(fullName)
@@ -73,7 +73,7 @@ async function seeHooks(access: GitHubAccess, owner: HookOwner, login: string): 
   const [right, scope] = owner.repository === undefined
     ? ["Organization webhooks: read and write", "admin:org_hook"]
     : ["Webhooks: read and write", "admin:repo_hook"];
-  const message = `The token of ${login} sees ${what} and not its webhooks: it needs the ` +
+  const message = `The token of ${login} sees ${what} but not its webhooks: it needs the ` +
     `permission "${right}" (a classic token: ${scope}), and ${login} has to administer ${what}`;
   throw new AppError("refused", message);
 }

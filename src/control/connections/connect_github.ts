@@ -163,23 +163,23 @@ function toPlan(input: ConnectInput, host: ConnectHost): Plan {
   const events = input.pull === true ? "pull" : "push";
   if (events === "push" && input.url === undefined) {
     const message =
-      "GitHub needs an address: give the one under which it reaches the daemon with " +
-      "--url, or --pull where there is none";
+      "GitHub needs an address that reaches the daemon: give it with --url, or use --pull " +
+      "without one";
     throw new AppError("usage", message);
   }
   const given = input.api ?? (known === undefined ? undefined : apiUrlOf(known.spec));
   const api = (given ?? "https://api.github.com").replace(/\/+$/, "");
   if (events === "pull" && isGitea(api)) {
     const message =
-      "Gitea and Forgejo keep no log of what they sent, so there is nothing to read: " +
-      "give the address under which they reach the daemon with --url, without --pull";
+      "Gitea and Forgejo keep no log of what they sent, so --pull cannot read it: give the " +
+      "address at which they reach the daemon with --url";
     throw new AppError("refused", message);
   }
   const receiving = receivingOf({ project, endpoint: input.endpoint }, catalog);
   const tokenAt = tokenStoreOf({ project, name }, known, { signing: receiving.store, catalog });
   const token = input.token ?? storedToken({ project, name }, tokenAt, host);
   if (!isToken(token)) {
-    throw new AppError("invalid", "The token has characters that no token has");
+    throw new AppError("invalid", "The token has characters that tokens cannot have");
   }
   return {
     project,
@@ -310,7 +310,7 @@ function hookText(
   owner: HookOwner,
 ): string {
   const what = `webhook ${hook.id} of endpoint ${endpoint}`;
-  if (action === "configured") return `${what} put right: ${changes.join(", ")}`;
+  if (action === "configured") return `${what} repaired: ${changes.join(", ")}`;
   const page = isGitea(api) ? "" : `, ${hookPage(api, owner, hook.id)}`;
   return `${what} ${action}: ${hook.events.join(", ")} to ${hook.url}${page}`;
 }
@@ -349,7 +349,7 @@ async function* checkWay(
     const wrong = await pingOnce(one, at, host);
     const again = wrong?.fault === "secret" ? await setSecret(one, at, host) : wrong;
     if (again !== undefined) return { ok: false, ...again };
-    if (wrong !== undefined) yield { step: "GitHub signed with another secret: set again" };
+    if (wrong !== undefined) yield { step: "GitHub signed with another secret: svc set it again" };
   }
   return { ok: true, fault: null, message: "The ping arrived" };
 }

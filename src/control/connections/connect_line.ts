@@ -81,7 +81,7 @@ export async function* connectLine(
   }
   if (!was.isUsed) yield { note: USE_WEBHOOK };
   if (action !== "unchanged") yield { note: REDELIVERY };
-  yield { step: "waiting for LINE to try it" };
+  yield { step: "waiting for LINE's test" };
   const hook: ConnectedHook = { endpoint: receiving.endpoint, id: 0, url, action };
   return {
     name,
@@ -99,8 +99,8 @@ export async function* connectLine(
 const WHERE = "in the LINE Developers Console, tab Messaging API of the channel";
 const USE_WEBHOOK = `"Use webhook" is off: switch it on ${WHERE}; no API can`;
 const REDELIVERY =
-  `"Webhook redelivery" sends again what came while the daemon was away: switch it on ` +
-  `${WHERE}; no API can, and none shows whether it is on`;
+  `"Webhook redelivery" repeats events that the daemon missed: switch it on ${WHERE}; no API ` +
+  "can, and none shows whether it is on";
 
 function toPlan(input: ConnectInput, { catalog }: ConnectHost): Plan {
   const { project = DEFAULT_PROJECT, name = "line" } = input;
@@ -112,7 +112,11 @@ function toPlan(input: ConnectInput, { catalog }: ConnectHost): Plan {
   const { channelAccessToken: place } = tokenPlaces({ project, name }, line, { keys, catalog });
   const token = input.token ?? readToken({ project, name }, { fromSecret: place }, catalog);
   if (!isToken(token)) {
-    throw new AppError("invalid", "The channel access token has characters that no token has");
+    throw new AppError(
+      "invalid",
+      "The channel access token has characters that tokens cannot " +
+        "have",
+    );
   }
   const url = input.url.replace(/\/+$/, "") + webhookPath({ project, name: receiving.endpoint });
   if (!url.startsWith("https://") || url.length > MAX_WEBHOOK_URL) {
@@ -123,7 +127,7 @@ function toPlan(input: ConnectInput, { catalog }: ConnectHost): Plan {
   const hasSecret = receiving.files.length === 0 ||
     storedValue({ project }, signingPlace("line"), catalog) !== undefined;
   if (!hasSecret && input.channel_secret === undefined) {
-    throw new AppError("usage", "The channel secret is missing, with which LINE signs");
+    throw new AppError("usage", "The channel secret, with which LINE signs, is missing");
   }
   return {
     project,

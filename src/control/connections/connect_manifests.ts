@@ -146,8 +146,8 @@ export function tokenStoreOf(
   const signs = place.store === signing ||
     triggers.some(({ spec }) => spec.event.webhook?.secret?.fromRef === place.store);
   if (!signs) return place;
-  const message = `SecretStore "${place.store}" verifies signatures, so the token cannot be kept ` +
-    "there: give the Connection another name with --name";
+  const message = `SecretStore "${place.store}" verifies signatures, so it cannot hold the ` +
+    "token: give the Connection another name with --name";
   throw new AppError("refused", message);
 }
 

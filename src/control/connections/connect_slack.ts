@@ -138,7 +138,7 @@ function checked(token: string, key: "appToken" | "botToken"): string {
     ? ["bot token", "xoxb-", "xapp-"]
     : ["app-level token", "xapp-", "xoxb-"];
   if (!isToken(token)) {
-    throw new AppError("invalid", `The ${what} has characters that no token has`);
+    throw new AppError("invalid", `The ${what} has characters that tokens cannot have`);
   }
   if (token.startsWith(begin)) return token;
   const found = token.startsWith(other)
@@ -160,8 +160,8 @@ function missingScopes({ scopes }: SlackData): string[] {
   return Object.entries(SCOPES).filter(([scope]) => !scopes.includes(scope)).map((
     [scope, without],
   ) =>
-    `the bot token has not the scope ${scope}, so ${without}: add it under OAuth & Permissions on ` +
-    "the app's page, and install the app again"
+    `the bot token lacks the scope ${scope}, so ${without}: add it under OAuth & Permissions ` +
+    "on the app's page, and install the app again"
   );
 }
 
@@ -211,5 +211,5 @@ async function waitForHello(
     return { ok: true, fault: null, message: problem ?? "The socket is open" };
   }
   if (problem !== undefined) return { ok: false, fault: "socket", message: problem };
-  return { ok: false, fault: "timeout", message: "Slack has not said hello within 30 seconds" };
+  return { ok: false, fault: "timeout", message: "Slack did not say hello within 30 seconds" };
 }

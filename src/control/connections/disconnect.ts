@@ -64,12 +64,12 @@ async function* deleteHooks(
     try {
       const was = await deleteHook(access, owner, id);
       done.push({ id, was });
-      yield { step: was === "gone" ? `webhook ${id} was gone already` : `webhook ${id} deleted` };
+      yield { step: was === "gone" ? `webhook ${id} no longer existed` : `webhook ${id} deleted` };
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       const message = `Webhook ${id} could not be deleted, and the Connection stays: ` +
-        `${error.message}. To do without: delete it at ${hookPage(api, owner, id)}, then ` +
-        `svc delete connection ${found.name}`;
+        `${error.message}. Instead, delete it at ${hookPage(api, owner, id)}, then svc delete ` +
+        `connection ${found.name}`;
       throw new AppError(error.code, message, { cause: error });
     }
   }
@@ -145,7 +145,7 @@ async function forgetSecret(
 function revokeAt(spec: ConnectionSpec): string {
   if (spec.slack !== undefined) return "https://api.slack.com/apps";
   if (spec.line !== undefined) {
-    return "https://developers.line.biz/console/, where Use webhook is to be switched off, too";
+    return "https://developers.line.biz/console/, where you also switch off Use webhook";
   }
   const { origin } = new URL(apiUrlOf(spec));
   return origin === "https://api.github.com"

@@ -33,7 +33,8 @@ export async function* repair(
   const { project = DEFAULT_PROJECT, name, since_secs: since, dry_run: dryRun } = input;
   const found = findResource(kind, { project, name }, host.catalog) as Resource<ConnectionSpec>;
   if ((found.spec.github?.hooks ?? []).length === 0) {
-    const message = `Connection "${name}" has no webhooks at GitHub: svc connect github makes them`;
+    const message = `Connection "${name}" has no webhooks at GitHub: svc connect github ` +
+      "creates them";
     throw new AppError("refused", message);
   }
   const done = yield* stepsOf((onStep) =>

@@ -96,7 +96,7 @@ async function keyAdvice(
   const keys = Object.entries((await keyUseView(store, host)).keys);
   const shown = keys.map(([key, use]) => `${key} (${keyUseText(use, host.clock.now())})`);
   const facts = `SecretStore "${store.name}" has ${shown.join(", ") || "no key"}`;
-  const tried = content === undefined ? [] : ["None of the usual mistakes would explain it"];
+  const tried = content === undefined ? [] : ["None of the usual mistakes explains it"];
   const isChanged = keys.some(([, { changed_at: at, last_matched_value: which }]) =>
     (which === "previous" || which === "earlier") && at !== null &&
     Date.parse(at) <= delivery.receivedAt
@@ -105,7 +105,7 @@ async function keyAdvice(
   return [
     ...tried,
     facts,
-    "Perhaps the sender still has the value before: give it the new one, or add the old one " +
+    "Perhaps the sender still uses the earlier value: give it the new one, or add the old one " +
     `beside it until then: ${setCommand(store, "old")}`,
   ];
 }
@@ -130,7 +130,7 @@ function setCommand({ project, name }: Resource, key: string): string {
 /** What is left to do once the cause of a refusal is mended. */
 function sendAgainAdvice({ delivery, content }: StoredDelivery): string[] {
   if (delivery.status !== 401 || content === undefined) return [];
-  return [`When that is mended: svc delivery redeliver ${delivery.id}`];
+  return [`Once that is fixed: svc delivery redeliver ${delivery.id}`];
 }
 
 /** What the operator can do with an event that was not routed. */
@@ -140,5 +140,5 @@ function replayAdvice(event: SourceEvent | undefined): string[] {
   const bind = event.state === "needs_attention" && event.threadId !== ""
     ? [`To hand its thread to a task: svc source bind ${event.id} TASK`]
     : [];
-  return [...bind, `To route it once more: svc source replay ${event.id}`];
+  return [...bind, `To route it again: svc source replay ${event.id}`];
 }

@@ -58,7 +58,7 @@ function checkFilters({ id: _none, project: _all, dry_run: _only, ...filters }: 
   if (Object.values(filters).some((value) => value !== undefined)) return;
   throw new AppError(
     "usage",
-    "Every delivery would be sent again: name one, or give a trigger, an outcome or a time",
+    "This would send every delivery again: name one, or give a trigger, an outcome or a time",
   );
 }
 

@@ -92,9 +92,10 @@ function whyNothing(delivery: Delivery, recordRejected?: boolean): string {
     return `Delivery ${id} cannot be shown: ${bodyIsGone(delivery)}`;
   }
   const why = outcome !== "rejected"
-    ? "it came before bodies were kept"
+    ? "it arrived before svc kept bodies"
     : recordRejected === true
-    ? "the body was too large, came before recordRejected was set, or newer ones have replaced it"
+    ? "the body was too large, arrived before recordRejected was set, or newer ones have " +
+      "replaced it"
     : "it was rejected; set spec.event.webhook.recordRejected: true and let the sender try again";
   return `Nothing of delivery ${id} was kept: ${why}`;
 }

@@ -37,8 +37,9 @@ export function faultsOfOthers(nodes: readonly NodeRecord[]): readonly string[] 
 }
 
 function goneFault({ name, leaseUntil = 0 }: NodeRecord): string {
-  return `node ${name} is gone: it was not heard of since its lease ended at ` +
-    `${rfc3339(leaseUntil)}, and the others take its tasks; start it, or "svc node forget ${name}"`;
+  return `node ${name} is gone: it has been silent since its lease ended at ` +
+    `${rfc3339(leaseUntil)}, and the others take its tasks; start it, or "svc node forget ` +
+    `${name}"`;
 }
 
 function differences(nodes: readonly NodeRecord[]): string[] {
@@ -54,7 +55,7 @@ function differences(nodes: readonly NodeRecord[]): string[] {
       `plugin-policy.yaml is not the same on all nodes (${
         Array.from(policies, ([policy, names]) => policy === "" ? `none on ${names}` : names)
           .join("; ")
-      }): what one lets plugins run, another refuses`,
+      }): one node runs plugins that another refuses`,
     ],
   ];
 }

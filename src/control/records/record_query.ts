@@ -46,7 +46,7 @@ export function toQuery(
 
 function sinceOf({ since, since_secs: secs }: Pick<GetInput, "since" | "since_secs">, now: number) {
   if (since !== undefined && secs !== undefined) {
-    throw new AppError("usage", "since and since_secs are two beginnings: give one of them");
+    throw new AppError("usage", "give either since or since_secs");
   }
   return secs === undefined ? timeOf("since", since) : now - secs * 1000;
 }

@@ -164,10 +164,10 @@ function forNode(
   if (meant.length === 0) {
     const there = nodes.map(({ name }) => name).join(", ");
     const wanted = onlyNode ?? named.join(" or "); // it may have been forgotten between two reads
-    return { text: `waits for a node named ${wanted}: there is ${there}`, view };
+    return { text: `waits for a node named ${wanted}: the nodes are ${there}`, view };
   }
   const states = meant.map(({ name, isAlive, leaseUntil = 0 }) =>
-    isAlive ? `${name}, which is drained` : `${name}, which is gone since ${rfc3339(leaseUntil)}`
+    isAlive ? `${name}, drained` : `${name}, gone since ${rfc3339(leaseUntil)}`
   );
   return { text: `waits for node ${states.join("; or ")}`, view };
 }

@@ -155,8 +155,7 @@ function checkExpected(
   if (stated.map(keyOf).join() !== keyOf(expected)) {
     throw new AppError(
       "invalid",
-      `Nothing was applied: it has to be ${displayName(expected)} and nothing else, with the ` +
-        "kind, name and project that it has",
+      `Nothing was applied: keep only ${displayName(expected)}, with its kind, name and project`,
     );
   }
   const now = catalog.find(kind, project, name)?.generation;
@@ -164,7 +163,7 @@ function checkExpected(
   const happened = now === undefined ? "deleted" : "changed";
   throw new AppError(
     "conflict",
-    `Nothing was applied: somebody has ${happened} ${displayName(expected)} meanwhile`,
+    `Nothing was applied: someone ${happened} ${displayName(expected)} meanwhile`,
   );
 }
 

@@ -150,7 +150,7 @@ async function answer(
       checkCaller(operation ?? UNKNOWN, caller);
       const body = await readInput(request, caller);
       if (operation === undefined) {
-        const message = `No operation "${name}", is the client newer than the daemon?`;
+        const message = `The daemon has no operation "${name}": the client may be newer`;
         throw new AppError("not_found", message);
       }
       during.use(host.secrets.runBegins(secretsIn(operation, body)));

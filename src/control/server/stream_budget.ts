@@ -28,7 +28,7 @@ export class StreamBudget {
     if (open >= this.#most) {
       throw new AppError(
         "overloaded",
-        `Callers with the role ${role} have ${open} streams open, the most at once: end some that ` +
+        `Callers with the role ${role} have ${open} streams open, the limit: end some that ` +
           "follow a log or watch a list, then try again",
       );
     }

@@ -65,5 +65,5 @@ export function lineView({ offset, n, at, step, stream, bytes, cut, ended }: Log
 function timeOf(at: string): number {
   const time = Date.parse(at);
   if (!Number.isNaN(time)) return time;
-  throw new AppError("usage", `"${at}" is no time: write it as 2026-01-31T12:00:00Z`);
+  throw new AppError("usage", `"${at}" is not a time: write it as 2026-01-31T12:00:00Z`);
 }

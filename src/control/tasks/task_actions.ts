@@ -213,6 +213,6 @@ function whyNoDirectory({ id, state, startedAt }: Task, isolation: string): stri
     return `Task ${id} has not started, its ${own} is made when it does`;
   }
   if (startedAt === undefined) return `Task ${id} never started and so never had a ${own}`;
-  if (state === "succeeded") return `Task ${id} succeeded, and its ${own} was removed with that`;
+  if (state === "succeeded") return `Task ${id} succeeded, and svc removed its ${own} then`;
   return `The ${own} of task ${id} is gone`;
 }

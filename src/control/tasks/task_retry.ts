@@ -106,7 +106,7 @@ async function continuePlan(
     : home.is === "elsewhere" && (!keepDirectory || task.directory !== "");
   if (!isThere) return withoutDirectory(task, kept, from);
   const note = home.is === "elsewhere"
-    ? `It runs on node "${home.node}", where what its finished steps made is`
+    ? `It runs on node "${home.node}", which has the files of its finished steps`
     : "";
   return { kept, keepDirectory, staysOnNode: true, note };
 }
@@ -127,7 +127,7 @@ function withoutDirectory(
   const ids = kept.map(({ id }) => id).join(", ");
   throw new AppError(
     "conflict",
-    `${gone}, and with it what ${ids} made: leave out --from to run all of its steps again`,
+    `${gone}, with the files of ${ids}: leave out --from to run all of its steps again`,
   );
 }
 

@@ -52,7 +52,10 @@ export async function sendToTrigger(
   const trigger = webhookTrigger(input, host.triggers);
   if (input.url !== undefined) {
     if (!maySeeSecrets(caller, trigger.resource.project)) {
-      throw new AppError("forbidden", "Only an admin sends signed requests to another address");
+      throw new AppError(
+        "forbidden",
+        "Sending signed requests to another address needs the role admin",
+      );
     }
   }
   const targets = input.url === undefined ? [] : [host.secrets.redact(input.url)];
@@ -114,7 +117,7 @@ async function make(
   host: SendHost,
 ): Promise<RequestToTrigger> {
   if (url !== undefined && !/^https?:\/\/[^\s/]+\S*$/i.test(url)) {
-    throw new AppError("usage", "The address is an http or https URL");
+    throw new AppError("usage", "The address has to be an http or https URL");
   }
   const target = url ?? ownAddress(trigger, host);
   const id = host.newId();

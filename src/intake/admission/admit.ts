@@ -117,7 +117,7 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
     return { outcome: "skipped", reason: `the trigger is suspended${when}` };
   }
   if (event.depth !== undefined && event.depth > MAX_DEPTH) {
-    return { outcome: "skipped", reason: `${MAX_DEPTH} tasks in a row started one another` };
+    return { outcome: "skipped", reason: `${MAX_DEPTH} tasks in a row started each other` };
   }
   const cut = host.whyCut?.(event);
   if (cut !== undefined) return { outcome: "skipped", reason: cut };

@@ -155,14 +155,14 @@ export async function authenticateBy(
     if (webhook.crdRef !== undefined) throw unauthorized("crdRef is for /webhook/ only");
     if (webhook.secret === undefined) {
       throw unauthorized(
-        "the trigger names no secret, which this address needs: set secret.fromRef",
+        "the trigger names no secret, and this address needs one: set secret.fromRef",
       );
     }
     const unnamed = named === "auto" && signatureHeader === undefined;
     const platform = platformOf(named, signatureHeader)?.name;
     if (!unnamed && platform !== scheme) {
       const other = platform ?? `scheme ${named}`;
-      throw unauthorized(`the trigger is for ${other}, and this address for ${scheme} only`);
+      throw unauthorized(`the trigger is for ${other}, but this address takes only ${scheme}`);
     }
     storeOf(trigger, host.catalog);
   } catch (refusal) {

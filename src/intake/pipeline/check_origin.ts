@@ -40,6 +40,6 @@ export function checkNoPage(headers: Readonly<Record<string, string>>, webhook: 
     const shown = origin === undefined
       ? `Sec-Fetch-Site: ${site.slice(0, 100)}`
       : `Origin: ${origin.slice(0, 200)}`;
-    throw unauthorized(`sent by a page in a browser (${shown}); only pages of publicUrl may`);
+    throw unauthorized(`sent by a web page (${shown}); only pages of publicUrl may send`);
   }
 }

@@ -96,7 +96,7 @@ function split(payload: unknown, listName: string | undefined): readonly unknown
 /** The events of a list that is not too long. */
 function counted(list: readonly unknown[]): readonly unknown[] {
   if (list.length <= MAX_EVENTS) return list;
-  const message = `The request brings ${list.length} events, more than ${MAX_EVENTS}`;
+  const message = `The request has ${list.length} events, more than ${MAX_EVENTS}`;
   throw new AppError("invalid", message);
 }
 

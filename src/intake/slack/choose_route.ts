@@ -68,7 +68,7 @@ function inOtherThread({ content, rootIsOpen }: RouteFacts): Route {
   if (rootIsOpen) {
     return nowhere(
       "needs_attention",
-      "the post that started its thread was not routed: replay that first, or bind the thread",
+      "the post that started its thread was not routed: replay that post first, or bind the thread",
     );
   }
   return content.isMention ? { to: "task", bind: true } : nowhere("ignored", STRAY);

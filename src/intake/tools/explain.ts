@@ -67,7 +67,7 @@ export function explainAuthentication(delivery: Delivery): string {
     case "key":
       return `passed with key "${delivery.secretKey}" of SecretStore "${delivery.secretStore}"${then}`;
     case "connection":
-      return `passed by Connection "${delivery.detail.connection}", which asked for it${then}`;
+      return `passed by Connection "${delivery.detail.connection}", which fetched it${then}`;
     case "interceptor":
       return `passed by the interceptors of its trigger${then}`;
     case "nothing":
@@ -94,7 +94,7 @@ export async function explainEvents(
   }
   const [transformer] = pluginsFor(stored.delivery, trigger, "transformer", host.catalog);
   if (transformer !== undefined) {
-    const why = `the condition sees what the transformer "${transformer}" makes of the body, and ` +
+    const why = `the condition sees the output of the transformer "${transformer}", and ` +
       "explain runs no plugins; svc trigger test does";
     return { events, not_evaluated: why };
   }
@@ -205,10 +205,9 @@ function signatureAdvice(delivery: Delivery, webhook: WebhookSpec, isKept: boole
   const lines: string[] = [];
   if (delivery.detail.failure === "timestamp_outside_window") {
     lines.push(
-      `If it was sent just then, a clock is wrong: here it was ${
-        rfc3339(delivery.receivedAt)
-      }. If it ` +
-        "was kept and sent later, it has to be signed anew, as svc trigger send does",
+      "If it was sent at that time, a clock is wrong: here it was " +
+        `${rfc3339(delivery.receivedAt)}. If it was kept and sent later, it ` +
+        "needs a new signature, as svc trigger send makes",
     );
   }
   if (!isKept) {

@@ -21,7 +21,7 @@ export function withFilter(
   const findings = checkExpression(condition, []).filter(({ level }) => level === "error");
   if (findings.length > 0) {
     const details = findings.map(({ message }) => message);
-    throw new AppError("invalid", "The filter is no condition that a trigger could have", {
+    throw new AppError("invalid", "The filter is not a valid condition", {
       details,
     });
   }

@@ -62,7 +62,8 @@ export async function redeliverOne(
   if (outcome === "rejected" && stored.content === undefined) {
     throw new AppError(
       "refused",
-      `Delivery ${id} was rejected, and nothing of it was kept: set spec.event.webhook.recordRejected: true and let the sender try again`,
+      `Delivery ${id} was rejected, and svc kept nothing of it: set ` +
+        "spec.event.webhook.recordRejected: true and let the sender try again",
     );
   }
   const trigger = host.triggers.named(delivery);

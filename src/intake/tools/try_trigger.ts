@@ -134,7 +134,7 @@ async function madeUp(
 function asStored(stored: StoredDelivery, trigger: ActiveTrigger): Received {
   const { delivery } = stored;
   if (delivery.via === "chat") {
-    const message = `Delivery ${delivery.id} came through the Slack source, where its thread ` +
+    const message = `Delivery ${delivery.id} came through the Slack source, where the thread ` +
       `decides: svc delivery explain ${delivery.id}`;
     throw new AppError("refused", message);
   }

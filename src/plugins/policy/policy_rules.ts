@@ -175,7 +175,7 @@ function findBuiltinRefusal({ word, args }: ShellCommand): Refusal | undefined {
   if (word === "test" || word === "[") {
     const open = args.some((arg, i) => i > 0 && arg === undefined && args[i - 1] === undefined);
     if (!open && !args.includes("-v") && !args.includes("-R")) return;
-    return refused(`write the operator of ${word} out, and none of -v and -R`);
+    return refused(`write out the operator of ${word}, and not -v or -R`);
   }
   return undefined;
 }

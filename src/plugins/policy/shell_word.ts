@@ -57,7 +57,7 @@ export interface WordReading<S> {
 }
 
 /** Reason where shells differ, or where the parser and this code differ. */
-export const UNCLEAR = "this is not clear in every shell: move it into a script";
+export const UNCLEAR = "shells disagree about this: move it into a script";
 const WRITTEN_OUT = "write out the name of the command, without $, backquotes, \\ * ? [ ] { } ~";
 
 /** Unquoted: no quote, expansion or operator, and no blank of any script, unless escaped. */

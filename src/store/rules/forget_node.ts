@@ -12,7 +12,7 @@ export function refusalToForget(
   { self, isKnown }: { readonly self: string; readonly isKnown: boolean },
 ): { readonly code: ErrorCode; readonly message: string } | undefined {
   if (id === self) {
-    return { code: "conflict", message: "This node is the one that was asked: it lives" };
+    return { code: "conflict", message: "This node answers the request, so it is alive" };
   }
   if (!isKnown) return { code: "not_found", message: `No node "${id}"` };
   return undefined;

@@ -37,7 +37,7 @@ export function settleChanges(
     else if (!follows(change.resource, now.get(key))) {
       throw new AppError(
         "conflict",
-        `Nothing was changed: somebody has changed ${displayName(resource)} meanwhile`,
+        `Nothing was changed: ${displayName(resource)} has changed meanwhile`,
       );
     } else now.set(key, change.resource);
   }

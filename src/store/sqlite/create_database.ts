@@ -49,7 +49,7 @@ export function isComplete(path: string): boolean {
   // what was never finished is replaced: what holds something is another program's
   throw new AppError(
     "refused",
-    `"${path}" is no database of svc, it holds ${first["type"]} "${
+    `"${path}" is not a database of svc, it holds ${first["type"]} "${
       first["name"]
     }": move it away and run "svc init"`,
   );

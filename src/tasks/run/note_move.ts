@@ -21,6 +21,8 @@ export async function noteMove(
   await using log = new TaskLog(logs.of(task.id), { clock, secrets, onWritten, stop });
   const taken = `node "${move.to}" took over from node "${move.from}"`;
   await log.step(next.id).note(
-    move.isAnew ? `${taken}; the task begins anew, what its steps made is there` : taken,
+    move.isAnew
+      ? `${taken}; the task starts over, because the files of its steps are there`
+      : taken,
   );
 }

@@ -44,7 +44,7 @@ export class CapturedOutput {
     if (this.#key === undefined || this.#length <= MAX_BYTES) return undefined;
     return {
       state: "failed",
-      reason: `it printed ${this.#length} bytes, and "stdout: ${this.#key}" takes at most ` +
+      reason: `it printed ${this.#length} bytes, and "stdout: ${this.#key}" holds at most ` +
         `${MAX_BYTES}: let it write to a file instead`,
     };
   }

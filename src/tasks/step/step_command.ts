@@ -51,7 +51,7 @@ async function checkInstalled(
 ): Promise<void> {
   if (await hasProgram(program, { cwd, path })) return;
   const where = program.includes("/")
-    ? "there is no such file"
+    ? "the file does not exist"
     : `it is in no directory of PATH (${path})`;
   throw new AppError(
     "invalid",

@@ -29,7 +29,7 @@ const NOTHING: StepOutputs = { outputs: {}, problems: [] };
 export async function readOutputs(path: string): Promise<StepOutputs> {
   try {
     const { isFile, size } = Deno.lstatSync(path); // of our own disk
-    if (!isFile) return refused("it is not a file any more");
+    if (!isFile) return refused("it is no longer a file");
     if (size === 0) return NOTHING;
     const { bytes, whole } = await readStart(path);
     const text = new TextDecoder().decode(bytes);

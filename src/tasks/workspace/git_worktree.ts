@@ -203,8 +203,8 @@ export async function addWorktree(
   if (added.code !== 0 && LACKS_OBJECTS.test(added.err)) {
     throw new AppError(
       "invalid",
-      `The git repository "${from}" is a partial clone that lacks objects of the commit, and only ` +
-        '"git fetch" gets them: clone it without "--filter"',
+      `The git repository "${from}" is a partial clone that lacks objects of the commit, which ` +
+        'only "git fetch" gets: clone it without "--filter"',
     );
   }
   check(added, "git cannot make a worktree");

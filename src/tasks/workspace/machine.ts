@@ -73,7 +73,7 @@ export class Machine {
   #nodesFault(nodes: readonly string[]): string | undefined {
     if (this.#host.shared !== undefined) return undefined;
     return `Tasks in this workspace run on this machine, not only on ${nodes.join(", ")}: a ` +
-      "daemon without PostgreSQL is the only node there is";
+      "daemon without PostgreSQL is the only node";
   }
 
   async #repositoryFault(path: string, signal: AbortSignal): Promise<string | undefined> {
@@ -91,7 +91,7 @@ export class Machine {
     const program = name.startsWith("~/") ? this.#host.resolvePath(name) : name;
     if (await hasProgram(program, { cwd: "/", path })) return undefined;
     return program.includes("/")
-      ? `The program "${program}" is not there: install it, or change its path`
+      ? `The program "${program}" does not exist: install it, or change its path`
       : `The program "${program}" is not installed, or not where steps look (PATH is ${path}): ` +
         "install it, write its whole path, or start the daemon with its directory on PATH";
   }
@@ -99,5 +99,5 @@ export class Machine {
 
 async function watchedFault(path: string): Promise<string | undefined> {
   if (await isDirectory(path)) return undefined;
-  return `There is no directory "${path}" yet: until there is, this glob matches nothing`;
+  return `The directory "${path}" does not exist yet: until then, this glob matches nothing`;
 }

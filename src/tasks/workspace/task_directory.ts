@@ -238,7 +238,7 @@ export class TaskDirectories {
     if (`${to}/`.startsWith(from === "/" ? from : `${from}/`)) {
       throw new AppError(
         "invalid",
-        `"${plan.path}" holds the data directory, where its copy would go: move one of them`,
+        `"${plan.path}" contains the data directory, where its copy would go: move one of them`,
       );
     }
     const path = join(copies, taskId);

@@ -64,7 +64,7 @@ for (const [where, next] of Object.entries(ENDLESS)) {
       listHooks(access(fake), { repository: "brightwater/tidepool" }),
       (error) =>
         error instanceof AppError && error.code === "refused" &&
-        /^The list \/repos\/brightwater\/tidepool\/hooks (has more than 100 pages|comes back)/.test(
+        /^The list \/repos\/brightwater\/tidepool\/hooks (has more than 100 pages|returns)/.test(
           error.message,
         ),
     );
@@ -106,7 +106,7 @@ for (const [where, next] of Object.entries(ENDLESS)) {
     equal(found.missed.length, fake.calls.length, "what was read is not thrown away");
     const oldest = found.missed[0]?.at;
     deepEqual([found.beyond?.from, found.beyond?.to], [now - HOUR, oldest]);
-    match(found.beyond?.why ?? "", /has more than 500 pages|comes back to an earlier page/);
+    match(found.beyond?.why ?? "", /has more than 500 pages|returns to an earlier page/);
   });
 }
 

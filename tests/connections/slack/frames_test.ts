@@ -27,26 +27,26 @@ const FRAMES: Readonly<Record<string, unknown>> = {
     payload: "{}",
     retry: { attempt: "1" },
   },
-  "": { is: "unknown", why: "it is no JSON object with a type" },
-  "null": { is: "unknown", why: "it is no JSON object with a type" },
-  "[]": { is: "unknown", why: "it is no JSON object with a type" },
-  "{": { is: "unknown", why: "it is no JSON object with a type" },
-  '{"type":1}': { is: "unknown", why: "it is no JSON object with a type" },
+  "": { is: "unknown", why: "it is not a JSON object with a type" },
+  "null": { is: "unknown", why: "it is not a JSON object with a type" },
+  "[]": { is: "unknown", why: "it is not a JSON object with a type" },
+  "{": { is: "unknown", why: "it is not a JSON object with a type" },
+  '{"type":1}': { is: "unknown", why: "it is not a JSON object with a type" },
   '{"type":"hello","type":"disconnect"}': {
     is: "unknown",
-    why: "it is no JSON object with a type",
+    why: "it is not a JSON object with a type",
   },
   '{"type":"events_api","payload":{}}': {
     is: "unknown",
-    why: 'its type is "events_api", and it is no envelope',
+    why: 'its type is "events_api", and it is not an envelope',
   },
   '{"type":"events_api","envelope_id":"a\\nb","payload":{}}': {
     is: "unknown",
-    why: 'its type is "events_api", and it is no envelope',
+    why: 'its type is "events_api", and it is not an envelope',
   },
   '{"type":"events_api","envelope_id":"e"}': {
     is: "unknown",
-    why: 'its type is "events_api", and it is no envelope',
+    why: 'its type is "events_api", and it is not an envelope',
   },
 };
 

@@ -402,7 +402,7 @@ for (const [name, frame] of Object.entries(GARBAGE)) {
     else line.sendBytes(frame);
     ok(await line.deliver({ payload: { event_id: "Ev1" } }));
     equal(it.stored.length, 1);
-    ok(it.log.some((text) => text.startsWith("Slack sent what cannot be read")));
+    ok(it.log.some((text) => text.startsWith("Slack sent something that svc cannot read")));
   });
 }
 
@@ -421,13 +421,18 @@ for (const [name, frame] of Object.entries(GARBAGE)) {
       }
       await line.ended;
       const problem = await until("a problem", () => it.socket.state.problem);
-      ok(problem.includes("none of Slack's"), problem);
+      ok(problem.includes("Slack does not send"), problem);
       await it.clock.advance(pause - 1);
       equal(slack.opened(), opened, "attempts become rarer");
       await it.clock.advance(1);
       await next;
     }
-    const lines = it.log.filter((text) => text.startsWith("Slack sent what cannot be read"));
+    const lines = it.log.filter((text) =>
+      text.startsWith(
+        "Slack sent something that svc " +
+          "cannot read",
+      )
+    );
     equal(lines.length, 1);
   });
 }

@@ -392,7 +392,8 @@ Deno.test("what nobody can tell waits for a person: a task that is gone, a root 
       "needs_attention: task ID of its thread is no longer stored: bind the thread to another one",
     "bad root": "failed: attempt 5: a bug",
     "reply to bad root":
-      "needs_attention: the post that started its thread was not routed: replay that first, or bind the thread",
+      "needs_attention: the post that started its thread was not routed: replay that post " +
+      "first, or bind the thread",
   });
   const [, , bad] = await rig.events();
   await store.replaySourceEvent(bad?.id ?? "", clock.time);

@@ -63,10 +63,13 @@ const FAULTS: readonly (readonly [string, RegExp])[] = [
   ["postgres://a:s3cret@h/d?port=0", /no port in "0"/],
   ["postgres://a:s3cret@h/d?ssl_mode=require", /has "ssl_mode", which is not one of host, port/],
   ["postgres://a@h/d?password=s3cret", /has "password", which is not one of/],
-  ["postgres://a:s3cret@h/d?sslmode=prefer", /anybody between could turn off: write verify-full/],
+  [
+    "postgres://a:s3cret@h/d?sslmode=prefer",
+    /an attacker on the way could turn off: write verify-full/,
+  ],
   ["postgres://a:s3cret@h/d?sslmode=yes", /sslmode=yes: write verify-full/],
   ["postgres://a:s3cret@h/d?sslcert=/b", /one of sslcert and sslkey/],
-  ["postgres://a:s3cret%ZZ@h/d", /a % that begins no character/],
+  ["postgres://a:s3cret%ZZ@h/d", /a % that starts no escape/],
 ];
 
 for (const [url, sentence] of FAULTS) {

@@ -78,7 +78,7 @@ const STEPS: { readonly [name: string]: (server: PrivateServer) => Promise<void>
     const env = (name: string) => name === "PGPASSFILE" ? PGPASSFILE : undefined;
     const at = (password: string) => `postgres://anna${password}@127.0.0.1:${port}/mine`;
     const error = await refusalOf(at(":mistyped"));
-    match(error?.message ?? "", /knows another password of user "anna"/);
+    match(error?.message ?? "", /refuses the password of user "anna"/);
     equal(error?.code, "refused");
     doesNotMatch(Deno.inspect(error), /mistyped/);
     await refused(at(""), /asks for a password.*127\.0\.0\.1:\d+:mine:anna:PASSWORD.*passwords"/, {
@@ -100,7 +100,7 @@ const STEPS: { readonly [name: string]: (server: PrivateServer) => Promise<void>
     ) {
       const error = await refusalOf(away);
       equal(error?.code, "overloaded");
-      match(error?.message ?? "", /cannot be reached now .*: see that it runs/);
+      match(error?.message ?? "", /cannot be reached now .*: check that it runs/);
     }
   },
 
@@ -217,7 +217,7 @@ const STEPS: { readonly [name: string]: (server: PrivateServer) => Promise<void>
     const trusting = (url: string) => `${url}&sslrootcert=${authority}`;
     await refused(
       at("localhost", "verify-full"),
-      /certificate .* not to be trusted .*sslrootcert=FILE/,
+      /certificate .* is not trusted .*sslrootcert=FILE/,
     );
     await open(trusting(at("localhost", "verify-full")));
     await refused(
@@ -225,7 +225,7 @@ const STEPS: { readonly [name: string]: (server: PrivateServer) => Promise<void>
       /certificate .* not for this name .*: write a name that it has into the address/,
     );
     await open(trusting(at("127.0.0.1", "verify-ca")));
-    await refused(at("127.0.0.1", "verify-ca"), /certificate .* not to be trusted/);
+    await refused(at("127.0.0.1", "verify-ca"), /certificate .* is not trusted/);
     await open(at("127.0.0.1", "require"));
     await refused(
       `${at("localhost", "verify-full")}&sslrootcert=/none`,

@@ -21,7 +21,8 @@ export function connectFault(given: unknown, address: DatabaseAddress): AppError
     case "28P01":
       return make(
         "refused",
-        `PostgreSQL at ${at} knows another password of user "${user}": correct it in ~/.pgpass, or where the address has it`,
+        `PostgreSQL at ${at} refuses the password of user "${user}": correct it in ~/.pgpass ` +
+          "or in the address",
       );
     case "28000":
       return make(
@@ -44,7 +45,8 @@ export function connectFault(given: unknown, address: DatabaseAddress): AppError
   if (NO_TLS.test(text)) {
     return make(
       "refused",
-      `PostgreSQL at ${at} does not encrypt connections: set "ssl = on" there, or write sslmode=disable into the address if nobody can listen between`,
+      `PostgreSQL at ${at} does not encrypt connections: set "ssl = on" there, or write ` +
+        "sslmode=disable into the address if the network between is private",
     );
   }
   if (OTHER_NAME.test(text)) {
@@ -56,7 +58,8 @@ export function connectFault(given: unknown, address: DatabaseAddress): AppError
   if (CERTIFICATE.test(text)) {
     return make(
       "refused",
-      `The certificate of PostgreSQL at ${at} is not to be trusted (${text}): name the file of who signed it with sslrootcert=FILE in the address`,
+      `The certificate of PostgreSQL at ${at} is not trusted (${text}): name the file of its ` +
+        "CA with sslrootcert=FILE in the address",
     );
   }
   if (!isAway) {
@@ -64,7 +67,8 @@ export function connectFault(given: unknown, address: DatabaseAddress): AppError
   }
   return make(
     "overloaded",
-    `PostgreSQL at ${at} cannot be reached now (${text}): see that it runs, and that this machine may connect to it`,
+    `PostgreSQL at ${at} cannot be reached now (${text}): check that it runs, and that this ` +
+      "machine may connect to it",
   );
 }
 

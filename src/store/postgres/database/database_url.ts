@@ -44,7 +44,7 @@ export function parseDatabaseUrl(text: string, osUser?: string): DatabaseAddress
   const user = given.user ?? (unescaped(url.username) || osUser);
   const database = unescaped(url.pathname.slice(1));
   if (host === "" || host.includes(",")) {
-    throw refused("names no host, or several: give the one to which everything is written");
+    throw refused("names no host, or several: give only the primary");
   }
   if (user === undefined) throw refused('names no user: write it as "postgres://USER@…"');
   if (database === "") {
@@ -111,7 +111,7 @@ function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw refused("has a % that begins no character: write it as %25");
+    throw refused("has a % that starts no escape: write it as %25");
   }
 }
 
@@ -134,7 +134,10 @@ function toSslMode(text: string | undefined, host: string): SslMode {
       return text;
     case "allow":
     case "prefer":
-      throw refused(`has sslmode=${text}, which anybody between could turn off: write verify-full`);
+      throw refused(
+        `has sslmode=${text}, which an attacker on the way could turn off: write ` +
+          "verify-full",
+      );
     default:
       throw refused(`has sslmode=${text}: write verify-full, verify-ca, require or disable`);
   }

@@ -51,7 +51,7 @@ export function findSchemaFaults(db: Database): string[] {
       if (STATISTICS.test(key) || isHarmless(db, part, expected)) continue;
       faults.push(`${nameOf(part)} was not made by svc${removalHint(part)}`);
     } else if (known.sql !== part.sql || known.table !== part.table) {
-      faults.push(`${nameOf(part)} is not as svc makes it`);
+      faults.push(`${nameOf(part)} is not as svc creates it`);
     }
   }
   for (const [key, part] of expected) {

@@ -273,7 +273,7 @@ export function fromSqliteError(error: unknown): unknown {
   if (!FAULTS.has(findCode(error) ?? 0)) return error;
   const why = messageOf(error);
   const message = isMalformed(error)
-    ? `The database cannot be read now: ${why} (should that go on, "svc db check" says what is wrong)`
+    ? `The database cannot be read now: ${why} (if it persists, "svc db check" shows what is wrong)`
     : `The database cannot be written now: ${why}`;
   return new AppError("overloaded", message, { cause: error });
 }

@@ -341,7 +341,7 @@ function readVersion(path: string): number {
     const error = fromSqliteError(cause);
     const mayBeSound = error instanceof AppError && !isMalformed(cause) && isThere(path);
     const remedy = mayBeSound
-      ? "see that file and directory can be read and written by you"
+      ? "check that you can read and write the file and its directory"
       : 'restore it from a backup, or move it away and run "svc init"';
     const message = `The database "${path}" cannot be read (${messageOf(cause)}): ${remedy}`;
     throw new AppError("refused", message, { cause });
