@@ -25,8 +25,9 @@ export function settingsTemplate(): string {
       : `${fallback} # default: ${otherwise}`;
     return `# ${help}${values}${remark}\n#${name}: ${value}\n`;
   });
-  return "# Settings of the daemon, read when it starts. A flag of the same name wins over the file:\n" +
-    '# "svc daemon --help". Take the "#" away before what you change; "svc status" shows it.\n\n' +
+  return "# Settings of the daemon, read when it starts. A flag of the same name wins over the " +
+    'file:\n# "svc daemon --help". Remove the "#" before a setting to change it; "svc status" ' +
+    "shows it.\n\n" +
     entries.join("\n");
 }
 

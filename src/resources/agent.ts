@@ -67,8 +67,9 @@ function checkLimited({ timeout }: AgentSpec): Finding[] {
   if (timeout !== undefined) return [];
   return [warningAt(
     ["spec"],
-    "The agent has no timeout: where it hangs and its step has none either, it holds a worker " +
-      "until the timeout of its workflow, else the daemon's step-timeout; add one, such as timeout: 30m",
+    "The agent has no timeout: if it hangs and its step has none either, it holds a worker " +
+      "until the timeout of its workflow, else the daemon's step-timeout; add one, such as " +
+      "timeout: 30m",
   )];
 }
 

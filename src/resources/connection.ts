@@ -212,7 +212,8 @@ function checkApi(spec: ConnectionSpec): Finding[] {
     const api = spec[platform]?.api;
     const url = api === undefined ? null : URL.parse(api);
     if (url === null || url.protocol === "https:" || isLoopback(url.hostname)) return [];
-    const message = "The token goes over the network unencrypted: write https:// if that is there";
+    const message = "The token goes over the network unencrypted: write https:// if the server " +
+      "has it";
     return [warningAt(["spec", platform, "api"], message)];
   });
 }
@@ -234,7 +235,7 @@ function tokenReferences(spec: ConnectionSpec): Reference[] {
       name: token.fromSecret.store,
       secretKey: token.fromSecret.key,
       path: ["spec", platform, field, "fromSecret", "store"],
-      consequence: "nothing can be asked of the platform or sent to it",
+      consequence: "svc can neither ask the platform nor send to it",
     }]
   );
 }

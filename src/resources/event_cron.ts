@@ -48,7 +48,7 @@ function checkCron({ schedule, timezone = DEFAULT_TIMEZONE, ...rest }: CronSpec)
   const fault = findScheduleFault(schedule);
   if (fault !== undefined) findings.push(errorAt([...AT, "schedule"], fault));
   if (rest.catchUpWindowSecs !== undefined && (rest.catchUp ?? "none") === "none") {
-    const message = 'Nothing is made up for with "catchUp: none", write one or all';
+    const message = '"catchUp: none" makes up for nothing, write one or all';
     findings.push(errorAt([...AT, "catchUpWindowSecs"], message));
   }
   return findings;

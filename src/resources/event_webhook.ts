@@ -95,8 +95,8 @@ function checkSlack({ slack, connection }: WebhookSpec): Finding[] {
   if (slack === undefined || (slack.notify ?? []).length === 0) return [];
   if (slack.botToken !== undefined || connection !== undefined) return [];
   const message =
-    "Nothing can be posted without a bot token, name its secret under botToken, or a " +
-    "Connection to Slack under event.webhook.connection";
+    "svc cannot post without a bot token, name its secret under botToken, or a Connection to " +
+    "Slack under event.webhook.connection";
   return [errorAt([...AT, "slack", "notify"], message)];
 }
 
@@ -189,7 +189,7 @@ function webhookReferences(spec: WebhookSpec): Reference[] {
       name: spec.slack.botToken.fromSecret.store,
       secretKey: spec.slack.botToken.fromSecret.key,
       path: [...AT, "slack", "botToken", "fromSecret", "store"],
-      consequence: "nothing can be posted to Slack",
+      consequence: "svc cannot post to Slack",
     }]),
   ];
 }

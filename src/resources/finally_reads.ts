@@ -24,8 +24,8 @@ export function checkFinallyReads(
       readsOf(source).flatMap(([variable, id = "", what]) => {
         if (variable !== "steps" || !ids.has(id)) return [];
         const why = what === "outputs"
-          ? `where step "${id}" did not get that far`
-          : "where the task could not get its workspace";
+          ? `if step "${id}" did not get that far`
+          : "if the task could not get its workspace";
         const other = what === "state" ? "skipped" : "";
         const cure = `{{ default(${source}, "${other}") }}`;
         return [warningAt(

@@ -119,8 +119,8 @@ function faultsOf(doc: yaml.Document): Fault[] {
       faults.push({
         offset: startOf(node) ?? 0,
         message:
-          'A text that begins with * needs quotes around it: without them it names an anchor ("&name") ' +
-          "before it, and there is none",
+          "A text that begins with * needs quotes around it: without them it names an anchor " +
+          '("&name") that is not defined before it',
       });
     }
     if (!yaml.isScalar(node) && !yaml.isCollection(node)) continue;

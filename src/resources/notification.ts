@@ -119,7 +119,7 @@ export function everySecs({ every }: NotificationSpec): number {
 /** The kind `Notification`. */
 export const notification: AnyKind = defineKind<NotificationSpec>("Notification", {
   global: false,
-  summary: "Tells people of what failed: to a webhook, a channel of Slack or by e-mail.",
+  summary: "Tells people what failed: by webhook, in a Slack channel or by e-mail.",
   spec: NotificationSpec,
   checks: [
     ({ match = {} }) =>
@@ -159,9 +159,10 @@ function checkTarget(target: NotificationTarget, at: FieldPath): Finding[] {
 function checkWebhook({ url }: WebhookTarget, at: FieldPath): Finding[] {
   if (typeof url !== "string") return [];
   const parsed = URL.parse(url);
-  if (parsed === null) return [errorAt([...at, "url"], "This is no URL that can be posted to")];
+  if (parsed === null) return [errorAt([...at, "url"], "svc cannot post to this URL")];
   if (parsed.username !== "" || parsed.password !== "") {
-    const message = "A user in a URL is not sent: take a token in the query, from a SecretStore";
+    const message = "svc does not send a user in a URL: use a token in the query, from a " +
+      "SecretStore";
     return [errorAt([...at, "url"], message)];
   }
   return [];
@@ -196,7 +197,7 @@ function targetReferences({ webhook, slack, email }: NotificationTarget, at: Fie
       name: from.fromSecret.store,
       secretKey: from.fromSecret.key,
       path: [...at, ...path, "fromSecret", "store"],
-      consequence: "nothing is told there",
+      consequence: "svc sends nothing there",
     }]
   );
   if (slack === undefined) return references;
@@ -204,6 +205,6 @@ function targetReferences({ webhook, slack, email }: NotificationTarget, at: Fie
     kind: "Connection",
     name: slack.connection,
     path: [...at, "slack", "connection"],
-    consequence: "nothing is told there",
+    consequence: "svc sends nothing there",
   }];
 }

@@ -30,7 +30,7 @@ export function platformUses(spec: TriggerSpec): readonly PlatformUse[] {
       platform: "github",
       does: "asks",
       at: ["spec", "event", "webhook", "from"],
-      consequence: "tasks fail, because nobody can be asked who may start them",
+      consequence: "tasks fail, because svc cannot ask who may start them",
     });
   }
   if (report?.github !== undefined && whyNeverAnswered(spec) === undefined) {
@@ -46,7 +46,7 @@ export function platformUses(spec: TriggerSpec): readonly PlatformUse[] {
       platform: "slack",
       does: "answers",
       at: ["spec", "event", "webhook", "slack", "notify"],
-      consequence: "no thread is told",
+      consequence: "svc posts to no thread",
     });
   }
   return uses;

@@ -295,7 +295,7 @@ function maskedOf({ document, resource }: Read): MaskedSecret[] {
     .map(([secretKey]) => {
       const error = errorAt(
         ["spec", "data", secretKey],
-        `*** keeps the value that there is, and SecretStore "${name}" has no key "${secretKey}": ` +
+        `*** keeps the stored value, but SecretStore "${name}" has no key "${secretKey}": ` +
           `write the secret itself, or set it with "svc secret set ${name} ${secretKey}" first`,
       );
       return { kind, project, name, secretKey, error: formatFinding(document, error) };

@@ -55,8 +55,8 @@ function checkValue(key: string, value: string): Finding[] {
   if (fault !== undefined) return [errorAt(at, fault)];
   // A key in PEM has line breaks inside, and its last one belongs to it.
   if (value === value.trim() || value.trim().includes("\n")) return [];
-  const message = `The value of "${key}" begins or ends with white space, which counts as a part ` +
-    "of it: signatures of a sender that has it without do not match";
+  const message = `The value of "${key}" begins or ends with white space, which is part of the ` +
+    "secret: signatures of a sender without it do not match";
   return [warningAt(at, message)];
 }
 

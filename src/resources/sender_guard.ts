@@ -49,8 +49,8 @@ export function checkSenderGuard(
 ): Finding[] {
   if (from === undefined) return [];
   if (!KNOWN.has(platformOf(scheme, signatureHeader)?.name)) {
-    const message = "GitHub, Gitea and Forgejo can be asked what somebody may do: write " +
-      "signatureHeader: X-Hub-Signature-256, or take this away";
+    const message = "svc can ask only GitHub, Gitea and Forgejo what a user may do: write " +
+      "signatureHeader: X-Hub-Signature-256, or remove this";
     return [errorAt(at, message)];
   }
   if (secret !== undefined) return [];

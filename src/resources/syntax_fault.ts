@@ -50,7 +50,8 @@ function explain(error: yaml.YAMLError, doc: yaml.Document.Parsed, source: strin
       }
       return {
         offset: textFrom(source, lineBreak + 1),
-        message: "The indentation is wrong: the line before has a value, so nothing belongs to it",
+        message: "The indentation is wrong: the line before has a value, so it cannot contain " +
+          "this one",
       };
     }
     case "MULTILINE_IMPLICIT_KEY": {
@@ -81,7 +82,7 @@ function explain(error: yaml.YAMLError, doc: yaml.Document.Parsed, source: strin
   }
 }
 
-const FIELD = 'This is no field: write "name: value", with a space after the colon';
+const FIELD = 'This is not a field: write "name: value", with a space after the colon';
 
 function explainToken(found: string, source: string, offset: number): string {
   const before = source.slice(0, offset).trimEnd().at(-1) ?? "";
@@ -95,7 +96,7 @@ function explainToken(found: string, source: string, offset: number): string {
     }"`;
   }
   if ("}]".includes(found) && found !== "") return `This ${found} has no opening one before it`;
-  return "Nothing can stand here: a quote, a comma or a line break is missing before it";
+  return "A quote, a comma or a line break is missing before this";
 }
 
 /** What was opened last before `offset` and is never closed: quotes, a bracket or a brace. */

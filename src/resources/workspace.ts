@@ -50,7 +50,7 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>("Workspace", {
         ? [
           errorAt(
             ["spec", "fetch"],
-            'Only worktrees are fetched for: set "isolation: worktree" too',
+            'fetch is only for worktrees: set "isolation: worktree" too',
           ),
         ]
         : [],

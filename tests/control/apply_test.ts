@@ -240,7 +240,7 @@ controlTest(
 const BAD_SECRETS: readonly [string, RegExp][] = [
   ['""', /is empty/],
   ['"  "', /is empty/],
-  ['"***"', /\*\*\* keeps the value that there is/],
+  ['"***"', /\*\*\* keeps the stored value/],
   ['"<your-webhook-secret>"', /placeholder/],
   ['"{{ secret }}"', /placeholder/],
   ["123456789012345678", /Expected text/],

@@ -168,7 +168,7 @@ Deno.test({
       (await rig.client.call("delete", { targets, dry_run: true })).warnings;
     const store = { what: "secretstore", names: ["chat"] };
     const [trigger, definition] = set.readable_by;
-    const may = "may read secretstore/chat: their scripts say whether they do";
+    const may = "may read secretstore/chat: check their scripts";
     deepEqual(await warned(store), [`plugins of ${trigger}, ${definition} ${may}`]);
     deepEqual(await warned(store, { what: "trigger", names: ["chat"] }), [
       `plugins of ${definition} ${may}`,

@@ -70,7 +70,7 @@ controlTest(
       warning ?? "",
       /^[^:]+:\d+:\d+: spec\.event\.filter\.condition: headers\["x-github-event"\] /,
     );
-    match(warning ?? "", /trigger\/t covers payload: who holds one signed request/);
+    match(warning ?? "", /trigger\/t covers payload: anyone with one signed request/);
     match(warning ?? "", /Decide by the payload, or write unsigned\.headers\["x-github-event"\]/);
   },
 );

@@ -127,7 +127,7 @@ const REFUSED: readonly {
   {
     name: "the mask as a secret",
     text: 'kind: SecretStore\nmetadata: {name: bad}\nspec: {data: {pin: "***"}}\n',
-    says: [["3:15", /\*\*\* keeps the value that there is/]],
+    says: [["3:15", /\*\*\* keeps the stored value/]],
   },
   {
     name: "the same resource twice",

@@ -142,7 +142,7 @@ programTest("svc delete of records: what it refuses, and in which words", async 
   };
   match(await stderrOf(2, "binding/x"), /goes with its task, svc delete task ID/);
   match(await stderrOf(2, "token", "x"), /svc token revoke ID/);
-  match(await stderrOf(2, "audit", "x"), /the oldest go by themselves/);
+  match(await stderrOf(2, "audit", "x"), /svc removes the oldest by itself/);
   match(
     await stderrOf(2, `task/${task}`, "trigger/push"),
     /delete resources with a separate command/,

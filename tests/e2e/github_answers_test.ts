@@ -354,7 +354,7 @@ programTest("whom nobody can ask, and tasks of clocks: svc apply says it", async
   equal(code, 0, stderr);
   match(
     stderr,
-    /event\.webhook\.from: Tasks fail, because nobody can be asked who may start them: No/,
+    /event\.webhook\.from: Tasks fail, because svc cannot ask who may start them: No/,
   );
   match(stderr, /spec\.report\.github: No task is answered: nothing of source "cron" is about/);
   const { stdout } = await daemon.svc(["describe", "trigger/review"]);

@@ -86,7 +86,7 @@ slowTest("prune refuses what could delete too much", async (program) => {
     const [documents, options, code, says] of [
       [[A], "--prune", 2, /--prune needs -l: without labels it would delete everything/],
       [[A], "-l app=shop", 2, /-l goes with --prune/],
-      [[A], "--prune -l ,", 2, /Say what may be pruned, by labels/],
+      [[A], "--prune -l ,", 2, /Give the labels of what may be pruned/],
       [[], "--prune -l app=shop", 1, /Nothing to apply/],
       [
         [A, UNLABELLED],

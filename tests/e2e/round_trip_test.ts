@@ -52,7 +52,7 @@ slowTest(
     deepEqual([refused.code, refused.stdout], [1, ""]);
     match(
       refused.stderr,
-      /spec\.data\.third: \*\*\* keeps the value that there is, and SecretStore "github" has no key "third": write the secret itself, or set it with "svc secret set github third" first/,
+      /spec\.data\.third: \*\*\* keeps the stored value, but SecretStore "github" has no key "third": write the secret itself, or set it with "svc secret set github third" first/,
     );
     deepEqual(await values(daemon), { webhook_secret: SECRET, next: "changed to another value" });
   },

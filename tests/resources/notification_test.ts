@@ -41,7 +41,7 @@ const WRONG: readonly (readonly [what: string, spec: unknown, finding: RegExp])[
   [
     "a user in the URL",
     { on: ["task.failed"], to: [{ webhook: { url: "https://u:p@a.example" } }] },
-    /A user in a URL is not sent/,
+    /svc does not send a user in a URL/,
   ],
   [
     "a glob that is none",

@@ -283,7 +283,8 @@ const TRIGGERS: Readonly<Record<string, { spec: Fields; says: string[] }>> = {
   "notify without a token": {
     spec: trigger({}, { slack: { notify: ["failed"] } }),
     says: [
-      "error spec.event.webhook.slack.notify: Nothing can be posted without a bot token, name its secret under botToken, or a Connection to Slack under event.webhook.connection",
+      "error spec.event.webhook.slack.notify: svc cannot post without a bot token, name its " +
+      "secret under botToken, or a Connection to Slack under event.webhook.connection",
     ],
   },
   "a rate of nothing": {

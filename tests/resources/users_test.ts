@@ -83,8 +83,8 @@ const CASES: readonly {
     key: { kind: "SecretStore", name: "keys" },
     users: [
       "trigger/signed (spec.event.webhook.secret.fromRef): every request is refused with 401",
-      "trigger/signed (spec.event.webhook.slack.botToken.fromSecret.store): " +
-      "nothing can be posted to Slack",
+      "trigger/signed (spec.event.webhook.slack.botToken.fromSecret.store): svc cannot post to " +
+      "Slack",
       "workflow/build (spec.env.A.fromSecret.store): tasks that need it fail",
       "workflow/build (spec.steps.0.env.B.fromSecret.store): tasks that need it fail",
       "agent/coder (spec.env.T.fromSecret.store): tasks that need it fail",

@@ -247,7 +247,7 @@ for (const [value, cure] of MAY_BE_ABSENT) {
     equal(lines.length, 1, lines.join("\n"));
     match(
       lines[0] ?? "",
-      /^f\.yaml:8:\d+: .*spec\.finally\.0\.env\.X: \{\{ .* has no value where /,
+      /^f\.yaml:8:\d+: .*spec\.finally\.0\.env\.X: \{\{ .* has no value if /,
     );
     ok(lines[0]?.includes(`write ${cure}`), lines[0]);
   });

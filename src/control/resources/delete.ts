@@ -104,7 +104,7 @@ function describeReaders(gone: readonly Resource[], catalog: Catalog): string[] 
     if (readers.length === 0) return [];
     const named = readers.map(displayName).join(", ");
     return [
-      `plugins of ${named} may read ${displayName(store)}: their scripts say whether they do`,
+      `plugins of ${named} may read ${displayName(store)}: check their scripts`,
     ];
   });
 }
@@ -145,7 +145,7 @@ function findTarget(
     });
   }
   if (names !== undefined || !/[^,\s]/.test(selector ?? "")) {
-    throw new AppError("usage", "Say what to delete by names, or by labels");
+    throw new AppError("usage", "Name what to delete, or give labels");
   }
   return catalog.list(kind.kind, kind.global ? undefined : project ?? DEFAULT_PROJECT)
     .filter(hasLabels(selector));
@@ -166,12 +166,12 @@ function howRecordsGo(record: RecordName): string {
       return "A message of the outbox cannot be deleted by itself: it goes with its task, svc " +
         'delete task ID; "svc outbox drop ID" keeps one from being sent';
     case "token":
-      return "A token cannot be deleted: svc token revoke ID makes it useless";
+      return "A token cannot be deleted: svc token revoke ID ends it";
     case "node":
-      return "A node is not deleted: svc node forget NAME takes it off the list";
+      return "A node cannot be deleted: svc node forget NAME removes it from the list";
     case "audit":
     case "control-audit":
-      return `Rows of the ${record} cannot be deleted: the oldest go by themselves`;
+      return `Rows of the ${record} cannot be deleted: svc removes the oldest by itself`;
   }
 }
 

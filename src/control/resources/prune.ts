@@ -27,7 +27,13 @@ export function findPruned(
   selector: string,
   catalog: Catalog,
 ): Resource[] {
-  if (!/[^,\s]/.test(selector)) throw new AppError("usage", "Say what may be pruned, by labels");
+  if (!/[^,\s]/.test(selector)) {
+    throw new AppError(
+      "usage",
+      "Give the labels of what may be " +
+        "pruned",
+    );
+  }
   const isSelected = hasLabels(selector);
   const strangers = stated.filter((one) => PRUNED.includes(one.kind) && !isSelected(one));
   if (strangers.length > 0) {

@@ -121,10 +121,9 @@ function warningOf(
   }
   if (!coversPayload(coverage) || isCovered(path, coverage) !== false) return undefined;
   if (variable === "payload" && fields.length === 0) return undefined; // for what is signed of it
-  return `${name} is not signed, the signature of ${by}: who holds one signed request can send it ` +
-    `again with another value. ${
-      advice(path, field)
-    }, or write unsigned.${name} where that does no harm`;
+  return `${name} is not signed, the signature of ${by}: anyone with one signed request can ` +
+    `send it again with another value. ${advice(path, field)}, or write ` +
+    `unsigned.${name} if that does no harm`;
 }
 
 function advice([variable]: PlacedRead["path"], field: string): string {
