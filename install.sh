@@ -24,13 +24,13 @@ usage() {
 Usage: sh install.sh [options]
        curl -fsSL ADDRESS/latest/download/install.sh | sh -s -- [options]
 
-Installs the newest svc, or brings it up to date.
+Installs the newest svc, or updates it.
 
   --prefix DIR      where to: DIR/bin/svc, DIR/share/... (default: ~/.local; /usr/local for root)
-  --version V       this version, also when it is older than what is installed
+  --version V       this version, even if it is older than the installed one
   --from DIR        without a network: DIR has the archive, SHA256SUMS, and SHA256SUMS.sig or .p256
   --base-url URL    another address of the releases, which has latest/download/ and download/vX.Y.Z/
-  --no-signature    install what nobody has signed, or what cannot be checked here
+  --no-signature    install an unsigned release, or one that cannot be checked here
   --uninstall       remove what was installed, and keep the data
   --help            this text
 END
@@ -239,7 +239,7 @@ find_verifier() {
     else
       tool='ssh-keygen of OpenSSH 8.1 or newer' how='install it'
     fi
-    fail "$tool is not here, and without it nobody can tell who made the download: $how, or give --no-signature"
+    fail "$tool is not installed, and checking who made the download needs it: $how, or give --no-signature"
   fi
 }
 
@@ -251,19 +251,19 @@ find_tools() {
       mktemp) package=coreutils ;;
       *) package=$tool ;;
     esac
-    has "$tool" || fail "$tool is not here, and unpacking needs it: $(how_to_get "$package")"
+    has "$tool" || fail "$tool is not installed, and unpacking needs it: $(how_to_get "$package")"
   done
   summer=''
   for tool in sha256sum shasum openssl; do
     if [ -z "$summer" ] && has "$tool"; then summer=$tool; fi
   done
-  [ -n "$summer" ] || fail "neither sha256sum nor shasum nor openssl is here to check the download: $(how_to_get openssl)"
+  [ -n "$summer" ] || fail "neither sha256sum nor shasum nor openssl is installed to check the download: $(how_to_get openssl)"
   if [ -z "$from" ]; then
     base=${base:-$RELEASES_URL}
     [ -n "$base" ] || fail "this copy is not of a release and has no address to download from: give --base-url URL, or --from DIR"
-    has curl || has wget || fail "neither curl nor wget is here to download with: $(how_to_get curl)"
+    has curl || has wget || fail "neither curl nor wget is installed to download with: $(how_to_get curl)"
   else
-    [ -d "$from" ] || fail "--from is '$from', which is no directory"
+    [ -d "$from" ] || fail "--from is '$from', which is not a directory"
     from=$(cd -- "$from" && pwd) || fail "cannot read the directory of --from"
   fi
 }
@@ -437,7 +437,7 @@ get_sums() {
 }
 
 bad_signature() {
-  fail "the signature of $place/SHA256SUMS is not of svc's release key ($verifier: $(last_line "$why")): do not install it; the download was damaged, or somebody has changed it"
+  fail "the signature of $place/SHA256SUMS is not of svc's release key ($verifier: $(last_line "$why")): do not install it; the download was damaged, or someone changed it"
 }
 
 # The SHA-256 of a file, in hex. Only the bytes are handed over: of some names sha256sum writes more.
@@ -594,12 +594,12 @@ say_what_comes_next() {
   if [ -n "$installed" ]; then
     find_service
     if [ "$installed" != "$version" ]; then
-      say "A daemon that runs is still $installed: $restart."
+      say "The running daemon is still $installed: $restart."
     fi
     return
   fi
   say "Next:"
-  say "  svc init               makes ~/.svc, where everything is kept"
+  say "  svc init               creates ~/.svc, which holds all data"
   say "  svc daemon             runs it here; or"
   say "  svc service install    as a service of this machine"
 }

@@ -62,7 +62,7 @@ for (const [at, shell] of SHELLS.entries()) {
       await Deno.link(join(prefix, "bin/svc"), held);
       match(
         await install("--from", of("2.0.0")),
-        /^svc 1\.0\.0 -> 2\.0\.0: .*A daemon that runs is still 1\.0\.0: end 'svc daemon', and start it again\./ms,
+        /^svc 1\.0\.0 -> 2\.0\.0: .*The running daemon is still 1\.0\.0: end 'svc daemon', and start it again\./ms,
       );
       await checkInstalled(prefix, "2.0.0");
       equal(await Deno.readTextFile(held), program("1.0.0"));
@@ -245,7 +245,7 @@ Deno.test({
     await site.pack({ version: "2.0.1" });
     match(
       succeeded(await site.install("--no-signature", "--from", site.of("2.0.1"))),
-      /^A daemon that runs is still 2\.0\.0: systemctl --user restart svcd\.$/m,
+      /^The running daemon is still 2\.0\.0: systemctl --user restart svcd\.$/m,
     );
     const kept = snapshot(site.prefix);
     refused(
@@ -609,24 +609,24 @@ const FAULTS: readonly Fault[] = [
   {
     what: "neither curl nor wget",
     fakes: { curl: "", wget: "", "apt-get": "exit 1" },
-    says: /neither curl nor wget is here to download with: apt-get install curl/,
+    says: /neither curl nor wget is installed to download with: apt-get install curl/,
   },
   {
     what: "neither ssh-keygen nor openssl",
     quick: true,
     fakes: { "ssh-keygen": "", openssl: "", dnf: "exit 1" },
-    says: /openssl is not here, .*: dnf install openssl, or give --no-signature/,
+    says: /openssl is not installed, .*: dnf install openssl, or give --no-signature/,
   },
   {
     what: "a user without a name, for whom ssh-keygen does nothing",
     fakes: { "ssh-keygen": "echo 'No user exists for uid 1234' >&2; exit 255", openssl: "" },
-    says: /openssl is not here/,
+    says: /openssl is not installed/,
   },
-  { what: "no gzip", fakes: { gzip: "" }, says: /gzip is not here, and unpacking needs it/ },
+  { what: "no gzip", fakes: { gzip: "" }, says: /gzip is not installed, and unpacking needs it/ },
   {
     what: "no find",
     fakes: { find: "", "apt-get": "exit 1" },
-    says: /find is not here, and unpacking needs it: apt-get install findutils/,
+    says: /find is not installed, and unpacking needs it: apt-get install findutils/,
   },
   // The environment, and options
   {
@@ -679,7 +679,7 @@ const FAULTS: readonly Fault[] = [
   {
     what: "a directory that is not there",
     args: ["--from", "/nowhere"],
-    says: /--from is '\/nowhere', which is no directory/,
+    says: /--from is '\/nowhere', which is not a directory/,
   },
   {
     what: "--from and --base-url",

@@ -140,7 +140,7 @@ slowTest(
     match(next(1), new RegExp(NEXT));
     match(
       next(0),
-      new RegExp(`svc ${VERSION} -> ${NEXT}: [^]*A daemon that runs is still ${VERSION}`),
+      new RegExp(`svc ${VERSION} -> ${NEXT}: [^]*The running daemon is still ${VERSION}`),
     );
     match(next(0), new RegExp(`restart it to run ${NEXT}`));
     next(0);
