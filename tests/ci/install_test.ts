@@ -226,7 +226,7 @@ Deno.test({
     const from = ["--no-signature", "--from", site.of("2.0.0")];
     const bin = join(site.prefix, "bin");
     const first = succeeded(await site.install(...from));
-    match(first, /^ {2}svc init {2,}makes ~\/\.svc/m);
+    match(first, /^ {2}svc init {2,}creates ~\/\.svc/m);
     // The line works, whatever the path has in it.
     const [line = ""] = /^ {2}export PATH=.*$/m.exec(first) ?? [];
     const found = await run("sh", ["-c", `${line}\ncommand -v svc`]);
