@@ -282,7 +282,7 @@ slowTest(
       ],
       ["a login page", () => new Response("", { status: 401 }), /asks GitHub for a login/],
       ["another server", () => new Response("ok"), /something else answers there/],
-      ["a body that is written anew", pass((body) => `${body} `), /writes it anew/],
+      ["a body that is written anew", pass((body) => `${body} `), /changes the body/],
     ];
     try {
       for (const [name, given, expected] of cases) {

@@ -121,7 +121,7 @@ slowTest("report: eyes and a pending status first, then how it ended", async (pr
   equal(own.length, 2, "created and edited by us");
   match(
     own[0]?.["reason"] ?? "",
-    /^svc's own comment "review" of task \S+: it starts nothing it$/,
+    /^svc's own comment "review" of task \S+: it starts nothing$/,
   );
   const kinds = await daemon.json("get", "outbox") as { kind: string; state: string }[];
   deepEqual(
