@@ -24,11 +24,12 @@ import type {
 } from "../store/connection_records.ts";
 import type { ConnectionStore } from "../store/connection_store.ts";
 import type { Events } from "../store/events.ts";
+import type { NodeStore } from "../store/node_store.ts";
 import { type EnvelopeHost, receiversOf, storeEnvelope } from "./slack_envelope.ts";
 
 /** What {@linkcode SlackSockets} needs. */
 export interface SlackSocketsHost extends EnvelopeHost {
-  readonly store: EnvelopeHost["store"] & ConnectionStore;
+  readonly store: EnvelopeHost["store"] & ConnectionStore & Pick<NodeStore, "listNodes">;
   readonly catalog: Catalog;
   readonly events: Events;
   readonly health: HealthConditions;
@@ -195,6 +196,8 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
       token: () => this.#token(connection),
       store: (envelope) => storeEnvelope(envelope, connection, this.#host),
       noted: (problem, isBroken) => this.#noted(connection, problem, isBroken),
+      countSiblings: async () =>
+        (await store.listNodes()).filter(({ isAlive, isSelf }) => isAlive && !isSelf).length,
       missed: (from, to) => this.#missed(connection, from, to),
       ...(since === undefined ? {} : { since }),
       openSocket,

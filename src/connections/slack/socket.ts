@@ -30,6 +30,8 @@ export interface SocketHost extends EnvelopeStore {
    * nothing is. `isBroken`: nothing works until somebody mends it; told as such once.
    */
   readonly noted: (problem: string | undefined, isBroken: boolean) => void;
+  /** How many other daemons share the database: each has a socket of its own for the same app. */
+  readonly countSiblings: () => Promise<number>;
   /** Told when none was open for so long that Slack has given events up. */
   readonly missed: (fromMs: number, toMs: number) => void;
   /** Up to when events have come; from now on when absent. */
@@ -226,13 +228,20 @@ export class SlackSocket implements AsyncDisposable {
     this.#awaySince = undefined;
     this.#current = line;
     this.#told = false;
-    const foreign = line.connections - this.#lines.size;
-    this.#note(foreign > 0 ? foreignMessage(foreign) : undefined);
+    void this.#noteForeign(line, line.connections - this.#lines.size);
     for (const one of this.#silent) one.drop();
     // Slack closes the old ones itself, once they have brought what was on its way.
     for (const one of this.#lines) if (one !== line) one.retire(RETIRE_MS);
     this.#log("info", "connected to Slack");
     this.#endTry();
+  }
+
+  /** Notes which of so many other sockets are no daemon's; none where that cannot be known. */
+  async #noteForeign(line: Line, others: number): Promise<void> {
+    if (others <= 0) return this.#note(undefined);
+    const siblings = await this.#host.countSiblings().catch(() => others);
+    if (this.#isEnded || line !== this.#current) return;
+    this.#note(others > siblings ? foreignMessage(others - siblings) : undefined);
   }
 
   #endTry(): void {

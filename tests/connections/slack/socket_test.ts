@@ -54,6 +54,7 @@ function rig(how: { slack?: FakeSlack } & Partial<SocketHost> = {}): Rig {
       token: () => APP_TOKEN.token,
       store: (envelope) => Promise.resolve(void stored.push(envelope)),
       noted: (problem, isBroken) => void (isBroken && broken.push(problem ?? "")),
+      countSiblings: () => Promise.resolve(0),
       missed: (from, to) => void missed.push(to - from),
       openSocket,
       clock,
@@ -381,9 +382,25 @@ Deno.test("SlackSocket says when another program takes part of the events", asyn
   const slack = fakeSlack();
   slack.others = 1;
   await using it = rig({ slack });
-  await connected(it);
-  ok(it.socket.state.problem?.startsWith("Another socket is open for this app"));
+  const problem = await until("the problem", () => it.socket.state.problem);
+  ok(problem.startsWith("Another socket is open for this app"));
   deepEqual(it.broken, []);
+});
+
+Deno.test("SlackSocket takes the sockets of daemons over the same database for no other program's", async () => {
+  const slack = fakeSlack();
+  slack.others = 2;
+  let asked = 0;
+  const countSiblings = () => Promise.resolve(++asked > 1 ? 1 : 2);
+  await using it = rig({ slack, countSiblings });
+  const line = await it.slack.next();
+  await connected(it);
+  await until("the question", () => asked || undefined);
+  equal(it.socket.state.problem, undefined);
+  await it.clock.advance(20_000);
+  line.drop();
+  const problem = await until("the problem", () => it.socket.state.problem);
+  ok(problem.startsWith("Another socket is open for this app"));
 });
 
 const GARBAGE: Readonly<Record<string, string | Uint8Array>> = {
