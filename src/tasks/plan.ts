@@ -1,6 +1,6 @@
 /**
- * The plan of a task: everything it will run, copied from the resources when it can first run, so
- * that later applies and deletes do not affect it. Secrets stay references.
+ * The plan of a task: everything it will run, copied from the resources when the task is made, so that
+ * later applies and deletes do not affect it. Secrets stay references.
  *
  * @module
  */
