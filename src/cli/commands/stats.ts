@@ -23,8 +23,8 @@ const DEFAULT_MINUTES = 60;
 /** Shows figures by minute. */
 export const command: Command = {
   help: "Shows what happened minute by minute (UTC) in the last hour, at most in the last day. " +
-    "Minutes in which nothing happened are left out; the last one is not over yet. Counting " +
-    "starts with the daemon.\n\n" +
+    "Minutes in which nothing happened are left out; the last one is not over yet. Of the time " +
+    "before the daemon started, it counts the deliveries and tasks that are stored.\n\n" +
     "ACCEPTED, FILTERED, …: deliveries by outcome. P50, P95, P99: 50, 95 and 99 of 100 " +
     "deliveries were answered within this time. START95: 95 of 100 tasks started within this " +
     "time after their delivery arrived. ENDED: tasks that ended. RUNNING, PENDING: the most " +
