@@ -180,7 +180,7 @@ postgresTest(
       "what beta has said of itself",
       async () => await reason(behind) === "waits for a worker (1 of 1 busy on beta)" || undefined,
     );
-    equal(await reason(lost), "waits for a node named gpu: there is alpha, beta");
+    equal(await reason(lost), "waits for a node named gpu: the nodes are alpha, beta");
     const wide = await alpha.svc(["get", "tasks", "-o", "wide"]);
     match(wide.stdout, /^ID.* NODE /);
     match(wide.stdout, new RegExp(`^${running} .*running.* beta `, "m"));
@@ -190,7 +190,7 @@ postgresTest(
     const late = await alpha.svc(["task", "wait", lost, "--timeout", "1s"]);
     deepEqual([late.code, late.stderr], [
       1,
-      `Timed out after 1s: task/${lost} pending: waits for a node named gpu: there is alpha, beta\n`,
+      `Timed out after 1s: task/${lost} pending: waits for a node named gpu: the nodes are alpha, beta\n`,
     ]);
   },
 );
