@@ -30,10 +30,10 @@ function NoSession({ ended }: { readonly ended: boolean }) {
       <h1>{ended ? "This console has ended" : "This page needs a link"}</h1>
       <p>
         {ended
-          ? "The key of this page is no longer good: svc console has ended, or twelve hours are over."
-          : "A link is good once. It comes from the terminal in which svc console runs."}
+          ? "The session of this page is over: svc console has ended, or twelve hours have passed."
+          : "Each link works once. svc console prints it in the terminal where it runs."}
       </p>
-      <p>Press Enter in that terminal for a new link, or start it:</p>
+      <p>Press Enter in the terminal where svc console runs to get a new link, or start it:</p>
       <pre>svc console</pre>
     </main>
   );
@@ -87,7 +87,7 @@ function Frame() {
           main.current?.focus();
         }}
       >
-        To the content
+        Skip to content
       </a>
       <header>
         <Link to={[]} class="brand">svc</Link>
@@ -183,13 +183,13 @@ function Connection() {
   const text = reach.value === "connected"
     ? {
       stream: "live",
-      asking: "asking every 3 s",
+      asking: "polling every 3 s",
       paused: "paused",
       broken: "connecting",
     }[live.value]
     : reach.value === "daemon"
-    ? "The daemon does not answer: what is shown is old"
-    : "svc console does not answer: what is shown is old";
+    ? "The daemon does not answer: this data is old"
+    : "svc console does not answer: this data is old";
   const good = reach.value === "connected" && live.value !== "broken";
   return (
     <span class={good ? "connection" : "connection lost"} role="status">
@@ -202,7 +202,7 @@ function Faults(): ComponentChildren {
   const faults = status.value?.degraded ?? [];
   if (faults.length === 0) return null;
   return (
-    <section class="faults" aria-label="What does not work as it should">
+    <section class="faults" aria-label="Problems of the daemon">
       {faults.map((one) => <p key={one}>{one}</p>)}
     </section>
   );

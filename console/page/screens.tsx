@@ -44,7 +44,7 @@ type Entry = readonly [name: string, label: string];
 export const NAVIGATION: readonly { readonly title: string; readonly entries: readonly Entry[] }[] =
   [
     {
-      title: "What happens",
+      title: "Activity",
       entries: [
         ["", "Now"],
         ["deliveries", "Deliveries"],
@@ -53,7 +53,7 @@ export const NAVIGATION: readonly { readonly title: string; readonly entries: re
       ],
     },
     {
-      title: "What is set up",
+      title: "Setup",
       entries: [
         ["triggers", "Triggers"],
         ["filter", "Try a filter"],
@@ -62,7 +62,7 @@ export const NAVIGATION: readonly { readonly title: string; readonly entries: re
         ["resources", "Resources"],
       ],
     },
-    { title: "Who did what", entries: [["audit", "Audit"]] },
+    { title: "Security", entries: [["audit", "Audit"]] },
   ];
 
 /** By the first part of the address; each gets the other parts. */
@@ -143,7 +143,7 @@ export function screenOf([name = "", ...rest]: readonly string[]): Screen {
     title: "Not found",
     content: (
       <p>
-        There is no such screen. <Link to={["deliveries"]}>To the deliveries</Link>
+        This page does not exist. <Link to={["deliveries"]}>Go to deliveries</Link>
       </p>
     ),
   };

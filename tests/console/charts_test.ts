@@ -76,8 +76,8 @@ browserTest("charts show what arrived, and the tables under them say the same", 
   deepEqual(summed, ["accepted 6", "filtered 3", "rejected 2"]);
   await page.getByText("Deliveries as a table").click();
   deepEqual(await tableOf(page, "Deliveries"), { accepted: 6, filtered: 3, rejected: 2 });
-  await page.getByText("Time to the answer as a table").click();
-  const region = page.getByRole("region", { name: "Time to the answer, the figures" });
+  await page.getByText("Response time as a table").click();
+  const region = page.getByRole("region", { name: "Response time as figures" });
   match(
     await region.innerText(),
     /p50\s+p95\s+p99\s+[0-9:]+\s+[0-9.]+m?s\s+[0-9.]+m?s\s+[0-9.]+m?s/,
@@ -88,7 +88,7 @@ browserTest("charts show what arrived, and the tables under them say the same", 
   await plot.hover({ position: { x: width - 2, y: height / 2 } });
   await page.getByText(/^[0-9]{2}:[0-9]{2}–[0-9]{2}:[0-9]{2}$/).waitFor();
   await page.getByRole("heading", { name: "Now" }).hover();
-  await page.getByText("each minute, 11 in all").waitFor();
+  await page.getByText("each minute, 11 in total").waitFor();
 
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });

@@ -36,7 +36,7 @@ browserTest(
 
     await first.stop();
     const gone = performance.now();
-    const said = page.getByText("The daemon does not answer: what is shown is old");
+    const said = page.getByText("The daemon does not answer: this data is old");
     await said.waitFor();
     const took = performance.now() - gone;
     ok(took < SAID_WITHIN_MS, `it took ${Math.round(took)} ms`);

@@ -71,7 +71,7 @@ browserTest("deliveries are listed live, and their filters are the address", asy
     };
     for (const [query, wanted] of Object.entries(filters)) {
       await page.goto(`${served.origin}/deliveries?${query}`);
-      if (wanted === "") await page.getByText("Nothing has arrived that matches").waitFor();
+      if (wanted === "") await page.getByText("No delivery matches").waitFor();
       await listed(page, wanted);
     }
   });
@@ -85,17 +85,17 @@ browserTest("deliveries are listed live, and their filters are the address", asy
   await t.step(
     "all that match are sent again, once somebody has said yes to their number",
     async () => {
-      const action = page.getByRole("button", { name: "Send again all that match" });
+      const action = page.getByRole("button", { name: "Send all matches again" });
       await page.goto(`${served.origin}/deliveries?outcome=filtered`);
       await page.getByText("Choose a time range first").waitFor();
       equal(await action.getAttribute("aria-disabled"), "true");
       await page.getByRole("combobox", { name: "Time range" }).selectOption("3600");
       await action.click();
-      const dialog = page.getByRole("dialog", { name: "Send again all that match" });
+      const dialog = page.getByRole("dialog", { name: "Send all matches again" });
       await dialog.getByText("1 delivery goes through").waitFor();
       await dialog.getByText("svc delivery redeliver --outcome filtered --since 1h").waitFor();
       equal(await outcomes(page), "filtered", "nothing is sent before the answer");
-      await dialog.getByRole("button", { name: "Send again all that match" }).click();
+      await dialog.getByRole("button", { name: "Send all matches again" }).click();
       await page.getByText("Sent again: 1 filtered").waitFor();
       await listed(page, "filtered filtered");
     },

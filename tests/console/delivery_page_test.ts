@@ -100,7 +100,7 @@ browserTest("a delivery says first what happened to it and what would change it"
     await dialog.getByRole("button", { name: "Send again" }).click();
     await page.getByText("Sent again: accepted").waitFor();
     await until("its task", async () => (await daemon.tasks()).length === before + 1 || undefined);
-    await page.getByRole("link", { name: "To the new delivery" }).click();
+    await page.getByRole("link", { name: "Open the new delivery" }).click();
     await page.getByRole("link", { name: "an earlier delivery" }).click();
     await page.getByText(id).first().waitFor();
     await page.getByRole("link", { name: "Sent again" }).waitFor();
@@ -113,7 +113,7 @@ browserTest("a delivery says first what happened to it and what would change it"
     const again = async () => {
       await page.getByRole("button", { name: "Send again" }).click();
       const dialog = page.getByRole("dialog", { name: "Send again" });
-      await dialog.getByText("Its sender is checked again, with the keys of now").waitFor();
+      await dialog.getByText("svc authenticates its sender again, with the current keys").waitFor();
       await dialog.getByRole("button", { name: "Send again" }).click();
       return dialog;
     };
@@ -133,6 +133,6 @@ browserTest("a delivery says first what happened to it and what would change it"
     ok((await (await show(second)).innerText()).startsWith("A duplicate: the same event"));
     await page.getByRole("link", { name: "another delivery" }).click();
     await page.getByText(first).first().waitFor();
-    await page.getByRole("link", { name: "Came once more" }).waitFor();
+    await page.getByRole("link", { name: "Arrived again" }).waitFor();
   });
 });

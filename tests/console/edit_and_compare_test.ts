@@ -29,7 +29,7 @@ browserTest("a delivery is edited, tried and fired where it is looked at", async
     const text = await payload.inputValue();
     equal(JSON.parse(text).ref, "refs/heads/topic");
     ok(text.includes("9007199254740993"), "all digits are there");
-    equal(await editor.getByLabel("Event, where").inputValue(), "push");
+    equal(await editor.getByLabel("Event, if").inputValue(), "push");
   });
 
   await t.step(
@@ -53,7 +53,7 @@ browserTest("a delivery is edited, tried and fired where it is looked at", async
   await t.step("fired, it starts its task, with its headers and none that are hidden", async () => {
     await editor.getByRole("button", { name: "Fire", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "Fire" });
-    await dialog.getByText("For real").waitFor();
+    await dialog.getByText("This is not a test").waitFor();
     deepEqual(await daemon.tasks(), [], "nothing is started before the answer");
     await dialog.getByRole("button", { name: "Fire", exact: true }).click();
     const task = await until("the task", async () => (await daemon.tasks())[0]);
@@ -70,7 +70,7 @@ browserTest("a delivery is edited, tried and fired where it is looked at", async
   await t.step("what would be refused again is not what is offered first", async () => {
     await page.goto(`${served.origin}/delivery/${refused}`);
     await page.getByRole("heading", { level: 1, name: "Delivery to push was rejected" }).waitFor();
-    await page.getByText("As things are, it would be rejected again").waitFor();
+    await page.getByText("It would be rejected again now").waitFor();
     const actions = page.locator(".actions").first().locator("> button, > a, > .action > button");
     deepEqual(await actions.allInnerTexts(), [
       "Edit and try",
@@ -137,7 +137,7 @@ browserTest("two deliveries are compared", async (t) => {
   await t.step("who only reads has neither", async () => {
     await using reading = await startConsole(daemon, ["--read-only", `delivery/${first}`]);
     const other = await browser.open(reading.link);
-    await other.getByText("This console only reads").first().waitFor();
+    await other.getByText("This console is read-only").first().waitFor();
     for (const name of ["Edit and try", "Compare"]) {
       equal(await other.getByRole("button", { name }).count(), 0);
     }

@@ -57,7 +57,7 @@ browserTest("every screen is accessible in light and dark, and fits every width"
       await page.setViewportSize({ width: 1280, height: 800 });
       await page.goto(console.origin + address);
       await settled(page);
-      ok(!(await page.innerText("main")).includes("There is no such screen"));
+      ok(!(await page.innerText("main")).includes("This page does not exist"));
       for (const colorScheme of SCHEMES) {
         await page.emulateMedia({ colorScheme });
         const { found, looked } = await violations(page);

@@ -57,8 +57,9 @@ browserTest("another condition is tried on what has come, while it is typed", as
       "accepted the same": 3,
       "rejected the same": 1,
     });
-    await page.getByText("No other outcome for any of 9 deliveries of the last 7d.").waitFor();
-    equal(await page.getByText("To apply it").count(), 0);
+    await page.getByText("The outcome would change for none of 9 deliveries in the last 7d.")
+      .waitFor();
+    equal(await page.getByText("Apply it").count(), 0);
   });
 
   await t.step("another one: the numbers, and the deliveries one by one", async () => {
@@ -69,7 +70,8 @@ browserTest("another condition is tried on what has come, while it is typed", as
       "filtered the same": 1,
       "rejected the same": 1,
     });
-    await page.getByText("Another outcome for 7 of 9 deliveries of the last 7d.").waitFor();
+    await page.getByText("The outcome would change for 7 of 9 deliveries in the last 7d.")
+      .waitFor();
     const changed = page.getByRole("table").filter({ hasText: "Would be" }).last();
     equal(await changed.getByRole("row").count(), 1 + 7);
     equal(await changed.getByRole("row", { name: "the condition is false" }).count(), 3);
@@ -79,7 +81,7 @@ browserTest("another condition is tried on what has come, while it is typed", as
   await t.step("it is in the address, and survives a reload", async () => {
     ok(new URL(page.url()).searchParams.get("condition")?.includes("refs/heads/fix"));
     await page.reload();
-    await page.getByText("Another outcome for 7 of 9 deliveries").waitFor();
+    await page.getByText("The outcome would change for 7 of 9 deliveries").waitFor();
     equal(await area.inputValue(), 'payload.ref.startsWith("refs/heads/fix")');
   });
 
@@ -109,7 +111,7 @@ browserTest("another condition is tried on what has come, while it is typed", as
 
   await t.step("a value of a delivery is put into the condition by a click", async () => {
     await area.fill("");
-    await page.getByRole("combobox", { name: "A delivery to write" }).selectOption(topic);
+    await page.getByRole("combobox", { name: "Sample delivery" }).selectOption(topic);
     await page.getByRole("button", { name: '"refs/heads/topic"' }).click();
     equal(await area.inputValue(), "payload.ref");
     await area.pressSequentially(' == "refs/heads/topic"');
@@ -123,7 +125,7 @@ browserTest("another condition is tried on what has come, while it is typed", as
 
   await t.step("the delivery beside shows what each part of it comes to", async () => {
     await area.fill('payload.ref.endsWith("topic") && payload.created');
-    const beside = page.getByRole("region", { name: "The delivery beside, part by part" });
+    const beside = page.getByRole("region", { name: "The sample delivery, part by part" });
     await beside.getByRole("heading", { name: "filtered" }).waitFor();
     const rows = beside.getByRole("row");
     await beside.getByText('payload.ref.endsWith("topic")').waitFor();
@@ -139,7 +141,7 @@ browserTest("another condition is tried on what has come, while it is typed", as
     const other = await browser.open(reading.link);
     await other.getByText("● live").waitFor();
     await other.goto(`${reading.origin}/filter/default/push`);
-    await other.getByText("This console only reads").first().waitFor();
+    await other.getByText("This console is read-only").first().waitFor();
     equal(await other.locator(".counts").count(), 0);
     await other.close();
   });

@@ -58,7 +58,7 @@ browserTest("an answer that comes late shows nowhere else", async (t) => {
     await settled(page);
     await rows.first().waitFor();
     const older = await hold(page, "get", ({ before }) => before !== undefined);
-    await page.getByRole("button", { name: "Older ones" }).click();
+    await page.getByRole("button", { name: "Show older" }).click();
     await until("the request", () => older.count() === 1 || undefined);
     await page.getByRole("combobox", { name: "Outcome" }).selectOption("accepted");
     await page.getByRole("searchbox", { name: "Reason contains" }).fill("");

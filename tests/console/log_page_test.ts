@@ -91,12 +91,12 @@ browserTest(
     await current(page).getByText("line 040777").waitFor();
     equal(await current(page).locator("mark").textContent(), "NeedLe");
     await picture(page, "log-found");
-    await page.getByRole("button", { name: "Next line found" }).click();
+    await page.getByRole("button", { name: "Next match" }).click();
     await current(page).getByText("line 080777").waitFor();
     await page.keyboard.press("n");
     await current(page).getByText("line 000777").waitFor();
-    await page.getByText("from the other end").waitFor();
-    await page.getByRole("button", { name: "Line found before" }).click();
+    await page.getByText("wrapped around").waitFor();
+    await page.getByRole("button", { name: "Previous match" }).click();
     await current(page).getByText("line 080777").waitFor();
 
     // Backwards line by line: what is above is read when it comes near, and what is seen stays.
@@ -190,7 +190,7 @@ browserTest(
     await page.locator(".title .chip").getByText("succeeded").waitFor();
     await log.getByText("more 30000", { exact: true }).waitFor();
     await page.getByLabel("Search in the log").fill("sure?");
-    await page.getByRole("button", { name: "Line found before" }).click();
+    await page.getByRole("button", { name: "Previous match" }).click();
     await current(page).getByText("sure? yes", { exact: true }).waitFor();
     equal(await log.getByText("sure?").count(), 1);
   },
@@ -225,7 +225,7 @@ browserTest("of a log of 50 MB the page holds and reads only a part", async () =
     await page.evaluate(`document.querySelector(".log").scrollTop = 1e9`);
     await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
   }
-  await page.getByLabel("Place in the log").fill("500");
+  await page.getByLabel("Position in the log").fill("500");
   await page.getByText(/Held: 2[45]\.[0-9] MB/).waitFor();
   const height = await ofBox(page, "scrollHeight");
   ok(height <= 22_000 * 20, `${height} pixels of lines`);

@@ -91,7 +91,7 @@ browserTest(
         : undefined;
     });
     await page.getByRole("link", { name: "/webhook/push" }).waitFor();
-    match(await textOf(page, "Requests to addresses that no trigger has"), /POST \/webhook\/pusch/);
+    match(await textOf(page, "Requests to unknown paths"), /POST \/webhook\/pusch/);
     await picture(page, "now");
 
     await page.getByRole("link", { name: "broken" }).click();
@@ -155,7 +155,7 @@ browserTest("a trigger is suspended and resumed, tested and fired in the page", 
   await page.getByRole("region", { name: "Try it" }).getByText("Fired: filtered").waitFor();
   deepEqual(await daemon.tasks(), []);
   await payload.fill("{}");
-  const take = page.getByRole("button", { name: "Take that of the last delivery" });
+  const take = page.getByRole("button", { name: "Use the last delivery's payload" });
   await take.click();
   await until(
     "the payload of the last delivery",
@@ -173,7 +173,7 @@ browserTest("a console that only reads says so at what it does not do", async ()
   await using console = await startConsole(daemon, ["trigger/push", "--read-only"]);
   await using browser = await startBrowser();
   const page = await browser.open(console.link);
-  await page.getByText("This console only reads: it was started with --read-only").first()
+  await page.getByText("This console is read-only: it was started with --read-only").first()
     .waitFor();
   for (const name of ["Suspend", "Fire", "Test"]) {
     const button = page.getByRole("button", { name, exact: true });
@@ -181,7 +181,7 @@ browserTest("a console that only reads says so at what it does not do", async ()
     await button.click({ force: true });
   }
   equal(await page.getByRole("dialog").count(), 0);
-  equal(await page.getByRole("button", { name: "Take that of the last delivery" }).count(), 0);
+  equal(await page.getByRole("button", { name: "Use the last delivery's payload" }).count(), 0);
 });
 
 browserTest("a schedule shows its next five times", async () => {
@@ -220,7 +220,7 @@ browserTest("secrets show which key matched and when, and no value reaches the p
   match(await row.innerText(), /current\s+(just now|\d+ [sm] ago)\s+1\s+push\s+in use/);
   match(
     await page.getByRole("row", { name: /^next/ }).innerText(),
-    /never\s+0\s+nothing\s+no signature matched it yet/,
+    /never\s+0\s+nothing\s+no signature has matched it yet/,
   );
   await page.getByText("svc secret set github KEY").waitFor();
   await picture(page, "secrets");

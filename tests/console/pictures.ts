@@ -75,5 +75,5 @@ await shoot(
   page,
   "filter",
   `${served.origin}/filter/default/github-push?${query}`,
-  "Another outcome for",
+  "The outcome would change for",
 );

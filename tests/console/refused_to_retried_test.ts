@@ -75,7 +75,7 @@ browserTest(
     await asked.getByRole("button", { name: "Send again" }).click();
     await page.getByText("Sent again: accepted").waitFor();
     await picture(page, "3-sent-again");
-    await page.getByRole("link", { name: "To the new delivery" }).click();
+    await page.getByRole("link", { name: "Open the new delivery" }).click();
     const [task] = await daemon.tasks();
     await page.getByRole("link", { name: task?.id.slice(-6) ?? "" }).click();
 

@@ -65,12 +65,12 @@ browserTest("a pasted id goes to its screen, and words find what they name", asy
 
   await t.step("words of a reason find the delivery", async () => {
     await search("fits no key");
-    await page.getByRole("heading", { name: "Deliveries with it in their reason" }).waitFor();
+    await page.getByRole("heading", { name: "Deliveries whose reason contains it" }).waitFor();
     await page.getByRole("main").getByText("the signature fits no key of").waitFor();
   });
 
   await t.step("what nothing fits is told so", async () => {
     await search("nothing-like-it");
-    await page.getByText("Nothing is named so").waitFor();
+    await page.getByText("No name and no reason matches").waitFor();
   });
 });

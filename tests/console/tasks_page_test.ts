@@ -45,7 +45,7 @@ browserTest(
     await using console = await startConsole(daemon, ["tasks"]);
     await using browser = await startBrowser();
     const page = await browser.open(console.link);
-    await page.getByText("There is no task that matches.").waitFor();
+    await page.getByText("No task matches.").waitFor();
 
     for (const name of ["broken", "broken", "other", "slow", "slow", "slow"]) {
       await fire(
@@ -58,7 +58,7 @@ browserTest(
     await picture(page, "tasks");
 
     // Nothing is done to all tasks there are.
-    const cancel = page.getByRole("button", { name: "Cancel all that match" });
+    const cancel = page.getByRole("button", { name: "Cancel all matches" });
     equal(await cancel.getAttribute("aria-disabled"), "true");
     await page.getByText("Choose a state, a trigger, a workflow or a time range first").first()
       .waitFor();
@@ -66,7 +66,7 @@ browserTest(
     await page.getByLabel("State").selectOption("running");
     await until("those that run", async () => await rows(page).count() === 3 || undefined);
     equal(new URL(page.url()).search, "?state=running");
-    await act(page, "Cancel all that match", /This ends 3 tasks/);
+    await act(page, "Cancel all matches", /This ends 3 tasks/);
     await page.getByText("3 tasks cancelled").waitFor();
     await until("none to run", async () => await rows(page).count() === 0 || undefined);
 
@@ -74,13 +74,13 @@ browserTest(
     await Deno.writeTextFile(`${daemon.workspace}/mended`, "");
     await page.goto(`${console.origin}/tasks?state=failed&workflow=broken`);
     await until("those that failed", async () => await rows(page).count() === 2 || undefined);
-    await act(page, "Retry all that match", /This runs 2 tasks again/);
+    await act(page, "Retry all matches", /This runs 2 tasks again/);
     await page.getByText("2 tasks retried").waitFor();
     const states = (await daemon.settled()).map((task) => `${task.trigger} ${task.state}`);
     deepEqual(states.toSorted(), [
       ...["broken failed", "broken failed", "broken succeeded", "broken succeeded", "other failed"],
       ...["slow cancelled", "slow cancelled", "slow cancelled"],
     ]);
-    await act(page, "Retry all that match", /This runs 0 tasks again/);
+    await act(page, "Retry all matches", /This runs 0 tasks again/);
   },
 );

@@ -155,7 +155,7 @@ browserTest("on a telephone the navigation is behind one button, in one row", as
   equal(await button.innerText(), "Now");
   await button.click();
   equal(await button.getAttribute("aria-expanded"), "true");
-  for (const group of ["What happens", "What is set up", "Who did what"]) {
+  for (const group of ["Activity", "Setup", "Security"]) {
     await menu.getByRole("region", { name: group }).waitFor();
   }
   await picture(page, "menu");

@@ -33,7 +33,7 @@ export function Chart({ title, note, form: usual, figures, nothing }: {
   const isFilled = form === "bars" || form === "columns";
   const last = times.findLast((_, index) => series.some(({ values }) => values[index] !== null));
   const rest = sums
-    ? `${note}, ${series.reduce((all, one) => all + (summary(one.values, true) ?? 0), 0)} in all`
+    ? `${note}, ${series.reduce((all, one) => all + (summary(one.values, true) ?? 0), 0)} in total`
     : last === undefined
     ? note
     : `${note}, last ${CLOCK.format(last)}`;
@@ -141,7 +141,7 @@ function lookOf(
 function FiguresTable({ title, figures }: { readonly title: string; readonly figures: Figures }) {
   const { series, unit, stepMs } = figures;
   const rows = filledIntervals(figures);
-  if (rows.length === 0) return <p class="faint">Nothing in this span.</p>;
+  if (rows.length === 0) return <p class="faint">Nothing in this time range.</p>;
   const columns: readonly Column<typeof rows[number]>[] = [
     {
       header: "From",
@@ -155,12 +155,12 @@ function FiguresTable({ title, figures }: { readonly title: string; readonly fig
     })),
   ];
   return (
-    <div class="figures" tabindex={0} role="region" aria-label={`${title}, the figures`}>
+    <div class="figures" tabindex={0} role="region" aria-label={`${title} as figures`}>
       <Table
         items={rows}
         columns={columns}
         id={({ at }) => at}
-        caption={`Each ${shortDuration(stepMs)} in which there was something, the latest first`}
+        caption={`Each ${shortDuration(stepMs)} with data, newest first`}
       />
     </div>
   );

@@ -54,7 +54,7 @@ export function Charts({ of, figures: { span, shown, error } }: {
     <section class="charts" aria-label="Charts">
       <div class="title">
         <h2>The last {span.name}</h2>
-        <div class="choice" role="group" aria-label="Span of the charts">
+        <div class="choice" role="group" aria-label="Time range of the charts">
           {SPANS.map(({ name }) => (
             <button
               key={name}
@@ -94,21 +94,21 @@ function SpanCharts({ stats, span }: { readonly stats: Stats; readonly span: Spa
       {queue !== undefined && (
         <Chart
           title="Tasks"
-          note="the most at once"
+          note="peak"
           form="levels"
-          nothing={`Whenever it was looked at ${within}, no task waited or ran.`}
+          nothing={`No sample found a waiting or running task ${within}.`}
           figures={queue}
         />
       )}
       <Chart
-        title="Time to the answer"
+        title="Response time"
         nothing={`No request was answered ${within}.`}
         note={worst}
         form="lines"
         figures={latencyFigures(stats, span, "answer_ms")}
       />
       <Chart
-        title="Time to the first step"
+        title="Time to first step"
         nothing={`No task started ${within}.`}
         note={worst}
         form="lines"
@@ -121,7 +121,7 @@ function SpanCharts({ stats, span }: { readonly stats: Stats; readonly span: Spa
 /** Since when it was counted, where that is later than the charts begin. */
 function Since({ stats: { counted_since, from } }: { readonly stats: Stats }) {
   if (counted_since === null) {
-    return <span class="faint">There are too many triggers to count this one by itself.</span>;
+    return <span class="faint">There are too many triggers to count this one separately.</span>;
   }
   if (Date.parse(counted_since) <= Date.parse(from)) return null;
   return (

@@ -82,11 +82,16 @@ async function send(name: string, input: unknown, signal?: AbortSignal): Promise
     body: JSON.stringify(input),
     ...(signal === undefined ? {} : { signal }),
   }).catch(() => {
-    if (signal?.aborted === true) throw new Refusal("It was given up", { code: "aborted" });
+    if (signal?.aborted === true) {
+      throw new Refusal("The request was cancelled", { code: "aborted" });
+    }
     reach.value = "console";
-    throw new Refusal("svc console does not answer: it has ended, or the way to it is cut", {
-      code: "unreachable",
-    });
+    throw new Refusal(
+      "svc console does not answer: it has ended, or the connection to it is lost",
+      {
+        code: "unreachable",
+      },
+    );
   });
   if (response.ok) {
     reach.value = "connected";

@@ -98,7 +98,7 @@ function PluginRows() {
         records={records}
         fields={PLUGIN_FIELDS}
         command={`svc get audits${filters.flags}`}
-        empty="No plugin has been applied or run that matches."
+        empty="No plugin run matches."
         label="Runs of plugins, newest first"
         columns={PLUGIN_COLUMNS}
         id={({ id }) => id}
@@ -129,7 +129,7 @@ function Chain() {
         {value !== undefined && (
           <div class={isWhole ? "verdict good" : "verdict bad"}>
             {isWhole
-              ? `${value.rows} rows: none was changed, removed or added by anything but the daemon.`
+              ? `${value.rows} rows: nothing but the daemon has changed, removed or added any.`
               : `${value.faults.length} faults in ${value.rows} rows:`}
             {!isWhole && (
               <ul>
@@ -184,9 +184,9 @@ function ControlRows() {
       records={records}
       fields={CONTROL_FIELDS}
       command={`svc get control-audits${filters.flags}`}
-      empty={"Nothing that matches: secrets that were shown, what only an admin may, what a bulk " +
-        "operation changed, and refusals are kept here."}
-      label="What was done over the control plane, newest first"
+      empty={"No row matches. This audit holds secrets that were shown, admin-only operations, " +
+        "changes by bulk operations, and refusals."}
+      label="Control-plane operations, newest first"
       columns={CONTROL_COLUMNS}
       id={({ id }) => id}
       to={({ id }) => href(["audit", "control", id])}

@@ -61,7 +61,7 @@ export function ConnectionsPage() {
         records={records}
         fields={FIELDS}
         command={`svc get outbox --watch${filters.flags}`}
-        empty="No message to another system that matches."
+        empty="No message matches."
         label="Messages to other systems, newest first"
         columns={COLUMNS}
         id={({ id }) => id}
@@ -131,7 +131,7 @@ function Card({ connection: { metadata, spec, status } }: { readonly connection:
           "Missed": events_repaired + events_lost === 0
             ? undefined
             : `${events_repaired} repaired, ${events_lost} lost`,
-          "Token ends": token_expires_at?.slice(0, 10),
+          "Token expires": token_expires_at?.slice(0, 10),
         }}
       />
     </li>

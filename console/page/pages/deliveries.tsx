@@ -98,8 +98,8 @@ export function DeliveriesPage() {
       actions={<RedeliverAll input={input} flags={flags} />}
       command={`svc get deliveries --watch${flags}`}
       empty={isFiltered
-        ? "Nothing has arrived that matches."
-        : "Nothing has arrived yet: svc trigger send makes a signed request as its sender would."}
+        ? "No delivery matches."
+        : "No delivery yet: svc trigger send sends a request, signed as its sender would sign it."}
       label="Deliveries, newest first"
       columns={columnsWith(newest)}
       id={({ id }) => id}

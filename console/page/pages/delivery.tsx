@@ -117,12 +117,12 @@ function Actions({ delivery, shown, sent }: {
       key="send" // it moves and stays the same when the trial is answered
       label="Send again"
       question={(isRefused
-        ? "Its sender is checked again, with the keys of now"
-        : "It goes through the trigger as it is now, counts as authenticated, and is no duplicate") +
-        ". Where it is accepted, a task starts."}
+        ? "svc authenticates its sender again, with the current keys"
+        : "It goes through the current trigger, counts as authenticated and never as a duplicate") +
+        ". If it is accepted, a task starts."}
       command={`svc delivery redeliver ${id}`}
       why={whyNotAgain(outcome, via, isKept)}
-      note={again ? "As things are, it would be rejected again" : undefined}
+      note={again ? "It would be rejected again now" : undefined}
       primary={isNext}
       act={async () => {
         for await (
@@ -160,15 +160,15 @@ function Actions({ delivery, shown, sent }: {
         </Link>
       )}
       {!isNext && send}
-      {sent.value !== "" && <Link to={["delivery", sent.value]}>To the new delivery</Link>}
+      {sent.value !== "" && <Link to={["delivery", sent.value]}>Open the new delivery</Link>}
     </div>
   );
 }
 
 function whyNotAgain(outcome: string, via: string, isKept: boolean): string | undefined {
-  if (via === "chat") return "An event of a chat is replayed from its thread";
-  if (outcome === "handshake") return "It is a handshake, which starts nothing";
-  if (!isKept) return "Its request was not kept";
+  if (via === "chat") return "Route a chat event again from its thread";
+  if (outcome === "handshake") return "A handshake starts nothing";
+  if (!isKept) return "svc did not keep its request";
   return undefined;
 }
 
@@ -217,8 +217,9 @@ function Events({ found: { events, condition, not_evaluated } }: {
     <>
       <h2>{isOne ? "Condition" : `${events.length} events`}</h2>
       {condition !== undefined && <TextBlock value={condition} label="Condition" />}
-      {condition !== undefined && !reached && <p class="faint">It was not reached.</p>}
-      {not_evaluated !== undefined && <p class="faint">Not taken apart: {not_evaluated}.</p>}
+      {condition !== undefined && !reached && <p class="faint">It was not evaluated.</p>}
+      {not_evaluated !== undefined && <p class="faint">Its parts are not shown: {not_evaluated}.
+      </p>}
       {events.map((event, index) => (
         <section key={index}>
           {!isOne && (

@@ -41,14 +41,14 @@ export function FilterPage() {
     <>
       <h1>Try a filter</h1>
       <p class="faint">
-        What would another condition have done to what has come? Nothing is stored, started or
-        applied.
+        What would another condition have done with past deliveries? This stores, starts and applies
+        nothing.
       </p>
       <Choices triggers={triggers} chosen={found} />
       {found === undefined
         ? (
           <p class="empty">
-            {triggers.length === 0 ? "There is no trigger yet." : "There is no such trigger."}
+            {triggers.length === 0 ? "There is no trigger yet." : "No such trigger."}
           </p>
         )
         : <Workbench key={keyOf(found)} trigger={found} />}
@@ -149,12 +149,12 @@ function Workbench({ trigger }: { readonly trigger: Trigger }) {
               {same
                 ? applied === ""
                   ? "The trigger has no condition."
-                  : "This is the condition as it is applied."
+                  : "This is the applied condition."
                 : "Not applied: this is a trial."}
             </span>
             {!same && (
               <button type="button" class="small" onClick={() => change(applied)}>
-                Back to the one that is applied
+                Back to the applied condition
               </button>
             )}
           </div>

@@ -72,12 +72,12 @@ function Log({ task }: { readonly task: TaskRecord }) {
   const failedHere = step === "" || failed === step ? failed : undefined;
   useKeys([
     { key: "f", help: "Search in the log", act: () => field.current?.focus() },
-    { key: "n", help: "Next line that was searched for", act: () => find(false) },
-    { key: "N", help: "The one before it", act: () => find(true) },
+    { key: "n", help: "Next match", act: () => find(false) },
+    { key: "N", help: "Previous match", act: () => find(true) },
     { key: "e", help: "First error", act: () => void control.toError(failedHere) },
     { key: "g", help: "First line", act: () => void control.toStart() },
     { key: "G", help: "Last line", act: () => void control.toEnd() },
-    { key: "w", help: "Wrap lines, or not", act: setWrap },
+    { key: "w", help: "Toggle line wrapping", act: setWrap },
   ]);
   const filters: Record<string, string> = {};
   for (
@@ -111,7 +111,7 @@ function Log({ task }: { readonly task: TaskRecord }) {
         </label>
         <form
           role="search"
-          aria-label="In this log"
+          aria-label="Search this log"
           onSubmit={(event) => {
             event.preventDefault();
             find(false);
@@ -134,11 +134,11 @@ function Log({ task }: { readonly task: TaskRecord }) {
               find(true);
             }}
           />
-          <button type="submit" aria-label="Next line found" title="Next ( n )">↓</button>
+          <button type="submit" aria-label="Next match" title="Next ( n )">↓</button>
           <button
             type="button"
-            aria-label="Line found before"
-            title="Before ( N )"
+            aria-label="Previous match"
+            title="Previous ( N )"
             onClick={() => find(true)}
           >
             ↑
@@ -224,7 +224,7 @@ function useFollowing(control: LogControl, { id, step, isOver }: {
 function Told({ control, isOver }: { readonly control: LogControl; readonly isOver: boolean }) {
   const { busy, told, following, version } = control;
   void version.value;
-  const empty = control.window.lines.length === 0 ? "Nothing was printed" : "";
+  const empty = control.window.lines.length === 0 ? "No output" : "";
   const idle = isOver ? empty : following.value ? "● following" : "○ not following: press G";
   return <span role="status" class="faint">{busy.value || told.value || idle}</span>;
 }
@@ -244,7 +244,7 @@ function Place({ control }: { readonly control: LogControl }) {
         min={0}
         max={1000}
         value={Math.round(start / Math.max(1, size - (end - start)) * 1000)}
-        aria-label="Place in the log"
+        aria-label="Position in the log"
         onChange={({ currentTarget: { value } }) =>
           void (value === "0"
             ? control.toStart()

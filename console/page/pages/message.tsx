@@ -62,21 +62,21 @@ function Shown({ message }: { readonly message: Message }) {
           "Connection": connection === null ? undefined : <Text value={connection} />,
           "Task": task_id === null ? undefined : <Link to={["task", task_id]}>{task_id}</Link>,
           "Tries": tries,
-          "Next try": next_at === null ? undefined : <Until at={next_at} />,
+          "Next attempt": next_at === null ? undefined : <Until at={next_at} />,
           "May have arrived": uncertain_since === null || state === "sent"
             ? undefined
             : <Ago at={uncertain_since} />,
           "Id at the platform": external_id === null ? undefined : <Text value={external_id} />,
         }}
       />
-      <h2>What it says</h2>
+      <h2>Content</h2>
       {typeof body["text"] === "string"
         ? <TextBlock value={body["text"]} label="Text of the message" />
         : <TextBlock value={JSON.stringify(body, undefined, 2)} label="Body of the message" />}
       <div class="actions">
         <Action
           label="Send now"
-          question="Sends this one message now."
+          question="Sends this message now."
           command={`svc outbox retry ${id}`}
           act={async () => {
             await call("outbox.retry", { id });
@@ -86,7 +86,7 @@ function Shown({ message }: { readonly message: Message }) {
         />
         <Action
           label="Drop"
-          question="Drops this one message: it is not sent any more."
+          question="Drops this message: svc does not send it any more."
           command={`svc outbox drop ${id}`}
           act={async () => {
             await call("outbox.drop", { id });

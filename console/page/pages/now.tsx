@@ -112,7 +112,7 @@ function Health(
     <p class="health">
       {degraded.length === 0
         ? <Chip word="ok">nothing is degraded</Chip>
-        : <Chip word="failed">degraded: what is said above</Chip>}
+        : <Chip word="failed">degraded: see above</Chip>}
       <span class="faint">
         svc {version}, up {shortDuration(uptime_secs * 1000)}, database{" "}
         {sizeText(database.bytes + database.wal_bytes)}
@@ -135,8 +135,8 @@ function Nodes({ state: { nodes, settings } }: { readonly state: Status }) {
 function FirstSteps() {
   return (
     <section class="panel" aria-label="First steps">
-      <h2>No trigger is applied yet</h2>
-      <p>Connect a repository, or look at what can be installed:</p>
+      <h2>No triggers yet</h2>
+      <p>Connect a repository, or list the packages you can install:</p>
       <Command line="svc connect github --help" />
       <Command line="svc integration list" />
     </section>

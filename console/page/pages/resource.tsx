@@ -78,8 +78,8 @@ function Shown({ resource }: { readonly resource: Described }) {
         </p>
       )}
       {missing.length > 0 && (
-        <section class="verdict bad" aria-label="What is missing">
-          <strong>It needs what is not there:</strong>
+        <section class="verdict bad" aria-label="Missing">
+          <strong>It needs things that do not exist:</strong>
           <ul>
             {missing.map((one) => (
               <li key={one}>
@@ -95,7 +95,7 @@ function Shown({ resource }: { readonly resource: Described }) {
           <Text value={`Plugins of ${readable_by.join(", ")} may read it.`} />
         </p>
       )}
-      {used_by.length === 0 ? <p class="empty">No field names it.</p> : (
+      {used_by.length === 0 ? <p class="empty">No resource refers to it.</p> : (
         <ul class="plain">
           {used_by.map((user) => {
             const [userKind = "", userName = ""] = user.split("/");

@@ -37,8 +37,8 @@ export function SearchPage() {
       <>
         <h1>Search</h1>
         <p>
-          An id of anything, or a part of one, goes to its screen. Words find triggers, workflows
-          and secrets by name, deliveries by what they were rejected for, and tasks by trigger.
+          Enter the id of any record, or a part of it, to open it. Words find triggers, workflows
+          and secrets by name, deliveries by their reason, and tasks by trigger.
         </p>
       </>
     );
@@ -134,31 +134,31 @@ function Words({ text, hasIds }: { readonly text: string; readonly hasIds: boole
       {error !== undefined && <Problem error={error} />}
       {isEmpty && (
         <p class="empty">
-          Nothing is named so, and nothing was rejected for it. An id is found by its beginning, or
-          by four or more characters of its end.
+          No name and no reason matches. To find an id, enter its beginning, or at least the last
+          four characters of its end.
         </p>
       )}
       <Resources title="Triggers" at="trigger" found={triggers} />
       <Resources title="Workflows" at="resource" kind="workflow" found={named("workflows")} />
       <Resources title="Secrets" at="secret" found={named("secrets")} />
       <Hits
-        title="Deliveries with it in their reason"
+        title="Deliveries whose reason contains it"
         count={reasons?.length ?? 0}
-        all={<Link to={["deliveries"]} filters={{ reason: text }}>All of them</Link>}
+        all={<Link to={["deliveries"]} filters={{ reason: text }}>Show all</Link>}
       >
         {(reasons ?? []).map((one) => <DeliveryHit key={one.id} delivery={one} />)}
       </Hits>
       <Hits
         title={`Deliveries to ${name}`}
         count={deliveries?.length ?? 0}
-        all={<Link to={["deliveries"]} filters={{ trigger: name }}>All of them</Link>}
+        all={<Link to={["deliveries"]} filters={{ trigger: name }}>Show all</Link>}
       >
         {(deliveries ?? []).map((one) => <DeliveryHit key={one.id} delivery={one} />)}
       </Hits>
       <Hits
         title={`Tasks of ${name}`}
         count={tasksOf.length}
-        all={<Link to={["tasks"]} filters={{ trigger: name }}>All of them</Link>}
+        all={<Link to={["tasks"]} filters={{ trigger: name }}>Show all</Link>}
       >
         {tasksOf.map(({ id, state, created_at, workflow }) => (
           <li key={id}>

@@ -35,8 +35,8 @@ export function SecretsPage() {
     <>
       <h1>Secrets</h1>
       <p class="faint">
-        Keys of the SecretStores and their use. Their values stay in the daemon: they are set in the
-        terminal, typed unseen.
+        The keys of each SecretStore and their use. The console never shows a value: set values in
+        the terminal, which hides what you type.
       </p>
       {error !== undefined && <Problem error={error} />}
       {!loading && error === undefined && items.length === 0 && (
@@ -147,7 +147,7 @@ function Keys({ store: { metadata, spec, status } }: { readonly store: Store }) 
       ),
     },
     {
-      header: "Can it go?",
+      header: "Can be removed?",
       cell: (key) => <Removable use={uses[key]} command={removal(metadata, key)} />,
     },
   ];
@@ -170,7 +170,7 @@ function removal({ project = "", name }: Store["metadata"], key: string): string
 
 /** Whether a key is used: that an older value of it was says nothing of the one that it has. */
 function useOf(use: KeyUseView | undefined): string {
-  if (use === undefined || use.last_matched_at === null) return "no signature matched it yet";
+  if (use === undefined || use.last_matched_at === null) return "no signature has matched it yet";
   return use.last_matched_value === "current" ? "in use" : keyUseText(use, now.value);
 }
 
@@ -203,7 +203,7 @@ function Users(
 ) {
   if (users.length === 0 && readers.length > 0) {
     const who = readers.map((one) => `plugins of ${one}`).join(", ");
-    return <span class="faint">{`no field that names it; ${who} may read it`}</span>;
+    return <span class="faint">{`no resource refers to it; ${who} may read it`}</span>;
   }
   if (users.length === 0) return <span class="faint">nothing</span>;
   return (

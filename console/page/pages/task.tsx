@@ -57,7 +57,7 @@ function NoTask({ id, error }: { readonly id: string; readonly error: Refusal })
       <h1>Task {id}</h1>
       <Problem error={error} />
       <p>
-        <Link to={["tasks"]}>To the tasks</Link>
+        <Link to={["tasks"]}>Back to tasks</Link>
       </p>
     </>
   );
@@ -168,12 +168,16 @@ function CancelAction({ task: { id, state } }: { readonly task: TaskRecord }) {
     <Action
       label="Cancel"
       question={state === "running"
-        ? "What runs is told to end, and is ended by force after 5 seconds. Then the steps run that run in any case."
-        : "It ends before it starts."}
+        ? "svc asks running steps to stop and kills them after 5 seconds. Then the finally steps run."
+        : "It ends before any step starts."}
       command={`svc task cancel ${id}`}
       act={async () => {
         const { tasks: [done] } = await call("task.cancel", { ids: [id] });
-        return { cancelled: "Cancelled", stopping: "It is stopping", ended: "It had ended before" }[
+        return {
+          cancelled: "Cancelled",
+          stopping: "It is stopping",
+          ended: "It had already ended",
+        }[
           done?.result ?? "ended"
         ];
       }}
@@ -254,7 +258,7 @@ function About({ task }: { readonly task: TaskRecord }) {
         "Ended": task.finished_at === null ? undefined : <Ago at={task.finished_at} />,
         "Continued": task.restarts === 0
           ? undefined
-          : `${task.restarts} times, after the daemon had ended`,
+          : `${task.restarts} times, after the daemon stopped`,
       }}
     />
   );

@@ -72,7 +72,7 @@ export function TasksPage() {
       fields={fields}
       actions={<Bulk matching={filters} />}
       command={`svc get tasks --watch${filters.flags}`}
-      empty="There is no task that matches."
+      empty="No task matches."
       label="Tasks, newest first"
       columns={COLUMNS}
       id={({ id }) => id}

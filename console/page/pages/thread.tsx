@@ -154,7 +154,7 @@ function Post(
       {text !== "" && <TextBlock value={text} label="Text" />}
       {reason !== "" && (
         <p class="faint">
-          {reason === "inbox" ? "It went to the task that runs." : <Text value={reason} />}
+          {reason === "inbox" ? "It went to the running task." : <Text value={reason} />}
         </p>
       )}
       <div class="post-foot">
@@ -168,7 +168,7 @@ function Post(
           <>
             <Action
               label="Route again"
-              question="Routes this one event again, as if it had just come."
+              question="Routes this event again, as if it had just arrived."
               command={`svc source replay ${id}`}
               act={async () => {
                 await call("source.replay", { id });
@@ -207,16 +207,14 @@ function Bind(
       </Field>
       <Action
         label="Bind the thread"
-        question={`Binds this thread to task ${
-          isId ? task.value : "…"
-        }: what is written in it goes ` +
-          "to that task, and this event is routed again if it started nothing."}
+        question={`Binds this thread to task ${isId ? task.value : "…"}: new messages in it go ` +
+          "to that task. svc routes this event again if it started nothing."}
         command={`svc source bind ${id} ${isId ? task.value : "TASK"}`}
         act={async () => {
           const { task_id, replayed } = await call("source.bind", { id, task: task.value });
           return `Bound to task ${task_id}${replayed ? ", and the event is routed again" : ""}`;
         }}
-        why={why ?? (isId ? undefined : "Say which task: its id, or the beginning of it")}
+        why={why ?? (isId ? undefined : "Enter the id of the task, or the beginning of it")}
       />
     </span>
   );

@@ -52,7 +52,7 @@ const COLUMNS: readonly Column<Thread>[] = [
       ),
   },
   {
-    header: "Begins with",
+    header: "First message",
     narrow: "text",
     cell: ({ id, text, newest }) => (
       <Link to={["thread", id]}>
@@ -76,11 +76,10 @@ export function ThreadsPage() {
       command={`svc get source-events --watch${filters.flags}`}
       empty={
         <>
-          No event of a chat platform has arrived that matches. <code>svc connect slack</code>{" "}
-          connects a workspace.
+          No chat event matches. <code>svc connect slack</code> connects a workspace.
         </>
       }
-      label="Threads, the one with the newest event first"
+      label="Threads, newest event first"
       columns={COLUMNS}
       id={({ id }) => id}
       to={({ id }) => href(["thread", id])}

@@ -54,7 +54,7 @@ export function TriggerPage(
           <Charts of={{ project, trigger: name }} figures={figures} />
           <section class="panel" aria-label="Last deliveries">
             <h2>Last deliveries</h2>
-            {!loading && items.length === 0 && <p class="empty">None has arrived yet.</p>}
+            {!loading && items.length === 0 && <p class="empty">No delivery yet.</p>}
             {items.length > 0 && (
               <Table
                 items={items.slice(0, SHOWN)}
@@ -64,9 +64,9 @@ export function TriggerPage(
             )}
             <p class="links">
               {items.length > 0 && (
-                <Link to={["deliveries"]} filters={filters}>All of its deliveries</Link>
+                <Link to={["deliveries"]} filters={filters}>All its deliveries</Link>
               )}
-              <Link to={["tasks"]} filters={filters}>All of its tasks</Link>
+              <Link to={["tasks"]} filters={filters}>All its tasks</Link>
             </p>
           </section>
           <section class="panel" aria-label="Try it">
@@ -74,7 +74,7 @@ export function TriggerPage(
             <TryForm trigger={value} last={items[0]?.id} />
           </section>
           <p>
-            <Link to={["resource", "trigger", project, name]}>As it is applied</Link>
+            <Link to={["resource", "trigger", project, name]}>Applied manifest</Link>
           </p>
           <Command line={`svc describe trigger ${named(value)}`} />
         </>
@@ -136,7 +136,7 @@ function factsOf(trigger: Trigger, last: DeliveryRecord | undefined) {
         {filter === undefined
           ? <p>none: every event passes</p>
           : <TextBlock value={filter.condition} label="The filter's condition" />}
-        <Link to={["filter", project, name]}>Try a filter on what has arrived</Link>
+        <Link to={["filter", project, name]}>Try a filter on past deliveries</Link>
       </>
     ),
     "Faults": missing.length === 0 ? undefined : missing.map((fault) => <p key={fault}>{fault}</p>),
@@ -199,7 +199,7 @@ function Suspend({ trigger }: { readonly trigger: Trigger }) {
     ? (
       <Action
         label="Resume"
-        question={`Events of ${name} start tasks again. Those that were skipped start nothing.`}
+        question={`Events of ${name} start tasks again. Events that were skipped still start nothing.`}
         command={`svc trigger resume ${named(trigger)}`}
         act={async () => {
           await call("trigger.resume", target);
@@ -210,7 +210,7 @@ function Suspend({ trigger }: { readonly trigger: Trigger }) {
     : (
       <Action
         label="Suspend"
-        question={`Events of ${name} are recorded and start nothing, until it is resumed.`}
+        question={`Events of ${name} are recorded but start nothing until you resume it.`}
         command={`svc trigger suspend ${named(trigger)}`}
         act={async () => {
           await call("trigger.suspend", target);

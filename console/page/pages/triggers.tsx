@@ -70,7 +70,7 @@ export function TriggersPage() {
       records={{ items: shown, loading, error }}
       fields={[{ name: "q", label: "Name" }]}
       command="svc get triggers"
-      empty={items.length === 0 ? "No trigger is applied." : "No trigger has that name."}
+      empty={items.length === 0 ? "No triggers yet." : "No trigger has that name."}
       label="Triggers, by project and name"
       columns={columns}
       id={keyOf}

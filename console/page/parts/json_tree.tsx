@@ -104,7 +104,7 @@ function Leaf({ value, place, pick }: NodeProps) {
           <button
             type="button"
             class={value === null ? "value null" : kind}
-            title="Put it into the condition"
+            title="Insert it into the condition"
             onClick={() => pick(place)}
           >
             {shown}

@@ -26,7 +26,7 @@ export function lazy<Props extends object>(
         there.value = true;
       }, () => {
         error.value = new Refusal(
-          "This screen could not be loaded: svc console has ended, or is another one by now",
+          "This screen could not be loaded: svc console has ended, or another version has replaced it",
           { code: "unreachable" },
         );
       });

@@ -18,9 +18,9 @@ export function payloadFault(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? undefined : "A payload is one JSON object";
+    return isObject ? undefined : "A payload must be one JSON object";
   } catch (error) {
-    return `It is no JSON yet: ${error instanceof Error ? error.message : String(error)}`;
+    return `Not valid JSON yet: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
@@ -44,7 +44,9 @@ export function PayloadField({ value, label, delivery, take: taken }: {
       const shown = await call("delivery.show", { id: delivery });
       const text = editable(shown);
       if (text === undefined) {
-        throw new Refusal("Its body is too large to edit here, or no text", { code: "invalid" });
+        throw new Refusal("The body is too large to edit here, or is not text", {
+          code: "invalid",
+        });
       }
       value.value = text;
       taken(shown);
@@ -63,7 +65,7 @@ export function PayloadField({ value, label, delivery, take: taken }: {
         />
       </Field>
       {delivery !== undefined && whyNot("operator") === undefined && (
-        <button type="button" onClick={take}>Take that of the last delivery</button>
+        <button type="button" onClick={take}>Use the last delivery's payload</button>
       )}
       {error.value !== undefined && <Problem error={error.value} />}
     </>

@@ -12,7 +12,7 @@ import { status } from "../data/status.ts";
 /** Why the one at this page may not do what `needed` may; `undefined` when they may. */
 export function whyNot(needed: Role): string | undefined {
   if (typeof session.value === "object" && session.value.read_only && needed !== "read_only") {
-    return "This console only reads: it was started with --read-only";
+    return "This console is read-only: it was started with --read-only";
   }
   const role = status.value?.caller.role;
   if (role === undefined) return "Not known yet: waiting for the daemon";

@@ -74,7 +74,7 @@ export function Rows<Item>(
   };
   useKeys([
     { key: "j", help: "Next row", act: () => move(1) },
-    { key: "k", help: "Row before", act: () => move(-1) },
+    { key: "k", help: "Previous row", act: () => move(-1) },
   ]);
 
   const { first, last } = shown.value;
@@ -120,7 +120,7 @@ export function Rows<Item>(
       </div>
       {more !== undefined && (
         <button type="button" class="more-rows" onClick={more}>
-          Older ones
+          Show older
         </button>
       )}
     </div>

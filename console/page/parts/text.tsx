@@ -62,7 +62,11 @@ export function TextBlock({ value, label }: {
 function Pieces({ value, lines }: { readonly value: string; readonly lines: boolean }) {
   return pieces(value, lines).map(({ text, isSpelled }, index) =>
     isSpelled
-      ? <span key={index} class="spelled" title="Cannot be seen as it came">{text}</span>
+      ? (
+        <span key={index} class="spelled" title="An invisible or misleading character, spelled out">
+          {text}
+        </span>
+      )
       : text
   );
 }

@@ -28,7 +28,7 @@ export function RedeliverAll({ input, flags }: {
   return (
     <div class="actions">
       <Action
-        label="Send again all that match"
+        label="Send all matches again"
         question={count}
         command={`svc delivery redeliver${flags}`}
         why={why}
@@ -43,11 +43,11 @@ function dry(wanted: Input<"delivery.redeliver">): Input<"delivery.redeliver"> {
 }
 
 function question(total: number): string {
-  if (total === 0) return "None of those that match can be sent again.";
+  if (total === 0) return "None of the matching deliveries can be sent again.";
   const what = total === 1 ? "1 delivery goes" : `${total.toLocaleString("en")} deliveries go`;
-  return `${what} through their triggers as they are now, oldest first. What is accepted starts a ` +
-    "task each. Duplicates, handshakes and events of chats are left out, and rejected ones unless " +
-    "the outcome chosen is rejected.";
+  return `${what} through the current triggers, oldest first. Each accepted delivery starts ` +
+    "a task. Duplicates, handshakes and chat events are left out. So are rejected deliveries, " +
+    "unless you filter by the outcome rejected.";
 }
 
 /** Sends them; gives what became of how many. */
@@ -69,6 +69,6 @@ async function redeliver(
     progress(`${++sent} of ${total}`);
   }
   const sums = [...counts].map(([outcome, count]) => `${count} ${outcome}`);
-  const done = sums.length === 0 ? "None was sent" : `Sent again: ${sums.join(", ")}`;
+  const done = sums.length === 0 ? "No delivery was sent" : `Sent again: ${sums.join(", ")}`;
   return [done, ...failed].join(". ");
 }

@@ -50,7 +50,7 @@ export function Compare({ shown, other }: {
         <h2>Compare</h2>
         <button type="button" class="small" onClick={() => setQuery({ with: "" })}>Close</button>
       </div>
-      <Field label="With another delivery of its trigger">
+      <Field label="Another delivery of the same trigger">
         <select
           value={other}
           onChange={({ currentTarget }) => setQuery({ with: currentTarget.value || "choose" })}
@@ -104,8 +104,8 @@ const COLUMNS: readonly Column<Difference>[] = [
       </code>
     ),
   },
-  { header: "This one", cell: ({ left }) => <Side value={left()} /> },
-  { header: "The other one", cell: ({ right }) => <Side value={right()} /> },
+  { header: "This", cell: ({ left }) => <Side value={left()} /> },
+  { header: "Other", cell: ({ right }) => <Side value={right()} /> },
 ];
 
 function DifferenceTable({ title, of, found: { different, same } }: {

@@ -128,7 +128,7 @@ function textOf(value: JsonValue): string {
   try {
     return JSON.stringify(value, (_name, one) => one instanceof ExactNumber ? one.text : one);
   } catch {
-    return "nested too deeply to be shown";
+    return "nested too deeply to show";
   }
 }
 

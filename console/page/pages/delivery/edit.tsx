@@ -24,7 +24,7 @@ export function Edit({ shown }: { readonly shown: ShownDelivery }) {
       </div>
       {error !== undefined && <Problem error={error} />}
       {editable(shown) === undefined
-        ? <p class="faint">Its body is too large to edit here, or no text.</p>
+        ? <p class="faint">The body is too large to edit here, or is not text.</p>
         : trigger !== undefined && <TryForm trigger={trigger} from={shown} />}
     </section>
   );

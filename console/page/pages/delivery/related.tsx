@@ -50,13 +50,13 @@ export function Related({ delivery, again }: {
             )}
             {[...new Set(originals)].map((one) => (
               <li key={one}>
-                It came first with <Link to={["delivery", one]}>another delivery</Link>
+                It first arrived with <Link to={["delivery", one]}>another delivery</Link>
               </li>
             ))}
             {repeats.map((one) => (
               <li key={one.id}>
                 <Link to={["delivery", one.id]}>
-                  {one.redelivery_of === id ? "Sent again" : "Came once more"}
+                  {one.redelivery_of === id ? "Sent again" : "Arrived again"}
                 </Link>{" "}
                 <Ago at={one.received_at} />: <Chip word={one.outcome} />
               </li>

@@ -66,7 +66,7 @@ function Headers({ headers }: { readonly headers: Readonly<Record<string, string
 
 function shownHeader(value: string) {
   return value === "***"
-    ? <span class="faint" title="Who reads it could send in the sender's name">***</span>
+    ? <span class="faint" title="Anyone who reads it could send requests as the sender">***</span>
     : <Text value={value} />;
 }
 
@@ -97,8 +97,10 @@ function Body({ shown }: { readonly shown: ShownDelivery }) {
         )}
         {body_bytes > 0 && <Download shown={shown} />}
       </div>
-      {!isText && <p class="faint">It is not text: these are its bytes in base64.</p>}
-      {truncated && <p class="faint">This is its beginning: download it for the rest.</p>}
+      {!isText && <p class="faint">Not text: shown as base64.</p>}
+      {truncated && (
+        <p class="faint">Only the beginning is shown: download the body for the rest.</p>
+      )}
       {json !== undefined && !raw.value
         ? <JsonTree value={json} label="Body" />
         : text !== "" && <TextBlock value={text} label="Body as text" />}

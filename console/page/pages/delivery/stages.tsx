@@ -21,7 +21,7 @@ export function Stages({ stages, total }: {
   readonly total: number;
 }) {
   const [only, second] = stages;
-  if (only === undefined) return <p class="faint">None is known.</p>;
+  if (only === undefined) return <p class="faint">No stage is recorded.</p>;
   if (second === undefined) {
     return (
       <p>
@@ -46,7 +46,7 @@ export function Stages({ stages, total }: {
     },
     { header: "Done after", whole: true, number: true, cell: ({ to }) => milliseconds(to) },
     {
-      header: "Over time",
+      header: "Timeline",
       cell: ({ from, to }) => (
         <span class="track" aria-hidden="true">
           <span class="bar" style={`margin-left:${share(from)}%;width:${share(to - from)}%`} />

@@ -47,16 +47,17 @@ export function verdictOf(found: Explanation): Verdict {
     case "duplicate":
       return {
         tone: "plain",
-        what: "A duplicate: the same event had come before, and its task counts for both.",
+        what:
+          "A duplicate: the same event had already arrived, so this delivery started no further task.",
         change: [...change, {
-          text: "Sent again by hand, it is no duplicate and starts a task of its own.",
+          text: "Send it again to start a new task: then it does not count as a duplicate.",
           command: `svc delivery redeliver ${delivery.id}`,
         }],
       };
     case "handshake":
       return {
         tone: "plain",
-        what: "A handshake: its platform checked the address and was answered. It starts nothing.",
+        what: "A handshake: the platform checked the address, and svc answered. It starts nothing.",
         change,
       };
     default:
@@ -110,11 +111,11 @@ function changesOf(status: number | null): readonly Change[] {
 }
 
 const STATUS_CHANGES: Readonly<Record<number, string>> = {
-  400: "The request itself is at fault: its sender has to send another one.",
-  403: "It would pass from an address that spec.event.webhook.allowFrom of the trigger names.",
-  408: "It would pass when all of its body arrived in time: look at the way from its sender.",
-  413: "It would pass with a smaller body, or a daemon that takes larger ones.",
-  415: "It would pass as JSON or as a form, without a Content-Encoding that is not known.",
-  429: "It would pass below the rate of the trigger: its sender was told to try again.",
-  503: "It would pass when the daemon has less to do: its sender was told to try again.",
+  400: "The request is invalid: its sender has to send a different one.",
+  403: "It would pass from an address in the trigger's spec.event.webhook.allowFrom.",
+  408: "It would pass if its whole body arrived in time: check the network path from its sender.",
+  413: "It would pass with a smaller body, or if the daemon allowed larger ones.",
+  415: "It would pass as JSON or a form, without an unsupported Content-Encoding.",
+  429: "It would pass within the trigger's rate limit: svc told its sender to try again.",
+  503: "It would pass when the daemon is less busy: svc told its sender to try again.",
 };

@@ -17,16 +17,15 @@ export function ApplyIt({ trigger, project, condition }: {
   const text = conditionYaml(condition);
   return (
     <section>
-      <h2>To apply it</h2>
+      <h2>Apply it</h2>
       <p>
-        Nothing is applied here. Put these lines into the manifest of the trigger, in the place of
-        its condition:
+        This page applies nothing. Replace the condition in the trigger's manifest with these lines:
       </p>
       <div class="yaml">
         <pre tabindex={0} aria-label="The condition as YAML">{text}</pre>
         <CopyButton text={text} what="these lines" />
       </div>
-      <p>Either in an editor, which applies what is saved, or in a file of yours:</p>
+      <p>In an editor, which applies the manifest when you save it, or in a file of your own:</p>
       <Command line={`svc edit trigger ${trigger} -p ${project}`} />
       <Command line="svc apply -f trigger.yaml --dry-run --against 7d" />
     </section>

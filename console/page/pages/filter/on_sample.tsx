@@ -28,7 +28,7 @@ export function OnSample({ trigger, project, delivery, condition }: {
   });
   if (value === undefined) return null;
   return (
-    <section aria-label="The delivery beside, part by part">
+    <section aria-label="The sample delivery, part by part">
       <h2>
         The delivery beside: <Chip word={value.would} />
       </h2>

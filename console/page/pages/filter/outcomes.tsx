@@ -88,11 +88,11 @@ function headline({ state, changed, examined, span }: {
   readonly span: string;
 }): string {
   if (state === "waiting" && examined === 0) return "…";
-  if (state === "done" && examined === 0) return `Nothing that could be tried came in ${span}.`;
-  const of = `of ${examined.toLocaleString("en")} deliveries of ${span}`;
+  if (state === "done" && examined === 0) return `No delivery to try arrived in ${span}.`;
+  const of = `of ${examined.toLocaleString("en")} deliveries in ${span}`;
   const so = state === "done" ? "" : " so far";
-  if (changed === 0) return `No other outcome${so} for any ${of}.`;
-  return `Another outcome for ${changed.toLocaleString("en")} ${of}${so}.`;
+  if (changed === 0) return `The outcome would change${so} for none ${of}.`;
+  return `The outcome would change${so} for ${changed.toLocaleString("en")} ${of}.`;
 }
 
 /** The deliveries whose outcome would be another one. */
@@ -128,7 +128,7 @@ export function Changed({ run: { changed }, most, more, picked, pick }: {
         <button
           type="button"
           class="small"
-          aria-label={`Look at ${delivery_id} beside the condition`}
+          aria-label={`Open ${delivery_id} beside the condition`}
           onClick={() => pick(delivery_id)}
         >
           Look
@@ -138,7 +138,7 @@ export function Changed({ run: { changed }, most, more, picked, pick }: {
   ];
   return (
     <section>
-      <h2>Deliveries with another outcome</h2>
+      <h2>Deliveries whose outcome would change</h2>
       <Table
         items={shown}
         columns={hasReasons ? columns : columns.filter(({ header }) => header !== "Why")}

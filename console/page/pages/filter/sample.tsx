@@ -45,10 +45,10 @@ export function Sample({ kept, id, choose, insert }: {
   const body = useMemo(() => shown === undefined ? undefined : findJson(shown.body), [shown]);
   const known = kept.some((one) => one.id === id);
   return (
-    <aside class="sample panel" aria-label="A delivery to write it against">
-      <Field label="A delivery to write it against">
+    <aside class="sample panel" aria-label="Sample delivery">
+      <Field label="Sample delivery">
         <select value={id ?? ""} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-          {id === undefined && <option value="">none has come</option>}
+          {id === undefined && <option value="">none yet</option>}
           {id !== undefined && !known && <option value={id}>{id}</option>}
           {kept.map((one) => (
             <option key={one.id} value={one.id}>
@@ -64,12 +64,12 @@ export function Sample({ kept, id, choose, insert }: {
       {shown !== undefined && (
         <>
           <p class="faint">
-            A click on a value puts its name into the condition.{" "}
-            <Link to={["delivery", shown.delivery.id]}>All of this delivery</Link>
+            Click a value to insert its name into the condition.{" "}
+            <Link to={["delivery", shown.delivery.id]}>Open this delivery</Link>
           </p>
           <h2>payload</h2>
           {body === undefined
-            ? <p class="faint">Its body is no JSON: see it with the delivery.</p>
+            ? <p class="faint">The body is not JSON: open the delivery to see it.</p>
             : (
               <JsonTree
                 value={body}

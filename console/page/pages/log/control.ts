@@ -183,8 +183,8 @@ export class LogControl {
       if (signal.aborted) return;
       await this.#show(found?.line);
       this.told.value = found === undefined
-        ? "Nothing found"
-        : this.#countOf(found.line, text) + (found.around ? ", from the other end" : "");
+        ? "No match"
+        : this.#countOf(found.line, text) + (found.around ? ", wrapped around" : "");
     });
   }
 
@@ -202,7 +202,7 @@ export class LogControl {
       }
       if (signal.aborted) return;
       await this.#show(found);
-      this.told.value = found === undefined ? "It has printed no error" : "";
+      this.told.value = found === undefined ? "No error found" : "";
     });
   }
 

@@ -38,8 +38,8 @@ export function Needs({ paths }: { readonly paths: Status["unknown_paths"] }) {
     tasks.items.length + refused.items.length + lost.items.length + broken.length +
           unknown.length === 0;
   return (
-    <section class="needs panel" aria-label="What needs you">
-      <h2>What needs you</h2>
+    <section class="needs panel" aria-label="Needs attention">
+      <h2>Needs attention</h2>
       {isLoading && <p class="empty">…</p>}
       {isFine && (
         <p class="fine">
@@ -52,9 +52,7 @@ export function Needs({ paths }: { readonly paths: Status["unknown_paths"] }) {
         troubles={troublesOf(tasks.items, taskTrouble)}
         count={countOf(tasks)}
         error={tasks.error}
-        all={
-          <Link to={["tasks"]} filters={{ state: "failed", since_secs: since }}>All of them</Link>
-        }
+        all={<Link to={["tasks"]} filters={{ state: "failed", since_secs: since }}>Show all</Link>}
       />
       <Troubles
         title="Rejected deliveries since yesterday"
@@ -63,7 +61,7 @@ export function Needs({ paths }: { readonly paths: Status["unknown_paths"] }) {
         error={refused.error}
         all={
           <Link to={["deliveries"]} filters={{ outcome: "rejected", since_secs: since }}>
-            All of them
+            Show all
           </Link>
         }
       />
@@ -72,14 +70,14 @@ export function Needs({ paths }: { readonly paths: Status["unknown_paths"] }) {
         troubles={troublesOf(lost.items, messageTrouble)}
         count={countOf(lost)}
         error={lost.error}
-        all={<Link to={["connections"]} filters={{ state: "failed" }}>All of them</Link>}
+        all={<Link to={["connections"]} filters={{ state: "failed" }}>Show all</Link>}
       />
       <Troubles
         title="Broken connections"
         troubles={troublesOf(broken, connectionTrouble)}
         error={connections.error}
       />
-      <Troubles title="Requests to addresses that no trigger has" troubles={unknown} />
+      <Troubles title="Requests to unknown paths" troubles={unknown} />
       {unknown.length > 0 && <Command line="svc get deliveries --unknown" />}
     </section>
   );
@@ -150,7 +148,7 @@ function useUnknown(paths: Status["unknown_paths"]): readonly Trouble[] {
       what: `${method} ${path}`,
       of: "",
       why: did_you_mean === null
-        ? "no trigger has a path like it"
+        ? "no trigger has a similar path"
         : <Meant path={did_you_mean} trigger={findByPath(items, did_you_mean)} />,
       at: last_at,
       key: `${method} ${path}`,

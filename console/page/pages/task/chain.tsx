@@ -22,9 +22,9 @@ export function Chain({ task }: { readonly task: TaskRecord }) {
   if (retries.items.length + children.items.length === 0) return null;
   return (
     <section aria-labelledby="chain-title">
-      <h2 id="chain-title">What came of it</h2>
+      <h2 id="chain-title">Related tasks</h2>
       <Tasks title="Retries" tasks={retries.items} all={{ retry_of: task.id }} />
-      <Tasks title="Started by its end" tasks={children.items} all={{ parent: task.id }} />
+      <Tasks title="Started when it ended" tasks={children.items} all={{ parent: task.id }} />
     </section>
   );
 }
@@ -53,7 +53,7 @@ function Tasks(
           </li>
         ))}
       </ul>
-      {tasks.length >= MOST && <Link to={["tasks"]} filters={all}>All of them</Link>}
+      {tasks.length >= MOST && <Link to={["tasks"]} filters={all}>Show all</Link>}
     </>
   );
 }

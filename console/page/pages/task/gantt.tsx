@@ -28,7 +28,7 @@ export function Gantt({ steps, picked, pick, from: started }: StepsView & {
           <span key={share} style={`left:${share * 100}%`}>{onAxis(whole * share)}</span>
         ))}
       </div>
-      <ol aria-label="Steps, in their order">
+      <ol aria-label="Steps in order">
         {steps.map((step) => {
           const { id, state, record } = step;
           const [begun, ended] = timesOf(step, now.value);

@@ -37,7 +37,7 @@ export function Graph({ steps, picked, pick }: StepsView) {
             <path key={`${from} ${to}`} d={path} class={states.get(from) ?? ""} />
           ))}
         </svg>
-        <ol aria-label="Steps, in their order">
+        <ol aria-label="Steps in order">
           {steps.map((step) => {
             const { x = 0, y = 0 } = layout.steps.get(step.id) ?? {};
             return (

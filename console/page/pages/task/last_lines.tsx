@@ -54,7 +54,7 @@ export function LastLines(
   return (
     <div class="last-lines">
       {error.value !== undefined && <Problem error={error.value} />}
-      {lines.value?.length === 0 && <p class="empty">It has printed nothing.</p>}
+      {lines.value?.length === 0 && <p class="empty">No output.</p>}
       {lines.value !== undefined && lines.value.length > 0 && (
         <pre class="output" tabindex={0} aria-label={`Last lines of ${step ?? "the task"}`}>
           {lines.value.map(({ offset, n, stream, text, cut }) => (

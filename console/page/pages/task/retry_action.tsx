@@ -22,9 +22,9 @@ export function RetryAction(
   if (finished_at === null) return null;
   const what = from === undefined
     ? state === "succeeded"
-      ? "A new task runs all of its steps again, on the same event."
-      : "A new task runs what this one did not complete, on the same event. Steps that succeeded are carried over."
-    : `A new task runs the step ${from} again, and all that need it, on the same event. Other steps that succeeded are carried over.`;
+      ? "Starts a new task that runs all steps again, on the same event."
+      : "Starts a new task, on the same event, that runs only the steps this one did not complete. Steps that succeeded are carried over."
+    : `Starts a new task, on the same event, that runs step ${from} again and every step that needs it. Other steps that succeeded are carried over.`;
   return (
     <Action
       label={from === undefined ? "Retry" : `Retry from ${from}`}

@@ -45,7 +45,7 @@ export function StepPanel({ task, step }: { readonly task: TaskRecord; readonly 
 
 function factsOf({ record, plan, needs }: Step): Parameters<typeof Facts>[0]["of"] {
   const limit = plan?.timeout_secs ?? null;
-  const more = [plan?.finally ? "runs in any case" : "", plan?.continue_on_error ? "may fail" : ""];
+  const more = [plan?.finally ? "always runs" : "", plan?.continue_on_error ? "may fail" : ""];
   const kind = plan?.kind === "agent" ? `agent ${plan.agent ?? ""}` : "shell";
   return {
     "Kind": plan && [kind, ...more].filter((one) => one !== "").join(", "),

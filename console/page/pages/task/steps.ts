@@ -60,7 +60,7 @@ export function nameOf({ id, state, needs, record, plan }: Step, nowMs: number):
     attempt > 1 ? `attempt ${attempt} of ${tries}` : plan?.kind === "agent" ? plan.agent : "",
     record?.reason ?? "",
     needs.length === 0 ? "" : `after ${needs.join(", ")}`,
-    plan?.finally === true ? "runs in any case" : "",
+    plan?.finally === true ? "always runs" : "",
   ];
   return parts.filter((one) => one !== "").join(", ");
 }

@@ -39,7 +39,7 @@ function BulkAction(
     readonly terse?: boolean;
   },
 ) {
-  const label = verb === "cancel" ? "Cancel all that match" : "Retry all that match";
+  const label = verb === "cancel" ? "Cancel all matches" : "Retry all matches";
   return (
     <Action
       label={label}
@@ -71,7 +71,9 @@ const NEVER = new AbortController().signal;
 
 function whyNotAll(input: Matching["input"]): string | undefined {
   const other = Object.keys(input).find((name) => !TAKEN.includes(name));
-  if (other !== undefined) return `Not by ${other.replaceAll("_", " ")}: take that filter away`;
+  if (other !== undefined) {
+    return `This cannot select by ${other.replaceAll("_", " ")}: remove that filter`;
+  }
   if (ENOUGH.some((name) => input[name] !== undefined)) return undefined;
   return "Choose a state, a trigger, a workflow or a time range first";
 }
@@ -90,8 +92,10 @@ async function countOf(
 
 function questionOf(verb: "cancel" | "retry", total: number): string {
   return verb === "cancel"
-    ? `This ends ${tasks(total)}. What waits ends at once; what runs is told to end.`
-    : `This runs ${tasks(total)} again, each as a new task; what was retried before is left out.`;
+    ? `This cancels ${tasks(total)}. Waiting tasks end at once; svc asks running steps to stop.`
+    : `This runs ${
+      tasks(total)
+    } again, each as a new task. Tasks that were retried before are left out.`;
 }
 
 function tasks(count: number): string {

@@ -88,7 +88,7 @@ export function TryForm({ trigger, from, last }: {
     <>
       <PayloadField value={payload} label="Payload" delivery={last} take={take} />
       {webhook !== undefined && (
-        <Field label="Event, where the platform names it in a header">
+        <Field label="Event, if the platform names it in a header">
           <input
             type="text"
             value={event.value}
@@ -103,7 +103,7 @@ export function TryForm({ trigger, from, last }: {
         </Button>
         <Action
           label="Fire"
-          question={`For real: an event of ${name} that passes starts one task of ${action.workflow}. ` +
+          question={`This is not a test: an event of ${name} that passes starts a task of ${action.workflow}. ` +
             "It needs no signature; filter, suspension and limits apply."}
           command={`svc trigger fire ${named(trigger)} -f payload.json`}
           act={fire}
@@ -111,8 +111,8 @@ export function TryForm({ trigger, from, last }: {
         />
       </div>
       <p class="faint">
-        {isSigned ? "Test signs it as the sender would and runs" : "Test runs"}{" "}
-        it through every stage; nothing is stored or started. Fire does it for real, without a
+        {isSigned ? "Test signs the payload as the sender would and runs" : "Test runs"}{" "}
+        it through every stage, but stores and starts nothing. Fire sends it for real, without a
         signature.
       </p>
       {trial.error !== undefined && <Problem error={trial.error} />}
