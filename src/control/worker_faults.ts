@@ -38,7 +38,7 @@ async function allBusy(
   // all have had the task that they have since the last of these began
   const busyMs = now - Math.max(...running.map(({ since }) => since));
   if (busyMs < BUSY_MS || (await pending() ?? 0) === 0) return [];
-  const who = workers === 1 ? "the one worker has" : `all ${workers} workers have`;
+  const who = workers === 1 ? "the only worker has" : `all ${workers} workers have`;
   return [`${who} been busy for ${minutes(busyMs)}: svc get tasks --state running`];
 }
 
@@ -50,7 +50,7 @@ function silentTasks(running: readonly RunningTask[], now: number): readonly str
   if (silent.length > NAMED) {
     const least = Math.min(...silent.map(({ silentMs }) => silentMs));
     return [
-      `${silent.length} tasks have printed nothing for ${minutes(least)} and longer: ` +
+      `${silent.length} tasks have printed nothing for at least ${minutes(least)}: ` +
       "svc get tasks --state running",
     ];
   }

@@ -35,7 +35,7 @@ export function followOtherDaemons(
         return clock.now() + LOOK_INTERVAL_MS;
       },
       onError(error) {
-        log.warn("resources of other daemons could not be read, trying again", { error });
+        log.warn("resources that other daemons applied could not be read, trying again", { error });
         health.set(
           "resources",
           `resources that other nodes have stored could not be read: ${messageOf(error)}`,

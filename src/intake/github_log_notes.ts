@@ -102,7 +102,7 @@ export class LogNotes {
     if (counted === 0) return;
     const { project, name } = connection;
     const facts = { project, connection: name, repaired: counted, lost: lost.length };
-    this.#host.log.info("GitHub has sent again what it could not deliver", facts);
+    this.#host.log.info("GitHub redelivered missed events", facts);
   }
 
   async #noteBeyond(

@@ -94,7 +94,7 @@ export class GitHubLogs implements AsyncDisposable {
       } catch (error) {
         if (signal.aborted) return;
         const { project, name } = connection;
-        log.warn("the log of GitHub could not be gone through", { project, name, error });
+        log.warn("GitHub's delivery log could not be checked", { project, name, error });
         pauseMs = RETRY_MS;
       }
       await clock.pause(pauseMs, signal);

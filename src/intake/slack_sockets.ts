@@ -71,7 +71,7 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
     const { events, clock, log } = host;
     this.#looks = new SerialRunner({
       run: () => this.#look(),
-      onError: (error) => log.error("the sockets of Slack could not be looked after", { error }),
+      onError: (error) => log.error("Slack sockets could not be maintained", { error }),
       clock,
     });
     this.#subscription = events.on("resourcesChanged", () => this.#looks.kick());
@@ -235,7 +235,7 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
     const { project, name } = connection;
     const reason =
       `No socket was open from ${rfc3339(from)} to ${rfc3339(to)}, and Slack repeats an event ` +
-      "for only five minutes: look in Slack for earlier ones";
+      "for only five minutes: look in Slack for earlier events";
     this.#host.log.warn("events of Slack may be lost", {
       connection: `${project}/${name}`,
       reason,
@@ -267,7 +267,7 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
     try {
       return await store.noteConnection({ project, name, createdAt }, news, clock.now());
     } catch (error) {
-      log.warn("what was learnt of a Connection could not be noted", { project, name, error });
+      log.warn("the state of a Connection could not be stored", { project, name, error });
       return undefined;
     }
   }

@@ -100,7 +100,7 @@ export class TaskSource implements AsyncDisposable {
       run: () => this.#handleEnds(),
       onError: (error) =>
         log.warn(
-          "the end of a task could not be handed to its task triggers, trying again in a second",
+          "task triggers could not handle the end of a task, trying again in a second",
           { error },
         ),
       clock,

@@ -142,7 +142,7 @@ export class UnknownPaths implements Disposable {
     if (lastAt - this.#logged.since >= 60_000) this.#logged = { since: lastAt, lines: 0 };
     if (++this.#logged.lines > MAX_LINES) return;
     const hint = meant === undefined ? {} : { did_you_mean: `POST ${meant}` };
-    log.info("no trigger has this address", { method, path, remote, ...hint });
+    log.info("no trigger has this path", { method, path, remote, ...hint });
   }
 }
 

@@ -45,7 +45,7 @@ export class FaultWatch implements AsyncDisposable {
     try {
       notifier.tellFaults(await faultsToTell());
     } catch (error) {
-      log.warn("faults of the daemon could not be looked for", { error });
+      log.warn("the check for faults of the daemon failed", { error });
     }
   }
 

@@ -54,7 +54,9 @@ export class Answers implements AsyncDisposable {
   #started(task: Task): void {
     const { outbox, log } = this.#host;
     outbox.enqueueStart(task.id, this.#draftsAt("started", task))
-      .catch((error) => log.warn("the start of a task was not told", { task: task.id, error }));
+      .catch((error) =>
+        log.warn("the start of a task could not be announced", { task: task.id, error })
+      );
   }
 
   async #draftsAt(point: "started" | "ended", task: Task): Promise<readonly Draft[]> {

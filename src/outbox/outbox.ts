@@ -163,7 +163,7 @@ export class Outbox implements AsyncDisposable {
     const sending = this.#sendOne(claimed)
       .catch((error) =>
         // It stays claimed on disk, with the note that it may have arrived.
-        this.#host.log.error("what came of a message could not be stored", {
+        this.#host.log.error("the result of a message could not be stored", {
           message: message.id,
           error,
         })

@@ -155,7 +155,10 @@ async function runAudited(run: PluginRun, id: string, host: PluginHost): Promise
     const onLeft = (gone: Promise<void>) =>
       keepRoomFor(
         gone.catch((error) =>
-          host.log.error("what a plugin left behind could not be ended", { audit: start.id, error })
+          host.log.error("processes that a plugin left behind could not be ended", {
+            audit: start.id,
+            error,
+          })
         ),
       );
     try {

@@ -68,7 +68,7 @@ export class HeldLease implements Lease, NodeListener {
     this.#isOver = true;
     const { events, health, log } = this.#host;
     health.set("lease", OVER);
-    log.warn("the lease of this node is over, what runs here is ended");
+    log.warn("the lease of this node has expired, stopping all work here");
     events.publish("leaseEnded", undefined);
   }
 
@@ -93,7 +93,7 @@ export class HeldLease implements Lease, NodeListener {
     this.#isOver = false;
     const { events, health, log } = this.#host;
     health.clear("lease");
-    log.info("the lease of this node holds again");
+    log.info("this node has its lease again");
     events.publish("leaseRegained", undefined);
   }
 }

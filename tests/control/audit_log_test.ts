@@ -190,5 +190,5 @@ Deno.test("a row says started while it lasts, and for good where its end cannot 
     .audited(what, () => Promise.resolve("the answer"));
   equal(answer, "the answer");
   deepEqual((await results()).slice(0, 2), ["b started", "a started"]);
-  match(lines.join(""), /an end could not be written to the audit.*no room/);
+  match(lines.join(""), /the end of an operation could not be written to the audit.*no room/);
 });

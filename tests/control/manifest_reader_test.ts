@@ -176,11 +176,11 @@ const REFUSED: Readonly<Record<string, readonly [schema: unknown, says: RegExp]>
   ],
   "a place that is not there": [
     { type: "object", properties: { x: { $ref: "#/$defs/none" } } },
-    /properties\.x\.\$ref: This names no part of the schema/,
+    /properties\.x\.\$ref: This refers to no part of the schema/,
   ],
   "another document": [
     { type: "object", properties: { x: { $ref: "https://example.com/s.json" } } },
-    /This names no part of the schema/,
+    /This refers to no part of the schema/,
   ],
 };
 

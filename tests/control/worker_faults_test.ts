@@ -27,7 +27,7 @@ Deno.test("workers that are all busy for ten minutes while a task waits are a fa
   deepEqual(await faultsOf(busy(90, 9), 1), [], "one was free nine minutes ago");
   deepEqual(await faultsOf(busy(90), 1), [], "one is free");
   deepEqual(await faultsOf(busy(10), 1, 1), [
-    "the one worker has been busy for 10m: svc get tasks --state running",
+    "the only worker has been busy for 10m: svc get tasks --state running",
   ]);
 });
 
@@ -64,6 +64,6 @@ Deno.test("many silent tasks are one sentence", async () => {
   const tasks = ["0A", "0B", "0C", "0D"].map((id, at) => silent(40 + at, undefined, id));
   equal((await faultsOf(tasks.slice(1), 0, 9)).length, 3);
   deepEqual(await faultsOf(tasks, 0, 9), [
-    "4 tasks have printed nothing for 40m and longer: svc get tasks --state running",
+    "4 tasks have printed nothing for at least 40m: svc get tasks --state running",
   ]);
 });

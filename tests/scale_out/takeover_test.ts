@@ -104,7 +104,7 @@ takeoverTest("SIGSTOP: what a daemon says after its lease is refused", 14, async
     return code === 0 && !/lease of this node/.test(stdout) || undefined;
   });
   await eachEndedOnce(site, taken);
-  await until("the note", () => a.log.includes("task is let go of") || undefined);
+  await until("the note", () => a.log.includes("task given up") || undefined);
   ok(!/could not be stored|failed inside/.test(a.log), a.log);
 });
 

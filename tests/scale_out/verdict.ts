@@ -46,7 +46,7 @@ export async function repeatedUnderLease(
   journal: StepJournal,
 ): Promise<readonly (readonly [StepRun, StepRun])[]> {
   const ends = new Map(daemons.map(({ dataDir, log }) => {
-    const lines = log.matchAll(/^(\S+) WARN +the lease of this node is over/gm);
+    const lines = log.matchAll(/^(\S+) WARN +the lease of this node has expired/gm);
     return [dataDir, [...lines].map(([, at = ""]) => Date.parse(at))];
   }));
   return repeated(await journal.runs()).filter(([{ dataDir, from }, next]) =>

@@ -67,8 +67,8 @@ Deno.test("a lease that is renewed after all holds again, unless the answer came
   deepEqual(told.map((one) => (one as string[])[0]), ["leaseEnded", "leaseRegained"]);
   deepEqual(beats, [0, 6000, 5999]);
   deepEqual(logged, [
-    "warn the lease of this node is over, what runs here is ended",
-    "info the lease of this node holds again",
+    "warn the lease of this node has expired, stopping all work here",
+    "info this node has its lease again",
   ]);
   await clock.advance(1);
   equal(lease.isOver(), true);

@@ -78,7 +78,11 @@ export function createAuditLog(host: {
       for (const id of ids) {
         // What was done stays done, and its answer true: the row then says no more than `started`.
         await host.store.finishControl(id, { ...end, finishedAt: host.clock.now() }).catch(
-          (error) => host.log.error("an end could not be written to the audit", { id, error }),
+          (error) =>
+            host.log.error("the end of an operation could not be written to the audit", {
+              id,
+              error,
+            }),
         );
       }
     };
@@ -98,7 +102,7 @@ export function createAuditLog(host: {
       return result;
     },
     async auditRefusal(operation, caller) {
-      host.log.warn("refused on the control plane", {
+      host.log.warn("control plane refused a call", {
         operation,
         caller: withClient(caller.name, caller.client),
         role: caller.role,

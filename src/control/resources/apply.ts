@@ -75,7 +75,7 @@ export async function apply(
     if (errors.length > 0) throw nothingApplied(host.secrets.redactAll([...errors]));
     checkExpected(resources, request.expected, catalog);
     if (resources.length === 0) {
-      throw new AppError("invalid", "Nothing to apply: the input holds no resource", {
+      throw new AppError("invalid", "Nothing to apply: the input has no resource", {
         details: warnings,
       });
     }

@@ -158,12 +158,12 @@ function howRecordsGo(record: RecordName): string {
     case "delivery":
       return `A ${record} is deleted one at a time: svc delete ${record} ID`;
     case "source-event":
-      return "A source-event cannot be deleted by itself: its text goes with its delivery, " +
+      return "A source-event cannot be deleted alone: delete its delivery, which holds its text, " +
         "svc delete delivery ID";
     case "binding":
-      return "A binding cannot be deleted by itself: it goes with its task, svc delete task ID";
+      return "A binding cannot be deleted alone: delete its task, svc delete task ID";
     case "outbox":
-      return "A message of the outbox cannot be deleted by itself: it goes with its task, svc " +
+      return "A message of the outbox cannot be deleted alone: delete its task, svc " +
         'delete task ID; "svc outbox drop ID" keeps one from being sent';
     case "token":
       return "A token cannot be deleted: svc token revoke ID ends it";

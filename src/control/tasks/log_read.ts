@@ -32,7 +32,10 @@ export async function readTaskLog(
 ): Promise<Output<"task.log.read">> {
   const { id, before, after, at, limit = DEFAULT_LINES, step, stream, contains } = input;
   if ([before, after, at].filter((one) => one !== undefined).length > 1) {
-    throw new AppError("usage", "Give one of before, after and at, or none for the last lines");
+    throw new AppError(
+      "usage",
+      "Give only one of before, after and at, or none of them for the last lines",
+    );
   }
   const task = await findTask(id, host.store);
   checkStep(step, task);

@@ -207,7 +207,7 @@ class InnerListener {
         if (error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted) {
           return;
         }
-        log.debug("TLS listener does not accept", { because: messageOf(error) });
+        log.debug("TLS listener cannot accept", { because: messageOf(error) });
         await this.#clock.pause(LINGER_MS);
       }
     }

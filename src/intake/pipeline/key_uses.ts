@@ -59,7 +59,7 @@ export class KeyUses implements AsyncDisposable {
     this.#uses.clear();
     if (uses.length === 0) return;
     await store.recordKeyUse(uses).catch((error) =>
-      log.warn("uses of secret keys could not be written", { error })
+      log.warn("the use of secret keys could not be stored", { error })
     );
   }
 

@@ -65,7 +65,7 @@ export class Rejections implements AsyncDisposable {
     this.#timer ??= clock.after(FLUSH_MS, () => this.#flushing = this.#flush());
     const isFull = this.#waiting.length >= MAX_PER_FLUSH;
     if (isFull || !this.#takesRoom(delivery, toJson(delivery).length)) {
-      return this.#log.warn("refused requests without a record of their own");
+      return this.#log.warn("refused requests were not recorded one by one");
     }
     const content = received === undefined ? undefined : findKept(delivery, received);
     const keep = content !== undefined && this.#takesRoom(delivery, sizeOf(content));

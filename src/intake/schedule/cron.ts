@@ -195,7 +195,7 @@ export class CronSource implements AsyncDisposable {
         this.#version = version;
       }
     } catch (error) {
-      log.warn("cron triggers could not be scheduled,  trying again in a second", { error });
+      log.warn("cron triggers could not be scheduled, trying again in a second", { error });
       return;
     }
     this.poll();

@@ -20,7 +20,7 @@ export function pauseAfter(beforeMs: number): number {
 
 /** Shows for what tasks wait. */
 export function showShortage(why: string, { health }: Pick<RunHost, "health">): void {
-  health.set(TASKS, `steps cannot be started, their tasks wait: ${why}`);
+  health.set(TASKS, `steps cannot start, so their tasks wait: ${why}`);
 }
 
 /** Shows that steps start. */

@@ -236,8 +236,10 @@ class Worker implements TaskWorker {
       for (const { task, move } of [...tasks, ...interrupted]) {
         if (move === undefined) continue;
         const { from, to, isAnew } = move;
-        const how = isAnew ? "begins anew: what its steps made is on another node" : "goes on";
-        log.info(`task was taken over from another node and ${how}`, { task: task.id, from, to });
+        const how = isAnew
+          ? "starts again: what its steps wrote is on the other node"
+          : "continues";
+        log.info(`task taken over from another node, ${how}`, { task: task.id, from, to });
       }
       if (lease.isOver() || claim.isLate) {
         for (const one of [...tasks, ...interrupted]) this.#keepStoring(one, this.#requeue(one));
@@ -306,7 +308,7 @@ class Worker implements TaskWorker {
     if (result.shortage === undefined) this.#restMs = 0;
     else this.#restFor(result.shortage);
     if (signals.stop.reason === LOST) {
-      this.#host.log.info("task is let go of", { task: id, why: LOST });
+      this.#host.log.info("task given up", { task: id, why: LOST });
     } else this.#keepStoring(claimed, this.#finish(claimed, result));
     this.kick(); // sent to the store together with the end, whose room is free for the next task
   }
@@ -328,8 +330,8 @@ class Worker implements TaskWorker {
     const { log } = this.#host;
     const stored = storing
       .catch((error) => {
-        if (isRefused(error)) log.info("task is let go of", { task: task.id, why: LOST });
-        else log.error("the end of a task could not be stored", { task: task.id, error });
+        if (isRefused(error)) log.info("task given up", { task: task.id, why: LOST });
+        else log.error("the result of a task could not be stored", { task: task.id, error });
       })
       .finally(() => this.#storing.delete(stored));
     this.#storing.set(stored, task.id);
@@ -346,7 +348,7 @@ class Worker implements TaskWorker {
       if (signals.stop.aborted && error instanceof AppError) return INTERRUPTED;
       const notNow = findNotNow(error);
       if (notNow !== undefined) {
-        this.#host.log.warn("a task waits for the machine", {
+        this.#host.log.warn("a task waits for resources of the machine", {
           task: claimed.task.id,
           reason: notNow.message,
         });
@@ -374,7 +376,7 @@ class Worker implements TaskWorker {
       clock,
       signal: this.#stopping.signal,
       onFault: (error) =>
-        log.error("what became of a task cannot be stored yet, trying again", {
+        log.error("the result of a task cannot be stored yet, trying again", {
           task: taskIds.join(" "),
           error,
         }),

@@ -46,7 +46,7 @@ export class Hints implements AsyncDisposable {
     const { events, clock, log } = host;
     this.#sending = new SerialRunner({
       run: () => this.#send(),
-      onError: (error) => log.debug("other daemons were not told of changes", { error }),
+      onError: (error) => log.debug("other daemons were not notified of changes", { error }),
       clock,
     });
     this.#channel = new Channel({
