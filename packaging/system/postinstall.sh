@@ -24,7 +24,7 @@ if [ -d /run/systemd/system ]; then
   systemctl daemon-reload || true
 fi
 if [ -z "$upgrade" ]; then
-  echo 'svc: nothing was started. As a service: "systemctl enable --now svcd". By hand: "svc init", "svc daemon".'
+  echo 'svc: installed, but not started. As a service: "systemctl enable --now svcd". By hand: "svc init", "svc daemon".'
 elif [ -d /run/systemd/system ]; then
   # On Debian it asks whether this machine lets packages restart services.
   restart=systemctl

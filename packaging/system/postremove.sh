@@ -7,5 +7,5 @@ case "$1" in
 esac
 if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
 if [ "$1" != remove ] && [ -d /var/lib/svc ]; then
-  echo 'svc: what it has stored is kept, and so is its user: "rm -r /var/lib/svc", "userdel svc"'
+  echo 'svc: its data and its user are kept. To remove them: "rm -r /var/lib/svc", "userdel svc"'
 fi

@@ -52,7 +52,7 @@ export function systemdUnit(options: UnitOptions): string {
   const isSystem = options.scope === "system";
   const edit = `systemctl ${isSystem ? "" : "--user "}edit svcd`;
   return [
-    `${UNIT_MARK} To change something: ${edit}, which keeps it apart from this file.`,
+    `${UNIT_MARK} To change it, run "${edit}": your lines then survive upgrades.`,
     "[Unit]",
     "Description=svc, webhooks to workflows",
     ...options.documentation === undefined
@@ -64,26 +64,26 @@ export function systemdUnit(options: UnitOptions): string {
     "Type=exec",
     ...isSystem ? userLines(options) : [],
     `Environment=${word(`SVC_DATA_DIR=${options.dataDir}`)}`,
-    "# Less memory: fewer pools for fewer threads.",
+    "# Saves memory: one malloc arena for all threads.",
     "Environment=MALLOC_ARENA_MAX=1",
     ...options.path === undefined ? [] : [
-      "# Where steps find programs: the PATH of the shell in which this was installed.",
+      "# Where steps find programs: the PATH of the shell that ran svc service install.",
       `Environment=${word(`PATH=${options.path}`)}`,
     ],
-    "# For steps, where step-env names them: ANTHROPIC_API_KEY=…, HTTPS_PROXY=…",
+    "# Variables for steps, if step-env names them: ANTHROPIC_API_KEY=…, HTTPS_PROXY=…",
     `EnvironmentFile=-${line(options.environmentFile)}`,
     `ExecStartPre=${command(options.program)} init`,
-    `# Its settings are in ${options.dataDir}/daemon.yaml.`,
+    `# Settings: ${options.dataDir}/daemon.yaml`,
     `ExecStart=${command(options.program)} daemon`,
     "Restart=on-failure",
     "RestartSec=2",
-    "# The daemon ends its steps itself, in order: only it gets the signal.",
+    "# Only the daemon gets SIGTERM; it then stops its steps in order.",
     "KillMode=mixed",
     "TimeoutStopSec=20",
     "LimitNOFILE=65536",
     ...isSystem ? protection(options) : [
-      "# Steps may do whatever this user may. To keep them away from your files, install svc for the",
-      "# system, where it has a user of its own: sudo svc service install",
+      "# Steps can do whatever this user can. To keep them away from your files, install svc for the",
+      "# system, where it has its own user: sudo svc service install",
     ],
     "",
     "[Install]",
@@ -111,19 +111,19 @@ export function stateDirectory(dataDir: string): string | undefined {
 function protection({ dataDir }: UnitOptions): readonly string[] {
   const isState = stateDirectory(dataDir) !== undefined;
   return [
-    "# All of this holds for steps and plugins too: take out what they need.",
+    "# The limits below apply to steps and plugins too: remove those that get in their way.",
     "ProtectSystem=strict",
-    "# Workspaces elsewhere, and where backups go: ReadWritePaths=/srv/repos /backup",
+    "# For workspaces and backups elsewhere: ReadWritePaths=/srv/repos /backup",
     ...isState ? [] : [`ReadWritePaths=${word(dataDir)}`],
-    "# Hides /home, with agents in ~/.local and logins in ~/.claude: ProtectHome=no shows them.",
+    "# Hides /home, and so agents in ~/.local and logins in ~/.claude: to use them, ProtectHome=no.",
     `ProtectHome=${/^\/(home|root|run\/user)(\/|$)/.test(dataDir) ? "no" : "yes"}`,
     "PrivateTmp=yes",
-    "# What steps write only svc can read; 0022 where others are to.",
+    "# Only svc can read what steps write; to let others read it, use 0022.",
     "UMask=0077",
     "ProtectControlGroups=yes",
     "ProtectKernelModules=yes",
     "ProtectHostname=yes",
-    "# A step that calls sudo needs these out, all of them: each rules it out.",
+    "# Each of these prevents sudo: if a step calls it, remove them all.",
     "NoNewPrivileges=yes",
     "CapabilityBoundingSet=",
     "RestrictSUIDSGID=yes",
@@ -131,9 +131,9 @@ function protection({ dataDir }: UnitOptions): readonly string[] {
     "RestrictRealtime=yes",
     "LockPersonality=yes",
     "SystemCallArchitectures=native",
-    "# Not here, as agents that sandbox their commands (bubblewrap) could not: RestrictNamespaces,",
-    "# ProtectKernelTunables, ProtectKernelLogs, ProtectProc, ProcSubset. Nor MemoryDenyWriteExecute,",
-    "# under which svc itself does not start.",
+    "# Left out, because they break agents that sandbox commands (bubblewrap): RestrictNamespaces,",
+    "# ProtectKernelTunables, ProtectKernelLogs, ProtectProc, ProcSubset. MemoryDenyWriteExecute is",
+    "# left out because svc itself does not start with it.",
   ];
 }
 
@@ -143,13 +143,13 @@ export const HARDENING = "hardening.conf";
 /** The text of a drop-in that is stricter than every daemon can be. */
 export function hardeningDropIn(): string {
   return [
-    `${UNIT_MARK} Stricter than svcd.service: for daemons whose steps can do without the rest.`,
+    `${UNIT_MARK} Stricter than svcd.service, for daemons whose steps do not need what it blocks.`,
     "[Service]",
-    "# No device but /dev/null and its like: steps lose the GPU.",
+    "# No devices except /dev/null and the like: steps cannot use the GPU.",
     "PrivateDevices=yes",
     "ProtectClock=yes",
-    "# @mount is for bubblewrap, @pkey for svc. Any other call fails; without the second line it would",
-    "# end the program that makes it, svc included.",
+    "# bubblewrap needs @mount, svc needs @pkey. Other calls fail with EPERM; without the second line",
+    "# they would kill the calling program, even svc.",
     "SystemCallFilter=@system-service @mount @pkey",
     "SystemCallErrorNumber=EPERM",
     "",

@@ -259,7 +259,7 @@ slowTest("a package is installed, upgraded and purged, and only data is left", a
   match(part("key"), /^[0-9a-f]{64} /);
   equal(part("kept"), part("key"));
   match(part("remove"), /^environment$/m);
-  match(part("purge"), /^svc: what it has stored is kept, and so is its user: /m);
+  match(part("purge"), /^svc: its data and its user are kept. To remove them: /m);
   equal(/^exit /m.test(stdout), false, stdout);
   const before = part("before").split("\n");
   const left = part("after").split("\n").filter((path) => !before.includes(path));
