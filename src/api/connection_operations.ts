@@ -126,7 +126,9 @@ export const CONNECTION_OPERATIONS = {
       api: Type.Optional(URL_BASE),
       url: Type.Optional(URL_BASE),
       pull: Type.Optional(
-        Type.Boolean({ description: "Reads events from GitHub's log, with no address of ours" }),
+        Type.Boolean({
+          description: "Reads events from GitHub's log, so that svc needs no public address",
+        }),
       ),
       endpoint: Type.Optional(Type.String({ description: "Endpoint of own triggers" })),
       events: Type.Optional(Type.Array(TEXT, { minItems: 1 })),
@@ -173,7 +175,7 @@ export const CONNECTION_OPERATIONS = {
     role: "admin",
   }),
   "connection.repair": defineOperation({
-    summary: "Gets back what GitHub could not deliver",
+    summary: "Recovers the events that GitHub could not deliver",
     input: { name: TEXT, project: PROJECT, since_secs: OPTIONAL_SECS, dry_run: Type.Boolean() },
     output: lines<ConnectionLine<Repaired>>(),
     role: "operator",

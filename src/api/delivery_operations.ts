@@ -112,7 +112,7 @@ export const DELIVERY_OPERATIONS = {
       remote: QUERY.remote,
       key: QUERY.key,
       min_duration_ms: QUERY.min_duration_ms,
-      dry_run: Type.Optional(Type.Boolean({ description: "Only tells which deliveries match" })),
+      dry_run: Type.Optional(Type.Boolean({ description: "Only lists which deliveries match" })),
     },
     output: lines<RedeliveryLine>(),
     role: "operator",

@@ -27,7 +27,7 @@ export const NODE_OPERATIONS = {
     role: "operator",
   }),
   "node.forget": defineOperation({
-    summary: "Forgets a node that has ended, so that others take over at once what it ran",
+    summary: "Forgets a node that has ended, so that others take over its tasks at once",
     input: { name: reference("node"), force: Type.Boolean() },
     output: json<{ readonly name: string }>(),
     role: "admin",

@@ -17,12 +17,12 @@ export interface DeletedRecords {
   readonly warnings: readonly string[];
 }
 
-const DRY_RUN = Type.Optional(Type.Boolean({ description: "Only tells what it would do" }));
+const DRY_RUN = Type.Optional(Type.Boolean({ description: "Only says what it would do" }));
 
 /** The operations on records of any type, by name. */
 export const RECORD_OPERATIONS = {
   "task.delete": defineOperation({
-    summary: "Deletes a task that has ended, with its log, its files and all else that is its own",
+    summary: "Deletes a task that has ended, with its log, its files and everything else it owns",
     input: { id: TASK, dry_run: DRY_RUN },
     output: json<DeletedRecords>(),
     role: "admin",
@@ -31,7 +31,9 @@ export const RECORD_OPERATIONS = {
     summary: "Deletes a delivery with its body and headers, and with `cascade` its tasks",
     input: {
       id: DELIVERY,
-      cascade: Type.Optional(Type.Boolean({ description: "Also its tasks; refused without" })),
+      cascade: Type.Optional(
+        Type.Boolean({ description: "Also deletes its tasks; without it, svc refuses" }),
+      ),
       dry_run: DRY_RUN,
     },
     output: json<DeletedRecords>(),

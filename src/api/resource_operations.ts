@@ -116,14 +116,14 @@ const EXPECTED = Type.Object({
   generation: Type.Integer(),
 }, {
   additionalProperties: false,
-  description: "The input has to be this one resource, and nobody may have changed it meanwhile",
+  description: "The input must be exactly this resource, unchanged since it was read",
 });
 
 /** What a list may be asked for. */
 export const QUERY = {
   what: Type.String({ description: "Kind of resource or type of record, under any of its names" }),
   name: Type.Optional(
-    Type.String({ description: "Only this one: a name, or what names a record" }),
+    Type.String({ description: "Only this one: a name, or the id of a record" }),
   ),
   project: Type.Optional(Type.String({ description: "Only of this project" })),
   trigger: Type.Optional(Type.String({ description: "Only records of this trigger" })),
@@ -165,7 +165,10 @@ export const QUERY = {
     Type.String({ description: "Only deliveries whose signature matched this key" }),
   ),
   min_duration_ms: Type.Optional(
-    Type.Integer({ minimum: 0, description: "Only deliveries that took at least so long" }),
+    Type.Integer({
+      minimum: 0,
+      description: "Only deliveries that took at least this many milliseconds",
+    }),
   ),
   delivery: Type.Optional(
     Type.String({ description: "Only tasks of this delivery, retries included" }),
@@ -243,7 +246,7 @@ export const RESOURCE_OPERATIONS = {
       project: PROJECT,
       used: Type.Optional(
         Type.Enum(["refuse", "keep", "delete"], {
-          description: "What becomes of resources that others use; `refuse` when absent",
+          description: "What to do with resources that others use; `refuse` when absent",
         }),
       ),
       ignore_missing: Type.Optional(Type.Boolean()),

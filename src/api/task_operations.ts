@@ -149,7 +149,7 @@ const MATCHING = {
   workflow: OPTIONAL_TEXT,
   state: OPTIONAL_TEXT,
   since_secs: OPTIONAL_SECS,
-  dry_run: Type.Optional(Type.Boolean({ description: "Only tells which tasks match" })),
+  dry_run: Type.Optional(Type.Boolean({ description: "Only lists which tasks match" })),
 };
 
 const TASK_IDS = Type.Array(TASK, { minItems: 1, maxItems: 1000 });

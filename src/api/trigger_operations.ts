@@ -90,7 +90,7 @@ const BODY = Type.String({ description: "The bytes in base64" });
 const FILTER = Type.Optional(Type.String({
   minLength: 1,
   maxLength: 16_384,
-  description: "A CEL condition in the place of the trigger's",
+  description: "A CEL condition to use instead of the trigger's",
 }));
 
 /** A request that is to be signed as the trigger's sender would. */

@@ -48,7 +48,7 @@ export function findRecords(args: readonly string[]): readonly Named[] | undefin
 
 /** The refusal of `--cascade` without a delivery. */
 export function cascadeAlone(): AppError {
-  return new AppError("usage", "--cascade goes with a delivery: svc delete delivery ID");
+  return new AppError("usage", "--cascade is only for a delivery: svc delete delivery ID");
 }
 
 function deletable(word: string): Named["record"] | undefined {

@@ -88,6 +88,6 @@ export function howToUpdate({ channel, prefix, releases }: Origin, version: stri
     case "container":
       return "rebuild or pull the image, and start the container from it";
     default:
-      return `get it from ${releases}/tag/v${version}, and put it in the place of this program`;
+      return `get it from ${releases}/tag/v${version}, and replace this program with it`;
   }
 }

@@ -39,7 +39,7 @@ export function secretRefFlags(key: string): readonly OptionDefinition[] {
 }
 
 /** The key that commands sign with where none is named. */
-export const LIKELIEST_KEY = "the one that matched last, else the newest";
+export const LIKELIEST_KEY = "the key that matched last, else the newest";
 
 /** `--event` of commands that make up a request. */
 export const EVENT: OptionDefinition = {
@@ -173,7 +173,7 @@ export async function readKeys(context: CommandContext): Promise<readonly Stored
 }
 
 /**
- * The key to sign with: of a SecretStore with several the one that matched last, else the newest.
+ * The key to sign with: of a SecretStore with several the key that matched last, else the newest.
  *
  * @throws {AppError} as {@linkcode readKeys}.
  */

@@ -94,7 +94,7 @@ function checkHeaders(headers: Readonly<Record<string, string>>): void {
 }
 
 /**
- * The key that a sender most likely signs with: the one that matched last, else the newest, which
+ * The key that a sender most likely signs with: the key that matched last, else the newest, which
  * is the last of its store.
  *
  * @param keys In the order of their store; `lastAt` in milliseconds since the epoch, 0 when a key

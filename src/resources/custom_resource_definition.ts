@@ -211,7 +211,7 @@ function checkPlugin(plugin: PluginSpec, at: FieldPath): Finding[] {
       plugin.phase === undefined ? at : [...at, "phase"],
       phase === undefined
         ? "A cron plugin belongs to no phase, remove it"
-        : `Type "${plugin.type}" goes with "phase: ${phase}"`,
+        : `Type "${plugin.type}" requires "phase: ${phase}"`,
     ));
   }
   if (plugin.command.trim() === "") {

@@ -30,7 +30,7 @@ export function checkReferences(root: JsonObject, at: FieldPath): Finding[] {
   const unknown = nodes.flatMap(({ schema, path }) =>
     typeof schema["$ref"] !== "string" || target(schema) !== undefined ? [] : [errorAt(
       [...path, "$ref"],
-      "This names no part of the schema: a schema has to contain everything that it refers to",
+      "This refers to no part of the schema: a schema must contain everything it refers to",
     )]
   );
   if (unknown.length > 0) return unknown;

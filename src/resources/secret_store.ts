@@ -36,7 +36,8 @@ export function isPlaceholder(value: string): boolean {
 /** The kind `SecretStore`. */
 export const secretStore: AnyKind = defineKind<SecretStoreSpec>("SecretStore", {
   global: false,
-  summary: "Secret values by key; for signatures every value is tried, which allows rotation.",
+  summary:
+    "Secret values by key. svc checks a signature against every value, which allows rotation.",
   spec: SecretStoreSpec,
   checks: [
     ({ data }) => Object.entries(data).flatMap(([key, value]) => checkValue(key, value)),

@@ -34,7 +34,7 @@ const FINALLY = ["spec", "finally"];
 /** The kind `Workflow`. */
 export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
   global: false,
-  summary: "The steps that a task runs: commands and agents, in the order of what they need.",
+  summary: "The steps that a task runs: commands and agents, ordered by what each needs.",
   spec: WorkflowSpec,
   checks: [
     checkSize,

@@ -58,7 +58,7 @@ export class Metrics {
     this.#add(
       "histogram",
       "svc_webhook_request_duration_seconds",
-      "From the headers of a request to its answer, by status",
+      "Time from the headers of a request to its answer, by status",
       {
         samples: () =>
           [...this.#requests].flatMap(([status, histogram]) => histogram.samples({ status })),
@@ -67,22 +67,22 @@ export class Metrics {
     this.#add(
       "histogram",
       "svc_commit_duration_seconds",
-      "Writing a batch to the database, until it is on disk",
+      "Time of a commit until it is on disk",
       { samples: () => this.#commits.samples({}) },
     );
-    this.#add("histogram", "svc_commit_batch_size", "Calls that share a commit", {
+    this.#add("histogram", "svc_commit_batch_size", "Writes that shared a commit", {
       samples: () => this.#batches.samples({}),
     });
     this.#add(
       "histogram",
       "svc_task_start_delay_seconds",
-      "From the arrival of a delivery to the start of its task",
+      "Time from the arrival of a delivery to the start of its task",
       { samples: () => this.#delays.samples({}) },
     );
     this.#add(
       "histogram",
       "svc_task_duration_seconds",
-      "Tasks that ran, from their start to their end",
+      "Time that tasks ran, from start to end",
       this.#tasks,
     );
     this.#add("counter", "svc_steps_total", "Steps that ended, by state", this.#steps);
@@ -90,13 +90,13 @@ export class Metrics {
     this.#add(
       "counter",
       "svc_outbox_messages_ended_total",
-      "Messages by kind and end",
+      "Outbox messages that were sent or given up, by kind and state",
       this.#messages,
     );
     this.#add(
       "counter",
       "svc_connection_missed_events_total",
-      "Events that a platform could not deliver: repaired, or lost",
+      "Events that a platform could not deliver at first, by result: repaired or lost",
       this.#gaps,
     );
     this.#add(
@@ -108,7 +108,7 @@ export class Metrics {
     this.#add(
       "counter",
       "svc_expressions_late_total",
-      "Expressions that were stopped at their deadline",
+      "CEL expressions that were stopped at their time limit",
       { samples: () => [{ labels: {}, value: this.#late }] },
     );
     this.#add("gauge", "svc_build_info", "Version of the program and of its runtime", {

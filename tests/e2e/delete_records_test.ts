@@ -140,7 +140,7 @@ programTest("svc delete of records: what it refuses, and in which words", async 
     equal(result.code, code, result.stderr);
     return result.stderr;
   };
-  match(await stderrOf(2, "binding/x"), /goes with its task, svc delete task ID/);
+  match(await stderrOf(2, "binding/x"), /delete its task, svc delete task ID/);
   match(await stderrOf(2, "token", "x"), /svc token revoke ID/);
   match(await stderrOf(2, "audit", "x"), /svc removes the oldest by itself/);
   match(
@@ -151,8 +151,8 @@ programTest("svc delete of records: what it refuses, and in which words", async 
   for (const flags of [["--force"], ["-l", "a=b"], ["-f", "/dev/null"]]) {
     match(await stderrOf(2, "task", task, ...flags), /-f, -l and --force are for resources/);
   }
-  match(await stderrOf(2, "task", task, "--cascade"), /--cascade goes with a delivery/);
-  match(await stderrOf(2, "trigger", "push", "--cascade"), /--cascade goes with a delivery/);
+  match(await stderrOf(2, "task", task, "--cascade"), /--cascade is only for a delivery/);
+  match(await stderrOf(2, "trigger", "push", "--cascade"), /--cascade is only for a delivery/);
 });
 
 const KILLS = times(10, 3);

@@ -85,7 +85,7 @@ slowTest("prune refuses what could delete too much", async (program) => {
   for (
     const [documents, options, code, says] of [
       [[A], "--prune", 2, /--prune needs -l: without labels it would delete everything/],
-      [[A], "-l app=shop", 2, /-l goes with --prune/],
+      [[A], "-l app=shop", 2, /-l requires --prune/],
       [[A], "--prune -l ,", 2, /Give the labels of what may be pruned/],
       [[], "--prune -l app=shop", 1, /Nothing to apply/],
       [

@@ -66,7 +66,7 @@ programTest("svc version --check: what keeps it from an answer", async (program)
     await refused("--check"),
     /^2 error: svc does not know where its releases are: give the address with --url\n$/,
   );
-  match(await refused("--url", releases.url), /^2 error: --url goes with --check/);
+  match(await refused("--url", releases.url), /^2 error: --url requires --check/);
   match(await at("ftp://x/releases"), /^2 error: "ftp:\/\/x\/releases" is not a release address/);
   match(await at(`${releases.url}/none`), /^3 error: There is no release at http.*none: give/);
   match(

@@ -209,7 +209,7 @@ for (
     [
       "a foreign trigger",
       "CREATE TRIGGER x AFTER INSERT ON tasks BEGIN SELECT 1; END",
-      /not the one svc makes.*DROP TRIGGER "x"/,
+      /not what svc created.*DROP TRIGGER "x"/,
     ],
     [
       "a resource that cannot be read",

@@ -54,7 +54,7 @@ export const command: Command = {
     const dryRun = context.flag("dryRun");
     const span = context.duration("against");
     if (span !== undefined && !dryRun) {
-      throw new AppError("usage", "--against goes with --dry-run");
+      throw new AppError("usage", "--against requires --dry-run");
     }
     const prune = readPrune(context);
     const applied = await client.call("apply", {
@@ -80,7 +80,7 @@ function readPrune(context: CommandContext): string | undefined {
     "usage",
     selector === undefined
       ? "--prune needs -l: without labels it would delete everything that is not in these files"
-      : "-l goes with --prune: it says what may be deleted",
+      : "-l requires --prune: it selects what to delete",
   );
 }
 

@@ -87,7 +87,9 @@ function restoredText(restored: Restored): string {
   }
   for (const name of dropped) lines.push(`SecretStore ${name} is left out: apply it again`);
   if (!compared && kept !== null) {
-    lines.push("The old database cannot be read: what was revoked or rotated in it is back");
+    lines.push(
+      "The old database cannot be read: tokens and keys that were revoked or rotated in it are valid again",
+    );
   }
   if (revoked_tokens > 0) lines.push(`Tokens of the backup that are revoked: ${revoked_tokens}`);
   const since = compared ? "was not valid before" : "may have been revoked since the backup";

@@ -102,7 +102,7 @@ async function readTargets(context: CommandContext): Promise<DeleteTarget[]> {
     if (first !== "" && rest.length === 0 && !first.includes("/")) {
       return [{ what: first, selector }];
     }
-    throw new AppError("usage", "-l goes with one KIND and no names: svc delete KIND -l k=v");
+    throw new AppError("usage", "-l needs one KIND and no names: svc delete KIND -l k=v");
   }
   if (first.includes("/")) return [first, ...rest].map(toTarget);
   if (first === "" || rest.length === 0) {

@@ -29,7 +29,7 @@ export const command: Command = {
   options: [
     {
       flags: "--trigger <name>",
-      help: "all deliveries of this trigger; every filter goes with --since",
+      help: "all deliveries of this trigger; a filter requires --since",
       complete: "trigger",
     },
     { flags: "--since <duration>", help: "those of the last 1h, 7d, …" },

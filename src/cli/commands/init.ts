@@ -75,7 +75,7 @@ function sharedOf(context: CommandContext): Pick<InitOptions, "shared" | "keyFil
   const url = context.option("database");
   const [name, keyFile] = [context.option("node"), context.option("keyFile")];
   if (url === undefined) {
-    if (name !== undefined) throw new AppError("usage", "--node goes with --database");
+    if (name !== undefined) throw new AppError("usage", "--node requires --database");
     return keyFile === undefined ? {} : { keyFile };
   }
   return {

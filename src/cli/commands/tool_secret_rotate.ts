@@ -54,7 +54,7 @@ export const command: Command = {
         "Name the key: svc tool secret-rotate STORE KEY --value-file FILE",
       );
     }
-    if (context.flag("force")) throw new AppError("usage", "--force goes with --remove");
+    if (context.flag("force")) throw new AppError("usage", "--force requires --remove");
     using client = context.client();
     const { store, key, created } = await client.call("secret.rotate", {
       store: context.argument(0),

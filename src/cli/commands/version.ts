@@ -43,7 +43,7 @@ export const command: Command = {
     const text = `svc ${facts.version} (Deno ${facts.deno}, ${facts.target})\n`;
     if (!context.flag("check")) {
       if (context.option("url") !== undefined) {
-        throw new AppError("usage", "--url goes with --check");
+        throw new AppError("usage", "--url requires --check");
       }
       return io.out(isJson ? jsonText(facts) : text);
     }

@@ -59,7 +59,7 @@ const PASSING = ["internal_error", "fatal_error", "service_unavailable", "reques
 
 /** What to do about words that concern the token; others speak for themselves. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  invalid_auth: "the token is wrong or was revoked: set the one that the app's page shows now",
+  invalid_auth: "the token is wrong or was revoked: set the current token from the app's page",
   not_authed: "the token is empty: set it",
   token_revoked: "the token was revoked: install the app again, and set its new token",
   token_expired: "the token has expired: set a new one",

@@ -35,7 +35,8 @@ export function setbackOf(why: Successor, { why: said }: { readonly why: string 
       };
     case "unreadable":
       return {
-        message: "The connection sent much that Slack does not send: check what is between " +
+        message:
+          "The connection sent a lot of data that Slack never sends: check what is between " +
           "this machine and Slack",
         isBroken: false,
       };

@@ -438,7 +438,7 @@ for (const [name, frame] of Object.entries(GARBAGE)) {
       }
       await line.ended;
       const problem = await until("a problem", () => it.socket.state.problem);
-      ok(problem.includes("Slack does not send"), problem);
+      ok(problem.includes("Slack never sends"), problem);
       await it.clock.advance(pause - 1);
       equal(slack.opened(), opened, "attempts become rarer");
       await it.clock.advance(1);

@@ -52,7 +52,7 @@ export function parseDatabaseUrl(text: string, osUser?: string): DatabaseAddress
   }
   const { sslrootcert, sslcert, sslkey } = given;
   if ((sslcert === undefined) !== (sslkey === undefined)) {
-    throw refused("has one of sslcert and sslkey: a certificate goes with its key");
+    throw refused("has only one of sslcert and sslkey: a certificate needs its key");
   }
   return {
     host,

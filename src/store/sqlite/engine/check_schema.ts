@@ -70,7 +70,7 @@ export function refuseOtherSchema(db: Database): void {
   const details = findSchemaFaults(db);
   if (details.length === 0) return;
   const message =
-    "The schema of the database is not the one svc makes: repair it with sqlite3 as listed " +
+    "The schema of the database is not what svc created: repair it with sqlite3 as listed " +
     "here, or restore a backup";
   throw new AppError("refused", message, { details });
 }
