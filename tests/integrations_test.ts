@@ -288,7 +288,7 @@ const OUTSIDE = /<\/?outside-[0-9a-f]{32}( from="[^"]*")?>/g;
 
 /** A workflow with the step for an agent that its last comment holds. */
 function withAgent(workflow: string, agent: string): string {
-  const [before = "", after = ""] = workflow.split(/^ {4}# An agent's turn: .*\n/m);
+  const [before = "", after = ""] = workflow.split(/^ {4}# To run an agent: .*\n/m);
   match(after, /^( {4}# .*\n){3}$/);
   return `${before}${after.replace(/^ {4}# /gm, "    ")}`.replace("<your-agent>", agent);
 }

@@ -37,7 +37,7 @@ export const READ = [
   { name: "plugins_running", type: "gauge", help: "Plugins and hooks that run" },
   { name: "plugins_queued", type: "gauge", help: "Plugins and hooks that wait to run" },
   { name: "inflight_body_bytes", type: "gauge", help: "Bytes of webhook bodies in memory" },
-  { name: "database_up", type: "gauge", help: "1 if the database answers, else 0" },
+  { name: "database_up", type: "gauge", help: "Whether the database answers: 1 if so, else 0" },
   { name: "database_bytes", type: "gauge", help: "Size of svc.db" },
   { name: "database_wal_bytes", type: "gauge", help: "Size of the write-ahead log of svc.db" },
   {

@@ -100,7 +100,7 @@ export const line: PackageCase = {
       tasks: [
         sent(
           alone(last),
-          `somebody sent a message of type text in room R22222222222222222222222222222222\n> ${HOSTILE_TEXT}\n`,
+          `someone sent a message of type text in room R22222222222222222222222222222222\n> ${HOSTILE_TEXT}\n`,
           HOSTILE_TEXT,
         ),
       ],
@@ -114,7 +114,7 @@ export const line: PackageCase = {
           { ...ONE, payload: ONE.payload.replaceAll("XKC3Z", "XKC4Z") },
           sent(
             alone(last).replaceAll("XKC3Z", "XKC4Z"),
-            `somebody sent a message of type text in room R22222222222222222222222222222222\n> ${HOSTILE_TEXT}\n`,
+            `someone sent a message of type text in room R22222222222222222222222222222222\n> ${HOSTILE_TEXT}\n`,
           ),
         ],
       },
