@@ -87,7 +87,9 @@ export async function initDataDir(dir: DataDir, options: InitOptions): Promise<I
     return { made, closed };
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    throw new AppError("refused", `Cannot make the data directory: ${fileFault(cause)}`, { cause });
+    throw new AppError("refused", `Cannot create the data directory: ${fileFault(cause)}`, {
+      cause,
+    });
   }
 }
 

@@ -84,7 +84,7 @@ function markSelections({ expr, sourceInfo }: Parsed, marks: ReadonlySet<number>
   }
   const [misplaced] = marks.difference(found);
   if (misplaced === undefined) return;
-  throw new Error(`<input>:1:${misplaced + 1}: "?." selects a field, and cannot stand here`);
+  throw new Error(`<input>:1:${misplaced + 1}: "?." selects a field and is not allowed here`);
 }
 
 /** The expressions directly inside another. */

@@ -73,7 +73,7 @@ async function* recorded<Result>(
 ): UpkeepLines<Result> {
   let failure: unknown = new AppError(
     "refused",
-    "The caller went away or the daemon stopped before its end",
+    "The caller left or the daemon stopped before it was done",
   );
   try {
     for await (const line of lines) {

@@ -148,6 +148,6 @@ function inflightBytes({ maxBodyBytes, maxInflightBytes }: DaemonOptions): numbe
   if (maxInflightBytes >= needed) return maxInflightBytes;
   throw new AppError(
     "usage",
-    `--max-inflight-bytes has to be ${LARGEST_BODIES_IN_BUDGET} times --max-body or more, ${needed} here`,
+    `--max-inflight-bytes must be ${LARGEST_BODIES_IN_BUDGET} times --max-body or more, ${needed} here`,
   );
 }

@@ -44,7 +44,7 @@ async function ownerOf(root: string): Promise<number | null> {
   try {
     return (await Deno.stat(root)).uid;
   } catch (cause) {
-    const what = `${root} cannot be looked at (${fileFault(cause)}): run svc as its user`;
+    const what = `${root} cannot be inspected (${fileFault(cause)}): run svc as its user`;
     throw new AppError("refused", what, { cause });
   }
 }

@@ -78,7 +78,7 @@ export async function send(
   } catch (error) {
     const host = URL.parse(url)?.host ?? "an address that is not a URL";
     if (stopped?.aborted === true) {
-      return unanswered("stopped", `The request to ${host} was given up`);
+      return unanswered("stopped", `The request to ${host} was cancelled`);
     }
     if (signal.aborted) {
       const message = `${host} did not answer within ${timeoutMs / 1000} seconds`;

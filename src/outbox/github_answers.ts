@@ -109,7 +109,7 @@ export function commentDraft(
     throw new AppError("invalid", "The text is empty, so there is nothing to comment");
   }
   if (!ANSWER_KEY.test(key)) {
-    const form = "letters, digits, and . _ / - behind the first, at most 253";
+    const form = "letters, digits, and . _ / - after the first, at most 253";
     throw new AppError("invalid", `"${key}" cannot be the key of a comment: use ${form}`);
   }
   const target = { repository, number };

@@ -53,7 +53,7 @@ export function checkTemplate(
 
 function neverThere(header: string): string {
   const lower = header.toLowerCase();
-  return `There is never a header "${header}", names are in lower case here: headers["${lower}"]`;
+  return `A header "${header}" never exists, because names are in lower case here: headers["${lower}"]`;
 }
 
 /** The message of a fault: its place, and the names that may have been meant. */

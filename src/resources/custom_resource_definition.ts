@@ -172,7 +172,7 @@ export const customResourceDefinition: AnyKind = defineKind<CrdSpec>("CustomReso
   checkName: (name, spec) =>
     name === `${spec.plural}.${spec.group}`
       ? []
-      : [errorAt(["metadata", "name"], `The name has to be "${spec.plural}.${spec.group}"`)],
+      : [errorAt(["metadata", "name"], `The name must be "${spec.plural}.${spec.group}"`)],
   columns: [
     { header: "KIND", cell: ({ spec }) => spec.kind },
     { header: "VERSIONS", cell: ({ spec }) => spec.versions.map(({ name }) => name).join(",") },

@@ -58,6 +58,6 @@ export function checkHmac(
   if (holes.includes("timestamp") === hasTime) return undefined;
   return errorAt(
     path,
-    "{timestamp} and timestampHeader (or timestampPrefix) go together: a time that is not signed proves nothing",
+    "{timestamp} and timestampHeader (or timestampPrefix) need each other: a time that is not signed proves nothing",
   );
 }

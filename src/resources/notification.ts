@@ -171,7 +171,9 @@ function checkWebhook({ url }: WebhookTarget, at: FieldPath): Finding[] {
 function checkEmail({ server, user, password }: EmailTarget, at: FieldPath): Finding[] {
   if ((user === undefined) !== (password === undefined)) {
     const field = user === undefined ? "user" : "password";
-    return [errorAt(at, `A user and a password go together: "${field}" is missing`)];
+    return [
+      errorAt(at, `A user needs a password and a password needs a user: "${field}" is missing`),
+    ];
   }
   if (URL.parse(server) === null) return [errorAt([...at, "server"], "This names no server")];
   if (user !== undefined && server.startsWith("smtp:") && mayBePlain(server)) {

@@ -58,7 +58,7 @@ function checkKey(key: string | undefined): Finding[] {
   if (key === undefined || ANSWER_KEY.test(key)) return [];
   const at = [...AT, "key"];
   if (key.includes("{{")) return checkTemplate(key, at, VARIABLES);
-  const form = "Expected letters, digits, and . _ / - behind the first, at most 253, or a template";
+  const form = "Expected letters, digits, and . _ / - after the first, at most 253, or a template";
   return [errorAt(at, `${form} such as c-{{ payload.comment.id }}`)];
 }
 

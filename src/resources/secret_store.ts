@@ -64,7 +64,7 @@ function checkValue(key: string, value: string): Finding[] {
 /** Why `value` cannot be the secret of `key`; `undefined` when it can. */
 export function faultOfSecret(key: string, value: string): string | undefined {
   if (key === "") return "A key needs a name";
-  if (value.trim() === "") return `The value of "${key}" is empty, which anyone can sign with`;
+  if (value.trim() === "") return `The value of "${key}" is empty, so anyone can sign with it`;
   if (value.trim() === MASK) {
     return `The value of "${key}" is ***, which svc shows in place of a secret: ` +
       "write the secret itself";

@@ -167,7 +167,7 @@ function line(text: string): string {
   if (/[\x00-\x1f\x7f"\\]/.test(text)) {
     throw new AppError(
       "invalid",
-      `${JSON.stringify(text)} cannot stand in a unit of systemd: use another path`,
+      `${JSON.stringify(text)} is not allowed in a systemd unit: use another path`,
     );
   }
   return text.replaceAll("%", "%%");

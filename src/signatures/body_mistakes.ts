@@ -104,7 +104,7 @@ function* rewrittenJson(text: string, suspect: Suspect): Iterable<Suspicion> {
   }
   const layouts = LAYOUTS.map(({ what, write }) => ({ what, json: write(value) }));
   for (const { what, json } of layouts) {
-    const message = `The signature covers the JSON ${what}, but it arrives otherwise`;
+    const message = `The signature covers the JSON ${what}, but it arrives in another form`;
     if (json !== text) yield suspect("body_json_layout", json, message);
     if (!json.includes("\n")) continue;
     yield suspect("body_json_layout", `${json}\n`, message);
@@ -112,7 +112,7 @@ function* rewrittenJson(text: string, suspect: Suspect): Iterable<Suspicion> {
   for (const { what, json } of layouts) {
     const ascii = json.replace(/[\x7f-\uffff]/g, escaped);
     const message =
-      `The signature covers the JSON ${what} with other escapes than those that arrive`;
+      `The signature covers the JSON ${what} with different escapes from those that arrive`;
     for (
       const other of new Set([ascii, ascii.replaceAll("/", "\\/"), json.replaceAll("/", "\\/")])
     ) {
@@ -121,7 +121,8 @@ function* rewrittenJson(text: string, suspect: Suspect): Iterable<Suspicion> {
   }
   const sorted = sortKeys(value);
   if (JSON.stringify(sorted) === JSON.stringify(value)) return;
-  const message = "The signature covers the JSON with its keys sorted, but it arrives otherwise";
+  const message =
+    "The signature covers the JSON with its keys sorted, but it arrives in another form";
   for (const { write } of LAYOUTS.slice(0, 2)) {
     yield suspect("body_json_key_order", write(sorted), message);
   }
@@ -168,7 +169,7 @@ function* rewrittenForm(text: string, suspect: Suspect): Iterable<Suspicion> {
     yield suspect("body_form_decoded", writeSpaced(object), decoded);
     return;
   }
-  const encoded = "The signature covers the payload as a form, but it arrives otherwise";
+  const encoded = "The signature covers the payload as a form, but it arrives in another form";
   yield suspect("body_form_encoded", new URLSearchParams({ payload: text }).toString(), encoded);
   yield suspect("body_form_encoded", `payload=${encodeURIComponent(text)}`, encoded);
 }

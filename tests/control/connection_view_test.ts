@@ -84,8 +84,8 @@ const STATE: ConnectionState = {
 const STATUS: readonly (readonly [Partial<ConnectionState>, string])[] = [
   [{}, "ok"],
   [{ tokenEndsAt: NOW + 8 * DAY }, "ok"],
-  [{ tokenEndsAt: NOW + 3 * DAY }, "the token ends in 3d"],
-  [{ tokenEndsAt: NOW - DAY }, "the token has ended"],
+  [{ tokenEndsAt: NOW + 3 * DAY }, "the token expires in 3d"],
+  [{ tokenEndsAt: NOW - DAY }, "the token has expired"],
   [{ tokenEndsAt: NOW - DAY, fault: "GitHub refuses the token" }, "GitHub refuses the token"],
 ];
 

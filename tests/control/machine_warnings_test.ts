@@ -158,7 +158,7 @@ Deno.test("what does not answer holds nothing up", async () => {
   pass();
   deepEqual(await warnings, [
     "f:3:8: spec.path: is missing",
-    'f:7:8: spec.path: "/1" could not be looked for within 2 seconds: see whether its disk answers',
+    'f:7:8: spec.path: "/1" could not be checked within 2 seconds: see whether its disk responds',
   ]);
   ok(signals.every(({ aborted }) => aborted), "its processes are ended");
 });
@@ -173,10 +173,10 @@ Deno.test("only a few things are looked for at once, and what is left is told", 
   pass();
   const told = await warnings;
   equal(told.length, 9);
-  equal(told.at(-1), "12 paths and programs were not looked for: the others took 2 seconds");
+  equal(told.at(-1), "12 paths and programs were not checked: the others took 2 seconds");
 });
 
 Deno.test("a machine that cannot be asked is told of, and nothing fails", async () => {
   const { warnings } = warningsWith(1, () => Promise.reject(new Error("no descriptors")));
-  deepEqual(await warnings, ['f:3:8: spec.path: "/0" cannot be looked for: no descriptors']);
+  deepEqual(await warnings, ['f:3:8: spec.path: "/0" cannot be checked: no descriptors']);
 });

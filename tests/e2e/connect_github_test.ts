@@ -234,7 +234,7 @@ slowTest(
     await t.step("the end of a token is remembered", async () => {
       const made = await connect(daemon, github);
       equal(made.code, 0, made.stderr);
-      match(made.stderr, /token of svc-bot, ends in \d+d/);
+      match(made.stderr, /token of svc-bot, expires in \d+d/);
       const [item] = await daemon.json("get", "connections") as {
         status: Record<string, unknown>;
       }[];

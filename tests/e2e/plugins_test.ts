@@ -516,7 +516,7 @@ slowTest(
       ["DELETE FROM plugin_audit WHERE id = (SELECT max(id) FROM plugin_audit)", /was removed/],
       [
         "DELETE FROM plugin_audit_chain WHERE position = (SELECT max(position) FROM plugin_audit_chain)",
-        /last links are gone/,
+        /last links are missing/,
       ],
     ];
     for (const [sql, says] of faults) {

@@ -173,7 +173,7 @@ Deno.test("what is no mistake of CEL and can hardly be meant is warned of", () =
   const condition = 'has(headers["X-Event"]) && headers["x-b"] == ""';
   const event = { source: "webhook", webhook: { secret: { fromRef: "s" } }, filter: { condition } };
   deepEqual(findingsOf("Trigger", { event, action }, "warning"), [
-    'spec.event.filter.condition: There is never a header "X-Event", names are in lower case here: headers["x-event"]',
+    'spec.event.filter.condition: A header "X-Event" never exists, because names are in lower case here: headers["x-event"]',
   ]);
   const warned = (A: string) => findingsOf("Workflow", step({ env: { A } }), "warning");
   deepEqual(warned("{{ payload.a }} {{ payload.b"), [

@@ -162,7 +162,7 @@ const CASES: Readonly<Record<string, { says: string[]; steps: Fields[]; last?: F
   "a condition that is always true": { says: [], steps: [step("a", { when: "1 == 1" })] },
   "a condition that does not compile": {
     says: [
-      'error spec.steps.0.when: Does not compile at column 11: no complete expression stands behind "=="',
+      'error spec.steps.0.when: Does not compile at column 11: no complete expression follows "=="',
     ],
     steps: [step("a", { when: "payload.x ==" })],
   },
@@ -216,7 +216,7 @@ const CASES: Readonly<Record<string, { says: string[]; steps: Fields[]; last?: F
   },
   "a prompt that does not compile": {
     says: [
-      'error spec.steps.0.prompt: Does not compile at column 8: what begins with "." is not complete',
+      'error spec.steps.0.prompt: Does not compile at column 8: the expression that begins with "." is not complete',
     ],
     steps: [step("a", { agent: "x", prompt: "{{ payload. }}" })],
   },

@@ -251,7 +251,7 @@ const BLOCKS: readonly [what: string, text: string, findings: readonly RegExp[]]
     manifest(
       "{secret: {fromRef: s}, scheme: hmac, signatureHeader: X, hmac: {algorithm: sha256, separator: ',', timestampPrefix: t=}}",
     ),
-    [/^error .*\{timestamp\} and timestampHeader \(or timestampPrefix\) go together/],
+    [/^error .*\{timestamp\} and timestampHeader \(or timestampPrefix\) need each other/],
   ],
   [
     "a separator that is none",

@@ -108,7 +108,10 @@ Deno.test("a path stays a path", () => {
   equal(valueOf(unit, "ReadWritePaths"), `"/srv/it's 5%% of it"`);
   match(unit, /^Environment="SVC_DATA_DIR=\/srv\/it's 5%% of it"$/m);
   for (const path of ["/srv/a\nExecStart=/bin/false", '/srv/"', "/srv/\\n"]) {
-    throws(() => systemdUnit({ ...PACKAGE_UNIT, dataDir: path }), /cannot stand in a unit/);
+    throws(
+      () => systemdUnit({ ...PACKAGE_UNIT, dataDir: path }),
+      /is not allowed in a systemd unit/,
+    );
   }
   throws(
     () => systemdUnit({ ...PACKAGE_UNIT, program: "/opt/$HOME/svc" }),

@@ -331,7 +331,7 @@ export const MISTAKES: Readonly<Record<Cause, readonly Mistake[]>> = {
     {
       headers: sha256('{"t": "gr\\u00fc\\u00dfe"}'),
       body: '{"t":"grüße"}',
-      says: /with other escapes/,
+      says: /with different escapes/,
     },
     { headers: sha256('{"u":"https:\\/\\/a"}'), body: '{"u":"https://a"}', says: /escapes/ },
   ],

@@ -455,7 +455,7 @@ async function makeStuck(rig: RunRig, line: string): Promise<void> {
 /** A line of a shell that does not end. */
 const endless = ({ dirs: { root } }: RunRig) =>
   `mkfifo ${root}/fifo$$; exec 3<>${root}/fifo$$; read _ <&3`;
-const MADE = "the timeout of 1 s ran out while its worktree was made";
+const MADE = "the timeout of 1 s ran out while its worktree was created";
 
 async function nobodyOf(rig: RunRig): Promise<void> {
   const pids = (await untilFile(`${rig.dirs.root}/pids`)).trim().split("\n").map(Number);
@@ -554,7 +554,7 @@ test("copy: the timeout of the task holds while it is made, and nothing is left 
     "{timeout: 1, steps: [{id: a, run: touch ran}]}",
     COPY,
   );
-  deepEqual([state, reason], ["failed", "the timeout of 1 s ran out while its copy was made"]);
+  deepEqual([state, reason], ["failed", "the timeout of 1 s ran out while its copy was created"]);
   deepEqual([names(rig.dirs.copies), task.directory], [[], ""]);
 });
 

@@ -40,12 +40,12 @@ const IMPOSSIBLE: readonly {
   {
     name: "a task that has ended at no time",
     sql: "UPDATE tasks SET state = 'failed'",
-    says: /do not go together/,
+    says: /contradict each other/,
   },
   {
     name: "a task that waits although it has ended",
     sql: "UPDATE tasks SET finished_at = 7",
-    says: /do not go together/,
+    says: /contradict each other/,
   },
   {
     name: "a step that runs in a task that does not",

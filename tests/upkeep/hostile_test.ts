@@ -186,7 +186,7 @@ async function large(rig: UpkeepRig): Promise<string> {
 Deno.test("who stops a check, a restore or a copy does not wait for its thread", async () => {
   await using rig = await upkeepRig();
   const file = await large(rig);
-  const stopped = { name: "AppError", message: /was stopped before its end/ };
+  const stopped = { name: "AppError", message: /was stopped before it was done/ };
   for (const early of [true, false]) {
     const stop = new AbortController();
     if (early) stop.abort();

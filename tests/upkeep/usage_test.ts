@@ -136,7 +136,7 @@ Deno.test("usage that is ended early ends its thread; a file that is none is sai
   const { value } = await work.next();
   ok(value !== undefined && "fraction" in value && value.fraction < 0.8);
   stop.abort();
-  await rejects(Array.fromAsync(work), /stopped before its end/);
+  await rejects(Array.fromAsync(work), /stopped before it was done/);
   await Deno.writeTextFile(rig.dirs.database, "no database ".repeat(1000));
   await rejects(usageOf(rig), { code: "overloaded" });
 });

@@ -73,7 +73,7 @@ export function diagnosePing({ url, listensAt, logged }: PingFacts): PingDiagnos
   }
   if (code === 404 && ours) {
     const message = "The ping reached an svc daemon at a path that has no trigger: the proxy " +
-      `has to pass on ${pathname} as it is`;
+      `must pass on ${pathname} unchanged`;
     return { fault: "path", message };
   }
   if (code === 404) {
@@ -115,13 +115,12 @@ function unreachable(host: string, status: string): PingDiagnosis {
   }
   if (/ssl|tls|certificate|peer/i.test(status)) {
     const message =
-      `GitHub does not accept the certificate of ${host}${said}: it has to come from a public ` +
+      `GitHub does not accept the certificate of ${host}${said}: it must come from a public ` +
       "authority, for this name, with its whole chain";
     return { fault: "tls", message };
   }
   if (/time/i.test(status)) {
-    const message =
-      `${host} did not answer GitHub in time${said}: the address has to be reachable ` +
+    const message = `${host} did not answer GitHub in time${said}: the address must be reachable ` +
       "from the Internet, and no firewall may be in the way";
     return { fault: "timeout", message };
   }

@@ -99,7 +99,7 @@ export async function readLog(
     missed: missed.filter(({ guid }) => !here.has(guid)),
     ...(arrivedAt === undefined ? {} : { arrivedAt }),
     ...(first.tokenEndsAt === undefined ? {} : { tokenEndsAt: first.tokenEndsAt }),
-    ...beyondOf(upTo, cut ?? { at: oldest, why: "GitHub's log does not reach back so far" }),
+    ...beyondOf(upTo, cut ?? { at: oldest, why: "GitHub's log does not reach that far back" }),
     ...(first.etag === undefined ? {} : { etag: first.etag }),
   };
 }

@@ -41,7 +41,7 @@ export function setbackOf(why: Successor, { why: said }: { readonly why: string 
         isBroken: false,
       };
     default:
-      return { message: `The connection to Slack is over: ${said || why}`, isBroken: false };
+      return { message: `The connection to Slack ended: ${said || why}`, isBroken: false };
   }
 }
 

@@ -74,6 +74,6 @@ async function seeHooks(access: GitHubAccess, owner: HookOwner, login: string): 
     ? ["Organization webhooks: read and write", "admin:org_hook"]
     : ["Webhooks: read and write", "admin:repo_hook"];
   const message = `The token of ${login} sees ${what} but not its webhooks: it needs the ` +
-    `permission "${right}" (a classic token: ${scope}), and ${login} has to administer ${what}`;
+    `permission "${right}" (a classic token: ${scope}), and ${login} must be an administrator of ${what}`;
   throw new AppError("refused", message);
 }

@@ -316,7 +316,7 @@ function hookText(
 }
 
 function tokenText({ login, endsAt }: CheckedToken, now: number): string {
-  const end = endsAt === undefined ? "" : `, ends in ${shortDuration(endsAt - now)}`;
+  const end = endsAt === undefined ? "" : `, expires in ${shortDuration(endsAt - now)}`;
   return `token of ${login}${end}`;
 }
 

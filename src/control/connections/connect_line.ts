@@ -121,7 +121,7 @@ function toPlan(input: ConnectInput, { catalog }: ConnectHost): Plan {
   const url = input.url.replace(/\/+$/, "") + webhookPath({ project, name: receiving.endpoint });
   if (!url.startsWith("https://") || url.length > MAX_WEBHOOK_URL) {
     const message =
-      `LINE posts to https:// addresses of at most ${MAX_WEBHOOK_URL} characters only`;
+      `LINE posts to https:// addresses only, of at most ${MAX_WEBHOOK_URL} characters`;
     throw new AppError("usage", message);
   }
   const hasSecret = receiving.files.length === 0 ||

@@ -69,7 +69,7 @@ function ofEndpoints(endpoints: readonly string[], project: string, catalog: Cat
   const [store, ...others] = [...new Set(stores)];
   if (store === undefined || others.length > 0) {
     const found = store === undefined ? "none" : [store, ...others].join(", ");
-    const message = `The triggers at ${endpoints.join(", ")} have to name one SecretStore under ` +
+    const message = `The triggers at ${endpoints.join(", ")} must name one SecretStore under ` +
       `event.webhook.secret, found ${found}: GitHub signs with a value of it`;
     throw new AppError("refused", message);
   }

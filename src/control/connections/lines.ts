@@ -59,7 +59,7 @@ export async function* audited<Result>(
   const end = await host.startAudited(what);
   let failure: unknown = new AppError(
     "refused",
-    "The caller went away or the daemon stopped before its end",
+    "The caller left or the daemon stopped before it was done",
   );
   try {
     for await (const line of toLines(work, host)) {

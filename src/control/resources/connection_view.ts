@@ -132,7 +132,9 @@ export function statusText({ fault, tokenEndsAt, socket }: KnownConnection, now:
   if (wrong !== undefined) return wrong;
   if (socket !== undefined && socket.connectedSince === undefined) return "connecting";
   if (tokenEndsAt === undefined || tokenEndsAt - now > TOKEN_ENDS_SOON_MS) return "ok";
-  return tokenEndsAt > now ? `the token ends ${endText(tokenEndsAt, now)}` : "the token has ended";
+  return tokenEndsAt > now
+    ? `the token expires ${endText(tokenEndsAt, now)}`
+    : "the token has expired";
 }
 
 /** What is known in the `status` of a Connection; nothing for other kinds. */

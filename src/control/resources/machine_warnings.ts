@@ -120,7 +120,7 @@ async function faultOf(
   try {
     return await machine.faultOf(need, signal);
   } catch (error) {
-    return `${nameOf(need)} cannot be looked for: ${messageOf(error)}`;
+    return `${nameOf(need)} cannot be checked: ${messageOf(error)}`;
   }
 }
 
@@ -131,14 +131,14 @@ function describe(checks: readonly Check[]): string[] {
   for (const { place, need, state } of checks) {
     if (state === "waiting") continue;
     const fault = state === "begun"
-      ? `${nameOf(need)} could not be looked for within ${seconds}: see whether its disk answers`
+      ? `${nameOf(need)} could not be checked within ${seconds}: see whether its disk responds`
       : state.fault;
     if (fault !== undefined && !warnings.has(fault)) warnings.set(fault, `${place}${fault}`);
   }
   const left = checks.filter(({ state }) => state === "waiting").length;
   if (left === 0) return [...warnings.values()];
   const what = left === 1 ? "1 path or program was" : `${left} paths and programs were`;
-  return [...warnings.values(), `${what} not looked for: the others took ${seconds}`];
+  return [...warnings.values(), `${what} not checked: the others took ${seconds}`];
 }
 
 function nameOf(need: FoundNeed): string {

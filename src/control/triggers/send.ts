@@ -117,7 +117,7 @@ async function make(
   host: SendHost,
 ): Promise<RequestToTrigger> {
   if (url !== undefined && !/^https?:\/\/[^\s/]+\S*$/i.test(url)) {
-    throw new AppError("usage", "The address has to be an http or https URL");
+    throw new AppError("usage", "The address must be an http or https URL");
   }
   const target = url ?? ownAddress(trigger, host);
   const id = host.newId();

@@ -58,7 +58,7 @@ export function platformOfTrigger({ scheme, signatureHeader }: WebhookSpec): Pla
 export function schemeOf(webhook: WebhookSpec): Signing {
   const scheme = findScheme(webhook.scheme ?? "auto", webhook.signatureHeader);
   if (scheme === undefined) {
-    throw unauthorized(`the trigger names the scheme "${webhook.scheme}", which does not exist`);
+    throw unauthorized(`the trigger names the unknown scheme "${webhook.scheme}"`);
   }
   return {
     scheme,

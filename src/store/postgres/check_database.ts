@@ -44,7 +44,7 @@ const IMPOSSIBLE_JOBS: readonly ImpossibleRows[] = [
       `SELECT indexrelid::regclass::text AS id FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
           WHERE relnamespace IN (to_regnamespace('svc'), to_regnamespace('${SCHEMA}'))
           AND NOT indisvalid`,
-    show: (ids) => `There are indexes that were not built to their end: ${ids}`,
+    show: (ids) => `There are indexes that were not built completely: ${ids}`,
   },
 ];
 
@@ -78,7 +78,7 @@ export async function* checkSharedRows(
   if (version !== SCHEMA_VERSION) {
     const which = version > SCHEMA_VERSION ? "a newer" : "an older";
     const fault = `It was written by ${which} svc (schema ${version}, this one knows ` +
-      `${SCHEMA_VERSION}), so its rows were not looked at`;
+      `${SCHEMA_VERSION}), so its rows were not checked`;
     return { ...facts, faults: [fault] };
   }
   const known = await connections.use(async (db) => ({

@@ -81,7 +81,7 @@ export class ChainCheck {
     const before = this.#before;
     this.#before = { hash, position };
     if (before === undefined && position !== 1 && link !== CHECKPOINT) {
-      this.#faults.push(`The first links are gone, the chain begins at ${position}`);
+      this.#faults.push(`The first links are missing, the chain begins at ${position}`);
     } else if (before !== undefined && position !== before.position + 1) {
       this.#faults.push(`Links ${before.position + 1} to ${position - 1} are gone`);
     }
@@ -97,7 +97,7 @@ export class ChainCheck {
   end({ rows, lastPosition, lastHash }: ChainEnd): readonly string[] {
     const last = this.#before ?? { position: 0, hash: "" };
     if (lastPosition > last.position) {
-      this.#faults.push(`The last links are gone, there were ${lastPosition}`);
+      this.#faults.push(`The last links are missing, there were ${lastPosition}`);
     } else if (lastPosition < last.position) {
       this.#faults.push(`Links up to ${last.position} were added from outside`);
     } else if (lastHash !== undefined && lastHash !== last.hash) {

@@ -40,7 +40,7 @@ export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
   },
   {
     sql: "SELECT id FROM tasks WHERE (finished_at IS NULL) <> (state IN ('pending', 'running'))",
-    show: (ids) => `There are tasks whose state and time of end do not go together: ${ids}`,
+    show: (ids) => `There are tasks whose state and end time contradict each other: ${ids}`,
   },
   {
     sql: `SELECT task_id AS id FROM steps JOIN tasks ON tasks.id = task_id

@@ -35,7 +35,7 @@ export async function enterDirectory(
   const directory = await host.directories.make(user, cancellation).catch((error) => {
     if (cancellation.why !== "timeout" || !(error instanceof AppError)) throw error;
     const limit = `the timeout of ${(taskLimitMs(run.plan, host.timeLimits) ?? 0) / 1000} s`;
-    throw new AppError("invalid", `${limit} ran out while its ${kindOf(run)} was made`);
+    throw new AppError("invalid", `${limit} ran out while its ${kindOf(run)} was created`);
   });
   if (directory === workspace.path) return directory;
   await retryWhileOverloaded(

@@ -237,7 +237,7 @@ class Worker implements TaskWorker {
         if (move === undefined) continue;
         const { from, to, isAnew } = move;
         const how = isAnew
-          ? "starts again: what its steps wrote is on the other node"
+          ? "starts over: the files of its steps are on the other node"
           : "continues";
         log.info(`task taken over from another node, ${how}`, { task: task.id, from, to });
       }

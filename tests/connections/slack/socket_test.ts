@@ -302,7 +302,7 @@ Deno.test("SlackSocket waits before it opens another socket where one ended at o
   const line = await slack.next();
   await connected(it);
   line.drop();
-  ok((await until("a problem", () => it.socket.state.problem)).includes("is over"));
+  ok((await until("a problem", () => it.socket.state.problem)).includes("ended: "));
   equal(slack.calls.length, 1);
   const next = slack.next();
   await until("a pause", () => it.clock.waiting > 0 ? true : undefined);
@@ -317,7 +317,7 @@ Deno.test("SlackSocket gives a socket up that is not greeted", async () => {
   const line = await slack.next();
   await it.clock.advance(15_000);
   await line.ended;
-  ok((await until("a problem", () => it.socket.state.problem)).includes("over"));
+  ok((await until("a problem", () => it.socket.state.problem)).includes("ended: "));
 });
 
 Deno.test("SlackSocket notices that nobody is there after a minute of silence", async () => {

@@ -129,7 +129,7 @@ const TAMPERED: readonly {
     what: "a cut end",
     sql: `DELETE FROM plugin_audit WHERE id = 'B3';
       DELETE FROM plugin_audit_chain WHERE audit_id = 'B3'`,
-    faults: ["The last links are gone, there were 6, in the chain of node b"],
+    faults: ["The last links are missing, there were 6, in the chain of node b"],
   },
   {
     what: "a removed middle",
@@ -144,7 +144,7 @@ const TAMPERED: readonly {
     what: "a chain that was removed whole",
     sql: `DELETE FROM plugin_audit WHERE chain = 'b';
       DELETE FROM plugin_audit_chain WHERE chain = 'b'`,
-    faults: ["The last links are gone, there were 6, in the chain of node b"],
+    faults: ["The last links are missing, there were 6, in the chain of node b"],
   },
   {
     what: "a forgotten end",

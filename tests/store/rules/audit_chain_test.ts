@@ -94,7 +94,7 @@ for (
       name: "without its first link",
       audit: { links: LINKS.slice(1) },
       faults: [
-        "The first links are gone, the chain begins at 2",
+        "The first links are missing, the chain begins at 2",
         "Row A1 was changed (finish)",
         "Row A1 was added from outside",
       ],
@@ -107,7 +107,7 @@ for (
     {
       name: "without its last link",
       audit: { links: LINKS.slice(0, 1) },
-      faults: ["The last links are gone, there were 2", "Row A1 was finished from outside"],
+      faults: ["The last links are missing, there were 2", "Row A1 was finished from outside"],
     },
     { name: "with its last link as it is kept", audit: { lastHash: FINISH }, faults: [] },
     {

@@ -83,7 +83,8 @@ async function* runJob<Result>(
   let over = flags === undefined;
   const stopped = Promise.withResolvers<never>();
   stopped.promise.catch(() => {}); // nobody may be waiting any more
-  const onAbort = () => stopped.reject(new AppError("refused", "It was stopped before its end"));
+  const onAbort = () =>
+    stopped.reject(new AppError("refused", "It was stopped before it was done"));
   signal?.addEventListener("abort", onAbort);
   try {
     if (signal?.aborted === true) onAbort();
