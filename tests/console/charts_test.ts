@@ -103,7 +103,7 @@ browserTest("charts show what arrived, and the tables under them say the same", 
 
   await page.getByRole("button", { name: "24h" }).click();
   await page.getByRole("heading", { name: "The last 24h" }).waitFor();
-  await page.getByText("Each 15m in which there was something").first().waitFor();
+  await page.getByText("Each 15m with data").first().waitFor();
   equal(new URL(page.url()).search, "?span=24h");
   deepEqual(await tableOf(page, "Deliveries"), { accepted: 6, filtered: 3, rejected: 2 });
 

@@ -84,7 +84,7 @@ browserTest(
       async () => {
         await page.goto(`${served.origin}/audit`);
         await page.getByRole("button", { name: "Check the chain" }).click();
-        await page.getByText("2 rows: none was changed").waitFor();
+        await page.getByText("2 rows: nothing but the daemon").waitFor();
         await page.goto(`${served.origin}/audit/plugins/${samples.audit}`);
         await page.getByText("this partner is not known").waitFor();
         await page.goto(`${served.origin}/audit/control`);
