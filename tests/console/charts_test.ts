@@ -17,7 +17,7 @@ const KEY = "the-key-of-these-deliveries";
 
 /** What the table under a chart says, summed over its rows: the minute may change meanwhile. */
 async function tableOf(page: Page, chart: string): Promise<Record<string, number>> {
-  const region = page.getByRole("region", { name: `${chart}, the figures` });
+  const region = page.getByRole("region", { name: `${chart} as figures` });
   const heads = await region.locator("thead th").allInnerTexts();
   const rows = await region.locator("tbody tr").all();
   const sums: Record<string, number> = {};

@@ -188,7 +188,7 @@ browserTest("seven tabs work: four with a stream, the others ask", async () => {
     const texts = await Promise.all(
       pages.map((page) => page.locator(".connection").textContent().catch(() => "")),
     );
-    const counts = [/live/, /asking/].map((one) => texts.filter((t) => one.test(t ?? "")).length);
+    const counts = [/live/, /polling/].map((one) => texts.filter((t) => one.test(t ?? "")).length);
     return counts[0] === 4 && counts[1] === 3 ? true : undefined;
   });
   browser.expects(/\b429\b/);

@@ -33,7 +33,7 @@ Deno.test("a list that is looked at all day stays as long, and nothing of it is 
   equal(list.hasMore, true);
   equal(list.downTo, list.items.at(-1)?.id);
 
-  // Show older that are asked for are held beside those.
+  // Older ones that are asked for are held beside those.
   const oldest = Number(list.downTo);
   list.extend(records(oldest - 500, 500), String(oldest - 500).padStart(8, "0"));
   equal(list.items.length, MOST_HELD + 500);

@@ -66,7 +66,7 @@ browserTest(
     await page.getByLabel("State").selectOption("running");
     await until("those that run", async () => await rows(page).count() === 3 || undefined);
     equal(new URL(page.url()).search, "?state=running");
-    await act(page, "Cancel all matches", /This ends 3 tasks/);
+    await act(page, "Cancel all matches", /This cancels 3 tasks/);
     await page.getByText("3 tasks cancelled").waitFor();
     await until("none to run", async () => await rows(page).count() === 0 || undefined);
 

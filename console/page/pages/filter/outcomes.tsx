@@ -131,7 +131,7 @@ export function Changed({ run: { changed }, most, more, picked, pick }: {
           aria-label={`Open ${delivery_id} beside the condition`}
           onClick={() => pick(delivery_id)}
         >
-          Look
+          Open
         </button>
       ),
     },
