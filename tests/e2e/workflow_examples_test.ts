@@ -160,7 +160,7 @@ programTest(
     deepEqual(calls, Array(2).fill("pr comment 7 --repo you/shop --body-file review.md"));
     const [gone, kept] = [await daemon.svc(["task", "workspace", String(id)]), daemon.dataDir];
     equal(gone.code, 1);
-    match(gone.stderr, /succeeded, and its worktree was removed/);
+    match(gone.stderr, /succeeded, and svc removed its worktree/);
     deepEqual([...Deno.readDirSync(`${kept}/worktrees`)], []);
     equal(await sh("git branch --list 'svc/*'; ls", `${kept}/workspaces/shop`), "Makefile");
   },
