@@ -77,7 +77,7 @@ for (
     await until("the task a second time", () => requeued[1]);
     equal((await rig.store.findTasks(id))[0]?.state, "pending");
     deepEqual(health.list().length, 1);
-    match(health.list()[0] ?? "", /^steps cannot be started, their tasks wait: /);
+    match(health.list()[0] ?? "", /^steps cannot start, so their tasks wait: /);
     isShort = false;
     const task = await rig.ended(id);
     deepEqual([task.state, task.reason, task.restarts], ["succeeded", "", 0]);
