@@ -197,7 +197,7 @@ Deno.test("refused requests without a record are told at once, and then once a m
     await clock.advance(1000);
   }
   const count = () =>
-    lines.map((line) => Number(/without a record of their own count=(\d+)$/.exec(line)?.[1]));
+    lines.map((line) => Number(/were not recorded one by one count=(\d+)$/.exec(line)?.[1]));
   deepEqual(count(), [1, 60 * 50 - 1]);
   await rejections[Symbol.asyncDispose]();
   deepEqual(count(), [1, 60 * 50 - 1, 30 * 50], "and what is left at the end");

@@ -146,7 +146,7 @@ postgresTest("a node is asked about tasks of another one, which dies", async (t)
     equal(stdout, `${before}first\nruns in ${a.dataDir}\nheard\n`, "from its first step again");
     match(stderr, /node "a" took over from node "b"; the task starts over/);
     equal(/restarted/.test(stderr), false);
-    match(a.log, /was taken over from another node and begins anew.* from=b to=a/);
+    match(a.log, /task taken over from another node, starts over.* from=b to=a/);
 
     equal((await taskOf(a, again.id)).state, "pending", "what it keeps is on the other node");
     await Deno.writeTextFile(`${a.dataDir}/go`, "");

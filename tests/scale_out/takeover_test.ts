@@ -105,7 +105,7 @@ takeoverTest("SIGSTOP: what a daemon says after its lease is refused", 14, async
   });
   await eachEndedOnce(site, taken);
   await until("the note", () => a.log.includes("task given up") || undefined);
-  ok(!/could not be stored|failed inside/.test(a.log), a.log);
+  ok(!/ERROR .*could not be stored|failed inside/.test(a.log), a.log);
 });
 
 takeoverTest("a daemon that cannot reach the database ends its steps", 8, async (site) => {

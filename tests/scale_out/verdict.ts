@@ -76,7 +76,7 @@ function judgeLogs({ pastLogs, daemons }: Cluster): void {
   const logs = [...pastLogs, ...daemons.map(({ log }) => log)].join("\n");
   const ended = [...logs.matchAll(/task ended task=(\w+)/g)].map(([, id]) => id);
   equal(new Set(ended).size, ended.length, "no task ended twice");
-  deepEqual(logs.match(/.*(?:failed inside|could not be stored).*/g), null);
+  deepEqual(logs.match(/.*(?:failed inside|ERROR .*could not be stored).*/g), null);
 }
 
 /** Every task ran to its end, never beside itself, and to a second end only where it was taken over. */

@@ -153,7 +153,7 @@ test("a task that another node has claimed is ended, and nothing more is said of
   const [pid = 0] = await pidsOf(rig);
   rig.events.publish("claimsLost", { taskIds: [id] });
   await until("its end", async () => await processRuns(pid) ? undefined : true);
-  await until("the note", () => rig.logged.find((line) => line.includes("let go of")));
+  await until("the note", () => rig.logged.find((line) => line.includes("task given up")));
   deepEqual(written, []);
 });
 
@@ -162,7 +162,7 @@ test("an end that is refused is no error", async (rig) => {
   await rig.start(1, {
     finishTask: () => Promise.reject(new AppError("conflict", "Another node runs it")),
   });
-  const line = await until("the note", () => rig.logged.find((one) => one.includes("let go of")));
+  const line = await until("the note", () => rig.logged.find((one) => one.includes("task given up")));
   ok(line.includes('"level":"info"'), line);
 });
 
