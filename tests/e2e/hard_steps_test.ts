@@ -167,7 +167,7 @@ slowTest(
     const tasks = new Map((await daemon.settled()).map((task) => [task.id, task]));
     const states = [first, second, third].map((id) => tasks.get(id)?.state);
     deepEqual(states, ["cancelled", "cancelled", "failed"]);
-    equal(tasks.get(third)?.reason, "the timeout of 1 s ran out while its worktree was made");
+    equal(tasks.get(third)?.reason, "the timeout of 1 s ran out while its worktree was created");
     equal(await processRuns(holder), false);
     deepEqual([...Deno.readDirSync(`${daemon.dataDir}/worktrees`)], []);
   },
