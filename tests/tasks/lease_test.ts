@@ -162,7 +162,10 @@ test("an end that is refused is no error", async (rig) => {
   await rig.start(1, {
     finishTask: () => Promise.reject(new AppError("conflict", "Another node runs it")),
   });
-  const line = await until("the note", () => rig.logged.find((one) => one.includes("task given up")));
+  const line = await until(
+    "the note",
+    () => rig.logged.find((one) => one.includes("task given up")),
+  );
   ok(line.includes('"level":"info"'), line);
 });
 
