@@ -28,22 +28,18 @@ import { closeToUnbound } from "../secrets/key_file.ts";
 import type { Keyring } from "../secrets/keyring.ts";
 import { KnownSecrets } from "../secrets/known_secrets.ts";
 import { secretsInKeyFile } from "../secrets/own_secrets.ts";
-import type { Guard } from "../shell/guard.ts";
 import { openProcessGroups, type ProcessGroups } from "../shell/process_groups.ts";
 import { Watching } from "../notifications/watching.ts";
 import { withAnnouncements } from "../store/announcements.ts";
 import type { DaemonEvents, Events } from "../store/events.ts";
-import type { Lease } from "../store/lease.ts";
-import type { LogStore } from "../store/log_store.ts";
 import { openStorage } from "../storage/open_storage.ts";
-import type { SharedNode } from "../storage/storage.ts";
-import type { Store } from "../store/store.ts";
+import type { Storage } from "../storage/storage.ts";
 import { Telemetry } from "../telemetry/telemetry.ts";
 import type { DaemonConfig } from "./config.ts";
 import { takeDataDir } from "./data_dir_lock.ts";
 
-/** The parts that everything else is made with. */
-export interface State extends AsyncDisposable {
+/** The parts that everything else is made with; what is stored is announced on `events`. */
+export interface State extends Storage {
   readonly dirs: DataDir;
   /** Makes the paths of manifests absolute. */
   readonly resolvePath: ResolvePath;
@@ -56,18 +52,6 @@ export interface State extends AsyncDisposable {
   readonly health: HealthConditions;
   readonly telemetry: Telemetry;
   readonly keyring: Keyring;
-  /** Resources and records, on disk; changes are published on `events`. */
-  readonly store: Store;
-  /** The output of tasks. */
-  readonly logs: LogStore;
-  /** Name of this node, where others share the storage. */
-  readonly nodeName?: string;
-  /** Under which tasks run. */
-  readonly lease: Lease;
-  /** This daemon among those that share its database; absent where none does. */
-  readonly shared?: SharedNode;
-  /** Ends the processes of tasks when this daemon cannot; there where others share the storage. */
-  readonly guard?: Guard;
   readonly catalog: Catalog;
   /** The one way in which the catalog changes. */
   readonly resources: ResourceWriter;
