@@ -12,6 +12,7 @@ import {
   type MarkdownToken,
   parseMarkdown,
   plainText,
+  topicOf,
 } from "./markdown.ts";
 import { type PageTexts, START } from "./pages.ts";
 import type { SearchEntry } from "./search.ts";
@@ -57,7 +58,7 @@ export function pageGroups(texts: PageTexts): readonly PageGroup[] {
     if (token.type === "heading_open") {
       groups.push({ title: plainText(tokens[at + 1]), topics: [] });
     }
-    for (const { href } of linksIn(token)) add(/^([\w-]+)\.md(?:#|$)/.exec(href)?.[1] ?? "");
+    for (const { href } of linksIn(token)) add(topicOf(href)?.topic ?? "");
   }
   groups.push({ title: "More", topics: [] });
   left.forEach(add);
@@ -126,10 +127,11 @@ function questionsByTarget({ tokens }: Page): ReadonlyMap<string, readonly strin
     if (token.type !== "inline") continue;
     row.push(token);
     for (const { href } of linksIn(token)) {
-      const [, topic, anchor = ""] = /^([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
-      if (topic === undefined) continue;
-      const known = questions.get(topic + anchor) ?? [];
-      questions.set(topic + anchor, [...known, row.map(plainText).join(" ")]);
+      const to = topicOf(href);
+      if (to === undefined) continue;
+      const target = to.topic + to.section;
+      const known = questions.get(target) ?? [];
+      questions.set(target, [...known, row.map(plainText).join(" ")]);
     }
   }
   return questions;

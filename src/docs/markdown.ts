@@ -14,11 +14,11 @@ export type MarkdownToken = Token;
 const { default: MarkdownIt } = await import("markdown-it");
 
 // What looks like HTML is text: the pages have none, and nothing of it may reach a browser.
-const PARSER = new MarkdownIt({ html: false, linkify: false });
+const MARKDOWN = new MarkdownIt({ html: false, linkify: false });
 
 /** The blocks of a page in their order, what opens and what closes one as a token each. */
 export function parseMarkdown(text: string): readonly MarkdownToken[] {
-  return PARSER.parse(text, {});
+  return MARKDOWN.parse(text, {});
 }
 
 /** The plain text of what stands in a line: of links their text, of code its content. */
@@ -84,13 +84,18 @@ export function hrefOf(token: MarkdownToken): string {
   return String(token.attrGet("href") ?? "");
 }
 
-/** The HTML of these blocks; a heading with an id has a link to itself. */
-export function toHtml(tokens: readonly MarkdownToken[]): string {
-  return HTML.renderer.render([...tokens], HTML.options, {});
+/** The page of the manual that a link of another one leads to, and `#section`; empty for no section. */
+export function topicOf(href: string): { topic: string; section: string } | undefined {
+  const [, topic, section = ""] = /^([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
+  return topic === undefined ? undefined : { topic, section };
 }
 
-const HTML = new MarkdownIt({ html: false, linkify: false });
-HTML.renderer.rules["heading_close"] = (tokens, at) => {
+/** The HTML of these blocks; a heading with an id has a link to itself. */
+export function toHtml(tokens: readonly MarkdownToken[]): string {
+  return MARKDOWN.renderer.render([...tokens], MARKDOWN.options, {});
+}
+
+MARKDOWN.renderer.rules["heading_close"] = (tokens, at) => {
   const { tag = "" } = tokens[at] ?? {};
   const id = tokens[at - 2]?.attrGet("id");
   const anchor = typeof id === "string"

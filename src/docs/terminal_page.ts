@@ -5,7 +5,7 @@
  * @module
  */
 
-import { hrefOf, type MarkdownToken, plainText } from "./markdown.ts";
+import { hrefOf, type MarkdownToken, plainText, topicOf } from "./markdown.ts";
 import { type Piece, widthOf, wrap } from "./wrapped_lines.ts";
 
 /** How a page is shown. */
@@ -195,15 +195,14 @@ function piecesOf(token: MarkdownToken | undefined, view: PageView): Piece[] {
 
 /** A link: its text, and where it leads, where that can be gone to from here. */
 function linkEnd(href: string, text: readonly Piece[], { topic }: PageView): readonly Piece[] {
-  if (/^https?:/.test(href)) {
-    const said = text.map((piece) => piece.text).join("");
-    return said === href ? text : [...text, { text: ` <${href}>` }];
-  }
-  const [, page, section = ""] = /^([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
-  if (page === undefined || page === topic) return text;
-  const command: Piece = { text: `svc docs ${page}${section}`, look: "code" };
-  const said = text.map((piece) => piece.text).join("").replaceAll("`", "");
-  return said === `${page}.md` ? [command] : [...text, { text: " (" }, command, { text: ")" }];
+  const said = text.map((piece) => piece.text).join("");
+  if (/^https?:/.test(href)) return said === href ? text : [...text, { text: ` <${href}>` }];
+  const to = topicOf(href);
+  if (to === undefined || to.topic === topic) return text;
+  const command: Piece = { text: `svc docs ${to.topic}${to.section}`, look: "code" };
+  return said.replaceAll("`", "") === `${to.topic}.md`
+    ? [command]
+    : [...text, { text: " (" }, command, { text: ")" }];
 }
 
 function bold(pieces: readonly Piece[]): Piece[] {
