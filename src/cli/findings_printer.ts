@@ -6,7 +6,7 @@
 
 import type { DoctorFinding, DoctorLine } from "../api/doctor_operations.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
-import type { Io } from "./io.ts";
+import { type Io, isColoured } from "./io.ts";
 import { wrapped } from "./table.ts";
 import { CLEAR_LINE, green, printable, red, yellow } from "./terminal_text.ts";
 
@@ -82,8 +82,7 @@ export class FindingsPrinter implements Disposable {
     if (this.#isQuiet) return;
     const { check, result, message } = finding;
     const io = this.#io;
-    const isColoured = io.outIsTerminal && (io.env("NO_COLOR") ?? "") === "";
-    io.out(isColoured ? COLOURS[result](result) : result);
+    io.out(isColoured(io) ? COLOURS[result](result) : result);
     const room = Math.max(io.columns || USUAL_COLUMNS, LEAST_COLUMNS) - INDENT;
     const lines = wrapped(printable(`${check}: ${message}`), room);
     const text = lines.join(`\n${" ".repeat(INDENT)}`);

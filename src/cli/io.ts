@@ -174,3 +174,8 @@ function consoleColumns(): number | undefined {
     return undefined;
   }
 }
+
+/** Whether what is printed may have colours: on a terminal, unless `NO_COLOR` is set. */
+export function isColoured(io: Pick<Io, "outIsTerminal" | "env">): boolean {
+  return io.outIsTerminal && (io.env("NO_COLOR") ?? "") === "";
+}

@@ -20,7 +20,7 @@ import { Search, type SearchHit } from "../../docs/search.ts";
 import { pageLines } from "../../docs/terminal_page.ts";
 import { type Piece, wrap } from "../../docs/wrapped_lines.ts";
 import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
-import type { Io } from "../io.ts";
+import { type Io, isColoured } from "../io.ts";
 import { jsonText } from "../json_text.ts";
 import { formatTable } from "../table.ts";
 import { styled } from "../terminal_text.ts";
@@ -150,10 +150,6 @@ function printLines(lines: readonly (readonly Piece[])[], io: Io): void {
     io.out(isStyled ? styled(line) : line.map(({ text }) => text).join(""));
     io.out("\n");
   }
-}
-
-function isColoured(io: Io): boolean {
-  return io.outIsTerminal && (io.env("NO_COLOR") ?? "") === "";
 }
 
 function pageNamed(texts: PageTexts, asked: string): Page {
