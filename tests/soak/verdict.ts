@@ -5,6 +5,7 @@
  * @module
  */
 
+import { KEPT_SUFFIX } from "../../src/tasks/workspace/kept_commits.ts";
 import type { Journal } from "./journal.ts";
 import {
   countStarts,
@@ -217,12 +218,18 @@ export async function judgeFiles(
     return of.flat();
   };
   journal.none("left in run/", await namesOf("run"));
-  const trees = await namesOf("worktrees");
+  // A worktree has a note beside it; no task here commits anything, so no note outlives its worktree.
+  const files = await namesOf("worktrees");
+  const trees = files.filter((name) => !name.endsWith(KEPT_SUFFIX));
   journal.none(
     "worktrees of tasks that succeeded",
     trees.filter((id) => tasks.get(id)?.state === "succeeded"),
   );
-  journal.none("worktrees of nobody", trees.filter((id) => !tasks.has(id)));
+  journal.none("worktrees of no task", trees.filter((id) => !tasks.has(id)));
+  const noted = files.filter((name) => name.endsWith(KEPT_SUFFIX))
+    .map((name) => name.slice(0, -KEPT_SUFFIX.length));
+  journal.none("notes without a worktree", noted.filter((id) => !trees.includes(id)));
+  journal.none("worktrees without a note", trees.filter((id) => !noted.includes(id)));
   const known = await namesIn(base, "repo/.git/worktrees");
   journal.none("worktrees that only git knows", known.filter((id) => !trees.includes(id)));
   const found = [...await namesOf("scripts"), ...await namesIn(base, "floor")];
