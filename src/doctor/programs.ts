@@ -5,7 +5,7 @@
  * @module
  */
 
-import { machineWarnings } from "../control/resources/machine_warnings.ts";
+import { machineWarnings } from "../tasks/workspace/machine_warnings.ts";
 import { KINDS } from "../resources/kinds.ts";
 import type { StatedNeed } from "../resources/read_manifests.ts";
 import { displayName, type Resource } from "../resources/resource.ts";

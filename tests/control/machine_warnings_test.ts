@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { systemClock } from "../../src/base/clock.ts";
-import { machineWarnings } from "../../src/control/resources/machine_warnings.ts";
+import { machineWarnings } from "../../src/tasks/workspace/machine_warnings.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { readManifests } from "../../src/resources/read_manifests.ts";
 import type { FoundNeed } from "../../src/tasks/workspace/machine.ts";

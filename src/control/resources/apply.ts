@@ -13,7 +13,10 @@ import type { Catalog } from "../../resources/catalog.ts";
 import { CRD_KIND, type CrdSpec } from "../../resources/custom_resource_definition.ts";
 import { endpointErrors } from "../../resources/endpoints.ts";
 import { keepMasked } from "../../resources/masked_secrets.ts";
-import { machineWarnings, type MachineWarningsHost } from "./machine_warnings.ts";
+import {
+  machineWarnings,
+  type MachineWarningsHost,
+} from "../../tasks/workspace/machine_warnings.ts";
 import type { ManifestReader } from "./manifest_reader.ts";
 import type { Manifested } from "../../resources/read.ts";
 import type { ManifestsRead } from "../../resources/read_manifests.ts";

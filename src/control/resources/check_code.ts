@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { NewId } from "../../base/ids.ts";
@@ -163,14 +164,14 @@ function codeOf(spec: CrdSpec): Code[] {
     type: plugin.type,
     phase: plugin.phase ?? "",
     command: plugin.command,
-    ...(plugin.timeout === undefined ? {} : { timeout: plugin.timeout }),
+    ...defined({ timeout: plugin.timeout }),
   }));
   const hooks = hooksOf(spec).map((hook): Code => ({
     name: `hook:${hook.action}`,
     type: "hook",
     phase: "",
     command: hook.command,
-    ...(hook.timeout === undefined ? {} : { timeout: hook.timeout }),
+    ...defined({ timeout: hook.timeout }),
   }));
   return [...plugins, ...hooks];
 }

@@ -6,13 +6,14 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { MachineNeed } from "../../resources/machine_needs.ts";
 import type { ManifestsRead } from "../../resources/read_manifests.ts";
 import type { ResourceKey } from "../../resources/resource.ts";
 import type { WorkspaceSpec } from "../../resources/workspace.ts";
-import type { FoundNeed, Machine } from "../../tasks/workspace/machine.ts";
+import type { FoundNeed, Machine } from "./machine.ts";
 
 /** What {@linkcode machineWarnings} needs. */
 export interface MachineWarningsHost {
@@ -100,14 +101,14 @@ function foundNeed(
         needs: need.needs,
         path: need.path,
         repository: need.repository,
-        ...(need.nodes === undefined ? {} : { nodes: need.nodes }),
+        ...defined({ nodes: need.nodes }),
       };
     case "watched": {
       const spec = specOf(need.workspace);
       if (spec === undefined) return undefined;
       const { path, nodes } = spec;
       const { needs, below } = need;
-      return { needs, path, below, ...(nodes === undefined ? {} : { nodes }) };
+      return { needs, path, below, ...defined({ nodes }) };
     }
   }
 }
