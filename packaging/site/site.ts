@@ -10,6 +10,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { defined } from "../../src/base/defined.ts";
 import { VERSION } from "../../src/base/version.ts";
 import { type Page, pageGroups, searchEntries, toPage } from "../../src/docs/manual.ts";
 import { type MarkdownToken, toHtml } from "../../src/docs/markdown.ts";
@@ -165,6 +166,6 @@ if (import.meta.main) {
   });
   const out = values.out ?? join(HERE, "../../dist/site");
   const { repository } = values;
-  await writeSite({ out, ...repository === undefined ? {} : { repository } });
+  await writeSite({ out, ...defined({ repository }) });
   console.log(join(out, "index.html"));
 }

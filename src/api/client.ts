@@ -5,6 +5,7 @@
  */
 
 import type { DataDir } from "../base/data_dir.ts";
+import { defined } from "../base/defined.ts";
 import { AppError, isErrorCode, messageOf } from "../base/errors.ts";
 import { findMissing } from "../base/initialised.ts";
 import { isJsonObject } from "../base/json.ts";
@@ -85,10 +86,10 @@ export function connect(address: Address, token?: string): Client {
         "content-type": "application/json",
         ...("answer" in address ? {} : { [ASKED_HEADER]: asked }), // there a caller never goes unseen
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...(by === undefined ? {} : { "svc-client": by }),
+        ...defined({ "svc-client": by }),
       },
       body,
-      ...(signal === undefined ? {} : { signal }),
+      ...defined({ signal }),
     });
     return answer(request);
   };

@@ -6,6 +6,7 @@
  */
 
 import type { Client } from "../api/client.ts";
+import { defined } from "../base/defined.ts";
 import { findRecordName, type RecordName } from "../resources/record_names.ts";
 import { DEFAULT_PROJECT } from "../resources/resource.ts";
 import {
@@ -158,7 +159,7 @@ async function named(
   const record = findRecordName(what);
   const input = record === undefined
     ? { what, project: project ?? DEFAULT_PROJECT }
-    : { what, limit: OFFERED, ...(project === undefined ? {} : { project }) };
+    : { what, limit: OFFERED, ...defined({ project }) };
   const { items, names } = await client.call("get", input, signal);
   const found = names.map((name, at) => ({
     value: name.slice(name.indexOf("/") + 1),

@@ -8,6 +8,7 @@
 import type { ConnectionLine } from "../api/connection_operations.ts";
 import type { Input, Output, StreamName } from "../api/operations.ts";
 import { findText } from "../base/bytes.ts";
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import type { CommandContext } from "./command.ts";
 import { readFile, withoutLastLineBreak } from "./read_file.ts";
@@ -114,9 +115,7 @@ export function connectOptions(context: CommandContext): ConnectOptions {
   const api = urlOption("api", context);
   return {
     ...context.project(),
-    ...(name === undefined ? {} : { name }),
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(api === undefined ? {} : { api }),
+    ...defined({ name, endpoint, api }),
   };
 }
 

@@ -9,6 +9,7 @@ import type { Input } from "../api/operations.ts";
 import type { UPKEEP_OPERATIONS, UpkeepLine } from "../api/upkeep_operations.ts";
 import { systemClock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { lockDataDir } from "../base/lock.ts";
 import { checkStorage } from "../storage/check_storage.ts";
@@ -50,7 +51,7 @@ export async function doDatabaseWork<Name extends UpkeepName, Result>(
   signal?: AbortSignal,
 ): Promise<Result> {
   using client = context.client();
-  const place = { io: context.io, ...(signal === undefined ? {} : { signal }) };
+  const place = { io: context.io, ...defined({ signal }) };
   const lines = client.stream(work.operation, work.input, signal)[Symbol.asyncIterator]();
   let first: IteratorResult<unknown> | undefined;
   try {

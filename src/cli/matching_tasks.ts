@@ -7,6 +7,7 @@
 
 import type { Input } from "../api/operations.ts";
 import type { MatchingLine } from "../api/task_operations.ts";
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { type CommandContext, type OptionDefinition, PROJECT } from "./command.ts";
 import { confirm, YES } from "./confirm.ts";
@@ -57,7 +58,7 @@ export function findMatching(named: boolean, context: CommandContext): Matching 
   return {
     ...context.project(),
     ...Object.fromEntries(texts),
-    ...(since === undefined ? {} : { since_secs: since }),
+    ...defined({ since_secs: since }),
   };
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { parseArgs } from "node:util";
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { findLike } from "../base/similar_names.ts";
 import { camelCase, type Command, type OptionDefinition, type ParsedArguments } from "./command.ts";
@@ -39,7 +40,7 @@ export function parseArguments(
     args: [...args],
     options: Object.fromEntries([...flags.values()].map(({ long, short, takes }) => [long, {
       type: takes === "nothing" ? "boolean" as const : "string" as const,
-      ...short === undefined ? {} : { short },
+      ...defined({ short }),
     }])),
     strict: false, // its refusals are other ones than ours
     tokens: true,
@@ -78,7 +79,7 @@ export function parseArguments(
 function readFlag({ flags, choices }: OptionDefinition): Flag {
   const [, short, long = "", name] = /^(?:-(\w), )?--([\w-]+)(?: <([^>]+)>)?$/.exec(flags) ?? [];
   const takes = name === undefined ? "nothing" : name.endsWith("...") ? "several" : "one";
-  return { long, ...short === undefined ? {} : { short }, takes, choices };
+  return { long, ...defined({ short }), takes, choices };
 }
 
 /** What options are that are not given: `--no-open` is a switch that is on. */

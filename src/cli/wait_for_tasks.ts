@@ -8,6 +8,7 @@
 import type { Client } from "../api/client.ts";
 import type { TaskRecord } from "../api/records.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import type { Io } from "./io.ts";
 import { CLEAR_LINE } from "./terminal_text.ts";
@@ -52,7 +53,7 @@ export async function waitForTasks(
   { client, io, clock = systemClock, signal, timeoutSecs, onEnd }: Waiting,
 ): Promise<readonly TaskRecord[]> {
   using note = new Note(io, clock);
-  const input = { ids, ...(timeoutSecs === undefined ? {} : { timeout_secs: timeoutSecs }) };
+  const input = { ids, ...defined({ timeout_secs: timeoutSecs }) };
   let open: number | undefined;
   for await (const line of client.stream("task.wait", input, signal)) {
     if ("timed_out" in line) return line.tasks;

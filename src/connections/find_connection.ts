@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { isRepository } from "../base/github_names.ts";
 import { isJsonObject } from "../base/json.ts";
@@ -79,7 +80,7 @@ function namedConnection(
   if (found === undefined) {
     const message = `No Connection "${name}" in project "${project}", which the trigger names: ` +
       `apply it, or make it with ${
-        connectCommand({ project, platform, ...(repository === undefined ? {} : { repository }) })
+        connectCommand({ project, platform, ...defined({ repository }) })
       } --name ${name}`;
     throw new AppError("refused", message);
   }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { type ConnectionSpec, platformOfConnection } from "../resources/connection.ts";
@@ -60,7 +61,7 @@ function overGitHub({ project, spec }: Resource<TriggerSpec>, catalog: Catalog):
     .filter((one) => platformOfConnection(one.spec) === "github");
   const some = named === undefined && all.length > 0 ? all : [
     findConnection(
-      { project, platform: "github", ...(named === undefined ? {} : { named }) },
+      { project, platform: "github", ...defined({ named }) },
       catalog,
     ),
   ];

@@ -7,6 +7,7 @@
 import type { Input } from "../api/operations.ts";
 import type { Percentiles, Stats } from "../api/status_operations.ts";
 import { rfc3339 } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { trigger as kind } from "../resources/trigger.ts";
@@ -59,7 +60,6 @@ export function stats(
     deliveries,
     answer_ms: answerMs,
     start_ms: startMs,
-    ...(tasks === undefined ? {} : { tasks }),
-    ...(queue === undefined ? {} : { queue }),
+    ...defined({ tasks, queue }),
   };
 }

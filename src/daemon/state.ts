@@ -8,6 +8,7 @@
 import { RunTokens } from "../auth/run_tokens.ts";
 import type { Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { defined } from "../base/defined.ts";
 import { EventHub } from "../base/event_hub.ts";
 import { HealthConditions } from "../base/health_conditions.ts";
 import { idFactory, type NewId } from "../base/ids.ts";
@@ -159,10 +160,9 @@ export async function openState(config: DaemonConfig): Promise<State> {
     keyring,
     store,
     logs: storage.logs,
-    ...(storage.nodeName === undefined ? {} : { nodeName: storage.nodeName }),
+    ...defined({ nodeName: storage.nodeName }),
     lease: storage.lease,
-    ...(storage.shared === undefined ? {} : { shared: storage.shared }),
-    ...(storage.guard === undefined ? {} : { guard: storage.guard }),
+    ...defined({ shared: storage.shared, guard: storage.guard }),
     catalog,
     resources: new ResourceWriter({ store, catalog, keyring, events }),
     secrets,

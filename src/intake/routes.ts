@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { NAME_PATTERN } from "../resources/metadata.ts";
 import { DEFAULT_PROJECT } from "../resources/resource.ts";
@@ -91,7 +92,7 @@ function refuseUnrecorded(
   allow?: string,
 ): Response {
   const requestId = host.newId();
-  return problemResponse(error, { requestId, ...(allow === undefined ? {} : { allow }) });
+  return problemResponse(error, { requestId, ...defined({ allow }) });
 }
 
 function findMalformed(headers: Readonly<Record<string, string>>): AppError | undefined {

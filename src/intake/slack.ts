@@ -6,6 +6,7 @@
  */
 
 import { sha256Hex } from "../base/bytes.ts";
+import { defined } from "../base/defined.ts";
 import { AppError, toAppError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { RecordedSourceEvent, SourceEventFacts } from "../store/source_event_records.ts";
@@ -129,10 +130,10 @@ export async function storeEvent(
   };
   const recorded = await host.store.recordSourceEvent({
     event: stored,
-    ...(ignored === undefined ? {} : { ignored }),
+    ...defined({ ignored }),
     delivery: { ...rest, project, trigger },
     content: { headers, body, url },
-    ...(json === undefined ? {} : { payload: json }),
+    ...defined({ payload: json }),
   });
   host.keyUses.add(context);
   return { payload, kind: event.kind, recorded };

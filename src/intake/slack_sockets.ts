@@ -6,6 +6,7 @@
  */
 
 import { rfc3339 } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import type { HealthConditions } from "../base/health_conditions.ts";
 import { messageOf } from "../base/errors.ts";
 import { toJson } from "../base/json.ts";
@@ -199,7 +200,7 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
       countSiblings: async () =>
         (await store.listNodes()).filter(({ isAlive, isSelf }) => isAlive && !isSelf).length,
       missed: (from, to) => this.#missed(connection, from, to),
-      ...(since === undefined ? {} : { since }),
+      ...defined({ since }),
       openSocket,
       clock,
       log,

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import { type EmailTarget, mayBePlain } from "../resources/notification.ts";
 import type { OutboxMessage } from "../store/outbox_records.ts";
@@ -70,7 +71,7 @@ async function sendMail(
   const transport = createTransport({
     ...serverOptions(server),
     ...TIMEOUTS,
-    ...(auth === undefined ? {} : { auth }),
+    ...defined({ auth }),
     disableFileAccess: true,
     disableUrlAccess: true,
   });

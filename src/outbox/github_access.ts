@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { nameOf } from "../connections/platform_name.ts";
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
@@ -96,7 +97,7 @@ export function triedAfter(
     result: "later",
     reason: message,
     mayHaveArrived: kind === "lost",
-    ...(retryAfterSecs === undefined ? {} : { afterSecs: retryAfterSecs }),
+    ...defined({ afterSecs: retryAfterSecs }),
   };
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { findSubject, type GitHubSubject, SHA } from "../connections/github/subject.ts";
@@ -154,7 +155,7 @@ function commitOf(address: Addressed, sha: string | undefined): { sha?: string; 
   if (sha !== undefined && known.includes(sha)) return { sha };
   const { isPull, number } = subject;
   if (isPull && number !== undefined) {
-    return { pull: number, ...(sha === undefined ? {} : { sha }) };
+    return { pull: number, ...defined({ sha }) };
   }
   if (sha === undefined) throw nothingThere(address, "commit that could have a status");
   throw new AppError(

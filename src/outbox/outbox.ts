@@ -6,6 +6,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { messageOf } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
@@ -240,7 +241,7 @@ export class Outbox implements AsyncDisposable {
       tries,
       firstTriedAt,
       now,
-      ...(afterSecs === undefined ? {} : { afterSecs }),
+      ...defined({ afterSecs }),
     });
     return nextAt === undefined
       ? { state: "failed", reason: `given up after ${tries} tries: ${reason}`, certain }

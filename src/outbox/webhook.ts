@@ -6,6 +6,7 @@
  */
 
 import { utf8 } from "../base/bytes.ts";
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { askedPause } from "../http/asked_pause.ts";
 import { type Answered, send, type Unanswered } from "../http/send.ts";
@@ -131,7 +132,7 @@ function toTried(
     return {
       result: "later",
       reason,
-      ...(afterSecs === undefined ? {} : { afterSecs }),
+      ...defined({ afterSecs }),
       mayHaveArrived: false,
     };
   }

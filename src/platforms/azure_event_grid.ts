@@ -9,6 +9,7 @@
  */
 
 import { utf8 } from "../base/bytes.ts";
+import { defined } from "../base/defined.ts";
 import { findParameter } from "../base/form.ts";
 import { bearerScheme } from "../signatures/bearer.ts";
 import { findSignature, refused, type Signature } from "../signatures/scheme.ts";
@@ -27,7 +28,7 @@ const signature: Signature = {
     const token = findParameter(request.arrivedUrl, "token") ?? "";
     return token === "" ? refused("secret_missing", NOWHERE) : findMatchingToken(utf8(token), keys);
   },
-  ...(bearerScheme.sign === undefined ? {} : { sign: bearerScheme.sign }),
+  ...defined({ sign: bearerScheme.sign }),
 };
 
 /** Azure Event Grid. */

@@ -9,6 +9,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { mediaType } from "../base/form.ts";
 import { bearerScheme } from "../signatures/bearer.ts";
 import { nonEmptyText, type Platform, type UnsignedHandshake } from "./platform.ts";
@@ -42,7 +43,7 @@ export const cloudevents: Platform = {
   signature: {
     shows: "token",
     verify: bearerScheme.verify,
-    ...(bearerScheme.sign === undefined ? {} : { sign: bearerScheme.sign }),
+    ...defined({ sign: bearerScheme.sign }),
   },
   auto: false,
   unsignedHandshake: allowEveryOrigin,

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { CRD_KIND, type CrdSpec } from "../resources/custom_resource_definition.ts";
 import { DEFAULT_PROJECT, type Resource } from "../resources/resource.ts";
@@ -79,7 +80,7 @@ export class CronPlugins implements AsyncDisposable {
         type: "cron",
         phase: "",
         command: plugin.command,
-        ...(plugin.timeout === undefined ? {} : { timeout: plugin.timeout }),
+        ...defined({ timeout: plugin.timeout }),
         project: plugin.project ?? DEFAULT_PROJECT,
         trigger: "",
         deliveryId: "",

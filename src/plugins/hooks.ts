@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { type CrdSpec, type HookAction, hooksOf } from "../resources/custom_resource_definition.ts";
 import type { Resource } from "../resources/resource.ts";
 import { type PluginHost, runPlugin } from "./run_plugin.ts";
@@ -34,7 +35,7 @@ export async function runHook(
     type: "hook",
     phase: "",
     command: hook.command,
-    ...(hook.timeout === undefined ? {} : { timeout: hook.timeout }),
+    ...defined({ timeout: hook.timeout }),
     project: resource.project,
     trigger: "",
     deliveryId: "",

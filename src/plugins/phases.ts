@@ -6,6 +6,7 @@
  */
 
 import { findText } from "../base/bytes.ts";
+import { defined } from "../base/defined.ts";
 import { AppError, unauthorized } from "../base/errors.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import type { CrdSpec, PluginSpec, PluginType } from "../resources/custom_resource_definition.ts";
@@ -107,7 +108,7 @@ function run(
     type: plugin.type,
     phase: plugin.phase ?? "",
     command: plugin.command,
-    ...(plugin.timeout === undefined ? {} : { timeout: plugin.timeout }),
+    ...defined({ timeout: plugin.timeout }),
     project: delivery.project,
     trigger: delivery.trigger,
     deliveryId: delivery.deliveryId,

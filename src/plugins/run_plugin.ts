@@ -10,6 +10,7 @@ import { setImmediate } from "node:timers";
 import { concatBytes, findText } from "../base/bytes.ts";
 import type { Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { defined } from "../base/defined.ts";
 import { AppError, findNotNow, messageOf } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
@@ -241,7 +242,7 @@ async function execute(
         ...(run.fileVariable === undefined ? {} : { [run.fileVariable]: file }),
         [RUN_MARK]: id,
       },
-      ...(run.input === undefined ? {} : { stdin: run.input }),
+      ...defined({ stdin: run.input }),
       before: () => row,
       onLeft,
       umask: host.umask,

@@ -7,6 +7,7 @@
  */
 
 import { utf8 } from "../base/bytes.ts";
+import { defined } from "../base/defined.ts";
 import type { StatedEndpoint } from "./endpoints.ts";
 import { CRD_KIND, type CrdSpec } from "./custom_resource_definition.ts";
 import { type CrdLike, KindLookup } from "./kind_lookup.ts";
@@ -161,7 +162,7 @@ export function readManifests(
   const read: Read[] = [];
   const seen = new Set<string>();
   for (const document of parsed.documents) {
-    const options = { kinds, ...(project === undefined ? {} : { project }) };
+    const options = { kinds, ...defined({ project }) };
     const { resource, findings } = readDocument(document.value, options);
     const all = [...findings, ...resource === undefined ? [] : clashes(resource, seen, kinds)];
     for (const finding of all) {
@@ -239,7 +240,7 @@ function mentionsOf(
         kind,
         project,
         name,
-        ...(secretKey === undefined ? {} : { secretKey }),
+        ...defined({ secretKey }),
         warning,
       }];
     })

@@ -8,6 +8,7 @@
 import * as Schema from "typebox/schema";
 import type { TLocalizedValidationError } from "typebox/error";
 import { Settings } from "typebox/system";
+import { defined } from "../base/defined.ts";
 import { findLike } from "../base/similar_names.ts";
 import { hintAt } from "./foreign_fields.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
@@ -59,7 +60,7 @@ function toFindings({ schema, value, errors, showWords }: Refusal, at: FieldPath
     const key = `${path.join("\n")}\n\n${message}`;
     if (findings.has(key)) return;
     const { path: where, level } = errorAt([...at, ...path], message);
-    findings.set(key, { path: where, message, level, ...missing === undefined ? {} : { missing } });
+    findings.set(key, { path: where, message, level, ...defined({ missing }) });
   };
   for (const error of errors) {
     if (error.keyword === "boolean") continue; // "schema is false": the parent names the field

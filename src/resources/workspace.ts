@@ -5,6 +5,7 @@
  */
 
 import Type from "typebox";
+import { defined } from "../base/defined.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 import { Name } from "./metadata.ts";
@@ -64,7 +65,7 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>("Workspace", {
       path,
       at: PATH,
       repository: isolation === "worktree",
-      ...(nodes === undefined ? {} : { nodes }),
+      ...defined({ nodes }),
     },
     ...(nodes === undefined ? [] : [{ needs: "nodes", nodes, at: ["spec", "nodes"] } as const]),
   ],

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { concatBytes, utf8 } from "../base/bytes.ts";
 import type { Catalog, CatalogChange } from "../resources/catalog.ts";
@@ -96,8 +97,7 @@ export class KnownSecrets {
     return new AppError(code, this.redact(message), {
       details: this.redactAll(details),
       reason: this.redact(reason),
-      ...(retryAfterSecs === undefined ? {} : { retryAfterSecs }),
-      ...(cause === undefined ? {} : { cause }),
+      ...defined({ retryAfterSecs, cause }),
     });
   }
 

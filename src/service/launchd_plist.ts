@@ -5,6 +5,8 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
+
 /** Name of the job. */
 export const LABEL = "svcd";
 
@@ -32,7 +34,7 @@ const LINE = '"$0" init && exec "$0" daemon';
 /** The text of the property list. */
 export function launchdPlist(options: PlistOptions): string {
   const { scope, program, dataDir, log, user = "svc", path } = options;
-  const environment = { SVC_DATA_DIR: dataDir, ...path === undefined ? {} : { PATH: path } };
+  const environment = { SVC_DATA_DIR: dataDir, ...defined({ PATH: path }) };
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     '<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">',

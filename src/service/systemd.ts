@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import type { ProgramLine } from "../shell/ask_program.ts";
 import { findAt, findFile, homeOf, type Scope, type ServiceHost } from "./host.ts";
@@ -160,8 +161,7 @@ async function stateOf(
     ...pid > 0 ? { pid } : {},
     ...since === undefined || state !== "running" ? {} : { since },
     restarts: Number(of("NRestarts")) || 0,
-    ...program === undefined ? {} : { program },
-    ...dataDir === undefined ? {} : { dataDir },
+    ...defined({ program, dataDir }),
     ...of("User") === "" ? {} : { user: of("User") },
   };
 }

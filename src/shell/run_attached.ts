@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import { personsEnvironment } from "./persons_environment.ts";
 
@@ -48,7 +49,7 @@ function spawn({ what, line, args, cwd, env }: Omit<AttachedRun, "signal">): Den
   try {
     return new Deno.Command("/bin/sh", {
       args: ["-c", line, "sh", ...args],
-      ...(cwd === undefined ? {} : { cwd }),
+      ...defined({ cwd }),
       clearEnv: true,
       env: personsEnvironment(env),
       stdin: "inherit",

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { AppError, findNotNow, messageOf } from "../base/errors.ts";
 import type { Clock } from "../base/clock.ts";
 import type { ProcessGroups } from "./process_groups.ts";
@@ -130,7 +131,7 @@ export async function runShell(command: ShellCommand, host: ShellHost): Promise<
   return {
     code: status.code,
     ...(status.signal === null ? {} : { killedBy: status.signal }),
-    ...(endedFor === undefined ? {} : { endedFor }),
+    ...defined({ endedFor }),
   };
 }
 

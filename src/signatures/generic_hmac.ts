@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import {
   type HmacOptions,
   type HmacSpec,
@@ -35,12 +36,11 @@ function spec({ hmac }: SchemeOptions): HmacSpec | undefined {
       hash: algorithm,
       encoding,
       prefix,
-      ...(separator === undefined ? {} : { separator }),
+      ...defined({ separator }),
     },
     template,
     ...(timestampHeader === undefined ? {} : { timestampHeader: timestampHeader.toLowerCase() }),
-    ...(timestampPrefix === undefined ? {} : { timestampPrefix }),
-    ...(keyEncoding === undefined ? {} : { keyForm: keyEncoding }),
+    ...defined({ timestampPrefix, keyForm: keyEncoding }),
     findTime,
   };
 }

@@ -5,6 +5,7 @@
  */
 
 import { findBase64, findHex, toBase64 } from "../base/bytes.ts";
+import { defined } from "../base/defined.ts";
 import { DIGEST_BYTES } from "./digest_form.ts";
 import { genericHmacScheme } from "./generic_hmac.ts";
 import {
@@ -126,7 +127,7 @@ export function* otherDigest(attempt: Attempt): Iterable<Suspicion> {
       ...hmac,
       ...keyEncodingOf(spec),
       template,
-      ...(timestampHeader === undefined ? {} : { timestampHeader }),
+      ...defined({ timestampHeader }),
     };
     yield {
       cause,

@@ -7,6 +7,7 @@
  */
 
 import { concatBytes, utf8 } from "../base/bytes.ts";
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { findDigests, findParts, writeDigest } from "./digest_form.ts";
 import { findMatchingKey, hmac } from "./hmac.ts";
@@ -34,7 +35,7 @@ export function templatedHmac(given: HmacSpec): Signature {
     : { ...given, timestampHeader: timestampHeader.toLowerCase() };
   return {
     ...hmacOver(() => spec, timestampHeader),
-    ...(forms === undefined ? {} : { keyForms: forms }),
+    ...defined({ keyForms: forms }),
     ...(timestampHeader === undefined && timestampPrefix === undefined
       ? {}
       : { signedTime: signedTimeOf(() => spec) }),

@@ -6,6 +6,7 @@
  */
 
 import { sha256Hex } from "../base/bytes.ts";
+import { defined } from "../base/defined.ts";
 import type { ResolvePath } from "../base/user_paths.ts";
 import { type AgentSpec, DEFAULT_DELIVERY } from "../resources/agent.ts";
 import type { Catalog } from "../resources/catalog.ts";
@@ -155,11 +156,9 @@ export class Planner {
     const plan: Plan = {
       ...lacks,
       steps,
-      ...(last === undefined ? {} : { finally: last }),
+      ...defined({ finally: last }),
       env: workflow.env ?? {},
-      ...(workflow.timeout === undefined ? {} : { timeout: workflow.timeout }),
-      ...(action.goal === undefined ? {} : { goal: action.goal }),
-      ...(from === undefined ? {} : { from }),
+      ...defined({ timeout: workflow.timeout, goal: action.goal, from }),
       workspace: {
         path: workspace?.path ?? "",
         isolation: workspace?.isolation ?? DEFAULT_ISOLATION,
@@ -174,7 +173,7 @@ export class Planner {
       ...names,
       ...lacks,
       plan: { hash: sha256Hex(json), json },
-      ...(maxParallel === undefined ? {} : { workspaceMax: maxParallel }),
+      ...defined({ workspaceMax: maxParallel }),
     };
   }
 }

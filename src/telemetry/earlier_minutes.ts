@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import type { Delivery } from "../store/delivery_records.ts";
 import type { DeliveryStore } from "../store/delivery_store.ts";
 import type { Task } from "../store/task_records.ts";
@@ -97,7 +98,7 @@ async function eachRow<Row extends { readonly id: string }>(
 ): Promise<number> {
   let before: string | undefined;
   for (let read = 0; !signal.aborted;) {
-    const page = await list({ limit: PAGE_SIZE, ...(before === undefined ? {} : { before }) });
+    const page = await list({ limit: PAGE_SIZE, ...defined({ before }) });
     page.forEach(take);
     before = page.at(-1)?.id;
     read += page.length;

@@ -7,6 +7,7 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { defined } from "../base/defined.ts";
 import { findDiskSpace } from "../base/disk_space.ts";
 import { AppError } from "../base/errors.ts";
 import { findCpuSecs, findOpenDescriptors } from "./process_facts.ts";
@@ -214,6 +215,6 @@ async function readFiles(
   ]);
   return {
     walBytes,
-    ...(disk === undefined ? {} : { diskFreeBytes: disk.freeBytes, diskBytes: disk.totalBytes }),
+    ...defined({ diskFreeBytes: disk?.freeBytes, diskBytes: disk?.totalBytes }),
   };
 }

@@ -6,6 +6,7 @@
  */
 
 import { context, SpanStatusCode, trace } from "@opentelemetry/api";
+import { defined } from "../base/defined.ts";
 import { VERSION } from "../base/version.ts";
 
 /** A span that has started. */
@@ -47,7 +48,7 @@ export function findTracing(): StartSpan | undefined {
     const options = {
       attributes: { ...attributes },
       root: parent === "none",
-      ...(at === undefined ? {} : { startTime: at }),
+      ...defined({ startTime: at }),
     };
     const span = tracer.startSpan(name, options, within);
     const { traceId, spanId, traceFlags } = span.spanContext();

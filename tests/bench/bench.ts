@@ -10,6 +10,7 @@
 
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { defined } from "../../src/base/defined.ts";
 import { type Program, ROOT, SOURCE } from "../helpers/program.ts";
 import { chartOf } from "./chart.ts";
 import { findLoadClient } from "./load.ts";
@@ -103,7 +104,7 @@ async function write(): Promise<void> {
     machine,
     load: load.name,
     program: context.program.name,
-    ...(baseline === undefined ? {} : { baseline: baseline.command }),
+    ...defined({ baseline: baseline?.command }),
     rounds: context.rounds,
     seconds: context.seconds,
     results,

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../src/base/defined.ts";
 import { formatTable } from "../../src/cli/table.ts";
 import { type Machine, machineLine } from "./machine.ts";
 import type { Figure, Target } from "./scenario.ts";
@@ -50,7 +51,7 @@ export function judge(scenario: string, figures: readonly Figure[]): Result[] {
       scenario,
       ...figure,
       median: median(samples),
-      ...(ratio === undefined ? {} : { ratio }),
+      ...defined({ ratio }),
       ...(judged.length === 0 ? {} : { ok: judged.every((reached) => reached) }),
     };
   });

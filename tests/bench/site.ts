@@ -7,6 +7,7 @@
  */
 
 import { createHmac } from "node:crypto";
+import { defined } from "../../src/base/defined.ts";
 import { type DaemonOptions, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
 import type { Program } from "../helpers/program.ts";
@@ -49,7 +50,7 @@ export function benchTrigger(name: string, more: {
     spec: {
       event: { source: "webhook", webhook, filter: { condition } },
       action: { workflow: more.workflow ?? "nothing", workspace: more.workspace ?? "default" },
-      ...(concurrency === undefined ? {} : { concurrency }),
+      ...defined({ concurrency }),
     },
   };
 }

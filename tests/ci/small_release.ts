@@ -7,6 +7,7 @@
 
 import { strictEqual as equal } from "node:assert/strict";
 import { join } from "node:path";
+import { defined } from "../../src/base/defined.ts";
 import { ROOT, run, type RunResult } from "../helpers/program.ts";
 import { findProgram } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -207,7 +208,7 @@ export function runScript(
   const [name = "", ...options] = shell;
   return run(findProgram(name) ?? name, [...options, ...args], {
     env,
-    ...stdin === undefined ? {} : { stdin },
+    ...defined({ stdin }),
   });
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { ok } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
 import { cleanEnv, type Program } from "../helpers/program.ts";
 import { PATIENCE_MS, until } from "../helpers/until.ts";
 
@@ -141,7 +142,7 @@ export class PageSession {
   /** Calls an operation. */
   async call(name: string, input: unknown, signal?: AbortSignal): Promise<Response> {
     const url = `${this.url}/v1/${name}`;
-    return await post(url, input, { key: this.key, ...(signal === undefined ? {} : { signal }) });
+    return await post(url, input, { key: this.key, ...defined({ signal }) });
   }
 }
 
@@ -160,7 +161,7 @@ export async function post(
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
     },
     body: JSON.stringify(input),
-    ...(signal === undefined ? {} : { signal }),
+    ...defined({ signal }),
   });
 }
 

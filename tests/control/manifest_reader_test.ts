@@ -14,6 +14,7 @@ import {
 } from "node:assert/strict";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
+import { defined } from "../../src/base/defined.ts";
 import { ManifestReader } from "../../src/control/resources/manifest_reader.ts";
 import { writeLauncher } from "../../src/calls/launcher.ts";
 import { readManifests } from "../../src/resources/read_manifests.ts";
@@ -45,7 +46,7 @@ function test(
       program,
       groups,
       clock: systemClock,
-      ...(baseMs === undefined ? {} : { baseMs }),
+      ...defined({ baseMs }),
     });
     await body(reader, pidFile);
   });

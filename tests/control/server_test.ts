@@ -13,6 +13,7 @@ import {
 } from "node:assert/strict";
 import { OPERATIONS } from "../../src/api/operations.ts";
 import { type Role, ROLES } from "../../src/api/roles.ts";
+import { defined } from "../../src/base/defined.ts";
 import { newKeyFile } from "../../src/secrets/keyring.ts";
 import { until } from "../helpers/until.ts";
 import { type ControlRig, controlRig, controlTest } from "./control_rig.ts";
@@ -214,7 +215,7 @@ controlTest("what is no name of a program is refused, whoever the caller is", as
       body: "{}",
       headers: {
         "svc-client": client,
-        ...(authorization === undefined ? {} : { authorization }),
+        ...defined({ authorization }),
       },
     });
   for (const name of ["", "Console", "a b", "a,b", "x".repeat(33), "a\u00e9", "svc2", "<b>"]) {

@@ -6,6 +6,7 @@
 
 import { match, ok, strictEqual as equal } from "node:assert/strict";
 import type { Role } from "../../src/api/roles.ts";
+import { defined } from "../../src/base/defined.ts";
 import { createLog } from "../../src/base/log.ts";
 import { controlHandler, type Handlers } from "../../src/control/server/server.ts";
 import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
@@ -51,7 +52,7 @@ function serverRig() {
         method: "POST",
         body: name === "status" ? "{}" : JSON.stringify({ what: "task" }),
         headers: { "x-role": role },
-        ...(signal === undefined ? {} : { signal }),
+        ...defined({ signal }),
       }),
     );
   return { ask, running };

@@ -13,6 +13,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import type { WaitLine } from "../../src/api/task_operations.ts";
+import { defined } from "../../src/base/defined.ts";
 import { untilFile } from "../helpers/until.ts";
 import { type ControlRig, controlTest } from "./control_rig.ts";
 
@@ -58,7 +59,7 @@ const lines = (rig: ControlRig, ids: readonly string[], timeoutSecs?: number) =>
   Array.fromAsync(
     rig.client.stream("task.wait", {
       ids,
-      ...(timeoutSecs === undefined ? {} : { timeout_secs: timeoutSecs }),
+      ...defined({ timeout_secs: timeoutSecs }),
     }),
   ) as Promise<WaitLine[]>;
 

@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";
 import { programTest, slowTest } from "../helpers/program.ts";
@@ -74,9 +75,7 @@ slowTest("delete with its users, in any order; -f, -l and KIND A B", async (prog
   await using daemon = await startDaemon(program);
   await using dir = await tempDir();
   const printed = async (args: string[], stdin?: string) => {
-    const { code, stdout, stderr } = await daemon.svc(["delete", ...args], {
-      ...(stdin === undefined ? {} : { stdin }),
-    });
+    const { code, stdout, stderr } = await daemon.svc(["delete", ...args], defined({ stdin }));
     equal(code, 0, stderr);
     return stdout;
   };

@@ -16,6 +16,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { join } from "node:path";
+import { defined } from "../../src/base/defined.ts";
 import {
   type DataDirectory,
   initDataDirectory,
@@ -216,7 +217,7 @@ slowTest("a command whose client has gone is not done when the daemon goes on", 
   const apply = async (name: string, withinMs?: number) =>
     await daemon.svc(["apply", "-f", "-"], {
       stdin: JSON.stringify(workflow(name, "true")),
-      ...(withinMs === undefined ? {} : { withinMs }),
+      ...defined({ withinMs }),
     });
   equal((await apply("before")).code, 0);
   daemon.signal("SIGSTOP");

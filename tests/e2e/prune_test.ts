@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";
 import { slowTest } from "../helpers/program.ts";
@@ -16,7 +17,7 @@ function labelled(manifest: Manifest, project?: string): Manifest {
   const metadata = {
     name,
     labels: { app: "shop" },
-    ...(project === undefined ? {} : { project }),
+    ...defined({ project }),
   };
   return { kind: manifest.kind, metadata: metadata as Manifest["metadata"], spec: manifest.spec };
 }

@@ -8,6 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { connect } from "../../src/api/client.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
+import { defined } from "../../src/base/defined.ts";
 import { type FakeGitHub, fakeGitHub, TOKEN } from "../fakes/github.ts";
 import { type DataDirectory, initDataDirectory } from "../helpers/daemon.ts";
 import { cleanEnv, ONE_PROGRAM, runSvc, slowTest } from "../helpers/program.ts";
@@ -58,7 +59,7 @@ async function startDeaf(directory: DataDirectory): Promise<Deaf> {
 
 function svc(directory: DataDirectory, args: readonly string[], stdin?: string) {
   const env = { SVC_DATA_DIR: directory.path };
-  return runSvc(ONE_PROGRAM, args, { env, ...(stdin === undefined ? {} : { stdin }) });
+  return runSvc(ONE_PROGRAM, args, { env, ...defined({ stdin }) });
 }
 
 async function send(github: FakeGitHub, n: number, body = pushOf(n)): Promise<void> {

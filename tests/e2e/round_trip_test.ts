@@ -5,6 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";
 import { slowTest } from "../helpers/program.ts";
@@ -63,9 +64,7 @@ slowTest(
   async (program) => {
     await using daemon = await startDaemon(program);
     const svc = async (args: string[], stdin?: string) => {
-      const { code, stdout, stderr } = await daemon.svc(args, {
-        ...(stdin === undefined ? {} : { stdin }),
-      });
+      const { code, stdout, stderr } = await daemon.svc(args, defined({ stdin }));
       return { code, stdout, stderr };
     };
     const set = (stdin: string, ...args: string[]) => svc(["secret", "set", ...args], stdin);

@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import { longTest, ONE_PROGRAM, slowTest } from "../helpers/program.ts";
@@ -18,7 +19,7 @@ const WEBHOOK = { secret: { fromRef: "slack" }, scheme: "slack" };
 const CHAT = trigger("chat", { webhook: WEBHOOK, workflow: "talk" });
 
 async function say(daemon: TestDaemon, text: string, ts: string, thread?: string): Promise<void> {
-  const body = slackMessage({ text, ts, ...(thread === undefined ? {} : { thread }) });
+  const body = slackMessage({ text, ts, ...defined({ thread }) });
   const answer = await daemon.send("/source/slack/default/chat", {
     headers: slackHeaders(body),
     body,

@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
 import { longTest, ONE_PROGRAM, programTest, slowTest, times } from "../helpers/program.ts";
@@ -28,7 +29,7 @@ function chat(more: { condition?: string; slack?: Record<string, unknown> } = {}
         webhook: {
           secret: { fromRef: "slack" },
           signatureHeader: "X-Slack-Signature",
-          ...(slack === undefined ? {} : { slack }),
+          ...defined({ slack }),
         },
         ...(condition === undefined ? {} : { filter: { condition } }),
       },

@@ -5,6 +5,7 @@
  */
 
 import { createHmac } from "node:crypto";
+import { defined } from "../../src/base/defined.ts";
 
 /** Value of `X-Hub-Signature-256` for a body. */
 export function signGithub(secret: string, body: string | Uint8Array): string {
@@ -22,7 +23,7 @@ export function githubHeaders(
     "user-agent": "GitHub-Hookshot/044aadd",
     "x-github-delivery": crypto.randomUUID(),
     "x-hub-signature-256": signGithub(secret, body),
-    ...(event === undefined ? {} : { "x-github-event": event }),
+    ...defined({ "x-github-event": event }),
   };
 }
 

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { defined } from "../../src/base/defined.ts";
+
 /** One document. */
 export interface Manifest {
   readonly kind: string;
@@ -61,14 +63,14 @@ export function trigger(name: string, options: TriggerOptions = {}): Manifest {
   const signed = { secret: { fromRef: "github" }, signatureHeader: "X-Hub-Signature-256" };
   return {
     kind: "Trigger",
-    metadata: { name, ...(project === undefined ? {} : { project }) },
+    metadata: { name, ...defined({ project }) },
     spec: {
       event: {
         source: "webhook",
         webhook: options.webhook ?? signed,
         ...(condition === undefined ? {} : { filter: { condition } }),
       },
-      ...(suspend === undefined ? {} : { suspend }),
+      ...defined({ suspend }),
       action: { workflow: options.workflow ?? "record", workspace: options.workspace ?? "default" },
     },
   };

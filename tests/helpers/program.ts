@@ -8,6 +8,7 @@
 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { defined } from "../../src/base/defined.ts";
 import { PATIENCE_MS } from "./until.ts";
 
 /** One way to run svc. */
@@ -184,7 +185,7 @@ export async function run(
     stdin: options.stdin === undefined ? "null" : "piped",
     stdout: "piped",
     stderr: "piped",
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    ...defined({ cwd: options.cwd }),
   }).spawn();
   const timer = setTimeout(() => child.kill("SIGKILL"), options.withinMs ?? PATIENCE_MS);
   const [output] = await Promise.all([child.output(), feed(child, options.stdin)]);

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../src/base/defined.ts";
 import type { EventOutcome, NewDelivery } from "../../src/store/delivery_records.ts";
 import type { DeliveryRecorder } from "../../src/store/delivery_store.ts";
 import type { TaskCounter, TaskStore } from "../../src/store/task_store.ts";
@@ -90,7 +91,7 @@ export function eventOf(n: number, given: Accepted): NewDelivery["events"][numbe
     workflow: "ci",
     workspace: "repo",
     ...(plan === undefined ? { missing: 'missing: Workflow "ci"' } : { plan }),
-    ...(given.payload === undefined ? {} : { payload: given.payload }),
+    ...defined({ payload: given.payload }),
     ...given.task,
   };
   return admitted({ outcome: "accepted", task });
@@ -157,9 +158,7 @@ export function newDelivery(
     events,
     dedupWindowMs: 1000,
     dedupKeepMs: 1000,
-    ...(given.once === undefined ? {} : { once: given.once }),
-    ...(given.cursor === undefined ? {} : { cursor: given.cursor }),
-    ...(given.resourceVersion === undefined ? {} : { resourceVersion: given.resourceVersion }),
+    ...defined({ once: given.once, cursor: given.cursor, resourceVersion: given.resourceVersion }),
   };
 }
 

@@ -13,6 +13,7 @@ import {
   strictEqual as equal,
   throws,
 } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
 import { isJsonObject, type JsonObject, parseOwnJson } from "../../src/base/json.ts";
 import { AppError } from "../../src/base/errors.ts";
 import { EVENT_VARIABLES } from "../../src/cel/template.ts";
@@ -54,7 +55,7 @@ function eventOf(options: EventOptions = {}): TriggerEvent {
   const { condition, suspend, payload = "{}", workflow = "w" } = options;
   const spec: TriggerSpec = {
     event: { source: "webhook", ...(condition === undefined ? {} : { filter: { condition } }) },
-    ...(suspend === undefined ? {} : { suspend }),
+    ...defined({ suspend }),
     action: { workflow, workspace: "ws" },
   };
   const trigger = resource("Trigger", "push", spec);

@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
 import { AppError } from "../../src/base/errors.ts";
 import { redeliverOne } from "../../src/intake/tools/redeliver.ts";
 import type { Resource } from "../../src/resources/resource.ts";
@@ -30,7 +31,7 @@ const BODY = '{"action":"opened","number":7}';
 const shared = (name: string, condition?: string, more = "") =>
   triggerYaml(name, {
     webhook: `${SHARED}${more}`,
-    ...(condition === undefined ? {} : { condition }),
+    ...defined({ condition }),
   });
 
 const THREE = MANIFEST + shared("every") + shared("opened", 'payload.action == "opened"') +

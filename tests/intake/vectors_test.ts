@@ -6,6 +6,7 @@
  */
 
 import { strictEqual as equal } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 import { skippable } from "../helpers/requirements.ts";
 import { CASES } from "../signatures/platform_cases.ts";
@@ -17,7 +18,7 @@ function manifest(one: typeof CASES[number]): string {
     secret: { fromRef: "keys" },
     ...(one.header === "" ? {} : { signatureHeader: one.header }),
     scheme: one.scheme,
-    ...(one.hmac === undefined ? {} : { hmac: one.hmac }),
+    ...defined({ hmac: one.hmac }),
     ...(one.url === "" ? {} : { publicUrl: one.url }),
   };
   const named = (kind: string, name: string, spec: unknown) =>

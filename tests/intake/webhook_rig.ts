@@ -6,6 +6,7 @@
  */
 
 import { createHmac } from "node:crypto";
+import { defined } from "../../src/base/defined.ts";
 import { BodyBudget } from "../../src/http/body_budget.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { parseManifest } from "../../src/resources/manifest.ts";
@@ -97,7 +98,7 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
     async post(path, body, headers) {
       // A Request would give a text a content type of its own.
       const sent = typeof body === "string" ? new TextEncoder().encode(body) : body;
-      const init = { method: "POST", ...(sent === undefined ? {} : { body: sent }) };
+      const init = { method: "POST", ...defined({ body: sent }) };
       const request = new Request(`http://127.0.0.1${path}`, { ...init, headers: headers ?? {} });
       return await handler(request, "192.0.2.7");
     },

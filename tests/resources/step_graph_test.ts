@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
 import { KindLookup } from "../../src/resources/kind_lookup.ts";
 import { readDocument } from "../../src/resources/read.ts";
 import {
@@ -27,7 +28,7 @@ function step(id: string, fields: Fields = {}): Fields {
 
 /** What apply says of a workflow: `level path: message`. */
 function said(steps: readonly Fields[], last?: readonly Fields[]): string[] {
-  const spec = { steps, ...(last === undefined ? {} : { finally: last }) };
+  const spec = { steps, ...defined({ finally: last }) };
   const { findings } = readDocument({ kind: "Workflow", metadata: { name: "w" }, spec }, { kinds });
   return findings.map(({ level, path, message }) => `${level} ${path.join(".")}: ${message}`);
 }

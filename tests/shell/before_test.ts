@@ -14,6 +14,7 @@ import {
 } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../../src/base/clock.ts";
+import { defined } from "../../src/base/defined.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { runShell, type ShellCommand } from "../../src/shell/run_shell.ts";
 import { until } from "../helpers/until.ts";
@@ -94,7 +95,7 @@ Deno.test("when what it waits for fails, nothing of the line runs, ever", async 
     let group = 0;
     await rejects(
       run("touch ran; sleep 30", {
-        ...(stdin === undefined ? {} : { stdin }),
+        ...defined({ stdin }),
         cwd: dir.path,
         onStart: (pid) => group = pid,
         before: () => Promise.reject(new Error("The disk is full")),

@@ -7,6 +7,7 @@
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { systemClock } from "../../src/base/clock.ts";
+import { defined } from "../../src/base/defined.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { runShell, type ShellCommand } from "../../src/shell/run_shell.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -41,7 +42,7 @@ async function bench() {
         onOutput: (stream, chunk) => void (said[stream] += new TextDecoder().decode(chunk)),
         ...more,
       }, { groups, clock: systemClock });
-      return { code, ...said, ...(endedFor === undefined ? {} : { endedFor }) };
+      return { code, ...said, ...defined({ endedFor }) };
     },
     async [Symbol.asyncDispose]() {
       await groups[Symbol.asyncDispose]();

@@ -5,6 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
 import { diagnose, type Diagnosis } from "../../src/signatures/doctor.ts";
 import { findScheme, SCHEMES } from "../../src/platforms/schemes.ts";
 import { BODY, hex, mac, type Mistake, MISTAKES, NOW, SECRET, sha256 } from "./doctor_cases.ts";
@@ -38,7 +39,7 @@ function examine(mistake: Mistake, extra: Readonly<Record<string, string>> = {})
       options: {
         signatureHeader: (signatureHeader ?? scheme.defaultHeader).toLowerCase(),
         toleranceSecs: 300,
-        ...(hmac === undefined ? {} : { hmac }),
+        ...defined({ hmac }),
       },
       store: "own",
     },

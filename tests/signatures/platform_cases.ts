@@ -7,6 +7,7 @@
  */
 
 import { readFileSync } from "node:fs";
+import { defined } from "../../src/base/defined.ts";
 import type {
   HmacOptions,
   Scheme,
@@ -318,7 +319,7 @@ export function optionsOf({ header, hmac }: Facts): SchemeOptions {
   return {
     signatureHeader: header.toLowerCase(),
     toleranceSecs: 300,
-    ...(hmac === undefined ? {} : { hmac }),
+    ...defined({ hmac }),
   };
 }
 

@@ -9,6 +9,7 @@
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { findBase64, findHex, latin1Bytes, toBase64, toHex, utf8 } from "../../src/base/bytes.ts";
+import { defined } from "../../src/base/defined.ts";
 import type {
   DigestEncoding,
   SchemeOptions,
@@ -261,8 +262,7 @@ function toRow(
     ...(signs.time === undefined || now === undefined ? {} : { signedAt: now }),
     ...(time === undefined ? {} : { signedHeaders: [time] }),
     ...(signs.secret === undefined ? {} : { inHeader: false }),
-    ...(signs.body === undefined ? {} : { coversBody: signs.body }),
-    ...(signs.url === undefined ? {} : { coversUrl: signs.url }),
+    ...defined({ coversBody: signs.body, coversUrl: signs.url }),
   };
 }
 
@@ -295,7 +295,7 @@ class Contract {
     this.options = {
       signatureHeader: (row.header ?? scheme.defaultHeader).toLowerCase(),
       toleranceSecs: 300,
-      ...(row.hmac === undefined ? {} : { hmac: row.hmac }),
+      ...defined({ hmac: row.hmac }),
     };
     const cut = row.ignoredFrom ?? "\n";
     const headers = Object.fromEntries(

@@ -5,6 +5,7 @@
  */
 
 import { strictEqual as equal } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
 import type { HmacOptions, Verdict } from "../../src/signatures/scheme.ts";
 import { findScheme } from "../../src/platforms/schemes.ts";
 import { caseNamed, keysOf, lowerCase } from "./platform_cases.ts";
@@ -39,7 +40,7 @@ export async function outcome(attempt: Attempt): Promise<string> {
     {
       signatureHeader: header.toLowerCase(),
       toleranceSecs: 300,
-      ...(hmac === undefined ? {} : { hmac }),
+      ...defined({ hmac }),
     },
   );
   if (verdict === undefined) return "no scheme";

@@ -7,6 +7,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { systemClock } from "../../src/base/clock.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
+import { defined } from "../../src/base/defined.ts";
 import { AppError } from "../../src/base/errors.ts";
 import { initDataDir } from "../../src/init.ts";
 import { openStorage } from "../../src/storage/open_storage.ts";
@@ -28,7 +29,7 @@ async function init(
     clock: systemClock,
     env,
     shared: { url, name: path },
-    ...(keyFile === undefined ? {} : { keyFile }),
+    ...defined({ keyFile }),
   });
 }
 

@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
 import { until } from "../helpers/until.ts";
 import { type RunRig, runRig, stepsOf } from "./run_rig.ts";
 
@@ -72,7 +73,7 @@ for (const [what, workspace, goal, why] of NEVER) {
     - {id: place, run: 'pwd; touch x; ls'}
     - {id: later, env: {SIZE: "{{ size(steps) }}"}, run: echo $SIZE}
     - {id: there, workdir: "${rig.workspace}", run: pwd}`,
-      { workspace, ...(goal === undefined ? {} : { goal }) },
+      { workspace, ...defined({ goal }) },
     );
     equal(state, "failed");
     match(reason, why);

@@ -6,6 +6,7 @@
  */
 
 import type { DataDir } from "../../src/base/data_dir.ts";
+import { defined } from "../../src/base/defined.ts";
 import { withTaskRunning } from "../../src/daemon/execution.ts";
 import type { Catalog } from "../../src/resources/catalog.ts";
 import type { TriggerSpec } from "../../src/resources/trigger.ts";
@@ -69,7 +70,7 @@ export class RunRig implements AsyncDisposable {
     const action = {
       workflow: "ci",
       workspace: "repo",
-      ...(given.goal === undefined ? {} : { goal: given.goal }),
+      ...defined({ goal: given.goal }),
     };
     const put = manifestResources(`
 kind: Workflow

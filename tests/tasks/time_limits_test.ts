@@ -5,6 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
 import type { Plan, PlannedStep } from "../../src/tasks/plan.ts";
 import {
   type DefaultLimits,
@@ -20,14 +21,14 @@ const agent = (timeout?: string): NonNullable<PlannedStep["agent"]> => ({
   command: "claude",
   promptDelivery: "stdin",
   env: {},
-  ...(timeout === undefined ? {} : { timeout }),
+  ...defined({ timeout }),
 });
 const step = (given: Partial<PlannedStep> = {}): PlannedStep => ({ id: "a", ...given });
 const plan = (steps: readonly PlannedStep[], timeout?: string): Plan => ({
   steps,
   env: {},
   workspace: { path: "/w", env: {} },
-  ...(timeout === undefined ? {} : { timeout }),
+  ...defined({ timeout }),
 });
 
 const STEPS: readonly (readonly [string, Partial<PlannedStep>, {

@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
 import { withMetrics } from "../../src/telemetry/counted_store.ts";
 import { countEarlier } from "../../src/telemetry/earlier_minutes.ts";
 import { Metrics } from "../../src/telemetry/metrics.ts";
@@ -83,7 +84,7 @@ Deno.test("a daemon that starts again has the figures that it had, of all and of
   await world.fill(after);
   const triggers = ["t0", "t1", "t2", "none"].map((name) => ({ project: "default", name }));
   for (const trigger of [undefined, ...triggers]) {
-    const query = { minutes: 1440, ...(trigger === undefined ? {} : { trigger }) };
+    const query = { minutes: 1440, ...defined({ trigger }) };
     const [had, has] = [before.minutes.read(query), after.read(query)];
     deepEqual(has.deliveries, had.deliveries, trigger?.name);
     deepEqual(has.answerMs, had.answerMs, trigger?.name);

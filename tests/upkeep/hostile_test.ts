@@ -16,6 +16,7 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { systemClock } from "../../src/base/clock.ts";
+import { defined } from "../../src/base/defined.ts";
 import { checkDatabase } from "../../src/store/sqlite/engine/migrations.ts";
 import { backUpFile, checkWholeFile } from "../../src/store/sqlite/maintenance/run_job.ts";
 import { createDatabase } from "../../src/store/sqlite/create_database.ts";
@@ -78,7 +79,7 @@ const restoring = (rig: UpkeepRig, file: string, signal?: AbortSignal) =>
   restore({ file, cancelTasks: false, dropSecrets: false, revokeTokens: false }, {
     dirs: rig.dirs,
     clock: systemClock,
-    ...(signal === undefined ? {} : { signal }),
+    ...defined({ signal }),
   });
 
 for (const [index, [what, sql]] of EVALUATED.entries()) {

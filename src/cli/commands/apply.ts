@@ -5,6 +5,7 @@
  */
 
 import type { AgainstResult } from "../../api/resource_operations.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { printCounts } from "../backtest_text.ts";
 import {
@@ -61,8 +62,7 @@ export const command: Command = {
       files,
       ...context.project(),
       dry_run: dryRun,
-      ...(span === undefined ? {} : { against_secs: span }),
-      ...(prune === undefined ? {} : { prune }),
+      ...defined({ against_secs: span, prune }),
     });
     const code = printApplied(applied, context, dryRun ? " (dry run)" : "");
     if (applied.against !== undefined && context.option("output") !== "json") {

@@ -6,6 +6,7 @@
 
 import type { Connected } from "../../api/connection_operations.ts";
 import type { Input } from "../../api/operations.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { defaultConnectionName } from "../../resources/connection.ts";
 import {
@@ -103,9 +104,9 @@ async function toInput(context: CommandContext): Promise<Input<"connect.github">
     ...at,
     ...options,
     pull,
-    ...(url === undefined ? {} : { url }),
+    ...defined({ url }),
     ...(events.length === 0 ? {} : { events: [...events] }),
-    ...(token === undefined ? {} : { token }),
+    ...defined({ token }),
   };
 }
 

@@ -5,6 +5,7 @@
  */
 
 import type { Input } from "../../api/operations.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import {
   type Command,
@@ -98,7 +99,6 @@ async function toInput(context: CommandContext): Promise<Input<"connect.line">> 
   return {
     ...options,
     url,
-    ...(token === undefined ? {} : { token }),
-    ...(channelSecret === undefined ? {} : { channel_secret: channelSecret }),
+    ...defined({ token, channel_secret: channelSecret }),
   };
 }

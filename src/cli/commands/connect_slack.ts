@@ -5,6 +5,7 @@
  */
 
 import type { Input } from "../../api/operations.ts";
+import { defined } from "../../base/defined.ts";
 import {
   type Command,
   type CommandContext,
@@ -125,7 +126,6 @@ async function toInput(context: CommandContext): Promise<Input<"connect.slack">>
   );
   return {
     ...options,
-    ...(botToken === undefined ? {} : { bot_token: botToken }),
-    ...(appToken === undefined ? {} : { app_token: appToken }),
+    ...defined({ bot_token: botToken, app_token: appToken }),
   };
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Repaired } from "../../api/connection_operations.ts";
+import { defined } from "../../base/defined.ts";
 import {
   type Command,
   type CommandContext,
@@ -44,7 +45,7 @@ export const command: Command = {
       name: context.argument(0),
       ...context.project(),
       dry_run: context.flag("dryRun"),
-      ...(since === undefined ? {} : { since_secs: since }),
+      ...defined({ since_secs: since }),
     }, context);
     context.io.out(context.option("output") === "json" ? jsonText(done) : textOf(done));
     const isOk = done.fault === null && done.lost === 0;

@@ -7,6 +7,7 @@
 import { resolve } from "node:path";
 import { systemClock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
+import { defined } from "../../base/defined.ts";
 import { findDurationSecs } from "../../base/duration.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import { createLog, type LogFormat, type LogLevel } from "../../base/log.ts";
@@ -157,7 +158,7 @@ function toOption(
   return {
     flags: placeholder === undefined ? `--${name}` : `--${name} <${placeholder}>`,
     help: fallbackText === undefined ? help : `${help} (default: ${fallbackText})`,
-    ...(choices === undefined ? {} : { choices }),
+    ...defined({ choices }),
   };
 }
 

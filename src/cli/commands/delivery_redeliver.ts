@@ -6,6 +6,7 @@
 
 import type { RedeliveryLine } from "../../api/delivery_operations.ts";
 import type { Input } from "../../api/operations.ts";
+import { defined } from "../../base/defined.ts";
 import { DELIVERY_OUTCOMES } from "../../store/delivery_records.ts";
 import { AppError } from "../../base/errors.ts";
 import {
@@ -70,7 +71,7 @@ export const command: Command = {
       ...context.project(),
       ...filters,
       ...(id === "" ? {} : { id }),
-      ...(since === undefined ? {} : { since_secs: since }),
+      ...defined({ since_secs: since }),
       ...(dryRun ? { dry_run: true } : {}),
     });
     const progress = new Progress(context);

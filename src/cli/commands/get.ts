@@ -6,6 +6,7 @@
 
 import type { Client } from "../../api/client.ts";
 import type { GetInput, Listing } from "../../api/resource_operations.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT } from "../command.ts";
 import { DELIVERY_FILTERS, deliveryFilters } from "../delivery_filters.ts";
@@ -215,8 +216,7 @@ async function listAll(input: GetInput, client: Client): Promise<Listing> {
     const joined = joinListings(before === undefined ? [more, listing] : [listing, more]);
     listing = {
       ...joined,
-      ...(more.more_before === undefined ? {} : { more_before: more.more_before }),
-      ...(more.more_after === undefined ? {} : { more_after: more.more_after }),
+      ...defined({ more_before: more.more_before, more_after: more.more_after }),
     };
   }
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { type Command, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
 import { ANSWER_TEXT, answerText, OWN_TASK, taskOf } from "../own_task.ts";
 import { reportMessage, WAIT } from "../wait_for_message.ts";
@@ -38,7 +39,7 @@ export const command: Command = {
     const text = await answerText(context);
     const key = context.option("key");
     const format = context.option("format") === "text" ? "text" : "markdown";
-    const input = { task, text, format, ...(key === undefined ? {} : { key }) } as const;
+    const input = { task, text, format, ...defined({ key }) } as const;
     return await reportMessage(context, {
       queue: (client) => client.call("github.comment", input),
       sent: ({ repository, number }) => `commented on ${repository}#${number}`,

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Command, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
 import { OWN_TASK, taskOf } from "../own_task.ts";
@@ -42,8 +43,7 @@ export const command: Command = {
       task,
       state,
       context: name,
-      ...(description === undefined ? {} : { description }),
-      ...(sha === undefined ? {} : { sha }),
+      ...defined({ description, sha }),
     };
     return await reportMessage(context, {
       queue: (client) => client.call("github.status", input),

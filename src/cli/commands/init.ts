@@ -6,6 +6,7 @@
 
 import { systemClock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { shellWord } from "../../base/shell_word.ts";
 import { initDataDir, type InitOptions } from "../../init.ts";
@@ -80,6 +81,6 @@ function sharedOf(context: CommandContext): Pick<InitOptions, "shared" | "keyFil
   }
   return {
     shared: { url, name: name ?? Deno.hostname() },
-    ...(keyFile === undefined ? {} : { keyFile }),
+    ...defined({ keyFile }),
   };
 }

@@ -8,6 +8,7 @@ import type { Client } from "../../api/client.ts";
 import type { Status } from "../../api/status_operations.ts";
 import { systemClock } from "../../base/clock.ts";
 import { type DataDir, dataDirAt } from "../../base/data_dir.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { VERSION } from "../../base/version.ts";
 import { addressesToBind } from "../../daemon/bind_addresses.ts";
@@ -128,8 +129,7 @@ function optionsOf(
   return {
     program,
     dataDir,
-    ...user === undefined ? {} : { user },
-    ...path === undefined ? {} : { path },
+    ...defined({ user, path }),
     ...context.flag("hardened") ? { hardened: true } : {},
   };
 }

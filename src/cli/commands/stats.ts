@@ -6,6 +6,7 @@
 
 import type { MinuteValues, Stats } from "../../api/status_operations.ts";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { shortDuration } from "../../base/duration.ts";
 import {
   type Command,
@@ -47,7 +48,7 @@ export const command: Command = {
     const stats = await client.call("stats", {
       minutes: context.count("minutes", 1, 1440) ?? DEFAULT_MINUTES,
       ...context.project(),
-      ...(trigger === undefined ? {} : { trigger }),
+      ...defined({ trigger }),
     });
     if (context.option("output") === "json") return io.out(jsonText(stats));
     io.out(table(stats, io.columns));

@@ -6,6 +6,7 @@
 
 import type { LogEnd } from "../../api/task_operations.ts";
 import type { Client } from "../../api/client.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { TASK_STATES } from "../../store/task_records.ts";
 import { type Command, type CommandContext, CONNECTION, PROJECT, TASK } from "../command.ts";
@@ -73,10 +74,7 @@ export const command: Command = {
       const lines = client.stream("task.logs", {
         id: await nameOf(context, client),
         follow: context.flag("follow"),
-        ...(step === undefined ? {} : { step }),
-        ...(tail === undefined ? {} : { tail }),
-        ...(since === undefined ? {} : { since_secs: since }),
-        ...(grep === undefined ? {} : { contains: grep }),
+        ...defined({ step, tail, since_secs: since, contains: grep }),
       }, signal);
       let end: LogEnd | undefined;
       try {
@@ -122,8 +120,7 @@ async function nameOf(context: CommandContext, client: Client): Promise<string> 
   const { items: [task] } = await client.call("get", {
     what: "task",
     ...context.project(),
-    ...(wanted === undefined ? {} : { trigger: wanted }),
-    ...(state === undefined ? {} : { state }),
+    ...defined({ trigger: wanted, state }),
     limit: 1,
   });
   if (task !== undefined) return String(task["id"]);

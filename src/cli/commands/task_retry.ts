@@ -5,6 +5,7 @@
  */
 
 import type { Client } from "../../api/client.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import {
   type Command,
@@ -52,7 +53,7 @@ export const command: Command = {
     const matching = findMatching(id !== "", context);
     using client = context.client();
     if (matching !== undefined) return await retryAll(matching, client, context);
-    const made = await client.call("task.retry", { id, ...(from === undefined ? {} : { from }) });
+    const made = await client.call("task.retry", { id, ...defined({ from }) });
     if (made.note !== "") context.io.err(`${made.note}\n`);
     context.io.out(json ? jsonText(made) : `${made.id}\n`);
     return 0;

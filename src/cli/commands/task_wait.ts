@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import {
   type Command,
   type CommandContext,
@@ -44,7 +45,7 @@ export const command: Command = {
         client,
         io,
         signal,
-        ...(timeoutSecs === undefined ? {} : { timeoutSecs }),
+        ...defined({ timeoutSecs }),
         onEnd(task) {
           ended.push(task);
           if (!json) io.out(`${describeEnd(task)}\n`);

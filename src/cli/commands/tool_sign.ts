@@ -5,6 +5,7 @@
  */
 
 import { LAST_TIME_MS, systemClock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { platformOf } from "../../platforms/platforms.ts";
 import { makeRequest, signerOf } from "../../platforms/sender.ts";
@@ -67,8 +68,7 @@ export const command: Command = {
       now: secs === undefined ? systemClock.now() : secs * 1000,
       url: given ?? "",
       id: context.option("id") ?? `msg_${crypto.randomUUID().replaceAll("-", "")}`,
-      ...(contentType === undefined ? {} : { contentType }),
-      ...(event === undefined ? {} : { event }),
+      ...defined({ contentType, event }),
     }, key);
     if (json) {
       const shown = { ...(url === "" ? {} : { url }), headers };

@@ -5,6 +5,7 @@
  */
 
 import type { BacktestCounts, BacktestLine } from "../../api/trigger_operations.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { printCounts } from "../backtest_text.ts";
 import { type Command, type CommandContext, CONNECTION, PROJECT, TRIGGER } from "../command.ts";
@@ -49,8 +50,7 @@ export const command: Command = {
         name: context.argument(0),
         ...context.project(),
         since_secs: context.duration("since") ?? DEFAULT_SECS,
-        ...(filter === undefined ? {} : { filter }),
-        ...(limit === undefined ? {} : { limit }),
+        ...defined({ filter, limit }),
       }, signal);
       const report = new Report(context);
       for await (const line of lines) {

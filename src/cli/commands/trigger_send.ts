@@ -6,6 +6,7 @@
 
 import type { Sent } from "../../api/trigger_operations.ts";
 import { toBase64, utf8 } from "../../base/bytes.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { isJsonObject } from "../../base/json.ts";
 import {
@@ -57,9 +58,7 @@ export const command: Command = {
       ...context.project(),
       body: toBase64(body),
       headers: readHeaders(context),
-      ...(event === undefined ? {} : { event }),
-      ...(key === undefined ? {} : { key }),
-      ...(url === undefined ? {} : { url }),
+      ...defined({ event, key, url }),
     };
     using client = context.client();
     const json = context.option("output") === "json";

@@ -6,6 +6,7 @@
 
 import type { Input } from "../../api/operations.ts";
 import { toBase64, utf8 } from "../../base/bytes.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import {
   type Command,
@@ -64,7 +65,7 @@ export const command: Command = {
       name,
       ...context.project(),
       ...request,
-      ...(filter === undefined ? {} : { filter }),
+      ...defined({ filter }),
     };
     const tried = await client.call("trigger.test", input);
     const { would, stages } = tried;
@@ -113,8 +114,6 @@ async function readRequest(context: CommandContext): Promise<Omit<Input<"trigger
     body: toBase64(file === undefined ? utf8("{}") : await readFile(file, context.io)),
     headers,
     sign,
-    ...(platform === undefined ? {} : { platform }),
-    ...(event === undefined ? {} : { event }),
-    ...(key === undefined ? {} : { key }),
+    ...defined({ platform, event, key }),
   };
 }

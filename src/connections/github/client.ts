@@ -7,6 +7,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, parseJson, toJson } from "../../base/json.ts";
 import { askedPause, pauseUntil } from "../../http/asked_pause.ts";
@@ -96,12 +97,12 @@ export async function callGitHub(access: GitHubAccess, call: GitHubCall): Promis
       "user-agent": "svc",
       "x-github-api-version": "2022-11-28",
       ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...(etag === undefined ? {} : { "if-none-match": etag }),
+      ...defined({ "if-none-match": etag }),
     },
     ...(body === undefined ? {} : { body: toJson(body) }),
     timeoutMs: TIMEOUT_MS,
     maxBytes,
-    ...(signal === undefined ? {} : { signal }),
+    ...defined({ signal }),
   }, clock);
   if (!answer.answered) return unanswered(answer, method);
   const data = parsed(answer);
@@ -145,7 +146,7 @@ function succeeded({ status, headers, text, cut }: Answered, data: unknown, api:
     data,
     text,
     headers,
-    ...(next === undefined ? {} : { next }),
+    ...defined({ next }),
   } as const;
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { findRawNumber, isJsonObject } from "../../base/json.ts";
 import { findMembers, textOf } from "../../base/json_members.ts";
 import { callGitHub, type GitHubAccess, type GitHubFailure } from "./client.ts";
@@ -52,7 +53,7 @@ export async function readLogPage(
   path: string,
   etag?: string,
 ): Promise<LogPage | "unchanged" | GitHubFailure> {
-  const answer = await callGitHub(access, { path, ...(etag === undefined ? {} : { etag }) });
+  const answer = await callGitHub(access, { path, ...defined({ etag }) });
   if (!answer.ok) return answer;
   if (answer.status === 304) return "unchanged";
   const { headers, next, data } = answer;
@@ -61,9 +62,9 @@ export async function readLogPage(
   const tag = headers.get("etag");
   return {
     tries: Array.isArray(data) ? data.flatMap((item) => toTry(item) ?? []) : [],
-    ...(next === undefined ? {} : { next }),
+    ...defined({ next }),
     ...(Number.isNaN(now) ? {} : { now }),
-    ...(ends === undefined ? {} : { tokenEndsAt: ends }),
+    ...defined({ tokenEndsAt: ends }),
     ...(tag === null ? {} : { etag: tag }),
   };
 }

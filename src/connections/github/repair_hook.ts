@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { HeaderPage } from "../../store/delivery_records.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 import type { GitHubAccess, GitHubFailure } from "./client.ts";
@@ -97,10 +98,9 @@ export async function readLog(
     now,
     ahead,
     missed: missed.filter(({ guid }) => !here.has(guid)),
-    ...(arrivedAt === undefined ? {} : { arrivedAt }),
-    ...(first.tokenEndsAt === undefined ? {} : { tokenEndsAt: first.tokenEndsAt }),
+    ...defined({ arrivedAt, tokenEndsAt: first.tokenEndsAt }),
     ...beyondOf(upTo, cut ?? { at: oldest, why: "GitHub's log does not reach that far back" }),
-    ...(first.etag === undefined ? {} : { etag: first.etag }),
+    ...defined({ etag: first.etag }),
   };
 }
 
@@ -172,7 +172,7 @@ async function findHere(
       header: GUID,
       since,
       limit: PAGE,
-      ...(before === undefined ? {} : { before }),
+      ...defined({ before }),
     });
     for (const value of page.values) if (wanted.has(value)) here.add(value);
     before = page.before;
@@ -245,7 +245,7 @@ export function faultOf(
   return {
     fault: message,
     broken: kind === "refused",
-    ...(retryAfterSecs === undefined ? {} : { retryAfterSecs }),
+    ...defined({ retryAfterSecs }),
   };
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { isRepository } from "../../base/github_names.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 
@@ -49,9 +50,7 @@ export function findSubject(payload: unknown): GitHubSubject | undefined {
     repository,
     isPull: isJsonObject(pull) || isJsonObject(member(issue, "pull_request")),
     commits: Array.isArray(commits) ? commits.map((one) => member(one, "id")).filter(isSha) : [],
-    ...(number === undefined ? {} : { number }),
-    ...(sha === undefined ? {} : { sha }),
-    ...(reactTo === undefined ? {} : { reactTo }),
+    ...defined({ number, sha, reactTo }),
   };
 }
 

@@ -7,6 +7,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, parseJson, toJson } from "../../base/json.ts";
 import { askedPause } from "../../http/asked_pause.ts";
@@ -69,7 +70,7 @@ export async function callLine(access: LineApi, call: LineCall): Promise<LineAns
     },
     ...(body === undefined ? {} : { body: toJson(body) }),
     timeoutMs: TIMEOUT_MS,
-    ...(signal === undefined ? {} : { signal }),
+    ...defined({ signal }),
   }, clock);
   if (answer.answered) return read(answer, method, clock.now());
   const { message, mayHaveArrived } = answer;

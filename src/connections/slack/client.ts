@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, parseJson, toJson } from "../../base/json.ts";
 import { askedPause } from "../../http/asked_pause.ts";
@@ -89,7 +90,7 @@ export async function callSlack(
     },
     body: toJson(body),
     timeoutMs: TIMEOUT_MS,
-    ...(signal === undefined ? {} : { signal }),
+    ...defined({ signal }),
   }, clock);
   if (answer.answered) return read(answer, name, clock.now());
   const kind = answer.mayHaveArrived ? "lost" : "unavailable";

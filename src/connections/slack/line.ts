@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { toJson } from "../../base/json.ts";
 import { type Envelope, type Frame, readFrame } from "./frames.ts";
 import { isStale, type Look, LOOK_EVERY_MS } from "./silence.ts";
@@ -101,7 +102,7 @@ export class Line {
 
   /** Tells Slack that an envelope has been taken, with what a menu shows where it asked. */
   acknowledge({ id }: Envelope, payload: unknown): void {
-    const ack = { envelope_id: id, ...(payload === undefined ? {} : { payload }) };
+    const ack = { envelope_id: id, ...defined({ payload }) };
     if (!this.#isOver) this.#socket?.send(toJson(ack));
   }
 

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { SparseLog } from "../../base/sparse_log.ts";
@@ -116,12 +117,12 @@ export class SlackSocket implements AsyncDisposable {
     const line = this.#current;
     const { lastEventAt } = this.#envelopes;
     const heardAt = line?.heardAt ?? this.#awaySince;
-    return {
-      ...(line === undefined ? {} : { connectedSince: line.openedAt }),
-      ...(heardAt === undefined ? {} : { heardAt }),
-      ...(lastEventAt === undefined ? {} : { lastEventAt }),
-      ...(this.#problem === undefined ? {} : { problem: this.#problem }),
-    };
+    return defined({
+      connectedSince: line?.openedAt,
+      heardAt,
+      lastEventAt,
+      problem: this.#problem,
+    });
   }
 
   /**

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { isRepository } from "../../base/github_names.ts";
 import { isJsonObject } from "../../base/json.ts";
@@ -58,7 +59,7 @@ export async function checkToken(access: GitHubAccess, owner: HookOwner): Promis
   return {
     login,
     userId: typeof id === "number" ? String(id) : "",
-    ...(endsAt === undefined ? {} : { endsAt }),
+    ...defined({ endsAt }),
     owner: exact,
     hooks: await seeHooks(access, exact, login),
   };

@@ -10,6 +10,7 @@ import type { Input } from "../../api/operations.ts";
 import type { ApplyOutcome } from "../../api/resource_operations.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { isToken, readToken } from "../../connections/find_connection.ts";
@@ -217,7 +218,7 @@ function signingSecret({ project, name, receiving }: Plan): SecretToSet {
     key: name,
     value: newSecret(),
     replace: false,
-    ...(labels === undefined ? {} : { labels }),
+    ...defined({ labels }),
   };
 }
 
@@ -232,8 +233,7 @@ function specOf(
   const { repository, organization } = { ...wanted, ...owner };
   const github = {
     ...known?.spec.github,
-    ...(repository === undefined ? {} : { repository }),
-    ...(organization === undefined ? {} : { organization }),
+    ...defined({ repository, organization }),
     ...(api === "https://api.github.com" ? {} : { api }),
     token: { fromSecret: tokenAt },
     ...(events === "push" && known?.spec.github?.events === undefined ? {} : { events }),

@@ -7,6 +7,7 @@
 
 import { keyUseText } from "../../api/key_use.ts";
 import type { Explanation } from "../../api/delivery_operations.ts";
+import { defined } from "../../base/defined.ts";
 import {
   advise,
   diagnoseSignature,
@@ -57,8 +58,7 @@ export async function explain(id: string, host: ExplainHost): Promise<Explanatio
     delivery: deliveryView(delivery),
     stages: Object.entries(stages).map(([stage, ms]) => ({ stage, after_ms: ms })),
     authentication: explainAuthentication(delivery),
-    ...(condition === undefined ? {} : { condition }),
-    ...(event === undefined ? {} : { source_event_id: event.id }),
+    ...defined({ condition, source_event_id: event?.id }),
     ...explained,
     diagnoses: diagnoses.map(({ cause, message }) => ({ cause, message })),
     advice: [

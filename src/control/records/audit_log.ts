@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { toAppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
@@ -60,7 +61,7 @@ export function createAuditLog(host: {
       id,
       createdAt: host.clock.now(),
       caller: by.name,
-      ...(by.client === undefined ? {} : { client: by.client }),
+      ...defined({ client: by.client }),
       role: by.role,
       reason: "",
     });

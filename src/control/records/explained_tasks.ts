@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { NodeStore } from "../../store/node_store.ts";
 import type { Task } from "../../store/task_records.ts";
 import type { TaskStore } from "../../store/task_store.ts";
@@ -53,7 +54,7 @@ export function explainingTasks<
       const { silentSince } = running.get(task.id) ?? {};
       return {
         ...task,
-        ...(waitsFor === undefined ? {} : { waitsFor }),
+        ...defined({ waitsFor }),
         ...(silentSince === undefined || task.state !== "running" ? {} : { silentSince }),
       };
     });

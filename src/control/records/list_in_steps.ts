@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { isNumbered, type NumberedRecord } from "../../resources/record_names.ts";
 import type { IdSearch } from "../../store/id_search.ts";
 import type { RecordQuery, RecordStore, RecordType } from "./record_type.ts";
@@ -45,7 +46,7 @@ export async function listInSteps(
       ? undefined
       : await store.nthId(searched, { ...placeOf(rest), nth: sizes.step });
     const limit = Math.min(sizes.page, query.limit - rows.length);
-    const page = await type.list(store, { ...rest, limit, ...(to === undefined ? {} : { to }) });
+    const page = await type.list(store, { ...rest, limit, ...defined({ to }) });
     rows.push(...page);
     const last = page.at(-1);
     const next = page.length === limit && last !== undefined ? type.id(last) : to;
@@ -66,7 +67,7 @@ export async function listNewest(
   const searched = searchedName(type, query);
   if (searched === undefined) return await type.list(store, query);
   const to = await store.nthId(searched, { ...placeOf(query), nth: SIZES.step });
-  return await type.list(store, { ...query, ...(to === undefined ? {} : { to }) });
+  return await type.list(store, { ...query, ...defined({ to }) });
 }
 
 /** Whether a list can continue after an id. */

@@ -8,6 +8,7 @@
 import type { DeliveryRecord, EventRecord, TaskRecord } from "../../api/records.ts";
 import type { Listing } from "../../api/resource_operations.ts";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { shortDuration } from "../../base/duration.ts";
 import type { AnyKind, Column } from "../../resources/kind.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
@@ -55,7 +56,7 @@ export function taskView(task: ExplainedTask): TaskRecord {
     ...(task.directory === "" ? {} : { directory: task.directory }),
     ...(task.cancelReason === "" ? {} : { cancel_reason: task.cancelReason }),
     ...(task.waitsFor?.readiness === undefined ? {} : { readiness: task.waitsFor.readiness }),
-    ...(task.waitsFor === undefined ? {} : { waits_for: task.waitsFor.view }),
+    ...defined({ waits_for: task.waitsFor?.view }),
     ...(task.silentSince === undefined ? {} : { silent_since: rfc3339(task.silentSince) }),
     ...(nodeOf(task) === "" ? {} : { node: nodeOf(task) }),
     steps: task.steps.map((step) => ({
@@ -102,9 +103,7 @@ export function deliveryView(delivery: Delivery): DeliveryRecord {
     duration_ms: delivery.durationMs,
     stages_ms: delivery.detail.stages,
     header_names: delivery.detail.headerNames,
-    ...(delivery.detail.headersLeftOff === undefined
-      ? {}
-      : { headers_left_off: delivery.detail.headersLeftOff }),
+    ...defined({ headers_left_off: delivery.detail.headersLeftOff }),
     redelivery_of: delivery.detail.redeliveryOf ?? null,
     ...(delivery.detail.bodyDeletedAt === undefined
       ? {}
@@ -196,9 +195,7 @@ export function table<Row>(
     columns: columns.map(({ header, wide = false, fit, repeats, secondary }, index) => ({
       header,
       wide: wide && !(index === at && severalProjects),
-      ...(fit === undefined ? {} : { fit }),
-      ...(repeats === undefined ? {} : { repeats }),
-      ...(secondary === undefined ? {} : { secondary }),
+      ...defined({ fit, repeats, secondary }),
     })),
     rows: cells,
   };

@@ -7,6 +7,7 @@
 
 import type { WaitsForView } from "../../api/records.ts";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { NodeRecord } from "../../store/node_records.ts";
 import type { Task, TaskReadiness } from "../../store/task_records.ts";
 import { takesTasks } from "./node_faults.ts";
@@ -122,7 +123,7 @@ function forWorker(task: Ready, { own, nodes }: KnownWorkers): WaitsFor {
   const where = taking.length === nodes.length && nodes.length < 2
     ? ""
     : ` on ${taking.map(({ name }) => name).join(", ")}`;
-  return busyWorkers({ busy, ...(workers === undefined ? {} : { workers }), where });
+  return busyWorkers({ busy, ...defined({ workers }), where });
 }
 
 function busyWorkers(
@@ -137,7 +138,7 @@ function busyWorkers(
   const numbers = workers === undefined ? `${busy} busy` : `${busy} of ${workers} busy`;
   return {
     text: `waits for a worker (${numbers}${where})`,
-    view: { what: "worker", used: busy, ...(workers === undefined ? {} : { limit: workers }) },
+    view: { what: "worker", used: busy, ...defined({ limit: workers }) },
   };
 }
 

@@ -10,6 +10,7 @@ import type { Input } from "../../api/operations.ts";
 import type { LogEnd, LogEntry } from "../../api/task_operations.ts";
 import { concatBytes, toBase64, utf8 } from "../../base/bytes.ts";
 import { type Clock, nextTurn, rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Events } from "../../store/events.ts";
 import type { LogStore, StoredLog } from "../../store/log_store.ts";
@@ -102,7 +103,7 @@ async function beginning(log: StoredLog, wanted: WantedLines, tail?: number): Pr
   const { place, end } = await PARTS.inTurn(() => findTail(log, wanted, most));
   using reader = await LogReader.open(log);
   const cut = reader && await FromPlace.read(reader, place, end);
-  return { after: place.offset, tail: { place, end }, ...(cut === undefined ? {} : { cut }) };
+  return { after: place.offset, tail: { place, end }, ...defined({ cut }) };
 }
 
 /** The output as it was printed, read on and on. */

@@ -8,6 +8,7 @@
  */
 
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { AppError } from "../../base/errors.ts";
 import { parseQuery } from "../../base/form.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -132,10 +133,12 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
     trigger,
     ...planned,
     ...fields,
-    ...(event.ownPayload === undefined ? {} : { payload: event.ownPayload }),
-    ...(key === undefined ? {} : { dedupKey: key }),
-    ...(event.parentId === undefined ? {} : { parentId: event.parentId }),
-    ...(event.depth === undefined ? {} : { depth: event.depth }),
+    ...defined({
+      payload: event.ownPayload,
+      dedupKey: key,
+      parentId: event.parentId,
+      depth: event.depth,
+    }),
     ...(followed ? { followed } : {}),
   };
   const notice = [...(note === undefined ? [] : [note]), ...notes].join("; ");

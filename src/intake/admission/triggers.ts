@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
 import { compileExpression, type Expression } from "../../cel/expression.ts";
 import type { Catalog } from "../../resources/catalog.ts";
@@ -171,7 +172,7 @@ export class Triggers {
     if (others.length === 0 && first.fault !== undefined) throw first.fault;
     const fault = faultAt(group, named);
     const { resourceVersion } = this;
-    return { first, others, resourceVersion, ...(fault === undefined ? {} : { fault }) };
+    return { first, others, resourceVersion, ...defined({ fault }) };
   }
 
   #activate(resource: Resource<TriggerSpec>): ActiveTrigger {

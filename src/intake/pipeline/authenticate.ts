@@ -6,6 +6,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { AppError, unauthorized } from "../../base/errors.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { Catalog } from "../../resources/catalog.ts";
@@ -208,7 +209,7 @@ async function checkSignature(
       request,
       store: store.name,
       ...lastChange(store, request.now),
-      ...(untimed === undefined ? {} : { untimed }),
+      ...defined({ untimed }),
     });
   }
   delivery.context.secret = { store: store.name, key: verdict.keyName };
@@ -374,7 +375,7 @@ export function signedRequest(
     now: arrivedAt,
     url: publicUrl(webhook.publicUrl, delivery.url),
     arrivedUrl: delivery.url,
-    ...(findCertificate === undefined ? {} : { findCertificate }),
+    ...defined({ findCertificate }),
   };
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { type AppError, toAppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
@@ -72,7 +73,7 @@ async function attempt(
   const parsed: ParsedDelivery = {
     delivery: forTrigger(delivery, context),
     payload,
-    ...(json === undefined ? {} : { json }),
+    ...defined({ json }),
   };
   try {
     return { decision: await decideEvents(parsed, { trigger, waits: true }, host) };

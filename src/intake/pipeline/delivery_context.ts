@@ -6,6 +6,7 @@
  */
 
 import type { WallClock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { NewId } from "../../base/ids.ts";
 import { eventOf } from "../../platforms/event_header.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
@@ -128,13 +129,14 @@ export class DeliveryContext {
       headerNames: this.headerNames,
       ...(this.event === "" ? {} : { event: this.event }),
       stages: this.#stages,
-      ...(condition === undefined ? {} : { condition }),
-      ...(this.redeliveryOf === undefined ? {} : { redeliveryOf: this.redeliveryOf }),
-      ...(this.connection === undefined ? {} : { connection: this.connection }),
-      ...(this.failure === undefined ? {} : { failure: this.failure }),
+      ...defined({
+        condition,
+        redeliveryOf: this.redeliveryOf,
+        connection: this.connection,
+        failure: this.failure,
+      }),
       ...(this.unsigned ? { unsigned: true } : {}),
-      ...(this.signed === undefined ? {} : { signed: this.signed }),
-      ...(this.handshakeMethod === undefined ? {} : { handshakeMethod: this.handshakeMethod }),
+      ...defined({ signed: this.signed, handshakeMethod: this.handshakeMethod }),
     };
     return {
       id: this.id,

@@ -8,6 +8,7 @@
 
 import { findText, utf8 } from "../../base/bytes.ts";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { toJson } from "../../base/json.ts";
 import { COVERS_EVERYTHING } from "../../signatures/coverage.ts";
 import type {
@@ -74,8 +75,7 @@ export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutc
     // Without a platform there is no key to compare.
     dedupWindowMs: 0,
     dedupKeepMs: 0,
-    ...(once === undefined ? {} : { once }),
-    ...(cursor === undefined ? {} : { cursor }),
+    ...defined({ once, cursor }),
   });
   if (outcome === undefined) throw new Error(`Delivery ${event.id} has no event`);
   return outcome;
@@ -91,8 +91,7 @@ function toTriggerEvent(event: FiredEvent, context: DeliveryContext): TriggerEve
     coverage: COVERS_EVERYTHING,
     delivery: context,
     again: true,
-    ...(parentId === undefined ? {} : { parentId }),
-    ...(depth === undefined ? {} : { depth }),
+    ...defined({ parentId, depth }),
   };
 }
 

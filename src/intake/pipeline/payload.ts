@@ -7,6 +7,7 @@
  */
 
 import { findText, utf8 } from "../../base/bytes.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { groupFields, isForm, MAX_FORM_FIELDS, mediaType, parseForm } from "../../base/form.ts";
 import { isJsonObject, parseJson, toJson } from "../../base/json.ts";
@@ -61,7 +62,7 @@ function isReadType(essence: string): boolean {
 /** How the bodies of a trigger are read: as it says, else as its platform sends them. */
 export function bodyOf(webhook: WebhookSpec): PlatformBody & { readonly kind: BodyKind } {
   const body = platformOfTrigger(webhook)?.body;
-  return { kind: "object", ...body, ...(webhook.body === undefined ? {} : { kind: webhook.body }) };
+  return { kind: "object", ...body, ...defined({ kind: webhook.body }) };
 }
 
 /**

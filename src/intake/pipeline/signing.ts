@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { unauthorized } from "../../base/errors.ts";
 import type { Platform } from "../../platforms/platform.ts";
 import { platformOf } from "../../platforms/platforms.ts";
@@ -66,7 +67,7 @@ export function schemeOf(webhook: WebhookSpec): Signing {
       signatureHeader: (webhook.signatureHeader ?? scheme.defaultHeader).toLowerCase(),
       toleranceSecs: webhook.toleranceSecs ?? scheme.defaultToleranceSecs ??
         DEFAULT_TOLERANCE_SECS,
-      ...(webhook.hmac === undefined ? {} : { hmac: webhook.hmac }),
+      ...defined({ hmac: webhook.hmac }),
     },
   };
 }

@@ -6,6 +6,7 @@
  */
 
 import { sha256Hex, utf8 } from "../../base/bytes.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, toJson } from "../../base/json.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
@@ -64,10 +65,9 @@ export function toEvents(
       headers: delivery.headers,
       request: { url: delivery.url, method: delivery.method, remote: delivery.context.remote },
       delivery: delivery.context,
-      ...(own === undefined ? {} : { ownPayload: own }),
-      ...(coverage === undefined ? {} : { coverage }),
+      ...defined({ ownPayload: own, coverage }),
       ...(delivery.context.redeliveryOf === undefined ? {} : { again: true }),
-      ...(key === undefined ? {} : { platformKey: key }),
+      ...defined({ platformKey: key }),
     };
   });
 }

@@ -7,6 +7,7 @@
 
 import { findText } from "../../base/bytes.ts";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { eventId } from "../../base/ids.ts";
 import { isJsonObject, type JsonObject, parseOwnJson } from "../../base/json.ts";
@@ -47,7 +48,7 @@ export async function decideRouting(
     rootIsOpen,
     content: normalise(payload, event.receivedAt),
     hasFilter: trigger === undefined || trigger.filter !== undefined,
-    ...(bound === undefined ? {} : { bound }),
+    ...defined({ bound }),
   });
   const destination = await destinationOf(
     route,

@@ -14,6 +14,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { SourceEventFacts } from "../../store/source_event_records.ts";
 import { arrayOf, cut, idOf, nameOf, objectOf, textOf, timeOf } from "./fields.ts";
@@ -88,7 +89,7 @@ function fromCallback(payload: JsonObject, receivedAt: number): SlackEvent {
     occurredAt: timeOf(event["event_ts"]) ?? timeOf(event["ts"]) ??
       timeOf(payload["event_time"]) ?? receivedAt,
     isMention: type === "app_mention",
-    ...(ignored === undefined ? {} : { ignored }),
+    ...defined({ ignored }),
   };
 }
 

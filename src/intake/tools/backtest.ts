@@ -7,6 +7,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { toAppError } from "../../base/errors.ts";
 import { OPERATORS } from "../../cel/explain.ts";
 import type { Catalog } from "../../resources/catalog.ts";
@@ -213,7 +214,7 @@ async function* deliveriesOf(
       since,
       limit: PAGE_SIZE,
       ...trigger,
-      ...(before === undefined ? {} : { before }),
+      ...defined({ before }),
     });
     yield* page;
     before = page.at(-1)?.id;

@@ -7,6 +7,7 @@
 
 import type { Explanation } from "../../api/delivery_operations.ts";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { Evaluator } from "../../cel/evaluator.ts";
 import { explainCondition, type ExplainedPart, OPERATORS } from "../../cel/explain.ts";
 import { scopeOf } from "../../cel/expression.ts";
@@ -151,7 +152,7 @@ export async function diagnoseSignature(
   return await diagnose(
     { ...request, headers: received.headers, arrivedUrl: received.url },
     { stores, schemes: SCHEMES },
-    { ...schemeOf(webhook), ...(own === undefined ? {} : { store: own }) },
+    { ...schemeOf(webhook), ...defined({ store: own }) },
   );
 }
 

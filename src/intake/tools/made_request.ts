@@ -6,6 +6,7 @@
  */
 
 import { findBase64 } from "../../base/bytes.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { platformOf, PLATFORMS } from "../../platforms/platforms.ts";
 import {
@@ -77,8 +78,7 @@ export async function makeRequestTo(
   const { url, headers } = await makeRequest(sender, {
     ...message,
     url: known,
-    ...(contentType === undefined ? {} : { contentType }),
-    ...(event === undefined ? {} : { event }),
+    ...defined({ contentType, event }),
   }, key);
   const replaced = new Set(Object.keys(given).map((name) => name.toLowerCase()));
   const made = Object.entries(headers).filter(([name]) => !replaced.has(name.toLowerCase()));

@@ -6,6 +6,8 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
+
 /** Reasons why a line cannot be read. */
 export type ShellFault =
   | "unparsable"
@@ -156,7 +158,7 @@ function join<S>(readings: readonly WordReading<S>[]): WordReading<S> {
   return {
     value: dependent ? undefined : readings.map(({ value }) => value).join(""),
     substitutions: readings.flatMap(({ substitutions }) => substitutions),
-    ...(fault === undefined ? {} : { fault }),
+    ...defined({ fault }),
   };
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { ACCESS } from "../access.ts";
 import { LEASE_MS } from "../lease.ts";
 import type { LogStore } from "../log_store.ts";
@@ -103,7 +104,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     connections: ofBatches,
     handedOut: claims,
     clock,
-    ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
+    ...defined({ onBatch: options.onBatch }),
   });
   const lanes = {
     events: new Lane((calls: readonly BatchedCall[]) => batches.run(calls)),

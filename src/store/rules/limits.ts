@@ -5,6 +5,7 @@
  */
 
 import { equalBytes } from "../../base/bytes.ts";
+import { defined } from "../../base/defined.ts";
 import type { NewTask } from "../task_records.ts";
 import { groupDigest } from "./keys.ts";
 
@@ -38,7 +39,7 @@ export function limitsOf(task: NewTask): TaskLimits {
     ...(digest === undefined || concurrency === undefined
       ? {}
       : { group: { digest, max: concurrency.max } }),
-    workspace: { project, name, ...(workspaceMax === undefined ? {} : { max: workspaceMax }) },
+    workspace: { project, name, ...defined({ max: workspaceMax }) },
   };
 }
 

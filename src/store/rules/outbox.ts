@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { ClaimedMessage, MessageState, NewMessage, OutboxMessage } from "../outbox_records.ts";
 
@@ -68,6 +69,6 @@ export function claimOf(
     message: uncertainSince === undefined ? known : { ...known, uncertainSince },
     lane,
     previousId: earlier?.externalId ?? "",
-    ...(since === undefined ? {} : { uncertainSince: since }),
+    ...defined({ uncertainSince: since }),
   };
 }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import type { RetryOf, TaskState } from "../task_records.ts";
 import type { TaskLimits } from "./limits.ts";
 import type { Found } from "./needs.ts";
@@ -57,5 +58,5 @@ function inWorkspaceOf(
   { group, workspace: { project } }: TaskLimits,
 ): TaskLimits {
   const max = workspaceMax === undefined ? {} : { max: workspaceMax };
-  return { ...(group === undefined ? {} : { group }), workspace: { project, name, ...max } };
+  return { ...defined({ group }), workspace: { project, name, ...max } };
 }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import type { TaskReadiness } from "../task_records.ts";
 import type { Room } from "../transactions/task_rows.ts";
 import { number } from "./columns.ts";
@@ -86,7 +87,7 @@ export function readinessOf(row: Row, { use, nodes }: BesideRow): TaskReadiness 
       const only = row["only_node"];
       return {
         is: "ready",
-        ...(nodes === undefined ? {} : { nodes }),
+        ...defined({ nodes }),
         ...(typeof only === "string" ? { onlyNode: only } : {}),
       };
     }

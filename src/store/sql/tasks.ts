@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import {
   type Coverage,
   COVERS_BODY,
@@ -73,7 +74,7 @@ export function toTask(row: Row, stored: StoredSteps): Task {
     directory: textOrEmpty(row, "directory"),
     ...(row["node"] === undefined || row["node"] === "" ? {} : { node: text(row, "node") }),
     ...(typeof row["node_name"] === "string" ? { nodeName: row["node_name"] } : {}),
-    ...(stored.readiness === undefined ? {} : { readiness: stored.readiness }),
+    ...defined({ readiness: stored.readiness }),
     cancelReason: textOrEmpty(row, "cancel_reason"),
     steps: toSteps(stored, state),
   };

@@ -10,6 +10,7 @@
 import { dirname } from "node:path";
 import { setImmediate } from "node:timers";
 import { nextTurn } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Batch } from "../maintenance.ts";
 import type { NewDelivery } from "../delivery_records.ts";
@@ -182,7 +183,7 @@ class StoreThread {
       calls: calls.length,
       wrote,
       tookMs,
-      ...(refused === undefined ? {} : { refused }),
+      ...defined({ refused }),
     });
   }
 

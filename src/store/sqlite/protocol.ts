@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { AppError, type ErrorCode, isErrorCode, messageOf } from "../../base/errors.ts";
 import type { Progress } from "../maintenance.ts";
 import type { StoreMethod } from "../store.ts";
@@ -95,10 +96,10 @@ export interface SentError {
 export function sendError(error: unknown): SentError {
   if (error instanceof AppError) {
     const { code, message, details, retryAfterSecs } = error;
-    return { code, message, details, ...(retryAfterSecs === undefined ? {} : { retryAfterSecs }) };
+    return { code, message, details, ...defined({ retryAfterSecs }) };
   }
   const stack = error instanceof Error ? error.stack : undefined;
-  return { message: messageOf(error), ...(stack === undefined ? {} : { stack }) };
+  return { message: messageOf(error), ...defined({ stack }) };
 }
 
 /** Restores a received error. */

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import type { DedupTimes } from "../../resources/dedup_times.ts";
 import type { Admitted, Delivery, EventOutcome } from "../delivery_records.ts";
@@ -81,7 +82,7 @@ function carryOut(
         cancelTask(rows, id, {
           reason: action.reason,
           now: delivery.receivedAt,
-          ...(task.followed === undefined ? {} : { followed: task.followed }),
+          ...defined({ followed: task.followed }),
         });
       }
       return;
@@ -125,8 +126,7 @@ function start(
   rows.insertTask(task, delivery, {
     readiness: decided.readiness,
     limits,
-    ...(runAt === undefined ? {} : { runAt }),
-    ...(debounce === undefined ? {} : { debounce }),
+    ...defined({ runAt, debounce }),
   });
   if (task.plan === undefined && task.followed === true) rows.noteTaskEnd(task.id);
   if (decided.bringsNewLimit) promoteQueued(rows, limits);

@@ -7,6 +7,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 import type { OfTrigger, RetentionStore } from "../../store/retention_store.ts";
 import { keyOf } from "./trigger_records.ts";
@@ -63,7 +64,7 @@ export class Bodies {
         ...of,
         limit: PAGE_SIZE,
         oldestFirst: true,
-        ...(after === undefined ? {} : { after }),
+        ...defined({ after }),
       });
       const young = page.findIndex(({ receivedAt }) => receivedAt >= before);
       const ids = (young === -1 ? page : page.slice(0, young)).map(({ id }) => id);

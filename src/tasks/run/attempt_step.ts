@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { findDurationSecs } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
 import { runShell, type ShellExit } from "../../shell/run_shell.ts";
@@ -124,7 +125,7 @@ async function runProcess(
     umask: host.umask,
     graceMs: GRACE_MS,
     signal: cancellation.signal,
-    ...(limitMs === undefined ? {} : { timeoutMs: limitMs }),
+    ...defined({ timeoutMs: limitMs }),
     onOutput(stream, chunk) {
       activity.seen();
       if (stream === "out") captured.add(chunk);
@@ -140,7 +141,7 @@ async function runProcess(
   const isCut = exit.endedFor === "signal" || isCutOff(exit, host, cancellation);
   const verdict = isCut ? endedFor(cancellation, context) : judge(exit, limit);
   const result = verdict.state === "succeeded" ? captured.excess ?? verdict : verdict;
-  return { ...result, exitCode: exit.code, ...(outputs === undefined ? {} : { outputs }) };
+  return { ...result, exitCode: exit.code, ...defined({ outputs }) };
 }
 
 /**

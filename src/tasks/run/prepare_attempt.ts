@@ -7,6 +7,7 @@
  */
 
 import { resolve } from "node:path";
+import { defined } from "../../base/defined.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
 import type { ShellCommand } from "../../shell/run_shell.ts";
@@ -86,7 +87,7 @@ async function promptOf(
   const text = await renderPrompt(compileTemplate(prompt ?? ""), {
     scope: context.scope,
     evaluator: context.evaluator,
-    ...(context.goal === undefined ? {} : { goal: context.goal.template }),
+    ...defined({ goal: context.goal?.template }),
     newWord: () => crypto.randomUUID().replaceAll("-", ""),
   });
   const toFile = (bytes: Uint8Array) => context.files.make(name, bytes);

@@ -7,8 +7,9 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { AppError, findNotNow } from "../../base/errors.ts";
-import type { Log } from "../../base/log.ts";
+import type { Core } from "../../base/core.ts";
 import type { Cancelled, ClaimedTask, StepRecord, Task } from "../../store/task_records.ts";
 import type { TaskQueue, TaskRecorder } from "../../store/task_store.ts";
 import { retryUntilStored } from "../../base/retry_while_overloaded.ts";
@@ -23,11 +24,10 @@ import { removeLeftFiles } from "../step/task_files.ts";
 import type { RunHost, RunSignals } from "./task_context.ts";
 
 /** What the worker needs. */
-export interface WorkerHost extends RunHost {
+export interface WorkerHost extends Core, RunHost {
   readonly store: TaskQueue & TaskRecorder;
   /** Most tasks that run in parallel. */
   readonly workers: number;
-  readonly log: Log;
   /** Whether the end of this task fires triggers. */
   readonly isFollowed: (task: Pick<Task, "project" | "workflow" | "trigger">) => boolean;
 }
@@ -207,7 +207,7 @@ class Worker implements TaskWorker {
     return {
       workers: this.#host.workers,
       running: Array.from(this.#running, ([id, { activity }]) => activity.of(id)),
-      ...(this.#rest === undefined ? {} : { shortage: this.#rest.shortage }),
+      ...defined({ shortage: this.#rest?.shortage }),
     };
   }
 

@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { findShortageIn } from "../../base/shortage.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
@@ -85,7 +86,7 @@ export async function runTool(tool: Tool, host: ToolHost): Promise<ToolResult> {
     umask: host.umask,
     timeoutMs,
     graceMs: GRACE_MS,
-    ...(tool.signal === undefined ? {} : { signal: tool.signal }),
+    ...defined({ signal: tool.signal }),
     onOutput(stream, chunk) {
       const text = decoders[stream].decode(chunk, { stream: true });
       kept[stream] += text.slice(0, MAX_OUTPUT - kept[stream].length);

@@ -9,6 +9,7 @@
 import { join, relative, resolve } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import { findShortage } from "../../base/shortage.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
@@ -130,7 +131,7 @@ export class TaskDirectories {
     const kept = await findKept(worktrees, id);
     if (kept !== undefined) {
       const { signal } = removal;
-      const tools = { host: this.#host, taskId: id, ...(signal === undefined ? {} : { signal }) };
+      const tools = { host: this.#host, taskId: id, ...defined({ signal }) };
       await this.#turns.run(kept.repository, () => dropCommits(kept, tools), signal);
       await noteKept(worktrees, id, { repository: kept.repository, refs: [] });
     }
@@ -162,7 +163,7 @@ export class TaskDirectories {
     const worktree = { path: join(worktrees, name), branch: branchOf(name) };
     const noted = await findKept(worktrees, name);
     const common = noted?.repository ?? await this.#commonOf(from, tools);
-    const removal = { ...tools, common, ...(kept === undefined ? {} : { kept }) };
+    const removal = { ...tools, common, ...defined({ kept }) };
     const left = await this.#turns.run(
       common,
       () => removeWorktree(worktree, removal),

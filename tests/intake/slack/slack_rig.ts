@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../../src/base/defined.ts";
 import { BodyBudget } from "../../../src/http/body_budget.ts";
 import { receiveSlackEvent } from "../../../src/intake/slack.ts";
 import { type RouterHost, SlackRouter } from "../../../src/intake/slack/router.ts";
@@ -94,7 +95,7 @@ export async function slackRig(triggers: string): Promise<SlackRig> {
     events,
     async post(body, { trigger = "chat", type } = {}) {
       const time = String(Math.floor(clock.time / 1000));
-      const headers = slackHeaders(body, { time, ...(type === undefined ? {} : { type }) });
+      const headers = slackHeaders(body, { time, ...defined({ type }) });
       const request = new Request(`http://127.0.0.1/source/slack/default/${trigger}`, {
         method: "POST",
         headers,

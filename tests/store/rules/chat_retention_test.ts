@@ -5,6 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import { defined } from "../../../src/base/defined.ts";
 import {
   isBindingNeeded,
   isEventNeeded,
@@ -65,6 +66,6 @@ for (
       isYoung: (row) => row === 9,
       isNeeded: (row) => row % 2 === 0,
     });
-    deepEqual(pruned, { unneeded, ...(goOnBehind === undefined ? {} : { goOnBehind }) });
+    deepEqual(pruned, { unneeded, ...defined({ goOnBehind }) });
   });
 }

@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import { defined } from "../../../src/base/defined.ts";
 import type { EventOutcome } from "../../../src/store/delivery_records.ts";
 import type { Routing, SourceEventKind } from "../../../src/store/source_event_records.ts";
 import {
@@ -51,7 +52,7 @@ const routing = { state: "routing" } as const;
 const samePost = { state: "routing", samePost: "E0" } as const;
 const bound = (id: string, state?: "pending" | "running" | "failed") => ({
   state: "routing" as const,
-  bound: { id, ...(state === undefined ? {} : { state }) },
+  bound: { id, ...defined({ state }) },
 });
 
 const CASES: readonly Case[] = [

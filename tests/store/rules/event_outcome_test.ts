@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { defined } from "../../../src/base/defined.ts";
 import {
   type Arrival,
   type DebouncedTask,
@@ -37,7 +38,7 @@ function decide(task: Partial<NewTask>, known: Partial<EventFacts>, note?: strin
   const event = admitted({
     outcome: "accepted",
     task: { ...TASK, ...task },
-    ...(note === undefined ? {} : { note }),
+    ...defined({ note }),
   });
   if (event.outcome !== "accepted") throw new Error("It is accepted");
   return decideOutcome(event, ARRIVAL, known);
@@ -148,7 +149,7 @@ for (const { max, others, started = [], cancels, replaces } of REPLACE) {
     const replaceable = others.map((id) => ({ id, hasStarted: started.includes(id) }));
     const reason = "replaced by task new";
     deepEqual(decide(group("Replace", max), { replaceable }), {
-      outcome: { ...accepted(), ...(replaces === undefined ? {} : { replaces }) },
+      outcome: { ...accepted(), ...defined({ replaces }) },
       actions: [
         ...(cancels.length === 0 ? [] : [{ do: "cancel", taskIds: cancels, reason }]),
         START,

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { defined } from "../../../base/defined.ts";
 import { endOfStart, OPEN_ROOT, recheckRouting } from "../../rules/chat_routing.ts";
 import type {
   BoundTask,
@@ -45,7 +46,7 @@ export async function claimSourceEvents(
   await requeueAbandoned(db, { staleBefore: now - staleMs, routing });
   const rows = await claimDue(db, { limit, now, busy }, READ_CLAIMED);
   const nextAt = await nextDueAt(db, now, staleMs);
-  return { events: rows.map(toClaimed), ...(nextAt === undefined ? {} : { nextAt }) };
+  return { events: rows.map(toClaimed), ...defined({ nextAt }) };
 }
 
 /** An event about a post of the same conversation as `source_events`. */
@@ -179,7 +180,7 @@ async function start(
   const { reason, taskId, replaces } = admitted;
   const { state, started, binds } = endOfStart(admitted, { bind, event });
   if (!started || taskId === undefined) {
-    return await end(db, event, { state, reason, ...(taskId === undefined ? {} : { taskId }) });
+    return await end(db, event, { state, reason, ...defined({ taskId }) });
   }
   if (binds) {
     await bindThread(db, { ...event, taskId, updatedAt: now });
@@ -190,6 +191,6 @@ async function start(
     ...await end(db, event, { state, reason, taskId }),
     started: true,
     ...(decision.outcome === "accepted" && decision.task.plan === undefined ? { ended: true } : {}),
-    ...(replaces === undefined ? {} : { replaces }),
+    ...defined({ replaces }),
   };
 }

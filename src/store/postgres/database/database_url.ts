@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../../base/defined.ts";
 import { AppError } from "../../../base/errors.ts";
 
 /** How connections are protected, in PostgreSQL's words. */
@@ -61,7 +62,7 @@ export function parseDatabaseUrl(text: string, osUser?: string): DatabaseAddress
     database,
     ...(url.password === "" ? {} : { password: unescaped(url.password) }),
     sslmode: toSslMode(given.sslmode, host),
-    ...(sslrootcert === undefined ? {} : { sslrootcert }),
+    ...defined({ sslrootcert }),
     ...(sslcert === undefined || sslkey === undefined ? {} : { sslcert, sslkey }),
   };
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../../../base/defined.ts";
 import {
   type Delivery,
   DELIVERY_OUTCOMES,
@@ -123,6 +124,6 @@ export async function readDeliveries(
   );
   return rows.map((row) => {
     const content = toContent(row);
-    return { delivery: toDelivery(row), ...(content === undefined ? {} : { content }) };
+    return { delivery: toDelivery(row), ...defined({ content }) };
   });
 }

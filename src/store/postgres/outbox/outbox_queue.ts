@@ -6,6 +6,7 @@
  * @module
  */
 
+import { defined } from "../../../base/defined.ts";
 import type {
   ClaimedMessage,
   MessageClaim,
@@ -34,7 +35,7 @@ export async function claimMessages(
   );
   const messages = await claimDue(db, { limit, now, busy });
   const nextAt = await nextDueAt(db, now);
-  return { messages, ...(nextAt === undefined ? {} : { nextAt }) };
+  return { messages, ...defined({ nextAt }) };
 }
 
 /**

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../../base/defined.ts";
 import type { Claim, ClaimedTask } from "../../task_records.ts";
 import type { Connections, Session } from "../database/connections.ts";
 import type { JobQueue } from "../jobs/job_queue.ts";
@@ -60,7 +61,7 @@ export class TaskClaims {
     return {
       tasks: fresh,
       ...(takenOver.length === 0 ? {} : { interrupted: takenOver }),
-      ...(nextAt === undefined ? {} : { nextAt }),
+      ...defined({ nextAt }),
     };
   }
 

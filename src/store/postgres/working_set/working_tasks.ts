@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../../base/defined.ts";
 import type { Delivery } from "../../delivery_records.ts";
 import type { DebouncedTask, ReplaceableTask } from "../../rules/event_outcome.ts";
 import { debounceDigest } from "../../rules/keys.ts";
@@ -119,7 +120,7 @@ export class WorkingTasks implements TaskRows {
       state,
       readiness,
       limits,
-      ...(plan === undefined ? {} : { planHash: plan.hash }),
+      ...defined({ planHash: plan?.hash }),
       hasStarted: false,
       hasDirectory: false,
       claim: UNCLAIMED,

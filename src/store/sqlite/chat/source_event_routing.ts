@@ -6,6 +6,7 @@
  * @module
  */
 
+import { defined } from "../../../base/defined.ts";
 import type {
   BoundTask,
   ClaimedSourceEvent,
@@ -53,7 +54,7 @@ export function claimSourceEvents(
   const nextAt = nextDueAt(db, now, staleMs);
   return {
     events: ids.map((id) => readClaimed(db, id)),
-    ...(nextAt === undefined ? {} : { nextAt }),
+    ...defined({ nextAt }),
   };
 }
 
@@ -102,7 +103,7 @@ export function routeSourceEvent(db: Database, id: string, routing: Routing, now
   const samePost = findEventOfPost(db, event, event.postId, "routed");
   const action = recheckRouting(routing, {
     state: event.state,
-    ...(samePost === undefined ? {} : { samePost: samePost.id }),
+    ...defined({ samePost: samePost?.id }),
     ...boundTask(db, event),
   });
   switch (action.do) {
@@ -158,8 +159,7 @@ function start(
   });
   const { reason, taskId, replaces } = admitted;
   const { state, started, binds } = endOfStart(admitted, { bind, event });
-  const ended = () =>
-    end(db, event, { state, reason, ...(taskId === undefined ? {} : { taskId }) });
+  const ended = () => end(db, event, { state, reason, ...defined({ taskId }) });
   if (!started || taskId === undefined) return ended();
   if (binds) {
     bindThread(db, { ...event, taskId, updatedAt: now });
@@ -170,6 +170,6 @@ function start(
     ...ended(),
     started: true,
     ...(decision.outcome === "accepted" && decision.task.plan === undefined ? { ended: true } : {}),
-    ...(replaces === undefined ? {} : { replaces }),
+    ...defined({ replaces }),
   };
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../../../base/defined.ts";
 import {
   type Delivery,
   DELIVERY_OUTCOMES,
@@ -136,7 +137,7 @@ function toStored(db: Database, row: Row): StoredDelivery {
   const delivery = toDelivery(row);
   const kept = row["content_of"] === null ? row : readContent(db, text(row, "content_of"));
   const content = kept && toContent(kept);
-  return { delivery, ...(content === undefined ? {} : { content }) };
+  return { delivery, ...defined({ content }) };
 }
 
 function readContent(db: Database, id: string): Row | undefined {

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { defined } from "../../../base/defined.ts";
 import type { Admitted, EventOutcome, NewDelivery } from "../../delivery_records.ts";
 import type { NewTask } from "../../task_records.ts";
 import type { ArrivedDelivery } from "../../transactions/record_delivery.ts";
@@ -134,7 +135,7 @@ export function unpackDelivery(
     const planned = hash === undefined || json === undefined
       ? task
       : { ...task, plan: { hash, json } };
-    events.push({ outcome, task: planned, ...(note === undefined ? {} : { note }) });
+    events.push({ outcome, task: planned, ...defined({ note }) });
   }
   const body = bodies.subarray(at, at + length);
   return {

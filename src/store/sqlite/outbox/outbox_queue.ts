@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../../../base/defined.ts";
 import type {
   ClaimedMessage,
   MessageClaim,
@@ -32,7 +33,7 @@ export function claimMessages(
     messages.push(claim(db, row, now));
   }
   const nextAt = nextDueAt(db, now);
-  return { messages, ...(nextAt === undefined ? {} : { nextAt }) };
+  return { messages, ...defined({ nextAt }) };
 }
 
 /** Rows that are due and behind no other one of their target, oldest first. */

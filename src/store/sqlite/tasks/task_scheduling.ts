@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../../../base/defined.ts";
 import type { Claim, ClaimedTask, StepRecord } from "../../task_records.ts";
 import { text } from "../../sql/columns.ts";
 import { isGone } from "../../rules/ownership.ts";
@@ -42,7 +43,7 @@ export function claimTasks(db: Database, limit: number, now: number): Claim {
   const nextAt = isTimed ? firstTime(db) : undefined;
   return {
     tasks: ids.map((id) => readClaimed(db, id)),
-    ...(nextAt === undefined ? {} : { nextAt }),
+    ...defined({ nextAt }),
   };
 }
 
