@@ -727,6 +727,33 @@ Deno.test("every file opens with a @module block of at most six lines", () => {
   deepEqual(wrong.map(({ path }) => path), []);
 });
 
+/** The names that files import from other folders, each as `PATH NAME`. */
+function importedElsewhere(): Set<string> {
+  const names = FILES.flatMap(({ path, code }) =>
+    [...code.matchAll(/^import (?:type )?\{([^}]*)\} from "(\.[^"]*)"/gm)]
+      .map(([, list = "", from = ""]) => ({ list, to: join(dirname(path), from) }))
+      .filter(({ to }) => dirname(to) !== dirname(path))
+      .flatMap(({ list, to }) =>
+        list.split(",").map((one) => one.trim().replace(/^type /, "").replace(/ as .*/, ""))
+          .filter((name) => name !== "").map((name) => `${to} ${name}`)
+      )
+  );
+  return new Set(names);
+}
+
+Deno.test("what another folder imports says what it is, in a doc comment", () => {
+  const imported = importedElsewhere();
+  ok(imported.size > 500);
+  const declaration =
+    /^(?<before>.*)\nexport (?:abstract |async )?(?:class|const|function\*?|interface|type) (?<name>\w+)/gm;
+  const silent = FILES.flatMap(({ path, text }) =>
+    [...text.matchAll(declaration)]
+      .filter(({ groups }) => !groups?.["before"]?.endsWith("*/"))
+      .map(({ groups }) => `${path} ${groups?.["name"]}`)
+  );
+  deepEqual(silent.filter((one) => imported.has(one)), []);
+});
+
 Deno.test("no barrel and no default export", () => {
   const forbidden = /^export (\*|default\b|(type )?\{[^}]*\} from\b)/m;
   deepEqual(FILES.filter(({ code }) => forbidden.test(code)).map(({ path }) => path), []);

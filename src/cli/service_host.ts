@@ -47,7 +47,7 @@ export function refuseUnlessRoot(
   scope: Scope,
   { uid, program = "svc" }: ServiceHost,
   words: string,
-) {
+): void {
   if (scope === "user" || uid === 0) return;
   throw new AppError(
     "forbidden",
