@@ -52,11 +52,11 @@ site: ## build dist/site, the pages of docs/ as a site that opens by a double cl
 	@deno=$$(.ci/deno) && exec "$$deno" run --allow-read --allow-write --allow-run --allow-env packaging/site/site.ts $(ARGS)
 
 pictures: ## make the pictures of docs/console.md anew, in Chromium
-	@deno=$$(.ci/deno) && .ci/page && SVC_BROWSER=$$(.ci/browser) exec "$$deno" run -A --unstable-worker-options tests/console/pictures.ts
+	@deno=$$(.ci/deno) && .ci/page && SVC_BROWSER=$$(.ci/browser) exec "$$deno" run -A --unstable-worker-options tools/pictures.ts
 
 bench: ## measure speed, against targets: ARGS="--baseline PATH", "--only NAME", "--list"
 	@deno=$$(.ci/deno) && .ci/page && SVC_BROWSER=$$(.ci/browser) && export SVC_BROWSER; \
-	  exec "$$deno" run -A --unstable-worker-options tests/bench/bench.ts $(ARGS)
+	  exec "$$deno" run -A --unstable-worker-options tools/bench/bench.ts $(ARGS)
 
 soak: ## everything at once, with kills, then the books are checked: make soak MINUTES=3 SEED=7 CLUSTER=1
 	@MINUTES='$(MINUTES)' SEED='$(SEED)' CLUSTER='$(CLUSTER)' .ci/soak

@@ -771,7 +771,7 @@ Deno.test("files are called after what they hold, in snake_case", () => {
 Deno.test("no test compares loosely: by name, node:assert/strict gives the loose functions in Deno", () => {
   const loose =
     /import \{[^}]*(?<!as )\b(equal|notEqual|deepEqual|notDeepEqual)\b(?! as)[^}]*\} from "node:assert/;
-  const files = [...filesUnder("tests"), ...FILES.map(({ path }) => path)];
+  const files = [...filesUnder("tests"), ...filesUnder("tools"), ...FILES.map(({ path }) => path)];
   deepEqual(files.filter((path) => loose.test(Deno.readTextFileSync(join(ROOT, path)))), []);
 });
 
@@ -786,7 +786,7 @@ Deno.test("the contract of the store knows no implementation: no file, no row, n
 });
 
 Deno.test("no object literal is spread into another: the compiler would not see a misspelt field", () => {
-  const files = [...filesUnder("tests"), ...FILES.map(({ path }) => path)];
+  const files = [...filesUnder("tests"), ...filesUnder("tools"), ...FILES.map(({ path }) => path)];
   const spread = files.filter((path) => /\.{3}\{/.test(Deno.readTextFileSync(join(ROOT, path))));
   deepEqual(spread, []);
 });
@@ -816,11 +816,12 @@ function faultOf(path: string, anchor: string | undefined): string | undefined {
 }
 
 Deno.test("every page that code names is there, and has the heading it names", () => {
-  const cited = [...filesUnder("tests"), ...FILES.map(({ path }) => path)].flatMap((from) => {
-    const text = Deno.readTextFileSync(join(ROOT, from));
-    return [...text.matchAll(/\b(docs\/[\w/.-]+\.md)(?:#([\w-]+))?/g)]
-      .map(([, to = "", anchor]) => ({ from, to, anchor }));
-  });
+  const cited = [...filesUnder("tests"), ...filesUnder("tools"), ...FILES.map(({ path }) => path)]
+    .flatMap((from) => {
+      const text = Deno.readTextFileSync(join(ROOT, from));
+      return [...text.matchAll(/\b(docs\/[\w/.-]+\.md)(?:#([\w-]+))?/g)]
+        .map(([, to = "", anchor]) => ({ from, to, anchor }));
+    });
   ok(cited.length > 0);
   const wrong = cited.flatMap(({ from, to, anchor }) => {
     const fault = faultOf(to, anchor);
@@ -832,7 +833,7 @@ Deno.test("every page that code names is there, and has the heading it names", (
 Deno.test("no comment points outside the repository", () => {
   const outside =
     /\b(contract|spec|security|layout|toolchain|issue) \d|\.\.\/shared\b|\bshared\/(spec|design)\b/i;
-  const wrong = [...filesUnder("tests"), ...FILES.map(({ path }) => path)]
+  const wrong = [...filesUnder("tests"), ...filesUnder("tools"), ...FILES.map(({ path }) => path)]
     .filter((path) => path !== "tests/architecture_test.ts")
     .flatMap((path) =>
       Deno.readTextFileSync(join(ROOT, path)).split("\n")

@@ -12,21 +12,21 @@ import { longTest, ONE_PROGRAM, programTest } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
-import { Journal } from "../soak/journal.ts";
-import { readLedger } from "../soak/ledger.ts";
-import { findMarkedProcesses } from "../soak/leftovers.ts";
-import { Lives } from "../soak/lives.ts";
-import { drainLongQueue } from "../soak/long_queue.ts";
-import { readRecords } from "../soak/records.ts";
-import { makeSite, manifestsOf } from "../soak/site.ts";
+import { Journal } from "../../tools/soak/journal.ts";
+import { readLedger } from "../../tools/soak/ledger.ts";
+import { findMarkedProcesses } from "../../tools/soak/leftovers.ts";
+import { Lives } from "../../tools/soak/lives.ts";
+import { drainLongQueue } from "../../tools/soak/long_queue.ts";
+import { readRecords } from "../../tools/soak/records.ts";
+import { makeSite, manifestsOf } from "../../tools/soak/site.ts";
 import {
   judgeFiles,
   judgeProcesses,
   judgePromises,
   judgeSteps,
   judgeTasks,
-} from "../soak/verdict.ts";
-import { World } from "../soak/world.ts";
+} from "../../tools/soak/verdict.ts";
+import { World } from "../../tools/soak/world.ts";
 
 const KILLS = 10;
 /**

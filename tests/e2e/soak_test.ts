@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
 import { longTest, ONE_PROGRAM } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
-import { runSoak } from "../soak/run_soak.ts";
+import { runSoak } from "../../tools/soak/run_soak.ts";
 
 /**
  * A new one every day, so that no lucky order stays unseen, and the same for whoever looks into it.

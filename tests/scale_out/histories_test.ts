@@ -29,7 +29,7 @@ import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 import { within } from "../helpers/within.ts";
 import { manifestResources } from "../intake/webhook_rig.ts";
-import { Random } from "../soak/random.ts";
+import { Random } from "../../tools/soak/random.ts";
 import { executionState } from "../tasks/execution_state.ts";
 import { Books } from "./books.ts";
 import { Cable } from "./cable.ts";

@@ -10,7 +10,7 @@ import type { TaskRecord } from "../helpers/daemon.ts";
 import type { Books } from "./books.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Pushes } from "./pushes.ts";
-import { findMarkedProcesses } from "../soak/leftovers.ts";
+import { findMarkedProcesses } from "../../tools/soak/leftovers.ts";
 import { repeated, type StepJournal, type StepRun } from "./step_journal.ts";
 
 /** How often a task is begun anew before it fails. */

@@ -1,0 +1,106 @@
+/**
+ * Measures two programs in turn, so that what else goes on in the machine meets both alike: in each
+ * round both are started anew and take every measurement one right after the other, first in one
+ * order, then all of it again in the other. What is no svc (a bare pipeline, a peer, bare spawns)
+ * takes its turn among them.
+ *
+ * @module
+ */
+
+import type { Program } from "../../tests/helpers/program.ts";
+import type { BenchContext, Figure, FigureKind } from "./scenario.ts";
+
+/** What is measured of something that runs: by name, in the order of the comparison. */
+export interface Subject<L extends string, V> extends AsyncDisposable {
+  /** Measures once. */
+  readonly lanes: Readonly<Partial<Record<L, () => Promise<V>>>>;
+}
+
+/** What is measured of a server, once it is prepared; it ends with it, or when that fails. */
+export async function subjectOf<L extends string, V>(
+  server: AsyncDisposable,
+  lanes: Subject<L, V>["lanes"],
+  prepare: () => Promise<unknown> = () => Promise.resolve(),
+): Promise<Subject<L, V>> {
+  await using starting = new AsyncDisposableStack();
+  starting.use(server);
+  await prepare();
+  const started = starting.move();
+  return { lanes, [Symbol.asyncDispose]: () => started.disposeAsync() };
+}
+
+/** What was measured of one subject, each lane once. */
+export type Round<L extends string, V> = Readonly<Partial<Record<L, V>>>;
+
+/** A figure from these. */
+export interface RoundFigure extends FigureKind {
+  /** What came out; NaN: cannot be measured here. */
+  readonly value: number;
+  /** It is of no svc, so the earlier program has none of its own. */
+  readonly shared?: boolean;
+}
+
+/** What is compared. */
+export interface Comparison<L extends string, V> {
+  /** Names of the measurements, in order. */
+  readonly lanes: readonly L[];
+  /** Starts a svc. */
+  readonly open: (program: Program) => Promise<Subject<L, V>>;
+  /** Starts what is no svc, by name; `undefined` where it is not installed. */
+  readonly beside?: Readonly<Record<string, () => Promise<Subject<L, V> | undefined>>>;
+  /** The figures of a program from its own measurements and those beside it. */
+  readonly figures: (
+    own: Readonly<Record<L, V>>,
+    beside: Readonly<Record<string, Round<L, V> | undefined>>,
+  ) => readonly RoundFigure[];
+}
+
+/** Measures the program, and the earlier one where there is one. */
+export async function compare<L extends string, V>(
+  { rounds, program, baseline, note }: BenchContext,
+  { lanes, open, beside = {}, figures }: Comparison<L, V>,
+): Promise<readonly Figure[]> {
+  const now: (readonly RoundFigure[])[] = [];
+  const before: (readonly RoundFigure[])[] = [];
+  for (let round = 0; round < rounds; round++) {
+    note(`round ${round + 1} of ${rounds}`);
+    await using opened = new AsyncDisposableStack();
+    const subjects = new Map<string, Subject<L, V>>();
+    const start = async (name: string, opening: Promise<Subject<L, V> | undefined>) => {
+      const subject = await opening;
+      if (subject !== undefined) subjects.set(name, opened.use(subject));
+    };
+    for (const [name, openBeside] of Object.entries(beside)) await start(name, openBeside());
+    if (baseline !== undefined) await start(BEFORE, open(baseline));
+    await start(NOW, open(program));
+    for (const inTurn of [[...subjects], [...subjects].toReversed()]) {
+      const found = await measure(lanes, inTurn);
+      now.push(figures(found[NOW] as Record<L, V>, found));
+      if (baseline !== undefined) before.push(figures(found[BEFORE] as Record<L, V>, found));
+    }
+  }
+  return (now[0] ?? []).map(({ value: _, shared = false, ...kind }, at) => {
+    const of = (rows: readonly (readonly RoundFigure[])[]) =>
+      rows.map((row) => row[at]?.value ?? NaN);
+    const figure = { ...kind, samples: of(now) };
+    return shared || baseline === undefined ? figure : { ...figure, before: of(before) };
+  });
+}
+
+/** Each lane once, of each subject that has it. */
+async function measure<L extends string, V>(
+  lanes: readonly L[],
+  inTurn: readonly (readonly [string, Subject<L, V>])[],
+): Promise<Record<string, Round<L, V>>> {
+  const found: Record<string, Partial<Record<L, V>>> = {};
+  for (const lane of lanes) {
+    for (const [name, subject] of inTurn) {
+      const value = await subject.lanes[lane]?.();
+      if (value !== undefined) (found[name] ??= {})[lane] = value;
+    }
+  }
+  return found;
+}
+
+const NOW = "now";
+const BEFORE = "before";

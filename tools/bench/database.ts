@@ -1,0 +1,50 @@
+/**
+ * The PostgreSQL of the scenarios that need one, and what its processes cost.
+ *
+ * @module
+ */
+
+import type { Connections } from "../../src/store/postgres/database/connections.ts";
+import { startPostgres } from "../../tests/helpers/postgres_server.ts";
+import { processorTime } from "./processor_time.ts";
+import type { BenchContext, Figure } from "./scenario.ts";
+
+/**
+ * Measures with a server in `$SVC_TEST_POSTGRES`: one of its own, unless one is named there already.
+ * Nothing is measured, and why is said, where none can be started.
+ */
+export async function withPostgres(
+  { note }: BenchContext,
+  measure: () => Promise<readonly Figure[]>,
+): Promise<readonly Figure[]> {
+  if ((Deno.env.get(SERVER) ?? "") !== "") return await measure();
+  await using opened = new AsyncDisposableStack();
+  try {
+    Deno.env.set(SERVER, opened.use(await startPostgres()).url());
+  } catch (error) {
+    note(`SKIPPED: ${error instanceof Error ? error.message : error}`);
+    return [];
+  }
+  opened.defer(() => Deno.env.delete(SERVER));
+  return await measure();
+}
+
+const SERVER = "SVC_TEST_POSTGRES";
+
+/** The server's processes for connections to this database. */
+export async function processesOf(connections: Connections): Promise<readonly number[]> {
+  const rows = await connections.use((db) =>
+    db.all("SELECT pid FROM pg_stat_activity WHERE datname = current_database()")
+  );
+  return rows.map(({ pid }) => Number(pid));
+}
+
+/** Milliseconds that these processes have had; NaN where they cannot be asked. */
+export function databaseTime(processes: readonly number[]): number {
+  try {
+    return processes.reduce((sum, pid) => sum + processorTime(pid).own, 0) || NaN;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return NaN; // another machine's, or ended
+    throw error;
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * The machine the figures are from: without it none of them means anything.
+ *
+ * @module
+ */
+
+import { tempDir } from "../../tests/helpers/temp_dir.ts";
+import { median } from "./stats.ts";
+
+/** What there is to know of a machine. */
+export interface Machine {
+  readonly processors: string;
+  readonly memoryGb: number;
+  readonly kernel: string;
+  readonly deno: string;
+  /** Load average of the last minute, before anything was measured. */
+  readonly loadBefore: number;
+  /** Median time of writing 4 KiB to disk for good, where the data directories are. */
+  readonly fsyncMs: number;
+}
+
+/** Describes this machine. */
+export async function describeMachine(): Promise<Machine> {
+  const model = /^model name\s*: (.*)$/m.exec(await readOr("/proc/cpuinfo", ""))?.[1] ??
+    Deno.build.arch;
+  return {
+    processors: `${navigator.hardwareConcurrency} × ${model}`,
+    memoryGb: Math.round(Deno.systemMemoryInfo().total / 2 ** 30),
+    kernel: `${Deno.build.os} ${Deno.osRelease()}`,
+    deno: Deno.version.deno,
+    loadBefore: Math.round((Deno.loadavg()[0] ?? 0) * 100) / 100,
+    fsyncMs: await measureFsync(),
+  };
+}
+
+/** Above this much, other work spoils the figures. */
+export const QUIET_LOAD = 0.5;
+
+/** One line about a machine. */
+export function machineLine(machine: Machine): string {
+  const { processors, memoryGb, kernel, deno, loadBefore, fsyncMs } = machine;
+  return `${processors}, ${memoryGb} GB, ${kernel}, Deno ${deno}, fsync ${
+    fsyncMs.toFixed(2)
+  } ms, ` +
+    `load before ${loadBefore.toFixed(2)}`;
+}
+
+async function measureFsync(): Promise<number> {
+  await using dir = await tempDir();
+  using file = await Deno.open(`${dir.path}/f`, { create: true, write: true });
+  const block = new Uint8Array(4096);
+  const times: number[] = [];
+  for (let i = 0; i < 50; i++) {
+    const start = performance.now();
+    await file.write(block);
+    await file.syncData();
+    times.push(performance.now() - start);
+  }
+  return median(times);
+}
+
+/** Resident memory of a process in MB; NaN where the system does not tell (only Linux does). */
+export async function residentMb(pid: number): Promise<number> {
+  if (Deno.build.os !== "linux") return NaN;
+  const status = await Deno.readTextFile(`/proc/${pid}/status`);
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? NaN) / 1024;
+}
+
+/** Open descriptors of a process; NaN as above. */
+export function descriptors(pid: number): number {
+  if (Deno.build.os !== "linux") return NaN;
+  return [...Deno.readDirSync(`/proc/${pid}/fd`)].length;
+}
+
+async function readOr(path: string, fallback: string): Promise<string> {
+  return await Deno.readTextFile(path).catch(() => fallback);
+}

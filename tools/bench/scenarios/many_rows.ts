@@ -1,0 +1,109 @@
+/**
+ * A million deliveries and tasks that are stored already: accepts beside a database that is empty,
+ * and `svc get task` beside a command that asks nobody.
+ *
+ * @module
+ */
+
+import {
+  type DataDirectory,
+  initDataDirectory,
+  type TestDaemon,
+} from "../../../tests/helpers/daemon.ts";
+import { runSvc } from "../../../tests/helpers/program.ts";
+import { checked } from "../load.ts";
+import type { BenchContext, Figure, Scenario } from "../scenario.ts";
+import { requestTo, sendOne, startBusySite, startSite } from "../site.ts";
+import { ratios, run } from "../stats.ts";
+import { fillDatabase } from "../stored_rows.ts";
+import { measureUpkeep } from "../upkeep.ts";
+
+const DAY_MS = 24 * 3600 * 1000;
+
+/** Growth. */
+export const manyRows: Scenario = {
+  name: "rows",
+  title: "1,000,000 stored deliveries and tasks: accepts, lists, and their removal",
+  async run(context) {
+    const rows = context.size === "quick" ? 100_000 : 1_000_000;
+    await using directory = await initDataDirectory(context.program);
+    context.note(`storing ${rows.toLocaleString("en")} deliveries and tasks`);
+    await fill(context, directory, rows);
+    const figures = await besideEmpty(context, directory, rows);
+    return [...figures, ...await measureUpkeep(context, directory)];
+  },
+};
+
+/** One real task first, of which the others are copies. */
+async function fill({ program }: BenchContext, directory: DataDirectory, rows: number) {
+  {
+    await using daemon = await startSite(program, { directory });
+    await sendOne(requestTo(daemon.url, "accept"));
+    await daemon.settled();
+  }
+  fillDatabase(`${directory.path}/svc.db`, { rows, agoMs: 60 * DAY_MS });
+}
+
+async function besideEmpty(
+  context: BenchContext,
+  directory: DataDirectory,
+  rows: number,
+): Promise<Figure[]> {
+  const { rounds, seconds, load, program } = context;
+  const keepAll = ["--keep-tasks-for", "none", "--keep-tasks", "none"];
+  await using empty = await startBusySite(program);
+  await using full = await startBusySite(program, { directory, args: keepAll });
+  const shape = { connections: 64, seconds };
+  const rate = async (daemon: TestDaemon) =>
+    checked(await load.run(requestTo(daemon.url, "accept"), shape), "accepted").perSecond;
+  const lanes = { empty: () => rate(empty), full: () => rate(full) };
+  await run(1, lanes); // warm up
+  const found = await run(rounds * 2, lanes);
+  const lists = await run(rounds * 3, {
+    version: () => commandMs(full, ["version"], program),
+    tasks: () => commandMs(full, ["get", "task"], program),
+    failed: () => commandMs(full, ["get", "task", "--state", "failed"], program),
+    deliveries: () => commandMs(full, ["get", "delivery"], program),
+    status: () => commandMs(full, ["status"], program),
+  });
+  const over = (times: readonly number[]) =>
+    times.map((time, index) => time - (lists.version[index] ?? NaN));
+  const target = { atMost: 100 };
+  const many = rows.toLocaleString("en");
+  return [
+    { name: "accepts, empty database", unit: "/s", samples: found.empty },
+    { name: `accepts, ${many} rows`, unit: "/s", samples: found.full },
+    {
+      name: `accepts, ${many} rows ÷ empty`,
+      unit: "×",
+      target: { atLeast: 0.9 },
+      samples: ratios(found.full, found.empty),
+    },
+    { name: "svc get task, above a bare start", unit: "ms", samples: over(lists.tasks), target },
+    {
+      name: "the same with --state failed",
+      unit: "ms",
+      target,
+      samples: over(lists.failed),
+    },
+    {
+      name: "svc get delivery, the same way",
+      unit: "ms",
+      target,
+      samples: over(lists.deliveries),
+    },
+    { name: "svc status, the same way", unit: "ms", samples: over(lists.status), target },
+  ];
+}
+
+async function commandMs(
+  { dataDir }: TestDaemon,
+  args: readonly string[],
+  program: BenchContext["program"],
+): Promise<number> {
+  const start = performance.now();
+  const { code, stderr } = await runSvc(program, args, { env: { SVC_DATA_DIR: dataDir } });
+  const took = performance.now() - start;
+  if (code !== 0) throw new Error(`svc ${args.join(" ")}: ${stderr}`);
+  return took;
+}

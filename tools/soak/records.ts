@@ -1,0 +1,111 @@
+/**
+ * The database of a soak, read from outside and read only, while nobody writes to it.
+ *
+ * @module
+ */
+
+import { rowsIn } from "../../tests/helpers/stored_rows.ts";
+
+/** A row of `tasks`. */
+export interface TaskRow {
+  readonly id: string;
+  readonly trigger: string;
+  readonly workflow: string;
+  readonly state: string;
+  readonly reason: string;
+  readonly delivery_id: string;
+  readonly created_at: number;
+  readonly started_at: number | null;
+  readonly finished_at: number | null;
+  readonly restarts: number;
+  readonly parent_id: string | null;
+  readonly retry_of: string | null;
+}
+
+/** A row of `deliveries`, with what its headers and its detail say. */
+export interface DeliveryRow {
+  readonly id: string;
+  readonly trigger: string;
+  readonly outcome: string;
+  readonly status: number;
+  readonly task_id: string;
+  readonly received_at: number;
+  /** Header `x-soak`. */
+  readonly mark: string;
+  /** Header `x-github-delivery`. */
+  readonly sent_as: string;
+  /** Delivery it sends again; empty when it is none. */
+  readonly again: string;
+}
+
+/** Everything a verdict looks at. */
+export interface Records {
+  readonly tasks: ReadonlyMap<string, TaskRow>;
+  readonly deliveries: ReadonlyMap<string, DeliveryRow>;
+  readonly steps: readonly { task_id: string; id: string; state: string; attempt: number }[];
+  readonly audit: readonly {
+    id: string;
+    action: string;
+    result: string;
+    finished_at: string | null;
+    plugin_type: string;
+  }[];
+  readonly sourceEvents: readonly {
+    id: string;
+    external_event_id: string;
+    state: string;
+    reason: string;
+    task_id: string;
+    top_level: number;
+  }[];
+  readonly resources: readonly { name: string; spec: string }[];
+  /** Minutes the cron trigger fired for, as its payloads name them. */
+  readonly minutes: readonly string[];
+}
+
+/** Reads the database of this data directory. */
+export async function readRecords(dataDir: string): Promise<Records> {
+  const all = async <Row>(sql: string) => await rowsIn(dataDir, sql) as unknown as Row[];
+  const tasks = await all<TaskRow>(
+    `SELECT id, "trigger", workflow, state, reason, delivery_id, created_at, started_at,
+       finished_at, restarts, parent_id, retry_of FROM tasks ORDER BY id`,
+  );
+  const deliveries = (await all<StoredDelivery>(
+    `SELECT id, "trigger", outcome, status, task_id, received_at, headers, detail
+     FROM deliveries ORDER BY id`,
+  )).map(toDelivery);
+  const fired = await all<{ body: Uint8Array | null }>(
+    `SELECT body FROM deliveries WHERE "trigger" = 'minutely' AND source = 'cron'`,
+  );
+  return {
+    tasks: new Map(tasks.map((row) => [row.id, row])),
+    deliveries: new Map(deliveries.map((row) => [row.id, row])),
+    steps: await all("SELECT task_id, id, state, attempt FROM steps"),
+    audit: await all(
+      "SELECT id, action, result, finished_at, plugin_type FROM plugin_audit ORDER BY id",
+    ),
+    sourceEvents: await all(
+      "SELECT id, external_event_id, state, reason, task_id, top_level FROM source_events",
+    ),
+    resources: await all("SELECT name, spec FROM resources"),
+    minutes: fired.map(({ body }) =>
+      String(JSON.parse(new TextDecoder().decode(body ?? new Uint8Array()))["scheduled_at"])
+    ),
+  };
+}
+
+/** A row of `deliveries` as it is stored. */
+type StoredDelivery = Omit<DeliveryRow, "mark" | "sent_as" | "again"> & {
+  readonly headers: string | null;
+  readonly detail: string;
+};
+
+function toDelivery({ headers, detail, ...row }: StoredDelivery): DeliveryRow {
+  const said = JSON.parse(headers ?? "{}");
+  return {
+    ...row,
+    mark: said["x-soak"] ?? "",
+    sent_as: said["x-github-delivery"] ?? "",
+    again: JSON.parse(detail)["redeliveryOf"] ?? "",
+  };
+}

@@ -1,0 +1,186 @@
+/**
+ * What every actor of a soak works with: sending a request and calling the control plane, each with
+ * what may come of it while daemons come and go.
+ *
+ * @module
+ */
+
+import type { CallName, Input, Output } from "../../src/api/operations.ts";
+import { AppError, type ErrorCode } from "../../src/base/errors.ts";
+import { type Answer, type Send } from "../../tests/helpers/daemon.ts";
+import { signGithub } from "../../tests/helpers/github.ts";
+import type { Journal } from "./journal.ts";
+import type { Living } from "./lives.ts";
+import type { Random } from "./random.ts";
+import { FIRST_KEY, SECRET, type Site } from "./site.ts";
+import { Switch } from "./switch.ts";
+
+/** Tasks that wait, beyond which nobody adds to them. */
+const MOST_PENDING = 250;
+
+/** One request to a trigger, signed as GitHub does. */
+export interface Shot {
+  /** Name of the trigger. */
+  readonly trigger: string;
+  /** The body. */
+  readonly body: string;
+  /** Id of the delivery; sending it again with the same body is a repetition. */
+  readonly delivery?: string;
+  /** Secret it is signed with. */
+  readonly secret?: string;
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Everything else about it. */
+  readonly send?: Pick<Send, "method" | "chunked">;
+}
+
+/** What a shot came to. */
+export interface Hit {
+  /** Status, with the `status` of the body where it was 200. */
+  readonly outcome: string;
+  readonly answer: Answer;
+}
+
+/** The world of the actors. */
+export class World {
+  readonly site: Site;
+  readonly lives: Living;
+  readonly journal: Journal;
+  /** Secret of the trigger `rotated`. */
+  readonly key = new Switch(FIRST_KEY);
+  /** Whether the trigger `paused` is suspended. */
+  readonly paused = new Switch(false);
+  /** Whether the store of the trigger `toggled` is there. */
+  readonly store = new Switch<"there" | "gone">("there");
+  /** Whether the plugin policy can be read. */
+  readonly policy = new Switch<"good" | "broken">("good");
+  /** Whether the file of roles can be read. */
+  readonly roles = new Switch<"good" | "broken">("good");
+  /** Aborts when the actors are to stop. */
+  readonly stop: AbortSignal;
+  #pending = 0;
+  #marks = 0;
+  #revisions = 0;
+
+  constructor(parts: { site: Site; lives: Living; journal: Journal; stop: AbortSignal }) {
+    this.site = parts.site;
+    this.lives = parts.lives;
+    this.journal = parts.journal;
+    this.stop = parts.stop;
+  }
+
+  /** Waits a while that is about `aboutMs`, and as long as too much is waiting already. */
+  async breathe(random: Random, aboutMs: number): Promise<void> {
+    do {
+      await new Promise((resolve) => setTimeout(resolve, random.next() * 2 * aboutMs));
+    } while (this.crowded && !this.stop.aborted);
+  }
+
+  /** Whether so much waits that nobody adds to it. */
+  get crowded(): boolean {
+    return this.#pending > MOST_PENDING;
+  }
+
+  /** Looks how much is waiting. */
+  async look(): Promise<void> {
+    const status = await this.call("status", {});
+    if (status !== undefined) this.#pending = status.queue.pending;
+  }
+
+  /** Sends a request; `undefined` when the daemon went before it answered. */
+  async shoot(shot: Shot, allowed: readonly string[]): Promise<Hit | undefined> {
+    const { trigger, body, headers = {}, delivery = crypto.randomUUID(), secret = SECRET } = shot;
+    const mark = this.mark();
+    const signed = {
+      "content-type": "application/json",
+      "x-github-delivery": delivery,
+      "x-hub-signature-256": signGithub(secret, body),
+      "x-soak": mark,
+      ...headers,
+    };
+    const { method = "POST" } = shot.send ?? {};
+    const content = method === "GET" ? {} : { body };
+    const answer = await this.send(`/webhook/${trigger}`, {
+      ...shot.send,
+      headers: signed,
+      ...content,
+    });
+    return answer === undefined ? undefined : this.judge({ answer, mark, what: trigger }, allowed);
+  }
+
+  /** A new mark for a request, that goes into its header `x-soak`. */
+  mark(): string {
+    return `m${++this.#marks}`;
+  }
+
+  /** A number that no apply has had before. */
+  nextRevision(): number {
+    return ++this.#revisions;
+  }
+
+  /** Takes down an answer, and whether it is one of those that may be given. */
+  judge(
+    { answer, mark, what }: { answer: Answer; mark: string; what: string },
+    allowed: readonly string[],
+  ): Hit {
+    const { status, json } = answer;
+    const outcome = status === 200 ? `200 ${json["status"]}` : String(status);
+    this.journal.count(`${what}: ${outcome}`);
+    if (outcome === "200 accepted" && typeof json["delivery_id"] === "string") {
+      const ids = json["task_ids"] ?? [json["task_id"]];
+      this.journal.promised.push({
+        mark,
+        delivery: json["delivery_id"],
+        tasks: (ids as unknown[]).map(String),
+      });
+    } else this.journal.withoutTask.add(mark);
+    if (!allowed.includes(outcome) && outcome !== "503") {
+      this.journal.fault(`${what} was answered ${outcome}, not ${allowed.join(" or ")}`);
+    }
+    return { outcome, answer };
+  }
+
+  /** One request to whichever daemon lives; `undefined` when it went before it answered. */
+  async send(path: string, send: Send): Promise<Answer | undefined> {
+    const daemon = await this.lives.now();
+    const ended = this.lives.ended;
+    try {
+      return await daemon.send(path, send);
+    } catch (error) {
+      this.#excuse(ended, `a request to ${path}`, error);
+      return undefined;
+    }
+  }
+
+  /**
+   * Calls an operation; `undefined` when it was refused in a way that may be, or nobody answered.
+   */
+  async call<Name extends CallName>(
+    name: Name,
+    input: Input<Name>,
+    mayFail: readonly ErrorCode[] = [],
+  ): Promise<Output<Name> | undefined> {
+    await this.lives.now();
+    const [ended, roles] = [this.lives.ended, this.roles.watch()];
+    try {
+      return await this.lives.client.call(name, input);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      this.journal.count(`${name}: ${error.code}`);
+      if (error.code === "unreachable") this.#excuse(ended, name, error);
+      else if (error.code === "forbidden" && roles() !== "good") return undefined;
+      else if (error.code !== "overloaded" && !mayFail.includes(error.code)) {
+        this.journal.fault(`${name} failed: ${error.code}: ${error.message}`);
+      }
+      return undefined;
+    }
+  }
+
+  /** No answer is a fault as long as the daemon that was asked lives. */
+  #excuse(endedBefore: number, what: string, error: unknown): void {
+    this.journal.count("not answered");
+    if (this.lives.ended === endedBefore) {
+      this.journal.fault(`${what} got no answer from a daemon that lives: ${error}`);
+    }
+  }
+}
