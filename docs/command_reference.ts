@@ -17,7 +17,7 @@ import {
   PROJECT,
 } from "../src/cli/command.ts";
 import { sections, USAGE } from "../src/cli/command_list.ts";
-import { LISTED } from "../src/cli/commands.ts";
+import { LISTED } from "../src/cli/commands/commands.ts";
 import { type HelpLine, helpParts } from "../src/cli/help.ts";
 
 /** The page. */

@@ -10,7 +10,7 @@ import { VERSION } from "../src/base/version.ts";
 import { FIRST_STEPS, firstWord, PURPOSE, sections, USAGE } from "../src/cli/command_list.ts";
 import type { CommandEntry } from "../src/cli/command.ts";
 import { SHORT_NAMES } from "../src/cli/command_words.ts";
-import { LISTED } from "../src/cli/commands.ts";
+import { LISTED } from "../src/cli/commands/commands.ts";
 import { type HelpLine, type HelpParts, helpParts } from "../src/cli/help.ts";
 
 /** Other names of the page of a first word, which are links to it: `svcd`, and the short names. */

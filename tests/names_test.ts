@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
 import { OPERATIONS } from "../src/api/operations.ts";
-import { LISTED } from "../src/cli/commands.ts";
+import { LISTED } from "../src/cli/commands/commands.ts";
 import { Metrics } from "../src/telemetry/metrics.ts";
 import { READ } from "../src/telemetry/readings.ts";
 

@@ -85,13 +85,13 @@ export interface CommandEntry {
   readonly words: string;
   /** One line for lists of commands. */
   readonly summary: string;
-  /** Whether only the daemon runs it, so that no list of commands shows it. */
-  readonly internal?: true;
+  /** Whether only the daemon runs the command, so that no list of commands shows it. */
+  readonly internal: boolean;
   /**
-   * Whether the daemon may run it for a script of a plugin or a step, which needs no process then.
-   * So it does little, and reaches everything outside of it through its `Io`.
+   * Whether the daemon may run the command for a script of a plugin or a step, without starting a
+   * process. Such a command does little, and reaches everything outside of it through its `Io`.
    */
-  readonly served?: true;
+  readonly served: boolean;
   /** Loads the command. */
   readonly load: () => Promise<{ readonly command: Command }>;
 }

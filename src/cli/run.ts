@@ -9,7 +9,7 @@ import { AppError, inOwnWords, messageOf, toAppError } from "../base/errors.ts";
 import { type Command, CommandContext, type Program } from "./command.ts";
 import { fullList, groupList, unknownCommand } from "./command_list.ts";
 import { entryOf, inFull } from "./command_words.ts";
-import { COMMANDS, LISTED } from "./commands.ts";
+import { COMMANDS, LISTED } from "./commands/commands.ts";
 import { type Io, OutputClosed } from "./io.ts";
 import { parseArguments } from "./parse.ts";
 import type { ListedName } from "./suggest.ts";
@@ -51,7 +51,7 @@ export async function runCommand(
 }
 
 function isServed(given: readonly string[]): boolean {
-  return entryOf(normalise(given), COMMANDS)?.served === true;
+  return entryOf(normalise(given), COMMANDS)?.served ?? false;
 }
 
 /** The words of the command first, every command by its full name. */

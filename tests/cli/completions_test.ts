@@ -16,7 +16,7 @@ import { command } from "../../src/cli/commands/completions.ts";
 import { CommandContext } from "../../src/cli/command.ts";
 import type { Client } from "../../src/api/client.ts";
 import { entryOf, inFull } from "../../src/cli/command_words.ts";
-import { LISTED } from "../../src/cli/commands.ts";
+import { LISTED } from "../../src/cli/commands/commands.ts";
 import {
   candidates,
   completedArgument,

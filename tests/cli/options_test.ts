@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { COMMANDS } from "../../src/cli/commands/commands.ts";
 
 const read = (path: string) =>
   Deno.readTextFileSync(fileURLToPath(new URL(`../../src/cli/${path}`, import.meta.url)));

@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { SECTIONS, unknownCommand } from "../../src/cli/command_list.ts";
-import { LISTED } from "../../src/cli/commands.ts";
+import { LISTED } from "../../src/cli/commands/commands.ts";
 import { LISTED_NAMES } from "../../src/cli/listed_names.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { screen } from "./screen.ts";

@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { type Command, CommandContext } from "../../src/cli/command.ts";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { COMMANDS } from "../../src/cli/commands/commands.ts";
 import { writers } from "../../src/cli/io.ts";
 import { PROGRAM, runCli } from "../../src/cli/run.ts";
 import { screen } from "./screen.ts";

@@ -6,7 +6,7 @@
 
 import { ok, strictEqual as equal } from "node:assert/strict";
 import { commandReference, PAGE } from "../../docs/command_reference.ts";
-import { LISTED } from "../../src/cli/commands.ts";
+import { LISTED } from "../../src/cli/commands/commands.ts";
 
 const TEXT = await commandReference();
 

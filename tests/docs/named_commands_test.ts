@@ -7,7 +7,7 @@
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
 import { AppError } from "../../src/base/errors.ts";
 import { inFull } from "../../src/cli/command_words.ts";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { COMMANDS } from "../../src/cli/commands/commands.ts";
 import { parseArguments } from "../../src/cli/parse.ts";
 import { SETTINGS } from "../../src/daemon/settings.ts";
 import { GUIDES, place } from "./pages.ts";

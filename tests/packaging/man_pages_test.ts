@@ -7,7 +7,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { LINKS, manPages, roffText } from "../../packaging/man_pages.ts";
 import { SHORT_NAMES } from "../../src/cli/command_words.ts";
-import { LISTED } from "../../src/cli/commands.ts";
+import { LISTED } from "../../src/cli/commands/commands.ts";
 import { helpParts, helpText } from "../../src/cli/help.ts";
 import { run } from "../helpers/program.ts";
 import { missing, skippable } from "../helpers/requirements.ts";

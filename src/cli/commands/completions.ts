@@ -39,7 +39,7 @@ export const command: Command = {
     if (make === undefined) {
       throw new AppError("usage", `Unknown shell "${shell}": use one of ${SHELLS.join(", ")}`);
     }
-    const entries = withShortNames(commands.filter(({ internal }) => internal !== true));
+    const entries = withShortNames(commands.filter(({ internal }) => !internal));
     context.io.out(make([...groups(entries), ...await Promise.all(entries.map(toPlace))]));
   },
 };
@@ -47,8 +47,7 @@ export const command: Command = {
 /** Each command, also under its short name. */
 function withShortNames(entries: readonly CommandEntry[]): readonly CommandEntry[] {
   const short = Object.entries(SHORT_NAMES).flatMap(([words, full]) =>
-    entries.filter((entry) => entry.words === full.join(" "))
-      .map(({ summary, load }) => ({ words, summary, load }))
+    entries.filter((entry) => entry.words === full.join(" ")).map((entry) => ({ ...entry, words }))
   );
   return [...entries, ...short];
 }
