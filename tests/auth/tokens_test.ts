@@ -14,7 +14,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setClock } from "../helpers/manual_clock.ts";
 import { MAX_DURATION_SECS } from "../../src/base/duration.ts";
 import { newToken } from "../../src/auth/tokens.ts";
-import { type ControlRig, controlTest } from "../control/control_rig.ts";
+import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 
 const DAY = 86_400;
 

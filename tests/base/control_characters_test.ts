@@ -12,7 +12,7 @@ import { createLog, LOG_FORMATS } from "../../src/base/log.ts";
 import { printable, red, styledLine, TerminalText } from "../../src/cli/terminal_text.ts";
 import { safeMarkdown } from "../../src/outbox/safe_markdown.ts";
 import { toYaml } from "../../src/resources/manifest.ts";
-import { screen } from "../cli/screen.ts";
+import { screen } from "../rigs/screen.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 
 /** As it came, and as people see it. */

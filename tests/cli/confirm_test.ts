@@ -7,7 +7,7 @@
 import { match, rejects, strictEqual as equal } from "node:assert/strict";
 import { CommandContext } from "../../src/cli/command.ts";
 import { confirm } from "../../src/cli/confirm.ts";
-import { screen } from "./screen.ts";
+import { screen } from "../rigs/screen.ts";
 
 /** A person who types these chunks, or nobody; gives what was shown. */
 async function ask(typed: readonly string[] | undefined, options = {}): Promise<string> {

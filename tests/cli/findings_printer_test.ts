@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/
 import type { DoctorLine } from "../../src/api/doctor_operations.ts";
 import { FindingsPrinter } from "../../src/cli/findings_printer.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
-import { screen } from "./screen.ts";
+import { screen } from "../rigs/screen.ts";
 
 const FOUND: readonly DoctorLine[] = [
   { begins: "disk" },

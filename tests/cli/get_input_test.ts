@@ -10,7 +10,7 @@ import type { GetInput, Listing } from "../../src/api/resource_operations.ts";
 import { CommandContext } from "../../src/cli/command.ts";
 import { command } from "../../src/cli/commands/get.ts";
 import { PROGRAM } from "../../src/cli/run.ts";
-import { screen } from "./screen.ts";
+import { screen } from "../rigs/screen.ts";
 
 type Page = { readonly ids: readonly string[] } & Pick<Listing, "more_before" | "more_after">;
 

@@ -7,7 +7,7 @@
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { toBase64 } from "../../src/base/bytes.ts";
 import { type LineStart, LogPrinter } from "../../src/cli/log_printer.ts";
-import { screen } from "./screen.ts";
+import { screen } from "../rigs/screen.ts";
 
 type Chunk = readonly [
   step: string,

@@ -11,7 +11,7 @@ import { CommandContext } from "../../src/cli/command.ts";
 import { command as cancel } from "../../src/cli/commands/task_cancel.ts";
 import { command as retry } from "../../src/cli/commands/task_retry.ts";
 import { PROGRAM } from "../../src/cli/run.ts";
-import { screen } from "./screen.ts";
+import { screen } from "../rigs/screen.ts";
 
 interface Given {
   readonly named?: readonly string[];

@@ -9,7 +9,7 @@ import { SECTIONS, unknownCommand } from "../../src/cli/command_list.ts";
 import { LISTED } from "../../src/cli/commands/commands.ts";
 import { LISTED_NAMES } from "../../src/cli/listed_names.ts";
 import { runCli } from "../../src/cli/run.ts";
-import { screen } from "./screen.ts";
+import { screen } from "../rigs/screen.ts";
 
 const CASES: readonly (readonly [typed: string, meant: string])[] = [
   ["aply -f x.yaml", "apply"],

@@ -10,7 +10,7 @@ import { type Command, CommandContext } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands/commands.ts";
 import { writers } from "../../src/cli/io.ts";
 import { PROGRAM, runCli } from "../../src/cli/run.ts";
-import { screen } from "./screen.ts";
+import { screen } from "../rigs/screen.ts";
 
 /**
  * Clipboard, title, link, cursor, 8-bit forms, a line that hides its beginning, turned text, and

@@ -20,7 +20,7 @@ import { command as plan } from "../../src/cli/commands/task_plan.ts";
 import { PROGRAM } from "../../src/cli/run.ts";
 import { waitForTasks } from "../../src/cli/wait_for_tasks.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
-import { screen } from "./screen.ts";
+import { screen } from "../rigs/screen.ts";
 
 /** A client whose streams give these lines, a number being a pause in milliseconds. */
 function streaming(lines: readonly (WaitLine | number)[], clock: ManualClock): Client {

@@ -13,7 +13,7 @@ import { startDaemon } from "../helpers/daemon.ts";
 import { secretStore } from "../helpers/manifests.ts";
 import { ONE_PROGRAM } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
-import { screen } from "./screen.ts";
+import { screen } from "../rigs/screen.ts";
 
 interface Run {
   readonly code: number;

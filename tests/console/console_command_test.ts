@@ -9,7 +9,7 @@ import { startDaemon } from "../helpers/daemon.ts";
 import { workflow } from "../helpers/manifests.ts";
 import { programTest, runSvc } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
-import { ConsoleProcess, PageSession, post, readUntil, statusOf } from "./console_process.ts";
+import { ConsoleProcess, PageSession, post, readUntil, statusOf } from "../rigs/console_process.ts";
 
 programTest(
   "the console: a link, a session, an operation, a stream, Ctrl-C",

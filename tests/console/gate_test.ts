@@ -14,8 +14,8 @@ import {
 } from "node:assert/strict";
 import { newAddress } from "../../src/console/address.ts";
 import { PAGES } from "../../src/console/gate.ts";
-import type { RawAnswer } from "../http/raw_client.ts";
-import { codeOf, type ConsoleRig, consoleRig } from "./console_rig.ts";
+import type { RawAnswer } from "../helpers/raw_client.ts";
+import { codeOf, type ConsoleRig, consoleRig } from "../rigs/console_rig.ts";
 
 /** Headers of every answer, whatever it is. */
 const HEADERS = {

@@ -10,7 +10,7 @@ import { startDaemon } from "../helpers/daemon.ts";
 import { programTest, slowTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { findFile, until, untilFile } from "../helpers/until.ts";
-import { ConsoleProcess, PageSession, statusOf } from "./console_process.ts";
+import { ConsoleProcess, PageSession, statusOf } from "../rigs/console_process.ts";
 import type { ConsoleAddress } from "../../src/console/address.ts";
 import { tunnelSteps } from "../../src/console/open_browser.ts";
 

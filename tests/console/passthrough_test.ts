@@ -10,8 +10,8 @@ import { type OperationName, OPERATIONS } from "../../src/api/operations.ts";
 import { AppError } from "../../src/base/errors.ts";
 import { CONSOLE_OPERATIONS } from "../../src/console/allowed_operations.ts";
 import { PATIENCE_MS, until } from "../helpers/until.ts";
-import { post, statusOf } from "./console_process.ts";
-import { codeOf, type ConsoleRig, consoleRig, DAEMON_TOKEN } from "./console_rig.ts";
+import { post, statusOf } from "../rigs/console_process.ts";
+import { codeOf, type ConsoleRig, consoleRig, DAEMON_TOKEN } from "../rigs/console_rig.ts";
 
 /** A connection that was cut is gone a moment later, which the sanitizers take for a leak. */
 const LOOSE = { sanitizeOps: false, sanitizeResources: false };

@@ -9,7 +9,7 @@ import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
 import { startDaemon } from "../helpers/daemon.ts";
 import { programTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
-import { ConsoleProcess, PageSession, post } from "./console_process.ts";
+import { ConsoleProcess, PageSession, post } from "../rigs/console_process.ts";
 
 programTest("the token for --server is in no byte that the page gets", async (program) => {
   await using dir = await tempDir();

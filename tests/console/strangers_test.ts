@@ -6,9 +6,9 @@
  */
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
-import { RawClient } from "../http/raw_client.ts";
+import { RawClient } from "../helpers/raw_client.ts";
 import { within } from "../helpers/within.ts";
-import { codeOf, type ConsoleRig, consoleRig } from "./console_rig.ts";
+import { codeOf, type ConsoleRig, consoleRig } from "../rigs/console_rig.ts";
 
 /** A connection that was cut is gone a moment later, which the sanitizers take for a leak. */
 const LOOSE = { sanitizeOps: false, sanitizeResources: false };

@@ -15,8 +15,8 @@ import {
 import type { AppError } from "../../src/base/errors.ts";
 import { filesBelow } from "../helpers/files.ts";
 import { lockDatabase } from "../helpers/sqlite_file.ts";
-import { MANIFEST, SECRET } from "../intake/webhook_rig.ts";
-import { type ControlRig, controlTest } from "./control_rig.ts";
+import { MANIFEST, SECRET } from "../rigs/webhook_rig.ts";
+import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 import { cpuMs } from "../helpers/cpu_time.ts";
 
 const WORKFLOW = `

@@ -19,7 +19,7 @@ import { connect } from "../../src/api/client.ts";
 import type { OperationName } from "../../src/api/operations.ts";
 import { secretStore, toText, trigger } from "../helpers/manifests.ts";
 import { tempStore } from "../helpers/temp_store.ts";
-import { type ControlRig, controlTest } from "./control_rig.ts";
+import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 
 const CRD = `kind: CustomResourceDefinition
 metadata: {name: notes.example.org}

@@ -14,8 +14,8 @@ import {
 } from "node:assert/strict";
 import type { BacktestLine } from "../../src/api/trigger_operations.ts";
 import type { AppError } from "../../src/base/errors.ts";
-import { MANIFEST } from "../intake/webhook_rig.ts";
-import { type ControlRig, controlTest } from "./control_rig.ts";
+import { MANIFEST } from "../rigs/webhook_rig.ts";
+import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 
 /** A trigger that has started nothing yet. */

@@ -18,7 +18,7 @@ import type { DaemonEvents } from "../../src/store/events.ts";
 import { LogFiles } from "../../src/store/files/log_files.ts";
 import type { Store } from "../../src/store/store.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
-import { addTo } from "../tasks/log/each_log.ts";
+import { addTo } from "../rigs/each_log.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 import { until } from "../helpers/until.ts";
 

@@ -14,9 +14,9 @@ import {
 } from "../../src/control/resources/connection_view.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { ConnectionState } from "../../src/store/connection_records.ts";
-import { manifestResources } from "../intake/webhook_rig.ts";
+import { manifestResources } from "../rigs/webhook_rig.ts";
 import { tempStore } from "../helpers/temp_store.ts";
-import { controlTest } from "./control_rig.ts";
+import { controlTest } from "../rigs/control_rig.ts";
 
 const NOW = Date.parse("2026-11-22T12:00:00Z");
 const DAY = 24 * 3600 * 1000;

@@ -10,7 +10,7 @@ import { NOT_SLOW, ROOT } from "../helpers/program.ts";
 import { setClock } from "../helpers/manual_clock.ts";
 import { loggedTexts, textsIn } from "../helpers/stored_texts.ts";
 import { until } from "../helpers/until.ts";
-import { controlRig } from "./control_rig.ts";
+import { controlRig } from "../rigs/control_rig.ts";
 import { skippable } from "../helpers/requirements.ts";
 
 /** Renews a secret, prints its new value, and fails. */

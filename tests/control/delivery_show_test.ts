@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { utf8 } from "../../src/base/bytes.ts";
-import { type ControlRig, controlTest } from "./control_rig.ts";
+import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 
 const LIMIT = 256 * 1024;
 

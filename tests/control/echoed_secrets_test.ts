@@ -10,7 +10,7 @@ import type { Input } from "../../src/api/operations.ts";
 import { AppError } from "../../src/base/errors.ts";
 import { echo } from "../fakes/echo.ts";
 import { textsIn } from "../helpers/stored_texts.ts";
-import { type ControlRig, controlTest } from "./control_rig.ts";
+import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 
 const GITHUB = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 const BOT = "xoxb-1234567890-abcdefghijklmnop";

@@ -12,7 +12,7 @@ import { createLog } from "../../src/base/log.ts";
 import { controlHandler, type Handlers } from "../../src/control/server/server.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
-import { known } from "../secrets/known.ts";
+import { known } from "../helpers/known_secrets.ts";
 
 /** A server that notes what it did, and its clock. */
 function serverRig() {

@@ -11,7 +11,7 @@ import { Catalog } from "../../src/resources/catalog.ts";
 import { readManifests } from "../../src/resources/read_manifests.ts";
 import type { FoundNeed } from "../../src/tasks/workspace/machine.ts";
 import { missing } from "../helpers/requirements.ts";
-import { controlTest } from "./control_rig.ts";
+import { controlTest } from "../rigs/control_rig.ts";
 
 const WATCH = `
 kind: Trigger

@@ -13,7 +13,7 @@ import {
 import type { Input } from "../../src/api/operations.ts";
 import type { MatchingLine } from "../../src/api/task_operations.ts";
 import { until } from "../helpers/until.ts";
-import { type ControlRig, controlTest } from "./control_rig.ts";
+import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 
 const WAIT = "until [ -e go ]; do sleep 0.05; done";
 

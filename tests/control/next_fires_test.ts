@@ -7,7 +7,7 @@
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { nextColumns, NextFires, nextStatus } from "../../src/control/resources/next_fires.ts";
 import type { Resource } from "../../src/resources/resource.ts";
-import { manifestResources } from "../intake/webhook_rig.ts";
+import { manifestResources } from "../rigs/webhook_rig.ts";
 
 const NOW = Date.parse("2026-03-28T23:00:00Z");
 

@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import { VERSION } from "../../src/base/version.ts";
-import { controlTest } from "./control_rig.ts";
+import { controlTest } from "../rigs/control_rig.ts";
 
 controlTest("a daemon that is alone lists itself, by a name as any other record", async (rig) => {
   const { items: [node], names, columns, rows } = await rig.client.call("get", { what: "nodes" });

@@ -8,11 +8,11 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { standardWebhooksSignature } from "../../src/signatures/standard_webhooks.ts";
 import { runCli } from "../../src/cli/run.ts";
-import { screen } from "../cli/screen.ts";
+import { screen } from "../rigs/screen.ts";
 import { fakeSmtp } from "../fakes/smtp.ts";
 import { textsIn } from "../helpers/stored_texts.ts";
 import { until } from "../helpers/until.ts";
-import { type ControlRig, controlTest } from "./control_rig.ts";
+import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 
 const WHSEC = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 

@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, rejects } from "node:assert/strict";
 import { join } from "node:path";
 import { NOT_ROOT, skippable } from "../helpers/requirements.ts";
-import { controlRig, controlTest } from "./control_rig.ts";
+import { controlRig, controlTest } from "../rigs/control_rig.ts";
 
 controlTest("a daemon closes what others could write to, and says so in its log", async (rig) => {
   const [line = ""] = rig.logged.filter((one) => one.includes("Closed to others"));

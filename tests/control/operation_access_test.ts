@@ -21,7 +21,7 @@ import { AppError } from "../../src/base/errors.ts";
 import { idFactory } from "../../src/base/ids.ts";
 import { createLog } from "../../src/base/log.ts";
 import { controlHandler, type Handlers } from "../../src/control/server/server.ts";
-import { known } from "../secrets/known.ts";
+import { known } from "../helpers/known_secrets.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 
 /** What an input names: what is the run's own, or what is not. */

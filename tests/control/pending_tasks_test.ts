@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import type { TaskRecord } from "../../src/api/records.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { until } from "../helpers/until.ts";
-import { type ControlRig, controlRig, controlTest } from "./control_rig.ts";
+import { type ControlRig, controlRig, controlTest } from "../rigs/control_rig.ts";
 
 const WORKSPACE = {
   kind: "Workspace",

@@ -12,8 +12,8 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { until } from "../helpers/until.ts";
-import { MANIFEST } from "../intake/webhook_rig.ts";
-import { type ControlRig, controlTest } from "./control_rig.ts";
+import { MANIFEST } from "../rigs/webhook_rig.ts";
+import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 
 const workflow = (name: string, labels = "", project = "default") =>
   `kind: Workflow

@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { echo } from "../fakes/echo.ts";
-import { controlTest } from "./control_rig.ts";
+import { controlTest } from "../rigs/control_rig.ts";
 
 const GITHUB = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 

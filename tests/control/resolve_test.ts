@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, match, ok, rejects } from "node:assert/strict";
 import { AppError } from "../../src/base/errors.ts";
-import { type ControlRig, controlTest } from "./control_rig.ts";
+import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 
 const MANIFEST = [
   { kind: "Workspace", metadata: { name: "default" }, spec: { path: "workspaces/default" } },

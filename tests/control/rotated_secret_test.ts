@@ -14,8 +14,8 @@ import {
 import { keyUseText, type KeyUseView } from "../../src/api/key_use.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { keyUseView } from "../../src/control/records/key_use_view.ts";
-import { SECRET } from "../intake/webhook_rig.ts";
-import { type ControlRig, controlRig } from "./control_rig.ts";
+import { SECRET } from "../rigs/webhook_rig.ts";
+import { type ControlRig, controlRig } from "../rigs/control_rig.ts";
 
 const STORE = (current: string) =>
   `kind: SecretStore\nmetadata: {name: gh}\nspec: {data: {hook: ${current}, other: never that}}\n`;

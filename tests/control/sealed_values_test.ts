@@ -15,7 +15,7 @@ import {
 import { DatabaseSync } from "node:sqlite";
 import type { DataDir } from "../../src/base/data_dir.ts";
 import { sealUnbound } from "../helpers/sealed_unbound.ts";
-import { type ControlRig, controlTest } from "./control_rig.ts";
+import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 
 const OLD = "the value before it was rotated";
 const NEW = "the value after it was rotated";

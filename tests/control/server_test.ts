@@ -16,7 +16,7 @@ import { type Role, ROLES } from "../../src/api/roles.ts";
 import { defined } from "../../src/base/defined.ts";
 import { newKeyFile } from "../../src/secrets/keyring.ts";
 import { until } from "../helpers/until.ts";
-import { type ControlRig, controlRig, controlTest } from "./control_rig.ts";
+import { type ControlRig, controlRig, controlTest } from "../rigs/control_rig.ts";
 
 /** Connections that are about to close would look like leaks. */
 const LOOSE = { sanitizeOps: false, sanitizeResources: false };

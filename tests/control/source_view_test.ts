@@ -10,8 +10,8 @@ import { sourceStatus } from "../../src/control/resources/source_view.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 import { until } from "../helpers/until.ts";
-import { manifestResources } from "../intake/webhook_rig.ts";
-import { controlTest } from "./control_rig.ts";
+import { manifestResources } from "../rigs/webhook_rig.ts";
+import { controlTest } from "../rigs/control_rig.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 
 controlTest("a trigger says why its files are not watched, until they are", async (rig) => {

@@ -11,9 +11,9 @@ import {
   rejects,
   strictEqual as equal,
 } from "node:assert/strict";
-import { MANIFEST } from "../intake/webhook_rig.ts";
+import { MANIFEST } from "../rigs/webhook_rig.ts";
 import { until } from "../helpers/until.ts";
-import { controlTest } from "./control_rig.ts";
+import { controlTest } from "../rigs/control_rig.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 
 const sum = (values: readonly (number | null)[] = []) =>

@@ -8,7 +8,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { connect } from "../../src/api/client.ts";
 import { ROLES } from "../../src/api/roles.ts";
 import { untilFile } from "../helpers/until.ts";
-import { type ControlRig, controlTest } from "./control_rig.ts";
+import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 
 const ask = async (rig: ControlRig, token?: string) => {
   using client = connect({ socket: rig.dirs.socket }, token);

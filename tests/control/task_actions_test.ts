@@ -15,7 +15,7 @@ import {
 import type { WaitLine } from "../../src/api/task_operations.ts";
 import { defined } from "../../src/base/defined.ts";
 import { untilFile } from "../helpers/until.ts";
-import { type ControlRig, controlTest } from "./control_rig.ts";
+import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 
 /** A workflow with these steps, and a trigger `now` of it that anybody may fire. */
 function manifest(steps: unknown, last: unknown = [], workspace = "default"): string {

@@ -6,7 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
-import { type ControlRig, controlTest } from "./control_rig.ts";
+import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 
 const BASE = `
 kind: SecretStore

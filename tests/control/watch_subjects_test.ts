@@ -9,8 +9,8 @@ import type { Stats } from "../../src/api/status_operations.ts";
 import type { WatchedLine, WatchSubject } from "../../src/api/watch_operations.ts";
 import { logPath } from "../../src/store/files/log_files.ts";
 import { until } from "../helpers/until.ts";
-import { MANIFEST } from "../intake/webhook_rig.ts";
-import { type ControlRig, controlTest } from "./control_rig.ts";
+import { MANIFEST } from "../rigs/webhook_rig.ts";
+import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 
 const RUNNING = MANIFEST.replace("path: repo", "path: workspaces/default");

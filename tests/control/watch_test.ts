@@ -9,8 +9,8 @@ import type { GetInput, WatchLine } from "../../src/api/resource_operations.ts";
 import type { LogEnd, LogEntry } from "../../src/api/task_operations.ts";
 import { logPath } from "../../src/store/files/log_files.ts";
 import { until } from "../helpers/until.ts";
-import { MANIFEST } from "../intake/webhook_rig.ts";
-import { type ControlRig, controlTest } from "./control_rig.ts";
+import { MANIFEST } from "../rigs/webhook_rig.ts";
+import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 
 const RUNNING = MANIFEST.replace("path: repo", "path: workspaces/default");
 

@@ -10,7 +10,7 @@ import { readPages } from "../../src/docs/pages.ts";
 import { Search, stems } from "../../src/docs/search.ts";
 import { pageLines } from "../../src/docs/terminal_page.ts";
 import { runCli } from "../../src/cli/run.ts";
-import { screen } from "../cli/screen.ts";
+import { screen } from "../rigs/screen.ts";
 import { cleanEnv, programTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 

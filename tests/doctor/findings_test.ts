@@ -21,7 +21,7 @@ import { findService } from "../../src/service/service_lookup.ts";
 import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
 import { skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
-import { NO_UNIT, showOf, startMachine } from "../service/machine.ts";
+import { NO_UNIT, showOf, startMachine } from "../rigs/service_machine.ts";
 
 const NOW = Date.UTC(2026, 10, 24);
 const DAY_MS = 86_400_000;

@@ -23,8 +23,8 @@ import { checkOwn } from "../../src/upkeep/check.ts";
 import { NOT_SLOW, run } from "../helpers/program.ts";
 import { rowsOf } from "../helpers/sqlite_file.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
-import { finish } from "../upkeep/upkeep_rig.ts";
-import { afterEachChange } from "./each_change.ts";
+import { finish } from "../rigs/upkeep_rig.ts";
+import { afterEachChange } from "../helpers/each_change.ts";
 import { skippable } from "../helpers/requirements.ts";
 
 const env = (name: string) => name === "HOME" ? "/nonexistent" : undefined;

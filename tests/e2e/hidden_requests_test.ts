@@ -6,14 +6,14 @@
  */
 
 import { strictEqual as equal } from "node:assert/strict";
-import { ConsoleProcess } from "../console/console_process.ts";
+import { ConsoleProcess } from "../rigs/console_process.ts";
 import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
 import { startDaemon } from "../helpers/daemon.ts";
 import { trigger, workflow } from "../helpers/manifests.ts";
 import { ONE_PROGRAM, slowTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { ambiguousRequests, checkOneAnswer } from "../http/ambiguous_requests.ts";
-import { RawClient } from "../http/raw_client.ts";
+import { RawClient } from "../helpers/raw_client.ts";
 
 /** An address, and what is asked there. */
 interface Address {

@@ -14,7 +14,7 @@ import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 import { Journal } from "../../tools/soak/journal.ts";
 import { readLedger } from "../../tools/soak/ledger.ts";
-import { findMarkedProcesses } from "../../tools/soak/leftovers.ts";
+import { findMarkedProcesses } from "../helpers/leftovers.ts";
 import { Lives } from "../../tools/soak/lives.ts";
 import { drainLongQueue } from "../../tools/soak/long_queue.ts";
 import { readRecords } from "../../tools/soak/records.ts";

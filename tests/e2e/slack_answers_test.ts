@@ -11,7 +11,7 @@ import { filesBelow } from "../helpers/files.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
 import { ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
-import { slackApi } from "../helpers/slack_api.ts";
+import { slackApi } from "../fakes/slack_api.ts";
 import { loggedTexts, textsIn } from "../helpers/stored_texts.ts";
 import { until } from "../helpers/until.ts";
 

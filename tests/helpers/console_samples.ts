@@ -13,7 +13,7 @@ import { githubHeaders } from "./github.ts";
 import { hookKind, type Manifest, secretStore, trigger, workflow } from "./manifests.ts";
 import { ONE_PROGRAM, ROOT } from "./program.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "./slack.ts";
-import { slackApi } from "./slack_api.ts";
+import { slackApi } from "../fakes/slack_api.ts";
 import { until } from "./until.ts";
 
 /** Secret of the trigger `github-push`. */

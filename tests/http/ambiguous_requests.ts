@@ -6,7 +6,7 @@
 
 import { ok } from "node:assert/strict";
 import { within } from "../helpers/within.ts";
-import type { RawClient } from "./raw_client.ts";
+import type { RawClient } from "../helpers/raw_client.ts";
 
 /** What names the length of a body; `CL` stands for the number that the hidden request fits. */
 const FRAMINGS: readonly (readonly string[])[] = [

@@ -7,10 +7,10 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { serve } from "../../src/http/server/serve.ts";
-import { MANIFEST, type Rig, sign, triggerYaml, webhookRig } from "../intake/webhook_rig.ts";
+import { MANIFEST, type Rig, sign, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 import { until } from "../helpers/until.ts";
 import { within } from "../helpers/within.ts";
-import { ask, type RawAnswer, RawClient } from "./raw_client.ts";
+import { ask, type RawAnswer, RawClient } from "../helpers/raw_client.ts";
 
 const LOG = { debug() {}, info() {}, warn() {}, error() {} };
 const BUDGET = 1 << 20;

@@ -12,7 +12,7 @@ import { BodyBudget } from "../../src/http/body_budget.ts";
 import { readBody } from "../../src/http/read_body.ts";
 import { serve } from "../../src/http/server/serve.ts";
 import { SharedTimeout } from "../../src/http/shared_timeout.ts";
-import { RawClient } from "./raw_client.ts";
+import { RawClient } from "../helpers/raw_client.ts";
 
 const TIMES = 4000;
 /** Times between two quick collections; who survives two of them stays. */

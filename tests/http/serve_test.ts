@@ -24,7 +24,7 @@ import { skippable } from "../helpers/requirements.ts";
 import { until as untilGiven } from "../helpers/until.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { within } from "../helpers/within.ts";
-import { ask, RawClient } from "./raw_client.ts";
+import { ask, RawClient } from "../helpers/raw_client.ts";
 
 /** A connection that was cut is gone a moment later, which the sanitizers take for a leak. */
 const LOOSE = { sanitizeOps: false, sanitizeResources: false };

@@ -11,7 +11,7 @@ import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
 import { skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { ambiguousRequests, checkOneAnswer } from "./ambiguous_requests.ts";
-import { RawClient } from "./raw_client.ts";
+import { RawClient } from "../helpers/raw_client.ts";
 
 /** What a server listens on, and how to get there. */
 interface Way {

@@ -12,10 +12,10 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { type HttpServer, serve } from "../../src/http/server/serve.ts";
-import { MANIFEST, type Rig, sign, webhookRig } from "../intake/webhook_rig.ts";
+import { MANIFEST, type Rig, sign, webhookRig } from "../rigs/webhook_rig.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { within } from "../helpers/within.ts";
-import { ask, RawClient } from "./raw_client.ts";
+import { ask, RawClient } from "../helpers/raw_client.ts";
 
 const BODY = '{"a":1}';
 const LOG = { debug() {}, info() {}, warn() {}, error() {} };

@@ -6,9 +6,9 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import { answerOf, FORM, github, slack, twilio } from "./senders.ts";
-import { NOW } from "./intake_state.ts";
-import { MANIFEST, type Rig, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { answerOf, FORM, github, slack, twilio } from "../helpers/senders.ts";
+import { NOW } from "../rigs/intake_state.ts";
+import { MANIFEST, type Rig, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 
 const SLACK = "secret: {fromRef: github}, signatureHeader: X-Slack-Signature";
 const TWILIO = "secret: {fromRef: github}, scheme: twilio, publicUrl: https://h/in";

@@ -10,7 +10,7 @@ import { parseOwnJson } from "../../src/base/json.ts";
 import { firedPayload } from "../../src/intake/pipeline/fire.ts";
 import { redeliverOne } from "../../src/intake/tools/redeliver.ts";
 import { taskScopes } from "../../src/tasks/run/task_scope.ts";
-import { MANIFEST, type Rig, sign, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { MANIFEST, type Rig, sign, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 
 const SIGNED = "secret: {fromRef: github}, signatureHeader: X-Hub-Signature-256";
 

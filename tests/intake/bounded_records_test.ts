@@ -15,7 +15,13 @@ import { Catalog } from "../../src/resources/catalog.ts";
 import type { Rejection } from "../../src/store/delivery_records.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 import { rowsOf } from "../helpers/sqlite_file.ts";
-import { MANIFEST, manifestResources, type Rig, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import {
+  MANIFEST,
+  manifestResources,
+  type Rig,
+  triggerYaml,
+  webhookRig,
+} from "../rigs/webhook_rig.ts";
 
 const ENDPOINT = "endpoint: hub, secret: {fromRef: github}, signatureHeader: X-Hub-Signature-256";
 const names = Array.from({ length: 20 }, (_, n) => `t${n}`);

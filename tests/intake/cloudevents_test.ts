@@ -6,7 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
-import { MANIFEST, type Rig, SECRET, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { MANIFEST, type Rig, SECRET, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 
 const TOKEN = SECRET.replaceAll(" ", "-");
 const TRIGGERS = MANIFEST +

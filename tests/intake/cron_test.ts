@@ -10,7 +10,7 @@ import { rfc3339 } from "../../src/base/clock.ts";
 import { AppError } from "../../src/base/errors.ts";
 import { CronSource } from "../../src/intake/schedule/cron.ts";
 import type { Store } from "../../src/store/store.ts";
-import { BASE, type SourceRig, sourceRig, triggerOf } from "./source_rig.ts";
+import { BASE, type SourceRig, sourceRig, triggerOf } from "../rigs/source_rig.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 import { skippable } from "../helpers/requirements.ts";
 

@@ -6,9 +6,18 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import { answerOf, FORM, github, line, mac, standard, STANDARD_SECRET, twilio } from "./senders.ts";
-import { NOW } from "./intake_state.ts";
-import { MANIFEST, SECRET, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import {
+  answerOf,
+  FORM,
+  github,
+  line,
+  mac,
+  standard,
+  STANDARD_SECRET,
+  twilio,
+} from "../helpers/senders.ts";
+import { NOW } from "../rigs/intake_state.ts";
+import { MANIFEST, SECRET, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 
 const TOKEN = "a-token-without-blanks";
 

@@ -12,8 +12,8 @@ import { redeliverOne } from "../../src/intake/tools/redeliver.ts";
 import type { Resource } from "../../src/resources/resource.ts";
 import type { TriggerSpec } from "../../src/resources/trigger.ts";
 import { rowsOf } from "../helpers/sqlite_file.ts";
-import { NOW } from "./intake_state.ts";
-import { line } from "./senders.ts";
+import { NOW } from "../rigs/intake_state.ts";
+import { line } from "../helpers/senders.ts";
 import {
   MANIFEST,
   manifestResources,
@@ -22,7 +22,7 @@ import {
   sign,
   triggerYaml,
   webhookRig,
-} from "./webhook_rig.ts";
+} from "../rigs/webhook_rig.ts";
 
 const SHARED = "endpoint: hub, secret: {fromRef: github}, signatureHeader: X-Hub-Signature-256";
 const BODY = '{"action":"opened","number":7}';

@@ -12,7 +12,7 @@ import type { OpenWatch } from "../../src/intake/files/file_watcher.ts";
 import { type FilesystemHost, FilesystemSource } from "../../src/intake/files/filesystem.ts";
 import type { Store } from "../../src/store/store.ts";
 import { until } from "../helpers/until.ts";
-import { BASE, type SourceRig, sourceRig, triggerOf } from "./source_rig.ts";
+import { BASE, type SourceRig, sourceRig, triggerOf } from "../rigs/source_rig.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 import { skippable } from "../helpers/requirements.ts";
 

@@ -21,7 +21,7 @@ import {
   parseFired,
 } from "../../src/intake/pipeline/fire.ts";
 import type { ActiveTrigger } from "../../src/intake/admission/triggers.ts";
-import { BASE, type SourceRig, sourceRig, triggerOf } from "./source_rig.ts";
+import { BASE, type SourceRig, sourceRig, triggerOf } from "../rigs/source_rig.ts";
 
 const HOOK = "source: webhook, webhook: {allowUnsigned: true, idempotencyKey: payload.key}";
 

@@ -7,8 +7,8 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { AT, BODY, GENERAL_REQUESTS } from "../platforms/general_requests.ts";
-import { answerOf } from "./senders.ts";
-import { type Rig, webhookRig } from "./webhook_rig.ts";
+import { answerOf } from "../helpers/senders.ts";
+import { type Rig, webhookRig } from "../rigs/webhook_rig.ts";
 
 const PAGE = await Deno.readTextFile(new URL("../../docs/platforms.md", import.meta.url));
 

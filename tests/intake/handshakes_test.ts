@@ -6,9 +6,9 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
-import { discord, DISCORD_KEY, github, line, slack } from "./senders.ts";
-import { NOW } from "./intake_state.ts";
-import { MANIFEST, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { discord, DISCORD_KEY, github, line, slack } from "../helpers/senders.ts";
+import { NOW } from "../rigs/intake_state.ts";
+import { MANIFEST, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 
 const TRIGGERS = `${MANIFEST}
 ---

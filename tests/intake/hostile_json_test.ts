@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { gzipSync } from "node:zlib";
-import { MANIFEST, sign, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { MANIFEST, sign, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 import { skippable } from "../helpers/requirements.ts";
 

@@ -7,8 +7,8 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { NOW } from "./intake_state.ts";
-import { MANIFEST, type Rig, SECRET, sign, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { NOW } from "../rigs/intake_state.ts";
+import { MANIFEST, type Rig, SECRET, sign, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 
 const SIGNED = "secret: {fromRef: github}, signatureHeader: X-Hub-Signature-256";
 

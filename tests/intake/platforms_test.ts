@@ -7,8 +7,8 @@
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { answerOf, line, slack } from "./senders.ts";
-import { MANIFEST, type Rig, SECRET, sign, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { answerOf, line, slack } from "../helpers/senders.ts";
+import { MANIFEST, type Rig, SECRET, sign, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 

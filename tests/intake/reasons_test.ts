@@ -6,8 +6,8 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { advise } from "../../src/intake/tools/explain.ts";
-import { mac } from "./senders.ts";
-import { MANIFEST, type Rig, SECRET, sign, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { mac } from "../helpers/senders.ts";
+import { MANIFEST, type Rig, SECRET, sign, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 
 const TRIGGERS = MANIFEST +
   triggerYaml("pay", { webhook: "secret: {fromRef: github}, scheme: stripe" }) +

@@ -12,10 +12,10 @@ import { compareAgainst } from "../../src/intake/tools/against.ts";
 import { redeliverOne } from "../../src/intake/tools/redeliver.ts";
 import { tryTrigger } from "../../src/intake/tools/try_trigger.ts";
 import { fire } from "../../src/intake/pipeline/fire.ts";
-import { knownIn } from "../secrets/known.ts";
+import { knownIn } from "../helpers/known_secrets.ts";
 import { taskScopes } from "../../src/tasks/run/task_scope.ts";
 import { compileExpression } from "../../src/cel/expression.ts";
-import { NOW } from "./intake_state.ts";
+import { NOW } from "../rigs/intake_state.ts";
 import {
   MANIFEST,
   manifestResources,
@@ -24,7 +24,7 @@ import {
   sign,
   triggerYaml,
   webhookRig,
-} from "./webhook_rig.ts";
+} from "../rigs/webhook_rig.ts";
 
 const BY_HEADER = 'headers["x-github-event"] == "issue_comment" && payload.action == "created"';
 const BY_SIGNED_HEADER = 'signed.headers["x-github-event"] == "issue_comment"';

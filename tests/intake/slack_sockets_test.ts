@@ -12,8 +12,8 @@ import type { Incident } from "../../src/store/incident_records.ts";
 import { APP_TOKEN, type FakeSlack, fakeSlack } from "../fakes/slack.ts";
 import { slackHeaders, slackMessage } from "../helpers/slack.ts";
 import { until } from "../helpers/until.ts";
-import { NOW } from "./intake_state.ts";
-import { manifestResources, type Rig, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { NOW } from "../rigs/intake_state.ts";
+import { manifestResources, type Rig, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 
 const SIGNED = "endpoint: slack, secret: {fromRef: slack}, signatureHeader: X-Slack-Signature";
 

@@ -7,8 +7,8 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
-import { NOW } from "./intake_state.ts";
-import { manifestResources, type Rig, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { NOW } from "../rigs/intake_state.ts";
+import { manifestResources, type Rig, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 
 const MANIFEST = `
 kind: SecretStore

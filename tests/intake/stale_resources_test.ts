@@ -10,7 +10,7 @@ import type { Catalog } from "../../src/resources/catalog.ts";
 import type { NewDelivery } from "../../src/store/delivery_records.ts";
 import { StaleResourcesError } from "../../src/store/stale_resources.ts";
 import type { Store } from "../../src/store/store.ts";
-import { MANIFEST, manifestResources, sign, webhookRig } from "./webhook_rig.ts";
+import { MANIFEST, manifestResources, sign, webhookRig } from "../rigs/webhook_rig.ts";
 
 const BODY = '{"n":1}';
 

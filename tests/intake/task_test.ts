@@ -11,7 +11,7 @@ import { fire } from "../../src/intake/pipeline/fire.ts";
 import { findChainPosition, TaskSource } from "../../src/intake/task.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Task, TaskEnd } from "../../src/store/task_records.ts";
-import { BASE, type SourceRig, sourceRig, triggerOf } from "./source_rig.ts";
+import { BASE, type SourceRig, sourceRig, triggerOf } from "../rigs/source_rig.ts";
 
 /** The workflow `ci`, what starts it, and `after`, whose tasks follow those of `ci`. */
 const CHAIN = BASE + `

@@ -13,7 +13,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { idFactory } from "../../src/base/ids.ts";
-import { knownIn } from "../secrets/known.ts";
+import { knownIn } from "../helpers/known_secrets.ts";
 import { DeliveryContext } from "../../src/intake/pipeline/delivery_context.ts";
 import { compareAgainst } from "../../src/intake/tools/against.ts";
 import { fire } from "../../src/intake/pipeline/fire.ts";
@@ -22,8 +22,8 @@ import { redeliverOne } from "../../src/intake/tools/redeliver.ts";
 import { tryTrigger } from "../../src/intake/tools/try_trigger.ts";
 import { explain } from "../../src/control/deliveries/explain.ts";
 import type { Delivery } from "../../src/store/delivery_records.ts";
-import { line, mac } from "./senders.ts";
-import { NOW } from "./intake_state.ts";
+import { line, mac } from "../helpers/senders.ts";
+import { NOW } from "../rigs/intake_state.ts";
 import {
   MANIFEST,
   manifestResources,
@@ -32,7 +32,7 @@ import {
   sign,
   triggerYaml,
   webhookRig,
-} from "./webhook_rig.ts";
+} from "../rigs/webhook_rig.ts";
 
 const CRD = `
 ---

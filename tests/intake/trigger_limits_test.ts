@@ -11,7 +11,7 @@ import { Catalog } from "../../src/resources/catalog.ts";
 import { admit, type AdmitHost, type TriggerEvent } from "../../src/intake/admission/admit.ts";
 import { Planner } from "../../src/tasks/plan.ts";
 import { Triggers } from "../../src/intake/admission/triggers.ts";
-import { manifestResources } from "./webhook_rig.ts";
+import { manifestResources } from "../rigs/webhook_rig.ts";
 
 /** The decision of a trigger with this `spec` beside its action, over a payload. */
 async function decide(

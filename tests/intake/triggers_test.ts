@@ -11,8 +11,8 @@ import { Triggers } from "../../src/intake/admission/triggers.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { TriggerSpec } from "../../src/resources/trigger.ts";
 import { slackHeaders, slackMessage } from "../helpers/slack.ts";
-import { NOW } from "./intake_state.ts";
-import { MANIFEST, manifestResources, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { NOW } from "../rigs/intake_state.ts";
+import { MANIFEST, manifestResources, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 
 const project = "default";
 

@@ -10,7 +10,7 @@ import { createLog } from "../../src/base/log.ts";
 import { addressMeant, UnknownPaths } from "../../src/intake/unknown_paths.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
-import { MANIFEST, manifestResources, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { MANIFEST, manifestResources, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 
 const TEAM = triggerYaml("push", { project: "team" }) + triggerYaml("comment");
 

@@ -7,7 +7,7 @@
  */
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
-import { MANIFEST, type Rig, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { MANIFEST, type Rig, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 
 const TRIGGERS = `${MANIFEST}
 ---

@@ -10,7 +10,7 @@ import { defined } from "../../src/base/defined.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 import { skippable } from "../helpers/requirements.ts";
 import { CASES } from "../signatures/platform_cases.ts";
-import { webhookRig } from "./webhook_rig.ts";
+import { webhookRig } from "../rigs/webhook_rig.ts";
 
 /** A manifest is YAML, which takes JSON. */
 function manifest(one: typeof CASES[number]): string {

@@ -14,7 +14,7 @@ import { checkedBy } from "../../src/intake/pipeline/stored_request.ts";
 import { explainAuthentication } from "../../src/intake/tools/explain.ts";
 import { redeliverOne } from "../../src/intake/tools/redeliver.ts";
 import { record } from "../../src/intake/webhook.ts";
-import { MANIFEST, type Rig, webhookRig } from "./webhook_rig.ts";
+import { MANIFEST, type Rig, webhookRig } from "../rigs/webhook_rig.ts";
 
 async function give(rig: Rig, headers: Record<string, string> = {}): Promise<string> {
   const { host } = rig;

@@ -5,7 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import { MANIFEST, type Rig, sign, webhookRig } from "./webhook_rig.ts";
+import { MANIFEST, type Rig, sign, webhookRig } from "../rigs/webhook_rig.ts";
 
 const BODY = "{}";
 

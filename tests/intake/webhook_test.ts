@@ -7,7 +7,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { AppError } from "../../src/base/errors.ts";
 import { lockDatabase } from "../helpers/sqlite_file.ts";
-import { NOW } from "./intake_state.ts";
+import { NOW } from "../rigs/intake_state.ts";
 import {
   MANIFEST,
   manifestResources,
@@ -17,7 +17,7 @@ import {
   sign,
   triggerYaml,
   webhookRig,
-} from "./webhook_rig.ts";
+} from "../rigs/webhook_rig.ts";
 
 /** A test with a server of its own. */
 function test(

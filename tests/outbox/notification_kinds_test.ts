@@ -15,7 +15,7 @@ import { standardWebhooksSignature } from "../../src/signatures/standard_webhook
 import { fakeSmtp } from "../fakes/smtp.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 import { outboxMessage } from "../helpers/outbox_message.ts";
-import { storeOf } from "../secrets/known.ts";
+import { storeOf } from "../helpers/known_secrets.ts";
 
 const WHSEC = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const ID = "01900000-0000-7000-8000-000000000001";

@@ -14,7 +14,7 @@ import {
 } from "node:assert/strict";
 import type { Draft, Tried } from "../../src/outbox/message_kind.ts";
 import { passUntil } from "../helpers/manual_clock.ts";
-import { draft, outboxRig, SECRET } from "./outbox_rig.ts";
+import { draft, outboxRig, SECRET } from "../rigs/outbox_rig.ts";
 
 const SENT: Tried = { result: "sent", externalId: "77" };
 const GONE: Tried = { result: "refused", reason: "it is gone" };

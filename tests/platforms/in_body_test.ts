@@ -13,7 +13,7 @@ import {
   requestOf,
   schemeNamed,
 } from "../signatures/platform_cases.ts";
-import { MANIFEST, triggerYaml, webhookRig } from "../intake/webhook_rig.ts";
+import { MANIFEST, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 
 /** What a scheme says of a genuine body in which `from` is replaced. */
 async function verdict(name: string, from: string | RegExp, to: string): Promise<string> {

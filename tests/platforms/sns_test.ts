@@ -12,7 +12,7 @@ import { NO_OPENSSL, openssl } from "../helpers/certificate.ts";
 import { skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { keysOf } from "../signatures/platform_cases.ts";
-import { MANIFEST, type RigOptions, triggerYaml, webhookRig } from "../intake/webhook_rig.ts";
+import { MANIFEST, type RigOptions, triggerYaml, webhookRig } from "../rigs/webhook_rig.ts";
 
 const TOPIC = "arn:aws:sns:eu-central-1:123456789012:deploys";
 const HOST = "https://sns.eu-central-1.amazonaws.com";

@@ -17,7 +17,7 @@ import { type PluginHost, type PluginRun, runPlugin } from "../../src/plugins/ru
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import type { AuditRecorder } from "../../src/store/audit_store.ts";
 import { until } from "../helpers/until.ts";
-import { known, knownIn, storeOf } from "../secrets/known.ts";
+import { known, knownIn, storeOf } from "../helpers/known_secrets.ts";
 import { ManualClock, passUntil } from "../helpers/manual_clock.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 

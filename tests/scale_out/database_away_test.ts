@@ -13,7 +13,7 @@ import { postgresTest } from "../helpers/postgres.ts";
 import { ONE_PROGRAM } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until, untilFile } from "../helpers/until.ts";
-import { startCluster } from "./cluster.ts";
+import { startCluster } from "../rigs/cluster.ts";
 
 const SECRET = "a secret of the sender";
 const BODY = '{"ref":"refs/heads/main"}';

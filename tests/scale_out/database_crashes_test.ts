@@ -13,7 +13,7 @@ import { ONE_PROGRAM, times } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 import { Books } from "./books.ts";
-import { type Cluster, startCluster } from "./cluster.ts";
+import { type Cluster, startCluster } from "../rigs/cluster.ts";
 import { Pushes, signedPush, SIGNING } from "./pushes.ts";
 import { alive, repeated, StepJournal } from "./step_journal.ts";
 import { judge, repeatedUnderLease } from "./verdict.ts";

@@ -28,11 +28,11 @@ import { accept, taskIdOf } from "../helpers/store_records.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 import { within } from "../helpers/within.ts";
-import { manifestResources } from "../intake/webhook_rig.ts";
-import { Random } from "../../tools/soak/random.ts";
-import { executionState } from "../tasks/execution_state.ts";
+import { manifestResources } from "../rigs/webhook_rig.ts";
+import { Random } from "../helpers/random.ts";
+import { executionState } from "../rigs/execution_state.ts";
 import { Books } from "./books.ts";
-import { Cable } from "./cable.ts";
+import { Cable } from "../rigs/cable.ts";
 import { StepJournal } from "./step_journal.ts";
 
 /** The shortest that there is. */

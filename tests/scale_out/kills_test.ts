@@ -12,7 +12,7 @@ import { ONE_PROGRAM, times } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 import { Books } from "./books.ts";
-import { type Cluster, startCluster } from "./cluster.ts";
+import { type Cluster, startCluster } from "../rigs/cluster.ts";
 import { Pushes, SIGNING } from "./pushes.ts";
 import { StepJournal } from "./step_journal.ts";
 import { judge } from "./verdict.ts";

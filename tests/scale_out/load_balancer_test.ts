@@ -13,8 +13,8 @@ import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import { postgresTest } from "../helpers/postgres.ts";
 import { ONE_PROGRAM } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
-import { type Cluster, startCluster } from "./cluster.ts";
-import { type Balancer, BALANCERS, startBalancer } from "./load_balancer.ts";
+import { type Cluster, startCluster } from "../rigs/cluster.ts";
+import { type Balancer, BALANCERS, startBalancer } from "../rigs/load_balancer.ts";
 
 const SECRET = "the secret that GitHub signs with";
 /** An address of this machine that is not the load balancer's. */

@@ -11,7 +11,7 @@ import { type Manifest, trigger, workflow } from "../helpers/manifests.ts";
 import { postgresTest } from "../helpers/postgres.ts";
 import { ONE_PROGRAM, type RunResult } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
-import { startCluster } from "./cluster.ts";
+import { startCluster } from "../rigs/cluster.ts";
 
 /** Says where it runs, and waits until its inbox says to end. */
 const LISTEN = `echo "runs in $SVC_DATA_DIR"

@@ -11,8 +11,8 @@ import { hookKind, toText, trigger, workflow } from "../helpers/manifests.ts";
 import { postgresTest } from "../helpers/postgres.ts";
 import { ONE_PROGRAM } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
-import { findMarkedProcesses } from "../../tools/soak/leftovers.ts";
-import { startCluster } from "./cluster.ts";
+import { findMarkedProcesses } from "../helpers/leftovers.ts";
+import { startCluster } from "../rigs/cluster.ts";
 
 const POLICY = "mode: allowlist\nallowed_command_prefixes: [scripts/]\nmax_timeout_secs: 300\n";
 /** It stays, and so does what has left its process group. */

@@ -8,7 +8,7 @@
 import { githubHeaders } from "../helpers/github.ts";
 import { type Manifest, secretStore } from "../helpers/manifests.ts";
 import { PATIENCE_MS } from "../helpers/until.ts";
-import type { Cluster } from "./cluster.ts";
+import type { Cluster } from "../rigs/cluster.ts";
 
 const SECRET = "the secret that GitHub signs with";
 

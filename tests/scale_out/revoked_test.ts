@@ -11,7 +11,7 @@ import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import { postgresTest } from "../helpers/postgres.ts";
 import { ONE_PROGRAM } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
-import { startCluster } from "./cluster.ts";
+import { startCluster } from "../rigs/cluster.ts";
 
 const SENDERS = 4;
 /** Answers that are looked at before and after a change. */

@@ -8,7 +8,7 @@
 import { ok, rejects } from "node:assert/strict";
 import { Connections } from "../../src/store/postgres/database/connections.ts";
 import { createEmptyDatabase, postgresTest } from "../helpers/postgres.ts";
-import { Cable } from "./cable.ts";
+import { Cable } from "../rigs/cable.ts";
 
 /** A sixth of the usual lease, and what a busy machine may take. */
 const MOST_MS = 20_000;

@@ -11,8 +11,8 @@ import { postgresTest } from "../helpers/postgres.ts";
 import { ONE_PROGRAM } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
-import type { Cable } from "./cable.ts";
-import { startCluster } from "./cluster.ts";
+import type { Cable } from "../rigs/cable.ts";
+import { startCluster } from "../rigs/cluster.ts";
 import { alive, StepJournal } from "./step_journal.ts";
 
 const LEASE_MS = 10_000;

@@ -10,7 +10,7 @@ import { latin1Text, utf8 } from "../../src/base/bytes.ts";
 import { AppError } from "../../src/base/errors.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
-import { known, knownIn, storeOf } from "./known.ts";
+import { known, knownIn, storeOf } from "../helpers/known_secrets.ts";
 
 const FIRST = "first-value";
 const SECOND = "second-value";

@@ -6,7 +6,7 @@
  */
 
 import { strictEqual as equal } from "node:assert/strict";
-import { known } from "./known.ts";
+import { known } from "../helpers/known_secrets.ts";
 
 const PEM = [
   "-----BEGIN PRIVATE KEY-----",

@@ -23,7 +23,7 @@ import { findService, openManager } from "../../src/service/service_lookup.ts";
 import { carryOut, commandLine } from "../../src/service/steps.ts";
 import { UNIT_MARK } from "../../src/service/systemd_unit.ts";
 import { NOT_ROOT, skippable } from "../helpers/requirements.ts";
-import { showOf, startMachine } from "./machine.ts";
+import { showOf, startMachine } from "../rigs/service_machine.ts";
 
 const SYSTEM_FILE = "/etc/systemd/system/svcd.service";
 const USER_FILE = "/home/ada/.config/systemd/user/svcd.service";

@@ -14,7 +14,7 @@ import { findService, openManager } from "../../src/service/service_lookup.ts";
 import { findProgramVersion } from "../../src/service/program_version.ts";
 import { carryOut, commandLine } from "../../src/service/steps.ts";
 import { UNIT_MARK } from "../../src/service/systemd_unit.ts";
-import { NO_UNIT, showOf, startMachine } from "./machine.ts";
+import { NO_UNIT, showOf, startMachine } from "../rigs/service_machine.ts";
 
 const FILE = "/etc/systemd/system/svcd.service";
 

@@ -24,7 +24,7 @@ import { releasedData, writeReleased } from "../helpers/released_data.ts";
 import { changeFile, rowsOf } from "../helpers/sqlite_file.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
-import { finish } from "../upkeep/upkeep_rig.ts";
+import { finish } from "../rigs/upkeep_rig.ts";
 
 const env = () => undefined;
 const OLD = releasedData("file").filter(({ version }) => version < SCHEMA_VERSION);

@@ -34,8 +34,8 @@ import { rekey } from "../../src/upkeep/rekey.ts";
 import { Connections } from "../../src/store/postgres/database/connections.ts";
 import { createEmptyDatabase, postgresTest, type TestDatabase } from "../helpers/postgres.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
-import { afterEachChange } from "../durability/each_change.ts";
-import { filesIn, finish } from "../upkeep/upkeep_rig.ts";
+import { afterEachChange } from "../helpers/each_change.ts";
+import { filesIn, finish } from "../rigs/upkeep_rig.ts";
 
 const env = () => undefined;
 const host = { clock: systemClock, env };

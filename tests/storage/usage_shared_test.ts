@@ -8,7 +8,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { Connections } from "../../src/store/postgres/database/connections.ts";
 import { measureShared } from "../../src/store/postgres/measure_usage.ts";
 import { createTestDatabase, postgresTest } from "../helpers/postgres.ts";
-import { finish } from "../upkeep/upkeep_rig.ts";
+import { finish } from "../rigs/upkeep_rig.ts";
 
 const OWNER = { node: "test", run: "test" };
 

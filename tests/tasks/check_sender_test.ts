@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import type { SenderQuestion, SenderRefusal } from "../../src/tasks/sender_check.ts";
 import { PLAN } from "../helpers/store_records.ts";
-import { claimAndCrash, type Rig, testWithRig } from "./worker_rig.ts";
+import { claimAndCrash, type Rig, testWithRig } from "../rigs/worker_rig.ts";
 
 const STEPS = {
   steps: [{ id: "one", run: "echo ran" }],

@@ -8,8 +8,8 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { missing, skippable } from "../helpers/requirements.ts";
 import { findFile } from "../helpers/until.ts";
-import { commitSomething, git } from "./git_repository.ts";
-import { type RunRig, runRig } from "./run_rig.ts";
+import { commitSomething, git } from "../rigs/git_repository.ts";
+import { type RunRig, runRig } from "../rigs/run_rig.ts";
 
 const WORKTREE = { workspace: "{path: repo, isolation: worktree}" };
 

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import { AppError } from "../../src/base/errors.ts";
 import type { Store } from "../../src/store/store.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
-import { type Rig, testWithRig as test } from "./worker_rig.ts";
+import { type Rig, testWithRig as test } from "../rigs/worker_rig.ts";
 
 /** The first time it sleeps; once it was interrupted, it ends. */
 const SLEEPS =

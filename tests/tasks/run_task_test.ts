@@ -11,7 +11,7 @@ import type { ClaimedTask } from "../../src/store/task_records.ts";
 import type { RunHost } from "../../src/tasks/run/task_context.ts";
 import type { TaskResult } from "../../src/tasks/run/task_result.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
-import { type RunRig, runRig, stepsOf } from "./run_rig.ts";
+import { type RunRig, runRig, stepsOf } from "../rigs/run_rig.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 import { skippable } from "../helpers/requirements.ts";
 

@@ -6,7 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
-import { type RunRig, runRig, stepsOf } from "./run_rig.ts";
+import { type RunRig, runRig, stepsOf } from "../rigs/run_rig.ts";
 
 function test(name: string, body: (rig: RunRig) => Promise<void>): void {
   Deno.test(name, async () => {

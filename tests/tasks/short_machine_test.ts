@@ -12,7 +12,7 @@ import { HealthConditions } from "../../src/base/health_conditions.ts";
 import { findShortage, findShortageIn } from "../../src/base/shortage.ts";
 import type { Store } from "../../src/store/store.ts";
 import { until } from "../helpers/until.ts";
-import { testWithRig as test } from "./worker_rig.ts";
+import { testWithRig as test } from "../rigs/worker_rig.ts";
 
 /** An error as Deno throws it. */
 function shortOf(code: string, message: string): Error {

@@ -9,7 +9,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { AppError } from "../../src/base/errors.ts";
 import type { StepRecord } from "../../src/store/task_records.ts";
 import { StepRecorder } from "../../src/tasks/run/step_recorder.ts";
-import { known } from "../secrets/known.ts";
+import { known } from "../helpers/known_secrets.ts";
 
 const STEP = { position: 0, id: "a", reason: "", startedAt: 1000 };
 

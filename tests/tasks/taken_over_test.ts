@@ -7,7 +7,7 @@
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import type { ClaimedTask } from "../../src/store/task_records.ts";
 import type { Store } from "../../src/store/store.ts";
-import { testWithRig } from "./worker_rig.ts";
+import { testWithRig } from "../rigs/worker_rig.ts";
 
 /** A store whose next claim gives every task as one that was taken over so often. */
 function takingOver(store: Store, restarts = 1): Pick<Store, "claimTasks"> {

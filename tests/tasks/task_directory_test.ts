@@ -16,8 +16,8 @@ import { branchOf } from "../../src/tasks/workspace/git_worktree.ts";
 import { missing, skippable } from "../helpers/requirements.ts";
 import { findFile, processRuns, until, untilFile } from "../helpers/until.ts";
 import { taskIdOf } from "../helpers/store_records.ts";
-import { commitSomething, git } from "./git_repository.ts";
-import { type RunRig, runRig } from "./run_rig.ts";
+import { commitSomething, git } from "../rigs/git_repository.ts";
+import { type RunRig, runRig } from "../rigs/run_rig.ts";
 
 const WORKTREE = { workspace: "{path: repo, isolation: worktree}" };
 const FETCH = { workspace: "{path: repo, isolation: worktree, fetch: true}" };

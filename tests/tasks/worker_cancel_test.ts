@@ -11,7 +11,7 @@ import type { NewTask, Task } from "../../src/store/task_records.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
 import { within } from "../helpers/within.ts";
-import { claimAndCrash, type Rig, testWithRig as test } from "./worker_rig.ts";
+import { claimAndCrash, type Rig, testWithRig as test } from "../rigs/worker_rig.ts";
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 

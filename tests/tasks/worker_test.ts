@@ -12,14 +12,14 @@ import { logPath } from "../../src/store/files/log_files.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
 import { countsOf, taskIdOf } from "../helpers/store_records.ts";
 import { within } from "../helpers/within.ts";
-import { manifestResources } from "../intake/webhook_rig.ts";
+import { manifestResources } from "../rigs/webhook_rig.ts";
 import {
   claimAndCrash,
   type Rig,
   SECRETS,
   takeOverAndCrash,
   testWithRig as test,
-} from "./worker_rig.ts";
+} from "../rigs/worker_rig.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 
 /** Queues one task and runs it to its end. */

@@ -7,7 +7,7 @@ import {
 import { join } from "node:path";
 import { backUp } from "../../src/upkeep/back_up.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
-import { filesIn, finish, upkeepRig } from "./upkeep_rig.ts";
+import { filesIn, finish, upkeepRig } from "../rigs/upkeep_rig.ts";
 
 Deno.test("backUp copies all that is stored into one private file", async () => {
   await using rig = await upkeepRig();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { newKeyFile } from "../../src/secrets/keyring.ts";
 import { backUp } from "../../src/upkeep/back_up.ts";
 import { check } from "../../src/upkeep/check.ts";
-import { filesIn, finish, type UpkeepRig, upkeepRig } from "./upkeep_rig.ts";
+import { filesIn, finish, type UpkeepRig, upkeepRig } from "../rigs/upkeep_rig.ts";
 
 /** What a check of the database finds, with nobody else there. */
 async function checked(rig: UpkeepRig, file = rig.dirs.database) {

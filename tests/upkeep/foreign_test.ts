@@ -20,8 +20,8 @@ import { systemClock } from "../../src/base/clock.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
 import { check } from "../../src/upkeep/check.ts";
 import { restore } from "../../src/upkeep/restore.ts";
-import { controlRig } from "../control/control_rig.ts";
-import { finish, type UpkeepRig, upkeepRig } from "./upkeep_rig.ts";
+import { controlRig } from "../rigs/control_rig.ts";
+import { finish, type UpkeepRig, upkeepRig } from "../rigs/upkeep_rig.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 import { skippable } from "../helpers/requirements.ts";
 

@@ -24,7 +24,7 @@ import { openStore } from "../../src/store/sqlite/open_store.ts";
 import { backUp } from "../../src/upkeep/back_up.ts";
 import { check } from "../../src/upkeep/check.ts";
 import { restore } from "../../src/upkeep/restore.ts";
-import { filesIn, finish, type UpkeepRig, upkeepRig } from "./upkeep_rig.ts";
+import { filesIn, finish, type UpkeepRig, upkeepRig } from "../rigs/upkeep_rig.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 import { skippable } from "../helpers/requirements.ts";
 

@@ -26,9 +26,9 @@ import { restore } from "../../src/upkeep/restore.ts";
 import { setClock } from "../helpers/manual_clock.ts";
 import { sealUnbound } from "../helpers/sealed_unbound.ts";
 import { rowsOf } from "../helpers/sqlite_file.ts";
-import { afterEachChange } from "../durability/each_change.ts";
+import { afterEachChange } from "../helpers/each_change.ts";
 import { NOT_SLOW, run } from "../helpers/program.ts";
-import { filesIn, finish, type UpkeepRig, upkeepRig } from "./upkeep_rig.ts";
+import { filesIn, finish, type UpkeepRig, upkeepRig } from "../rigs/upkeep_rig.ts";
 import { skippable } from "../helpers/requirements.ts";
 
 const NOW = Date.parse("2026-01-02T03:04:05.678Z");

@@ -14,7 +14,7 @@ import { backUp } from "../../src/upkeep/back_up.ts";
 import { restore, type RestoreRequest, type RestoreResult } from "../../src/upkeep/restore.ts";
 import { setClock } from "../helpers/manual_clock.ts";
 import { rowsOf } from "../helpers/sqlite_file.ts";
-import { finish, type UpkeepRig, upkeepRig } from "./upkeep_rig.ts";
+import { finish, type UpkeepRig, upkeepRig } from "../rigs/upkeep_rig.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 import { skippable } from "../helpers/requirements.ts";
 

@@ -14,7 +14,7 @@ import { restore, type RestoreRequest } from "../../src/upkeep/restore.ts";
 import { setClock } from "../helpers/manual_clock.ts";
 import { rowsOf } from "../helpers/sqlite_file.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
-import { filesIn, finish, type UpkeepRig, upkeepRig } from "./upkeep_rig.ts";
+import { filesIn, finish, type UpkeepRig, upkeepRig } from "../rigs/upkeep_rig.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 import { skippable } from "../helpers/requirements.ts";
 

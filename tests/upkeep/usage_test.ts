@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { createDatabase } from "../../src/store/sqlite/create_database.ts";
 import { measureUsage, type Usage } from "../../src/upkeep/usage.ts";
 import { run } from "../helpers/program.ts";
-import { finish, type UpkeepRig, upkeepRig } from "./upkeep_rig.ts";
+import { finish, type UpkeepRig, upkeepRig } from "../rigs/upkeep_rig.ts";
 
 const env = () => undefined;
 

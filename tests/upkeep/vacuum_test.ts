@@ -7,7 +7,7 @@ import {
 import type { Maintenance } from "../../src/store/maintenance.ts";
 import { vacuum } from "../../src/upkeep/vacuum.ts";
 import { accept } from "../helpers/store_records.ts";
-import { finish, upkeepRig } from "./upkeep_rig.ts";
+import { finish, upkeepRig } from "../rigs/upkeep_rig.ts";
 
 Deno.test("vacuum gives back what deleted rows left, a mebibyte at a time, and nothing is lost", async () => {
   await using rig = await upkeepRig(0);

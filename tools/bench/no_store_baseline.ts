@@ -23,7 +23,7 @@ import type { SourceEventRecorder } from "../../src/store/source_event_store.ts"
 import { Planner } from "../../src/tasks/plan.ts";
 import { Triggers } from "../../src/intake/admission/triggers.ts";
 import { toText } from "../../tests/helpers/manifests.ts";
-import { manifestResources } from "../../tests/intake/webhook_rig.ts";
+import { manifestResources } from "../../tests/rigs/webhook_rig.ts";
 import { MANIFEST } from "./site.ts";
 
 const log = createLog({

@@ -6,7 +6,7 @@
  */
 
 import { type Message, slackHeaders, slackMessage } from "../../tests/helpers/slack.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../tests/helpers/random.ts";
 import type { World } from "./world.ts";
 
 /** Threads that replies go to. */

@@ -7,7 +7,7 @@
 
 import { join } from "node:path";
 import { toText } from "../../tests/helpers/manifests.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../tests/helpers/random.ts";
 import { BROKEN_POLICY, GOOD_POLICY, TOGGLED, writePolicy } from "./site.ts";
 import type { World } from "./world.ts";
 

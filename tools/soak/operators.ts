@@ -6,7 +6,7 @@
 
 import { AppError } from "../../src/base/errors.ts";
 import { type Manifest, toText } from "../../tests/helpers/manifests.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../tests/helpers/random.ts";
 import type { World } from "./world.ts";
 
 /** Name of every resource of an apply that has to be refused. */

@@ -18,7 +18,7 @@ import { readLedger } from "./ledger.ts";
 import { type Death, Lives, type Living } from "./lives.ts";
 import { findGrowth, type Life } from "./memory.ts";
 import * as operators from "./operators.ts";
-import { Random } from "./random.ts";
+import { Random } from "../../tests/helpers/random.ts";
 import { readRecords } from "./records.ts";
 import { joinDirectories, SeveralLives } from "./several_lives.ts";
 import { sendBad, sendDecided, sendGood, sendSwitched } from "./senders.ts";

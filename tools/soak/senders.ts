@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Random } from "./random.ts";
+import type { Random } from "../../tests/helpers/random.ts";
 import { KEYS, MAX_BODY } from "./site.ts";
 import type { Hit, Shot, World } from "./world.ts";
 

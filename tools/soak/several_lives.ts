@@ -10,7 +10,7 @@ import { type DataDirectory, joinDatabase, type TestDaemon } from "../../tests/h
 import type { PrivateServer } from "../../tests/helpers/postgres_server.ts";
 import type { Program } from "../../tests/helpers/program.ts";
 import { type Death, LifeStory, Lives, type LivesParts, type Living } from "./lives.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../tests/helpers/random.ts";
 
 /** How often the next daemon comes only when others have taken over what the last one ran. */
 const STAYS_AWAY = 0.3;

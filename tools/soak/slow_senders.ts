@@ -6,7 +6,7 @@
 
 import type { Answer } from "../../tests/helpers/daemon.ts";
 import { signGithub } from "../../tests/helpers/github.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../tests/helpers/random.ts";
 import { bodyOf } from "./senders.ts";
 import { SECRET } from "./site.ts";
 import type { World } from "./world.ts";

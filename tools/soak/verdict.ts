@@ -15,7 +15,7 @@ import {
   type LedgerLine,
   tryName,
 } from "./ledger.ts";
-import { findMarkedProcesses, namesIn } from "./leftovers.ts";
+import { findMarkedProcesses, namesIn } from "../../tests/helpers/leftovers.ts";
 import { REFUSED } from "./operators.ts";
 import type { Records, TaskRow } from "./records.ts";
 import { ALONE_TRIGGERS, type Site } from "./site.ts";

@@ -11,7 +11,7 @@ import { type Answer, type Send } from "../../tests/helpers/daemon.ts";
 import { signGithub } from "../../tests/helpers/github.ts";
 import type { Journal } from "./journal.ts";
 import type { Living } from "./lives.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../tests/helpers/random.ts";
 import { FIRST_KEY, SECRET, type Site } from "./site.ts";
 import { Switch } from "./switch.ts";
 

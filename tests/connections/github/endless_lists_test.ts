@@ -26,7 +26,7 @@ import type { ClaimedMessage } from "../../../src/store/outbox_records.ts";
 import { type FakeGitHub, fakeGitHub, TOKEN } from "../../fakes/github.ts";
 import { ManualClock } from "../../helpers/manual_clock.ts";
 import { tempStore } from "../../helpers/temp_store.ts";
-import { manifestResources } from "../../intake/webhook_rig.ts";
+import { manifestResources } from "../../rigs/webhook_rig.ts";
 
 const HOUR = 3600_000;
 

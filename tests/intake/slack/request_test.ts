@@ -9,8 +9,8 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import { createHmac } from "node:crypto";
 import { AppError } from "../../../src/base/errors.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../../helpers/slack.ts";
-import { NOW } from "../intake_state.ts";
-import { manifestResources, type Rig, triggerYaml, webhookRig } from "../webhook_rig.ts";
+import { NOW } from "../../rigs/intake_state.ts";
+import { manifestResources, type Rig, triggerYaml, webhookRig } from "../../rigs/webhook_rig.ts";
 
 const secretYaml = (value: string) => `
 kind: SecretStore

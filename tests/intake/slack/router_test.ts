@@ -10,7 +10,7 @@ import { AppError } from "../../../src/base/errors.ts";
 import type { SlackRouter } from "../../../src/intake/slack/router.ts";
 import { ManualClock, passUntil } from "../../helpers/manual_clock.ts";
 import { until } from "../../helpers/until.ts";
-import { ROOT, type SlackRig, slackRig, slackTrigger } from "./slack_rig.ts";
+import { ROOT, type SlackRig, slackRig, slackTrigger } from "../../rigs/slack_rig.ts";
 import { NOT_SLOW } from "../../helpers/program.ts";
 import { skippable } from "../../helpers/requirements.ts";
 

@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { until } from "../../helpers/until.ts";
-import { ROOT, slackRig, slackTrigger } from "./slack_rig.ts";
+import { ROOT, slackRig, slackTrigger } from "../../rigs/slack_rig.ts";
 
 const CHAT = slackTrigger("chat");
 const MENTIONS = slackTrigger("chat", { condition: 'payload.event.type == "app_mention"' });

@@ -10,7 +10,7 @@ import type { SourceEventClaim } from "../../../src/store/source_event_records.t
 import type { Store, StoreMethod } from "../../../src/store/store.ts";
 import type { Claim, ClaimedTask, TaskEnd } from "../../../src/store/task_records.ts";
 import { taskIdOf } from "../../helpers/store_records.ts";
-import { Random } from "./random.ts";
+import { Random } from "../../helpers/random.ts";
 
 /** A call of the store. */
 export interface Call {

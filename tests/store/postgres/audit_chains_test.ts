@@ -8,7 +8,7 @@ import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/
 import type { AuditStart } from "../../../src/store/audit_records.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { range } from "../contract/each_store.ts";
-import { type TwoDaemons, twoDaemonsTest } from "./two_daemons.ts";
+import { type TwoDaemons, twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 function start(id: string, createdAt = 1000): AuditStart {
   return {

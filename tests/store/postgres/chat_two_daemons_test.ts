@@ -13,7 +13,7 @@ import { eventIdOf, sourceEvent } from "../../helpers/source_event_records.ts";
 import { idOf, taskIdOf } from "../../helpers/store_records.ts";
 import { DEMAND, IGNORED, startTask, toTask } from "../contract/chat_tasks.ts";
 import { numberOf, range } from "../contract/each_store.ts";
-import { twoDaemonsTest } from "./two_daemons.ts";
+import { twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 async function claim(store: Store, demand: Partial<SourceEventDemand> = {}): Promise<number[]> {
   const { events } = await store.claimSourceEvents({ ...DEMAND, ...demand });

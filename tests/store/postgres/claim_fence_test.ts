@@ -7,7 +7,7 @@
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import type { Store } from "../../../src/store/store.ts";
 import { accept, step, taskIdOf } from "../../helpers/store_records.ts";
-import { type TwoDaemons, twoDaemonsTest } from "./two_daemons.ts";
+import { type TwoDaemons, twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 const TAKEN = { code: "conflict", message: `Task ${taskIdOf(1)} is run by another node now` };
 

@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import type { ControlEvent } from "../../../src/store/audit_records.ts";
-import { twoDaemonsTest } from "./two_daemons.ts";
+import { twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 function trace(id: string, caller: string, result: "done" | "denied"): ControlEvent {
   const rest = { createdAt: 1, operation: "apply", target: "", role: "r", reason: "" };

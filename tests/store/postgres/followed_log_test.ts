@@ -16,8 +16,8 @@ import { Hints } from "../../../src/store/postgres/hints/hints.ts";
 import { TaskLog } from "../../../src/tasks/log/task_log.ts";
 import { accept, taskIdOf } from "../../helpers/store_records.ts";
 import { within } from "../../helpers/within.ts";
-import { known } from "../../secrets/known.ts";
-import { twoDaemonsTest } from "./two_daemons.ts";
+import { known } from "../../helpers/known_secrets.ts";
+import { twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 const TASK = taskIdOf(1);
 const clock = systemClock;

@@ -17,7 +17,7 @@ import { Hints } from "../../../src/store/postgres/hints/hints.ts";
 import { accept, idOf, taskIdOf } from "../../helpers/store_records.ts";
 import { until } from "../../helpers/until.ts";
 import { range } from "../contract/each_store.ts";
-import { twoDaemonsTest } from "./two_daemons.ts";
+import { twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 const clock = systemClock;
 const log = { debug() {}, info() {}, warn() {}, error() {} };

@@ -12,7 +12,7 @@ import type { Batch } from "../../../src/store/maintenance.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { accept, idOf, taskIdOf } from "../../helpers/store_records.ts";
 import { createTestDatabase, postgresTest } from "../../helpers/postgres.ts";
-import { Cable } from "../../scale_out/cable.ts";
+import { Cable } from "../../rigs/cable.ts";
 
 function lostAnswerTest(
   name: string,

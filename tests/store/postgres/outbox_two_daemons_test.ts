@@ -10,7 +10,7 @@ import type { NewMessage } from "../../../src/store/outbox_records.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { idOf } from "../../helpers/store_records.ts";
 import { numberOf, range } from "../contract/each_store.ts";
-import { twoDaemonsTest } from "./two_daemons.ts";
+import { twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 function message(n: number, given: Partial<NewMessage> = {}): NewMessage {
   return {

@@ -9,7 +9,7 @@ import type { Store } from "../../../src/store/store.ts";
 import { accept, PLAN, step, STEPS, taskIdOf } from "../../helpers/store_records.ts";
 import { numberOf, range } from "../contract/each_store.ts";
 import { debounced, SEC, T0 } from "../contract/timed_tasks.ts";
-import { twoDaemonsTest } from "./two_daemons.ts";
+import { twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 const planIn = (workspace: object) => ({
   hash: JSON.stringify(workspace),

@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import type { Session } from "../../../src/store/postgres/database/connections.ts";
 import { range } from "../contract/each_store.ts";
-import { type TwoDaemons, twoDaemonsTest } from "./two_daemons.ts";
+import { type TwoDaemons, twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 /** Stores ended tasks of a node, each with a delivery, a step, a key and a directory. */
 function ended(db: Session, { from, to, node, trigger = "t", plan = "p" }: {

@@ -9,7 +9,7 @@ import type { Store } from "../../../src/store/store.ts";
 import type { NewTask } from "../../../src/store/task_records.ts";
 import { accept, idOf, taskIdOf } from "../../helpers/store_records.ts";
 import { numberOf, range } from "../contract/each_store.ts";
-import { type TwoDaemons, twoDaemonsTest } from "./two_daemons.ts";
+import { type TwoDaemons, twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 /** Stores events at one daemon: each with a number of its own, in this order. */
 function send(store: Store, { events, from, task }: {

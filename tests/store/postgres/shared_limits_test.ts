@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { accept, type Accepted, taskIdOf } from "../../helpers/store_records.ts";
 import { numberOf, range } from "../contract/each_store.ts";
-import { type TwoDaemons, twoDaemonsTest } from "./two_daemons.ts";
+import { type TwoDaemons, twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 /** Which tasks run now; a limit that is broken is told at once. */
 class Running {

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/
 import type { Resource } from "../../../src/resources/resource.ts";
 import { accept, idOf, reject, taskIdOf } from "../../helpers/store_records.ts";
 import { range } from "../contract/each_store.ts";
-import { twoDaemonsTest } from "./two_daemons.ts";
+import { twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 const WORKSPACE: Resource = {
   kind: "Workspace",

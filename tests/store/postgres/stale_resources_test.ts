@@ -15,7 +15,7 @@ import type { Resource } from "../../../src/resources/resource.ts";
 import { StaleResourcesError } from "../../../src/store/stale_resources.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { accept } from "../../helpers/store_records.ts";
-import { twoDaemonsTest } from "./two_daemons.ts";
+import { twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 const workspace = (generation: number): Resource => ({
   kind: "Workspace",

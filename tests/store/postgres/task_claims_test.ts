@@ -18,7 +18,7 @@ import type { Store } from "../../../src/store/store.ts";
 import { accept, countsOf, step, taskIdOf } from "../../helpers/store_records.ts";
 import { numberOf, range } from "../contract/each_store.ts";
 import { grouped } from "../contract/grouped_tasks.ts";
-import { type TwoDaemons, twoDaemonsTest } from "./two_daemons.ts";
+import { type TwoDaemons, twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 const numbers = (tasks: readonly { readonly task: { readonly id: string } }[]) =>
   tasks.map(({ task }) => numberOf(task.id)).toSorted((a, b) => a - b);

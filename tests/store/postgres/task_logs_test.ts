@@ -14,8 +14,8 @@ import type { Store } from "../../../src/store/store.ts";
 import { addBlocks } from "../../../src/store/postgres/logs/log_rows.ts";
 import { accept, taskIdOf } from "../../helpers/store_records.ts";
 import { until } from "../../helpers/until.ts";
-import { addTo, WRITING } from "../../tasks/log/each_log.ts";
-import { twoDaemonsTest } from "./two_daemons.ts";
+import { addTo, WRITING } from "../../rigs/each_log.ts";
+import { twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 const TASK = taskIdOf(1);
 

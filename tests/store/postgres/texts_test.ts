@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import { accept, idOf, PLAN, step, taskIdOf } from "../../helpers/store_records.ts";
 import { admitted } from "../../helpers/admitted.ts";
 import { range } from "../contract/each_store.ts";
-import { twoDaemonsTest } from "./two_daemons.ts";
+import { twoDaemonsTest } from "../../rigs/two_daemons.ts";
 
 /** NUL, half pairs of either side, the text of an escape, and what has to stay. */
 const STRANGE = "a\0b \ud800 \udc00 \ud83d\ude00 \\u0000 \\ud800 ' $$ \u2028 ?1";

@@ -15,8 +15,8 @@ import { TaskLog } from "../../../src/tasks/log/task_log.ts";
 import { ManualClock } from "../../helpers/manual_clock.ts";
 import { taskIdOf } from "../../helpers/store_records.ts";
 import { tempDir } from "../../helpers/temp_dir.ts";
-import { known } from "../../secrets/known.ts";
-import { addTo, WRITING } from "./each_log.ts";
+import { known } from "../../helpers/known_secrets.ts";
+import { addTo, WRITING } from "../../rigs/each_log.ts";
 
 const HOST = { ...WRITING, clock: new ManualClock(1_700_000_000_000), secrets: known() };
 

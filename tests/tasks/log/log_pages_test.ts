@@ -19,7 +19,7 @@ import {
 } from "../../../src/tasks/log/log_pages.ts";
 import { LogReader } from "../../../src/tasks/log/log_reader.ts";
 import { tempDir } from "../../helpers/temp_dir.ts";
-import { addTo, eachLog } from "./each_log.ts";
+import { addTo, eachLog } from "../../rigs/each_log.ts";
 
 const LIMITS = { lines: 1000, lookedAt: Infinity, lineBytes: 1 << 20 };
 

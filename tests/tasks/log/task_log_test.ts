@@ -11,10 +11,10 @@ import type { StoredLog } from "../../../src/store/log_store.ts";
 import type { LogChunk } from "../../../src/tasks/log/log_format.ts";
 import { readLog } from "../../../src/tasks/log/log_reader.ts";
 import { TaskLog } from "../../../src/tasks/log/task_log.ts";
-import { known } from "../../secrets/known.ts";
+import { known } from "../../helpers/known_secrets.ts";
 import { ManualClock } from "../../helpers/manual_clock.ts";
 import { until } from "../../helpers/until.ts";
-import { eachLog, WRITING } from "./each_log.ts";
+import { eachLog, WRITING } from "../../rigs/each_log.ts";
 
 const CLOCK = new ManualClock(1_700_000_000_000);
 const HOST = { ...WRITING, clock: CLOCK, secrets: known() };

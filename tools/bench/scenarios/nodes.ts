@@ -10,7 +10,7 @@ import type { TestDaemon } from "../../../tests/helpers/daemon.ts";
 import { type Manifest, workflow } from "../../../tests/helpers/manifests.ts";
 import { tempDir } from "../../../tests/helpers/temp_dir.ts";
 import { until } from "../../../tests/helpers/until.ts";
-import { startCluster } from "../../../tests/scale_out/cluster.ts";
+import { startCluster } from "../../../tests/rigs/cluster.ts";
 import { databaseTime, processesOf, withPostgres } from "../database.ts";
 import { firstByteMs, makePipe } from "../first_byte.ts";
 import { checked } from "../load.ts";

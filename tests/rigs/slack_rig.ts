@@ -5,17 +5,17 @@
  * @module
  */
 
-import { defined } from "../../../src/base/defined.ts";
-import { BodyBudget } from "../../../src/http/body_budget.ts";
-import { receiveSlackEvent } from "../../../src/intake/slack.ts";
-import { type RouterHost, SlackRouter } from "../../../src/intake/slack/router.ts";
-import type { Routed, SourceEvent } from "../../../src/store/source_event_records.ts";
-import type { Task } from "../../../src/store/task_records.ts";
-import { Inboxes } from "../../../src/tasks/step/inbox.ts";
-import { until } from "../../helpers/until.ts";
-import { SLACK_SECRET, slackHeaders, slackMessage } from "../../helpers/slack.ts";
-import type { SlackHost } from "../../../src/intake/slack.ts";
-import { BASE, type SourceRig, sourceRig } from "../source_rig.ts";
+import { defined } from "../../src/base/defined.ts";
+import { BodyBudget } from "../../src/http/body_budget.ts";
+import { receiveSlackEvent } from "../../src/intake/slack.ts";
+import { type RouterHost, SlackRouter } from "../../src/intake/slack/router.ts";
+import type { Routed, SourceEvent } from "../../src/store/source_event_records.ts";
+import type { Task } from "../../src/store/task_records.ts";
+import { Inboxes } from "../../src/tasks/step/inbox.ts";
+import { until } from "../helpers/until.ts";
+import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
+import type { SlackHost } from "../../src/intake/slack.ts";
+import { BASE, type SourceRig, sourceRig } from "./source_rig.ts";
 
 /** A trigger of Slack; `more` is YAML flow. */
 export function slackTrigger(

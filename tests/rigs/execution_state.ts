@@ -16,7 +16,7 @@ import { createEvaluator } from "../../src/cel/evaluator.ts";
 import type { State } from "../../src/daemon/state.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
-import { knownIn } from "../secrets/known.ts";
+import { knownIn } from "../helpers/known_secrets.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
 import { ENDLESS } from "../../src/store/lease.ts";

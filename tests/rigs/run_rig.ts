@@ -18,7 +18,7 @@ import type { TaskResult } from "../../src/tasks/run/task_result.ts";
 import { inheritEnv } from "../../src/tasks/step/step_env.ts";
 import { readLog } from "../../src/tasks/log/log_reader.ts";
 import type { RunHost } from "../../src/tasks/run/task_context.ts";
-import { manifestResources } from "../intake/webhook_rig.ts";
+import { manifestResources } from "./webhook_rig.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
 import { type ExecutionState, executionState } from "./execution_state.ts";
 import { within } from "../helpers/within.ts";

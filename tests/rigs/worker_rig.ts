@@ -17,7 +17,7 @@ import { inheritEnv } from "../../src/tasks/step/step_env.ts";
 import { readLog } from "../../src/tasks/log/log_reader.ts";
 import { openWorker, type TaskWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
 import { until } from "../helpers/until.ts";
-import { manifestResources } from "../intake/webhook_rig.ts";
+import { manifestResources } from "./webhook_rig.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
 import { executionState } from "./execution_state.ts";
 import { within } from "../helpers/within.ts";

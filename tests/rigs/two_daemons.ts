@@ -5,10 +5,10 @@
  */
 
 import { strictEqual as equal } from "node:assert/strict";
-import { Connections, type Session } from "../../../src/store/postgres/database/connections.ts";
-import { systemClock } from "../../../src/base/clock.ts";
-import { openPostgresStore, type PostgresStore } from "../../../src/store/postgres/open_store.ts";
-import { createTestDatabase, postgresTest } from "../../helpers/postgres.ts";
+import { Connections, type Session } from "../../src/store/postgres/database/connections.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { openPostgresStore, type PostgresStore } from "../../src/store/postgres/open_store.ts";
+import { createTestDatabase, postgresTest } from "../helpers/postgres.ts";
 
 /** Both daemons live until the test lets one die. */
 export interface TwoDaemons {

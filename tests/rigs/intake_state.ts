@@ -24,7 +24,7 @@ import { withAnnouncements } from "../../src/store/announcements.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type SetClock, setClock } from "../helpers/manual_clock.ts";
-import { knownIn } from "../secrets/known.ts";
+import { knownIn } from "../helpers/known_secrets.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 
 /** What intake uses of a {@linkcode State}. */

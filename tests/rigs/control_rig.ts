@@ -18,7 +18,7 @@ import { createDatabase } from "../../src/store/sqlite/create_database.ts";
 import { DENO_DIR } from "../helpers/program.ts";
 import { skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
-import { sign } from "../intake/webhook_rig.ts";
+import { sign } from "./webhook_rig.ts";
 import { within } from "../helpers/within.ts";
 
 /** A daemon and a client of it. */

@@ -11,7 +11,7 @@ import { idFactory } from "../../src/base/ids.ts";
 import type { Log } from "../../src/base/log.ts";
 import type { Asset } from "../../src/console/assets.ts";
 import { type ConsoleServer, serveConsole } from "../../src/console/server.ts";
-import { ask, type RawAnswer } from "../http/raw_client.ts";
+import { ask, type RawAnswer } from "../helpers/raw_client.ts";
 import { type SetClock, setClock } from "../helpers/manual_clock.ts";
 
 /** What the daemon was asked. */

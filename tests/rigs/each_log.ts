@@ -5,13 +5,13 @@
  * @module
  */
 
-import { systemClock } from "../../../src/base/clock.ts";
-import { LogFiles } from "../../../src/store/files/log_files.ts";
-import type { StoredLog } from "../../../src/store/log_store.ts";
-import { openPostgresStore } from "../../../src/store/postgres/open_store.ts";
-import { createTestDatabase, postgresTest } from "../../helpers/postgres.ts";
-import { accept, taskIdOf } from "../../helpers/store_records.ts";
-import { tempDir } from "../../helpers/temp_dir.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { LogFiles } from "../../src/store/files/log_files.ts";
+import type { StoredLog } from "../../src/store/log_store.ts";
+import { openPostgresStore } from "../../src/store/postgres/open_store.ts";
+import { createTestDatabase, postgresTest } from "../helpers/postgres.ts";
+import { accept, taskIdOf } from "../helpers/store_records.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 
 /** An empty log, which goes away with the test. */
 interface TestedLog extends AsyncDisposable {

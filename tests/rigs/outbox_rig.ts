@@ -20,7 +20,7 @@ import type { Store } from "../../src/store/store.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 import { until } from "../helpers/until.ts";
-import { knownIn, storeOf } from "../secrets/known.ts";
+import { knownIn, storeOf } from "../helpers/known_secrets.ts";
 
 /** The outbox of one test. */
 export interface OutboxRig extends AsyncDisposable {

@@ -6,7 +6,7 @@
 
 import { strictEqual as equal } from "node:assert/strict";
 import { createHmac, generateKeyPairSync, sign as signWith } from "node:crypto";
-import { SECRET } from "./webhook_rig.ts";
+import { SECRET } from "../rigs/webhook_rig.ts";
 
 /** Content type of a form. */
 export const FORM = "application/x-www-form-urlencoded";
