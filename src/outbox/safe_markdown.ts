@@ -1,24 +1,27 @@
 /**
- * Makes a text harmless that an agent wrote, or a stranger through it, before it goes into a
- * comment: nobody is mentioned, nothing is loaded, nothing is a command to a bot, nothing is hidden.
- * It still reads as Markdown; blocks of code that are closed stay as they are, but for lines that
- * are a command to a bot.
+ * Makes the Markdown of an agent harmless, which a stranger may have dictated to it, before it goes
+ * into a comment: it mentions no person, loads nothing, has no HTML and commands no bot. It still
+ * reads as Markdown.
+ *
+ * The only structure that this file recognises is a closed block of code at the beginning of a line.
+ * Everything else is made harmless character by character, whatever it would mean: a parser that
+ * reads a text in another way than GitHub does would open a gap.
  *
  * @module
  */
 
 import { replaceControls } from "../base/control_characters.ts";
 
-/** Follows a character that would mean something, and is not seen. */
+/** An invisible character; behind the first character of a construct it ends the construct. */
 const MARK = "\u200b";
 
-/** Most characters of a text after it was made harmless; GitHub takes 65,536 with our marker. */
+/** Longest harmless text in characters; GitHub takes 65,536 with the marker of svc. */
 export const MAX_TEXT = 65_000;
 
-/** Stands where the rest was cut off. */
+/** The end of a text that was cut. */
 const CUT = "\n\n… (cut)";
 
-/** Languages of code blocks that are drawn, and may load things. */
+/** Languages of code blocks that GitHub draws; a drawing may load things. */
 const DRAWN = /^(mermaid|math|geojson|topojson|stl)$/i;
 
 /** A line, or a block of code as a whole. */
@@ -26,7 +29,7 @@ type Block =
   | { readonly line: string }
   | { readonly code: readonly string[]; readonly language: string };
 
-/** The Markdown of a text, harmless and not too long. */
+/** The Markdown of a text, made harmless and cut at {@linkcode MAX_TEXT}. */
 export function safeMarkdown(text: string): string {
   return joined(
     toBlocks(linesOf(text)).map((block) =>
@@ -40,13 +43,16 @@ export function asCode(text: string): string {
   return joined([fenced(linesOf(text), "")]);
 }
 
-/** Lines as Markdown knows them, without characters that show nothing or turn a line around. */
+/**
+ * The lines of a text, without control characters and marks that reverse a line. U+2028 and U+2029
+ * end a line too: GitHub does not break a line there, but the patterns of bots do.
+ */
 function linesOf(text: string): readonly string[] {
-  const seen = replaceControls(text.trimEnd(), (c) => "\t\n\r".includes(c) ? c : "");
-  return seen.split(/\r\n|\r|\n/);
+  const visible = replaceControls(text.trimEnd(), (c) => "\t\n\r".includes(c) ? c : "");
+  return visible.split(/\r\n|[\r\n\u2028\u2029]/);
 }
 
-/** The fence that a line opens; one that is indented may belong to a list, and end with it. */
+/** The fence that a line opens. An indented one may belong to a list and end with it, so it is text. */
 function openedFence(line: string): { fence: string; language: string } | undefined {
   const [, fence = "", info = ""] = /^(`{3,}|~{3,})([^\n]*)$/.exec(line) ?? [];
   if (fence === "" || (fence.startsWith("`") && info.includes("`"))) return undefined;
@@ -54,58 +60,47 @@ function openedFence(line: string): { fence: string; language: string } | undefi
   return { fence, language };
 }
 
+/** The fence that a line would close; empty for any other line. */
+function closingFence(line: string | undefined): string {
+  return /^ {0,3}(`{3,}|~{3,})[ \t]*$/.exec(line ?? "")?.[1] ?? "";
+}
+
 function toBlocks(lines: readonly string[]): readonly Block[] {
   const longest = longestClosing(lines);
   const blocks: Block[] = [];
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? "";
-    const opened = openedFence(line);
-    const { fence = "", language = "" } = opened ?? {};
-    const isClosed = opened !== undefined &&
-      (longest(at + 1)[fence[0] ?? ""] ?? 0) >= fence.length;
-    if (!isClosed) {
+    const { fence = "", language = "" } = openedFence(line) ?? {};
+    const character = fence[0] ?? "";
+    if (fence === "" || (longest[at + 1]?.[character] ?? 0) < fence.length) {
       blocks.push({ line });
       continue;
     }
-    const end = closedAt(lines, at + 1, fence);
+    let end = at + 1;
+    while (end < lines.length && !closingFence(lines[end]).startsWith(fence)) end++;
     blocks.push({ code: lines.slice(at + 1, end), language });
     at = end;
   }
   return blocks;
 }
 
-const CLOSING = /^ {0,3}(`{3,}|~{3,})[ \t]*$/;
-
 /**
- * Length of the longest line by its character, from a line on, that could close a fence: so none is
- * looked for in vain, and the whole text is read only once.
+ * For each line the length of the longest fence that could close from there on, by its character.
+ * With it no fence is searched for in vain, so the text is read once however many are opened.
  */
-function longestClosing(
-  lines: readonly string[],
-): (from: number) => Readonly<Record<string, number>> {
-  const after: Readonly<Record<string, number>>[] = [];
-  let longest: Readonly<Record<string, number>> = {};
-  for (const [at, line] of lines.toReversed().entries()) {
-    const [, fence] = CLOSING.exec(line) ?? [];
-    const character = fence?.[0] ?? "";
-    if (fence !== undefined && fence.length > (longest[character] ?? 0)) {
-      longest = Object.assign({}, longest, { [character]: fence.length });
-    }
-    after[lines.length - 1 - at] = longest;
+function longestClosing(lines: readonly string[]): readonly Readonly<Record<string, number>>[] {
+  const lengths: Readonly<Record<string, number>>[] = [];
+  let longest = { "`": 0, "~": 0 };
+  for (let at = lines.length - 1; at >= 0; at--) {
+    const { length, 0: character } = closingFence(lines[at]);
+    if (character === "`" && length > longest["`"]) longest = { "`": length, "~": longest["~"] };
+    if (character === "~" && length > longest["~"]) longest = { "`": longest["`"], "~": length };
+    lengths[at] = longest;
   }
-  return (from) => after[from] ?? {};
+  return lengths;
 }
 
-/** Number of the line that closes a fence; -1 when none does. */
-function closedAt(lines: readonly string[], from: number, opened: string): number {
-  for (let at = from; at < lines.length; at++) {
-    const [, fence = ""] = CLOSING.exec(lines[at] ?? "") ?? [];
-    if (fence[0] === opened[0] && fence.length >= opened.length) return at;
-  }
-  return -1;
-}
-
-/** A block of code within a fence of our own, which nothing in it can close. */
+/** A block of code within a fence that no line of the code can close. */
 function fenced(code: readonly string[], language: string): string {
   const longest = Math.max(0, ...code.map((line) => /^\s*(`*)/.exec(line)?.[1]?.length ?? 0));
   const fence = "`".repeat(Math.max(3, longest + 1));
@@ -114,14 +109,14 @@ function fenced(code: readonly string[], language: string): string {
 }
 
 /**
- * A line of code that is no command: bots read a comment as it was written, its code too, and a line
- * such as `/approve` counts there. A path of several parts stays as it is.
+ * A line of code without a command to a bot: bots read a comment as it was written, its code too, and
+ * obey a line such as `/approve`. A path of several parts stays as it is.
  */
 function noCommand(line: string): string {
   return line.replace(/^(\s*)\/(?=[a-z][\w-]*(?:\s|$))/i, `$1${MARK}/`);
 }
 
-/** A line that nobody and no bot takes for more than text. */
+/** A line outside of code in which nothing is more than text to GitHub and to bots. */
 function harmless(line: string): string {
   return line
     // an entity would become the character that it stands for
@@ -134,7 +129,7 @@ function harmless(line: string): string {
     .replaceAll(/`{3,}|~{3,}/g, (fence) => fence.replaceAll(/./g, "\\$&"));
 }
 
-/** The parts as lines, up to the longest text; a block that does not fit is left out as a whole. */
+/** The parts as lines, up to the longest text; the part that does not fit is cut. */
 function joined(parts: readonly string[]): string {
   let text = "";
   for (const [at, part] of parts.entries()) {
@@ -147,14 +142,18 @@ function joined(parts: readonly string[]): string {
   return text;
 }
 
-/** As much of a part as fits; of a block of code with its fence closed again. */
-function beginning(part: string, room: number): string {
+/** The first `capacity` characters of a part; a block of code gets its closing fence. */
+function beginning(part: string, capacity: number): string {
   const [, fence] = /^\n?(`{3,})/.exec(part) ?? [];
-  const closing = fence === undefined ? "" : `\n${fence}`;
-  const first = fence === undefined ? 0 : part.indexOf("\n", 1) + 1;
-  const length = room - closing.length;
-  if (length <= first) return "";
-  return withoutHalf(part.slice(0, length)) + closing;
+  if (fence === undefined) return withoutHalf(part.slice(0, Math.max(0, capacity)));
+  const closing = `\n${fence}`;
+  const length = capacity - closing.length;
+  if (length <= part.indexOf("\n", 1) + 1) return "";
+  const code = withoutHalf(part.slice(0, length));
+  const lastLine = code.lastIndexOf("\n") + 1;
+  // `/approve/x` is a path; cut behind `approve` it is a command, and the mark must fit, too
+  const end = noCommand(code.slice(lastLine)).slice(0, length - lastLine);
+  return code.slice(0, lastLine) + end + closing;
 }
 
 /** Without the first half of a character at its end. */
