@@ -155,8 +155,8 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
   {
     what: "timers",
     pattern: /\bset(Timeout|Interval)\b|\bAbortSignal\.timeout\b/,
-    // timed_worker.ts: the deadline of a Worker, which computes in real time
-    only: ["src/base/clock.ts", "src/cel/timed_worker.ts"],
+    // cel_worker.ts: the deadline of a Worker, which computes in real time
+    only: ["src/base/clock.ts", "src/cel/cel_worker.ts"],
   },
   {
     what: "the clock of the machine, where one is to be handed in",
@@ -168,7 +168,7 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
       "src/daemon/config.ts",
       // threads of their own, to which no clock can be handed, and the evaluator that starts such
       "src/cel/evaluator.ts",
-      "src/cel/time_limit.ts",
+      "src/cel/environment.ts",
       "src/store/sqlite/worker.ts",
       "src/store/sqlite/maintenance/job_worker.ts",
       // what other processes, or sockets between them and us, do in real time
@@ -212,7 +212,7 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
     what: "Workers",
     pattern: /\bimport\.meta\.resolve\b|\bpermissions:/,
     only: [
-      "src/cel/evaluator.ts",
+      "src/cel/cel_worker.ts",
       "src/control/resources/read_apart.ts",
       "src/store/sqlite/open_store.ts",
       "src/store/sqlite/maintenance/run_job.ts",

@@ -1,13 +1,20 @@
 /**
- * Static analysis of an expression: which variables it reads, and whether a hostile payload could
- * make it slow. Works on the parse tree only.
+ * Static analysis of an expression: what it reads, and whether a hostile payload could make it slow.
  *
  * @module
  */
 
-import type { Expr } from "./parse.ts";
-import type { Path } from "./references.ts";
-import { type Call, findText, walk } from "./walk.ts";
+import { fallbackOf, isOptional } from "./rewrite.ts";
+import {
+  type Call,
+  type Expr,
+  findPath,
+  findText,
+  parseExpression,
+  partsOf,
+  walk,
+} from "./syntax_tree.ts";
+import type { Path } from "./values.ts";
 
 /** The result of an analysis. */
 export interface Analysis {
@@ -81,4 +88,33 @@ function isPlainPattern(expr: Expr | undefined): boolean {
 
 function isNoLonger(by: string | undefined, sought: string | undefined): boolean {
   return by !== undefined && sought !== undefined && by.length <= sought.length;
+}
+
+/**
+ * The variables and fields whose absence is an error of the expression: those that it reads outside
+ * of `default`, `orValue` and `?.`. None where it asks with `has`, because its author has thought of
+ * absence.
+ */
+export function strictReads(source: string): Path[] {
+  const reads: Path[] = [];
+  const open: (Expr | undefined)[] = [parseExpression(source).expr];
+  while (open.length > 0) {
+    const expr = open.pop();
+    if (expr === undefined || isOptional(expr)) continue;
+    if (expr.exprKind.case === "selectExpr" && expr.exprKind.value.testOnly) return [];
+    const fallback = fallbackOf(expr);
+    const path = findPath(expr)?.path;
+    if (path !== undefined) reads.push(path);
+    else open.push(...fallback === undefined ? partsOf(expr) : fallback.slice(1));
+  }
+  return reads;
+}
+
+/** `headers["x-name"]`, `headers['x-name']`, `headers.name`, the last two also optional. */
+const HEADER = /\bheaders\s*(?:\[\??\s*(?:"([^"]+)"|'([^']+)')\s*\]|\.\??([A-Za-z_]\w*))/g;
+
+/** Names of the headers that an expression reads by a constant name, each once. */
+export function headersRead(source: string): string[] {
+  const names = [...source.matchAll(HEADER)].map(([, ...named]) => named.find(Boolean) ?? "");
+  return [...new Set(names)];
 }

@@ -3,26 +3,26 @@
  * bounded by a small input run inline; those with loops, which end at a deadline, and those that
  * read large values run in a Worker.
  *
- * There are two such Workers. In the quick lane an expression gets a part of the deadline. One that
- * needs more starts again in the slow lane, and for a while all other evaluations of the same
- * trigger do, too: slow expressions wait for each other, and no others wait for them.
+ * There are two Workers. In the quick one an expression gets a part of the deadline. One that needs
+ * more starts again in the slow one, and for a while all other evaluations of the same share start
+ * there: slow expressions wait for each other, and no others wait for them.
  *
  * @module
  */
 
 import { type Clock, systemClock } from "../base/clock.ts";
+import { CelWorker, type Job } from "./cel_worker.ts";
+import { withSuggestion } from "./errors.ts";
 import type { CelResult, Expression, Scope } from "./expression.ts";
-import { type Job, Lane } from "./lane.ts";
-import { withMeant } from "./meant_field.ts";
-import { cutOut, isHeavier } from "./references.ts";
+import { cutOut, isHeavier } from "./values.ts";
 
 /** Most characters that an expression may read inline: 8 KiB in 8 KiB took 30 ms at worst. */
 const MAX_INLINE_CHARS = 16 * 1024;
 
-/** Part of the deadline that an expression gets in the quick lane. */
+/** Part of the deadline that an expression gets in the quick Worker. */
 const QUICK_PART = 0.25;
 
-/** How long a share stays in the slow lane after it was last too slow for the quick one. */
+/** How long a share stays with the slow Worker after it was last too slow for the quick one. */
 const SLOW_FOR_MS = 10 * 60_000;
 
 /** Evaluates expressions without blocking the event loop. */
@@ -60,40 +60,32 @@ export function createEvaluator(
       }),
     );
   };
-  const slow = new Lane({
-    start,
-    deadlineMs,
-    onLate(job) {
-      onLate();
-      noteSlow(job.share);
-      job.settle({ ok: false, error: `took longer than ${deadlineMs} ms` });
-    },
+  const slow = new CelWorker(deadlineMs, (job) => {
+    onLate();
+    noteSlow(job.share);
+    job.settle({ ok: false, error: `took longer than ${deadlineMs} ms` });
   });
-  const quick = new Lane({
-    start,
-    deadlineMs: deadlineMs * QUICK_PART,
-    onLate(job) {
-      noteSlow(job.share);
-      for (const one of [job, ...quick.takeAll(job.share)]) slow.add(one);
-    },
+  const quick = new CelWorker(deadlineMs * QUICK_PART, (job) => {
+    noteSlow(job.share);
+    for (const waiting of [job, ...quick.takeAll(job.share)]) slow.add(waiting);
   });
 
   return {
     evaluate(expression, scope) {
       const part = cutOut(scope.variables, expression.paths);
       if (expression.cost !== "deadline" && !isHeavier(part, MAX_INLINE_CHARS)) {
-        return meant(expression.run(scope), expression, scope);
+        return suggest(expression.run(scope), expression, scope);
       }
       const { share } = scope;
-      const lane = slowShares.has(share) ? slow : quick;
-      lane.checkRoom(share);
-      const ran = new Promise((settle: Job["settle"]) =>
-        lane.add({ share, source: expression.source, variables: part, settle })
+      const worker = slowShares.has(share) ? slow : quick;
+      worker.checkRoom(share);
+      const result = new Promise((settle: Job["settle"]) =>
+        worker.add({ share, source: expression.source, variables: part, settle })
       );
-      return ran.then((result) => meant(result, expression, scope));
+      return result.then((settled) => suggest(settled, expression, scope));
     },
     [Symbol.dispose]() {
-      for (const forgetting of slowShares.values()) forgetting[Symbol.dispose]();
+      for (const timer of slowShares.values()) timer[Symbol.dispose]();
       slowShares.clear();
       quick[Symbol.dispose]();
       slow[Symbol.dispose]();
@@ -101,14 +93,7 @@ export function createEvaluator(
   };
 }
 
-/** A result whose error names the field that was meant, where the payload has one of a like name. */
-function meant(result: CelResult, { paths }: Expression, { variables }: Scope): CelResult {
-  return result.ok ? result : { ...result, error: withMeant(result.error, paths, variables) };
-}
-
-function start(): Worker {
-  return new Worker(import.meta.resolve("#cel-worker"), {
-    type: "module",
-    deno: { permissions: "none" },
-  });
+/** A result whose error names the field that was probably meant. */
+function suggest(result: CelResult, { paths }: Expression, { variables }: Scope): CelResult {
+  return result.ok ? result : { ok: false, error: withSuggestion(result, paths, variables) };
 }

@@ -9,9 +9,8 @@ import { toJson } from "../base/json.ts";
 import { isConstant } from "./environment.ts";
 import type { Evaluator } from "./evaluator.ts";
 import { compileExpression, type Scope } from "./expression.ts";
-import { type Expr, parseExpression, toText } from "./parse.ts";
-import type { Path } from "./references.ts";
-import { callOf, findPath } from "./walk.ts";
+import { callOf, type Expr, findPath, parseExpression, toText } from "./syntax_tree.ts";
+import type { Path } from "./values.ts";
 
 /** One part of a condition. */
 export interface ExplainedPart {

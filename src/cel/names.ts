@@ -8,9 +8,8 @@
 
 import { isCelError, parse, plan } from "@bufbuild/cel";
 import { ENVIRONMENT, partsOfPattern } from "./environment.ts";
-import { placeIn } from "./expression.ts";
-import { parseExpression } from "./parse.ts";
-import { type Call, findText, walk } from "./walk.ts";
+import { placeIn } from "./errors.ts";
+import { type Call, findText, parseExpression, walk } from "./syntax_tree.ts";
 
 /** A fault of an expression that compiles. */
 export interface Fault {

@@ -1,5 +1,5 @@
 /**
- * Worker that evaluates one expression after another for `evaluator.ts`. Has no permissions at all.
+ * The Worker of `cel_worker.ts`: evaluates one expression after another, without any permission.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { isJsonObject, parseOwnJson } from "../base/json.ts";
 import { messageOf } from "../base/errors.ts";
 import { type CelResult, compileExpression, type Expression, scopeOf } from "./expression.ts";
-import type { EvaluationRequest } from "./lane.ts";
+import type { EvaluationRequest } from "./cel_worker.ts";
 
 const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
 const compiled = new Map<string, Expression>();

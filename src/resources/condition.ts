@@ -8,7 +8,7 @@
 import { messageOf } from "../base/errors.ts";
 import { findLike, findNearest } from "../base/similar_names.ts";
 import { compileExpression } from "../cel/expression.ts";
-import { headersRead } from "../cel/headers_read.ts";
+import { headersRead } from "../cel/analysis.ts";
 import { type Fault, findFaults, FUNCTIONS } from "../cel/names.ts";
 import { compileTemplate, EVENT_VARIABLES, WORKFLOW_VARIABLES } from "../cel/template.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";

@@ -5,8 +5,8 @@
  */
 
 import { compileExpression } from "../cel/expression.ts";
-import { strictReads } from "../cel/strict_reads.ts";
-import type { Path } from "../cel/references.ts";
+import { strictReads } from "../cel/analysis.ts";
+import type { Path } from "../cel/values.ts";
 import { compileTemplate } from "../cel/template.ts";
 import type { FieldPath } from "./resource.ts";
 

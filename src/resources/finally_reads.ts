@@ -5,7 +5,7 @@
  * @module
  */
 
-import { strictReads } from "../cel/strict_reads.ts";
+import { strictReads } from "../cel/analysis.ts";
 import { type FieldPath, type Finding, warningAt } from "./resource.ts";
 import type { Step } from "./step.ts";
 import { expressionsOf } from "./step_graph.ts";

@@ -17,7 +17,7 @@ import { knownIn } from "../helpers/known_secrets.ts";
 import { DeliveryContext } from "../../src/intake/pipeline/delivery_context.ts";
 import { compareAgainst } from "../../src/intake/tools/against.ts";
 import { fire } from "../../src/intake/pipeline/fire.ts";
-import { headersRead } from "../../src/cel/headers_read.ts";
+import { headersRead } from "../../src/cel/analysis.ts";
 import { redeliverOne } from "../../src/intake/tools/redeliver.ts";
 import { tryTrigger } from "../../src/intake/tools/try_trigger.ts";
 import { explain } from "../../src/control/deliveries/explain.ts";

@@ -11,7 +11,7 @@ import { defined } from "../../base/defined.ts";
 import type { Evaluator } from "../../cel/evaluator.ts";
 import { explainCondition, type ExplainedPart, OPERATORS } from "../../cel/explain.ts";
 import { scopeOf } from "../../cel/expression.ts";
-import type { Path } from "../../cel/references.ts";
+import type { Path } from "../../cel/values.ts";
 import { pluginsOf } from "../../plugins/phases.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { PluginType } from "../../resources/custom_resource_definition.ts";

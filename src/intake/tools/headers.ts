@@ -4,7 +4,7 @@
  * @module
  */
 
-import { headersRead } from "../../cel/headers_read.ts";
+import { headersRead } from "../../cel/analysis.ts";
 
 /** Headers with their names in lower case, as a request that arrives has them. */
 export function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {

@@ -7,8 +7,7 @@
  */
 
 import { rfc3339 } from "../../base/clock.ts";
-import { compileExpression } from "../../cel/expression.ts";
-import { whyNotTrue } from "../../cel/why_not_true.ts";
+import { compileExpression, whyNotTrue } from "../../cel/expression.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { CancelCause, CancellationScope } from "../cancellation_scope.ts";
 import type { PlannedStep } from "../plan.ts";

@@ -1,22 +1,35 @@
 /**
- * What is not there: `default(VALUE, OTHER)`, `VALUE.orValue(OTHER)` and optional selection
- * (`payload?.a.b`). A function of CEL never sees an argument that failed, so these are no functions:
- * they are rewritten to parts that the library has. Inside them a selection whose field is not there
- * gives the value of `@absent` instead of an error, and whatever is made of that is absent, too. A
- * wrong type stays an error.
+ * What is changed in a tree before the library plans it: loops check the time, and values may be
+ * missing.
  *
  * @module
  */
 
-import { type Expr, OPTIONAL, withoutMark } from "./parse.ts";
-import { callOf } from "./walk.ts";
+import { callOf, type Expr, OPTIONAL, walk, withoutMark } from "./syntax_tree.ts";
+
+/** Makes each loop of a tree check the time before each of its rounds. */
+export function limitLoops(root: Expr | undefined): void {
+  walk(root, {
+    loop(loop) {
+      const { loopCondition } = loop;
+      if (loopCondition === undefined) return;
+      loop.loopCondition = { ...loopCondition, exprKind: callNode("@in_time", [loopCondition]) };
+    },
+  });
+}
 
 /** The arguments of a call of `default` or `orValue`. */
 type Fallback = [value: Expr, other: Expr];
 
 type ConstantKind = Extract<Expr["exprKind"], { case: "constExpr" }>["value"]["constantKind"];
 
-/** Rewrites everything that may be absent in a tree that is about to be planned. */
+/**
+ * Rewrites the parts of a tree that may be missing: `default(VALUE, OTHER)`, `VALUE.orValue(OTHER)`
+ * and optional selection (`payload?.a.b`). A function of CEL never sees an argument that failed, so
+ * no function can do what these do: they are rewritten to parts that the library has. Inside them, a
+ * selection whose field is missing gives the value of `@absent` instead of an error, and whatever is
+ * made of that is absent, too. A wrong type stays an error.
+ */
 export function rewriteAbsence(root: Expr): Expr {
   return new Rewriter().strict(root);
 }
@@ -169,7 +182,7 @@ export function fallbackOf({ exprKind: kind }: Expr): Fallback | undefined {
   return value === undefined || other === undefined || more.length > 0 ? undefined : [value, other];
 }
 
-/** Whether an optional selection is in a chain of selections and calls of methods. */
+/** Whether a chain of selections and calls of methods contains an optional selection. */
 export function isOptional(expr: Expr | undefined): boolean {
   for (let inner = expr; inner !== undefined;) {
     const { exprKind: kind }: Expr = inner;
@@ -188,10 +201,14 @@ function node(exprKind: Expr["exprKind"]): Expr {
 }
 
 function call(name: string, args: Expr[]): Expr {
-  return node({
+  return node(callNode(name, args));
+}
+
+function callNode(name: string, args: Expr[]): Expr["exprKind"] {
+  return {
     case: "callExpr",
     value: { $typeName: "cel.expr.Expr.Call", function: name, args },
-  });
+  };
 }
 
 function constant(constantKind: ConstantKind): Expr {

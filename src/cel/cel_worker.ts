@@ -1,12 +1,12 @@
 /**
- * A Worker with a queue for each share: shares take turns, so a busy share delays only itself.
+ * A Worker for evaluations, with a queue for each share: shares take turns, so a busy share delays
+ * only itself.
  *
  * @module
  */
 
 import { AppError } from "../base/errors.ts";
 import { toJson } from "../base/json.ts";
-import { type Outcome, TimedWorker } from "./timed_worker.ts";
 import type { CelResult } from "./expression.ts";
 
 /** A request to the Worker; variables travel as JSON text, which keeps large numbers exact. */
@@ -30,35 +30,29 @@ export interface Job {
 /** Most waiting evaluations of one share; where several shares wait, it is divided between them. */
 const MAX_WAITING = 200;
 
-const CLOSED: CelResult = { ok: false, error: "the program is ending" };
-const TOO_DEEP: CelResult = { ok: false, error: "a value is nested too deeply" };
-
-/** What a {@linkcode Lane} needs. */
-interface LaneOptions {
-  readonly start: () => Worker;
-  readonly deadlineMs: number;
-  /** Settles a job that took longer, or passes it on. */
-  readonly onLate: (job: Job) => void;
-}
-
 /**
  * Factor of the deadline after which the Worker is given up. Loops end at the deadline; a single
  * function on a large text ends by itself, but possibly later than a caller should wait.
  */
 const GIVE_UP_FACTOR = 2;
 
-/** Evaluates one expression at a time. */
-export class Lane implements Disposable {
-  readonly #options: LaneOptions;
-  readonly #worker: TimedWorker<EvaluationRequest, CelResult>;
+const CLOSED: CelResult = { ok: false, error: "the program is ending" };
+const TOO_DEEP: CelResult = { ok: false, error: "a value is nested too deeply" };
+const LATE: CelResult = { ok: false, error: "took too long", late: true };
+
+/** Evaluates one expression at a time. Its Worker starts with the first job. */
+export class CelWorker implements Disposable {
+  readonly #deadlineMs: number;
+  readonly #onLate: (job: Job) => void;
+  readonly #worker = new TimedWorker();
   /** Queues of the waiting shares, the next one first; none is empty. */
   readonly #queues: Job[][] = [];
   #running: Job | undefined;
 
-  /** Its Worker starts with the first job. */
-  constructor(options: LaneOptions) {
-    this.#options = options;
-    this.#worker = new TimedWorker(options.start);
+  /** `onLate` settles a job that took longer than `deadlineMs`, or passes it on. */
+  constructor(deadlineMs: number, onLate: (job: Job) => void) {
+    this.#deadlineMs = deadlineMs;
+    this.#onLate = onLate;
   }
 
   /**
@@ -98,7 +92,7 @@ export class Lane implements Disposable {
     if (this.#running === undefined) this.#worker.rest();
   }
 
-  /** Ends the Worker; waiting evaluations are rejected. */
+  /** Ends the Worker; waiting evaluations fail. */
   [Symbol.dispose](): void {
     this.#worker[Symbol.dispose]();
   }
@@ -122,22 +116,11 @@ export class Lane implements Disposable {
   async #run(job: Job): Promise<void> {
     const variables = findJson(job.variables); // made only now: each text can have megabytes
     if (variables === undefined) return job.settle(TOO_DEEP);
-    const { deadlineMs: loopsMs } = this.#options;
-    const request = { source: job.source, variables, loopsMs };
-    const outcome = await this.#worker.ask(request, loopsMs * GIVE_UP_FACTOR);
-    if (outcome.is === "late" || isLate(outcome)) this.#options.onLate(job);
-    else job.settle(toResult(outcome));
+    const request = { source: job.source, variables, loopsMs: this.#deadlineMs };
+    const result = await this.#worker.evaluate(request, this.#deadlineMs * GIVE_UP_FACTOR);
+    if (!result.ok && result.late === true) this.#onLate(job);
+    else job.settle(result);
   }
-}
-
-function isLate(outcome: Outcome<CelResult>): boolean {
-  return outcome.is === "answered" && !outcome.answer.ok && outcome.answer.late === true;
-}
-
-function toResult(outcome: Exclude<Outcome<CelResult>, { is: "late" }>): CelResult {
-  if (outcome.is === "answered") return outcome.answer;
-  if (outcome.is === "closed") return CLOSED;
-  return { ok: false, error: `evaluation failed: ${outcome.message}` };
 }
 
 /** JSON of `value`; `undefined` when it is nested too deeply for that. */
@@ -148,4 +131,70 @@ function findJson(value: unknown): string | undefined {
     if (error instanceof RangeError) return undefined;
     throw error;
   }
+}
+
+/**
+ * A Worker that evaluates one expression at a time and is given up when that takes too long. It
+ * starts with the first request, and again with the first after its end. A Worker that is given up
+ * ends when it next waits, and not before: every evaluation has to end by itself.
+ */
+class TimedWorker implements Disposable {
+  #worker: Worker | undefined;
+  #giveUp = (_result: CelResult) => {};
+  #closed = false;
+
+  /**
+   * Evaluates while no other evaluation is open. Starting takes longer than most deadlines, so the
+   * time counts from the Worker's first message, which only says that it is ready.
+   *
+   * @throws {Error} when the Worker does not start.
+   */
+  evaluate(request: EvaluationRequest, deadlineMs: number): Promise<CelResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<CelResult>();
+    if (this.#closed) return Promise.resolve(CLOSED);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    this.#giveUp = (result) => {
+      clearTimeout(timer);
+      this.rest();
+      resolve(result);
+    };
+    const isFresh = this.#worker === undefined;
+    const worker = this.#worker ??= startWorker();
+    worker.onerror = (event) => {
+      event.preventDefault();
+      if (timer === undefined) reject(new Error(`A Worker did not start: ${event.message}`));
+      this.#giveUp({ ok: false, error: `evaluation failed: ${event.message}` });
+    };
+    const send = () => {
+      timer = setTimeout(() => this.#giveUp(LATE), deadlineMs);
+      worker.onmessage = (event: MessageEvent<CelResult>) => {
+        clearTimeout(timer);
+        resolve(event.data);
+      };
+      worker.postMessage(request);
+    };
+    if (isFresh) worker.onmessage = send;
+    else send();
+    return promise;
+  }
+
+  /** Ends the Worker until the next request, to free its memory; only while no evaluation is open. */
+  rest(): void {
+    this.#worker?.terminate();
+    this.#worker = undefined;
+  }
+
+  /** Ends the Worker; an open evaluation fails. */
+  [Symbol.dispose](): void {
+    this.#closed = true;
+    this.#giveUp(CLOSED);
+    this.rest();
+  }
+}
+
+function startWorker(): Worker {
+  return new Worker(import.meta.resolve("#cel-worker"), {
+    type: "module",
+    deno: { permissions: "none" },
+  });
 }
