@@ -8,12 +8,8 @@
 import { utf8 } from "../base/bytes.ts";
 import { AppError, toAppError } from "../base/errors.ts";
 import type { ActiveTrigger } from "./admission/triggers.ts";
-import {
-  authenticate,
-  type AuthenticatedDelivery,
-  type AuthenticateHost,
-  vouchedBy,
-} from "./pipeline/authenticate.ts";
+import { authenticate, type AuthenticateHost } from "./pipeline/authenticate.ts";
+import { type AuthenticatedDelivery, vouchedBy } from "./pipeline/authenticated_delivery.ts";
 import { decideForAll } from "./pipeline/decide_for_all.ts";
 import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_context.ts";
 import { body as bodyOf, type PipelineMode, SIGNED_REQUEST } from "./pipeline/pipeline.ts";

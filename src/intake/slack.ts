@@ -11,7 +11,7 @@ import { AppError, toAppError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { RecordedSourceEvent, SourceEventFacts } from "../store/source_event_records.ts";
 import type { ActiveTrigger } from "./admission/triggers.ts";
-import { authenticateBy } from "./pipeline/authenticate.ts";
+import { authenticateBy } from "./pipeline/authenticate_native.ts";
 import { checkContentType, type ParsedDelivery } from "./pipeline/payload.ts";
 import { type PipelineMode, read } from "./pipeline/pipeline.ts";
 import type { Handshake } from "../platforms/platform.ts";

@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { utf8 } from "../../src/base/bytes.ts";
-import { vouchedBy } from "../../src/intake/pipeline/authenticate.ts";
+import { vouchedBy } from "../../src/intake/pipeline/authenticated_delivery.ts";
 import { DeliveryContext } from "../../src/intake/pipeline/delivery_context.ts";
 import { decide, SIGNED_REQUEST } from "../../src/intake/pipeline/pipeline.ts";
 import { checkedBy } from "../../src/intake/pipeline/stored_request.ts";

@@ -19,7 +19,7 @@ import {
 } from "../../intake/tools/explain.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { ActiveTrigger, Triggers } from "../../intake/admission/triggers.ts";
-import { findStore, signingKeys } from "../../intake/pipeline/authenticate.ts";
+import { findStore, signingKeys } from "../../intake/pipeline/signing_keys.ts";
 import type { KeyUses } from "../../intake/pipeline/key_uses.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";

@@ -7,7 +7,7 @@
  */
 
 import { schemeOf } from "../../intake/pipeline/signing.ts";
-import { signingKeys } from "../../intake/pipeline/authenticate.ts";
+import { signingKeys } from "../../intake/pipeline/signing_keys.ts";
 import { pluginsOf } from "../../plugins/phases.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { readsOf } from "../../resources/expressions.ts";

@@ -10,7 +10,7 @@ import { type AppError, toAppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
 import { passOver } from "../admission/admit.ts";
-import { forTrigger } from "./authenticate.ts";
+import { forTrigger } from "./authenticated_delivery.ts";
 import type { DeliveryContext, ReceivedDelivery } from "./delivery_context.ts";
 import {
   decideEvents,

@@ -14,7 +14,7 @@ import { isJsonObject, parseJson, toJson } from "../../base/json.ts";
 import type { BodyKind, PlatformBody } from "../../platforms/platform.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import { platformOfTrigger } from "./signing.ts";
-import type { AuthenticatedDelivery } from "./authenticate.ts";
+import type { AuthenticatedDelivery } from "./authenticated_delivery.ts";
 
 /** A delivery with its payload. */
 export interface ParsedDelivery {

@@ -10,14 +10,9 @@ import { admit, type AdmitHost, type TriggerEvent } from "../admission/admit.ts"
 import type { Admitted } from "../../store/delivery_records.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { Handshake, PlatformBody } from "../../platforms/platform.ts";
-import {
-  authenticate,
-  authenticatedBefore,
-  type AuthenticatedDelivery,
-  authenticatedOrAnew,
-  type AuthenticateHost,
-  coverageOfDelivery,
-} from "./authenticate.ts";
+import { authenticate, type AuthenticateHost } from "./authenticate.ts";
+import { authenticatedBefore, authenticatedOrAnew } from "./authenticate_stored.ts";
+import { type AuthenticatedDelivery, coverageOfDelivery } from "./authenticated_delivery.ts";
 import type { ReceivedDelivery } from "./delivery_context.ts";
 import { findUnsigned } from "./unsigned_handshake.ts";
 import { bodyOf, type ParsedDelivery, parsePayload } from "./payload.ts";

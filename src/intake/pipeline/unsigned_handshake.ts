@@ -10,7 +10,8 @@ import { findParameter } from "../../base/form.ts";
 import type { Handshake } from "../../platforms/platform.ts";
 import { senderOf } from "./signing.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
-import { type AuthenticateHost, findStore, signingKeys } from "./authenticate.ts";
+import type { AuthenticateHost } from "./authenticate.ts";
+import { findStore, signingKeys } from "./signing_keys.ts";
 import { checkAddress } from "./check_origin.ts";
 import type { ReceivedDelivery } from "./delivery_context.ts";
 

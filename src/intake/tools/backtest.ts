@@ -21,7 +21,8 @@ import {
 import { Planner } from "../../tasks/plan.ts";
 import { admit, type AdmitHost, wasPassedOver } from "../admission/admit.ts";
 import { activate, type ActiveTrigger, Triggers } from "../admission/triggers.ts";
-import { authenticate, authenticatedBefore } from "../pipeline/authenticate.ts";
+import { authenticate } from "../pipeline/authenticate.ts";
+import { authenticatedBefore } from "../pipeline/authenticate_stored.ts";
 import { firedEvent } from "../pipeline/fire.ts";
 import { body, decide, type PipelineHost, type PipelineMode } from "../pipeline/pipeline.ts";
 import {

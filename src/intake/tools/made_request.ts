@@ -21,7 +21,8 @@ import type { SigningKey } from "../../signatures/scheme.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
 import { schemeOf } from "../pipeline/signing.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
-import { findStore, publicUrl, signingKeys } from "../pipeline/authenticate.ts";
+import { findStore, signingKeys } from "../pipeline/signing_keys.ts";
+import { publicUrl } from "../pipeline/signed_request.ts";
 
 /** What making a request needs. */
 export interface MadeRequestHost {

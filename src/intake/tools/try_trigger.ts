@@ -22,7 +22,9 @@ import { admit, type TriggerEvent } from "../admission/admit.ts";
 import type { Admitted } from "../../store/delivery_records.ts";
 import { schemeOf } from "../pipeline/signing.ts";
 import { activate, type ActiveTrigger, type Triggers } from "../admission/triggers.ts";
-import { authenticate, authenticatedBefore, signedRequest } from "../pipeline/authenticate.ts";
+import { authenticate } from "../pipeline/authenticate.ts";
+import { authenticatedBefore } from "../pipeline/authenticate_stored.ts";
+import { signedRequest } from "../pipeline/signed_request.ts";
 import { DeliveryContext, type ReceivedDelivery } from "../pipeline/delivery_context.ts";
 import { parseFired } from "../pipeline/fire.ts";
 import {

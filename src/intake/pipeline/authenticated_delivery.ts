@@ -1,0 +1,84 @@
+/**
+ * A delivery whose sender is known, and which of its values that sender vouches for.
+ *
+ * @module
+ */
+
+import type { Covered, SigningKey } from "../../signatures/scheme.ts";
+import {
+  type Coverage,
+  COVERS_EVERYTHING,
+  COVERS_NOTHING,
+  withoutQuery,
+} from "../../signatures/coverage.ts";
+import { coverageOf } from "../../signatures/signature_coverage.ts";
+import type { ActiveTrigger } from "../admission/triggers.ts";
+import type { DeliveryContext, ReceivedDelivery } from "./delivery_context.ts";
+import type { Signing } from "./signing.ts";
+
+declare const authenticatedBrand: unique symbol;
+
+/** A delivery whose sender is known; {@linkcode markAuthenticated} makes it. */
+export type AuthenticatedDelivery = ReceivedDelivery & {
+  readonly [authenticatedBrand]: true;
+  /** What its signature covers; `undefined` if no signature was verified here. */
+  readonly covered: Covered | undefined;
+  /** The key that verified it; `undefined` if none did. */
+  readonly key: SigningKey | undefined;
+  /** `undefined` if the trigger takes unsigned requests, or an interceptor checked the sender. */
+  readonly voucher: Voucher | undefined;
+};
+
+/**
+ * What vouches for a request: the signing that verified it, or what it was known to cover when it
+ * arrived.
+ */
+export type Voucher = { readonly signing: Signing } | { readonly coverage: Coverage };
+
+/** The voucher of what a platform itself gave to this daemon. */
+export const VOUCHED: Voucher = { coverage: COVERS_EVERYTHING };
+
+/** Says that the sender of a delivery is known; `tests/architecture_test.ts` lists who may say so. */
+export function markAuthenticated(
+  delivery: ReceivedDelivery,
+  voucher?: Voucher,
+  covered?: Covered,
+  key?: SigningKey,
+): AuthenticatedDelivery {
+  return { ...delivery, covered, key, voucher } as AuthenticatedDelivery;
+}
+
+/** Which values of a delivery are covered by what vouches for it. */
+export function coverageOfDelivery(
+  { voucher, headers }: AuthenticatedDelivery,
+  { webhook: { publicUrl = "" } }: ActiveTrigger,
+): Coverage {
+  if (voucher === undefined) return COVERS_NOTHING;
+  if ("coverage" in voucher) return voucher.coverage;
+  const { scheme, options } = voucher.signing;
+  const header = (name: string) => Object.hasOwn(headers, name) ? headers[name] : undefined;
+  const coverage = coverageOf(scheme, options, { header });
+  // A query that is configured is signed in the place of the one that arrives.
+  return coverage.query && publicUrl.includes("?") ? withoutQuery(coverage) : coverage;
+}
+
+/** The same delivery under the record of another trigger, whose senders are checked in the same way. */
+export function forTrigger(
+  delivery: AuthenticatedDelivery,
+  context: DeliveryContext,
+): AuthenticatedDelivery {
+  const { method, body, headers, url, voucher, covered, key } = delivery;
+  return markAuthenticated({ method, body, headers, url, context }, voucher, covered, key);
+}
+
+/**
+ * Takes what the platform gave to this daemon when it asked there with the token of a Connection:
+ * no signature covers it; the server's certificate and the token vouch for all of it, headers too.
+ */
+export function vouchedBy(connection: string): (given: ReceivedDelivery) => AuthenticatedDelivery {
+  return (delivery) => {
+    delivery.context.connection = connection;
+    delivery.context.passed("authenticated");
+    return markAuthenticated(delivery, VOUCHED);
+  };
+}
