@@ -57,8 +57,14 @@ export async function style(): Promise<string> {
 /** What `deno` is called with to bundle the page into a directory. */
 export function bundleArguments(directory: string): string[] {
   return [
-    ...["bundle", "--quiet", "--platform", "browser", "--code-splitting"],
-    ...["--outdir", directory, join(PAGE, "app.tsx")],
+    "bundle",
+    "--quiet",
+    "--platform",
+    "browser",
+    "--code-splitting",
+    "--outdir",
+    directory,
+    join(PAGE, "app.tsx"),
   ];
 }
 

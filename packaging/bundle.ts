@@ -17,7 +17,12 @@ async function bundle(directory: string): Promise<void> {
   const workers = await readWorkers();
   const { success } = await new Deno.Command(Deno.execPath(), {
     args: [
-      ...["bundle", "--quiet", "--code-splitting", "--outdir", directory, "cli.ts"],
+      "bundle",
+      "--quiet",
+      "--code-splitting",
+      "--outdir",
+      directory,
+      "cli.ts",
       ...workers.map(([, path]) => path),
     ],
     stdout: "null",

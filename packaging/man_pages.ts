@@ -50,11 +50,15 @@ function mainPage(words: readonly string[], date: string): string {
   return page([
     head("svc", date),
     `svc \\- ${roffText(PURPOSE)}`,
-    ...[".SH SYNOPSIS", usageText(USAGE)],
-    ...[".SH DESCRIPTION", roffText(`svc ${PURPOSE}.`)],
+    ".SH SYNOPSIS",
+    usageText(USAGE),
+    ".SH DESCRIPTION",
+    roffText(`svc ${PURPOSE}.`),
     roffText("A command has its page under its first word: man svc-task explains svc task logs."),
-    ...[".SH COMMANDS", ...lists],
-    ...[".SH EXAMPLES", ...example(FIRST_STEPS)],
+    ".SH COMMANDS",
+    ...lists,
+    ".SH EXAMPLES",
+    ...example(FIRST_STEPS),
     ...seeAlso(others),
   ]);
 }

@@ -492,7 +492,9 @@ Deno.test("these rules find what they forbid", () => {
   ];
   equal(forbiddenImports(imports).length, 4);
   deepEqual(findCycle([{ from: "a", to: "b" }, { from: "b", to: "c" }, { from: "c", to: "b" }]), [
-    ...["b", "c", "b"],
+    "b",
+    "c",
+    "b",
   ]);
   const codes = [
     "new Deno.Command('sh')",

@@ -63,9 +63,15 @@ Deno.test("fields of answers are in snake_case", () => {
 
 /** Gauges that count things; everything else names its unit. */
 const COUNTS = [
-  ...["svc_tasks", "svc_outbox_messages", "svc_plugins_running", "svc_plugins_queued"],
-  ...["svc_connections_open", "svc_connections_limit", "svc_degraded_reasons"],
-  ...["svc_process_open_descriptors", "svc_process_max_descriptors"],
+  "svc_tasks",
+  "svc_outbox_messages",
+  "svc_plugins_running",
+  "svc_plugins_queued",
+  "svc_connections_open",
+  "svc_connections_limit",
+  "svc_degraded_reasons",
+  "svc_process_open_descriptors",
+  "svc_process_max_descriptors",
 ];
 
 Deno.test("a metric ends with its unit, a counter with _total", async () => {

@@ -144,8 +144,16 @@ function linkFrom(
 async function bundleSearch(path: string): Promise<void> {
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
-      ...["bundle", "--quiet", "--platform", "browser", "--format", "iife", "--minify"],
-      ...["--output", path, join(HERE, "search_box.js")],
+      "bundle",
+      "--quiet",
+      "--platform",
+      "browser",
+      "--format",
+      "iife",
+      "--minify",
+      "--output",
+      path,
+      join(HERE, "search_box.js"),
     ],
     env: { NO_COLOR: "1" },
   }).output();

@@ -9,8 +9,19 @@ import { ROOT, run } from "../helpers/program.ts";
 
 /** What builds and releases are made of. */
 const SOURCES = [
-  ...["cli.ts", "deno.json", "deno.lock", ".ci", "src", "console", "packaging"],
-  ...["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "docs", "install.sh"],
+  "cli.ts",
+  "deno.json",
+  "deno.lock",
+  ".ci",
+  "src",
+  "console",
+  "packaging",
+  "CHANGELOG.md",
+  "LICENSE",
+  "README.md",
+  "SECURITY.md",
+  "docs",
+  "install.sh",
 ];
 
 /** Copies the sources, and the packages they are built with, into a directory that it makes. */

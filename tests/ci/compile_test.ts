@@ -144,7 +144,10 @@ Deno.test({
     });
     deepEqual([code, stderr], [0, ""]);
     const version = await run("qemu-aarch64-static", [
-      ...["-L", ARM64_LIBRARIES, join(temp.path, "dist", LINUX_ARM64, "svc"), "version"],
+      "-L",
+      ARM64_LIBRARIES,
+      join(temp.path, "dist", LINUX_ARM64, "svc"),
+      "version",
     ]);
     match(version.stdout, /^svc \d.* aarch64-unknown-linux-gnu\)\n$/, version.stderr);
   },

@@ -273,7 +273,9 @@ Deno.test({
     const env = { PATH: `${site.programs.directory}:${Deno.env.get("PATH")}` };
     const result = await site.installWith(
       { shell: hidden, env },
-      ...["--no-signature", "--from", site.of("2.0.0")],
+      "--no-signature",
+      "--from",
+      site.of("2.0.0"),
     );
     refused(result, /\/proc is not mounted, and svc needs it: mount -t proc proc \/proc$/);
     deepEqual(snapshot(site.prefix), []);

@@ -211,8 +211,15 @@ Deno.test({
     ] as const;
     const env = Object.fromEntries([...functions, ...options, ...paths]);
     const masked = [
-      ...["-c", 'umask 077; exec bash "$@"', "sh", site.script, "--prefix", site.prefix],
-      ...["--no-signature", "--from", site.of("2.0.0")],
+      "-c",
+      'umask 077; exec bash "$@"',
+      "sh",
+      site.script,
+      "--prefix",
+      site.prefix,
+      "--no-signature",
+      "--from",
+      site.of("2.0.0"),
     ];
     succeeded(await runScript(["sh"], masked, env));
     await checkInstalled(site.prefix, "2.0.0");

@@ -50,7 +50,10 @@ async function makePackages(
 ): Promise<string> {
   const directory = await Deno.makeTempDir({ dir: temp.path });
   const { code, stderr } = await run(join(ROOT, ".ci/packages"), [
-    ...[tree, version, platform, directory],
+    tree,
+    version,
+    platform,
+    directory,
   ], {
     env: {
       SOURCE_DATE_EPOCH: "1769817600", // 2026-01-31
@@ -96,7 +99,10 @@ Deno.test({
     const fields = (await run("dpkg-deb", ["--field", file])).stdout;
     for (
       const field of [
-        ...["Package: svc", "Version: 1.2.3~rc.1", "Architecture: amd64", "Section: net"],
+        "Package: svc",
+        "Version: 1.2.3~rc.1",
+        "Architecture: amd64",
+        "Section: net",
         "Depends: libc6 (>= 2.27), libgcc-s1 | libgcc1",
         "Homepage: https://github.com/OWNER/svc",
       ]
@@ -160,7 +166,10 @@ Deno.test({
       ].toSorted(),
     );
     deepEqual(paths("d"), [
-      ...["/etc/svc", "/usr/share/doc/svc", "/usr/share/doc/svc/docs", "/usr/share/svc"],
+      "/etc/svc",
+      "/usr/share/doc/svc",
+      "/usr/share/doc/svc/docs",
+      "/usr/share/svc",
     ]);
     ok(lines.includes("-rw------- root/root cn /etc/svc/environment"), stdout);
     match((await run("rpm", ["-K", file])).stdout, /digests OK/);
@@ -192,7 +201,10 @@ Deno.test("without nfpm there are no packages, and it is said", async () => {
   await Deno.mkdir(bin);
   await Deno.symlink("/bin/bash", join(bin, "bash"));
   const { code, stderr } = await run(join(ROOT, ".ci/packages"), [
-    ...[temp.path, "1.2.3", "linux-x64", temp.path],
+    temp.path,
+    "1.2.3",
+    "linux-x64",
+    temp.path,
   ], { env: { PATH: bin } });
   equal(code, 3);
   match(stderr, /^release: NOT IN IT: \.deb and \.rpm for linux-x64: nfpm is not installed/);
@@ -242,8 +254,12 @@ slowTest("a package is installed, upgraded and purged, and only data is left", a
     );
   }
   const { stdout } = await run("unshare", [
-    ...["--mount", "sh", "-c", 'mount -t proc proc "$0/proc" && chroot "$0" sh -c "$1"'],
-    ...[root, SCRIPT],
+    "--mount",
+    "sh",
+    "-c",
+    'mount -t proc proc "$0/proc" && chroot "$0" sh -c "$1"',
+    root,
+    SCRIPT,
   ]);
   const part = (name: string) => {
     const [, text] = new RegExp(`^== ${name}\n([^]*?)(?=^== |$(?![^]))`, "m").exec(stdout) ?? [];

@@ -83,11 +83,25 @@ async function makeKeys({ path, write }: TempDir): Promise<Keys> {
     async verify(file) {
       const results = await Promise.all([
         run("ssh-keygen", [
-          ...["-Y", "verify", "-f", signers, "-I", "svc", "-n", "svc-release"],
-          ...["-s", `${file}.sig`],
+          "-Y",
+          "verify",
+          "-f",
+          signers,
+          "-I",
+          "svc",
+          "-n",
+          "svc-release",
+          "-s",
+          `${file}.sig`,
         ], { stdin: await Deno.readFile(file) }),
         run("openssl", [
-          ...["dgst", "-sha256", "-verify", `${p256}.pub`, "-signature", `${file}.p256`, file],
+          "dgst",
+          "-sha256",
+          "-verify",
+          `${p256}.pub`,
+          "-signature",
+          `${file}.p256`,
+          file,
         ]),
       ]);
       return results.map(({ code }) => code === 0);
@@ -280,7 +294,8 @@ Deno.test({
       const packages = platforms.flatMap((platform) => PACKAGES[platform] ?? []);
       const expected = [
         ...archives,
-        ...["svc.rb", ...platforms.includes("linux-x64") ? ["PKGBUILD"] : []],
+        "svc.rb",
+        ...platforms.includes("linux-x64") ? ["PKGBUILD"] : [],
         ...["svc", ...platforms.map((one) => `svc-${one}`)]
           .map((name) => `npm/${name}-${VERSION}.tgz`),
         "install.sh",
@@ -347,7 +362,8 @@ async function checkArchive(path: string): Promise<void> {
   const root = join(temp.path, name);
   const pages = await manPages(DAY);
   const files = [
-    ...["bin/svc", "bin/svcd"],
+    "bin/svc",
+    "bin/svcd",
     "share/bash-completion/completions/svc",
     ...[...TOP_DOCS, "THIRD_PARTY_LICENSES", "svc.cdx.json", ...DOCS.map((page) => `docs/${page}`)]
       .map((file) => `share/doc/svc/${file}`),
@@ -362,7 +378,8 @@ async function checkArchive(path: string): Promise<void> {
   ];
   for (const [link = "", target] of links) equal(await Deno.readLink(join(root, link)), target);
   const program = await run(join(ROOT, ".ci/made-for"), [
-    ...[TARGETS[platform] ?? "", join(root, "bin/svc")],
+    TARGETS[platform] ?? "",
+    join(root, "bin/svc"),
   ]);
   deepEqual([program.code, program.stderr], [0, ""]);
   const text = (file: string) => Deno.readTextFile(join(root, "share", file));

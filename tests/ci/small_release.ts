@@ -20,7 +20,15 @@ export async function makeKeys(directory: string): Promise<Keys> {
   await Deno.mkdir(directory, { recursive: true });
   const keys = keysIn(directory);
   await succeed("ssh-keygen", [
-    ...["-q", "-t", "ed25519", "-N", "", "-C", "a comment", "-f", keys.SVC_RELEASE_SSH_KEY],
+    "-q",
+    "-t",
+    "ed25519",
+    "-N",
+    "",
+    "-C",
+    "a comment",
+    "-f",
+    keys.SVC_RELEASE_SSH_KEY,
   ]);
   const p256 = ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"];
   await succeed("openssl", ["genpkey", ...p256, "-out", keys.SVC_RELEASE_P256_KEY]);
@@ -93,8 +101,14 @@ export async function packRelease(directory: string, release: SmallRelease): Pro
   await Deno.symlink("svc.1", join(temp.path, name, "share/man/man1/svcd.1"));
   await Deno.mkdir(directory, { recursive: true });
   await succeed("tar", [
-    ...["-czf", join(directory, `${name}.tar.gz`), "--owner=0", "--group=0"],
-    ...["--mode=u=rwX,go=rX", "-C", temp.path, name], // whatever the mask is, which tests share
+    "-czf",
+    join(directory, `${name}.tar.gz`),
+    "--owner=0",
+    "--group=0",
+    "--mode=u=rwX,go=rX",
+    "-C",
+    temp.path,
+    name, // whatever the mask is, which tests share
   ]);
   const sums = join(directory, "SHA256SUMS");
   const archive = await Deno.readFile(join(directory, `${name}.tar.gz`));
@@ -130,24 +144,10 @@ export async function writeScript(file: string, facts: Partial<ReleaseFacts> = {
 }
 
 /** All that install.sh calls and every base system has. */
-const BASE = [
-  ...[
-    "bash",
-    "cat",
-    "chmod",
-    "cp",
-    "dd",
-    "df",
-    "find",
-    "getconf",
-    "grep",
-    "gzip",
-    "head",
-    "id",
-  ],
-  ...["ldd", "ln", "mkdir", "mktemp", "mv", "readlink", "rm", "rmdir", "sed", "sh", "sha256sum"],
-  ...["sleep", "sort", "sync", "tail", "tar", "tr", "uname"],
-];
+const BASE = (
+  "bash cat chmod cp dd df find getconf grep gzip head id ldd ln mkdir mktemp mv readlink " +
+  "rm rmdir sed sh sha256sum sleep sort sync tail tar tr uname"
+).split(" ");
 
 /** What it calls beside that, where it is there. */
 export type Tool = "curl" | "wget" | "ssh-keygen" | "openssl";

@@ -92,7 +92,11 @@ Deno.test("svc completions bash completes in bash", async (t) => {
   await t.step("--output=j, which bash splits in three", async () => {
     deepEqual(await complete(["get", "--output", "=", "j"]), ["json"]);
     deepEqual(await complete(["get", "--output", "="]), [
-      ...["table", "wide", "json", "yaml", "name"],
+      "table",
+      "wide",
+      "json",
+      "yaml",
+      "name",
     ]);
   });
   await t.step("a first argument is given once", async () => {

@@ -67,7 +67,14 @@ for (const { name, cannotSign } of SCHEMES.filter(({ sign }) => sign !== undefin
     const secret = SECRETS[name] ?? "s3cr3t";
     const sent = BODIES[name] ?? BODY;
     const { code, out, err } = await sign(
-      ...["--scheme", name, "--secret", secret, "--body", sent, "--url", `${URL}?a[]=1&b={x}`],
+      "--scheme",
+      name,
+      "--secret",
+      secret,
+      "--body",
+      sent,
+      "--url",
+      `${URL}?a[]=1&b={x}`,
     );
     const { sends } = platformOf(name, undefined) ?? {};
     const hint = sends?.event === undefined ? "" : `names its event in ${sends.event}: add --event`;
@@ -82,13 +89,33 @@ for (const { name, cannotSign } of SCHEMES.filter(({ sign }) => sign !== undefin
     equal(body, sent);
     ok(given.includes("Content-Type=application/json"));
     const verified = await svc([
-      ...["tool", "webhook-verify-hmac", "--scheme", name, "--secret", secret],
-      ...["--body", body, "--url", url, "--header", ...given],
+      "tool",
+      "webhook-verify-hmac",
+      "--scheme",
+      name,
+      "--secret",
+      secret,
+      "--body",
+      body,
+      "--url",
+      url,
+      "--header",
+      ...given,
     ]);
     deepEqual(verified, { code: 0, out: "valid\n", err: "" });
     const changed = await svc([
-      ...["tool", "webhook-verify-hmac", "--scheme", name, "--secret", `A${secret}`],
-      ...["--body", body, "--url", url, "--header", ...given],
+      "tool",
+      "webhook-verify-hmac",
+      "--scheme",
+      name,
+      "--secret",
+      `A${secret}`,
+      "--body",
+      body,
+      "--url",
+      url,
+      "--header",
+      ...given,
     ]);
     deepEqual([changed.code, changed.out], [1, "invalid\n"]);
   });
@@ -119,7 +146,10 @@ Deno.test("svc tool sign: signatures of the platforms' own documentation", async
       "It's a Secret to Everybody",
       "--body",
       "Hello, World!",
-      ...["--event", "push", "--id", "72d3162e"],
+      "--event",
+      "push",
+      "--id",
+      "72d3162e",
     ),
     {
       "Content-Type": "application/json",
@@ -131,9 +161,16 @@ Deno.test("svc tool sign: signatures of the platforms' own documentation", async
   );
   deepEqual(
     await headersOf(
-      ...["--scheme", "standard-webhooks", "--secret", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],
-      ...["--body", '{"test": 2432232314}', "--timestamp", "1614265330"],
-      ...["--id", "msg_p5jXN8AQM9LWM0D4loKWxJek"],
+      "--scheme",
+      "standard-webhooks",
+      "--secret",
+      "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+      "--body",
+      '{"test": 2432232314}',
+      "--timestamp",
+      "1614265330",
+      "--id",
+      "msg_p5jXN8AQM9LWM0D4loKWxJek",
     ),
     {
       "Content-Type": "application/json",
@@ -144,19 +181,16 @@ Deno.test("svc tool sign: signatures of the platforms' own documentation", async
   );
   deepEqual(
     await headersOf(
-      ...[
-        "--scheme",
-        "twilio",
-        "--secret",
-        "12345",
-        "--url",
-        "https://example.com/myapp.php?foo=1&bar=2",
-      ],
-      ...[
-        "--body",
-        "To=%2B18005551212&From=%2B14158675310&Digits=1234&Caller=%2B14158675310&CallSid=CA1234567890ABCDE",
-      ],
-      ...["--id", "t1"],
+      "--scheme",
+      "twilio",
+      "--secret",
+      "12345",
+      "--url",
+      "https://example.com/myapp.php?foo=1&bar=2",
+      "--body",
+      "To=%2B18005551212&From=%2B14158675310&Digits=1234&Caller=%2B14158675310&CallSid=CA1234567890ABCDE",
+      "--id",
+      "t1",
     ),
     {
       "Content-Type": "application/x-www-form-urlencoded",
@@ -166,8 +200,18 @@ Deno.test("svc tool sign: signatures of the platforms' own documentation", async
   );
   deepEqual(
     await headersOf(
-      ...["--scheme", "hmac", "--algorithm", "sha512", "--signature-header", "X-Convoy-Signature"],
-      ...["--secret", "Convoy", "--body", "Test Payload Body", "--content-type", "text/plain"],
+      "--scheme",
+      "hmac",
+      "--algorithm",
+      "sha512",
+      "--signature-header",
+      "X-Convoy-Signature",
+      "--secret",
+      "Convoy",
+      "--body",
+      "Test Payload Body",
+      "--content-type",
+      "text/plain",
     ),
     {
       "Content-Type": "text/plain",
@@ -179,9 +223,18 @@ Deno.test("svc tool sign: signatures of the platforms' own documentation", async
 
 Deno.test("svc tool sign: a JSON body for Twilio goes to a URL with its hash", async () => {
   const { out } = await sign(
-    ...["--scheme", "twilio", "--secret", "12345", "-o", "json"],
-    ...["--url", "https://mycompany.com/myapp.php?foo=1&bar=2"],
-    ...["--body", '{"property": "value", "boolean": true}', "--id", "t1"],
+    "--scheme",
+    "twilio",
+    "--secret",
+    "12345",
+    "-o",
+    "json",
+    "--url",
+    "https://mycompany.com/myapp.php?foo=1&bar=2",
+    "--body",
+    '{"property": "value", "boolean": true}',
+    "--id",
+    "t1",
   );
   deepEqual(JSON.parse(out), {
     url: "https://mycompany.com/myapp.php?foo=1&bar=2&" +
@@ -273,8 +326,14 @@ Deno.test("svc tool sign: bad input", async () => {
 });
 
 const SLACK = [
-  ...["tool", "webhook-verify-hmac", "--scheme", "slack"],
-  ...["--secret", "8f742231b10e8888abcd99yyyzzz85a5", "--body", "{}"],
+  "tool",
+  "webhook-verify-hmac",
+  "--scheme",
+  "slack",
+  "--secret",
+  "8f742231b10e8888abcd99yyyzzz85a5",
+  "--body",
+  "{}",
 ];
 const SLACK_DIGEST = "8fa0e009d1ac24fd3df1706b46c6d972abd5f70b762137c3bb5b4208c84c9607";
 const FAR = ["--tolerance", "3000000000"];
@@ -328,8 +387,18 @@ Deno.test("svc tool webhook-verify-hmac --scheme slack: comfortable in a plugin"
 
 Deno.test("svc tool webhook-verify-hmac: a scheme without a header of the time says so", async () => {
   const { code, err } = await svc([
-    ...["tool", "webhook-verify-hmac", "--scheme", "stripe", "--secret", "s", "--body", ""],
-    ...["--signature", "t=1,v1=0", "--timestamp", "1"],
+    "tool",
+    "webhook-verify-hmac",
+    "--scheme",
+    "stripe",
+    "--secret",
+    "s",
+    "--body",
+    "",
+    "--signature",
+    "t=1,v1=0",
+    "--timestamp",
+    "1",
   ]);
   equal(code, 2);
   match(err, /Scheme "stripe" has no header for --timestamp/);

@@ -78,8 +78,14 @@ browserTest(
     await page.getByText("2 tasks retried").waitFor();
     const states = (await daemon.settled()).map((task) => `${task.trigger} ${task.state}`);
     deepEqual(states.toSorted(), [
-      ...["broken failed", "broken failed", "broken succeeded", "broken succeeded", "other failed"],
-      ...["slow cancelled", "slow cancelled", "slow cancelled"],
+      "broken failed",
+      "broken failed",
+      "broken succeeded",
+      "broken succeeded",
+      "other failed",
+      "slow cancelled",
+      "slow cancelled",
+      "slow cancelled",
     ]);
     await act(page, "Retry all matches", /This runs 0 tasks again/);
   },

@@ -47,13 +47,19 @@ controlTest(
   "apply says of each resource whether it was created, configured or unchanged",
   async (rig) => {
     deepEqual(actions(await rig.apply(MANIFEST, WORKFLOW)), [
-      ...["workflow/ci created", "workspace/repo created", "secretstore/github created"],
-      ...["trigger/push created", "workflow/build created"],
+      "workflow/ci created",
+      "workspace/repo created",
+      "secretstore/github created",
+      "trigger/push created",
+      "workflow/build created",
     ]);
     const changed = WORKFLOW.replace("make", "make all");
     deepEqual(actions(await rig.apply(changed, MANIFEST)), [
-      ...["workflow/build configured", "workflow/ci unchanged", "workspace/repo unchanged"],
-      ...["secretstore/github unchanged", "trigger/push unchanged"],
+      "workflow/build configured",
+      "workflow/ci unchanged",
+      "workspace/repo unchanged",
+      "secretstore/github unchanged",
+      "trigger/push unchanged",
     ]);
     const reordered = `
 spec: {steps: [{run: make all, id: one}]}
@@ -141,8 +147,11 @@ controlTest("a dry run says the same and changes nothing", async (rig) => {
   ];
   const out = await rig.client.call("apply", { files, dry_run: true });
   deepEqual(actions(out), [
-    ...["workflow/ci created", "workspace/repo created", "secretstore/github created"],
-    ...["trigger/push created", "workflow/build configured"],
+    "workflow/ci created",
+    "workspace/repo created",
+    "secretstore/github created",
+    "trigger/push created",
+    "workflow/build configured",
   ]);
   deepEqual(await names(rig), ["workflow/build"]);
   await rejects(
@@ -295,7 +304,9 @@ controlTest("--project goes before the document's own, and global kinds have non
   const files = texts.map((text, index) => ({ name: `${index}`, text }));
   const out = await rig.client.call("apply", { files, project: "given", dry_run: false });
   deepEqual(out.results.map(({ name, project }) => [name, project]), [
-    ...[["workflow/build", "given"], ["workflow/other", "given"], ["project/shop", ""]],
+    ["workflow/build", "given"],
+    ["workflow/other", "given"],
+    ["project/shop", ""],
   ]);
 });
 
@@ -361,9 +372,13 @@ function spellings(value: string): string[] {
   const bytes = new TextEncoder().encode(value);
   const base64 = btoa(value);
   return [
-    ...[value, base64, base64.replaceAll("=", ""), encodeURIComponent(value)],
-    ...[[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")],
-    ...[[...value].reverse().join(""), JSON.stringify(value).slice(1, -1)],
+    value,
+    base64,
+    base64.replaceAll("=", ""),
+    encodeURIComponent(value),
+    [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
+    [...value].reverse().join(""),
+    JSON.stringify(value).slice(1, -1),
   ];
 }
 

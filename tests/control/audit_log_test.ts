@@ -138,7 +138,9 @@ for (const [operation, line] of Object.entries(AUDITED)) {
     await rejects(call(typeof line.fails === "string" ? line.succeeds : line.fails));
     const [failed] = await rows();
     deepEqual([failed?.["operation"], failed?.["target"], failed?.["result"]], [
-      ...[operation, target, "failed"],
+      operation,
+      target,
+      "failed",
     ]);
     match(String(failed?.["reason"]), line.reason);
     await Deno.remove(`${rig.dirs.root}/copy.db`).catch(() => {});

@@ -40,9 +40,11 @@ controlTest("trigger.backtest tells each delivery, newest first, and then the su
   deepEqual(all[0], { total: 5 });
   deepEqual(results(all).map(({ delivery_id }) => `delivery/${delivery_id}`), stored);
   deepEqual(results(all).map(({ before, after, unchanged }) => [before, after, unchanged]), [
-    ...[["filtered", "accepted", false], ["filtered", "accepted", false]],
-    ...[["filtered", "filtered", true], ["filtered", "filtered", true]],
-    ...[["filtered", "filtered", true]],
+    ["filtered", "accepted", false],
+    ["filtered", "accepted", false],
+    ["filtered", "filtered", true],
+    ["filtered", "filtered", true],
+    ["filtered", "filtered", true],
   ]);
   match(results(all)[4]?.reason ?? "", /^the condition/);
   deepEqual(all.at(-1), {

@@ -154,7 +154,8 @@ Deno.test({
     };
     const set = await rig.client.call("secret.rotate", secret);
     deepEqual([set.uses, set.readable_by], [
-      ...[0, ["trigger/chat", "customresourcedefinition/chats.example.com"]],
+      0,
+      ["trigger/chat", "customresourcedefinition/chats.example.com"],
     ]);
     equal((await minute())?.["result"], "ok");
     equal((await minute())?.["result"], "ok");

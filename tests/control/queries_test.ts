@@ -108,13 +108,21 @@ controlTest("tables have the columns they should", async (rig) => {
   await rig.apply(RUNNING);
   const { columns, rows } = await rig.client.call("get", { what: "triggers" });
   deepEqual(columns.filter(({ wide }) => !wide).map(({ header }) => header).slice(0, 3), [
-    ...["NAME", "SOURCE", "WORKFLOW"],
+    "NAME",
+    "SOURCE",
+    "WORKFLOW",
   ]);
   deepEqual(rows[0]?.slice(0, 3), ["push", "webhook", "ci"]);
   equal(rows[0]?.length, columns.length);
   const tasks = await rig.client.call("get", { what: "task" });
   deepEqual(tasks.columns.filter(({ wide }) => !wide).map(({ header }) => header), [
-    ...["ID", "TRIGGER", "WORKFLOW", "STATE", "AGE", "DURATION", "REASON"],
+    "ID",
+    "TRIGGER",
+    "WORKFLOW",
+    "STATE",
+    "AGE",
+    "DURATION",
+    "REASON",
   ]);
 });
 
@@ -264,7 +272,10 @@ controlTest(
     deepEqual(
       new Set(lines.map(({ step, stream }) => `${step} ${stream}`)),
       new Set([
-        ...["one out", "one err", "two out", "two svc"],
+        "one out",
+        "one err",
+        "two out",
+        "two svc",
       ]),
     );
     equal((await logs(rig, { id, step: "two", follow: true })).text, `two\n${failed}\n`);

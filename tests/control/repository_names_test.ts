@@ -11,8 +11,24 @@ import { controlTest } from "../rigs/control_rig.ts";
 const GITHUB = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 
 const ELSEWHERE = [
-  ...["../c", "a/../../x", "a/..", "./b", "..", ".", "a/b?x", "a/b#c", "a/b\r\nX: y", "a/b/c"],
-  ...["a%2Fb", "a/b%2e", "a\\b/c", " a/b", "a/b\n", "é/b", `a/${"b".repeat(101)}`, ""],
+  "../c",
+  "a/../../x",
+  "a/..",
+  "./b",
+  "..",
+  ".",
+  "a/b?x",
+  "a/b#c",
+  "a/b\r\nX: y",
+  "a/b/c",
+  "a%2Fb",
+  "a/b%2e",
+  "a\\b/c",
+  " a/b",
+  "a/b\n",
+  "é/b",
+  `a/${"b".repeat(101)}`,
+  "",
 ];
 
 controlTest(

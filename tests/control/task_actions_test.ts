@@ -176,7 +176,11 @@ controlTest(
     const [again] = await ended(rig, made.id);
     deepEqual([again?.id, again?.state, again?.retry_of], [made.id, "succeeded", id]);
     deepEqual(again && states(again), [
-      ...["a succeeded", "maybe skipped", "b succeeded", "c succeeded", "clean succeeded"],
+      "a succeeded",
+      "maybe skipped",
+      "b succeeded",
+      "c succeeded",
+      "clean succeeded",
     ]);
     const ran = await Deno.readTextFile(inWorkspace(rig, "ran"));
     equal(ran.trim().split("\n").join(), "a,b1,clean,b1,c,clean");

@@ -66,7 +66,11 @@ controlTest(
     await rig.apply(workflow("b"));
     await until("it to be back", () => gone.seen.length === 3 ? true : undefined);
     deepEqual(all.seen.slice(0, 5), [
-      ...["workflow/a", "workflow/a", "workflow/b", "workflow/a", "workflow/b deleted"],
+      "workflow/a",
+      "workflow/a",
+      "workflow/b",
+      "workflow/a",
+      "workflow/b deleted",
     ]);
     deepEqual(one.seen, ["workflow/a", "workflow/a"]);
   },
@@ -217,7 +221,11 @@ controlTest("task.logs with a tail: the last lines, whatever chunks they came in
   }
   deepEqual(await logs(rig, id, { since_secs: 2 * APART_MS / 1000 }), ["build:ur"]);
   deepEqual(await logs(rig, id, { since_secs: 1000 * APART_MS / 1000 }), [
-    ...["build:one\ntw", "test:ok\nnot ", "build:o\nthree\nfo", "test:ok\n", "build:ur"],
+    "build:one\ntw",
+    "test:ok\nnot ",
+    "build:o\nthree\nfo",
+    "test:ok\n",
+    "build:ur",
   ]);
   const found = ["build:one\n", "build:two\n", "test:ok\n", "test:not ok\n", "build:four"];
   for (const tail of [undefined, 0, 1, 2, 4, 5]) {
@@ -228,11 +236,14 @@ controlTest("task.logs with a tail: the last lines, whatever chunks they came in
     );
   }
   deepEqual(await logs(rig, id, { contains: "O", step: "build", since_secs: 1e6 }), [
-    ...["build:one\n", "build:two\n", "build:four"],
+    "build:one\n",
+    "build:two\n",
+    "build:four",
   ]);
   const page = await rig.client.call("task.log.read", { id, limit: 2, step: "build" });
   deepEqual(page.lines.map(({ step, stream, text, open }) => [step, stream, text, open]), [
-    ...[["build", "out", "three", undefined], ["build", "out", "four", true]],
+    ["build", "out", "three", undefined],
+    ["build", "out", "four", true],
   ]);
   deepEqual([page.at_start, page.at_end, page.end], [false, true, page.size]);
   const at = page.lines[0]?.at ?? "";

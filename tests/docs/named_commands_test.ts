@@ -122,6 +122,8 @@ Deno.test("the check knows what is wrong", async () => {
   const text =
     "a=$(svc get task | head)\nsudo -u svc svc init && svc \\\n  status # svc x\ncat <<E\nsvc no\nE\n";
   deepEqual(shellCommands(text).flatMap((one) => svcArguments(one)?.join(" ") ?? []), [
-    ...["get task", "init", "status"],
+    "get task",
+    "init",
+    "status",
   ]);
 });

@@ -87,7 +87,11 @@ export const USER_PAGES: readonly CheckedPage[] = ["README.md", ...markdownIn("d
 
 /** Every page that people read. */
 export const ALL_PAGES: readonly CheckedPage[] = [
-  ...["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "src/README.md"],
+  "README.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  "CHANGELOG.md",
+  "src/README.md",
   ...markdownIn("docs", true),
   ...markdownIn("integrations", true),
 ].map(readPage);

@@ -13,9 +13,22 @@ import { ALL_PAGES, GUIDES, nameOf, place, USER_PAGES } from "./pages.ts";
 /** Each with a plainer way: who does it, or what it is. */
 const BANNED = new RegExp(
   "\\b(" + [
-    ...["nobody", "somebody", "none the less", "nonetheless", "the one", "the ones"],
-    ...["mend(s|ed|ing)?", "of its own accord", "with an end", "what is there", "and back again"],
-    ...["(is|are) (said|told|asked)", "but for", "whoever", "none of it", "no other than"],
+    "nobody",
+    "somebody",
+    "none the less",
+    "nonetheless",
+    "the one",
+    "the ones",
+    "mend(s|ed|ing)?",
+    "of its own accord",
+    "with an end",
+    "what is there",
+    "and back again",
+    "(is|are) (said|told|asked)",
+    "but for",
+    "whoever",
+    "none of it",
+    "no other than",
   ].join("|") + ")\\b",
   "i",
 );

@@ -8,15 +8,21 @@ import { ONE_PROGRAM, type Program, run } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
 
 /** Every call by which files change, and by which requests are read and answered. */
-const RECORDED = [
-  ...["openat", "write", "writev", "pwrite64", "pwritev", "pwritev2", "ftruncate"],
-  ...["fsync", "fdatasync", "rename", "renameat", "renameat2", "link", "linkat", "unlink"],
-  ...["unlinkat", "mkdir", "mkdirat", "recvfrom", "recvmsg", "sendto", "sendmsg"],
-];
+const RECORDED = (
+  "openat write writev pwrite64 pwritev pwritev2 ftruncate fsync fdatasync rename renameat " +
+  "renameat2 link linkat unlink unlinkat mkdir mkdirat recvfrom recvmsg sendto sendmsg"
+).split(" ");
 
 /** Calls that change what lies in a directory, or have it on disk. */
 const CHANGES = [
-  ...["pwrite64", "ftruncate", "fsync", "fdatasync", "rename", "linkat", "unlink", "mkdir"],
+  "pwrite64",
+  "ftruncate",
+  "fsync",
+  "fdatasync",
+  "rename",
+  "linkat",
+  "unlink",
+  "mkdir",
 ];
 
 /** Why strace cannot be used here; undefined where it can. */
@@ -34,8 +40,20 @@ export function recorded(file: string, program: Program = ONE_PROGRAM): Program 
     command: "strace",
     args: [
       // -D: the tracer is a grandchild, so that signals and the end are those of svc
-      ...["-D", "-f", "-yy", "-s", "20000", "-o", file, "-e", `trace=${RECORDED.join()}`],
-      ...["-e", "signal=none", "--", program.command, ...program.args],
+      "-D",
+      "-f",
+      "-yy",
+      "-s",
+      "20000",
+      "-o",
+      file,
+      "-e",
+      `trace=${RECORDED.join()}`,
+      "-e",
+      "signal=none",
+      "--",
+      program.command,
+      ...program.args,
     ],
   };
 }
@@ -54,10 +72,17 @@ export function killedAt(
     ...program,
     command: "strace",
     args: [
-      ...["-f", "-o", "/dev/null", "-e", `trace=${calls}`],
+      "-f",
+      "-o",
+      "/dev/null",
+      "-e",
+      `trace=${calls}`,
       ...paths.flatMap((path) => ["-P", path]),
-      ...["-e", `inject=${calls}:signal=KILL:when=${n}`],
-      ...["--", program.command, ...program.args],
+      "-e",
+      `inject=${calls}:signal=KILL:when=${n}`,
+      "--",
+      program.command,
+      ...program.args,
     ],
   };
 }

@@ -325,8 +325,13 @@ slowTest(
       await daemon.settled();
       during = await daemon.json("db", "usage") as Record<string, unknown>;
       deepEqual(Object.keys(during), [
-        ...["data_dir", "database", "entries", "total_bytes", "disk_free_bytes"],
-        ...["kept_commits", "triggers"],
+        "data_dir",
+        "database",
+        "entries",
+        "total_bytes",
+        "disk_free_bytes",
+        "kept_commits",
+        "triggers",
       ]);
       const { stdout: status } = await daemon.svc(["status"]);
       const { stdout, code } = await daemon.svc(["db", "usage"], { env: { COLUMNS: "80" } });

@@ -149,7 +149,10 @@ slowTest(
     await daemon.settled();
     const redeliver = async (...filters: readonly string[]) => {
       const { code, stdout, stderr } = await daemon.svc([
-        ...["delivery", "redeliver", "--since", "1h"],
+        "delivery",
+        "redeliver",
+        "--since",
+        "1h",
         ...filters,
       ]);
       equal(code, 0, stderr);

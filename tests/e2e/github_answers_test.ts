@@ -127,7 +127,9 @@ slowTest("report: eyes and a pending status first, then how it ended", async (pr
   deepEqual(
     new Set(kinds.map(({ kind }) => kind)),
     new Set([
-      ...["github-comment", "github-status", "github-reaction"],
+      "github-comment",
+      "github-status",
+      "github-reaction",
     ]),
   );
   const shown = [JSON.stringify(kinds), daemon.log, JSON.stringify(fake.issues.comments)].join();
@@ -216,7 +218,13 @@ slowTest("where there is nothing to answer to, it says why", async () => {
   match((await comment()).stderr, /^error: No Connection to github covers .* svc connect/);
   await daemon.apply(connection(fake));
   const status = await daemon.svc([
-    ...["github", "status", id, "--state", "success", "--context", "x"],
+    "github",
+    "status",
+    id,
+    "--state",
+    "success",
+    "--context",
+    "x",
   ]);
   match(status.stderr, /has no commit that could have a status$/m);
   const key = await daemon.svc(["github", "comment", id, "--text", "x", "--key", "a -->"]);

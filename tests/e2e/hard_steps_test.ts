@@ -147,7 +147,9 @@ slowTest(
         git config filter.stuck.smudge "sh $2/stuck.sh"
         printf '#!/bin/sh\\nsleep 600\\n' > .git/hooks/post-checkout
         chmod +x .git/hooks/post-checkout`,
-        ...["sh", daemon.workspace, daemon.dataDir],
+        "sh",
+        daemon.workspace,
+        daemon.dataDir,
       ],
     }).output();
     ok(success);

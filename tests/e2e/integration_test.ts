@@ -254,7 +254,10 @@ programTest(
     deepEqual(first, JSON.parse(await printed("show", "github", "-o", "json")));
     deepEqual(first.secrets, [{ store: "github", key: "webhook_secret" }]);
     deepEqual(first.triggers, [
-      ...["github-issue-comment", "github-pull-request", "github-push", "github-release"],
+      "github-issue-comment",
+      "github-pull-request",
+      "github-push",
+      "github-release",
     ]);
 
     const guide = await Deno.readTextFile(join(ROOT, "integrations/github/README.md"));

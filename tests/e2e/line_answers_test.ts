@@ -82,7 +82,12 @@ programTest(
     deepEqual(line.pushes.map(({ to }) => to).toSorted(), [GROUP, ROOM, ANNA].toSorted());
     const tasks = await daemon.tasks();
     const waited = await daemon.svc([
-      ...["line", "push", tasks[0]?.id ?? "", "--text", "x".repeat(30_000), "--wait"],
+      "line",
+      "push",
+      tasks[0]?.id ?? "",
+      "--text",
+      "x".repeat(30_000),
+      "--wait",
     ]);
     match(waited.stdout, /^pushed to [UCR][0-9a-f]{32}\n$/);
     const long = line.pushes.at(-1)?.texts ?? [];

@@ -251,11 +251,13 @@ slowTest(
       span?.attributes.find((one) => one.key === key)?.value.stringValue;
     equal(request?.name, "POST");
     deepEqual([attribute(delivery, "svc.delivery.id"), attribute(delivery, "svc.outcome")], [
-      ...[json["delivery_id"], "accepted"],
+      json["delivery_id"],
+      "accepted",
     ]);
     deepEqual([task.traceId, task.parentSpanId], [delivery?.traceId, delivery?.spanId]);
     deepEqual([attribute(task, "svc.task.id"), attribute(task, "svc.state")], [
-      ...[json["task_id"], "failed"],
+      json["task_id"],
+      "failed",
     ]);
     deepEqual(
       steps.map((step) => [

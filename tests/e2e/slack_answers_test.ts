@@ -86,8 +86,10 @@ programTest(
     await daemon.settled();
     await until("four posts", () => slack.posts.length === 4 || undefined);
     deepEqual(inWords(slack.posts).toSorted(), [
-      ...["Task ID started", "Task ID started"],
-      ...["Task ID succeeded after …", "Task ID succeeded after …"],
+      "Task ID started",
+      "Task ID started",
+      "Task ID succeeded after …",
+      "Task ID succeeded after …",
     ]);
     const ofSecond = slack.posts.filter(({ thread_ts }) => thread_ts === "1700000002.000100");
     ok(slack.posts.indexOf(ofSecond[0] ?? slack.posts[0]!) > 0);
@@ -205,7 +207,10 @@ slowTest("the token is used as it is now, and is nowhere to be read", async () =
   );
   const shown = await Promise.all(
     [
-      ...[["get", "source-events"], ["get", "bindings"], ["get", "deliveries"], ["get", "tasks"]],
+      ["get", "source-events"],
+      ["get", "bindings"],
+      ["get", "deliveries"],
+      ["get", "tasks"],
       ["get", "outbox"],
     ].map((
       words,

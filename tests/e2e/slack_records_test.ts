@@ -40,7 +40,10 @@ async function say(daemon: TestDaemon, text: string, more: Record<string, string
 slowTest("get source-events and bindings: shape, filters, pages, names", async (program) => {
   await using daemon = await startDaemon(program);
   await daemon.apply(
-    ...[STORE, workflow("talk", ":"), chat(), chat({ name: "other", condition: "false" })],
+    STORE,
+    workflow("talk", ":"),
+    chat(),
+    chat({ name: "other", condition: "false" }),
   );
   const first = await say(daemon, "hello <@U1>\nthere");
   const other = await say(daemon, "no", { trigger: "other", ts: "1700000001.000100" });

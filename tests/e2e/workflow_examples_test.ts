@@ -222,8 +222,12 @@ slowTest(
     ]);
     equal((await daemon.svc(["task", "wait", good ?? ""])).code, 0);
     deepEqual((await done()).trim().split("\n"), [
-      ...["build slow", "clean slow cancelled"],
-      ...["build good", "upload good", "switch good", "clean good succeeded"],
+      "build slow",
+      "clean slow cancelled",
+      "build good",
+      "upload good",
+      "switch good",
+      "clean good succeeded",
     ]);
 
     const { task_id: bad } = await sendGithub(daemon, "deploy", "push", push("bad"));
@@ -288,7 +292,10 @@ programTest(
     });
     deepEqual([task?.state, task?.reason], ["succeeded", ""]);
     deepEqual(task && states(task), [
-      ...["update succeeded", "test succeeded", "audit failed", "explain succeeded"],
+      "update succeeded",
+      "test succeeded",
+      "audit failed",
+      "explain succeeded",
       "summary succeeded",
     ]);
     const prompt = await Deno.readTextFile(`${home.path}/prompt.txt`);

@@ -22,8 +22,16 @@ export async function makePair(
   await openssl(
     dir,
     ..."req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2".split(" "),
-    ...["-keyout", `${name}.key`, "-out", `${name}.crt`, "-subj", `/CN=${name}`],
-    ...["-addext", `subjectAltName=${subject}`, "-addext", "basicConstraints=critical,CA:FALSE"],
+    "-keyout",
+    `${name}.key`,
+    "-out",
+    `${name}.crt`,
+    "-subj",
+    `/CN=${name}`,
+    "-addext",
+    `subjectAltName=${subject}`,
+    "-addext",
+    "basicConstraints=critical,CA:FALSE",
   );
   return await Deno.readTextFile(`${dir}/${name}.crt`);
 }

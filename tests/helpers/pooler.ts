@@ -83,10 +83,11 @@ const BEGIN = /^Q[^]{4}BEGIN/;
 const code = (letter: string) => letter.charCodeAt(0);
 const [READY, QUERY, SYNC, TERMINATE, IDLE] = [..."ZQSXI"].map(code);
 /** What a server says to who needs no password: the process that it names is not one of a server. */
+// deno-fmt-ignore
 const WELCOME = Uint8Array.from([
-  ...[code("R"), 0, 0, 0, 8, 0, 0, 0, 0],
-  ...[code("K"), 0, 0, 0, 12, 0x7f, 1, 2, 3, 4, 5, 6, 7],
-  ...[code("Z"), 0, 0, 0, 5, code("I")],
+  code("R"), 0, 0, 0, 8, 0, 0, 0, 0,
+  code("K"), 0, 0, 0, 12, 0x7f, 1, 2, 3, 4, 5, 6, 7,
+  code("Z"), 0, 0, 0, 5, code("I"),
 ]);
 
 /** One end of a connection, message by message. */

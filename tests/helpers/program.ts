@@ -35,8 +35,14 @@ export const SOURCE: Program = {
   name: "source",
   command: Deno.execPath(),
   args: [
-    ...["run", "--quiet", "--no-prompt", "--allow-all", "--unstable-worker-options"],
-    ...["--config", join(ROOT, "deno.json"), join(ROOT, "cli.ts")],
+    "run",
+    "--quiet",
+    "--no-prompt",
+    "--allow-all",
+    "--unstable-worker-options",
+    "--config",
+    join(ROOT, "deno.json"),
+    join(ROOT, "cli.ts"),
   ],
 };
 

@@ -24,7 +24,12 @@ export async function smallDisk(size: string): Promise<SmallDisk> {
   const path = join(temp.path, "disk");
   await Deno.mkdir(path);
   const { code, stderr } = await run("mount", [
-    ...["-t", "tmpfs", "-o", `size=${size},mode=0700`, "tmpfs", path],
+    "-t",
+    "tmpfs",
+    "-o",
+    `size=${size},mode=0700`,
+    "tmpfs",
+    path,
   ]);
   equal(code, 0, stderr);
   return {

@@ -16,8 +16,15 @@ Deno.test(
     const program = fileURLToPath(new URL("./garbage_program.ts", import.meta.url));
     const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args: [
-        ...["run", "--quiet", "--no-prompt", "--allow-all", "--unstable-worker-options"],
-        ...["--v8-flags=--expose-gc", "--config", `${ROOT}/deno.json`, program],
+        "run",
+        "--quiet",
+        "--no-prompt",
+        "--allow-all",
+        "--unstable-worker-options",
+        "--v8-flags=--expose-gc",
+        "--config",
+        `${ROOT}/deno.json`,
+        program,
       ],
     }).output();
     const text = new TextDecoder().decode(stdout);

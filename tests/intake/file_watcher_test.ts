@@ -89,10 +89,15 @@ Deno.test("FileWatcher tells each owner of its own directories", async () => {
   system.open[1]?.tell(event("rename", "/w/b/old", "/w/b/new"));
   await until("all events", () => a.told.length + b.told.length === 7 || undefined);
   deepEqual(a.told.map(({ kind, path }) => `${kind} ${path}`), [
-    ...["create /w/a/1", "remove /w/both", "modify /w/both/3"],
+    "create /w/a/1",
+    "remove /w/both",
+    "modify /w/both/3",
   ]);
   deepEqual(b.told.map(({ path }) => path).toSorted(), [
-    ...["/w/b/new", "/w/b/old", "/w/both", "/w/both/3"],
+    "/w/b/new",
+    "/w/b/old",
+    "/w/both",
+    "/w/both/3",
   ]);
 });
 

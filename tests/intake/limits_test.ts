@@ -133,7 +133,10 @@ test("rateLimit with reject: 429 with Retry-After, no task, a record of the refu
   equal(rig.kicks.count, 2);
   const [record] = await rig.deliveries();
   deepEqual([record?.id, record?.outcome, record?.status, record?.taskId], [
-    ...[request_id, "rejected", 429, ""],
+    request_id,
+    "rejected",
+    429,
+    "",
   ]);
   equal(record?.reason, "Over the rate of 2 tasks a minute");
   equal((await rig.post("/webhook/rejecting", body, sign(body, "wrong"))).status, 401, "still");

@@ -47,7 +47,10 @@ Deno.test("only the manifests of the directory itself are applied, the template 
     "trigger-c.yaml",
   ]);
   deepEqual(resourcesOf(pack).map(({ displayName }) => displayName), [
-    ...["trigger/one-a", "trigger/one-b", "trigger/one-c", "trigger/one-d"],
+    "trigger/one-a",
+    "trigger/one-b",
+    "trigger/one-c",
+    "trigger/one-d",
   ]);
   deepEqual([...endpointsOfPackage(pack)], [["one-a", ["one-a"]], ["hub", ["one-c", "one-d"]]]);
   deepEqual(secretTemplatesOf(pack), [{ name: "s", labels: {}, keys: ["a", "b"] }]);

@@ -51,7 +51,9 @@ Deno.test("what a task says comes after what tells of its start", async () => {
   await Promise.all([started, said]);
   await rig.tries(3);
   deepEqual(rig.sent.map(({ message }) => message.body["text"]), [
-    ...["another task", "started", "said"],
+    "another task",
+    "started",
+    "said",
   ]);
   const failing = outbox.enqueueStart("01TASK", Promise.reject(new Error("no thread")));
   await outbox.enqueue([draft("said all the same", { taskId: "01TASK" })]);
@@ -85,7 +87,8 @@ Deno.test("a refusal ends a message at once; one that answers no task is no inci
   const outbox = rig.start();
   await outbox.enqueue([draft("a"), draft("b", { taskId: "01TASK" }), draft("c", { kind: "new" })]);
   deepEqual([(await rig.message("a")).state, (await rig.message("a")).reason], [
-    ...["failed", "it is gone"],
+    "failed",
+    "it is gone",
   ]);
   await rig.message("b");
   match((await rig.message("c")).reason, /knows no messages of kind "new"/);
@@ -211,7 +214,9 @@ Deno.test("what was under way when the daemon ended goes on with its next start"
   await stopped;
   const waiting = await rig.message("a", () => true);
   deepEqual([waiting.state, waiting.nextAt, waiting.uncertainSince !== undefined], [
-    ...["pending", 0, true],
+    "pending",
+    0,
+    true,
   ]);
   rig.start();
   const sent = await passUntil(rig.clock, rig.message("a"), 1000);

@@ -92,7 +92,13 @@ Deno.test("the sixth task that our own user's events start on an issue is cut", 
   const { own, event } = rig;
   const cut = (sender: number, given = {}) => own.whyCut(event(sender, "", given)) !== undefined;
   deepEqual([1, 2, 3, 4, 5, 6, 7].map(() => cut(OWN)), [
-    ...[false, false, false, false, false, true, true],
+    false,
+    false,
+    false,
+    false,
+    false,
+    true,
+    true,
   ]);
   deepEqual(rig.incidents, ["loop.cut", "loop.cut"]);
   equal(cut(OWN, { number: 8 }), false, "another issue");

@@ -155,9 +155,18 @@ Deno.test("what nobody has said is left out, and said", async () => {
     const directory = join(temp.path, "made");
     await Deno.remove(directory, { recursive: true }).catch(() => {});
     const { code, stderr } = await run(Deno.execPath(), [
-      ...["run", "--quiet", "--no-check", "--allow-read", "--allow-write", "--allow-env"],
-      ...["--config", join(ROOT, "deno.json"), join(ROOT, "packaging/channels.ts")],
-      ...["1.2.3", sums, directory],
+      "run",
+      "--quiet",
+      "--no-check",
+      "--allow-read",
+      "--allow-write",
+      "--allow-env",
+      "--config",
+      join(ROOT, "deno.json"),
+      join(ROOT, "packaging/channels.ts"),
+      "1.2.3",
+      sums,
+      directory,
     ], { env });
     equal(code, 0, stderr);
     return [[...Deno.readDirSync(directory)].map(({ name }) => name).toSorted().join(" "), stderr];
@@ -199,8 +208,17 @@ async function install(temp: TempDir, withProgram: boolean): Promise<string> {
   }
   const prefix = join(temp.path, "prefix");
   const { code, stderr } = await run("npm", [
-    ...["install", "--global", "--prefix", prefix, "--offline", "--no-audit", "--no-fund"],
-    ...["--omit=optional", "--loglevel=error", "--cache", join(temp.path, "cache")],
+    "install",
+    "--global",
+    "--prefix",
+    prefix,
+    "--offline",
+    "--no-audit",
+    "--no-fund",
+    "--omit=optional",
+    "--loglevel=error",
+    "--cache",
+    join(temp.path, "cache"),
     ...names.map((name) => `./${name}.tgz`),
   ], { cwd: temp.path });
   equal(code, 0, stderr);

@@ -36,7 +36,15 @@ if (NO_OPENSSL === undefined) {
     const subject = ["-subj", `/CN=${host}`, "-addext", `subjectAltName=DNS:${host}`];
     await openssl(
       dir.path,
-      ...["req", "-x509", "-key", "key", "-days", "30", "-out", name, ...subject],
+      "req",
+      "-x509",
+      "-key",
+      "key",
+      "-days",
+      "30",
+      "-out",
+      name,
+      ...subject,
     );
     certificates[name] = await Deno.readTextFile(`${dir.path}/${name}`);
   }

@@ -296,11 +296,12 @@ function randomFrom(seed: number): () => number {
   };
 }
 
+// deno-fmt-ignore
 const PIECES = [
   ..."abk01 \t\n\r:-?,[]{}#&*!|>'\"%@`~=<.\\\0\uFEFF\u2028é😀",
-  ...["\n---\n", "...", "<<: ", "*a", "&a ", "!!set ", "!!binary ", "|2\n ", "\n  ", ": ", "- "],
-  ...["kind: ", "Trigger", "metadata: ", "name: ", "spec: ", "data: ", "null", ".nan", "0x1f"],
-  ...["__proto__: ", "constructor: ", "%YAML 1.1\n---\n", "{{ payload }}", "steps: ", "1e999"],
+  "\n---\n", "...", "<<: ", "*a", "&a ", "!!set ", "!!binary ", "|2\n ", "\n  ", ": ", "- ",
+  "kind: ", "Trigger", "metadata: ", "name: ", "spec: ", "data: ", "null", ".nan", "0x1f",
+  "__proto__: ", "constructor: ", "%YAML 1.1\n---\n", "{{ payload }}", "steps: ", "1e999",
 ];
 
 /** Reads `text` as an apply does, and shows everything there is to say. */

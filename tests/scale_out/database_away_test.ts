@@ -82,7 +82,9 @@ postgresTest("PostgreSQL goes away and comes back: 503, and nothing is lost", as
   const tasks = await b.settled();
   deepEqual(
     tasks.map(({ trigger, state, restarts, steps }) => [
-      ...[trigger, state, restarts],
+      trigger,
+      state,
+      restarts,
       ...steps.map(({ state }) => state),
     ]),
     [["push", "succeeded", 0, "succeeded"], ["long", "succeeded", 0, "succeeded", "succeeded"]],

@@ -97,8 +97,14 @@ postgresTest("a copy of a data directory, and a name that is taken, are refused"
   const keyFile = dataDirAt(first.path).secretKey;
   const init = (...more: string[]) =>
     runSvc(ONE_PROGRAM, [
-      ...["init", "--data-dir", third.path, "--database", database.url],
-      ...["--key-file", keyFile, ...more],
+      "init",
+      "--data-dir",
+      third.path,
+      "--database",
+      database.url,
+      "--key-file",
+      keyFile,
+      ...more,
     ]);
   const taken = await init("--node", "alpha");
   equal(taken.code, 1);

@@ -14,8 +14,16 @@ import { accept, idOf, taskIdOf } from "../helpers/store_records.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 
 const NAMES = [
-  ...["recordsChanged", "tasksStored", "taskEndsStored", "sourceEventsStored", "sourceEventRouted"],
-  ...["messagesStored", "messageEnded", "resourcesStored", "taskStopping", "inboxFilled"],
+  "recordsChanged",
+  "tasksStored",
+  "taskEndsStored",
+  "sourceEventsStored",
+  "sourceEventRouted",
+  "messagesStored",
+  "messageEnded",
+  "resourcesStored",
+  "taskStopping",
+  "inboxFilled",
 ] as (keyof DaemonEvents)[];
 
 function announcing(store: Store) {

@@ -159,6 +159,12 @@ for (const [what, written, last, now, verdict] of VERDICTS) {
 
 Deno.test("isOver", () => {
   deepEqual([..."..rsfck"].map((letter) => isOver({ state: STATES[letter] ?? "pending" })), [
-    ...[false, false, false, true, true, true, true],
+    false,
+    false,
+    false,
+    true,
+    true,
+    true,
+    true,
   ]);
 });

@@ -78,7 +78,9 @@ Deno.test("Planner.plan copies agents and templates into the steps that name the
     finally: [{ id: "c", run: "echo" }, { id: "d", agent: "plain", prompt: "Say it" }],
   });
   const made = planner(
-    ...[workflow, WORKSPACE, resource("StepTemplate", "review", { prompt: "Review {{ goal }}" })],
+    workflow,
+    WORKSPACE,
+    resource("StepTemplate", "review", { prompt: "Review {{ goal }}" }),
     resource("Agent", "coder", { command: 'c "$1"', promptDelivery: "arg", env, timeout: "30m" }),
     resource("Agent", "plain", { command: "p" }),
   ).plan({ ...TRIGGER, spec: { ...TRIGGER.spec, action: { ...TRIGGER.spec.action, goal: "G" } } });

@@ -142,7 +142,12 @@ test("env is filled from templates: the step's over the workflow's over the work
   equal(
     (await rig.printed(task.id)).out,
     [
-      ...["step", "workspace", "7", '$(touch pwned) `x` \'" [1,"a"]', "push", task.id],
+      "step",
+      "workspace",
+      "7",
+      '$(touch pwned) `x` \'" [1,"a"]',
+      "push",
+      task.id,
       "9007199254740993",
       '{"n":7,"text":"$(touch pwned) `x` \'\\"","list":[1,"a"],"big":9007199254740993}',
       "",

@@ -14,7 +14,9 @@ Deno.test("Counter counts by labels and gives each count with their names", () =
     { labels: { trigger: "nightly", outcome: "accepted" }, value: 1 },
   ]);
   deepEqual([counter.has("push"), counter.has("push", "rejected"), counter.has("other")], [
-    ...[true, false, false],
+    true,
+    false,
+    false,
   ]);
 });
 

@@ -46,7 +46,9 @@ export async function compileNothing(directory: string): Promise<string> {
       `helper="\${SVC_SHARED:+$SVC_SHARED/tools/denort}"
        if [ -z "\${DENORT_BIN:-}" ] && [ -x "$helper" ]; then DENORT_BIN=$("$helper"); export DENORT_BIN; fi
        exec "$(.ci/deno --pinned)" compile --quiet --no-config --no-check --no-code-cache --output "$2" "$1"`,
-      ...["sh", entry, output],
+      "sh",
+      entry,
+      output,
     ],
     cwd: ROOT,
     stdin: "null",

@@ -23,8 +23,14 @@ export async function startPipelineWithoutStore(): Promise<ServerProcess> {
   const entry = fileURLToPath(new URL("./no_store_baseline.ts", import.meta.url));
   const child = new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "--quiet", "--no-check", "--allow-all", "--unstable-worker-options"],
-      ...["--config", join(ROOT, "deno.json"), entry],
+      "run",
+      "--quiet",
+      "--no-check",
+      "--allow-all",
+      "--unstable-worker-options",
+      "--config",
+      join(ROOT, "deno.json"),
+      entry,
     ],
     stdin: "null",
     stdout: "piped",

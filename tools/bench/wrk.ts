@@ -27,8 +27,14 @@ export async function wrkLoad(request: LoadRequest, shape: LoadShape): Promise<L
   const before = processorTime();
   const { stdout, stderr, success } = await new Deno.Command("wrk", {
     args: [
-      ...["-t1", `-c${shape.connections}`, `-d${shape.seconds}s`, "--timeout", "10s"],
-      ...["-s", script, request.url],
+      "-t1",
+      `-c${shape.connections}`,
+      `-d${shape.seconds}s`,
+      "--timeout",
+      "10s",
+      "-s",
+      script,
+      request.url,
     ],
   }).output();
   const text = new TextDecoder().decode(stdout);

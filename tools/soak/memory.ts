@@ -83,9 +83,12 @@ export function tableOf(lives: readonly Life[]): string {
     });
     const [memory = [], open = []] = cells;
     return [
-      ...[String(number).padStart(4), String(samples.length).padStart(9)],
-      ...["        ", ...memory.map((cell) => cell.padStart(7))],
-      ...["        ", ...open.map((cell) => cell.padStart(6))],
+      String(number).padStart(4),
+      String(samples.length).padStart(9),
+      "        ",
+      ...memory.map((cell) => cell.padStart(7)),
+      "        ",
+      ...open.map((cell) => cell.padStart(6)),
     ].join("");
   });
   return [header, ...lines].join("\n");

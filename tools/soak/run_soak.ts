@@ -102,8 +102,16 @@ const DRAIN_MS = 300_000;
 const TERMS = 0.25;
 
 const DAEMON_ARGS = [
-  ...["--max-body", String(MAX_BODY), "--workers", "12", "--log-format", "json"],
-  ...["--keep-tasks", "none", "--slack-api-url", "http://127.0.0.1:9"],
+  "--max-body",
+  String(MAX_BODY),
+  "--workers",
+  "12",
+  "--log-format",
+  "json",
+  "--keep-tasks",
+  "none",
+  "--slack-api-url",
+  "http://127.0.0.1:9",
 ];
 
 const SHORT_LEASE = ["--lease", "20s"];

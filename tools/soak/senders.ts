@@ -10,20 +10,26 @@ import type { Hit, Shot, World } from "./world.ts";
 
 /** Triggers that take every signed request, the frequent ones more than once. */
 const GOOD = [
-  ...[
-    "quick",
-    "quick",
-    "quick",
-    "quick",
-    "quick",
-    "wide",
-    "wide",
-    "fails",
-    "sleeps",
-    "hard",
-    "late",
-  ],
-  ...["ask", "tree", "replace", "replace", "queue", "debounced", "debounced", "limited", "limited"],
+  "quick",
+  "quick",
+  "quick",
+  "quick",
+  "quick",
+  "wide",
+  "wide",
+  "fails",
+  "sleeps",
+  "hard",
+  "late",
+  "ask",
+  "tree",
+  "replace",
+  "replace",
+  "queue",
+  "debounced",
+  "debounced",
+  "limited",
+  "limited",
 ];
 const ACCEPTED = ["200 accepted"];
 /**

@@ -20,13 +20,18 @@ Deno.test("each kind of event says where its answers go", () => {
   const { issue, comment: said } = comment as Record<string, { number: number; id: number }>;
   const ofComment = findSubject(comment);
   deepEqual([ofComment?.number, ofComment?.reactTo, ofComment?.sha], [
-    ...[issue?.number, `issues/comments/${said?.id}`, undefined],
+    issue?.number,
+    `issues/comments/${said?.id}`,
+    undefined,
   ]);
   const pull = fixture("pull_request");
   const ofPull = findSubject(pull);
   const { number, head } = pull["pull_request"] as { number: number; head: { sha: string } };
   deepEqual([ofPull?.number, ofPull?.isPull, ofPull?.sha, ofPull?.reactTo], [
-    ...[number, true, head.sha, `issues/${number}`],
+    number,
+    true,
+    head.sha,
+    `issues/${number}`,
   ]);
   const push = fixture("push");
   const ofPush = findSubject(push);

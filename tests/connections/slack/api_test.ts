@@ -106,7 +106,9 @@ for (const [name, [answer, afterSecs]] of Object.entries(AGAIN)) {
     await using slack = slackServer(answer);
     const posted = refused(await slack.send());
     deepEqual([posted.isTemporary, posted.afterSecs, posted.mayHaveArrived], [
-      ...[true, afterSecs, false],
+      true,
+      afterSecs,
+      false,
     ]);
     equal(slack.got.length, 1, "who waits and sends again is the outbox");
   });

@@ -28,7 +28,9 @@ eachStore("addToInbox numbers the messages to a task until it ends", async (stor
   equal(await add(1, "too late"), undefined);
   equal(await add(9, "nobody"), undefined);
   deepEqual((await store.listInbox(taskIdOf(1))).map(({ message }) => message["text"]), [
-    ...["a\0\u{1f600}", first?.message["text"], second?.message["text"]],
+    "a\0\u{1f600}",
+    first?.message["text"],
+    second?.message["text"],
   ]);
   deepEqual(await store.listInbox(taskIdOf(9)), []);
 });

@@ -126,7 +126,9 @@ eachStore(
     store = await tested.restart();
     const second = await at(6000);
     deepEqual([second?.uncertainSince, second?.message.tries, second?.message.firstTriedAt], [
-      ...[5000, 2, 5000],
+      5000,
+      2,
+      5000,
     ]);
     const pending = { state: "pending", reason: "x", nextAt: 0 } as const;
     await finish(store, 1, { ...pending, certain: false });
@@ -152,7 +154,10 @@ eachStore("retry makes a message due at once, drop ends it; what was sent stays"
   equal((await store.retryMessage(idOf(2), { now: 7000, forget: false }))?.nextAt, 0);
   const again = await store.retryMessage(idOf(1), { now: 7000, forget: false });
   deepEqual([again?.state, again?.tries, again?.reason, again?.firstTriedAt], [
-    ...["pending", 0, "", undefined],
+    "pending",
+    0,
+    "",
+    undefined,
   ]);
   deepEqual(await claim(store), [1, 2]);
   equal((await store.dropMessage(idOf(2), { reason: "by hand", now: 1 }))?.state, "dropped");

@@ -75,7 +75,9 @@ eachStore("retryTask runs what had no plan with the one it is given", async (sto
   const planned = { workflow: "renamed", workspace: "w2", plan, workspaceMax: 1 };
   const task = await retry(store, 2, 1, { planned });
   deepEqual([task.workflow, task.workspace, task.steps.map(({ id }) => id)], [
-    ...["renamed", "w2", ["now"]],
+    "renamed",
+    "w2",
+    ["now"],
   ]);
   await retry(store, 3, 1, { planned });
   deepEqual(await claim(store), [taskIdOf(2)], "the workspace has room for one");

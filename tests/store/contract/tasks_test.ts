@@ -43,7 +43,9 @@ eachStore("finishTask ends a running task once, and no other", async (store) => 
   equal(await end("succeeded"), false, "pending");
   await store.claimTasks(1, 5);
   deepEqual(await Promise.all([end("failed"), end("succeeded"), end("cancelled")]), [
-    ...[true, false, false],
+    true,
+    false,
+    false,
   ]);
   await store.requeueTask(taskIdOf(1));
   const [task] = await store.listTasks({ limit: 1 });

@@ -97,7 +97,9 @@ twoDaemonsTest(
     const [first, second, ...rest] = here.take();
     deepEqual([first, second], told, "its own, once");
     deepEqual(rest.map(([name]) => name), [
-      ...["inboxFilled", "logWritten", "resourcesStored"],
+      "inboxFilled",
+      "logWritten",
+      "resourcesStored",
     ]);
   },
 );

@@ -137,7 +137,9 @@ twoDaemonsTest("a retry that keeps steps runs where what they made is", async (d
   const { tasks } = await b.claimTasks(9, 6);
   deepEqual(
     tasks.map(({ task: { id, steps }, move }) => [
-      ...[numberOf(id), move?.from, move?.isAnew],
+      numberOf(id),
+      move?.from,
+      move?.isAnew,
       ...steps.map(({ state }) => state),
     ]),
     [2, 4].map((n) => [n, "a", true, "pending", "pending"]),
@@ -192,7 +194,8 @@ twoDaemonsTest("a task begins anew where what its steps made is not", async (dae
   const moved = (isAnew: boolean) => ({ from: "a", to: "b", isAnew });
   deepEqual(
     tasks.map(({ task: { id, directory, steps }, move }) => [
-      ...[numberOf(id), directory],
+      numberOf(id),
+      directory,
       ...steps.map(({ state }) => state),
       move,
     ]),

@@ -41,7 +41,11 @@ Deno.test(
     await trace("F", "socket", "done");
     const rows = await store.listControl({ limit: 200_000 });
     deepEqual(rows.filter(({ id }) => !id.startsWith("D")).map(({ id }) => id), [
-      ...["F", "E", "C", "B", "A"],
+      "F",
+      "E",
+      "C",
+      "B",
+      "A",
     ]);
     equal(
       rows.filter(({ result, caller }) => caller === "step" && result === "denied").length,

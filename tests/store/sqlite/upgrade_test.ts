@@ -154,7 +154,11 @@ Deno.test("an upgraded database says of old deliveries how they came in", async 
   ]);
   await using store = await openStore(path);
   deepEqual((await store.listDeliveries({ limit: 9 })).map(({ via }) => via), [
-    ...["http", "http", "chat", "chat", "internal"],
+    "http",
+    "http",
+    "chat",
+    "chat",
+    "internal",
   ]);
   deepEqual((await store.readDelivery(idOf(3)))?.content, {
     headers: { a: "b" },

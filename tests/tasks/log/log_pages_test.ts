@@ -272,7 +272,10 @@ eachLog(
     const limits = { ...LIMITS, lineBytes: 64 * 1024 };
     const { lines } = await readBackwards(log, { wanted: {}, limits });
     deepEqual(lines.map(({ bytes, cut }) => [bytes.length, cut]), [
-      ...[[4, 0], [65_536, 120_000 - 65_536], [4, 0], [1, 0]],
+      [4, 0],
+      [65_536, 120_000 - 65_536],
+      [4, 0],
+      [1, 0],
     ]);
     equal(shown(lines[0] as LogLine), "a out nét");
   },

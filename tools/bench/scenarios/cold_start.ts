@@ -16,7 +16,13 @@ const COMMANDS = {
   version: ["version"],
   extract: ["tool", "payload-extract", "--path", "a.b"],
   verify: [
-    ...["tool", "webhook-verify-hmac", "--secret", "s", "--body", "b", "--signature"],
+    "tool",
+    "webhook-verify-hmac",
+    "--secret",
+    "s",
+    "--body",
+    "b",
+    "--signature",
     "sha256=83fb94c4c78f5158768e34c50e4b3f8f0d3b3b5d7b2a1a5d4bb8bd9b4b1c1f1a", // does not match
   ],
 } as const;
