@@ -100,7 +100,7 @@ export function withTaskRunning<Given extends Omit<RunHost, keyof ForTasks>>(
   { stepEnv, umask, timeLimits }: Pick<DaemonConfig, "stepEnv" | "umask" | "timeLimits">,
 ): Given & ForTasks {
   const forSteps = { ...state, inherited: stepEnv, umask, timeLimits };
-  const directories = new TaskDirectories(forSteps);
+  const directories = new TaskDirectories(forSteps, state.dirs);
   const senders = new SenderPermissions(state);
   return { ...forSteps, inboxes: new Inboxes(state), directories, senders };
 }

@@ -65,17 +65,20 @@ export interface Plan {
   readonly goal?: string;
   /** Who may start it; absent where everybody may whose event the trigger admits. */
   readonly from?: PlannedGuard;
-  /** Workspace of the steps; without `isolation`, in plans of older versions, it is `shared`. */
-  readonly workspace: {
-    /** As the manifest has it: a plan means the same on every machine, see {@linkcode planHere}. */
-    readonly path: string;
-    readonly isolation?: "shared" | "worktree" | "copy";
-    /** Whether its worktrees start at the newest commit of the remote. */
-    readonly fetch?: true;
-    /** Names or labels of the nodes on which the task may run; on any when absent. */
-    readonly nodes?: readonly string[];
-    readonly env: Env;
-  };
+  readonly workspace: PlannedWorkspace;
+}
+
+/** The workspace in which the steps of one task run. */
+export interface PlannedWorkspace {
+  /** As the manifest has it: a plan means the same on every machine, see {@linkcode planHere}. */
+  readonly path: string;
+  /** `shared` when absent, in plans of older versions. */
+  readonly isolation?: "shared" | "worktree" | "copy";
+  /** Whether its worktrees start at the newest commit of the remote. */
+  readonly fetch?: true;
+  /** Names or labels of the nodes on which the task may run; on any when absent. */
+  readonly nodes?: readonly string[];
+  readonly env: Env;
 }
 
 /** A stored plan as this machine runs it: the path of its workspace is absolute. */

@@ -9,7 +9,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { machineWarnings } from "../../src/tasks/workspace/machine_warnings.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { readManifests } from "../../src/resources/read_manifests.ts";
-import type { FoundNeed } from "../../src/tasks/workspace/machine.ts";
+import type { ResolvedNeed } from "../../src/tasks/workspace/machine.ts";
 import { missing } from "../helpers/requirements.ts";
 import { controlTest } from "../rigs/control_rig.ts";
 
@@ -125,7 +125,7 @@ controlTest("a daemon that is alone says that it is the node of every workspace"
 /** Warnings about workspaces `0`, `1`, …; `faultOf` is the machine, `pass` lets the time pass. */
 function warningsWith(
   count: number,
-  faultOf: (need: FoundNeed, signal: AbortSignal) => Promise<string | undefined>,
+  faultOf: (need: ResolvedNeed, signal: AbortSignal) => Promise<string | undefined>,
 ) {
   const text = Array.from(
     { length: count },
@@ -146,7 +146,7 @@ function warningsWith(
   return { warnings, pass: () => pass() };
 }
 
-const pathOf = (need: FoundNeed) => "path" in need ? need.path : "";
+const pathOf = (need: ResolvedNeed) => "path" in need ? need.path : "";
 
 Deno.test("what does not answer holds nothing up", async () => {
   const signals: AbortSignal[] = [];

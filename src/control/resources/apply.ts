@@ -13,10 +13,8 @@ import type { Catalog } from "../../resources/catalog.ts";
 import { CRD_KIND, type CrdSpec } from "../../resources/custom_resource_definition.ts";
 import { endpointErrors } from "../../resources/endpoints.ts";
 import { keepMasked } from "../../resources/masked_secrets.ts";
-import {
-  machineWarnings,
-  type MachineWarningsHost,
-} from "../../tasks/workspace/machine_warnings.ts";
+import type { Machine } from "../../tasks/workspace/machine.ts";
+import { machineWarnings } from "../../tasks/workspace/machine_warnings.ts";
 import type { ManifestReader } from "./manifest_reader.ts";
 import type { Manifested } from "../../resources/read.ts";
 import type { ManifestsRead } from "../../resources/read_manifests.ts";
@@ -41,13 +39,14 @@ import { wayWarnings } from "./way_view.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 
 /** What {@linkcode apply} needs. */
-export interface ApplyHost extends BacktestHost, CodeHost, MachineWarningsHost {
+export interface ApplyHost extends BacktestHost, CodeHost {
   readonly store: AuditRecorder & DeliveryStore;
   readonly plugins: PluginHost;
   readonly catalog: Catalog;
   readonly manifests: Pick<ManifestReader, "read">;
   readonly secrets: KnownSecrets;
   readonly writer: ResourceWriter;
+  readonly machine: Pick<Machine, "faultOf">;
   readonly dirs: DataDir;
 }
 

@@ -17,7 +17,8 @@ import { staysBehind } from "../../store/rules/placement.ts";
 import type { InboxStore, TaskRecorder, TaskStore } from "../../store/task_store.ts";
 import type { InboxMessage, Task } from "../../store/task_records.ts";
 import { type Plan, planHere } from "../../tasks/plan.ts";
-import { isDirectory, type TaskDirectories } from "../../tasks/workspace/task_directory.ts";
+import { isDirectory } from "../../tasks/workspace/directory_fault.ts";
+import type { TaskDirectories } from "../../tasks/workspace/task_directory.ts";
 import { type Caller, withClient } from "../../auth/caller.ts";
 import { findTask } from "../records/records.ts";
 import { findTaskHome } from "./task_home.ts";
@@ -157,7 +158,7 @@ export async function taskWorkspace(
   const isolation = workspace.isolation ?? "shared";
   const path = isolation === "shared" ? workspace.path : task.directory;
   if (path === "") {
-    const commits = await host.directories.whereCommitsAre(task.id);
+    const commits = host.directories.whereCommitsAre(task.id);
     const rest = commits === "" ? "" : `; ${commits}`;
     throw new AppError("conflict", `${whyNoDirectory(task, isolation)}${rest}`);
   }

@@ -17,7 +17,7 @@ import type { TaskStore } from "../../store/task_store.ts";
 import type { RetryOf, StepRecord, Task } from "../../store/task_records.ts";
 import { keptSteps } from "../../tasks/run/kept_steps.ts";
 import type { Plan, Planner } from "../../tasks/plan.ts";
-import { isDirectory } from "../../tasks/workspace/task_directory.ts";
+import { isDirectory } from "../../tasks/workspace/directory_fault.ts";
 import { findTask } from "../records/records.ts";
 import { findTaskHome } from "./task_home.ts";
 

@@ -8,7 +8,7 @@
 import { AppError } from "../../base/errors.ts";
 import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
-import { isDirectory } from "../workspace/task_directory.ts";
+import { isDirectory } from "../workspace/directory_fault.ts";
 import { taskLimitMs } from "../time_limits.ts";
 import type { TaskRun } from "./task_context.ts";
 

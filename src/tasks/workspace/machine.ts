@@ -1,5 +1,5 @@
 /**
- * Looks for what resources need of the machine, with the same eyes as the tasks that will need it.
+ * Looks for what resources need of the machine, in the environment of the tasks that will need it.
  *
  * @module
  */
@@ -14,25 +14,22 @@ import type {
   WatchedNeed,
 } from "../../resources/machine_needs.ts";
 import { hasProgram } from "../step/program.ts";
+import { directoryFault, isDirectory } from "./directory_fault.ts";
 import { findRepository } from "./git_worktree.ts";
 import type { ToolHost } from "./run_tool.ts";
-import { directoryFault, isDirectory } from "./task_directory.ts";
 
 /** A need, with the path and the nodes of its workspace in place of its name. */
-export type FoundNeed =
+export type ResolvedNeed =
   | DirectoryNeed
   | Omit<WatchedNeed, "workspace"> & Pick<DirectoryNeed, "path" | "nodes">
   | ProgramNeed
   | NodesNeed;
 
-/** What looking for things needs. */
+/** The environment of the tasks, and the nodes on which they run. */
 export interface MachineHost extends ToolHost {
   readonly resolvePath: ResolvePath;
-  /** Absent where the daemon shares its database with no other. */
-  readonly shared?: {
-    /** By which a Workspace may name this node. */
-    readonly names: readonly string[];
-  };
+  /** The names by which a Workspace may name this node; absent where the daemon is the only one. */
+  readonly shared?: { readonly names: readonly string[] };
 }
 
 /** The machine on which the tasks run. */
@@ -48,7 +45,7 @@ export class Machine {
    * What is missing and what to do, as a sentence without its end; `undefined` when all is there.
    * Takes as long as the disk takes; `signal` ends the processes it has started.
    */
-  async faultOf(need: FoundNeed, signal: AbortSignal): Promise<string | undefined> {
+  async faultOf(need: ResolvedNeed, signal: AbortSignal): Promise<string | undefined> {
     if (need.needs === "program") return await this.#programFault(need.name);
     if (need.needs === "nodes") return this.#nodesFault(need.nodes);
     if (!this.#runsTasksOf(need)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Warnings about what manifests need of the machine and what is not there. No errors, because it
- * may come later: a checkout, an installation, a mount.
+ * Warnings about what manifests need of the machine and what is not there. They are no errors,
+ * because a checkout, an installation or a mount may follow later.
  *
  * @module
  */
@@ -13,16 +13,12 @@ import type { MachineNeed } from "../../resources/machine_needs.ts";
 import type { ManifestsRead } from "../../resources/read_manifests.ts";
 import type { ResourceKey } from "../../resources/resource.ts";
 import type { WorkspaceSpec } from "../../resources/workspace.ts";
-import type { FoundNeed, Machine } from "./machine.ts";
+import type { Machine, ResolvedNeed } from "./machine.ts";
 
-/** What {@linkcode machineWarnings} needs. */
-export interface MachineWarningsHost {
-  readonly catalog: Pick<Catalog, "find">;
-  readonly clock: Clock;
-  readonly machine: Pick<Machine, "faultOf">;
-}
+/** The catalog, as far as needs are resolved with it. */
+type WorkspaceCatalog = Pick<Catalog, "find">;
 
-/** What needs something of the machine. */
+/** Manifests that need something of the machine. */
 export interface MachineUsers extends Pick<ManifestsRead, "machine"> {
   /** The resources among them that are not in the catalog yet. */
   readonly resources: readonly (ResourceKey & { readonly spec: unknown })[];
@@ -30,35 +26,39 @@ export interface MachineUsers extends Pick<ManifestsRead, "machine"> {
 
 /** Longest time that an apply waits for the machine: a network drive can hang for ever. */
 const DEADLINE_MS = 2000;
-/** Most that is looked for at once: git takes some processes for each repository. */
+/** Most checks at once: git takes some processes for each repository. */
 const MAX_CONCURRENT = 8;
 
 interface Check {
-  /** Beginning of a warning about it. */
+  /** Beginning of the warning, such as `0.yaml:3:20: spec.path: `. */
   readonly place: string;
-  readonly need: FoundNeed;
+  readonly need: ResolvedNeed;
   state: "waiting" | "begun" | { readonly fault: string | undefined };
 }
 
-/** Looks for all that the input needs, within a time limit. */
+/** Warnings about everything that `read` needs and that is missing, within a time limit. */
 export async function machineWarnings(
   read: MachineUsers,
-  host: MachineWarningsHost,
+  { catalog, clock, machine }: {
+    readonly catalog: WorkspaceCatalog;
+    readonly clock: Clock;
+    readonly machine: Pick<Machine, "faultOf">;
+  },
 ): Promise<string[]> {
-  const checks = checksOf(read, host.catalog);
+  const checks = checksOf(read, catalog);
   if (checks.length === 0) return [];
   const ending = new AbortController();
   const late = Promise.withResolvers<void>();
-  using _timer = host.clock.after(DEADLINE_MS, () => {
+  using _timer = clock.after(DEADLINE_MS, () => {
     ending.abort();
     late.resolve();
   });
-  const rest = checks.values();
+  const queue = checks.values();
   const work = async () => {
-    for (const check of rest) {
+    for (const check of queue) {
       check.state = "begun";
-      const fault = await faultOf(check, ending.signal, host);
-      if (ending.signal.aborted) return; // has been told of as late
+      const fault = await faultOf(check.need, ending.signal, machine);
+      if (ending.signal.aborted) return; // the warnings say already that it is late
       check.state = { fault };
     }
   };
@@ -69,28 +69,31 @@ export async function machineWarnings(
 /** Each thing once, at the first place that needs it. */
 function checksOf(
   { machine, resources }: MachineUsers,
-  catalog: MachineWarningsHost["catalog"],
+  catalog: WorkspaceCatalog,
 ): Check[] {
   const checks = new Map<string, Check>();
   for (const { need, project, place } of machine) {
-    const found = foundNeed(need, (name): WorkspaceSpec | undefined => {
+    const resolved = resolvedNeed(need, (name) => {
       const isIt = (one: ResourceKey) =>
         one.kind === "Workspace" && one.project === project && one.name === name;
-      const found = resources.find(isIt) ?? catalog.find("Workspace", project, name);
-      return found?.spec as WorkspaceSpec | undefined;
+      const workspace = resources.find(isIt) ?? catalog.find("Workspace", project, name);
+      return workspace?.spec as WorkspaceSpec | undefined;
     });
-    if (found === undefined) continue;
-    const key = JSON.stringify(found);
-    if (!checks.has(key)) checks.set(key, { place, need: found, state: "waiting" });
+    if (resolved === undefined) continue;
+    const key = JSON.stringify(resolved);
+    if (!checks.has(key)) checks.set(key, { place, need: resolved, state: "waiting" });
   }
   return [...checks.values()];
 }
 
-/** A need without its place; none in a workspace that does not exist, which is told elsewhere. */
-function foundNeed(
+/**
+ * A need without its place in the manifests; `undefined` in a workspace that does not exist, of which
+ * the validation warns.
+ */
+function resolvedNeed(
   need: MachineNeed,
   specOf: (workspace: string) => WorkspaceSpec | undefined,
-): FoundNeed | undefined {
+): ResolvedNeed | undefined {
   switch (need.needs) {
     case "program":
       return { needs: need.needs, name: need.name };
@@ -114,9 +117,9 @@ function foundNeed(
 }
 
 async function faultOf(
-  { need }: Check,
+  need: ResolvedNeed,
   signal: AbortSignal,
-  { machine }: MachineWarningsHost,
+  machine: Pick<Machine, "faultOf">,
 ): Promise<string | undefined> {
   try {
     return await machine.faultOf(need, signal);
@@ -142,7 +145,7 @@ function describe(checks: readonly Check[]): string[] {
   return [...warnings.values(), `${what} not checked: the others took ${seconds}`];
 }
 
-function nameOf(need: FoundNeed): string {
+function nameOf(need: ResolvedNeed): string {
   switch (need.needs) {
     case "program":
       return `The program "${need.name}"`;

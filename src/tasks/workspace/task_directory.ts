@@ -6,33 +6,17 @@
  * @module
  */
 
-import { join, relative, resolve } from "node:path";
+import { join, relative } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
-import { defined } from "../../base/defined.ts";
-import { AppError, messageOf } from "../../base/errors.ts";
-import { findShortage } from "../../base/shortage.ts";
-import { CancellationScope } from "../cancellation_scope.ts";
-import {
-  addWorktree,
-  branchOf,
-  dropCommits,
-  findRepository,
-  type KeptCommits,
-  keptRef,
-  removeWorktree,
-  type Tools,
-} from "./git_worktree.ts";
-import { fetchUpstream } from "./git_fetch.ts";
-import { findKept, noteKept, noteRepository } from "./kept_commits.ts";
-import { KeyedMutex } from "../../base/keyed_mutex.ts";
-import type { Plan } from "../plan.ts";
-import { runTool, toolError, type ToolHost } from "./run_tool.ts";
-
-/** What directories of tasks need. */
-export interface DirectoryHost extends ToolHost {
-  readonly dirs: Pick<DataDir, "worktrees" | "copies">;
-}
+import { AppError } from "../../base/errors.ts";
+import type { CancellationScope } from "../cancellation_scope.ts";
+import type { PlannedWorkspace } from "../plan.ts";
+import { directoryFault, isDirectory } from "./directory_fault.ts";
+import type { KeptCommits } from "./git_worktree.ts";
+import type { ToolHost } from "./run_tool.ts";
+import { TaskCopies } from "./task_copies.ts";
+import { removeInTime, TaskWorktrees } from "./task_worktrees.ts";
 
 /** A task that needs a directory. */
 export interface DirectoryUser {
@@ -40,7 +24,7 @@ export interface DirectoryUser {
   /** Name of its workspace, for messages. */
   readonly workspace: string;
   /** The workspace, as it was planned. */
-  readonly plan: Plan["workspace"];
+  readonly plan: PlannedWorkspace;
 }
 
 /** How to remove a directory. */
@@ -51,28 +35,17 @@ export interface Removal {
   readonly signal?: AbortSignal;
 }
 
-/**
- * Most time for removing a directory of a task that is being ended; a rest is removed with the
- * task.
- */
-const TIDY_MS = 10_000;
-
-const COPY = `
-rm -rf -- "$2" "$2.part" && mkdir -p -m 700 -- "$2.part" &&
-cp -RPp -- "$1/." "$2.part/" && mv -- "$2.part" "$2"`;
-
-const REMOVE_COPY = `
-rm -rf -- "$1" "$1.part" 2>/dev/null || { chmod -R u+rwX -- "$1"; rm -rf -- "$1" "$1.part"; }`;
-
 /** Makes and removes the directories of tasks. */
 export class TaskDirectories {
-  readonly #host: DirectoryHost;
-  /** git locks its repository: worktrees there are made and removed one after another. */
-  readonly #turns = new KeyedMutex();
+  readonly #clock: Clock;
+  readonly #worktrees: TaskWorktrees;
+  readonly #copies: TaskCopies;
 
-  /** Makes them where `host` says. */
-  constructor(host: DirectoryHost) {
-    this.#host = host;
+  /** Makes them below `dirs`. */
+  constructor(host: ToolHost, dirs: Pick<DataDir, "worktrees" | "copies">) {
+    this.#clock = host.clock;
+    this.#worktrees = new TaskWorktrees(dirs.worktrees, host);
+    this.#copies = new TaskCopies(dirs.copies, host);
   }
 
   /**
@@ -82,7 +55,7 @@ export class TaskDirectories {
    * that; `overloaded` when the machine is short of something now.
    */
   async make(user: DirectoryUser, cancellation: CancellationScope): Promise<string> {
-    const { plan, workspace } = user;
+    const { taskId, plan, workspace } = user;
     try {
       const fault = await directoryFault(plan.path);
       if (fault !== undefined) throw new AppError("invalid", fault);
@@ -90,14 +63,14 @@ export class TaskDirectories {
         case "shared":
           return plan.path;
         case "worktree":
-          return await this.#makeWorktree(user, cancellation);
+          return await this.#worktrees.make(taskId, plan, cancellation);
         case "copy":
-          return await this.#makeCopy(user, cancellation.signal);
+          return await this.#copies.make(taskId, plan.path, cancellation.signal);
       }
     } catch (cause) {
       if (!(cause instanceof AppError)) throw cause;
-      // else the next start makes it anew
-      if (cancellation.why !== "stop") await this.#removeHalf(user);
+      // When the daemon stops, its next start removes the rest.
+      if (cancellation.why !== "stop") await this.#removeRest(user);
       if (cause.code === "overloaded") throw cause;
       const message = `Workspace "${workspace}" cannot be used: ${cause.message}`;
       throw new AppError("invalid", message, { cause });
@@ -111,9 +84,8 @@ export class TaskDirectories {
    * @throws {AppError} `invalid` when it cannot be removed or `signal` ended that.
    */
   async remove(taskId: string, directory: string, removal: Removal = {}): Promise<string> {
-    const kept = await this.#remove(directory, { ...removal, taskId, kept: keptRef(taskId) });
-    await noteKept(this.#host.dirs.worktrees, taskId, kept);
-    return kept.refs.length === 0 ? "" : whereKept(kept);
+    const kept = await this.#remove(directory, { ...removal, taskId, keepsCommits: true });
+    return whereKept(kept);
   }
 
   /**
@@ -126,163 +98,48 @@ export class TaskDirectories {
     { id, directory }: { readonly id: string; readonly directory: string },
     removal: Removal = {},
   ): Promise<readonly string[]> {
-    const { worktrees } = this.#host.dirs;
-    if (directory !== "") await this.#remove(directory, { ...removal, taskId: id });
-    const kept = await findKept(worktrees, id);
-    if (kept !== undefined) {
-      const { signal } = removal;
-      const tools = { host: this.#host, taskId: id, ...defined({ signal }) };
-      await this.#turns.run(kept.repository, () => dropCommits(kept, tools), signal);
-      await noteKept(worktrees, id, { repository: kept.repository, refs: [] });
+    const directories = directory === "" ? [] : [directory];
+    for (const one of directories) {
+      await this.#remove(one, { ...removal, taskId: id, keepsCommits: false });
     }
-    return [...directory === "" ? [] : [directory], ...kept?.refs ?? []];
+    return [...directories, ...await this.#worktrees.dropCommits(id, removal.signal)];
   }
 
   /** A sentence about the commits of a task whose worktree is gone; empty when there are none. */
-  async whereCommitsAre(taskId: string): Promise<string> {
-    const kept = await findKept(this.#host.dirs.worktrees, taskId);
-    return kept === undefined || kept.refs.length === 0 ? "" : whereKept(kept);
+  whereCommitsAre(taskId: string): string {
+    return whereKept(this.#worktrees.findCommits(taskId));
   }
 
-  /** Removes a directory; `kept` names the ref under which commits are kept, else they go. */
+  /** Removes a directory. Returns the commits that are kept of it. */
   async #remove(
     directory: string,
-    { from, kept, ...how }: Removal & { readonly taskId: string; readonly kept?: string },
-  ): Promise<KeptCommits> {
-    const tools = { host: this.#host, ...how };
-    const { worktrees, copies } = this.#host.dirs;
-    const copy = nameIn(copies, directory);
+    removal: Removal & { readonly taskId: string; readonly keepsCommits: boolean },
+  ): Promise<KeptCommits | undefined> {
+    const copy = nameIn(this.#copies.parent, directory);
     if (copy !== undefined) {
-      const tool = { script: REMOVE_COPY, args: [join(copies, copy)], ...how };
-      const removed = await runTool(tool, this.#host);
-      if (removed.code === 0) return { repository: "", refs: [] };
-      throw new AppError("invalid", `"${directory}" cannot be removed: ${toolError(removed)}`);
+      await this.#copies.remove(copy, removal);
+      return undefined;
     }
-    const name = nameIn(worktrees, directory);
-    if (name === undefined) throw new Error(`"${directory}" is not a directory of a task`);
-    const worktree = { path: join(worktrees, name), branch: branchOf(name) };
-    const noted = await findKept(worktrees, name);
-    const common = noted?.repository ?? await this.#commonOf(from, tools);
-    const removal = { ...tools, common, ...defined({ kept }) };
-    const left = await this.#turns.run(
-      common,
-      () => removeWorktree(worktree, removal),
-      tools.signal,
-    );
-    // It may have been made for an earlier task, which this one has retried.
-    if (noted !== undefined && name !== how.taskId) await noteKept(worktrees, name, noted);
-    return left;
+    const worktree = nameIn(this.#worktrees.parent, directory);
+    if (worktree !== undefined) return await this.#worktrees.remove(worktree, removal);
+    throw new Error(`"${directory}" is not a directory of a task`);
   }
 
-  /** The repository that a workspace is in; empty where it is in none. */
-  async #commonOf(from: string | undefined, tools: Tools): Promise<string> {
-    if (from === undefined || !await isDirectory(from)) return "";
-    const found = await findRepository(from, tools).catch(() => undefined);
-    return found?.common ?? "";
-  }
-
-  async #makeWorktree(
-    { taskId, plan }: DirectoryUser,
-    cancellation: CancellationScope,
-  ): Promise<string> {
-    const { worktrees } = this.#host.dirs;
-    const { signal } = cancellation;
-    const tools = { host: this.#host, taskId, signal };
-    const { common, prefix } = await findRepository(plan.path, tools);
-    const worktree = { path: join(worktrees, taskId), branch: branchOf(taskId) };
-    await Deno.mkdir(worktrees, { recursive: true, mode: 0o700 });
-    const kept = keptRef(taskId);
-    return await this.#turns.run(common, async () => {
-      const rest = await removeWorktree(worktree, { ...tools, common, kept });
-      await noteRepository(worktrees, taskId, rest);
-      try {
-        const commit = plan.fetch === true ? await fetchUpstream(plan.path, tools) : "HEAD";
-        await addWorktree({ from: plan.path, commit, kept }, worktree, tools);
-        const directory = resolve(worktree.path, prefix);
-        if (await isDirectory(directory)) return directory;
-        const what = `"${prefix}" is not in the commit that is checked out there`;
-        throw new AppError("invalid", `${what}: commit something in it`);
-      } catch (error) {
-        // In the same turn: the next one may be long in coming.
-        if (cancellation.why !== "stop") {
-          await inTime(
-            this.#host.clock,
-            async (signal) => {
-              const left = await removeWorktree(worktree, { ...tools, common, kept, signal });
-              await noteKept(worktrees, taskId, left);
-            },
-          );
-        }
-        throw error;
-      }
-    }, signal);
-  }
-
-  /** Removes the rest of a directory of a task that ends without one. */
-  async #removeHalf({ taskId, plan }: DirectoryUser): Promise<void> {
-    const { worktrees, copies } = this.#host.dirs;
-    const parent =
-      { shared: undefined, worktree: worktrees, copy: copies }[plan.isolation ?? "shared"];
-    if (parent === undefined) return;
+  /** Removes what an attempt to make the directory of a task has left. */
+  async #removeRest({ taskId, plan }: DirectoryUser): Promise<void> {
+    const { isolation = "shared", path: from } = plan;
+    if (isolation === "shared") return;
+    const { parent } = isolation === "copy" ? this.#copies : this.#worktrees;
     const path = join(parent, taskId);
     if (!await isDirectory(path) && !await isDirectory(`${path}.part`)) return;
-    await inTime(
-      this.#host.clock,
-      (signal) => this.remove(taskId, path, { from: plan.path, signal }),
-    );
-  }
-
-  async #makeCopy({ taskId, plan }: DirectoryUser, signal: AbortSignal): Promise<string> {
-    const { copies } = this.#host.dirs;
-    await Deno.mkdir(copies, { recursive: true, mode: 0o700 });
-    const [from, to] = await Promise.all([Deno.realPath(plan.path), Deno.realPath(copies)]);
-    if (`${to}/`.startsWith(from === "/" ? from : `${from}/`)) {
-      throw new AppError(
-        "invalid",
-        `"${plan.path}" contains the data directory, where its copy would go: move one of them`,
-      );
-    }
-    const path = join(copies, taskId);
-    const tool = { script: COPY, args: [plan.path, path], signal, taskId };
-    const made = await runTool(tool, this.#host);
-    if (made.code === 0) return path;
-    throw new AppError("invalid", `"${plan.path}" cannot be copied: ${toolError(made)}`);
+    await removeInTime(this.#clock, (signal) => this.remove(taskId, path, { from, signal }));
   }
 }
 
-/** Where commits are, as a sentence without its end. */
-function whereKept({ repository, refs }: KeptCommits): string {
-  return `its commits were kept as ${refs.join(" and ")} in "${repository}"`;
-}
-
-/** Removes within a time limit; a rest stays. */
-async function inTime(
-  clock: Clock,
-  tidy: (signal: AbortSignal) => Promise<unknown>,
-): Promise<void> {
-  using cancellation = new CancellationScope({});
-  cancellation.endAfter(TIDY_MS, clock);
-  await tidy(cancellation.signal).catch(() => {});
-}
-
-/** Whether there is a directory at `path`, links resolved. */
-export async function isDirectory(path: string): Promise<boolean> {
-  const info = await Deno.stat(path).catch(() => undefined);
-  return info?.isDirectory === true;
-}
-
-/** What is wrong with the path of a workspace, and what to do; `undefined` for a directory. */
-export async function directoryFault(path: string): Promise<string | undefined> {
-  try {
-    if ((await Deno.stat(path)).isDirectory) return undefined;
-  } catch (error) {
-    if (findShortage(error) !== undefined) throw error;
-    const why = error instanceof Deno.errors.NotFound
-      ? "does not exist: make it, or change the path of the Workspace"
-      : `cannot be used: ${messageOf(error)}`;
-    return `"${path}" ${why}`;
-  }
-  return `"${path}" is not a directory: change the path of the Workspace`;
+/** Where commits are, as a sentence without its end; empty when there are none. */
+function whereKept(kept: KeptCommits | undefined): string {
+  if (kept === undefined || kept.refs.length === 0) return "";
+  return `its commits were kept as ${kept.refs.join(" and ")} in "${kept.repository}"`;
 }
 
 /** The name below `parent` that `path` is or lies under; nothing else is ever removed. */

@@ -1,0 +1,159 @@
+/**
+ * Git worktrees, one for each task whose workspace has `isolation: worktree`, and the commits that
+ * are kept of a task when its worktree goes.
+ *
+ * @module
+ */
+
+import { join, resolve } from "node:path";
+import { defined } from "../../base/defined.ts";
+import { AppError } from "../../base/errors.ts";
+import { KeyedMutex } from "../../base/keyed_mutex.ts";
+import type { Clock } from "../../base/clock.ts";
+import { CancellationScope } from "../cancellation_scope.ts";
+import type { PlannedWorkspace } from "../plan.ts";
+import { isDirectory } from "./directory_fault.ts";
+import { fetchUpstream } from "./git_fetch.ts";
+import {
+  addWorktree,
+  branchOf,
+  dropCommits,
+  findRepository,
+  type KeptCommits,
+  keptRef,
+  removeWorktree,
+  type Tools,
+} from "./git_worktree.ts";
+import { findKept, noteKept, noteRepository } from "./kept_commits.ts";
+import type { ToolHost } from "./run_tool.ts";
+
+/** How a worktree is removed. */
+export interface WorktreeRemoval {
+  /** The task for which it is removed; a retry uses the worktree that was made for another task. */
+  readonly taskId: string;
+  /** Whether commits that exist nowhere else are kept; without it they go. */
+  readonly keepsCommits: boolean;
+  /** The workspace, where that is known: finds the repository of a worktree without a note of it. */
+  readonly from?: string | undefined;
+  /** Ends the removal, which then counts as failed. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Most time for removing the directory of a task that is being ended; the rest of it is removed with
+ * the task.
+ */
+const REMOVAL_MS = 10_000;
+
+/** Calls `remove`, which its signal ends after a while; a failure is ignored. */
+export async function removeInTime(
+  clock: Clock,
+  remove: (signal: AbortSignal) => Promise<unknown>,
+): Promise<void> {
+  using cancellation = new CancellationScope({});
+  cancellation.endAfter(REMOVAL_MS, clock);
+  await remove(cancellation.signal).catch(() => {});
+}
+
+/** Makes and removes worktrees. */
+export class TaskWorktrees {
+  /** The directory that holds them, each under the id of its task. */
+  readonly parent: string;
+  readonly #host: ToolHost;
+  /** git locks its repository, so worktrees of one repository are made and removed in turn. */
+  readonly #turns = new KeyedMutex();
+
+  /** Worktrees go below `parent`. */
+  constructor(parent: string, host: ToolHost) {
+    this.parent = parent;
+    this.#host = host;
+  }
+
+  /**
+   * Makes the worktree of a task. Returns the path in it that corresponds to the workspace's.
+   *
+   * @throws {AppError} `invalid` when it cannot be made or `cancellation` ended that.
+   */
+  async make(
+    taskId: string,
+    workspace: PlannedWorkspace,
+    cancellation: CancellationScope,
+  ): Promise<string> {
+    const { path: from, fetch } = workspace;
+    const { signal } = cancellation;
+    const tools = { host: this.#host, taskId, signal };
+    const { common, prefix } = await findRepository(from, tools);
+    const worktree = { path: join(this.parent, taskId), branch: branchOf(taskId) };
+    const kept = keptRef(taskId);
+    await Deno.mkdir(this.parent, { recursive: true, mode: 0o700 });
+    return await this.#turns.run(common, async () => {
+      const rest = await removeWorktree(worktree, { ...tools, common, kept });
+      await noteRepository(this.parent, taskId, rest);
+      try {
+        const commit = fetch === true ? await fetchUpstream(from, tools) : "HEAD";
+        await addWorktree({ from, commit, kept }, worktree, tools);
+        const directory = resolve(worktree.path, prefix);
+        if (await isDirectory(directory)) return directory;
+        const what = `"${prefix}" is not in the commit that is checked out there`;
+        throw new AppError("invalid", `${what}: commit something in it`);
+      } catch (error) {
+        // Removed in this turn, because other tasks may have the next turns for a long time.
+        if (cancellation.why !== "stop") {
+          await removeInTime(this.#host.clock, async (signal) => {
+            const left = await removeWorktree(worktree, { ...tools, common, kept, signal });
+            await noteKept(this.parent, taskId, left);
+          });
+        }
+        throw error;
+      }
+    }, signal);
+  }
+
+  /**
+   * Removes the worktree with this name. Returns the commits that are kept of it.
+   *
+   * @throws {AppError} `invalid` when it cannot be removed or `signal` ended that.
+   */
+  async remove(
+    name: string,
+    { taskId, keepsCommits, from, signal }: WorktreeRemoval,
+  ): Promise<KeptCommits> {
+    const worktree = { path: join(this.parent, name), branch: branchOf(name) };
+    const tools = { host: this.#host, taskId, ...defined({ signal }) };
+    const noted = findKept(this.parent, name);
+    const common = noted?.repository ?? await this.#commonOf(from, tools);
+    const kept = keepsCommits ? keptRef(taskId) : undefined;
+    const left = await this.#turns.run(
+      common,
+      () => removeWorktree(worktree, { ...tools, common, ...defined({ kept }) }),
+      signal,
+    );
+    if (keepsCommits) await noteKept(this.parent, taskId, left);
+    // It was made for the task that this one has retried.
+    if (noted !== undefined && name !== taskId) await noteKept(this.parent, name, noted);
+    return left;
+  }
+
+  /** What is kept of a task whose worktree is gone; `undefined` when it has no worktree and no commits. */
+  findCommits(taskId: string): KeptCommits | undefined {
+    return findKept(this.parent, taskId);
+  }
+
+  /** Removes the commits that are kept of a task. Returns the refs that held them. */
+  async dropCommits(taskId: string, signal: AbortSignal | undefined): Promise<readonly string[]> {
+    const kept = findKept(this.parent, taskId);
+    if (kept === undefined) return [];
+    const { repository, refs } = kept;
+    const tools = { host: this.#host, taskId, ...defined({ signal }) };
+    await this.#turns.run(repository, () => dropCommits(kept, tools), signal);
+    await noteKept(this.parent, taskId, { repository, refs: [] });
+    return refs;
+  }
+
+  /** The repository that a workspace is in; empty where it is in none. */
+  async #commonOf(workspace: string | undefined, tools: Tools): Promise<string> {
+    if (workspace === undefined || !await isDirectory(workspace)) return "";
+    const repository = await findRepository(workspace, tools).catch(() => undefined);
+    return repository?.common ?? "";
+  }
+}
