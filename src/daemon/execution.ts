@@ -102,7 +102,7 @@ export function withTaskRunning<Given extends Omit<RunHost, keyof ForTasks>>(
   const forSteps = { ...state, inherited: stepEnv, umask, timeLimits };
   const directories = new TaskDirectories(forSteps, state.dirs);
   const senders = new SenderPermissions(state);
-  return { ...forSteps, inboxes: new Inboxes(state), directories, senders };
+  return { ...forSteps, inboxes: new Inboxes(state.store, state.clock), directories, senders };
 }
 
 /** What running a plugin needs; `marks` are further variables of each. */

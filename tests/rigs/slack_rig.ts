@@ -81,7 +81,7 @@ export async function slackRig(triggers: string): Promise<SlackRig> {
   const told: (Routed & { event: string })[] = [];
   host.events.on("sourceEventRouted", ({ id, routed }) => void told.push({ event: id, ...routed }));
   const routers: SlackRouter[] = [];
-  const inboxes = new Inboxes({ store, clock: host.clock });
+  const inboxes = new Inboxes(store, host.clock);
   const slackHost: SlackHost = {
     resources: { refresh: () => Promise.resolve() },
     ...host,

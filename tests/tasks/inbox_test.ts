@@ -31,7 +31,7 @@ async function rig() {
     path,
     read,
     id: taskIdOf(1),
-    inboxes: new Inboxes({ store: temp.store, clock: CLOCK }),
+    inboxes: new Inboxes(temp.store, CLOCK),
     [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
   };
 }
@@ -95,15 +95,12 @@ Deno.test("Inboxes.add that the store does not take says so, and the next one wo
   await using it = await rig();
   let broken = true;
   const inboxes = new Inboxes({
-    clock: CLOCK,
-    store: {
-      listInbox: (id) => it.store.listInbox(id),
-      addToInbox: (...args) =>
-        broken
-          ? Promise.reject(new AppError("overloaded", "The disk is full"))
-          : it.store.addToInbox(...args),
-    },
-  });
+    listInbox: (id) => it.store.listInbox(id),
+    addToInbox: (...args) =>
+      broken
+        ? Promise.reject(new AppError("overloaded", "The disk is full"))
+        : it.store.addToInbox(...args),
+  }, CLOCK);
   await inboxes.open(it.id, it.path, NEW);
   await rejects(inboxes.add(it.id, { n: 1 }), { code: "overloaded" });
   broken = false;

@@ -13,12 +13,8 @@ import { Catalog } from "../../src/resources/catalog.ts";
 import { createLog } from "../../src/base/log.ts";
 import type { Store } from "../../src/store/store.ts";
 import { removeOrphans } from "../../src/tasks/retention/orphans.ts";
-import {
-  prune,
-  type RetentionHost,
-  type RetentionLimits,
-  startRetention,
-} from "../../src/tasks/retention/retention.ts";
+import { prune, startRetention } from "../../src/tasks/retention/retention.ts";
+import type { RetentionHost, RetentionLimits } from "../../src/tasks/retention/retention_host.ts";
 import { LogFiles, logPath } from "../../src/store/files/log_files.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { ManualClock, passUntil, setClock } from "../helpers/manual_clock.ts";
@@ -345,8 +341,9 @@ Deno.test(
     const bodies = new Bodies({ store, clock: r.host.clock });
     const round = (bodiesMs: number) =>
       prune(
-        { ...r.host, store, catalog, bodies, keep: { tasksMs: 0, bodiesMs, perTrigger: 0 } },
+        { ...r.host, store, catalog, keep: { tasksMs: 0, bodiesMs, perTrigger: 0 } },
         new AbortController().signal,
+        bodies,
       );
     const left = async () => {
       const all = await Promise.all(

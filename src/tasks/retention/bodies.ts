@@ -1,54 +1,47 @@
 /**
- * Retention of bodies: of deliveries that stay, what arrived is removed after a time of its own. The
- * deliveries are gone through in their order; how far is known in memory, so that those whose bodies
- * are gone are not looked at again.
+ * Retention of bodies: the content of a delivery is removed after a time of its own, and the delivery
+ * stays. The deliveries are gone through in their order. The position is remembered in memory, so that
+ * deliveries whose bodies are gone are not read again.
  *
  * @module
  */
 
-import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import type { DeliveryStore } from "../../store/delivery_store.ts";
-import type { OfTrigger, RetentionStore } from "../../store/retention_store.ts";
+import type { OfTrigger } from "../../store/retention_store.ts";
+import type { RetentionHost } from "./retention_host.ts";
 import { keyOf } from "./trigger_records.ts";
 
-/** What removing bodies needs. */
-export interface BodiesHost {
-  readonly store: RetentionStore & DeliveryStore;
-  readonly clock: Clock;
-}
-
-/** Deliveries that are looked at in one transaction, and the pause after it. */
+/** Deliveries that one transaction goes through, and the pause after it. */
 const PAGE_SIZE = 50;
 const PAUSE_MS = 12;
 /**
- * After so long everything is gone through from the beginning: an event that gives its own id may
- * come late, and a clock may have been set back.
+ * Time after which the deliveries are gone through from the beginning again: an event that gives its
+ * own id may come late, and the clock may have been set back.
  */
-const ANEW_MS = 24 * 3600 * 1000;
+const RESTART_MS = 24 * 3600 * 1000;
 
 /** Removes bodies, round after round. */
 export class Bodies {
-  readonly #host: BodiesHost;
-  /** By trigger, or for all: the id up to which nothing is left to do. */
+  readonly #host: Pick<RetentionHost, "store" | "clock">;
+  /** By trigger, or for all: the id of the last delivery before which no body is left to remove. */
   readonly #done = new Map<string, string>();
-  #anewAt = -Infinity;
+  #restartAt = -Infinity;
 
-  /** Knows nothing yet: its first round goes through everything. */
-  constructor(host: BodiesHost) {
+  /** The first round goes through all deliveries. */
+  constructor(host: Pick<RetentionHost, "store" | "clock">) {
     this.#host = host;
   }
 
   /** To be called before a round. */
   begin(): void {
     const now = this.#host.clock.now();
-    if (now >= this.#anewAt || this.#anewAt > now + ANEW_MS) {
+    if (now >= this.#restartAt || this.#restartAt > now + RESTART_MS) {
       this.#done.clear();
-      this.#anewAt = now + ANEW_MS;
+      this.#restartAt = now + RESTART_MS;
     }
   }
 
-  /** Removes the bodies of one trigger, or of all, from before a time; gives how many. */
+  /** Removes the bodies of one trigger, or of all, from before a time; returns how many. */
   async prune(
     of: OfTrigger | undefined,
     before: number,
@@ -58,7 +51,7 @@ export class Bodies {
     const key = of === undefined ? "" : keyOf(of);
     let deleted = 0;
     let after = this.#done.get(key);
-    let isDone = true; // up to here
+    let allDone = true; // of the pages so far
     while (!signal.aborted) {
       const page = await store.listDeliveries({
         ...of,
@@ -74,8 +67,8 @@ export class Bodies {
       deleted += now;
       const first = ids.findIndex((id) => needed.includes(id));
       const upTo = first === -1 ? last : ids[first - 1];
-      if (isDone && upTo !== undefined) this.#done.set(key, upTo);
-      isDone &&= first === -1;
+      if (allDone && upTo !== undefined) this.#done.set(key, upTo);
+      allDone &&= first === -1;
       after = last;
       if (ids.length < PAGE_SIZE) break;
       await clock.pause(PAUSE_MS, signal);

@@ -1,59 +1,24 @@
 /**
- * Retention of tasks, deliveries and chat events by age, of tasks also by number per trigger, and of
- * bodies by an age of their own: a few at a time, so that requests do not wait long, together with
- * the files of a task. Pending and running tasks stay.
+ * Retention: removes tasks with their files, deliveries and chat events by age, tasks also by their
+ * number per trigger, and bodies by an age of their own. Each transaction removes a few, so that
+ * requests do not wait long. Pending and running tasks stay.
  *
  * @module
  */
 
-import type { HealthConditions } from "../../base/health_conditions.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { DataDir } from "../../base/data_dir.ts";
+import { defined } from "../../base/defined.ts";
 import { messageOf } from "../../base/errors.ts";
-import type { Log } from "../../base/log.ts";
-import type { LogStore } from "../../store/log_store.ts";
-import type { DeliveryStore } from "../../store/delivery_store.ts";
-import type { RetentionStore } from "../../store/retention_store.ts";
-import type { TaskStore } from "../../store/task_store.ts";
-import type { Catalog } from "../../resources/catalog.ts";
 import { dedupTimesIn } from "../../resources/dedup_times.ts";
 import { Bodies } from "./bodies.ts";
 import { agesOf, shortestOf } from "./limits.ts";
 import { removeOrphans } from "./orphans.ts";
+import type { RetentionHost } from "./retention_host.ts";
 import { pruneTrigger, triggersToPrune } from "./trigger_records.ts";
 
-/** How much to keep of triggers that say nothing else. */
-export interface RetentionLimits {
-  /** Milliseconds since the end of a task or the arrival of a delivery; 0 for ever. */
-  readonly tasksMs: number;
-  /** The same of bodies; as long as their deliveries when 0. */
-  readonly bodiesMs: number;
-  /** Tasks of each trigger; 0 for any number. */
-  readonly perTrigger: number;
-}
-
-/** What retention needs. */
-export interface RetentionHost {
-  /** Says how long deduplication needs deliveries, and what triggers say of themselves. */
-  readonly catalog: Catalog;
-  readonly store: RetentionStore & TaskStore & DeliveryStore;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly logs: LogStore;
-  /** Directories of tasks are there. */
-  readonly dirs: DataDir;
-  /** Where a failure is shown. */
-  readonly health?: HealthConditions;
-  readonly keep: RetentionLimits;
-  /** Removes the task's own directory, if it has one, and commits that are kept for it. */
-  readonly discard: (
-    task: { readonly id: string; readonly directory: string },
-    signal: AbortSignal,
-  ) => Promise<unknown>;
-}
-
-/** Time between two rounds; where something is kept for less than an hour, the shorter one. */
+/** Time between two rounds. */
 const INTERVAL_MS = 5 * 60_000;
+/** The same where some records are kept for less than {@linkcode SHORT_MS}. */
 const SHORT_INTERVAL_MS = 60_000;
 const SHORT_MS = 3600_000;
 /** Delay of the first round, because the daemon has other work right after its start. */
@@ -62,9 +27,7 @@ const FIRST_ROUND_MS = 10_000;
 const BATCH_SIZE = 50;
 /** Pause between two transactions. */
 const PAUSE_MS = 12;
-/**
- * Calls without a removal that end a round: each call reads a part of the rows and continues there.
- */
+/** Calls without a removal after which a round ends: each call goes through a part of the rows. */
 const IDLE_CALLS = 40;
 /** How long ended messages are kept where tasks are kept for ever. */
 const KEEP_MESSAGES_MS = 30 * 24 * 3600 * 1000;
@@ -73,22 +36,23 @@ const KEEP_MESSAGES_MS = 30 * 24 * 3600 * 1000;
 export function startRetention(host: RetentionHost): AsyncDisposable {
   const stopping = new AbortController();
   const { signal } = stopping;
+  const { clock } = host;
   // A round that failed, mostly because the database could not be written, is repeated soon.
   const orphans = async () => {
     do {
-      await host.clock.pause(FIRST_ROUND_MS, signal);
+      await clock.pause(FIRST_ROUND_MS, signal);
     } while (!signal.aborted && !await isDone(host, () => removeOrphans(host, signal)));
   };
   const bodies = new Bodies(host);
-  const prunes = async () => {
+  const rounds = async () => {
     for (let ms = FIRST_ROUND_MS;;) {
-      await host.clock.pause(ms, signal);
+      await clock.pause(ms, signal);
       if (signal.aborted) return;
-      const done = await isDone(host, () => prune({ ...host, bodies }, signal));
+      const done = await isDone(host, () => prune(host, signal, bodies));
       ms = done ? intervalOf(host) : FIRST_ROUND_MS;
     }
   };
-  const work = Promise.all([orphans(), prunes()]);
+  const work = Promise.all([orphans(), rounds()]);
   return {
     async [Symbol.asyncDispose]() {
       stopping.abort();
@@ -118,67 +82,55 @@ function intervalOf({ keep, catalog }: RetentionHost): number {
   return shortest < SHORT_MS ? SHORT_INTERVAL_MS : INTERVAL_MS;
 }
 
-/** Removes everything beyond `host.keep` and what triggers say of themselves. */
+/** Removes everything beyond `host.keep` and the retention of each trigger. */
 export async function prune(
-  host: RetentionHost & { readonly bodies?: Bodies },
+  host: RetentionHost,
   signal: AbortSignal,
+  bodies: Bodies = new Bodies(host),
 ): Promise<void> {
-  const { store, clock, log, keep } = host;
-  const ages = agesOf("tasks", keep.tasksMs, host.catalog);
+  const { store, clock, log, catalog, keep } = host;
+  const limit = BATCH_SIZE;
+  const inSteps = (step: () => Promise<number>) => untilIdle(step, clock, signal);
+  const removeTasks = async (ended: readonly EndedTask[]) => {
+    for (const task of ended) await removeFiles(task, host, signal);
+    return ended.length;
+  };
+  const ages = agesOf("tasks", keep.tasksMs, catalog);
   const aged = ages.longestMs === undefined ? 0 : clock.now() - ages.longestMs;
-  let tasks = await inSteps(clock, signal, async () => {
-    const removed = await store.pruneTasks({
-      before: aged,
-      limit: BATCH_SIZE,
-      ...(keep.perTrigger === 0 ? {} : { keep: keep.perTrigger }),
-    });
-    for (const task of removed) await removeFiles(task, host, signal);
-    return removed.length;
-  });
-  // Deduplication needs the deliveries of this span, however little is to be kept.
-  const known = clock.now() - dedupTimesIn(host.catalog).others.dedupKeepMs;
-  const before = Math.min(aged, known);
+  // Deduplication needs the deliveries since this time, however little is to be kept.
+  const needed = clock.now() - dedupTimesIn(catalog).others.dedupKeepMs;
+  const before = Math.min(aged, needed);
+
+  const perTrigger = keep.perTrigger === 0 ? undefined : keep.perTrigger;
+  const oldTasks = { before: aged, limit, ...defined({ keep: perTrigger }) };
+  let tasks = await inSteps(async () => removeTasks(await store.pruneTasks(oldTasks)));
   // Before the deliveries: an event that can be replayed needs the content of its delivery.
-  const sourceEvents = await inSteps(
-    clock,
-    signal,
-    () => store.pruneSourceEvents({ before, limit: BATCH_SIZE }),
-  );
-  let deliveries = await inSteps(
-    clock,
-    signal,
-    () => store.pruneDeliveries({ before, limit: BATCH_SIZE }),
-  );
+  const sourceEvents = await inSteps(() => store.pruneSourceEvents({ before, limit }));
+  let deliveries = await inSteps(() => store.pruneDeliveries({ before, limit }));
   for (const trigger of await triggersToPrune(ages, host)) {
-    const range = { ...trigger, deliveriesBefore: Math.min(trigger.before, known) };
-    for await (const removed of pruneTrigger(range, { store, clock, signal })) {
-      for (const task of removed.tasks) await removeFiles(task, host, signal);
-      tasks += removed.tasks.length;
+    const range = { ...trigger, deliveriesBefore: Math.min(trigger.before, needed) };
+    for await (const removed of pruneTrigger(range, host, signal)) {
+      tasks += await removeTasks(removed.tasks);
       deliveries += removed.deliveries;
     }
   }
-  const bodies = await pruneBodies(host, signal);
-  // What was sent is what a later message of its key updates, so it stays whatever its task does.
-  const messages = await inSteps(
-    clock,
-    signal,
-    () =>
-      store.pruneOutbox({
-        before: clock.now() - (keep.tasksMs === 0 ? KEEP_MESSAGES_MS : keep.tasksMs),
-        limit: BATCH_SIZE,
-      }),
-  );
-  if (tasks + sourceEvents + deliveries + bodies + messages === 0) return;
-  await store.emptyLog(); // which still has what was removed
-  log.info("old records removed", { tasks, sourceEvents, deliveries, bodies, messages });
+  const emptied = await pruneBodies(bodies, host, signal);
+  // Messages go by their own age, not by their task's: a later message updates the one that was sent.
+  const keepMs = keep.tasksMs === 0 ? KEEP_MESSAGES_MS : keep.tasksMs;
+  const messages = await inSteps(() => store.pruneOutbox({ before: clock.now() - keepMs, limit }));
+
+  if (tasks + sourceEvents + deliveries + emptied + messages === 0) return;
+  await store.emptyLog(); // the database's own log still holds the removed rows
+  log.info("old records removed", { tasks, sourceEvents, deliveries, bodies: emptied, messages });
 }
 
-/** Removes the bodies of deliveries that stay; gives how many. */
+/** Removes the bodies of deliveries that stay; returns how many. */
 async function pruneBodies(
-  host: RetentionHost & { readonly bodies?: Bodies },
+  bodies: Bodies,
+  host: RetentionHost,
   signal: AbortSignal,
 ): Promise<number> {
-  const { bodies = new Bodies(host), keep, catalog, clock } = host;
+  const { keep, catalog, clock } = host;
   const ages = agesOf("bodies", keep.bodiesMs, catalog);
   bodies.begin();
   let deleted = ages.longestMs === undefined
@@ -190,11 +142,14 @@ async function pruneBodies(
   return deleted;
 }
 
-/** Calls `step`, which returns how many rows it removed, until nothing more is to be expected. */
-async function inSteps(
+/**
+ * Calls `step`, which returns how many rows it removed, until it has removed none for a number of
+ * calls; returns the sum.
+ */
+async function untilIdle(
+  step: () => Promise<number>,
   clock: Clock,
   signal: AbortSignal,
-  step: () => Promise<number>,
 ): Promise<number> {
   let removed = 0;
   for (let idle = 0; idle < IDLE_CALLS && !signal.aborted;) {
@@ -206,8 +161,14 @@ async function inSteps(
   return removed;
 }
 
+/** A removed task whose files are still there. */
+interface EndedTask {
+  readonly id: string;
+  readonly directory: string;
+}
+
 async function removeFiles(
-  task: { readonly id: string; readonly directory: string },
+  task: EndedTask,
   { logs, log, discard }: RetentionHost,
   signal: AbortSignal,
 ): Promise<void> {

@@ -1,32 +1,23 @@
 /**
- * Retention of the tasks and deliveries of single triggers, which have a shorter time than others:
- * their oldest records are looked at page by page, up to the first that is too young.
+ * Retention of the tasks and deliveries of single triggers that have a shorter time than others: their
+ * records are read page by page, the oldest first, up to the first that is too young.
  *
  * @module
  */
 
-import type { Clock } from "../../base/clock.ts";
-import type { DeliveryStore } from "../../store/delivery_store.ts";
-import type { OfTrigger, PruneResult, RetentionStore } from "../../store/retention_store.ts";
-import type { TaskStore } from "../../store/task_store.ts";
+import type { OfTrigger, PruneResult } from "../../store/retention_store.ts";
 import type { Ages } from "./limits.ts";
+import type { RetentionHost } from "./retention_host.ts";
 
-/** What going through single triggers needs. */
-export interface TriggerRecordsHost {
-  readonly store: RetentionStore & TaskStore & DeliveryStore;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
-
-/** Records that are looked at, and at most removed, in one transaction. */
+/** Records that one transaction reads, and removes if they are old. */
 const PAGE_SIZE = 50;
 /** Pause between two pages. */
 const PAUSE_MS = 12;
 
-/** Each trigger whose time is shorter than the longest, with from before when its records go. */
+/** Each trigger whose time is shorter than the longest, and the time before which its records are old. */
 export async function triggersToPrune(
   { shorter, others }: Ages,
-  { store, clock }: Pick<TriggerRecordsHost, "store" | "clock">,
+  { store, clock }: RetentionHost,
 ): Promise<readonly (OfTrigger & { readonly before: number })[]> {
   const now = clock.now();
   const own = shorter.map(({ ms, ...of }) => ({ ...of, before: now - ms }));
@@ -39,7 +30,7 @@ export async function triggersToPrune(
 /** Names a trigger in a set. */
 export const keyOf = ({ project, trigger }: OfTrigger): string => `${project}\n${trigger}`;
 
-/** A trigger, and from before when its tasks and its deliveries go, in milliseconds. */
+/** A trigger, and the times before which its tasks and its deliveries are removed, in milliseconds. */
 export interface PrunedTrigger extends OfTrigger {
   readonly before: number;
   readonly deliveriesBefore: number;
@@ -48,30 +39,32 @@ export interface PrunedTrigger extends OfTrigger {
 /** Yields what was removed, page by page. */
 export async function* pruneTrigger(
   { before, deliveriesBefore, ...of }: PrunedTrigger,
-  host: TriggerRecordsHost,
+  { store, clock }: RetentionHost,
+  signal: AbortSignal,
 ): AsyncGenerator<PruneResult> {
-  const { store } = host;
+  const pause = () => clock.pause(PAUSE_MS, signal);
   const range = { ...of, limit: PAGE_SIZE, oldestFirst: true };
   const oldTasks = async (after: After) =>
     (await store.listTasks({ ...range, ...after })).filter((one) => one.createdAt < before);
   const oldDeliveries = async (after: After) =>
     (await store.listDeliveries({ ...range, ...after }))
       .filter((one) => one.receivedAt < deliveriesBefore);
-  for await (const tasks of pagesOf(oldTasks, host)) {
+  for await (const tasks of pagesOf(oldTasks, pause, signal)) {
     yield await store.pruneRecords({ tasks, deliveries: [], before });
   }
-  for await (const deliveries of pagesOf(oldDeliveries, host)) {
+  for await (const deliveries of pagesOf(oldDeliveries, pause, signal)) {
     yield await store.pruneRecords({ tasks: [], deliveries, before: deliveriesBefore });
   }
 }
 
-/** Where a page begins: behind a record, or with the oldest. */
+/** The id after which a page begins; absent for the page with the oldest record. */
 type After = { readonly after?: string };
 
 /** Ids of records, page by page, up to the first page that is not full. */
 async function* pagesOf(
   read: (after: After) => Promise<readonly { readonly id: string }[]>,
-  { clock, signal }: TriggerRecordsHost,
+  pause: () => Promise<void>,
+  signal: AbortSignal,
 ): AsyncGenerator<readonly string[]> {
   for (let after: After = {}; !signal.aborted;) {
     const ids = (await read(after)).map(({ id }) => id);
@@ -79,7 +72,7 @@ async function* pagesOf(
     if (last === undefined) return;
     yield ids;
     if (ids.length < PAGE_SIZE) return;
-    await clock.pause(PAUSE_MS, signal);
+    await pause();
     after = { after: last };
   }
 }

@@ -1,23 +1,23 @@
 /**
- * What can be seen of a task that runs here: since when, and since when its steps have printed
- * nothing. It is known while the task runs, and stored nowhere.
+ * Since when a task runs here, and since when its steps have printed nothing. This is known only while
+ * the task runs; no store keeps it.
  *
  * @module
  */
 
-import type { Clock } from "../../base/clock.ts";
+import type { WallClock } from "../../base/clock.ts";
 import type { RunningTask } from "../worker_load.ts";
 
-/** What one task does. */
+/** The activity of one running task. */
 export class Activity {
-  readonly #clock: Pick<Clock, "now">;
+  readonly #clock: WallClock;
   readonly #since: number;
   #seenAt: number;
-  /** The limit of each attempt that is under way. */
+  /** The attempts that are under way, each with its time limit. */
   readonly #attempts = new Set<{ readonly limitMs: number }>();
 
-  /** Begins now. */
-  constructor(clock: Pick<Clock, "now">) {
+  /** The task begins, or goes on, now. */
+  constructor(clock: WallClock) {
     this.#clock = clock;
     this.#since = this.#seenAt = clock.now();
   }
@@ -27,7 +27,7 @@ export class Activity {
     this.#seenAt = this.#clock.now();
   }
 
-  /** Notes that an attempt at a step begins, which may take so long, until it is disposed. */
+  /** Notes that an attempt at a step begins, with its time limit; it ends when it is disposed. */
   attempt(limitMs = Infinity): Disposable {
     const attempt = { limitMs };
     this.#attempts.add(attempt);
@@ -35,15 +35,12 @@ export class Activity {
     return { [Symbol.dispose]: () => void this.#attempts.delete(attempt) };
   }
 
-  /** What is to be seen of the task with this id. */
+  /** The activity as status and lists show it; `id` is that of the task. */
   of(id: string): RunningTask {
-    const known = { id, since: this.#since };
-    if (this.#attempts.size === 0) return known;
+    const task = { id, since: this.#since };
+    if (this.#attempts.size === 0) return task;
     const mayTakeMs = Math.max(...Array.from(this.#attempts, ({ limitMs }) => limitMs));
-    return {
-      ...known,
-      silentSince: this.#seenAt,
-      ...(mayTakeMs === Infinity ? {} : { mayTakeMs }),
-    };
+    const silent = { ...task, silentSince: this.#seenAt };
+    return mayTakeMs === Infinity ? silent : { ...silent, mayTakeMs };
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One attempt at a step: its process, its outputs, and how it ended. `prepare_attempt.ts` makes what
- * it is given.
+ * One attempt at a step: runs its process, reads its outputs and judges how it ended.
+ * `prepare_attempt.ts` makes the command.
  *
  * @module
  */
@@ -30,14 +30,13 @@ import {
 import { clearShortage, whenMachineCan } from "./short_machine.ts";
 import type { RunHost, TaskContext } from "./task_context.ts";
 
-/** One attempt. */
+/** An attempt at a step of a running task. */
 export interface Attempt {
   readonly context: TaskContext;
-  /** Ends it before its time. */
+  /** Ends the attempt early. */
   readonly cancellation: CancellationScope;
-  /** Number of the attempt, from 1. */
+  /** Counts from 1. */
   readonly number: number;
-  /** Receives the output. */
   readonly log: StepLog;
   /** Called with the process group as soon as it exists. */
   readonly onStart: (group: number) => void;
@@ -46,18 +45,18 @@ export interface Attempt {
 /** Result of an attempt; `pending` when the daemon stops and the attempt has to be made again. */
 export type AttemptResult = Pick<StepRecord, "reason" | "exitCode" | "outputs"> & {
   readonly state: "succeeded" | "failed" | "cancelled" | "pending";
-  /** Whether another attempt would fail the same: the workflow has to change. */
+  /** Whether another attempt would fail in the same way, because the workflow has to change. */
   readonly isHopeless?: boolean;
 };
 
-/** Time of a step between TERM and KILL. */
+/** Time between TERM and KILL, for a step that is ended early. */
 const GRACE_MS = 5000;
 
 /**
- * Runs a step once. Where the machine is short of what it needs to start, it starts once there is
- * that again; the first step of a task throws instead, so that the task can be given back.
+ * Runs a step once. If the machine is short of something that the step needs to start, the step waits
+ * for it; only the first step of a task throws instead, so that the task can be given back.
  *
- * @throws {AppError} `overloaded` in that case; else it throws only for bugs, and when the store fails.
+ * @throws {AppError} `overloaded` in that case; other errors are bugs or failures of the store.
  */
 export async function attemptStep(
   positioned: PositionedStep,
@@ -137,7 +136,7 @@ async function runProcess(
   if (exit.endedFor !== undefined) {
     await host.groups.endMarked(ATTEMPT_MARK, command.env[ATTEMPT_MARK] ?? "");
   }
-  const outputs = await takeOutputs(output, captured, log);
+  const outputs = await outputsOf(output, captured, log);
   const isCut = exit.endedFor === "signal" || isCutOff(exit, host, cancellation);
   const verdict = isCut ? endedFor(cancellation, context) : judge(exit, limit);
   const result = verdict.state === "succeeded" ? captured.excess ?? verdict : verdict;
@@ -145,8 +144,8 @@ async function runProcess(
 }
 
 /**
- * Whether a process was ended from outside because the daemon stops, or may not run it any more: who
- * ends the daemon, or guards it, may be quicker than the daemon.
+ * Whether a process was ended from outside because the daemon stops, or may not run it any more: a
+ * service manager or the guard may end it before the daemon does.
  */
 function isCutOff(
   { code, killedBy }: ShellExit,
@@ -156,7 +155,7 @@ function isCutOff(
   return lease.isOver() ? code !== 0 : why === "stop" && killedBy !== undefined;
 }
 
-/** State of a step whose attempt was ended early, or not started, because of its task. */
+/** State of a step whose attempt ended early, or did not start, because its task ends. */
 function endedFor(
   { why }: CancellationScope,
   { plan, host: { timeLimits } }: Pick<TaskContext, "plan" | "host">,
@@ -180,20 +179,20 @@ function judge(exit: ShellExit, limit: StepLimit | undefined): AttemptResult {
   return { state: "failed", reason: `exit code ${exit.code}${HINTS[exit.code] ?? ""}` };
 }
 
-/** Explanations of exit codes that the shell itself gives. */
+/** Explanations of the exit codes that come from the shell itself. */
 const HINTS: Readonly<Record<number, string>> = {
   126: " (the command cannot be run)",
   127: " (command not found)",
 };
 
-/** Reads the outputs of the step. */
-async function takeOutputs(
+/** The outputs of the step: those in its file at `path` take precedence over its standard output. */
+async function outputsOf(
   path: string,
   captured: CapturedOutput,
   log: StepLog,
 ): Promise<Record<string, string> | undefined> {
-  const { outputs: written, problems } = await readOutputs(path);
-  const outputs = { ...captured.outputs, ...written };
+  const { outputs: fromFile, problems } = await readOutputs(path);
+  const outputs = { ...captured.outputs, ...fromFile };
   for (const problem of problems) await log.note(problem);
   return Object.keys(outputs).length === 0 ? undefined : outputs;
 }

@@ -1,6 +1,6 @@
 /**
- * The check before the first step of a task: whether the one whose event started it may do so, where
- * its trigger asks for that.
+ * The check before the first step of a task: whether the sender of its event may start it, if its
+ * trigger demands that (`from`).
  *
  * @module
  */
@@ -11,14 +11,14 @@ import type { Task } from "../../store/task_records.ts";
 import type { TaskResult } from "./task_result.ts";
 import type { TaskRun } from "./task_context.ts";
 
-/** Whether a step of the task has started: then it goes on after an interruption. */
+/** Whether a step of the task has started: such a task goes on after an interruption. */
 export function hasBegun({ startedAt: since = 0, steps }: Task): boolean {
   return steps.some(({ startedAt = -1 }) => startedAt >= since);
 }
 
 /**
- * How a task ends that may not start; `undefined` where it may. A task that has begun already goes on,
- * and what an operator fired was written by nobody outside.
+ * The result of a task that may not start; `undefined` where it may. A task that has begun already goes
+ * on. An event that an operator fired (without a request) has no sender to check.
  */
 export async function checkSender(
   { claimed, plan, host, signals }: TaskRun,

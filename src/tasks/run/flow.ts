@@ -1,6 +1,6 @@
 /**
- * The order in which the steps of a task run (`needs`): from the states of all steps it follows
- * which can start, which never will, and how the task ends. Pure.
+ * The order in which the steps of a task run (`needs`): the states of all steps decide which steps can
+ * start, which never will, and how the task ends. Pure.
  *
  * @module
  */
@@ -9,10 +9,10 @@ import { needsOf, type StepNeeds } from "../../resources/step_graph.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { PlannedStep } from "../plan.ts";
 
-/** The part of a step that decides when it runs, and what its failure means. */
+/** The fields of a step that decide when it runs, and what its failure means. */
 export type FlowStep = Pick<PlannedStep, "id" | "needs" | "continueOnError">;
 
-/** The state of a step; those of a flow are in the order of its steps. */
+/** The state of a step. A list of them is in the order of the steps. */
 export type Standing = Pick<StepRecord, "state" | "reason" | "finishedAt">;
 
 /** The next steps to start or to skip. */
@@ -23,10 +23,10 @@ export interface Moves {
   readonly skip: readonly { readonly position: number; readonly reason: string }[];
 }
 
-/** Reason of steps that the task had no time for: the task has failed, whatever the others did. */
+/** Reason of steps that the task had no time for: such a task has failed, whatever its other steps did. */
 export const OUT_OF_TIME = "the task timed out";
 
-/** Start of the reason of steps whose task could not run: it had no workspace, or lacked more. */
+/** Start of the reason of steps whose task could not run, for example without a workspace. */
 const NEVER_RAN = "the task could not run: ";
 
 /** The reason of steps whose task could not run, and why. */
@@ -36,13 +36,13 @@ export function neverRan(why: string): string {
 
 /** Why the task of these steps could not run; `undefined` where it could. */
 export function findNeverRan(standings: readonly Standing[]): string | undefined {
-  const found = standings.find(({ state, reason }) =>
+  const skipped = standings.find(({ state, reason }) =>
     state === "skipped" && reason.startsWith(NEVER_RAN)
   );
-  return found?.reason.slice(NEVER_RAN.length);
+  return skipped?.reason.slice(NEVER_RAN.length);
 }
 
-/** Whether a step was skipped for its task's sake: nothing of its own was looked at. */
+/** Whether a step was skipped because of its task, before its own condition was evaluated. */
 export function isTasksReason(reason: string): boolean {
   return reason === OUT_OF_TIME || reason.startsWith(NEVER_RAN);
 }
@@ -52,18 +52,18 @@ export function isOver({ state }: Pick<Standing, "state">): boolean {
   return state !== "pending" && state !== "running";
 }
 
-/** What can be done with steps in these states. */
+/** The steps to start or to skip when all steps are in these states. */
 export function nextMoves(steps: readonly FlowStep[], standings: readonly Standing[]): Moves {
   const needs = needsByPosition(steps);
   const blockers = blockersOf(steps, standings, needs);
-  const waiting = [...standings.keys()].filter((position) =>
+  const pending = [...standings.keys()].filter((position) =>
     standings[position]?.state === "pending"
   );
   return {
-    ready: waiting.filter((position) =>
+    ready: pending.filter((position) =>
       !blockers.has(position) && allOver(needs[position], standings)
     ),
-    skip: waiting.flatMap((position) => {
+    skip: pending.flatMap((position) => {
       const blocker = blockers.get(position);
       if (blocker === undefined) return [];
       const how = HOW[standings[blocker]?.state ?? ""] ?? "was skipped";
@@ -89,7 +89,7 @@ export function findFailure(
   return findNeverRan(standings) ?? first?.reason ?? (late ? OUT_OF_TIME : undefined);
 }
 
-/** How a task ends whose steps stand like this, those under `finally` after the others. */
+/** How a task ends whose steps are in these states, those under `finally` after the others. */
 export function taskVerdict(
   plan: { readonly steps: readonly FlowStep[]; readonly finally?: readonly FlowStep[] },
   standings: readonly Standing[],
@@ -104,9 +104,9 @@ export function taskVerdict(
 }
 
 /**
- * Ids of the steps that each step of a plan waits for, those under `finally` after the others: they
- * run one after the other, the first of them once all others have ended, so it is said to wait for
- * those that no other waits for.
+ * Ids of the steps that each step of a plan waits for. The steps under `finally` come after the others
+ * and run one after the other. The first of them runs when all others have ended, so it waits for those
+ * that no other step waits for.
  */
 export function waitsFor(
   { steps, finally: last = [] }: {
@@ -126,7 +126,7 @@ export function waitsFor(
   ];
 }
 
-/** Places that each step waits for. */
+/** The positions of the steps that each step waits for. */
 function needsByPosition(steps: readonly FlowStep[]): readonly (readonly number[])[] {
   const places = new Map(steps.map(({ id }, place) => [id, place]));
   return steps.map((_, place) => needsOf(steps, place).flatMap((id) => places.get(id) ?? []));
@@ -137,8 +137,8 @@ function allOver(positions: readonly number[] = [], standings: readonly Standing
 }
 
 /**
- * What keeps steps from ever running, by position: failed steps, and everything skipped because of
- * them. A step that its own `when` skipped blocks no other.
+ * For each step that can never run, the position of the step that blocks it: one that has failed or was
+ * cancelled, or one that is blocked itself. A step that its own `when` skipped blocks no other.
  */
 function blockersOf(
   steps: readonly FlowStep[],
@@ -146,8 +146,8 @@ function blockersOf(
   needs: readonly (readonly number[])[],
 ): ReadonlyMap<number, number> {
   const dependants = new Map<number, number[]>();
-  for (const [position, some] of needs.entries()) {
-    for (const need of some) dependants.set(need, [...dependants.get(need) ?? [], position]);
+  for (const [position, needed] of needs.entries()) {
+    for (const need of needed) dependants.set(need, [...dependants.get(need) ?? [], position]);
   }
   const blockers = new Map<number, number>();
   const open = [...standings.keys()].filter((position) =>

@@ -1,6 +1,5 @@
 /**
- * Which steps a retry does not run again: those that are done and need no step that runs again.
- * Pure.
+ * The steps that a retry does not run again: they are done, and need no step that runs again. Pure.
  *
  * @module
  */
@@ -10,7 +9,7 @@ import type { StepRecord } from "../../store/task_records.ts";
 import { isTasksReason } from "./flow.ts";
 import type { Plan, PlannedStep } from "../plan.ts";
 
-/** The facts of an ended task that decide this. */
+/** An ended task, with the facts that decide which of its steps run again. */
 export interface EndedTask {
   /** Its steps and those under `finally`, as in the plan. */
   readonly plan: Pick<Plan, "steps" | "finally">;
@@ -19,8 +18,8 @@ export interface EndedTask {
 }
 
 /**
- * The steps that are not run again. Run again are the step `from`, steps that failed, were
- * cancelled or never ran, steps that need any of those, and always the steps under `finally`.
+ * The steps that are not run again. These run again: the step `from`, steps that failed, were cancelled
+ * or never ran, steps that need any of those, and always the steps under `finally`.
  */
 export function keptSteps({ plan: { steps }, records }: EndedTask, from?: string): StepRecord[] {
   const rerun = new Set(
@@ -38,14 +37,14 @@ export function keptSteps({ plan: { steps }, records }: EndedTask, from?: string
   );
 }
 
-/** Whether a step is done; a skipped one only where its own condition was false. */
+/** Whether a step is done; a skipped step only if its own condition was false. */
 function isDone(step: PlannedStep, record: StepRecord | undefined): boolean {
   if (record === undefined) return false;
   if (record.state === "succeeded") return true;
   return record.state === "skipped" && step.when !== undefined && wasEvaluated(record);
 }
 
-/** Whether the condition of a skipped step was evaluated: not where its task never got to it. */
+/** Whether the condition of a skipped step was evaluated, or its task had ended before. */
 function wasEvaluated({ reason }: StepRecord): boolean {
   return reason !== "" && !isTasksReason(reason);
 }

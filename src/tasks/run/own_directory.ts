@@ -12,14 +12,12 @@ import { isDirectory } from "../workspace/directory_fault.ts";
 import { taskLimitMs } from "../time_limits.ts";
 import type { TaskRun } from "./task_context.ts";
 
-/**
- * Removing the directory of a task has this long at least: its `finally` may have taken all there
- * was.
- */
+/** Least time for removing the directory of a task: its `finally` may have used up the timeout. */
 const TIDY_MS = 10_000;
 
 /**
- * Finds or makes the directory in which the steps run, and remembers one that is the task's own.
+ * Finds or makes the directory in which the steps run, and stores the path of one that is the task's
+ * own.
  */
 export async function enterDirectory(
   run: TaskRun,
@@ -46,10 +44,10 @@ export async function enterDirectory(
 }
 
 /**
- * Removes the directory that is the task's own, if any: nothing needs it after a success. What
- * the timeout of the task has left, counted from `since`, limits it.
+ * Removes the directory that is the task's own, if it has one, after a success. It has as long as the
+ * timeout of the task leaves, which began at `since`.
  *
- * @returns Why it could not be removed; empty when it is gone.
+ * @returns Why it could not be removed; empty when it is removed.
  */
 export async function removeOwnDirectory(
   directory: string,
@@ -59,7 +57,7 @@ export async function removeOwnDirectory(
   const { claimed: { task }, plan: { workspace }, host, signals } = run;
   const { stop } = signals;
   if (directory === "" || directory === workspace.path) return "";
-  // A cancel that came before, while `finally` ran, changes nothing but that nobody waits for long.
+  // The task was cancelled while `finally` ran: it has succeeded, but its user does not want to wait.
   const hurried = signals.cancel.aborted;
   using cancellation = new CancellationScope(hurried ? { stop } : signals);
   const limitMs = taskLimitMs(run.plan, host.timeLimits) ?? Infinity;
@@ -68,7 +66,7 @@ export async function removeOwnDirectory(
   const how = { from: workspace.path, signal: cancellation.signal };
   const reason = await host.directories.remove(task.id, directory, how).catch((error) => {
     if (stop.aborted || !(error instanceof AppError)) throw error;
-    // It stays on record, and goes with the task.
+    // The directory stays recorded, and is removed together with the task.
     return cancellation.why === undefined
       ? error.message
       : `its ${kindOf(run)} was not removed in time`;
@@ -82,7 +80,7 @@ export async function removeOwnDirectory(
   return reason;
 }
 
-/** What kind of directory is the task's own, as messages call it. */
+/** The kind of directory that is the task's own, as messages call it. */
 function kindOf({ plan }: TaskRun): string {
   return plan.workspace.isolation === "worktree" ? "worktree" : "copy";
 }

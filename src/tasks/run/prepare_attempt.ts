@@ -1,6 +1,6 @@
 /**
- * What one attempt at a step is given: its environment, its directory, its prompt if it runs an
- * agent, and what it starts. Text from outside reaches it only as a variable, an argument, a file or
+ * Prepares an attempt at a step: its environment, its directory, its prompt if it runs an agent, and
+ * its command. Text from outside reaches the process only as a variable, an argument, a file or
  * standard input.
  *
  * @module
@@ -21,26 +21,26 @@ import type { TaskContext } from "./task_context.ts";
 /** A step with its position. */
 export interface PositionedStep {
   readonly step: PlannedStep;
-  /** Position among all steps of the task. */
+  /** Position among all steps of the task, those under `finally` last. */
   readonly position: number;
-  /** Whether it is one of those under `finally`. */
+  /** Whether the step is under `finally`. */
   readonly isFinally?: boolean;
 }
 
-/** What an attempt starts, and the file for its outputs. */
+/** The command of an attempt, and the path of the file for its outputs. */
 export interface PreparedAttempt {
   readonly command: Pick<ShellCommand, "line" | "args" | "stdin" | "cwd" | "env">;
   readonly output: string;
 }
 
-/** Variable that marks every process of one attempt, whatever its group. */
+/** Variable that marks every process of one attempt, whatever its process group. */
 export const ATTEMPT_MARK = "SVC_STEP_RUN";
 
 /**
  * Prepares attempt `number` of a step.
  *
- * @throws {AppError} `invalid` when the author of the workflow has to change something: another
- * attempt would end the same.
+ * @throws {AppError} `invalid` when the author of the workflow has to change something, so that another
+ * attempt would fail in the same way.
  */
 export async function prepareAttempt(
   { step, position }: PositionedStep,
@@ -57,12 +57,12 @@ export async function prepareAttempt(
   const filled = await fillEnv(blocks, context.scope, sources);
   const cwd = await workdirOf(step, context);
   const name = `${position}.${number}`;
-  const { env: given, ...prompt } = await promptOf(step, context, `prompt.${name}`);
+  const { env: promptEnv, ...prompt } = await promptOf(step, context, `prompt.${name}`);
   const output = await files.makeEmpty();
   const env: Record<string, string> = {
     ...host.inherited.variables,
     ...filled,
-    ...given,
+    ...promptEnv,
     ...context.variables,
     SVC_STEP: step.id,
     SVC_ATTEMPT: String(number),
@@ -100,7 +100,7 @@ async function workdirOf(step: PlannedStep, context: TaskContext): Promise<strin
   const inside = await renderTemplate(template, context.scope, context.evaluator);
   const path = resolve(context.directory, inside);
   const real = await realDirectory(path);
-  // A path that the author wrote may lie anywhere; one from outside must stay in the workspace.
+  // The author of the workflow may name any path; text from outside must not lead out of the workspace.
   const fromOutside = template.parts.some((part) => typeof part !== "string");
   const home = await realDirectory(context.directory);
   if (fromOutside && real !== home && !real.startsWith(`${home}/`)) {

@@ -14,16 +14,10 @@ import { fitsVariable, TASK_MARK, TASK_RUN_MARK } from "../step/step_env.ts";
 import { enterDirectory } from "./own_directory.ts";
 import type { Goal, TaskContext, TaskRun } from "./task_context.ts";
 
-/** A payload as steps read it: its JSON; where it is a text, that text. */
-function fileOf(json: Uint8Array): Uint8Array {
-  const text = json[0] === 0x22 ? parseOwnJson(findText(json) ?? "") : undefined;
-  return typeof text === "string" ? utf8(text) : json;
-}
-
 /**
  * Prepares a task.
  *
- * @throws {AppError} `invalid` when its directory cannot be had or its goal cannot be filled in.
+ * @throws {AppError} `invalid` when its directory cannot be made or its goal cannot be filled in.
  */
 export async function prepareTask(
   run: TaskRun,
@@ -35,19 +29,19 @@ export async function prepareTask(
 }
 
 /**
- * Prepares the `finally` steps of a task that could not run: they have an empty directory of their
- * own, which goes with the run.
+ * Prepares the `finally` steps of a task that could not run: they run in an empty directory, which is
+ * removed at the end of the run.
  */
 export async function prepareFinally(run: TaskRun): Promise<TaskContext> {
   const [paths, directory] = await Promise.all([
     makeFiles(run),
     run.files.makeDirectory("scratch"),
   ]);
-  const goal = await renderGoal(run).catch(() => undefined); // it may be the reason
+  const goal = await renderGoal(run).catch(() => undefined); // the goal may be why it cannot run
   return contextOf(run, { paths, directory, goal, neverRan: true });
 }
 
-/** Files that the variables of steps name. */
+/** Paths of files that the steps find in their variables. */
 interface Paths {
   readonly payload: string;
   readonly inbox: string;
@@ -63,16 +57,23 @@ async function makeFiles({ host, claimed, files }: TaskRun): Promise<Paths> {
   return { payload, inbox };
 }
 
+/** A payload as steps read it: as JSON, or as plain text where the JSON is a string. */
+function fileOf(json: Uint8Array): Uint8Array {
+  const text = json[0] === 0x22 ? parseOwnJson(findText(json) ?? "") : undefined;
+  return typeof text === "string" ? utf8(text) : json;
+}
+
 function contextOf(
   run: TaskRun,
-  { paths, ...found }:
+  { paths, directory, goal, neverRan }:
     & { readonly paths: Paths }
     & Pick<TaskContext, "directory" | "goal" | "neverRan">,
 ): TaskContext {
-  const { goal, neverRan } = found;
   return {
     ...run,
-    ...found,
+    directory,
+    goal,
+    neverRan,
     variables: variablesOf(run, paths, goal),
     scope: run.scopeFor({ state: "running", goal, neverRan }),
   };
@@ -97,9 +98,9 @@ async function renderGoal(
 function variablesOf(
   { claimed: { task }, host, token, mark }: TaskRun,
   { payload, inbox }: Paths,
-  given: Goal | undefined,
+  goal: Goal | undefined,
 ): Record<string, string> {
-  const goal = given?.text.toWellFormed();
+  const goalText = goal?.text.toWellFormed();
   return {
     [TASK_MARK]: task.id,
     [TASK_RUN_MARK]: mark,
@@ -112,7 +113,7 @@ function variablesOf(
     SVC_PAYLOAD_FILE: payload,
     SVC_INBOX: inbox,
     SVC_RUN_TOKEN: token,
-    // What no variable can hold is left out, never cut: a prompt has it whole.
-    ...(goal === undefined || !fitsVariable(goal) ? {} : { SVC_GOAL: goal }),
+    // A goal that no variable can hold is left out, never cut: the prompt has all of it.
+    ...(goalText === undefined || !fitsVariable(goalText) ? {} : { SVC_GOAL: goalText }),
   };
 }

@@ -13,7 +13,7 @@ import type { TaskContext, TaskRun } from "./task_context.ts";
 /** Most steps of one task that run in parallel. */
 const MAX_CONCURRENT_STEPS = 16;
 
-/** Runs every step that can run; what `cancellation` ended before it started is left as it is. */
+/** Runs every step that can run; a step that `cancellation` keeps from starting stays pending. */
 export async function runFlow(
   context: TaskContext,
   cancellation: CancellationScope,
@@ -32,7 +32,7 @@ export async function runFlow(
       if (cancellation.why === undefined) {
         const { ready, skip } = nextMoves(steps, context.steps.records.slice(0, steps.length));
         for (const { position, reason } of skip) recordSkipped(context, position, reason);
-        if (skip.length > 0) continue; // others may be ready now
+        if (skip.length > 0) continue; // other steps may be ready now
         if (ready.some((position) => !running.has(position))) {
           // No step starts before the store knows the end of those it needs.
           await context.steps.flush();
@@ -43,7 +43,7 @@ export async function runFlow(
       await Promise.race(running.values());
     }
   } catch (error) {
-    // a bug, or the store failed: no other step of the task may continue unrecorded
+    // A bug, or the store failed: no other step of the task may go on without a record.
     cancellation.end("stop");
     await Promise.allSettled(running.values());
     throw error;
@@ -51,8 +51,8 @@ export async function runFlow(
 }
 
 /**
- * Runs the steps under `finally` one after the other, which only the end of the daemon ends; gives
- * `false` then.
+ * Runs the steps under `finally` one after the other. Only the end of the daemon interrupts them;
+ * returns `false` then.
  */
 export async function runFinally(context: TaskContext): Promise<boolean> {
   const { plan, steps, signals } = context;
@@ -68,12 +68,12 @@ export async function runFinally(context: TaskContext): Promise<boolean> {
   return true;
 }
 
-/** Notes what a task had no time for, so that it does not start after a restart. */
+/** Skips the steps that the task had no time for, so that they do not start after a restart. */
 export function skipForTime(run: TaskRun): void {
   skipRest(run, OUT_OF_TIME);
 }
 
-/** Notes why a task could not run, so that it does not start after a restart. */
+/** Skips the steps of a task that cannot run, so that they do not start after a restart. */
 export function skipForever(run: TaskRun, why: string): void {
   skipRest(run, neverRan(why));
 }

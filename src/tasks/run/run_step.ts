@@ -9,6 +9,7 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { compileExpression, whyNotTrue } from "../../cel/expression.ts";
 import type { StepRecord } from "../../store/task_records.ts";
+import type { StepLog } from "../log/task_log.ts";
 import type { CancelCause, CancellationScope } from "../cancellation_scope.ts";
 import type { PlannedStep } from "../plan.ts";
 import type { TaskContext } from "./task_context.ts";
@@ -32,54 +33,60 @@ export async function runStep(
     return context.steps.record({ ...blank(placed), state: "skipped", ...whyNot });
   }
   const before = context.steps.records[position];
-  const isAgain = before?.reason === INTERRUPTED;
   const log = context.log.step(step.id);
-  if (isAgain) await log.note(`step "${step.id}" was interrupted and runs again`);
-  const end = async (record: StepRecord) => {
-    if (record.state === "failed") await log.note(`step "${step.id}" failed: ${record.reason}`);
-    context.steps.record(record);
-  };
-  const startedAt = context.host.clock.now();
-  const { attempts = 1 } = step.retry ?? {};
-  for (let attempt = before?.attempt ?? 1;; attempt++) {
-    const base = { ...blank(placed), startedAt, ...(attempt === 1 ? {} : { attempt }) };
-    const onStart = (group: number) =>
-      context.steps.recordStarted({ ...base, state: "running", processGroup: group });
-    const { isHopeless, ...result } = await attemptStep(placed, {
-      context,
-      cancellation,
-      number: attempt,
-      log,
-      onStart,
-    });
-    const again = attempt < attempts && result.state === "failed" && isHopeless !== true;
-    if (!again) {
-      return await end(
-        lastRecord(base, result, { attempt, finishedAt: context.host.clock.now() }),
-      );
-    }
+  if (before?.reason === INTERRUPTED) {
+    await log.note(`step "${step.id}" was interrupted and runs again`);
+  }
+  const first = before?.attempt ?? 1;
+  const record = await makeAttempts(placed, context, { cancellation, log, first });
+  if (record === undefined) return;
+  if (record.state === "failed") await log.note(`step "${step.id}" failed: ${record.reason}`);
+  context.steps.record(record);
+}
 
-    // A cancellation from here on comes between two attempts, even where this one has only just
-    // ended.
-    const secs = backoffSecs(step, attempt);
-    const failed = `attempt ${attempt} of ${attempts}: ${result.reason}, the next one`;
+/**
+ * Makes attempts at a step, from number `first` on, until it succeeds or may not be repeated. Returns
+ * its last record; `undefined` when the daemon stops between two attempts, which is recorded already.
+ */
+async function makeAttempts(
+  placed: PositionedStep,
+  context: TaskContext,
+  { cancellation, log, first }: {
+    readonly cancellation: CancellationScope;
+    readonly log: StepLog;
+    readonly first: number;
+  },
+): Promise<StepRecord | undefined> {
+  const { host: { clock }, steps } = context;
+  const { step } = placed;
+  const { attempts = 1 } = step.retry ?? {};
+  const startedAt = clock.now();
+  for (let number = first;; number++) {
+    const base = { ...blank(placed), startedAt, ...(number === 1 ? {} : { attempt: number }) };
+    const onStart = (group: number) =>
+      steps.recordStarted({ ...base, state: "running", processGroup: group });
+    const attempt = { context, cancellation, number, log, onStart };
+    const { isHopeless, ...result } = await attemptStep(placed, attempt);
+    const again = number < attempts && result.state === "failed" && isHopeless !== true;
+    if (!again) return lastRecord(base, result, { attempt: number, finishedAt: clock.now() });
+
+    // From here on a cancellation counts as between two attempts, even if it came just now.
+    const secs = backoffSecs(step, number);
+    const failed = `attempt ${number} of ${attempts}: ${result.reason}, the next one`;
     if (cancellation.why === undefined) await log.note(`${failed} in ${secs} s`);
-    const reason = `${failed} at ${rfc3339(context.host.clock.now() + secs * 1000)}`;
-    context.steps.record({ ...base, ...result, state: "pending", reason, attempt: attempt + 1 });
-    await context.steps.flush();
-    await context.host.clock.pause(secs * 1000, cancellation.signal);
-    if (cancellation.why === "stop") return;
+    const reason = `${failed} at ${rfc3339(clock.now() + secs * 1000)}`;
+    steps.record({ ...base, ...result, state: "pending", reason, attempt: number + 1 });
+    await steps.flush();
+    await clock.pause(secs * 1000, cancellation.signal);
+    if (cancellation.why === "stop") return undefined;
     if (cancellation.why !== undefined) {
-      return await end({
-        ...base,
-        ...result,
-        ...endedFor(cancellation.why, context),
-        finishedAt: context.host.clock.now(),
-      });
+      const end = endedFor(cancellation.why, context);
+      return { ...base, ...result, ...end, finishedAt: clock.now() };
     }
   }
 }
 
+/** The fields that every record of a step has. */
 function blank({ step, position }: PositionedStep) {
   return { position, id: step.id, reason: "" };
 }
@@ -97,7 +104,7 @@ function lastRecord(
   return { ...base, ...result, reason: result.reason + after, finishedAt };
 }
 
-/** How a step ends that is cancelled between two attempts. */
+/** How a step ends whose task ends between two attempts. */
 function endedFor(
   why: Exclude<CancelCause, "stop">,
   { plan, host: { timeLimits } }: TaskContext,

@@ -13,7 +13,7 @@ import { Activity } from "./activity.ts";
 import { checkSender, hasBegun } from "./check_sender.ts";
 import { findNeverRan, isOver, taskVerdict } from "./flow.ts";
 import { planHere } from "../plan.ts";
-import { noteMove } from "./note_move.ts";
+import { noteMove, openLog } from "./run_log.ts";
 import { removeOwnDirectory } from "./own_directory.ts";
 import { prepareFinally, prepareTask } from "./prepare_task.ts";
 import { runFinally, runFlow, skipForever, skipForTime } from "./run_flow.ts";
@@ -21,7 +21,6 @@ import { StepRecorder } from "./step_recorder.ts";
 import { TASK_MARK, TASK_RUN_MARK } from "../step/step_env.ts";
 import { TaskFiles } from "../step/task_files.ts";
 import { taskLimitMs } from "../time_limits.ts";
-import { TaskLog } from "../log/task_log.ts";
 import {
   retryingEvaluator,
   type RunHost,
@@ -32,7 +31,10 @@ import {
 import type { TaskResult } from "./task_result.ts";
 import { taskScopes } from "./task_scope.ts";
 
-/** After a task that took longer than this, every process of the machine is checked for its mark. */
+/**
+ * After a task that took longer than this, all processes of the machine are checked for its mark; after
+ * a shorter one, only those whose parent has ended.
+ */
 const LONG_MS = 1000;
 
 /** Result of a task that is to go on later, maybe elsewhere. */
@@ -40,16 +42,17 @@ export const INTERRUPTED: TaskResult = { state: "interrupted", reason: "" };
 
 /**
  * Runs a task to its end, or until the daemon stops. Throws only for bugs, and when the store
- * fails. A step that has ended has ended, whether or not the run may go on: what of it the store has
- * not taken comes with the result.
+ * fails. The end of a step counts even where the run may not go on: the result has the records that
+ * the store has not taken.
  */
 export async function runTask(
   claimed: ClaimedTask,
   host: RunHost,
   signals: RunSignals,
+  activity: Activity = new Activity(host.clock),
 ): Promise<TaskResult> {
   await using steps = new StepRecorder(claimed.task, host, signals.stop);
-  const result = await runRecorded(claimed, { host, signals, steps });
+  const result = await runRecorded({ claimed, host, signals, steps, activity });
   return {
     ...result,
     reason: host.secrets.redact(result.reason),
@@ -57,46 +60,34 @@ export async function runTask(
   };
 }
 
-async function runRecorded(
-  claimed: ClaimedTask,
-  { host, signals: { activity = new Activity(host.clock), ...signals }, steps }: {
-    readonly host: RunHost;
-    readonly signals: RunSignals;
-    readonly steps: StepRecorder;
-  },
-): Promise<TaskResult> {
+/** The parts of a run that are there before it is prepared. */
+type BareRun = Pick<TaskRun, "claimed" | "host" | "signals" | "steps" | "activity">;
+
+async function runRecorded(bare: BareRun): Promise<TaskResult> {
+  const { claimed, host, signals: { stop }, steps } = bare;
   const plan = planHere(claimed.plan, host.resolvePath);
   const { id: taskId, project, deliveryId } = claimed.task;
   const mark = `${taskId}.${crypto.randomUUID()}`;
   using _guarded = await beGuarded(mark, host);
-  if (host.lease.isOver()) return INTERRUPTED; // the guard ends what is started now
+  if (host.lease.isOver()) return INTERRUPTED; // the guard would end every process at once
   await using files = await TaskFiles.open(join(host.dirs.run, taskId));
   using _known = host.secrets.runBegins();
   using grant = host.tokens.issue({ kind: "step", project, taskId, deliveryId });
-  const { clock, secrets, events } = host;
-  const written = { taskId };
-  const onWritten = () => events.publish("logWritten", written);
-  const { stop } = signals;
   await noteMove(claimed, host, stop);
-  await using log = new TaskLog(host.logs.of(taskId), { clock, secrets, onWritten, stop });
-  const run: TaskRun = {
-    claimed,
+  await using log = openLog(taskId, host, stop);
+  return await runAndCleanUp({
+    ...bare,
     plan,
-    host,
     log,
     files,
     mark,
     token: grant.token,
-    steps,
     evaluator: retryingEvaluator(host, stop),
     scopeFor: taskScopes(claimed, steps),
-    signals,
-    activity,
-  };
-  return await runAndCleanUp(run);
+  });
 }
 
-/** Has the processes of a run ended should this daemon not be able to, until it is disposed. */
+/** Until it is disposed, the guard ends the processes of this run when the daemon cannot. */
 async function beGuarded(run: string, { guard }: RunHost): Promise<DisposableStack> {
   const guarded = new DisposableStack();
   if (guard === undefined) return guarded;
@@ -138,8 +129,8 @@ async function runAndCleanUp(run: TaskRun): Promise<TaskResult> {
 }
 
 /**
- * What the steps need. Of a task that cannot have it, its steps are skipped for good, and this is
- * what those under `finally` need.
+ * Prepares the steps. If that is impossible, the steps are skipped for good, and those under `finally`
+ * are prepared.
  */
 async function contextOf(run: TaskRun, cancellation: CancellationScope): Promise<TaskContext> {
   const { plan, steps, signals } = run;
@@ -178,21 +169,22 @@ async function runAllSteps(
   return await runFinally({ ...context, scope: context.scopeFor(facts) });
 }
 
-/** Why a task is cancelled; empty when nobody has said it. */
+/** Why a task is cancelled; empty when no reason was given. */
 function cancelReasonOf({ claimed, signals }: TaskRun): string {
   const { reason } = signals.cancel;
   return typeof reason === "string" ? reason : claimed.task.cancelReason;
 }
 
 /**
- * Ends what has left its group: at its end nothing of a task runs. When it is let go of, another
- * daemon may have begun it, on this machine, too: then only what this run has started.
+ * Ends processes that have left their process group, so that no process of a task outlives it. Where
+ * this daemon stops and shares its tasks, another daemon of this machine may have begun the task
+ * already: then only the processes of this run are ended.
  */
 async function endLeftProcesses(run: TaskRun, since: number): Promise<void> {
   const { claimed: { task }, plan: { workspace }, host, steps, signals, mark } = run;
   const { groups, clock } = host;
   const began = steps.records.map(({ startedAt }) => startedAt ?? Infinity);
-  // Filters and the like of the repository run while a worktree is made.
+  // Making a worktree starts processes, too, such as filters of the repository.
   if ((workspace.isolation ?? "shared") !== "shared") began.push(since);
   if (began.every((at) => at === Infinity)) return;
   if (host.guard !== undefined && signals.stop.aborted) {

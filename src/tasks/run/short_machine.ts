@@ -1,6 +1,6 @@
 /**
- * A machine that is short of what a step needs to start, such as descriptors or room on its disk:
- * what was accepted waits for it, and `svc status` says for what.
+ * A machine that is short of something that a step needs to start, such as descriptors or disk space:
+ * accepted tasks wait for it, and `svc status` shows what is missing.
  *
  * @module
  */
@@ -13,26 +13,26 @@ const TASKS = "tasks";
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 
-/** The pause after one of `beforeMs`. */
+/** The pause that follows a pause of `beforeMs`. */
 export function pauseAfter(beforeMs: number): number {
   return Math.min(Math.max(FIRST_PAUSE_MS, beforeMs * 2), LONGEST_PAUSE_MS);
 }
 
-/** Shows for what tasks wait. */
+/** Shows in `svc status` that tasks wait, and for what. */
 export function showShortage(why: string, { health }: Pick<RunHost, "health">): void {
   health.set(TASKS, `steps cannot start, so their tasks wait: ${why}`);
 }
 
-/** Shows that steps start. */
+/** Shows in `svc status` that steps can start. */
 export function clearShortage({ health }: Pick<RunHost, "health">): void {
   health.clear(TASKS);
 }
 
 /**
- * Does `work` again, with pauses, for as long as the machine is short of something for it.
+ * Repeats `work`, with pauses, as long as the machine is short of something that it needs.
  *
- * @returns What it gives; `undefined` when `signal` has ended the waiting.
- * @throws Whatever else it throws; and what `isFinal` does not want tried again.
+ * @returns The result of `work`; `undefined` when `signal` aborted during a pause.
+ * @throws Any other error of `work`, and a shortage for which `isFinal` returns `true`.
  */
 export async function whenMachineCan<T>(
   work: () => Promise<T>,

@@ -1,10 +1,11 @@
 /**
- * Holds the state of each step of one running task, and is the only way in which it is stored.
+ * Holds the state of each step of one running task, and is the only code that stores it.
  *
  * @module
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
@@ -12,22 +13,14 @@ import type { TaskRecorder } from "../../store/task_store.ts";
 import type { StepRecord, Task } from "../../store/task_records.ts";
 import { isOver } from "./flow.ts";
 
-/** What recording needs. */
-export interface StepRecorderHost {
-  readonly store: Pick<TaskRecorder, "saveStep">;
-  readonly clock: Clock;
-  /** Hides secrets in the records. */
-  readonly secrets: KnownSecrets;
-}
-
 /**
  * Delay before the record of a started step is stored. Most steps of a busy daemon have ended by
- * then, and a commit for each of them was a quarter of all commits. The end of such a quick step
- * waits as long for the next record: mostly the end of the task, which then shares its commit.
+ * then, and commits of started steps were a quarter of all commits. The end of a step that was that
+ * quick is delayed, too: mostly the task ends meanwhile, and both are stored in one commit.
  */
 const DELAY_MS = 50;
 
-/** Reason of a pending step in whose attempt the daemon ended: it runs again. */
+/** Reason of a pending step whose attempt was cut off when the daemon ended: the step runs again. */
 export const INTERRUPTED = "interrupted";
 
 /** A record to be stored at the end of its delay. */
@@ -40,25 +33,35 @@ interface Delayed {
 export class StepRecorder implements AsyncDisposable {
   /** Record of each step, by position; ahead of the store. */
   readonly records: StepRecord[];
-  readonly #taskId: string;
-  readonly #host: StepRecorderHost;
+  readonly #save: (record: StepRecord) => Promise<void>;
+  readonly #clock: Clock;
+  readonly #secrets: KnownSecrets;
   readonly #stop: AbortSignal;
   /** By position: the records of running steps, and of quick steps that have ended. */
   readonly #delayed = new Map<number, Delayed>();
-  /** What the store has not taken yet, by position. */
+  /** The records that the store has not taken yet, by position. */
   readonly #unsaved = new Map<number, StepRecord>();
-  /** Every write; rejects with the first that failed. */
+  /** All writes; rejects with the first that failed. */
   #storing: Promise<unknown> = Promise.resolve();
-  /** Every write, however it ends. */
+  /** All writes; resolves when the last has ended, also where one failed. */
   #over: Promise<unknown> = Promise.resolve();
 
   /**
-   * Starts with the states at the time of the claim; `stop` ends retries against an overloaded
-   * store.
+   * Starts with the states at the time of the claim. Hides `secrets` in the records. `stop` ends
+   * retries against an overloaded store.
    */
-  constructor(task: Pick<Task, "id" | "steps">, host: StepRecorderHost, stop: AbortSignal) {
-    this.#taskId = task.id;
-    this.#host = host;
+  constructor(
+    task: Pick<Task, "id" | "steps">,
+    { store, clock, secrets }: {
+      readonly store: Pick<TaskRecorder, "saveStep">;
+      readonly clock: Clock;
+      readonly secrets: KnownSecrets;
+    },
+    stop: AbortSignal,
+  ) {
+    this.#save = (record) => store.saveStep(task.id, record);
+    this.#clock = clock;
+    this.#secrets = secrets;
     this.#stop = stop;
     this.records = task.steps.map(asNotRunning);
   }
@@ -67,8 +70,8 @@ export class StepRecorder implements AsyncDisposable {
    * Replaces the record of a step; it is stored when {@linkcode flush} has resolved. Secrets in the
    * values of the step are hidden from here on, in the record and for later steps.
    */
-  record(given: StepRecord): void {
-    const record = this.#redacted(given);
+  record(unredacted: StepRecord): void {
+    const record = this.#redacted(unredacted);
     if (isQuick(record)) return this.#delay(record, () => this.#store(record));
     this.records[record.position] = record;
     this.#dropDelayed(record.position);
@@ -76,12 +79,11 @@ export class StepRecorder implements AsyncDisposable {
   }
 
   /**
-   * Records that a step runs. That may never be stored: not when the step ends soon, nor when
-   * storing fails.
+   * Records that a step runs. This record is not stored if the step ends soon, and a failure to store
+   * it is ignored.
    */
   recordStarted(record: StepRecord): void {
-    const { store } = this.#host;
-    this.#delay(record, () => void store.saveStep(this.#taskId, record).catch(() => {}));
+    this.#delay(record, () => void this.#save(record).catch(() => {}));
   }
 
   /**
@@ -95,8 +97,9 @@ export class StepRecorder implements AsyncDisposable {
   }
 
   /**
-   * Waits for what is being stored, and gives what is not stored then: the ends of quick steps, and
-   * what an overloaded store did not take before the run was to stop. The caller has to store them.
+   * Waits for the writes that are under way, and returns the records that are not stored then: the
+   * ends of quick steps, and records that an overloaded store did not take before `stop` aborted. The
+   * caller has to store them.
    *
    * @throws {AppError} when the store refuses one.
    */
@@ -110,7 +113,7 @@ export class StepRecorder implements AsyncDisposable {
     return [...this.#unsaved.values()];
   }
 
-  /** The ends of quick steps that are not being stored yet. */
+  /** The ends of quick steps whose delay is not over, which the caller has to store. */
   #takeQuick(): readonly StepRecord[] {
     const ends = [...this.#delayed.values()].map(({ record }) => record).filter(isOver);
     for (const { position } of ends) this.#dropDelayed(position);
@@ -118,23 +121,21 @@ export class StepRecorder implements AsyncDisposable {
   }
 
   #redacted(record: StepRecord): StepRecord {
-    const { secrets } = this.#host;
     const { reason, outputs } = record;
     if (reason === "" && outputs === undefined) return record;
     return {
       ...record,
-      reason: secrets.redact(reason),
-      ...(outputs === undefined ? {} : { outputs: secrets.redactAll(outputs) }),
+      reason: this.#secrets.redact(reason),
+      ...defined({ outputs: outputs && this.#secrets.redactAll(outputs) }),
     };
   }
 
   #store(record: StepRecord): void {
-    const { store, clock } = this.#host;
     const { position } = record;
     this.#unsaved.set(position, record);
     const saving = retryWhileOverloaded(
-      () => store.saveStep(this.#taskId, record),
-      { clock, signal: this.#stop },
+      () => this.#save(record),
+      { clock: this.#clock, signal: this.#stop },
     ).then(() => {
       if (this.#unsaved.get(position) === record) this.#unsaved.delete(position);
     });
@@ -147,7 +148,7 @@ export class StepRecorder implements AsyncDisposable {
     const { position } = record;
     this.records[position] = record;
     this.#dropDelayed(position);
-    const timer = this.#host.clock.after(DELAY_MS, () => {
+    const timer = this.#clock.after(DELAY_MS, () => {
       this.#delayed.delete(position);
       store();
     });
@@ -159,7 +160,7 @@ export class StepRecorder implements AsyncDisposable {
     this.#delayed.delete(position);
   }
 
-  /** Stores the remaining ends, as far as the store takes them; started steps are stored no more. */
+  /** Stores the ends of quick steps, if the store takes them; records of started steps are dropped. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const record of this.#takeQuick()) this.#store(record);
     for (const position of this.#delayed.keys()) this.#dropDelayed(position);
@@ -167,7 +168,7 @@ export class StepRecorder implements AsyncDisposable {
   }
 }
 
-/** Whether a step ended before its start was recorded. */
+/** Whether a step ended before the delay of its start was over. */
 function isQuick({ startedAt = -Infinity, finishedAt = Infinity }: StepRecord): boolean {
   return finishedAt - startedAt < DELAY_MS;
 }
@@ -176,6 +177,5 @@ function isQuick({ startedAt = -Infinity, finishedAt = Infinity }: StepRecord): 
 function asNotRunning(record: StepRecord): StepRecord {
   if (record.state !== "running") return record;
   const { position, id, attempt } = record;
-  const attempts = attempt === undefined ? {} : { attempt };
-  return { position, id, state: "pending", reason: INTERRUPTED, ...attempts };
+  return { position, id, state: "pending", reason: INTERRUPTED, ...defined({ attempt }) };
 }

@@ -1,11 +1,11 @@
 /**
- * State that the steps of one running task share: their directory, their variables, and their
- * records.
+ * What the steps of one running task share: the parts of the daemon, their directory, their variables
+ * and their records.
  *
  * @module
  */
 
-import type { Clock } from "../../base/clock.ts";
+import type { Core } from "../../base/core.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import type { HealthConditions } from "../../base/health_conditions.ts";
 import type { RunTokens } from "../../auth/run_tokens.ts";
@@ -35,66 +35,58 @@ import type { Activity } from "./activity.ts";
 import type { StepRecorder } from "./step_recorder.ts";
 import type { ScopeFacts } from "./task_scope.ts";
 
-/** What running a task needs. */
-export interface RunHost {
-  /** Stores the records of steps. */
+/** The parts of the daemon that run a task. */
+export interface RunHost extends Core {
   readonly store: TaskRecorder;
-  /** Holds the secrets for steps. */
+  /** Holds the secrets that steps refer to. */
   readonly catalog: Catalog;
-  /** Hides them in the output of steps. */
+  /** Hides secrets in the output of steps. */
   readonly secrets: KnownSecrets;
-  /** Evaluates templates. */
   readonly evaluator: Evaluator;
-  /** Ends leftover processes of steps. */
+  /** Ends processes that steps have left behind. */
   readonly groups: ProcessGroups;
-  /** Under which the tasks run. */
+  /** The tasks run only while this lease lasts. */
   readonly lease: Lease;
-  /** Ends their processes when the daemon cannot; absent where no other one would begin them. */
+  /**
+   * Ends the processes of tasks when the daemon cannot; absent where no other daemon would begin
+   * the tasks again.
+   */
   readonly guard?: Pick<Guard, "watch" | "release">;
-  readonly clock: Clock;
-  /** Where it is shown that tasks wait for something that the machine is short of. */
+  /** Shows that tasks wait because the machine is short of something. */
   readonly health: HealthConditions;
-  /** Takes the output of steps. */
+  /** Holds the output of steps. */
   readonly logs: LogStore;
-  /** Files of running tasks are there. */
   readonly dirs: DataDir;
-  /** Makes the run tokens of the steps. */
+  /** Makes the run tokens of steps. */
   readonly tokens: RunTokens;
-  /** Variables that steps inherit. */
   readonly inherited: InheritedEnv;
-  /** How long tasks and steps may take that say nothing of it. */
+  /** The time limits of tasks and steps whose manifests set none. */
   readonly timeLimits: DefaultLimits;
-  /** File mode mask the daemon was started with. */
+  /** File mode mask that the daemon was started with. */
   readonly umask: number;
   readonly inboxes: Inboxes;
-  /** Receives events about tasks and their output. */
   readonly events: Events;
-  /** Makes and removes the worktrees and copies of tasks. */
   readonly directories: TaskDirectories;
-  /** Makes the paths of manifests absolute. */
   readonly resolvePath: ResolvePath;
-  /** Knows whose events may start a task. */
   readonly senders: SenderCheck;
 }
 
-/** The goal of a task: its template, and its text. */
+/** The goal of a task. */
 export interface Goal {
   readonly template: Template;
-  /** With its placeholders filled in. */
+  /** The template with its placeholders filled in. */
   readonly text: string;
 }
 
-/** What ends a task before its time, and who sees what it does. */
+/** The signals that end a run before its time. */
 export interface RunSignals {
   /**
-   * Aborts when the daemon goes down, or may not run the task any more: it resumes with its next
-   * claim.
+   * Aborts when the daemon goes down, or may not run the task any more: the task resumes with its
+   * next claim.
    */
   readonly stop: AbortSignal;
   /** Aborts when the task is cancelled: its `finally` steps still run. */
   readonly cancel: AbortSignal;
-  /** Told of what the steps do; nobody asks when absent. */
-  readonly activity?: Activity;
 }
 
 /** A claimed task that is being run. */
@@ -102,38 +94,35 @@ export interface TaskRun {
   readonly claimed: ClaimedTask;
   readonly plan: Plan;
   readonly host: RunHost;
-  /** Output of its steps. */
+  /** Takes the output of the steps. */
   readonly log: TaskLog;
   readonly files: TaskFiles;
-  /** Id of this run, which no other run of the task has, here or elsewhere. */
+  /** Id of this run: no other run of the task has it, on this machine or another. */
   readonly mark: string;
-  /** Run token of its steps. */
+  /** Run token of the steps. */
   readonly token: string;
-  /** How its steps stand. */
   readonly steps: StepRecorder;
-  /** Runs expressions; when too many wait already, it tries again until there is room. */
   readonly evaluator: Pick<Evaluator, "evaluate">;
-  /** Variables of expressions, for a task in this state. */
+  /** The variables of expressions, for a task in this state. */
   readonly scopeFor: (facts: ScopeFacts) => Scope;
   readonly signals: RunSignals;
   readonly activity: Activity;
 }
 
-/** A task whose steps can start; of one that could not run, those under `finally`. */
+/** A task whose steps can start; if the task could not run, only its steps under `finally`. */
 export interface TaskContext extends TaskRun {
-  /** Where the steps run. */
+  /** The directory in which the steps run. */
   readonly directory: string;
-  /** Whether it could not run: only its `finally` steps do. */
+  /** Whether the task could not run: only its `finally` steps do. */
   readonly neverRan: boolean;
-  /** Variables that all of its steps have. */
+  /** Variables that all steps have. */
   readonly variables: Readonly<Record<string, string>>;
-  /** The goal, where it has one. */
   readonly goal: Goal | undefined;
-  /** Variables of expressions; how the steps stand in it is always up to date. */
+  /** The variables of expressions; the states of steps in it are always up to date. */
   readonly scope: Scope;
 }
 
-/** The evaluator of a task: an overloaded one delays its steps, and does not fail them. */
+/** The evaluator of a task: it waits while the daemon's evaluator is overloaded, until `signal`. */
 export function retryingEvaluator(
   { evaluator, clock }: Pick<RunHost, "evaluator" | "clock">,
   signal: AbortSignal,

@@ -12,20 +12,17 @@ import { type Scope, scopeOf } from "../../cel/expression.ts";
 import { signedValues } from "../../signatures/coverage.ts";
 import type { ClaimedTask, StepRecord, TaskState } from "../../store/task_records.ts";
 
-/** What the expressions of a task are told beside its event and its steps. */
+/** The facts that expressions see beside the event and the steps. */
 export interface ScopeFacts {
   readonly state: TaskState;
-  /** Why it failed or was cancelled; empty when absent. */
+  /** Why the task failed or was cancelled; empty when absent. */
   readonly reason?: string;
   readonly goal?: { readonly text: string } | undefined;
-  /** Whether the task could not run: its steps are then not there, but for those that ended. */
+  /** Whether the task could not run: expressions then see only the steps that ended. */
   readonly neverRan?: boolean;
 }
 
-/**
- * Makes the scopes of a task, each for the state and goal it is given; how the steps stand in them
- * is always up to date.
- */
+/** Makes the scopes of a task, each for some facts; the states of steps are always up to date. */
 export function taskScopes(
   claimed: ClaimedTask,
   steps: { readonly records: readonly StepRecord[] },
@@ -35,7 +32,7 @@ export function taskScopes(
   let payload: unknown;
   return ({ state, reason = "", goal, neverRan = false }) => {
     const variables: JsonObject = {
-      // Most steps use nothing of it, and it can have megabytes.
+      // Parsed on demand: most steps do not use it, and it can have megabytes.
       get payload() {
         return payload ??= parsePayload(claimed.payload);
       },

@@ -1,30 +1,29 @@
 /**
- * Runs tasks in parallel, up to `workers` of them: claims those that are ready, runs them, stores
- * their end. At its start it first handles tasks that a crash interrupted. It never polls: `kick`
- * wakes it, and the time at which the next task is due. Where other daemons share the tasks, it lets
- * go of those that they may have, and runs none while its lease is over.
+ * Runs up to `workers` tasks in parallel: claims tasks that are ready, runs them, stores their end. At
+ * its start it first handles the tasks that a crash interrupted. It never polls: `kick` wakes it, and
+ * a timer at the time when the next task is due. Where other daemons share the tasks, it gives up the
+ * tasks that they may have claimed, and runs none while its lease is over.
  *
  * @module
  */
 
 import { defined } from "../../base/defined.ts";
 import { AppError, findNotNow } from "../../base/errors.ts";
-import type { Core } from "../../base/core.ts";
 import type { Cancelled, ClaimedTask, StepRecord, Task } from "../../store/task_records.ts";
 import type { TaskQueue, TaskRecorder } from "../../store/task_store.ts";
-import { retryUntilStored } from "../../base/retry_while_overloaded.ts";
 import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { TaskResult } from "./task_result.ts";
+import { LOST, TaskWrites } from "./task_writes.ts";
 import { TASK_MARK } from "../step/step_env.ts";
 import type { WorkerLoad } from "../worker_load.ts";
 import { Activity } from "./activity.ts";
-import { noteMove } from "./note_move.ts";
+import { noteMove } from "./run_log.ts";
 import { clearShortage, pauseAfter, showShortage } from "./short_machine.ts";
 import { removeLeftFiles } from "../step/task_files.ts";
 import type { RunHost, RunSignals } from "./task_context.ts";
 
-/** What the worker needs. */
-export interface WorkerHost extends Core, RunHost {
+/** The parts of the daemon that claim and run tasks. */
+export interface WorkerHost extends RunHost {
   readonly store: TaskQueue & TaskRecorder;
   /** Most tasks that run in parallel. */
   readonly workers: number;
@@ -32,32 +31,30 @@ export interface WorkerHost extends Core, RunHost {
   readonly isFollowed: (task: Pick<Task, "project" | "workflow" | "trigger">) => boolean;
 }
 
-/** A worker. */
+/** The worker as other parts of the daemon see it. */
 export interface TaskWorker extends AsyncDisposable {
-  /** Claims the pending tasks, and from now on every stored task. */
+  /** Claims the pending tasks, and from now on each task that is stored. */
   listen(): void;
   /** Wakes the worker: there may be tasks to claim. */
   kick(): void;
-  /** Stops those of these tasks that run; the store has marked them already. */
+  /** Cancels the tasks among these that run here; the store has marked them as cancelled before. */
   cancel(taskIds: readonly string[], reason?: string): void;
   /** Ends a pending task, or starts to stop a running one. */
   end(task: Task, reason: string): Promise<Cancelled>;
-  /** How busy it is now. */
+  /** The tasks that run now, and how many could. */
   load(): WorkerLoad;
 }
 
-/** How often a crash may interrupt a task before it is given up. */
+/** How often a crash may interrupt a task before the task fails. */
 const MAX_RESTARTS = 3;
-/** Reason of a task that another one replaces, as its `finally` steps are told. */
+/** Reason of a task that a newer one replaces, as its `finally` steps see it. */
 const REPLACED = "replaced by a newer task";
 /** Longest sleep before the next claim, because the clock may be set forward meanwhile. */
 const MAX_WAIT_MS = 60_000;
-/** Why a task that another daemon has claimed is let go of. */
-const LOST = "another node runs it now";
 
 /**
- * Opens a worker, which first handles interrupted tasks. It runs none before it listens: their steps
- * may ask the daemon for something, which has to be there to answer.
+ * Opens a worker, which first handles interrupted tasks. It runs no task before it listens: the steps
+ * of a task may ask the daemon for something, so its servers have to be open first.
  */
 export async function openWorker(host: WorkerHost): Promise<TaskWorker> {
   const worker = new Worker(host);
@@ -68,7 +65,7 @@ export async function openWorker(host: WorkerHost): Promise<TaskWorker> {
 /** A running task. */
 interface Running {
   readonly cancel: AbortController;
-  /** Aborts when the worker lets go of it; its reason is `LOST` when there is nothing left to say. */
+  /** Aborts when the worker stops the run, with the reason `LOST` if its end must not be stored. */
   readonly stop: AbortController;
   readonly over: Promise<void>;
   readonly activity: Activity;
@@ -78,7 +75,7 @@ interface Running {
 interface Claim {
   /** Ids of tasks that were cancelled while the claim was under way. */
   readonly cancelled: Set<string>;
-  /** Whether the lease ended while it was under way: what it brings may be another's by now. */
+  /** Whether the lease ended meanwhile: another daemon may have claimed the same tasks by now. */
   isLate: boolean;
   over: Promise<void>;
 }
@@ -87,55 +84,58 @@ class Worker implements TaskWorker {
   readonly #host: WorkerHost;
   readonly #stopping = new AbortController();
   readonly #running = new Map<string, Running>();
-  /** What is being stored of a task, with its id. */
-  readonly #storing = new Map<Promise<void>, string>();
-  /** Tasks of a former run of this daemon that are being taken up. */
+  readonly #writes: TaskWrites;
+  /** Ids of tasks that a former run of this daemon left and that are not handled yet. */
   readonly #recovering = new Set<string>();
   readonly #claims = new Set<Claim>();
   readonly #subscriptions = new DisposableStack();
-  /** Most tasks that the unanswered claims may bring. */
+  /** Most tasks that the unanswered claims together may bring. */
   #asked = 0;
-  /** Whether `kick` was called while unanswered claims, which may bring nothing, had all room. */
+  /**
+   * Whether `kick` was called while the unanswered claims had asked for all free places: they may
+   * bring fewer tasks, so `kick` has to be repeated.
+   */
   #kickAgain = false;
   #timer: Disposable | undefined;
-  /** Claims nothing before it fires: the machine is short of what tasks need. */
+  /** Nothing is claimed before this timer fires, because the machine is short of what tasks need. */
   #rest: (Disposable & { readonly shortage: string }) | undefined;
   #restMs = 0;
 
   constructor(host: WorkerHost) {
     this.#host = host;
+    this.#writes = new TaskWrites(host, this.#stopping.signal);
     host.lease.covers(() => this.#inHand());
   }
 
-  /** The tasks that it runs, or of which it still has to store something. */
+  /** Ids of the tasks that this worker runs, or about which it still has to store something. */
   #inHand(): ReadonlySet<string> {
-    return new Set([...this.#running.keys(), ...this.#storing.values(), ...this.#recovering]);
+    return new Set([...this.#running.keys(), ...this.#writes.taskIds(), ...this.#recovering]);
   }
 
-  /** Takes up what a former run of this daemon has left. */
+  /** Handles the tasks and files that a former run of this daemon has left. */
   async recover(): Promise<void> {
     const { store, dirs } = this.#host;
     const interrupted = await store.claimInterrupted();
     for (const { task } of interrupted) this.#recovering.add(task.id);
-    await this.#endLeftover(interrupted);
+    await this.#endProcesses(interrupted);
     await removeLeftFiles(dirs.run);
     await this.#takeUp(interrupted);
     this.#recovering.clear();
   }
 
-  async #endLeftover(interrupted: readonly ClaimedTask[]): Promise<void> {
+  async #endProcesses(interrupted: readonly ClaimedTask[]): Promise<void> {
     for (const { task } of interrupted) await this.#host.groups.endMarked(TASK_MARK, task.id);
   }
 
-  /** Requeues interrupted tasks, of which no process is left, or gives them up. */
+  /** Requeues interrupted tasks whose processes are over; one that was interrupted too often ends. */
   async #takeUp(interrupted: readonly ClaimedTask[]): Promise<void> {
     const { log } = this.#host;
     const { signal } = this.#stopping;
     for (const claimed of interrupted) {
       const { id, restarts, cancelReason } = claimed.task;
       if (restarts <= MAX_RESTARTS) {
-        await noteMove(claimed, this.#host, signal); // the next claim is not from another node
-        // a cancelled task too, because its `finally` steps have to run
+        await noteMove(claimed, this.#host, signal); // now, as the next claim comes from this node
+        // A cancelled task, too: its `finally` steps have to run.
         await this.#requeue(claimed);
         log.info("task continues after an interruption", { task: id });
       } else {
@@ -153,7 +153,8 @@ class Worker implements TaskWorker {
       this.kick();
     }));
     subscriptions.use(events.on("taskStopping", ({ taskId, reason }) => {
-      if (taskId !== undefined) this.cancel([taskId], reason); // else the next renewal says which
+      // Without an id, the next renewal of the lease names the tasks.
+      if (taskId !== undefined) this.cancel([taskId], reason);
     }));
     subscriptions.use(events.on("claimsLost", ({ taskIds }) => {
       for (const id of taskIds) this.#running.get(id)?.stop.abort(LOST);
@@ -171,7 +172,7 @@ class Worker implements TaskWorker {
     if (this.#host.lease.isOver()) return;
     const free = this.#host.workers - this.#running.size - this.#asked;
     if (free <= 0) {
-      this.#kickAgain = this.#asked > 0; // else the next task that ends kicks again
+      this.#kickAgain = this.#asked > 0; // without claims, the next task that ends kicks again
       return;
     }
     this.#asked += free;
@@ -198,7 +199,7 @@ class Worker implements TaskWorker {
       log.info("task ended", { task: task.id, state: "cancelled", reason });
       const ended: Task = { ...task, state: "cancelled", reason, finishedAt: now };
       events.publish("taskEnded", { task: ended });
-      this.kick(); // another task may have room now
+      this.kick(); // a task that was queued behind this one may be ready now
     }
     return result;
   }
@@ -211,7 +212,7 @@ class Worker implements TaskWorker {
     };
   }
 
-  /** Ends every running task as an interruption does. */
+  /** Interrupts every running task. */
   #stopAll(): void {
     for (const { stop } of this.#running.values()) stop.abort();
   }
@@ -224,33 +225,17 @@ class Worker implements TaskWorker {
     this.#stopAll();
     await Promise.all([...this.#claims].map(({ over }) => over));
     await Promise.all([...this.#running.values()].map(({ over }) => over));
-    await Promise.all(this.#storing.keys());
+    await this.#writes.over();
   }
 
-  /** Claims at most `limit` tasks; several claims may be under way, for different room. */
+  /** Claims at most `limit` tasks; several claims may be under way, each for places of its own. */
   async #claim(claim: Claim, limit: number): Promise<void> {
-    const { store, clock, log, lease } = this.#host;
+    const { store, clock, log } = this.#host;
     const now = clock.now();
     try {
       const { tasks, interrupted = [], nextAt } = await store.claimTasks(limit, now);
-      for (const { task, move } of [...tasks, ...interrupted]) {
-        if (move === undefined) continue;
-        const { from, to, isAnew } = move;
-        const how = isAnew
-          ? "starts over: the files of its steps are on the other node"
-          : "continues";
-        log.info(`task taken over from another node, ${how}`, { task: task.id, from, to });
-      }
-      if (lease.isOver() || claim.isLate) {
-        for (const one of [...tasks, ...interrupted]) this.#keepStoring(one, this.#requeue(one));
-      } else {
-        for (const claimed of tasks) {
-          const before = this.#formerRun(claimed);
-          if (before === undefined) this.#start(claimed, claim);
-          else this.#keepStoring(claimed, before.then(() => this.#requeueAndKick(claimed)));
-        }
-        for (const claimed of interrupted) this.#keepStoring(claimed, this.#takeOver(claimed));
-      }
+      this.#logMoves([...tasks, ...interrupted]);
+      this.#receive(claim, tasks, interrupted);
       const waitsNone = tasks.length === 0 && this.#inHand().size === 0;
       if (waitsNone && this.#rest === undefined) clearShortage(this.#host);
       this.#wakeAt(nextAt);
@@ -262,25 +247,58 @@ class Worker implements TaskWorker {
     this.#asked -= limit;
     if (!this.#kickAgain) return;
     this.#kickAgain = false;
-    this.kick(); // a kick came while this claim was under way
+    this.kick(); // `kick` was called while this claim was under way
   }
 
-  /** Takes up what a node that is gone has left running, maybe on this machine. */
+  #logMoves(claimed: readonly ClaimedTask[]): void {
+    for (const { task, move } of claimed) {
+      if (move === undefined) continue;
+      const { from, to, isAnew } = move;
+      const how = isAnew
+        ? "starts over: the files of its steps are on the other node"
+        : "continues";
+      this.#host.log.info(`task taken over from another node, ${how}`, { task: task.id, from, to });
+    }
+  }
+
+  /** Starts the tasks that a claim has brought, and takes over those that a dead node left running. */
+  #receive(
+    claim: Claim,
+    tasks: readonly ClaimedTask[],
+    interrupted: readonly ClaimedTask[],
+  ): void {
+    if (this.#host.lease.isOver() || claim.isLate) {
+      for (const one of [...tasks, ...interrupted]) {
+        this.#writes.add(one.task.id, this.#requeue(one));
+      }
+      return;
+    }
+    for (const claimed of tasks) {
+      const before = this.#formerRun(claimed);
+      if (before === undefined) this.#start(claimed, claim);
+      else this.#writes.add(claimed.task.id, before.then(() => this.#requeueAndKick(claimed)));
+    }
+    for (const claimed of interrupted) {
+      this.#writes.add(claimed.task.id, this.#takeOver(claimed));
+    }
+  }
+
+  /** Requeues a task that a dead node has left running, after its processes on this machine. */
   async #takeOver(claimed: ClaimedTask): Promise<void> {
-    await this.#store([claimed.task.id], () => this.#endLeftover([claimed]));
+    await this.#writes.untilStored(claimed.task.id, () => this.#endProcesses([claimed]));
     await this.#takeUp([claimed]);
     this.kick();
   }
 
   /**
-   * Resolves when this worker has nothing more to store of a task that it has claimed anew;
-   * `undefined` where it has nothing: the answer to what it stored last may have been lost, and what
-   * is told again would be of the new claim.
+   * Resolves when this worker has ended its former run of a task that it has claimed anew, and has
+   * stored everything about that run; `undefined` where it has no former run. There is one if the
+   * answer to its last write was lost: a repetition of that write would then count for the new claim.
    */
   #formerRun({ task }: ClaimedTask): Promise<unknown> | undefined {
     const over = this.#running.get(task.id)?.over;
-    const storing = [...this.#storing].filter(([, id]) => id === task.id).map(([stored]) => stored);
-    return over === undefined && storing.length === 0 ? undefined : Promise.all([over, ...storing]);
+    const writes = this.#writes.of(task.id);
+    return over === undefined && writes.length === 0 ? undefined : Promise.all([over, ...writes]);
   }
 
   #wakeAt(time: number | undefined): void {
@@ -297,23 +315,27 @@ class Worker implements TaskWorker {
     if (this.#stopping.signal.aborted) stop.abort();
     if (cancelReason !== "" || cancelled.has(id)) cancel.abort(cancelReason);
     const activity = new Activity(this.#host.clock);
-    const over = this.#runToEnd(claimed, { cancel: cancel.signal, stop: stop.signal, activity });
+    const over = this.#runToEnd(claimed, { cancel: cancel.signal, stop: stop.signal }, activity);
     this.#running.set(id, { cancel, stop, activity, over });
   }
 
-  async #runToEnd(claimed: ClaimedTask, signals: RunSignals): Promise<void> {
-    const result = await this.#resultOf(claimed, signals);
+  async #runToEnd(
+    claimed: ClaimedTask,
+    signals: RunSignals,
+    activity: Activity,
+  ): Promise<void> {
+    const result = await this.#resultOf(claimed, signals, activity);
     const { id } = claimed.task;
     this.#running.delete(id);
     if (result.shortage === undefined) this.#restMs = 0;
     else this.#restFor(result.shortage);
     if (signals.stop.reason === LOST) {
       this.#host.log.info("task given up", { task: id, why: LOST });
-    } else this.#keepStoring(claimed, this.#finish(claimed, result));
-    this.kick(); // sent to the store together with the end, whose room is free for the next task
+    } else this.#writes.add(id, this.#finish(claimed, result));
+    this.kick(); // so the store gets the claim with the end, which makes place for the next task
   }
 
-  /** Claims nothing for a while, longer each time: every task needs what this one could not have. */
+  /** Claims nothing for a while, longer each time, because each task needs what the machine lacks. */
   #restFor(shortage: string): void {
     showShortage(shortage, this.#host);
     if (this.#rest !== undefined || this.#stopping.signal.aborted) return;
@@ -325,25 +347,17 @@ class Worker implements TaskWorker {
     this.#rest = { shortage, [Symbol.dispose]: () => timer[Symbol.dispose]() };
   }
 
-  /** What is stored of a task is waited for when the worker closes. */
-  #keepStoring({ task }: ClaimedTask, storing: Promise<void>): void {
-    const { log } = this.#host;
-    const stored = storing
-      .catch((error) => {
-        if (isRefused(error)) log.info("task given up", { task: task.id, why: LOST });
-        else log.error("the result of a task could not be stored", { task: task.id, error });
-      })
-      .finally(() => this.#storing.delete(stored));
-    this.#storing.set(stored, task.id);
-  }
-
   /**
-   * How the task ended; a bug ends it, too, but no refusal of the store after its stop. What the
-   * machine was short of is no fault of the task, which is given back.
+   * Runs a task; returns how it ended. A bug ends it, too; a refusal of the store after the stop does
+   * not. If the machine was short of something, the task is given back.
    */
-  async #resultOf(claimed: ClaimedTask, signals: RunSignals): Promise<TaskResult> {
+  async #resultOf(
+    claimed: ClaimedTask,
+    signals: RunSignals,
+    activity: Activity,
+  ): Promise<TaskResult> {
     try {
-      return await runTask(claimed, this.#host, signals);
+      return await runTask(claimed, this.#host, signals, activity);
     } catch (error) {
       if (signals.stop.aborted && error instanceof AppError) return INTERRUPTED;
       const notNow = findNotNow(error);
@@ -359,28 +373,14 @@ class Worker implements TaskWorker {
     }
   }
 
-  /** Gives a task back, of which no process is left, so that it is claimed anew. */
+  /** Gives back a task whose processes are over, so that it is claimed again. */
   async #requeue({ task }: ClaimedTask, steps: readonly StepRecord[] = []): Promise<void> {
-    await this.#store([task.id], () => this.#host.store.requeueTask(task.id, steps));
+    await this.#writes.untilStored(task.id, () => this.#host.store.requeueTask(task.id, steps));
   }
 
   async #requeueAndKick(claimed: ClaimedTask): Promise<void> {
     await this.#requeue(claimed);
     this.kick();
-  }
-
-  /** Stores what nobody else knows of these tasks, however long that takes. */
-  #store<T>(taskIds: readonly string[], write: () => Promise<T>): Promise<T> {
-    const { clock, log } = this.#host;
-    return retryUntilStored(write, {
-      clock,
-      signal: this.#stopping.signal,
-      onFault: (error) =>
-        log.error("the result of a task cannot be stored yet, trying again", {
-          task: taskIds.join(" "),
-          error,
-        }),
-    });
   }
 
   async #finish(claimed: ClaimedTask, result: TaskResult): Promise<void> {
@@ -389,12 +389,12 @@ class Worker implements TaskWorker {
     const { state, reason, steps = [] } = result;
     if (state === "interrupted") return await this.#requeue(claimed, steps);
     const end = { state, reason, now: clock.now(), followed: isFollowed(task) };
-    await this.#store([task.id], () => store.finishTask({ ...end, taskId: task.id, steps }));
-    log.info("task ended", { task: task.id, state, ...(reason === "" ? {} : { reason }) });
+    await this.#writes.untilStored(
+      task.id,
+      () => store.finishTask({ ...end, taskId: task.id, steps }),
+    );
+    log.info("task ended", { task: task.id, state, ...defined({ reason: reason || undefined }) });
     const ended: Task = { ...task, state, reason, finishedAt: end.now };
     events.publish("taskEnded", { task: ended });
   }
 }
-
-/** Whether the store has refused to let this daemon write of a task. */
-const isRefused = (error: unknown) => error instanceof AppError && error.code === "conflict";

@@ -1,11 +1,11 @@
 /**
- * The standard output of a step as one of its outputs (`stdout: KEY`), for later steps to read. It
- * is in the log all the same.
+ * The standard output of a step as one of its outputs (`stdout: KEY`), which later steps read. The
+ * log of the task has it, too.
  *
  * @module
  */
 
-/** Most bytes of it; an environment variable holds about as many. */
+/** Most bytes of the output, about as many as an environment variable can hold. */
 const MAX_BYTES = 128 * 1024;
 
 /** Collects the standard output of one attempt. */
@@ -14,12 +14,12 @@ export class CapturedOutput {
   readonly #chunks: Uint8Array[] = [];
   #length = 0;
 
-  /** Collects it for the output `key`, or nothing without one. */
+  /** Collects the output `key`; without a key, nothing. */
   constructor(key: string | undefined) {
     this.#key = key;
   }
 
-  /** Adds a part, whose memory may be used again afterwards. */
+  /** Adds a copy of `chunk`. */
   add(chunk: Uint8Array): void {
     if (this.#key === undefined) return;
     this.#length += chunk.length;
@@ -27,7 +27,7 @@ export class CapturedOutput {
     else this.#chunks.length = 0;
   }
 
-  /** The output, without the line ends behind it, like `$(...)` in a shell. */
+  /** The output without the line ends at its end, like `$(...)` in a shell. */
   get outputs(): Readonly<Record<string, string>> {
     if (this.#key === undefined || this.#length > MAX_BYTES) return {};
     const bytes = new Uint8Array(this.#length);
@@ -36,10 +36,11 @@ export class CapturedOutput {
       bytes.set(chunk, at);
       at += chunk.length;
     }
-    return { [this.#key]: new TextDecoder().decode(bytes).replace(/(?:\r?\n)+$/, "") };
+    const text = new TextDecoder().decode(bytes);
+    return { [this.#key]: text.replace(/(?:\r?\n)+$/, "") };
   }
 
-  /** How a step fails that printed too much: half an answer is none. */
+  /** The failure of a step that printed more: a part of the output would be worse than none. */
   get excess(): { readonly state: "failed"; readonly reason: string } | undefined {
     if (this.#key === undefined || this.#length <= MAX_BYTES) return undefined;
     return {

@@ -6,18 +6,13 @@
  * @module
  */
 
-import type { JsonObject } from "../../base/json.ts";
-import type { InboxStore } from "../../store/task_store.ts";
-import type { InboxMessage } from "../../store/task_records.ts";
-import { KeyedMutex } from "../../base/keyed_mutex.ts";
 import { utf8 } from "../../base/bytes.ts";
+import type { WallClock } from "../../base/clock.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { KeyedMutex } from "../../base/keyed_mutex.ts";
 import { RegularFile } from "../../base/regular_file.ts";
-
-/** What inboxes need. */
-export interface InboxHost {
-  readonly store: InboxStore;
-  readonly clock: { now(): number };
-}
+import type { InboxMessage } from "../../store/task_records.ts";
+import type { InboxStore } from "../../store/task_store.ts";
 
 /** The file of a running task. */
 interface OpenInbox {
@@ -26,21 +21,23 @@ interface OpenInbox {
   count: number;
 }
 
-/** Most tasks that are remembered so: those that another daemon runs never start here. */
+/** Most tasks in `#missed`: a task that another daemon runs never starts here and leaves it. */
 const MAX_MISSED = 10_000;
 
 /** The inboxes of all tasks. */
 export class Inboxes {
-  readonly #host: InboxHost;
+  readonly #store: InboxStore;
+  readonly #clock: WallClock;
   readonly #open = new Map<string, OpenInbox>();
-  /** Tasks that were not running when a message for them arrived, the latest. */
+  /** The latest tasks that did not run here when a message for them arrived. */
   readonly #missed = new Set<string>();
-  /** Orders the work on each task. */
+  /** Work on the same task is done in turn. */
   readonly #turns = new KeyedMutex();
 
-  /** Stores messages in the store of `host`. */
-  constructor(host: InboxHost) {
-    this.#host = host;
+  /** Stores messages in `store`, with the times of `clock`. */
+  constructor(store: InboxStore, clock: WallClock) {
+    this.#store = store;
+    this.#clock = clock;
   }
 
   /**
@@ -49,13 +46,12 @@ export class Inboxes {
    * @throws {AppError} `overloaded` when it cannot be stored now.
    */
   async add(taskId: string, message: JsonObject): Promise<InboxMessage | undefined> {
-    const { store, clock } = this.#host;
-    const stored = await store.addToInbox(taskId, message, clock.now());
+    const stored = await this.#store.addToInbox(taskId, message, this.#clock.now());
     if (stored !== undefined) await this.deliver(taskId, stored);
     return stored;
   }
 
-  /** Appends a stored message to the file of its task, if the task runs; once, and in order. */
+  /** Appends a stored message to the file of its task, if the task runs here; once, and in order. */
   async deliver(taskId: string, stored: InboxMessage): Promise<void> {
     await this.#turns.run(taskId, async () => {
       const inbox = this.#open.get(taskId);
@@ -64,11 +60,11 @@ export class Inboxes {
     });
   }
 
-  /** Appends what others have stored for a task, or for any, to the files of those that run. */
+  /** Appends messages that other daemons have stored, for one task or for all that run here. */
   async catchUp(taskId?: string): Promise<void> {
     const running = [...this.#open.keys()];
-    const asked = taskId === undefined ? running : [taskId];
-    await Promise.all(asked.map((id) =>
+    const tasks = taskId === undefined ? running : [taskId];
+    await Promise.all(tasks.map((id) =>
       this.#turns.run(id, async () => {
         const inbox = this.#open.get(id);
         if (inbox !== undefined) await this.#catchUp(id, inbox);
@@ -79,12 +75,12 @@ export class Inboxes {
 
   /**
    * Fills the empty file of a task that starts; later messages are appended until {@linkcode
-   * close}. `hasMessages` is the fact at the time of the claim: most tasks never have a message.
+   * close}. `hasMessages` is as the store knew it at the claim: most tasks never have a message.
    */
   open(taskId: string, path: string, { hasMessages }: { hasMessages: boolean }): Promise<void> {
     return this.#turns.run(taskId, async () => {
       const mayHaveMessages = this.#missed.delete(taskId) || hasMessages;
-      const messages = mayHaveMessages ? await this.#host.store.listInbox(taskId) : [];
+      const messages = mayHaveMessages ? await this.#store.listInbox(taskId) : [];
       add("replace", path, messages);
       this.#open.set(taskId, { path, count: messages.length });
     });
@@ -109,19 +105,19 @@ export class Inboxes {
   }
 
   /**
-   * Appends the messages that the file lacks, maybe only the one `stored`; a step that has removed
-   * its file gets no more.
+   * Appends the messages that the file lacks, without asking the store where that is only `stored`.
+   * A step that has removed its file gets no more.
    */
   async #catchUp(taskId: string, inbox: OpenInbox, stored?: InboxMessage): Promise<void> {
     try {
       const missed = stored?.position === inbox.count
         ? [stored]
-        : (await this.#host.store.listInbox(taskId)).slice(inbox.count);
+        : (await this.#store.listInbox(taskId)).slice(inbox.count);
       if (missed.length === 0) return;
       add("append", inbox.path, missed);
       inbox.count += missed.length;
     } catch {
-      // Kept in the store: the next message brings it along, or the next start of the task.
+      // The store has the messages: the next one, or the next start of the task, appends them.
     }
   }
 }

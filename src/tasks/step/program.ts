@@ -8,7 +8,10 @@ import { delimiter, join, resolve } from "node:path";
 
 const ANY_EXECUTE = 0o111;
 
-/** Whether `program` is a file: at its path, which starts at `cwd`, or in a directory of `path`. */
+/**
+ * Whether `program` is a file, if it is a path (relative to `cwd`), or an executable file in a directory
+ * of `path` (the value of PATH).
+ */
 export async function hasProgram(
   program: string,
   { cwd, path }: { readonly cwd: string; readonly path: string },

@@ -10,19 +10,18 @@ import type { Evaluator } from "../../cel/evaluator.ts";
 import type { Expression, Scope } from "../../cel/expression.ts";
 import { fillTemplate, type Template, textOf } from "../../cel/template.ts";
 
-/** What a prompt is made from. */
+/** The values and marks with which a prompt is filled in. */
 export interface PromptSources {
-  /** Variables; the goal among them is plain text. */
+  /** The variables; `goal` among them is the filled-in text. */
   readonly scope: Scope;
-  /** Evaluates templates. */
   readonly evaluator: Pick<Evaluator, "evaluate">;
-  /** The goal of the task, which is inserted with marks of its own. */
+  /** The goal of the task: text from outside in it gets marks of its own. */
   readonly goal?: Template;
-  /** Makes a word that text from outside cannot contain, because it cannot be guessed. */
+  /** Makes a word that cannot be guessed, so that text from outside cannot contain it. */
   readonly newWord: () => string;
 }
 
-/** Some text of a prompt, and its expression where that reads text from outside. */
+/** A part of a prompt; `origin` is the expression of a part that comes from outside. */
 interface Piece {
   readonly text: string;
   readonly origin?: string;
@@ -50,7 +49,7 @@ export function looksOutside(expression: Expression, goal: Template | undefined)
   });
 }
 
-/** Variables that a sender fills. */
+/** Variables whose values come from the sender of the event. */
 const OUTSIDE: ReadonlySet<string> = new Set([
   "payload",
   "headers",
@@ -60,7 +59,7 @@ const OUTSIDE: ReadonlySet<string> = new Set([
   "unsigned",
 ]);
 
-/** Fields of a step that svc itself sets. */
+/** Fields of a step that svc sets itself. */
 const OUR_FIELDS: ReadonlySet<string> = new Set(["state", "exit_code"]);
 
 function goalLooksOutside(goal: Template): boolean {
@@ -89,7 +88,7 @@ function isTextual(value: unknown): boolean {
   return typeof value === "string" || (typeof value === "object" && value !== null);
 }
 
-/** A new word for each prompt, because a step may have disclosed that of an earlier prompt. */
+/** A new word for each prompt, because a step may have disclosed the word of an earlier prompt. */
 function wordNotIn(pieces: readonly Piece[], newWord: () => string): string {
   for (;;) {
     const word = newWord();

@@ -1,6 +1,7 @@
 /**
  * How an agent gets its prompt: on standard input, as `"$1"`, in a variable or in a file. A prompt
- * that does not fit its way is refused, with the name of a way that fits; it is never cut.
+ * that is too long for a variable or an argument is refused, with the names of the other ways; it is
+ * never cut.
  *
  * @module
  */
@@ -19,9 +20,10 @@ export interface DeliveredPrompt {
 }
 
 /**
- * Prepares `prompt` for the way the agent expects it; `toFile` makes a file and returns its path.
+ * Prepares `prompt` in the way that the agent expects (`by`); `toFile` makes a file and returns its
+ * path.
  *
- * @throws {AppError} `invalid` when it is too long or holds what that way cannot carry.
+ * @throws {AppError} `invalid` when it is too long for that way, or holds a NUL that it cannot carry.
  */
 export async function deliverPrompt(
   prompt: string,

@@ -1,6 +1,6 @@
 /**
- * What a step starts: its line for `/bin/sh`, or the program that its `shell` names, which takes
- * the place of `/bin/sh`.
+ * The command of a step: its line for `/bin/sh`, or the program that its `shell` names, which replaces
+ * `/bin/sh`.
  *
  * @module
  */
@@ -17,14 +17,15 @@ export interface StepCommand {
   readonly args?: readonly string[];
 }
 
-/** Line that makes way for the program in its arguments. */
-const MAKE_WAY = 'exec "$@"';
+/** The shell replaces itself by the program in its arguments. */
+const EXEC = 'exec "$@"';
 
-/** How bash is started: without the files of its user, and ended by a failure also within a pipe. */
+/** Bash reads no startup files of its user, and ends at a failure, also within a pipe. */
 const BASH = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"];
 
 /**
- * What a step starts in the directory `cwd`; `toFile` makes a file of the task and gives its path.
+ * The command of a step in the directory `cwd`; `toFile` makes a file of the task and returns its
+ * path.
  *
  * @throws {AppError} `invalid` when the program of its `shell` is not on `path`.
  */
@@ -40,9 +41,9 @@ export async function commandOf(
   if (shell === "sh") return { line: run };
   const [program = "", ...options] = shell === "bash" ? BASH : shell;
   await checkInstalled(program, { cwd, path });
-  // The text in place of a file's path, and then what the messages of bash call it.
+  // Bash takes the text itself, and then the name of the script for its messages.
   const script = shell === "bash" ? [run, "bash"] : [await toFile(utf8(run))];
-  return { line: MAKE_WAY, args: [program, ...options, ...script] };
+  return { line: EXEC, args: [program, ...options, ...script] };
 }
 
 async function checkInstalled(

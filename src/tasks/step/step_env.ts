@@ -1,6 +1,6 @@
 /**
- * The environment of a step: a clean one, in which text from outside is only ever the value of a
- * variable.
+ * The environment of a step. It has only the variables that are named here or in a manifest, and text
+ * from outside is never more than the value of a variable.
  *
  * @module
  */
@@ -15,12 +15,12 @@ import type { Catalog } from "../../resources/catalog.ts";
 import type { Env } from "../../resources/env.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 
-/** Variable that marks every process of a task, whatever its group. */
+/** Variable that marks every process of a task, whatever its process group. */
 export const TASK_MARK = "SVC_TASK_ID";
 
 /**
- * Variable that marks the processes of one run of a task: another daemon of this machine may run the
- * task next, and what is ended here must not be its.
+ * Variable that marks the processes of one run of a task. Another daemon of this machine may run the
+ * task next, and this daemon must not end the processes of that run.
  */
 export const TASK_RUN_MARK = "SVC_TASK_RUN";
 
@@ -34,16 +34,16 @@ const NUL = "\0";
 
 const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** Variables that processes inherit from the daemon. */
+/** The environment that processes inherit from the daemon. */
 export interface InheritedEnv {
-  /** By name. */
+  /** Values by name. */
   readonly variables: Readonly<Record<string, string>>;
 }
 
 /** Variables that every plugin inherits from the daemon. */
 export const PLUGIN_VARIABLES: readonly string[] = ["HOME", "LANG", "TZ"];
 
-/** The inherited variables; `extra` are the names given by `--step-env`. */
+/** Reads the variables `names` and `extra` (those of `--step-env`), and puts `bin` first on the PATH. */
 export function inheritEnv(
   env: (name: string) => string | undefined,
   options: { bin: string; extra: readonly string[] },
@@ -58,7 +58,7 @@ export function inheritEnv(
   return { variables };
 }
 
-/** What the `env` blocks of a task are filled in with. */
+/** The sources of the values in `env` blocks. */
 export interface EnvSources {
   /** Evaluates templates. */
   readonly evaluator: Pick<Evaluator, "evaluate">;
@@ -82,7 +82,7 @@ export async function fillEnv(
   for (const [name, value] of blocks.flatMap((block) => Object.entries(block))) {
     if (typeof value === "string") {
       const text = (await renderTemplate(compileTemplate(value), scope, sources.evaluator))
-        .toWellFormed(); // half a surrogate pair has no bytes
+        .toWellFormed(); // half a surrogate pair cannot be written as UTF-8
       if (text.includes(NUL)) throw new AppError("invalid", `The value of ${name} holds a NUL`);
       if (utf8(text).length > MAX_VARIABLE_BYTES) {
         throw new AppError(

@@ -16,19 +16,19 @@ export interface StepOutputs {
   readonly problems: readonly string[];
 }
 
-/** Most bytes that are read of the file. */
+/** Bytes of the file beyond these are ignored. */
 const MAX_BYTES = 1024 * 1024;
 const MAX_KEYS = 1000;
-/** Most problems that are reported. */
+/** Problems beyond these are only counted. */
 const MAX_PROBLEMS = 20;
 
 const KEY = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 const NOTHING: StepOutputs = { outputs: {}, problems: [] };
 
-/** Reads the file at `path`, whatever the step has made of it. */
+/** Reads the file at `path`; the step may have replaced it by something else. */
 export async function readOutputs(path: string): Promise<StepOutputs> {
   try {
-    const { isFile, size } = Deno.lstatSync(path); // of our own disk
+    const { isFile, size } = Deno.lstatSync(path); // on the disk of the data directory
     if (!isFile) return refused("it is no longer a file");
     if (size === 0) return NOTHING;
     const { bytes, whole } = await readStart(path);
@@ -71,7 +71,7 @@ function refused(why: string): StepOutputs {
   return { outputs: {}, problems: [`$SVC_OUTPUT cannot be read: ${why}`] };
 }
 
-/** The whole lines of a file that is too long. */
+/** The outputs in the beginning of a file that is too long; its last line is not whole. */
 function withoutRest(text: string): StepOutputs {
   const { outputs, problems } = parseOutputs(text.slice(0, text.lastIndexOf("\n") + 1));
   const note = `$SVC_OUTPUT holds more than ${MAX_BYTES} bytes, the rest is ignored`;

@@ -1,7 +1,7 @@
 /**
- * The short-lived files of a running task, given to its steps or written by them, in a directory
- * that exists while the task runs. Making or removing a file waits for the journal of the disk,
- * which the store keeps busy, so the work is asynchronous.
+ * The short-lived files of a running task, in a directory that exists while the task runs: svc writes
+ * them for the steps, or the steps write them. Removing waits for the journal of the disk, which the
+ * store keeps busy, so that work is asynchronous.
  *
  * @module
  */
@@ -14,7 +14,7 @@ const NEW = { mode: 0o600, createNew: true };
 /** The files of one task, readable by their owner only. */
 export class TaskFiles implements AsyncDisposable {
   readonly #path: string;
-  /** An empty file that has not been handed out. */
+  /** An empty file that no caller has yet. */
   #spare: string | undefined;
   #count = 0;
 
@@ -22,7 +22,7 @@ export class TaskFiles implements AsyncDisposable {
     this.#path = path;
   }
 
-  /** Makes the directory at `path`, without what a crash has left there. */
+  /** Makes the directory at `path`; removes first what a crash has left there. */
   static async open(path: string): Promise<TaskFiles> {
     try {
       Deno.mkdirSync(path, { mode: 0o700 });
@@ -41,7 +41,7 @@ export class TaskFiles implements AsyncDisposable {
     try {
       Deno.writeFileSync(path, content, NEW);
     } catch (error) {
-      // A step has replaced the file: writing through a link would let it choose the target.
+      // A step has put something there: writing through a link would let the step choose the target.
       if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
       await Deno.remove(path, { recursive: true });
       await Deno.writeFile(path, content, NEW);
@@ -63,20 +63,20 @@ export class TaskFiles implements AsyncDisposable {
     return spare ?? await this.make(`output.${this.#count++}`);
   }
 
-  /** Makes the first file of {@linkcode makeEmpty} beforehand, while other things are prepared. */
+  /** Makes the file that {@linkcode makeEmpty} returns next, while other things are prepared. */
   async prepareEmpty(): Promise<void> {
     this.#spare = await this.makeEmpty();
   }
 
-  /** Removes everything, also what steps have put there. */
+  /** Removes the directory with everything in it, also files that steps have put there. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Deno.remove(this.#path, { recursive: true }).catch(() => {});
   }
 }
 
 /**
- * Removes what a crash has left in the directory of such files, while no task runs; makes the
- * directory if need be.
+ * Empties the directory below which {@linkcode TaskFiles} are made, while no task runs: a crash may
+ * have left some. Makes the directory if it does not exist.
  */
 export async function removeLeftFiles(directory: string): Promise<void> {
   await Deno.mkdir(directory, { recursive: true, mode: 0o700 });

@@ -1,0 +1,42 @@
+/**
+ * The parts of a daemon with which old records and their files are removed.
+ *
+ * @module
+ */
+
+import type { Core } from "../../base/core.ts";
+import type { DataDir } from "../../base/data_dir.ts";
+import type { HealthConditions } from "../../base/health_conditions.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import type { DeliveryStore } from "../../store/delivery_store.ts";
+import type { LogStore } from "../../store/log_store.ts";
+import type { RetentionStore } from "../../store/retention_store.ts";
+import type { TaskStore } from "../../store/task_store.ts";
+
+/** How much to keep of triggers whose manifest has no `retention`. */
+export interface RetentionLimits {
+  /** Milliseconds since the end of a task or the arrival of a delivery; 0 for ever. */
+  readonly tasksMs: number;
+  /** The same of bodies; as long as their deliveries when 0. */
+  readonly bodiesMs: number;
+  /** Tasks of each trigger; 0 for any number. */
+  readonly perTrigger: number;
+}
+
+/** The parts of a daemon that retention uses, and the limits. */
+export interface RetentionHost extends Core {
+  /** Its triggers say how long deduplication needs deliveries, and which limits of their own they have. */
+  readonly catalog: Catalog;
+  readonly store: RetentionStore & TaskStore & DeliveryStore;
+  readonly logs: LogStore;
+  /** Holds the directories of tasks. */
+  readonly dirs: DataDir;
+  /** Shows a failure, where it is given. */
+  readonly health?: HealthConditions;
+  readonly keep: RetentionLimits;
+  /** Removes the task's own directory, if it has one, and commits that are kept for it. */
+  readonly discard: (
+    task: { readonly id: string; readonly directory: string },
+    signal: AbortSignal,
+  ) => Promise<unknown>;
+}
