@@ -31,7 +31,7 @@ import { KnownSecrets } from "../secrets/known_secrets.ts";
 import { secretsInKeyFile } from "../secrets/own_secrets.ts";
 import { openProcessGroups, type ProcessGroups } from "../shell/process_groups.ts";
 import { Watching } from "../notifications/watching.ts";
-import { withAnnouncements } from "../store/announcements.ts";
+import { withAnnouncements } from "../store/store_methods.ts";
 import type { DaemonEvents, Events } from "../store/events.ts";
 import { openStorage } from "../storage/open_storage.ts";
 import type { Storage } from "../storage/storage.ts";

@@ -1,6 +1,6 @@
 /**
  * Events between the rooms of the daemon. The store announces its changes itself
- * (`announcements.ts`), so that no way to store a task can forget to wake the worker.
+ * (`store_methods.ts`), so that no way to store a task can forget to wake the worker.
  *
  * @module
  */

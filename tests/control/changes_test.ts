@@ -13,7 +13,7 @@ import { Changes } from "../../src/control/records/changes.ts";
 import { taskLogs } from "../../src/control/tasks/task_logs.ts";
 import { waitForTasks } from "../../src/control/tasks/task_wait.ts";
 import { Watches, type WatchHost } from "../../src/control/watch.ts";
-import { withAnnouncements } from "../../src/store/announcements.ts";
+import { withAnnouncements } from "../../src/store/store_methods.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
 import { LogFiles } from "../../src/store/files/log_files.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -12,7 +12,7 @@ import { EventHub } from "../../src/base/event_hub.ts";
 import { recordType } from "../../src/control/records/records.ts";
 import { Watches, type WatchHost } from "../../src/control/watch.ts";
 import { type SubjectsHost, SubjectWatch } from "../../src/control/watch_subjects.ts";
-import { withAnnouncements } from "../../src/store/announcements.ts";
+import { withAnnouncements } from "../../src/store/store_methods.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
 import type { Store } from "../../src/store/store.ts";
 import { NOT_SLOW, times } from "../helpers/program.ts";

@@ -20,7 +20,7 @@ import { TaskTriggerIndex } from "../../src/intake/task.ts";
 import type { PluginHost } from "../../src/plugins/run_plugin.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
-import { withAnnouncements } from "../../src/store/announcements.ts";
+import { withAnnouncements } from "../../src/store/store_methods.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type SetClock, setClock } from "../helpers/manual_clock.ts";

@@ -12,7 +12,7 @@ import { Markers } from "../../src/outbox/marker.ts";
 import type { Draft, Found, MessageKind, Tried } from "../../src/outbox/message_kind.ts";
 import { Outbox } from "../../src/outbox/outbox.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
-import { withAnnouncements } from "../../src/store/announcements.ts";
+import { withAnnouncements } from "../../src/store/store_methods.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
 import type { Incident } from "../../src/store/incident_records.ts";
 import type { ClaimedMessage, OutboxMessage } from "../../src/store/outbox_records.ts";

@@ -14,7 +14,7 @@ import { withTaskRunning } from "../../src/daemon/execution.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { TriggerSpec } from "../../src/resources/trigger.ts";
 import { HeldLease } from "../../src/storage/held_lease.ts";
-import { withAnnouncements } from "../../src/store/announcements.ts";
+import { withAnnouncements } from "../../src/store/store_methods.ts";
 import { reliableMs } from "../../src/store/lease.ts";
 import { Hints } from "../../src/store/postgres/hints/hints.ts";
 import { openPostgresStore } from "../../src/store/postgres/open_store.ts";

@@ -6,7 +6,7 @@
  */
 
 import type { Admitted } from "../delivery_records.ts";
-import type { Store } from "../store.ts";
+import type { StoreArgs, StoreResult } from "../store_calls.ts";
 import { cancelTask, finishTask } from "../transactions/end_task.ts";
 import {
   recordDeliveries,
@@ -39,8 +39,8 @@ export interface BatchRows {
 interface BatchedMethod<Name extends Batched> {
   /** Calls of one lane follow each other, and wait for no other lane. */
   readonly lane: "events" | "tasks";
-  wants(wanted: Wanted, ...args: Parameters<Store[Name]>): void;
-  run(rows: BatchRows, ...args: Parameters<Store[Name]>): Awaited<ReturnType<Store[Name]>>;
+  wants(wanted: Wanted, ...args: StoreArgs<Name>): void;
+  run(rows: BatchRows, ...args: StoreArgs<Name>): StoreResult<Name>;
 }
 
 /** The methods by name. */

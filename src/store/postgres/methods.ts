@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { Store, StoreMethod } from "../store.ts";
+import type { StoreMethod } from "../store.ts";
+import type { StoreArgs, StoreResult } from "../store_calls.ts";
 import type { AuditMethod } from "./audit_lane.ts";
 import * as chain from "./audit/audit_chain.ts";
 import * as auditPruning from "./audit/audit_pruning.ts";
@@ -47,8 +48,8 @@ import * as taskLists from "./tasks/task_lists.ts";
 /** A method of {@linkcode Store} as it runs in a session. */
 type Inside<Name extends StoreMethod> = (
   db: Session,
-  ...args: Parameters<Store[Name]>
-) => ReturnType<Store[Name]>;
+  ...args: StoreArgs<Name>
+) => Promise<StoreResult<Name>>;
 
 /** Names of those methods; audits, claims and what waits for others have classes of their own. */
 export type Separate = Exclude<StoreMethod, Batched | AuditMethod | Claiming | Waiting>;

@@ -6,15 +6,16 @@
  */
 
 import { defined } from "../../base/defined.ts";
-import { ACCESS } from "../access.ts";
 import { LEASE_MS } from "../lease.ts";
 import type { LogStore } from "../log_store.ts";
 import type { Batch } from "../maintenance.ts";
-import type { Store, StoreMethod } from "../store.ts";
+import type { Store } from "../store.ts";
+import { type StoreCall, storeCalls, type StoreResult } from "../store_calls.ts";
+import { isRead } from "../store_methods.ts";
 import { AuditLane } from "./audit_lane.ts";
 import { BATCHED, type Batched } from "./batched.ts";
 import { checkServer } from "./database/check_server.ts";
-import { Connections, type ConnectOptions, type Session } from "./database/connections.ts";
+import { Connections, type ConnectOptions } from "./database/connections.ts";
 import { migrate, refuseOtherKey } from "./database/migrate.ts";
 import { JobQueue } from "./jobs/job_queue.ts";
 import { Lane } from "./lane.ts";
@@ -64,8 +65,6 @@ export interface PostgresStore extends Store {
   readonly logs: LogStore;
 }
 
-type AnyMethod = (...args: readonly unknown[]) => Promise<unknown>;
-
 /**
  * Opens the store of a database, and migrates its schema.
  *
@@ -112,13 +111,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   };
   for (const lane of Object.values(lanes)) opened.defer(() => lane.idle());
   const { startAudit, finishAudit, recordAudit } = opened.use(new AuditLane(connections));
-  const methods: Partial<Record<StoreMethod, AnyMethod>> = {};
-  for (const method of Object.keys(BATCHED) as Batched[]) {
-    methods[method] = (...args) => lanes[BATCHED[method].lane].call({ method, args });
-  }
-  for (const name of Object.keys(METHODS) as Separate[]) {
-    methods[name] = separately(connections, name);
-  }
+  const batched = <Name extends Batched>(method: Name): StoreCall<Name> => (...args) =>
+    lanes[BATCHED[method].lane].call({ method, args }) as Promise<StoreResult<Name>>;
   const changing: Pick<Store, "changeResources"> = {
     // one that was silent while the key was changed would seal with the old one
     changeResources: (changes) =>
@@ -140,7 +134,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   };
   const all = opened.move();
   return {
-    ...methods as unknown as Pick<Store, Batched | Separate>,
+    ...storeCalls(Object.keys(BATCHED) as Batched[], batched),
+    ...storeCalls(Object.keys(METHODS) as Separate[], (name) => separate(connections, name)),
     ...changing,
     ...waiting,
     ...claiming,
@@ -153,9 +148,9 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   };
 }
 
-function separately(connections: Connections, name: Separate): AnyMethod {
-  const run = METHODS[name] as unknown as (db: Session, ...args: readonly unknown[]) => unknown;
-  return ACCESS[name] === "read"
-    ? (...args) => connections.use(async (db) => await run(db, ...args))
-    : (...args) => connections.transaction(async (db) => await run(db, ...args));
+function separate<Name extends Separate>(connections: Connections, name: Name): StoreCall<Name> {
+  const run = METHODS[name];
+  return isRead(name)
+    ? (...args) => connections.use((db) => run(db, ...args))
+    : (...args) => connections.transaction((db) => run(db, ...args));
 }

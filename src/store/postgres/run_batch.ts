@@ -8,6 +8,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Batch } from "../maintenance.ts";
+import type { StoreArgs, StoreResult } from "../store_calls.ts";
 import { BATCHED, type Batched, type BatchRows } from "./batched.ts";
 import type { Connections, Session } from "./database/connections.ts";
 import { byHalves, isAway, type Settled } from "./lane.ts";
@@ -18,18 +19,21 @@ import { Missing, Wanted } from "./working_set/wanted.ts";
 import { WorkingSet } from "./working_set/working_set.ts";
 
 /** A call of a method that shares transactions. */
-export interface BatchedCall {
-  readonly method: Batched;
-  readonly args: readonly unknown[];
+export interface BatchedCall<Name extends Batched = Batched> {
+  readonly method: Name;
+  readonly args: StoreArgs<Name>;
 }
 
-interface AnyBatched {
-  readonly wants: (wanted: Wanted, ...args: readonly unknown[]) => void;
-  readonly run: (rows: BatchRows, ...args: readonly unknown[]) => unknown;
+function addWants<Name extends Batched>(wanted: Wanted, { method, args }: BatchedCall<Name>): void {
+  BATCHED[method].wants(wanted, ...args);
 }
 
-/** The calls have the arguments of their methods: `open_store.ts` makes them. */
-const methodOf = ({ method }: BatchedCall) => BATCHED[method] as unknown as AnyBatched;
+function runCall<Name extends Batched>(
+  rows: BatchRows,
+  { method, args }: BatchedCall<Name>,
+): StoreResult<Name> {
+  return BATCHED[method].run(rows, ...args);
+}
 
 /** What batches run over, and who hears of them. */
 export interface BatchHost {
@@ -75,7 +79,7 @@ export class BatchRunner {
    */
   async #runTogether(calls: readonly BatchedCall[]): Promise<readonly Settled[]> {
     const wanted = new Wanted();
-    for (const call of calls) methodOf(call).wants(wanted, ...call.args);
+    for (const call of calls) addWants(wanted, call);
     for (let loads = 1;; loads++) {
       try {
         const { settled, wrote } = await this.#host.connections.transaction((db) =>
@@ -108,7 +112,7 @@ function attempt(call: BatchedCall, rows: BatchRows): Settled {
   const { changes } = rows.set;
   const before = changes.count;
   try {
-    return { value: methodOf(call).run(rows, ...call.args) };
+    return { value: runCall(rows, call) };
   } catch (error) {
     if (!(error instanceof AppError) || changes.count !== before) throw error;
     return { error };

@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { Store, StoreMethod } from "../store.ts";
+import type { StoreMethod } from "../store.ts";
+import type { StoreArgs, StoreResult } from "../store_calls.ts";
 import { cancelTask, finishTask } from "../transactions/end_task.ts";
 import {
   recordDeliveries,
@@ -48,8 +49,8 @@ import * as tokens from "./audit/token_rows.ts";
 /** A method of {@linkcode Store} as it runs inside a transaction. */
 type Inside<Name extends StoreMethod> = (
   db: Database,
-  ...args: Parameters<Store[Name]>
-) => Awaited<ReturnType<Store[Name]>>;
+  ...args: StoreArgs<Name>
+) => StoreResult<Name>;
 
 /** A transaction over the rows of the database. */
 function over<Args extends readonly unknown[], Result>(

@@ -16,7 +16,8 @@ import type { Batch } from "../maintenance.ts";
 import type { NewDelivery } from "../delivery_records.ts";
 import type { NodeRecord } from "../node_records.ts";
 import type { Store, StoreMethod } from "../store.ts";
-import { ACCESS } from "../access.ts";
+import { type StoreArgs, type StoreCall, storeCalls, type StoreResult } from "../store_calls.ts";
+import { STORE_METHOD_NAMES } from "../store_methods.ts";
 import { DeliveryPacker, unpackOutcomes } from "./deliveries/packed_delivery.ts";
 import {
   type Call,
@@ -31,7 +32,8 @@ import {
 const MAX_WAITING = 20_000;
 
 interface Waiting extends Call {
-  readonly resolve: (value: unknown) => void;
+  /** Takes what the method resolves to; the thread runs the same method. */
+  resolve(value: unknown): void;
   readonly reject: (error: Error) => void;
 }
 
@@ -56,23 +58,15 @@ export async function openStore(
 ): Promise<Store> {
   const thread = new StoreThread(dirname(path), onBatch);
   await thread.open(path, node);
-  const methods = methodsOf(thread);
+  const call = <Name extends StoreMethod>(method: Name): StoreCall<Name> => (...args) =>
+    thread.call(method, args);
+  const methods = storeCalls(STORE_METHOD_NAMES, call);
   return {
     ...methods,
     listNodes: async () => (await methods.listNodes()).map((node) => ({ ...node, ...self })),
     failed: thread.failed,
     [Symbol.asyncDispose]: () => thread.close(),
   };
-}
-
-/** The methods of the store: each is a call to its thread. */
-function methodsOf(thread: StoreThread): Pick<Store, StoreMethod> {
-  const methods: Record<string, (...args: readonly unknown[]) => Promise<unknown>> = {};
-  for (const method of Object.keys(ACCESS) as StoreMethod[]) {
-    methods[method] = (...args) => thread.call({ method, args });
-  }
-  // ACCESS has every name at run time; METHODS, which the thread uses, has their types.
-  return methods as Pick<Store, StoreMethod>;
 }
 
 class StoreThread {
@@ -107,13 +101,16 @@ class StoreThread {
     throw receiveError(reply.error);
   }
 
-  call(call: Call): Promise<unknown> {
+  call<Name extends StoreMethod>(
+    method: Name,
+    args: StoreArgs<Name>,
+  ): Promise<StoreResult<Name>> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     if (this.#waiting.length >= MAX_WAITING) {
       return Promise.reject(new AppError("overloaded", "Too many requests wait for the disk"));
     }
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ...call, resolve, reject });
+      this.#waiting.push({ method, args, resolve, reject });
       this.#handOverSoon();
     });
   }

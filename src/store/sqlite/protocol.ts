@@ -8,12 +8,13 @@ import { defined } from "../../base/defined.ts";
 import { AppError, type ErrorCode, isErrorCode, messageOf } from "../../base/errors.ts";
 import type { Progress } from "../maintenance.ts";
 import type { StoreMethod } from "../store.ts";
+import type { StoreArgs } from "../store_calls.ts";
 import type { Attached, PackedDelivery, PackedOutcomes } from "./deliveries/packed_delivery.ts";
 
 /** One call of a store method. */
-export interface Call {
-  readonly method: StoreMethod;
-  readonly args: readonly unknown[];
+export interface Call<Name extends StoreMethod = StoreMethod> {
+  readonly method: Name;
+  readonly args: StoreArgs<Name>;
 }
 
 /** Message to the store's thread. */

@@ -8,7 +8,9 @@
 
 import { systemClock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import { ACCESS } from "../access.ts";
+import type { StoreMethod } from "../store.ts";
+import type { StoreResult } from "../store_calls.ts";
+import { isRead } from "../store_methods.ts";
 import { refuseOtherSchema } from "./engine/check_schema.ts";
 import { Database, fromSqliteError, isMalformed } from "./engine/database.ts";
 import { recordArrived } from "../transactions/record_delivery.ts";
@@ -46,19 +48,22 @@ function opened(): Database {
 
 type AnyCall = Call | PackedDelivery;
 
+function run<Name extends StoreMethod>({ method, args }: Call<Name>): StoreResult<Name> {
+  return METHODS[method](opened(), ...args);
+}
+
 function call(one: AnyCall, attached: Attached): Outcome {
   if (isPacked(one)) {
     return packOutcomes(recordArrived(deliveryRows(opened()), unpackDelivery(one, attached)));
   }
-  const run = METHODS[one.method] as (db: Database, ...args: readonly unknown[]) => unknown;
-  return { value: run(opened(), ...one.args) };
+  return { value: run(one) };
 }
 
-const isRead = (one: AnyCall): boolean => !isPacked(one) && ACCESS[one.method] === "read";
+const reads = (one: AnyCall): boolean => !isPacked(one) && isRead(one.method);
 
 function runTogether(calls: readonly AnyCall[], attached: Attached): Outcome[] {
   const all = () => calls.map((one) => attempt(one, attached));
-  return calls.every(isRead) ? all() : opened().transaction(all);
+  return calls.every(reads) ? all() : opened().transaction(all);
 }
 
 /** A refusal before anything was written leaves the batch intact; any other error undoes it. */
@@ -91,7 +96,7 @@ function runBatch(calls: readonly AnyCall[], attached: Attached): Outcome[] {
     // A malformed page is of some calls only.
     if (refusal instanceof AppError && refusal.code === "overloaded" && !isMalformed(error)) {
       const refused = { error: sendError(refusal) };
-      return calls.map((one) => isRead(one) ? alone(one) : refused);
+      return calls.map((one) => reads(one) ? alone(one) : refused);
     }
     return calls.map(alone);
   }

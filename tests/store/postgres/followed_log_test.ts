@@ -10,7 +10,7 @@ import { utf8 } from "../../../src/base/bytes.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { EventHub } from "../../../src/base/event_hub.ts";
 import { taskLogs } from "../../../src/control/tasks/task_logs.ts";
-import { withAnnouncements } from "../../../src/store/announcements.ts";
+import { withAnnouncements } from "../../../src/store/store_methods.ts";
 import type { DaemonEvents } from "../../../src/store/events.ts";
 import { Hints } from "../../../src/store/postgres/hints/hints.ts";
 import { TaskLog } from "../../../src/tasks/log/task_log.ts";

@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { systemClock } from "../../../src/base/clock.ts";
 import { EventHub } from "../../../src/base/event_hub.ts";
-import { withAnnouncements } from "../../../src/store/announcements.ts";
+import { withAnnouncements } from "../../../src/store/store_methods.ts";
 import type { DaemonEvents } from "../../../src/store/events.ts";
 import { Channel } from "../../../src/store/postgres/database/channel.ts";
 import { ANYTHING, HINTED, WAKING } from "../../../src/store/postgres/hints/hinted_events.ts";

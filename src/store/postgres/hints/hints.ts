@@ -1,6 +1,6 @@
 /**
  * Tells the other daemons over a database what this one has stored, and this one what the others
- * have: events of the hub, as `announcements.ts` publishes them, are published on the hubs of all.
+ * have: events of the hub, as `store_methods.ts` publishes them, are published on the hubs of all.
  * They are hints, sent after the commit and merged; nothing relies on one.
  *
  * @module

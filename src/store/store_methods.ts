@@ -1,24 +1,17 @@
 /**
- * A store that announces what its calls change, so that every way to store something wakes the
- * rooms that wait for it. An announcement is made after the change is on disk, and before the
- * caller continues.
+ * Every method of the store: that it only reads, or what a successful call announces. So every way
+ * to store something wakes the parts of the daemon that wait for it.
  *
  * @module
  */
 
 import type { RecordName } from "../resources/record_names.ts";
+import { type AfterCall, afterCalls } from "./store_calls.ts";
 import type { EventDecision, EventOutcome } from "./delivery_records.ts";
 import type { DaemonEvents, Events } from "./events.ts";
 import type { NewMessage, OutboxMessage } from "./outbox_records.ts";
 import type { Store, StoreMethod } from "./store.ts";
 import type { ClaimedTask } from "./task_records.ts";
-
-/** Publishes what one successful call has changed. */
-type Announcement<Name extends StoreMethod> = (
-  events: Events,
-  result: Awaited<ReturnType<Store[Name]>>,
-  ...args: Parameters<Store[Name]>
-) => void;
 
 /** What is announced where it is not known which records have changed. */
 const CHANGED = {
@@ -98,8 +91,12 @@ function delivered(
   if (admitted.some(mayEndTasks)) events.publish("taskEndsStored", undefined);
 }
 
-/** The announcement of each method that writes; methods that only read have none. */
-export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name> } = {
+/**
+ * The methods by name: `read`, or the announcement of one that writes. This is the one list of their
+ * names that exists at run time: a method of `Store` that is missing here does not compile.
+ */
+export const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events, Name> } = {
+  listNodes: "read",
   forgetNode(events) {
     changed(events, "node");
     events.publish("tasksStored", { replaced: NONE_REPLACED }); // what it ran may be claimed now
@@ -109,9 +106,12 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
     events.publish("tasksStored", { replaced: NONE_REPLACED }); // it may take what waits
   },
   reportNode: (events, isNews) => isNews && changed(events, "node"),
-  adoptResources: changesNothing,
+  loadResources: "read",
   // the catalog announces that they have changed, once it holds the change
   changeResources: (events) => events.publish("resourcesStored", undefined),
+  resourceVersion: "read",
+  adoptResources: changesNothing,
+  awaitAdoption: "read",
   recordDelivery(events, outcomes, { delivery, events: admitted }) {
     changedOnly(events, "delivery", delivery.id);
     delivered(events, outcomes, admitted);
@@ -123,59 +123,11 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
   recordHandshake: (events, _, { id }) => changedOnly(events, "delivery", id),
   recordRejections: (events, _, rejections) =>
     changedOnly(events, "delivery", ...rejections.map(({ delivery }) => delivery.id)),
-  claimTasks(events, { tasks, interrupted = NONE_INTERRUPTED }) {
-    for (const { task } of tasks) taskChanged(events, task.id);
-    for (const { task } of interrupted) taskChanged(events, task.id);
-  },
-  claimInterrupted: (events, tasks) =>
-    changedOnly(events, "task", ...tasks.map(({ task }) => task.id)),
-  saveStep: changesTask,
-  finishTask(events, ended, { taskId, followed }) {
-    if (!ended) return;
-    taskChanged(events, taskId);
-    if (followed === true) events.publish("taskEndsStored", undefined);
-  },
-  requeueTask: changesTask,
-  cancelTask(events, result, taskId, { reason, followed }) {
-    taskChanged(events, taskId);
-    if (result === "stopping") events.publish("taskStopping", { taskId, reason });
-    if (result === "cancelled" && followed === true) events.publish("taskEndsStored", undefined);
-  },
-  retryTask(events, _, { id, of }) {
-    changedOnly(events, "task", id, of); // which may have handed over its directory
-    events.publish("tasksStored", { replaced: NONE_REPLACED });
-  },
-  setTaskDirectory: changesTask,
-  addToInbox(events, message, taskId) {
-    if (message !== undefined) events.publish("inboxFilled", { taskId });
-  },
-  forgetTaskEnd: (events, _, _id, answers) => messagesStored(events, answers),
-  addToOutbox: (events, _, messages) => messagesStored(events, messages),
-  claimMessages: (events, { messages }) =>
-    changedOnly(events, "outbox", ...messages.map(({ message }) => message.id)),
-  finishMessage: (events, message) => messageChanged(events, message),
-  retryMessage(events, message) {
-    messageChanged(events, message);
-    if (message !== undefined) events.publish("messagesStored", undefined);
-  },
-  dropMessage: (events, message) => messageChanged(events, message),
-  pruneOutbox: changesWhenSome("outbox"),
-  pruneTasks: (events, removed) => removed.length > 0 && changed(events, "task"),
-  pruneDeliveries: changesWhenSome("delivery"),
-  pruneRecords(events, { tasks, deliveries }) {
-    if (tasks.length > 0) changed(events, "task");
-    if (deliveries > 0) changed(events, "delivery", "source-event");
-  },
-  deleteBodies: (events, { deleted }) => {
-    if (deleted > 0) changed(events, "delivery", "source-event");
-  },
-  emptyLog: changesNothing,
-  deleteTask: (events, _, _id, { dryRun }) => {
-    if (!dryRun) changed(events, "task", "outbox", "source-event", "binding");
-  },
-  deleteDelivery: (events, _, _id, { dryRun }) => {
-    if (!dryRun) changed(events, "delivery", "task", "outbox", "source-event", "binding");
-  },
+  listDeliveries: "read",
+  findDeliveries: "read",
+  readDelivery: "read",
+  readDeliveries: "read",
+  listHeaderValues: "read",
   recordSourceEvent(events, { status }, { ignored, event, delivery }) {
     changedOnly(events, "source-event", event.id);
     changedOnly(events, "delivery", delivery.id);
@@ -203,42 +155,122 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
     changedOnly(events, "source-event", id);
     events.publish("sourceEventsStored", undefined);
   },
+  listSourceEvents: "read",
+  findSourceEvents: "read",
+  findEventOfDelivery: "read",
+  findThreadOfTask: "read",
   pruneSourceEvents: changesWhenSome("source-event", "binding"),
   bindThread: changes("binding"),
+  listBindings: "read",
+  findBindings: "read",
+  recordKeyUse: changesNothing,
+  listKeyUse: "read",
+  listTasks: "read",
+  findTasks: "read",
+  claimTasks(events, { tasks, interrupted = NONE_INTERRUPTED }) {
+    for (const { task } of tasks) taskChanged(events, task.id);
+    for (const { task } of interrupted) taskChanged(events, task.id);
+  },
+  claimInterrupted: (events, tasks) =>
+    changedOnly(events, "task", ...tasks.map(({ task }) => task.id)),
+  saveStep: changesTask,
+  finishTask(events, ended, { taskId, followed }) {
+    if (!ended) return;
+    taskChanged(events, taskId);
+    if (followed === true) events.publish("taskEndsStored", undefined);
+  },
+  requeueTask: changesTask,
+  cancelTask(events, result, taskId, { reason, followed }) {
+    taskChanged(events, taskId);
+    if (result === "stopping") events.publish("taskStopping", { taskId, reason });
+    if (result === "cancelled" && followed === true) events.publish("taskEndsStored", undefined);
+  },
+  retryTask(events, _, { id, of }) {
+    changedOnly(events, "task", id, of); // which may have handed over its directory
+    events.publish("tasksStored", { replaced: NONE_REPLACED });
+  },
+  setTaskDirectory: changesTask,
+  addToInbox(events, message, taskId) {
+    if (message !== undefined) events.publish("inboxFilled", { taskId });
+  },
+  listInbox: "read",
+  listTaskEnds: "read",
+  forgetTaskEnd: (events, _, _id, answers) => messagesStored(events, answers),
+  addToOutbox: (events, _, messages) => messagesStored(events, messages),
+  claimMessages: (events, { messages }) =>
+    changedOnly(events, "outbox", ...messages.map(({ message }) => message.id)),
+  finishMessage: (events, message) => messageChanged(events, message),
+  listMessages: "read",
+  findMessages: "read",
+  retryMessage(events, message) {
+    messageChanged(events, message);
+    if (message !== undefined) events.publish("messagesStored", undefined);
+  },
+  dropMessage: (events, message) => messageChanged(events, message),
+  outboxCounts: "read",
+  pruneOutbox: changesWhenSome("outbox"),
+  pruneTasks: (events, removed) => removed.length > 0 && changed(events, "task"),
+  pruneDeliveries: changesWhenSome("delivery"),
+  pruneRecords(events, { tasks, deliveries }) {
+    if (tasks.length > 0) changed(events, "task");
+    if (deliveries > 0) changed(events, "delivery", "source-event");
+  },
+  deleteBodies: (events, { deleted }) => {
+    if (deleted > 0) changed(events, "delivery", "source-event");
+  },
+  listRecordTriggers: "read",
+  emptyLog: changesNothing,
+  deleteTask: (events, _, _id, { dryRun }) => {
+    if (!dryRun) changed(events, "task", "outbox", "source-event", "binding");
+  },
+  deleteDelivery: (events, _, _id, { dryRun }) => {
+    if (!dryRun) changed(events, "delivery", "task", "outbox", "source-event", "binding");
+  },
+  listConnectionStates: "read",
   noteConnection: changesNothing,
+  findCursor: "read",
   moveCursor: changesNothing,
   claimRun: changesNothing,
-  recordKeyUse: changesNothing,
+  findPlan: "read",
   startAudit: (events, _, { id }) => changedOnly(events, "audit", id),
   finishAudit: (events, _, id) => changedOnly(events, "audit", id),
   recordAudit: (events, _, rows) =>
     changedOnly(events, "audit", ...rows.map(({ start }) => start.id)),
   claimInterruptedAudits: (events, rows) =>
     changedOnly(events, "audit", ...rows.map(({ id }) => id)),
+  listAudit: "read",
+  findAudit: "read",
+  verifyAudit: "read",
   pruneAudit: changesWhenSome("audit"),
   recordControl: (events, _, { id }) => changedOnly(events, "control-audit", id),
   finishControl: (events, _, id) => changedOnly(events, "control-audit", id),
+  listControl: "read",
   createToken: changes("token"),
+  findToken: "read",
+  listTokens: "read",
   revokeToken: changes("token"),
+  findIds: "read",
+  nthId: "read",
+  counts: "read",
+  databaseSize: "read",
   reclaimSpace: changesNothing,
 };
 
-type AnyAnnouncement = (events: Events, result: unknown, ...args: readonly unknown[]) => void;
-type AnyMethod = (...args: readonly unknown[]) => Promise<unknown>;
+/** Names of the methods. */
+export const STORE_METHOD_NAMES = Object.keys(STORE_METHODS) as readonly StoreMethod[];
 
-/** Wraps a store so that what its calls change is published on `events`. */
+/**
+ * Whether a method only reads. A batch of calls that all read needs no write transaction, and
+ * continues while another process writes.
+ */
+export function isRead(method: StoreMethod): boolean {
+  return STORE_METHODS[method] === "read";
+}
+
+/**
+ * Wraps a store so that what its calls change is published on `events`, after it is on disk and
+ * before the caller continues.
+ */
 export function withAnnouncements(store: Store, events: Events): Store {
-  const own = Object.fromEntries(
-    Object.entries(ANNOUNCEMENTS).map(([name, given]) => [
-      name,
-      (...args: readonly unknown[]) => {
-        const announce = given as AnyAnnouncement;
-        const result = (Reflect.get(store, name) as AnyMethod)(...args);
-        result.then((value) => announce(events, value, ...args), () => {});
-        // the store's own promise: the caller waits no longer because of the announcement
-        return result;
-      },
-    ]),
-  );
-  return { ...store, ...own };
+  return afterCalls(store, STORE_METHODS, events);
 }

@@ -6,9 +6,8 @@
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import { EventHub } from "../../src/base/event_hub.ts";
-import { ANNOUNCEMENTS, withAnnouncements } from "../../src/store/announcements.ts";
+import { withAnnouncements } from "../../src/store/store_methods.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
-import { ACCESS } from "../../src/store/access.ts";
 import type { Store } from "../../src/store/store.ts";
 import { accept, idOf, taskIdOf } from "../helpers/store_records.ts";
 import { tempStore } from "../helpers/temp_store.ts";
@@ -32,12 +31,6 @@ function announcing(store: Store) {
   for (const name of NAMES) events.on(name, (event) => void told.push([name, event]));
   return { store: withAnnouncements(store, events), told, take: () => told.splice(0) };
 }
-
-Deno.test("every method that writes says what it announces, be it nothing; no other does", () => {
-  const writes = Object.entries(ACCESS).filter(([, access]) => access === "write")
-    .map(([name]) => name);
-  deepEqual(Object.keys(ANNOUNCEMENTS).toSorted(), writes.toSorted());
-});
 
 Deno.test("a task is announced as it is stored, claimed, changed and ended; what failed is not", async () => {
   await using temp = await tempStore();
