@@ -12,12 +12,13 @@ import type { Delivery } from "../store/delivery_records.ts";
 import type { Batch } from "../store/maintenance.ts";
 import type { Store } from "../store/store.ts";
 import { countEarlier, type EarlierHost } from "./earlier_minutes.ts";
-import { withMetrics } from "./counted_store.ts";
+import { counting } from "./counting.ts";
 import { Metrics, type TriggerExists } from "./metrics.ts";
 import { type MinuteFigures, Minutes, type MinutesQuery } from "./minutes.ts";
 import { type Rate, type RateKind, Rates } from "./rates.ts";
 import { type ReadingsHost, takeReadings } from "./readings.ts";
-import { reportRefusal, withTracing } from "./traced_store.ts";
+import { reportRefusal, withTracing } from "./spans.ts";
+import { observeStore } from "./store_observer.ts";
 import { findTracing } from "./tracing.ts";
 
 /** What telemetry needs. */
@@ -80,9 +81,9 @@ export class Telemetry implements Disposable {
     const startSpan = this.#startSpan;
     const { clock } = this.#host;
     const counts = { metrics: this.#metrics, rates: this.#rates, minutes: this.#minutes };
-    const counted = withMetrics(store, { ...counts, clock });
+    const counted = observeStore(store, counting(counts, clock));
     this.#minutes.watchQueue(() => store.counts());
-    return startSpan === undefined ? counted : withTracing(counted, { startSpan, clock });
+    return startSpan === undefined ? counted : withTracing(counted, startSpan, clock);
   }
 
   /**

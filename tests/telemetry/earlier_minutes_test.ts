@@ -7,11 +7,12 @@
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { defined } from "../../src/base/defined.ts";
-import { withMetrics } from "../../src/telemetry/counted_store.ts";
+import { counting } from "../../src/telemetry/counting.ts";
 import { countEarlier } from "../../src/telemetry/earlier_minutes.ts";
 import { Metrics } from "../../src/telemetry/metrics.ts";
 import { Minutes } from "../../src/telemetry/minutes.ts";
 import { Rates } from "../../src/telemetry/rates.ts";
+import { observeStore } from "../../src/telemetry/store_observer.ts";
 import { setClock } from "../helpers/manual_clock.ts";
 import { accept, filterOut, reject } from "../helpers/store_records.ts";
 import { tempStore } from "../helpers/temp_store.ts";
@@ -30,7 +31,10 @@ async function counted() {
     const minutes = disposed.use(new Minutes(clock));
     const metrics = new Metrics({ version: "1", deno: "2" });
     const rates = disposed.use(new Rates(clock));
-    return { minutes, store: withMetrics(temp.store, { metrics, rates, minutes, clock }) };
+    return {
+      minutes,
+      store: observeStore(temp.store, counting({ metrics, rates, minutes }, clock)),
+    };
   };
   const hurried = { ...clock, pause: () => Promise.resolve() };
   return {

@@ -13,20 +13,21 @@ import {
 import { systemClock } from "../../src/base/clock.ts";
 import type { AuditStart } from "../../src/store/audit_records.ts";
 import type { Store } from "../../src/store/store.ts";
-import { withMetrics } from "../../src/telemetry/counted_store.ts";
+import { counting } from "../../src/telemetry/counting.ts";
 import { Metrics } from "../../src/telemetry/metrics.ts";
 import { Minutes } from "../../src/telemetry/minutes.ts";
 import { Rates } from "../../src/telemetry/rates.ts";
-import { withTracing } from "../../src/telemetry/traced_store.ts";
+import { withTracing } from "../../src/telemetry/spans.ts";
+import { observeStore } from "../../src/telemetry/store_observer.ts";
 import type { SpanAttributes, StartSpan } from "../../src/telemetry/tracing.ts";
 import { accept, filterOut, idOf, step, taskIdOf } from "../helpers/store_records.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 
-async function counting(store: Store) {
+async function countedRig(store: Store) {
   const metrics = new Metrics({ version: "1", deno: "2" });
   const rates = new Rates(systemClock);
   const minutes = new Minutes(systemClock);
-  const counted = withMetrics(store, { metrics, rates, minutes, clock: systemClock });
+  const counted = observeStore(store, counting({ metrics, rates, minutes }, systemClock));
   const lines = async () =>
     (await metrics.text({ readings: {}, exists: () => true })).split("\n")
       .filter((line) => line !== "" && !line.startsWith("#") && !line.includes("_bucket"));
@@ -44,7 +45,7 @@ async function counting(store: Store) {
 
 Deno.test("a counted store counts deliveries and tasks, from their start to their end", async () => {
   await using temp = await tempStore();
-  using rig = await counting(temp.store);
+  using rig = await countedRig(temp.store);
   const { counted, rates } = rig;
   const now = 1_700_000_000_000;
   await accept(counted, 1);
@@ -94,7 +95,7 @@ const AUDIT: Omit<AuditStart, "id"> = {
 
 Deno.test("a counted store counts runs of plugins, those that were denied too", async () => {
   await using temp = await tempStore();
-  using rig = await counting(temp.store);
+  using rig = await countedRig(temp.store);
   const start = { ...AUDIT, id: idOf(1) };
   await rig.counted.startAudit(start);
   await rig.counted.finishAudit(start.id, {
@@ -121,7 +122,7 @@ Deno.test("a counted store counts nothing that was not stored", async () => {
     ...temp.store,
     recordDelivery: () => Promise.reject(new Error("the disk is full")),
   };
-  using rig = await counting(broken);
+  using rig = await countedRig(broken);
   await rejects(accept(rig.counted, 1), /the disk is full/);
   deepEqual((await rig.lines()).filter((line) => line.startsWith("svc_deliveries")), []);
 });
@@ -156,7 +157,7 @@ function collector(): { spans: Span[]; startSpan: StartSpan } {
 Deno.test("a traced store makes one trace of a delivery, its task and its steps", async () => {
   await using temp = await tempStore();
   const { spans, startSpan } = collector();
-  const traced = withTracing(temp.store, { startSpan, clock: { now: () => 9000 } });
+  const traced = withTracing(temp.store, startSpan, { now: () => 9000 });
   await accept(traced, 1, { receivedAt: 5000 });
   await traced.claimTasks(1, 6000);
   await traced.saveStep(taskIdOf(1), {
@@ -206,7 +207,7 @@ Deno.test("a task keeps its trace over a restart, and one without is a trace of 
   await accept(temp.store, 1, { task: { trace: "00-from-before-01" } });
   await accept(temp.store, 2);
   const { spans, startSpan } = collector();
-  const traced = withTracing(temp.store, { startSpan, clock: { now: () => 9000 } });
+  const traced = withTracing(temp.store, startSpan, { now: () => 9000 });
   await traced.claimTasks(2, 6000);
   await traced.requeueTask(taskIdOf(1));
   await traced.claimTasks(1, 7000);
@@ -224,7 +225,7 @@ Deno.test("a traced store tells of stages, plugins and failed commits", async ()
     ...temp.store,
     recordDelivery: () => Promise.reject(new Error("the disk is full")),
   };
-  const traced = withTracing(broken, { startSpan, clock: { now: () => 9000 } });
+  const traced = withTracing(broken, startSpan, { now: () => 9000 });
   const withStages: Store = {
     ...traced,
     recordDelivery(given) {
