@@ -109,7 +109,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "nodemailer": ["src/outbox/email.ts"],
   "pg": ["src/store/postgres/database/"],
   "pg-boss": ["src/store/postgres/jobs/engine.ts"],
-  "prom-client": ["src/telemetry/metrics.ts"],
   "string-width": ["src/cli/table.ts"],
   "typebox": ["src/resources/", "src/api/", "src/auth/caller.ts"],
   "typebox/error": ["src/resources/validate.ts"],

@@ -1,14 +1,13 @@
 /**
- * The metrics of the daemon in the format of Prometheus; the only importer of its client library.
- * No value of a request becomes a label: projects, triggers and workflows are those that were
+ * The metrics of the daemon in the format of Prometheus. No value of a request becomes a label: projects, triggers and workflows are those that were
  * applied, and all other labels are from closed lists.
  *
  * @module
  */
 
-import { type Metric, Registry } from "prom-client";
 import { READ, type Readings } from "./readings.ts";
-import { Counter, Histogram, Histograms, type Sample } from "./counters.ts";
+import { Counter, Histogram, Histograms } from "./counters.ts";
+import { exposition } from "./exposition.ts";
 
 /** Whether a trigger still exists. */
 export type TriggerExists = (project: string, trigger: string) => boolean;
@@ -47,79 +46,11 @@ export class Metrics {
   readonly #messages = new Counter("kind", "state");
   readonly #pluginSecs = new Histograms(PLUGIN_SECS);
   #late = 0;
-  #readings: Readings = {};
-  readonly #registry = new Registry();
+  readonly #build: { readonly version: string; readonly deno: string };
 
   /** Starts with every count at zero. */
   constructor(build: { readonly version: string; readonly deno: string }) {
-    this.#add("counter", "svc_deliveries_total", "Deliveries by outcome", {
-      samples: () => this.#deliveries.samples(),
-    });
-    this.#add(
-      "histogram",
-      "svc_webhook_request_duration_seconds",
-      "Time from the headers of a request to its answer, by status",
-      {
-        samples: () =>
-          [...this.#requests].flatMap(([status, histogram]) => histogram.samples({ status })),
-      },
-    );
-    this.#add(
-      "histogram",
-      "svc_commit_duration_seconds",
-      "Time of a commit until it is on disk",
-      { samples: () => this.#commits.samples({}) },
-    );
-    this.#add("histogram", "svc_commit_batch_size", "Writes that shared a commit", {
-      samples: () => this.#batches.samples({}),
-    });
-    this.#add(
-      "histogram",
-      "svc_task_start_delay_seconds",
-      "Time from the arrival of a delivery to the start of its task",
-      { samples: () => this.#delays.samples({}) },
-    );
-    this.#add(
-      "histogram",
-      "svc_task_duration_seconds",
-      "Time that tasks ran, from start to end",
-      this.#tasks,
-    );
-    this.#add("counter", "svc_steps_total", "Steps that ended, by state", this.#steps);
-    this.#add("counter", "svc_plugin_runs_total", "Plugins and hooks by result", this.#plugins);
-    this.#add(
-      "counter",
-      "svc_outbox_messages_ended_total",
-      "Outbox messages that were sent or given up, by kind and state",
-      this.#messages,
-    );
-    this.#add(
-      "counter",
-      "svc_connection_missed_events_total",
-      "Events that a platform could not deliver at first, by result: repaired or lost",
-      this.#gaps,
-    );
-    this.#add(
-      "histogram",
-      "svc_plugin_duration_seconds",
-      "How long plugins and hooks ran",
-      this.#pluginSecs,
-    );
-    this.#add(
-      "counter",
-      "svc_expressions_late_total",
-      "CEL expressions that were stopped at their time limit",
-      { samples: () => [{ labels: {}, value: this.#late }] },
-    );
-    this.#add("gauge", "svc_build_info", "Version of the program and of its runtime", {
-      samples: () => [{ labels: { ...build }, value: 1 }],
-    });
-    for (const { name, type, help } of READ) {
-      this.#add(type, `svc_${name}`, help, {
-        samples: () =>
-          (this.#readings[name] ?? []).map(({ value, ...labels }) => ({ labels, value })),
-      });
-    }
+    this.#build = build;
   }
 
   /** Counts a delivery by its outcome. */
@@ -186,33 +117,97 @@ export class Metrics {
   }
 
   /** The metrics in the text format of Prometheus. */
-  async text({ readings, exists }: MetricsText): Promise<string> {
-    this.#readings = readings;
+  text({ readings, exists }: MetricsText): string {
     this.#deliveries.prune(({ project = "", trigger = "" }) =>
       project === OTHERS || exists(project, trigger)
     );
-    return await this.#registry.metrics();
-  }
-
-  /** Registers a metric with the one method that the library needs of it. */
-  #add(
-    type: "counter" | "gauge" | "histogram",
-    name: string,
-    help: string,
-    source: { samples(): readonly Sample[] },
-  ): void {
-    const get = () =>
-      Promise.resolve({
-        name,
-        help,
+    return exposition([
+      {
+        name: "svc_deliveries_total",
+        type: "counter",
+        help: "Deliveries by outcome",
+        samples: this.#deliveries.samples(),
+      },
+      {
+        name: "svc_webhook_request_duration_seconds",
+        type: "histogram",
+        help: "Time from the headers of a request to its answer, by status",
+        samples: [...this.#requests].flatMap(([status, histogram]) =>
+          histogram.samples({ status })
+        ),
+      },
+      {
+        name: "svc_commit_duration_seconds",
+        type: "histogram",
+        help: "Time of a commit until it is on disk",
+        samples: this.#commits.samples({}),
+      },
+      {
+        name: "svc_commit_batch_size",
+        type: "histogram",
+        help: "Writes that shared a commit",
+        samples: this.#batches.samples({}),
+      },
+      {
+        name: "svc_task_start_delay_seconds",
+        type: "histogram",
+        help: "Time from the arrival of a delivery to the start of its task",
+        samples: this.#delays.samples({}),
+      },
+      {
+        name: "svc_task_duration_seconds",
+        type: "histogram",
+        help: "Time that tasks ran, from start to end",
+        samples: this.#tasks.samples(),
+      },
+      {
+        name: "svc_steps_total",
+        type: "counter",
+        help: "Steps that ended, by state",
+        samples: this.#steps.samples(),
+      },
+      {
+        name: "svc_plugin_runs_total",
+        type: "counter",
+        help: "Plugins and hooks by result",
+        samples: this.#plugins.samples(),
+      },
+      {
+        name: "svc_outbox_messages_ended_total",
+        type: "counter",
+        help: "Outbox messages that were sent or given up, by kind and state",
+        samples: this.#messages.samples(),
+      },
+      {
+        name: "svc_connection_missed_events_total",
+        type: "counter",
+        help: "Events that a platform could not deliver at first, by result: repaired or lost",
+        samples: this.#gaps.samples(),
+      },
+      {
+        name: "svc_plugin_duration_seconds",
+        type: "histogram",
+        help: "How long plugins and hooks ran",
+        samples: this.#pluginSecs.samples(),
+      },
+      {
+        name: "svc_expressions_late_total",
+        type: "counter",
+        help: "CEL expressions that were stopped at their time limit",
+        samples: [{ labels: {}, value: this.#late }],
+      },
+      {
+        name: "svc_build_info",
+        type: "gauge",
+        help: "Version of the program and of its runtime",
+        samples: [{ labels: { ...this.#build }, value: 1 }],
+      },
+      ...READ.map(({ name, type, help }) => ({
+        name: `svc_${name}`,
         type,
-        aggregator: "sum",
-        values: source.samples().map(({ labels, value, suffix }) => ({
-          labels,
-          value,
-          ...(suffix === undefined ? {} : { metricName: name + suffix }),
-        })),
-      });
-    this.#registry.registerMetric({ name, help, type, get } as unknown as Metric);
+        help,
+        samples: (readings[name] ?? []).map(({ value, ...labels }) => ({ labels, value })),
+      })),
+    ]);
   }
 }

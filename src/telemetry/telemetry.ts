@@ -13,6 +13,7 @@ import type { Batch } from "../store/maintenance.ts";
 import type { Store } from "../store/store.ts";
 import { countEarlier, type EarlierHost } from "./earlier_minutes.ts";
 import { counting } from "./counting.ts";
+import { CONTENT_TYPE } from "./exposition.ts";
 import { Metrics, type TriggerExists } from "./metrics.ts";
 import { type MinuteFigures, Minutes, type MinutesQuery } from "./minutes.ts";
 import { type Rate, type RateKind, Rates } from "./rates.ts";
@@ -33,8 +34,6 @@ type Handler = (request: Request, remote: string) => Response | Promise<Response
 
 /** An answer may be this old, so that a client that asks in a loop does not load the daemon. */
 const FRESH_MS = 1000;
-/** Content type that Prometheus expects. */
-const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Counts, measures and traces. */
 export class Telemetry implements Disposable {
