@@ -44,6 +44,29 @@ test("steps run in order, in the workspace, and are recorded", async (rig) => {
   equal((await rig.printed(task.id, "two")).out, "1\n2\n");
 });
 
+for (const when of ["while a claim is under way", "when a claim has just been answered"] as const) {
+  test(`a kick ${when} is heard: the task that came since does not wait for the next`, async (rig) => {
+    const answered = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    let claims = 0;
+    const worker = await rig.start(1, {
+      async claimTasks(...query) {
+        const claimed = await rig.store.claimTasks(...query);
+        if (++claims > 1) return claimed;
+        answered.resolve();
+        await gate.promise;
+        return claimed;
+      },
+    });
+    await answered.promise; // with nothing, and the worker does not know yet
+    const id = await rig.queue(1, '{steps: [{id: one, run: "true"}]}');
+    if (when === "when a claim has just been answered") gate.resolve();
+    worker.kick();
+    gate.resolve();
+    equal((await rig.ended(id)).state, "succeeded");
+  });
+}
+
 test("a step that fails ends the task, and the rest is skipped", async (rig) => {
   const task = await runOne(
     rig,
