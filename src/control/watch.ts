@@ -1,7 +1,7 @@
 /**
  * `get --watch`: what is there now, then what is added, changed or removed, as a stream that lasts
- * until its reader has had enough. It hears of changes, so that a watch of what does not change
- * costs nothing.
+ * until its reader ends it. A stream reads only what was announced as changed, so that watching what
+ * does not change costs nothing.
  *
  * @module
  */
@@ -9,20 +9,14 @@
 import type { GetInput, Listing, WatchLine } from "../api/resource_operations.ts";
 import { sha256Hex } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
-import { isNumbered } from "../resources/record_names.ts";
+import { isNumbered, type RecordName } from "../resources/record_names.ts";
 import type { Events } from "../store/events.ts";
 import { get, type QueryHost } from "./resources/queries.ts";
-import { type Changed, Changes } from "./records/changes.ts";
+import { type Changed, Changes, type ChangeSource } from "./records/changes.ts";
+import { type Follower, RecordFeed } from "./records/record_feed.ts";
 import { RecordWatch } from "./records/record_watch.ts";
-import { SharedLooks } from "./records/shared_looks.ts";
 import type { RecordType } from "./records/record_type.ts";
-import {
-  findRecord,
-  findRecordType,
-  listRecords,
-  toListing,
-  withWholeIds,
-} from "./records/records.ts";
+import { findRecordType, listRecords, toListing, withWholeIds } from "./records/records.ts";
 import { resolveId } from "./records/resolve.ts";
 
 /** How a watch waits, in milliseconds. */
@@ -37,48 +31,42 @@ interface WatchTiming {
 
 const TIMING: WatchTiming = { spacingMs: 500, keepaliveMs: 15_000 };
 
-/** What {@linkcode Watches} needs. */
+/** The daemon whose resources and records are watched. */
 export interface WatchHost extends QueryHost {
   readonly events: Events;
 }
 
-/** What watches of one daemon share. */
-interface Shared {
-  readonly host: WatchHost;
-  readonly looks: SharedLooks;
-  readonly timing: WatchTiming;
-}
-
 /** What is new of a list. */
 export interface ListLine extends WatchLine {
-  /** Whether this is all of it, whatever was told before. */
+  /** Whether this is the whole list, which replaces what earlier lines said. */
   readonly whole: boolean;
-  /** With which another watch goes on from here; absent when it could not. */
+  /** With this, another watch goes on from here; absent when none can. */
   readonly cursor?: string;
 }
 
-/** What one read has found. */
-type Found = Listing & Partial<ListLine>;
-/** Reads what has changed since the last call; the first call reads everything. */
-type ReadChanges = (changed: Changed) => Promise<Found>;
-
-/** One watch: how it reads, and what it waits for. */
-interface Watch {
-  readonly read: ReadChanges;
-  readonly changes: Changes;
-  /** Whether it goes on where another has ended; not when absent. */
-  readonly goesOn?: boolean;
+/** One list that is watched: what it waits for, and how it reads. */
+interface Subscription {
+  readonly changes: ChangeSource;
+  /** Reads what has changed since the last call; everything for the first one. */
+  readonly read: (changed: Changed) => Promise<Listing & Partial<ListLine>>;
+  /** Whether it goes on behind a cursor, so that the first call reads only what has changed since. */
+  readonly resumes?: boolean;
   /** Whether more has changed than one read covers; never when absent. */
   readonly isBehind?: () => boolean;
 }
 
-/** The watches of one daemon, which share their looks at the store. */
+/** The watches of one daemon, which share their reads. */
 export class Watches {
-  readonly #shared: Shared;
+  readonly #host: WatchHost;
+  readonly #timing: WatchTiming;
+  readonly #feeds = new Map<RecordName, RecordFeed>();
+  /** Different in each daemon and each of its runs. */
+  readonly #run = crypto.randomUUID();
 
-  /** Looks at nothing before somebody watches. */
+  /** Reads nothing before the first watch. */
   constructor(host: WatchHost, timing: WatchTiming = TIMING) {
-    this.#shared = { host, timing, looks: new SharedLooks(host, timing.spacingMs) };
+    this.#host = host;
+    this.#timing = timing;
   }
 
   /**
@@ -88,139 +76,136 @@ export class Watches {
    * @throws {AppError} as `get`.
    */
   async *lines(input: GetInput, signal: AbortSignal): AsyncGenerator<WatchLine> {
-    for await (const { whole: _all, cursor: _place, ...line } of this.list(input, signal)) {
+    for await (const { whole: _whole, cursor: _cursor, ...line } of this.list(input, signal)) {
       yield line;
     }
   }
 
   /**
-   * The same; with the cursor of an earlier line, goes on from there if it can: the first line then
-   * is what has changed since, and `whole` says that it is not.
+   * The same; with the cursor of an earlier line, goes on from there if it can: the first line is
+   * then what has changed since, and not `whole`.
    *
    * @throws {AppError} as `get`.
    */
-  list(input: GetInput, signal: AbortSignal, after?: string): AsyncGenerator<ListLine> {
-    return watch({ input, after }, this.#shared, signal);
+  async *list(input: GetInput, signal: AbortSignal, after?: string): AsyncGenerator<ListLine> {
+    const { clock } = this.#host;
+    const { keepaliveMs } = this.#timing;
+    const { changes, read, resumes = false, isBehind = () => false } = this.#open(input, after);
+    using _following = changes; // opened before the first read, so that no change is missed
+    const missed = resumes ? await changes.next(0, signal) : "any";
+    yield { deleted: [], whole: !resumes, ...await read(missed) };
+    for (let writtenAt = clock.monotonicMs(); !signal.aborted;) {
+      const quietMs = () => Math.max(0, keepaliveMs - (clock.monotonicMs() - writtenAt));
+      const changed = await changes.next(isBehind() ? 0 : quietMs(), signal);
+      if (signal.aborted) return;
+      const line = { deleted: [], whole: false, ...await read(changed) };
+      const isNews = line.whole || line.names.length + line.deleted.length > 0;
+      if (!isNews && quietMs() > 0) continue;
+      writtenAt = clock.monotonicMs();
+      yield line;
+    }
+  }
+
+  #open(input: GetInput, after: string | undefined): Subscription {
+    const host = this.#host;
+    const type = findRecordType(input.what);
+    if (type === undefined) return watchResources(input, host, this.#timing);
+    const feed = this.#feedOf(type);
+    if (!isNumbered(type.name)) {
+      const read = onlyChanges(() => listRecords(type, input, host), type.passing);
+      return { read, changes: feed.follow() };
+    }
+    if (input.name !== undefined) {
+      return { read: watchOne(type, input.name, { input, host, feed }), changes: feed.follow() };
+    }
+    const tag = sha256Hex(`${this.#run} ${JSON.stringify(input)}`).slice(0, 16);
+    return watchRecords(type, { input, tag, after }, { host, feed });
+  }
+
+  /** The feed of a type, which lasts: a stream that comes back hears from it what it has missed. */
+  #feedOf(type: RecordType<unknown>): RecordFeed {
+    const known = this.#feeds.get(type.name);
+    if (known !== undefined) return known;
+    const feed = new RecordFeed(type, this.#host, this.#timing.spacingMs);
+    this.#feeds.set(type.name, feed);
+    return feed;
   }
 }
 
-/** A list, and where to go on. */
-interface Wanted {
-  readonly input: GetInput;
-  /** Cursor of an earlier line. */
-  readonly after: string | undefined;
+/** A host and the feed of the type of record that is watched. */
+interface RecordSource {
+  readonly host: WatchHost;
+  readonly feed: RecordFeed;
 }
 
-async function* watch(
-  wanted: Wanted,
-  shared: Shared,
-  signal: AbortSignal,
-): AsyncGenerator<ListLine> {
-  const { host: { clock }, timing } = shared;
-  const type = findRecordType(wanted.input.what);
-  const { read, changes, goesOn = false, isBehind = () => false } = type === undefined
-    ? watchResources(wanted.input, shared)
-    : watchRecords(type, wanted, shared);
-  using _listening = changes; // created before the first read, so that no change is missed
-  const missed = goesOn ? await changes.next(0, signal) : "any";
-  yield { deleted: [], whole: !goesOn, ...await read(missed) };
-  for (let writtenAt = clock.monotonicMs(); !signal.aborted;) {
-    const quietMs = () => Math.max(0, timing.keepaliveMs - (clock.monotonicMs() - writtenAt));
-    const changed = await changes.next(isBehind() ? 0 : quietMs(), signal);
-    if (signal.aborted) return;
-    const line = { deleted: [], whole: false, ...await read(changed) };
-    const isNews = line.whole || line.names.length + line.deleted.length > 0;
-    if (!isNews && quietMs() > 0) continue;
-    writtenAt = clock.monotonicMs();
-    yield line;
-  }
-}
-
+/** Watches a list of records. Its cursors are `TAG.BATCH`: the list, and the last batch of changes. */
 function watchRecords(
   type: RecordType<unknown>,
-  { input, after }: Wanted,
-  { host, looks }: Shared,
-): Watch {
-  const { clock } = host;
-  const { store } = looks;
-  const changes = looks.changesOf(type.name);
-  if (!isNumbered(type.name)) {
-    const list = onlyChanges(() => listRecords(type, input, host), type.passing);
-    return { read: list, changes };
-  }
-  const show = (rows: readonly unknown[]) =>
-    toListing(type, rows, { now: clock.now(), project: input.project });
-  if (input.name !== undefined) {
-    return { read: watchOne(type, input.name, { host, store, show }), changes };
-  }
-  const cursors = new Cursors(looks, input);
-  const place = cursors.placeOf(after);
-  const missed = place === undefined ? undefined : looks.changedAfter(type.name, place);
-  if (missed !== undefined) changes.addAll(missed, changes.place);
+  { input, tag, after }: {
+    readonly input: GetInput;
+    /** Different for each list, and in each run of the daemon. */
+    readonly tag: string;
+    readonly after: string | undefined;
+  },
+  { host, feed }: RecordSource,
+): Subscription {
+  const changes = feed.follow();
+  const resumes = goBackTo(after, tag, changes);
   let records: RecordWatch | undefined;
   /** Whether only what is announced record by record is read, because no more is known. */
-  let goesOn = missed !== undefined;
+  let knowsNothing = resumes;
   /** Whether it is known of each change since the whole list which record it was. */
   let isExact = true;
   const newWatch = async () => {
     const whole = await withWholeIds(input, host);
-    return new RecordWatch(type, whole, { store, now: clock.now(), goesOn });
+    const { reads } = feed;
+    return new RecordWatch(type, whole, { reads, now: host.clock.now(), resumes: knowsNothing });
   };
-  const withCursor = (found: Found) =>
-    isExact ? { ...found, cursor: cursors.at(changes.place) } : found;
-  const read: ReadChanges = async (changed) => {
-    if (changed === "any" && (records === undefined || goesOn)) {
-      goesOn = false;
+  const read = async (changed: Changed) => {
+    if (changed === "any" && (records === undefined || knowsNothing)) {
+      knowsNothing = false;
       records = await newWatch();
-      return withCursor({ ...show(await records.start()), whole: true });
+      return { ...show(type, await records.start(), { input, host }), whole: true };
     }
-    if (changed === "quiet" && goesOn) return withCursor(NO_CHANGES);
+    if (changed === "quiet" && knowsNothing) return NO_CHANGES;
     records ??= await newWatch();
     if (changed === "any") isExact = false;
-    return withCursor(show(await records.read(changed)));
+    return show(type, await records.read(changed), { input, host });
   };
-  return { read, changes, goesOn, isBehind: () => records?.isBehind === true };
+  return {
+    changes,
+    resumes,
+    read: async (changed) => {
+      const line = await read(changed);
+      return isExact ? { ...line, cursor: `${tag}.${changes.heard}` } : line;
+    },
+    isBehind: () => records?.isBehind === true,
+  };
 }
 
-/** Makes and reads the cursors of one list of one daemon. */
-class Cursors {
-  readonly #tag: string;
-
-  /** Those of a list, in the changes that are told there. */
-  constructor({ id }: SharedLooks, input: GetInput) {
-    this.#tag = sha256Hex(`${id} ${JSON.stringify(input)}`).slice(0, 16);
-  }
-
-  /** The cursor of a place. */
-  at(place: number): string {
-    return `${this.#tag}.${place}`;
-  }
-
-  /** The place of a cursor; `undefined` of one that was made elsewhere, or for another list. */
-  placeOf(cursor: string | undefined): number | undefined {
-    const place = /^(\w+)\.(\d{1,15})$/.exec(cursor ?? "");
-    return place?.[1] === this.#tag ? Number(place[2]) : undefined;
-  }
+/**
+ * Goes on behind a cursor; returns whether that could be done. It cannot for the cursor of another
+ * list or daemon, nor when it is not known what has changed since.
+ */
+function goBackTo(cursor: string | undefined, tag: string, changes: Follower): boolean {
+  const match = /^(\w+)\.(\d{1,15})$/.exec(cursor ?? "");
+  return match !== null && match[1] === tag && changes.goBackTo(Number(match[2]));
 }
 
 /** Watches one record, which is read again only when it may have changed. */
 function watchOne(
   type: RecordType<unknown>,
   name: string,
-  { host, store, show }: {
-    readonly host: WatchHost;
-    readonly store: SharedLooks["store"];
-    readonly show: (rows: unknown[]) => Listing;
-  },
-): ReadChanges {
+  { input, host, feed }: RecordSource & { readonly input: GetInput },
+): Subscription["read"] {
   let id: string | undefined;
-  let isPending = false; // what it shows may change with others
+  let isPending = false; // a pending record shows why it waits, which changes with other records
   const changes = onlyChanges(async () => {
     id ??= await resolveId(type, name, host);
-    const row = await findRecord(type, id, store);
+    const row = await feed.reads.find(id);
     const { pending } = type.open ?? {};
     isPending = pending !== undefined && type.view(row)["state"] === pending;
-    return show([row]);
+    return show(type, [row], { input, host });
   }, type.passing);
   return async (changed) => {
     const isOther = typeof changed !== "string" && id !== undefined && !changed.has(id);
@@ -229,12 +214,24 @@ function watchOne(
   };
 }
 
+function show(
+  type: RecordType<unknown>,
+  rows: readonly unknown[],
+  { input, host }: { readonly input: GetInput; readonly host: WatchHost },
+): Listing {
+  return toListing(type, rows, { now: host.clock.now(), project: input.project });
+}
+
 /**
  * Watches resources: they are in memory, so the list is compared after every change of a resource.
  */
-function watchResources(input: GetInput, { host, timing: { spacingMs } }: Shared): Watch {
+function watchResources(
+  input: GetInput,
+  host: WatchHost,
+  { spacingMs }: WatchTiming,
+): Subscription {
   const changes = new Changes({ spacingMs, clock: host.clock });
-  changes.subscribe(host.events.on("resourcesChanged", () => changes.addAny()));
+  changes.subscribe(host.events.on("resourcesChanged", () => changes.add(undefined)));
   const list = onlyChanges(() => get(input, host));
   return { read: (changed) => changed === "quiet" ? Promise.resolve(NO_CHANGES) : list(), changes };
 }
@@ -248,11 +245,11 @@ const NO_CHANGES: Listing = { items: [], names: [], columns: [], rows: [] };
 function onlyChanges(
   list: () => Promise<Listing>,
   passing: readonly string[] = [],
-): () => ReturnType<ReadChanges> {
-  let known: Map<string, { name: string; digest: string }> | undefined;
+): () => Promise<Listing & { readonly deleted?: readonly string[] }> {
+  let known: Map<string, { readonly name: string; readonly digest: string }> | undefined;
   return async () => {
     const { items, names, columns, rows } = await list().catch((error) => {
-      // The one resource that is watched may be deleted, and created again.
+      // A resource that is watched by its name may be deleted, and created again.
       if (known !== undefined && error instanceof AppError && error.code === "not_found") {
         return NO_CHANGES;
       }

@@ -1,6 +1,6 @@
 /**
- * `watch`: several subjects in one stream. Each goes on by itself, and what is wrong with one is a
- * line of that one.
+ * `watch`: several subjects in one stream. Each is watched by itself, and an error of one is a line
+ * of that one.
  *
  * @module
  */
@@ -12,51 +12,51 @@ import type { Watched, WatchedLine, WatchedList, WatchSubject } from "../api/wat
 import { checkCaller } from "../auth/authorize.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../base/clock.ts";
+import type { Core } from "../base/core.ts";
+import { defined } from "../base/defined.ts";
 import { AppError, toAppError } from "../base/errors.ts";
-import type { Log } from "../base/log.ts";
 import { mergedStreams } from "../base/merged_streams.ts";
 import { recordType } from "./records/records.ts";
 import { type ResolveHost, resolveId } from "./records/resolve.ts";
-import type { StatusHost } from "./records/status.ts";
+import { type DaemonStatus, daemonStatus, type StatusHost, withCaller } from "./records/status.ts";
 import { stats, type StatsHost } from "./stats.ts";
-import { StatusWatch } from "./status_watch.ts";
 import { type LogSubject, watchLog } from "./tasks/log_watch.ts";
 import type { LogsHost } from "./tasks/task_logs.ts";
 import type { ListLine, Watches } from "./watch.ts";
 
 /** Time after which an empty line shows that the stream is alive. */
 const KEEPALIVE_MS = 15_000;
-/** Time between two looks at the figures. */
+/** Time between two reads of the figures. */
 const FIGURES_MS = 5000;
+/** Shortest time between two reads of the state of the daemon. */
+const STATUS_SPACING_MS = 2000;
 
-/** What {@linkcode SubjectWatch} needs. */
-export type SubjectsHost = StatusHost & StatsHost & LogsHost & Pick<ResolveHost, "store"> & {
-  readonly log: Log;
-};
+/** A daemon whose subjects are watched. */
+export type SubjectsHost = Core & StatusHost & StatsHost & LogsHost & Pick<ResolveHost, "store">;
 
-/** Sorts of subjects, each with the operation whose access it needs. */
-const SORTS = {
+/** Kinds of subjects, each with the operation whose access it needs. */
+const KINDS = {
   get: "get",
   task: "task",
   log: "task.log.read",
   status: "status",
   stats: "stats",
 } as const satisfies {
-  readonly [Sort in Exclude<keyof WatchSubject, "key" | "step" | "after">]: OperationName;
+  readonly [Kind in Exclude<keyof WatchSubject, "key" | "step" | "after">]: OperationName;
 };
-type Sort = keyof typeof SORTS;
+type Kind = keyof typeof KINDS;
 
-/** Watches subjects, for all who ask. */
+/** The subjects of one daemon, for every stream that watches some of them. */
 export class SubjectWatch {
   readonly #host: SubjectsHost;
   readonly #watches: Watches;
-  readonly #status: StatusWatch;
+  readonly #status: StatusReader;
 
-  /** Looks at nothing before somebody watches. */
+  /** Reads nothing before the first watch. */
   constructor(host: SubjectsHost, watches: Watches) {
     this.#host = host;
     this.#watches = watches;
-    this.#status = new StatusWatch(host);
+    this.#status = new StatusReader(host);
   }
 
   /**
@@ -74,22 +74,22 @@ export class SubjectWatch {
     const ended = AbortSignal.any([signal, stop.signal]);
     checkKeys(subjects);
     const streams = subjects.map((subject) => {
-      checkCaller(OPERATIONS[SORTS[sortOf(subject)]], caller);
+      checkCaller(OPERATIONS[KINDS[kindOf(subject)]], caller);
       return this.#lines(subject, this.#follow(subject, { caller, signal: ended }));
     });
     yield* mergedStreams<WatchedLine>(
-      [...streams, signsOfLife(this.#host.clock, ended)],
+      [...streams, keepalives(this.#host.clock, ended)],
       () => stop.abort(),
     );
   }
 
-  /** An error ends one subject, and is told. */
+  /** An error ends this subject, and is its last line. */
   async *#lines(
     { key }: WatchSubject,
-    found: AsyncGenerator<Watched>,
+    updates: AsyncGenerator<Watched>,
   ): AsyncGenerator<WatchedLine> {
     try {
-      for await (const each of found) yield { key, ...each };
+      for await (const update of updates) yield { key, ...update };
     } catch (thrown) {
       const { code, message } = toAppError(thrown);
       if (code === "internal") this.#host.log.error("a watch failed", { error: thrown });
@@ -122,33 +122,34 @@ export class SubjectWatch {
       );
     }
     if (figures !== undefined) return watchStats(figures, this.#host, signal);
-    return watchStatus(this.#status.watch(caller, signal));
+    return watchStatus(this.#status, { caller, signal, clock: this.#host.clock });
   }
 }
 
-/** Tells what is in the list, and what is no longer. */
+/** Yields what is in the list, and what no longer is. */
 async function* watchList(
-  { state: wanted }: { readonly state?: string },
+  query: { readonly state?: string },
   lines: AsyncGenerator<ListLine>,
 ): AsyncGenerator<WatchedList> {
-  let told: string | undefined;
+  let lastCursor: string | undefined;
   let isFirst = true;
   for await (const { items, names, deleted, whole, cursor } of lines) {
-    const isIn = items.map(({ state }) => wanted === undefined || state === wanted);
+    const isIn = items.map(({ state }) => query.state === undefined || state === query.state);
     const line = {
       items: items.filter((_, at) => isIn[at]),
       names: names.filter((_, at) => isIn[at]),
       deleted: [...deleted, ...names.filter((_, at) => !isIn[at])],
       whole,
     };
-    // A keepalive says how far it is, so that a later stream has little to ask for.
-    if (!isFirst && names.length + deleted.length === 0 && cursor === told && !whole) continue;
-    [isFirst, told] = [false, cursor];
-    yield cursor === undefined ? line : { ...line, cursor };
+    // A line without news is sent for its cursor, so that a later stream has little to catch up.
+    const isNews = whole || names.length + deleted.length > 0 || cursor !== lastCursor;
+    if (!isFirst && !isNews) continue;
+    [isFirst, lastCursor] = [false, cursor];
+    yield { ...line, ...defined({ cursor }) };
   }
 }
 
-/** The place in a log that a cursor says. */
+/** The byte of a log up to which a stream with this cursor has read. */
 function byteOf(cursor: string): number {
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
   throw new AppError("usage", `"${cursor}" is not the cursor of a log line`);
@@ -164,26 +165,64 @@ async function* watchTask(
   }
 }
 
-/** Again when something has come that they count, and when another minute begins. */
+/** Yields the figures again when they have changed. */
 async function* watchStats(
   input: Input<"stats">,
   host: SubjectsHost,
   signal: AbortSignal,
 ): AsyncGenerator<{ readonly stats: Stats }> {
-  for (let told = ""; !signal.aborted;) {
+  for (let known = ""; !signal.aborted;) {
     const figures = stats(input, host);
     const text = JSON.stringify(figures);
-    if (text !== told) yield { stats: figures };
-    told = text;
+    if (text !== known) yield { stats: figures };
+    known = text;
     await host.clock.pause(FIGURES_MS, signal);
   }
 }
 
-async function* watchStatus(states: AsyncGenerator<Status>): AsyncGenerator<{ status: Status }> {
-  for await (const status of states) yield { status };
+/** Yields the state of the daemon again when more of it has changed than the time that passes. */
+async function* watchStatus(
+  reader: StatusReader,
+  { caller, signal, clock }: {
+    readonly caller: Caller;
+    readonly signal: AbortSignal;
+    readonly clock: Clock;
+  },
+): AsyncGenerator<{ readonly status: Status }> {
+  for (let known = ""; !signal.aborted;) {
+    const status = await reader.read();
+    const { time: _time, uptime_secs: _uptime, nodes, ...rest } = status;
+    const { lease_until: _lease, ...others } = nodes ?? {};
+    const text = JSON.stringify([rest, others]);
+    if (text !== known) yield { status: withCaller(status, caller) };
+    known = text;
+    await clock.pause(reader.nextAt - clock.monotonicMs(), signal);
+  }
 }
 
-async function* signsOfLife(clock: Clock, signal: AbortSignal): AsyncGenerator<WatchedLine> {
+/** Reads the state of the daemon once for all streams that watch it. */
+class StatusReader {
+  readonly #host: StatusHost;
+  #status: Promise<DaemonStatus> | undefined;
+  /** When it is read again, in milliseconds of the monotonic clock. */
+  nextAt = -Infinity;
+
+  constructor(host: StatusHost) {
+    this.#host = host;
+  }
+
+  /** The state as it was a short time ago, or is now. */
+  read(): Promise<DaemonStatus> {
+    const now = this.#host.clock.monotonicMs();
+    if (this.#status === undefined || now >= this.nextAt) {
+      this.nextAt = now + STATUS_SPACING_MS;
+      this.#status = daemonStatus(this.#host);
+    }
+    return this.#status;
+  }
+}
+
+async function* keepalives(clock: Clock, signal: AbortSignal): AsyncGenerator<WatchedLine> {
   for (;;) {
     await clock.pause(KEEPALIVE_MS, signal);
     if (signal.aborted) return;
@@ -191,24 +230,23 @@ async function* signsOfLife(clock: Clock, signal: AbortSignal): AsyncGenerator<W
   }
 }
 
-/** What a subject is: one of the {@linkcode SORTS}. */
-function sortOf(subject: WatchSubject): Sort {
-  const sorts = (Object.keys(SORTS) as Sort[]).filter((sort) => subject[sort] !== undefined);
-  const [sort] = sorts;
-  if (sort !== "log" && subject.step !== undefined) {
+/** The kind of a subject, of which it names exactly one. */
+function kindOf(subject: WatchSubject): Kind {
+  const kinds = (Object.keys(KINDS) as Kind[]).filter((kind) => subject[kind] !== undefined);
+  const [kind] = kinds;
+  if (kind !== "log" && subject.step !== undefined) {
     throw new AppError("usage", `The subject "${subject.key}" has step, which is for a log`);
   }
-  if (sort !== "log" && sort !== "get" && subject.after !== undefined) {
+  if (kind !== "log" && kind !== "get" && subject.after !== undefined) {
     const which = `The subject "${subject.key}" has after`;
     throw new AppError("usage", `${which}, which is for a list or a log: give get or log with it`);
   }
-  if (sort !== undefined && sorts.length === 1) return sort;
-  const found = sorts.length === 0 ? "none of them" : sorts.join(" and ");
+  if (kind !== undefined && kinds.length === 1) return kind;
+  const given = kinds.length === 0 ? "none of them" : kinds.join(" and ");
+  const known = Object.keys(KINDS).join(", ");
   throw new AppError(
     "usage",
-    `The subject "${subject.key}" has ${found}: give exactly one of ${
-      Object.keys(SORTS).join(", ")
-    }`,
+    `The subject "${subject.key}" has ${given}: give exactly one of ${known}`,
   );
 }
 

@@ -15,6 +15,7 @@ import type { GetInput, Listing } from "../../src/api/resource_operations.ts";
 import { listInSteps } from "../../src/control/records/list_in_steps.ts";
 import { toQuery } from "../../src/control/records/record_query.ts";
 import type { RecordQuery } from "../../src/control/records/record_type.ts";
+import { recordReads } from "../../src/control/records/record_feed.ts";
 import { RecordWatch } from "../../src/control/records/record_watch.ts";
 import { findRecordType, listRecords } from "../../src/control/records/records.ts";
 import type { Delivery } from "../../src/store/delivery_records.ts";
@@ -218,7 +219,8 @@ Deno.test("a watch with a filter of its own tells of what matches, and of nothin
   const { store } = temp;
   await fillWithRare(store);
   const input = { what: "delivery", reason: "no_key", limit: 3 };
-  const watch = new RecordWatch(typeOf("delivery"), input, { store, now: NOW });
+  const reads = recordReads(typeOf("delivery"), store);
+  const watch = new RecordWatch(typeOf("delivery"), input, { reads, now: NOW });
   const shown = (rows: readonly unknown[]) =>
     (rows as Delivery[]).map(({ id }) => Number(id.slice(-6)));
   deepEqual(shown(await watch.start()), [20, 38, 40]);

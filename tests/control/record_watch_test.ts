@@ -7,6 +7,7 @@
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import type { GetInput } from "../../src/api/resource_operations.ts";
+import { recordReads } from "../../src/control/records/record_feed.ts";
 import { RecordWatch } from "../../src/control/records/record_watch.ts";
 import { findRecordType } from "../../src/control/records/records.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -22,7 +23,7 @@ function watch(store: Store, input: Partial<GetInput> = {}): RecordWatch {
   const what = input.what ?? "task";
   const sort = findRecordType(what);
   if (sort === undefined) throw new Error(what);
-  return new RecordWatch(sort, { what, ...input }, { store, now: NOW });
+  return new RecordWatch(sort, { what, ...input }, { reads: recordReads(sort, store), now: NOW });
 }
 
 const show = (rows: readonly unknown[]) =>

@@ -1,7 +1,7 @@
 /**
  * What a stream of changing state waits for: it reads once, and then again only what has changed,
- * limited in rate. When nothing was announced for a while, it reads too, because writes by other
- * programs to the database are not announced.
+ * limited in rate. A stream to which nothing is announced reads again after a while, because writes
+ * of other programs to the database are not announced.
  *
  * @module
  */
@@ -19,21 +19,71 @@ export type Changed = ReadonlySet<string> | "any" | "quiet";
 /** Beyond this number of ids, changes are reported as `any`. */
 export const MAX_IDS = 200;
 
+/** Reports changes to one stream. */
+export interface ChangeSource extends Disposable {
+  /** The changes since the last call; waits for one, but no longer than `quietMs`. */
+  next(quietMs: number, signal: AbortSignal): Promise<Changed>;
+}
+
+/** Changes that were announced and not taken yet. */
+export class ChangeSet {
+  #ids = new Set<string>();
+  #isAny = false;
+
+  get isEmpty(): boolean {
+    return !this.#isAny && this.#ids.size === 0;
+  }
+
+  /** Adds a record, or with `undefined` any record. */
+  add(id: string | undefined): void {
+    if (this.#isAny) return;
+    if (id !== undefined) this.#ids.add(id);
+    if (id !== undefined && this.#ids.size <= MAX_IDS) return;
+    this.#isAny = true;
+    this.#ids = new Set();
+  }
+
+  /** Empties the set, and returns what was in it. */
+  take(): Changed {
+    const [isAny, ids] = [this.#isAny, this.#ids];
+    this.#isAny = false;
+    this.#ids = new Set();
+    return isAny ? "any" : ids.size > 0 ? ids : "quiet";
+  }
+}
+
+/** Lets one stream wait for changes. */
+export class ChangeSignal {
+  #wake: () => void = () => {};
+
+  /** Ends the wait; does nothing when the stream does not wait. */
+  send(): void {
+    this.#wake();
+  }
+
+  /** Waits until {@linkcode send} is called, `ms` have passed, or `signal` aborts. */
+  async wait(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wake = this.#wake = () => resolve();
+    signal.addEventListener("abort", wake);
+    using _timer = clock.after(ms, wake);
+    await promise;
+    signal.removeEventListener("abort", wake);
+  }
+}
+
 /**
- * Collects changes until they are taken. Create it before the first read, so that no change is
- * missed.
+ * Collects changes for one stream until they are taken. Create it before the first read, so that no
+ * change is missed.
  */
-export class Changes implements Disposable {
+export class Changes implements ChangeSource {
   readonly #spacingMs: number;
   readonly #clock: Clock;
   readonly #subscriptions = new DisposableStack();
-  #ids = new Set<string>();
-  #isAny = false;
+  readonly #changed = new ChangeSet();
+  readonly #signal = new ChangeSignal();
   #takenAt = -Infinity;
-  #addedUpTo = 0;
-  #place = 0;
-  /** Ends the wait for an announcement; does nothing when no wait is under way. */
-  #wake: () => void = () => {};
 
   /** Subscribes to nothing yet; reports changes at most every `spacingMs` milliseconds. */
   constructor({ spacingMs, clock }: { readonly spacingMs: number; readonly clock: Clock }) {
@@ -53,9 +103,7 @@ export class Changes implements Disposable {
   ): Changes {
     const changes = new Changes({ spacingMs, clock });
     changes.subscribe(events.on("recordsChanged", ({ record: changed, id }) => {
-      if (changed !== record) return;
-      if (id === undefined) changes.addAny();
-      else if (isWanted(id)) changes.add(id);
+      if (changed === record && (id === undefined || isWanted(id))) changes.add(id);
     }));
     return changes;
   }
@@ -64,58 +112,18 @@ export class Changes implements Disposable {
     this.#subscriptions.use(subscription);
   }
 
-  add(id: string): void {
-    if (this.#isAny) return;
-    this.#ids.add(id);
-    if (this.#ids.size > MAX_IDS) return this.addAny();
-    this.#wake();
+  /** Adds a record, or with `undefined` any record. */
+  add(id: string | undefined): void {
+    this.#changed.add(id);
+    this.#signal.send();
   }
 
-  addAny(): void {
-    if (this.#isAny) return;
-    this.#isAny = true;
-    this.#ids = new Set();
-    this.#wake();
-  }
-
-  /** Place of another's changes up to which those that were taken go. */
-  get place(): number {
-    return this.#place;
-  }
-
-  /** Adds changes that another has collected, up to this place of its own. */
-  addAll(changed: Changed, place: number): void {
-    this.#addedUpTo = place;
-    if (changed === "any") this.addAny();
-    else if (changed !== "quiet") { for (const id of changed) this.add(id); }
-  }
-
-  /** The changes since the last call; waits for one, but no longer than `quietMs`. */
   async next(quietMs: number, signal: AbortSignal): Promise<Changed> {
-    if (!this.#isAny && this.#ids.size === 0) await this.#announced(quietMs, signal);
+    if (this.#changed.isEmpty) await this.#signal.wait(quietMs, this.#clock, signal);
     const earlyMs = this.#takenAt + this.#spacingMs - this.#clock.monotonicMs();
     if (earlyMs > 0) await this.#clock.pause(earlyMs, signal);
     this.#takenAt = this.#clock.monotonicMs();
-    return this.take();
-  }
-
-  async #announced(ms: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const wake = this.#wake = () => resolve();
-    signal.addEventListener("abort", wake);
-    using _timer = this.#clock.after(ms, wake);
-    await promise;
-    signal.removeEventListener("abort", wake);
-  }
-
-  /** The changes since the last call; waits for none. */
-  take(): Changed {
-    this.#place = this.#addedUpTo;
-    const [isAny, ids] = [this.#isAny, this.#ids];
-    this.#isAny = false;
-    this.#ids = new Set();
-    return isAny ? "any" : ids.size > 0 ? ids : "quiet";
+    return this.#changed.take();
   }
 
   [Symbol.dispose](): void {

@@ -8,11 +8,11 @@
 
 import type { GetInput } from "../../api/resource_operations.ts";
 import { sha256Hex } from "../../base/bytes.ts";
+import { defined } from "../../base/defined.ts";
 import type { Changed } from "./changes.ts";
-import type { IdSearch } from "../../store/id_search.ts";
-import { listInSteps, listNewest } from "./list_in_steps.ts";
-import type { RecordQuery, RecordStore, RecordType } from "./record_type.ts";
+import type { RecordReads } from "./record_feed.ts";
 import { toQuery } from "./record_query.ts";
+import type { RecordQuery, RecordType } from "./record_type.ts";
 import { checkFilters } from "./records.ts";
 
 /** Rows read in one call. */
@@ -27,11 +27,11 @@ const MAX_KNOWN = 1000;
 /** One watch over a list of records. */
 export class RecordWatch {
   readonly #type: RecordType<unknown>;
-  readonly #store: RecordStore & IdSearch;
+  readonly #reads: Pick<RecordReads, "newest" | "list">;
   /** The query without its state: a record that leaves the state has to be seen. */
   readonly #query: RecordQuery;
   readonly #state: string | undefined;
-  readonly #goesOn: boolean;
+  readonly #resumes: boolean;
   /** Digest of each known record as it was last shown. */
   readonly #known = new Map<string, string>();
   /** Ids of records that may change, least recently read first. */
@@ -54,31 +54,31 @@ export class RecordWatch {
   constructor(
     type: RecordType<unknown>,
     input: GetInput,
-    host: {
-      readonly store: RecordStore & IdSearch;
+    { reads, now, resumes = false }: {
+      readonly reads: Pick<RecordReads, "newest" | "list">;
       readonly now: number;
       /** Whether it goes on after a break: it is not started, and reads only what is announced. */
-      readonly goesOn?: boolean;
+      readonly resumes?: boolean;
     },
   ) {
     checkFilters(type, input);
-    const { state, ...query } = toQuery(input, host.now);
+    const { state, ...query } = toQuery(input, now);
     this.#type = type;
-    this.#store = host.store;
+    this.#reads = reads;
     this.#query = query;
     this.#state = state;
-    this.#goesOn = host.goesOn === true;
+    this.#resumes = resumes;
   }
 
   /** Returns the newest records, oldest first; later reads report changes of these. */
   async start(): Promise<unknown[]> {
-    const state = this.#state === undefined ? {} : { state: this.#state };
     for (const state of this.#type.open?.states ?? []) {
       for await (const page of this.#pages({ state })) for (const row of page) this.#note(row);
     }
     await this.read("quiet");
-    const query = { ...this.#query, ...state };
-    const { rows: shown } = await listInSteps(this.#type, query, this.#store); // last: a newer record is in it, or new to the next read
+    // Read last: a record that is stored meanwhile is in this list, or new to the next read.
+    const query = { ...this.#query, ...defined({ state: this.#state }) };
+    const { rows: shown } = await this.#reads.list(query);
     for (const row of shown) {
       this.#note(row);
       this.#shown.add(this.#type.id(row));
@@ -96,10 +96,10 @@ export class RecordWatch {
     const rows = typeof changed === "string"
       ? [...await this.#readNewest(), ...await this.#readOpen(changed)]
       : [...await this.#read([...changed]), ...await this.#readPending(changed)];
-    // What was in the state before the break is not known: each may have left it.
-    const unknown = this.#goesOn ? rows.filter((row) => !this.#known.has(this.#type.id(row))) : [];
+    // After a break, a record that is read for the first time may have left the state meanwhile.
+    const unknown = this.#resumes ? rows.filter((row) => !this.#known.has(this.#type.id(row))) : [];
     const news = rows.filter((row) => this.#note(row))
-      .filter((row) => this.#isWanted(row) || unknown.includes(row));
+      .filter((row) => this.#concernsState(row) || unknown.includes(row));
     this.#forget();
     return news.toSorted((a, b) => this.#type.id(a) < this.#type.id(b) ? -1 : 1);
   }
@@ -122,8 +122,8 @@ export class RecordWatch {
     return fresh;
   }
 
-  /** Reads what may wait for something else now. */
-  async #readPending(changed: ReadonlySet<string>): Promise<unknown[]> {
+  /** Reads again the records whose view may have changed because others have. */
+  async #readPending(changed: ReadonlySet<string>): Promise<readonly unknown[]> {
     const state = this.#type.open?.pending;
     if (state === undefined || this.#pending.size === 0) return [];
     const rows = await this.#list({ state, limit: PENDING_SIZE });
@@ -131,14 +131,14 @@ export class RecordWatch {
     return rows.filter((row) => this.#known.has(id(row)) && !changed.has(id(row)));
   }
 
-  async #readOpen(changed: "any" | "quiet"): Promise<unknown[]> {
+  async #readOpen(changed: "any" | "quiet"): Promise<readonly unknown[]> {
     const open = [...this.#open].filter((id) => id < this.#floor);
     const unread = changed === "any" ? open.length : Math.min(this.#unread, open.length);
     this.#unread = Math.max(0, unread - REREAD_SIZE);
     return await this.#read(open.slice(0, REREAD_SIZE));
   }
 
-  async #read(ids: readonly string[]): Promise<unknown[]> {
+  async #read(ids: readonly string[]): Promise<readonly unknown[]> {
     if (ids.length === 0) return [];
     const rows = await this.#list({ ids, limit: ids.length });
     const found = new Set(rows.map(this.#type.id));
@@ -187,7 +187,7 @@ export class RecordWatch {
    * Whether a change concerns the state of the query: a record enters it, changes in it, or leaves
    * it.
    */
-  #isWanted(row: unknown): boolean {
+  #concernsState(row: unknown): boolean {
     if (this.#state === undefined) return true;
     const id = this.#type.id(row);
     const isIn = this.#type.view(row)["state"] === this.#state;
@@ -196,16 +196,15 @@ export class RecordWatch {
     return isIn || wasIn;
   }
 
-  #list(more: Partial<RecordQuery>): Promise<unknown[]> {
-    return listNewest(this.#type, { ...this.#query, ...more }, this.#store);
+  #list(more: Partial<RecordQuery>): Promise<readonly unknown[]> {
+    return this.#reads.newest({ ...this.#query, ...more });
   }
 
-  async *#pages(more: Partial<RecordQuery>): AsyncGenerator<unknown[]> {
+  async *#pages(more: Partial<RecordQuery>): AsyncGenerator<readonly unknown[]> {
     const canReadOn = this.#type.filters?.includes("before") === true;
     let before: string | undefined;
     for (;;) {
-      const on = before === undefined ? {} : { before };
-      const page = await this.#list({ ...more, ...on, limit: PAGE_SIZE });
+      const page = await this.#list({ ...more, ...defined({ before }), limit: PAGE_SIZE });
       yield page;
       const last = page.at(-1);
       if (last === undefined || page.length < PAGE_SIZE || !canReadOn) return;

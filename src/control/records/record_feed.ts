@@ -1,0 +1,233 @@
+/**
+ * The changes of one type of record, for all streams of a daemon that follow it: they hear of
+ * changes at the same moment, and what several of them then read is read once.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../base/clock.ts";
+import type { Events } from "../../store/events.ts";
+import type { IdSearch } from "../../store/id_search.ts";
+import { type Changed, ChangeSet, ChangeSignal, type ChangeSource, MAX_IDS } from "./changes.ts";
+import { listInSteps, listNewest, type Part } from "./list_in_steps.ts";
+import type { RecordQuery, RecordStore, RecordType } from "./record_type.ts";
+import { findRecord } from "./records.ts";
+
+/** Reads records of one type. */
+export interface RecordReads {
+  /** The newest rows that one call finds among as many as it may look at. */
+  newest(query: RecordQuery): Promise<readonly unknown[]>;
+  /** The rows of a list, as many as are asked for, or as many as one search finds. */
+  list(query: RecordQuery): Promise<Part>;
+  /**
+   * The row with this id.
+   *
+   * @throws {AppError} `not_found`.
+   */
+  find(id: string): Promise<unknown>;
+}
+
+/** Reads records of one type from the store. */
+export function recordReads(
+  type: RecordType<unknown>,
+  store: RecordStore & IdSearch,
+): RecordReads {
+  return {
+    newest: (query) => listNewest(type, query, store),
+    list: (query) => listInSteps(type, query, store),
+    find: (id) => findRecord(type, id, store),
+  };
+}
+
+/**
+ * The changes of one type of record. They are reported in batches; a stream knows the last batch
+ * that it has heard of, and one that comes back goes on behind that.
+ */
+export class RecordFeed {
+  /**
+   * Reads of which equal ones at the same time are one. Only for those that wait for
+   * {@linkcode follow}: the answer may be as old as the last batch.
+   */
+  readonly reads: RecordReads;
+  readonly #clock: Clock;
+  readonly #spacingMs: number;
+  readonly #caches: readonly { clear(): void }[];
+  /** What was announced since the last batch. */
+  readonly #announced = new ChangeSet();
+  /** By id the last batch with that record, the oldest batch first; the last records only. */
+  readonly #batches = new Map<string, number>();
+  /** Up to this batch, it is not known of each change which record it was. */
+  #forgotten = 0;
+  #last = 0;
+  #reportedAt = -Infinity;
+  /** The report to come, while there is a follower. */
+  #report: Disposable | undefined;
+  readonly #followers = new Set<ChangeSignal>();
+
+  /** Collects what is announced from now on; reports it at most every `spacingMs` milliseconds. */
+  constructor(
+    type: RecordType<unknown>,
+    { store, events, clock }: {
+      readonly store: RecordStore & IdSearch;
+      readonly events: Events;
+      readonly clock: Clock;
+    },
+    spacingMs: number,
+  ) {
+    this.#clock = clock;
+    this.#spacingMs = spacingMs;
+    const reads = recordReads(type, store);
+    const [newest, list, find] = [
+      new ReadCache(reads.newest),
+      new ReadCache(reads.list),
+      new ReadCache(reads.find),
+    ];
+    this.#caches = [newest, list, find];
+    this.reads = {
+      newest: (query) => newest.read(query),
+      list: (query) => list.read(query),
+      find: (id) => find.read(id),
+    };
+    events.on("recordsChanged", ({ record, id }) => {
+      if (record !== type.name) return;
+      this.#announced.add(id);
+      if (this.#followers.size > 0) this.#reportSoon();
+    });
+  }
+
+  /** Number of the last batch. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** What has changed after a batch; `undefined` where that is not known. */
+  changedAfter(batch: number): Changed | undefined {
+    if (batch < this.#forgotten || batch > this.#last) return undefined;
+    const ids = [...this.#batches].flatMap(([id, changedIn]) => changedIn > batch ? [id] : []);
+    return ids.length === 0 ? "quiet" : new Set(ids);
+  }
+
+  /** Follows the changes from now on. */
+  follow(): Follower {
+    if (this.#followers.size === 0) this.#reportNow();
+    const signal = new ChangeSignal();
+    this.#followers.add(signal);
+    return new Follower(this, this.#clock, {
+      signal,
+      [Symbol.dispose]: () => {
+        this.#followers.delete(signal);
+        if (this.#followers.size === 0) this.#cancelReport();
+      },
+    });
+  }
+
+  #reportSoon(): void {
+    if (this.#report !== undefined) return;
+    const earlyMs = this.#reportedAt + this.#spacingMs - this.#clock.monotonicMs();
+    this.#report = this.#clock.after(Math.max(0, earlyMs), () => this.#reportNow());
+  }
+
+  #cancelReport(): void {
+    this.#report?.[Symbol.dispose]();
+    this.#report = undefined;
+  }
+
+  #reportNow(): void {
+    this.#cancelReport();
+    const changed = this.#announced.take();
+    if (changed === "quiet") return;
+    this.#reportedAt = this.#clock.monotonicMs();
+    for (const cache of this.#caches) cache.clear(); // their reads do not know of these changes
+    this.#remember(changed, ++this.#last);
+    for (const signal of this.#followers) signal.send();
+  }
+
+  #remember(changed: ReadonlySet<string> | "any", batch: number): void {
+    if (changed === "any") {
+      this.#batches.clear();
+      this.#forgotten = batch;
+      return;
+    }
+    for (const id of changed) {
+      this.#batches.delete(id);
+      this.#batches.set(id, batch);
+    }
+    for (const [id, oldest] of this.#batches) {
+      if (this.#batches.size <= MAX_IDS) break;
+      this.#batches.delete(id);
+      this.#forgotten = oldest;
+    }
+  }
+}
+
+/** One stream that follows a {@linkcode RecordFeed}. */
+export class Follower implements ChangeSource {
+  readonly #feed: RecordFeed;
+  readonly #clock: Clock;
+  readonly #subscription: Disposable & { readonly signal: ChangeSignal };
+  #heard: number;
+
+  constructor(
+    feed: RecordFeed,
+    clock: Clock,
+    subscription: Disposable & { readonly signal: ChangeSignal },
+  ) {
+    this.#feed = feed;
+    this.#clock = clock;
+    this.#subscription = subscription;
+    this.#heard = feed.last;
+  }
+
+  /** The last batch that {@linkcode next} has reported. */
+  get heard(): number {
+    return this.#heard;
+  }
+
+  /** Goes on behind an earlier batch; returns whether what has changed since is known. */
+  goBackTo(batch: number): boolean {
+    if (this.#feed.changedAfter(batch) === undefined) return false;
+    this.#heard = batch;
+    return true;
+  }
+
+  async next(quietMs: number, signal: AbortSignal): Promise<Changed> {
+    if (this.#heard === this.#feed.last) {
+      await this.#subscription.signal.wait(quietMs, this.#clock, signal);
+    }
+    const changed = this.#feed.changedAfter(this.#heard) ?? "any";
+    this.#heard = this.#feed.last;
+    return changed;
+  }
+
+  [Symbol.dispose](): void {
+    this.#subscription[Symbol.dispose]();
+  }
+}
+
+/** Reads that are under way, so that who asks for the same waits for the same read. */
+class ReadCache<Query, Answer> {
+  readonly #read: (query: Query) => Promise<Answer>;
+  readonly #ongoing = new Map<string, Promise<Answer>>();
+
+  constructor(read: (query: Query) => Promise<Answer>) {
+    this.#read = read;
+  }
+
+  read(query: Query): Promise<Answer> {
+    const key = JSON.stringify(query);
+    const ongoing = this.#ongoing.get(key);
+    if (ongoing !== undefined) return ongoing;
+    const started = this.#read(query);
+    const forget = () => {
+      if (this.#ongoing.get(key) === started) this.#ongoing.delete(key);
+    };
+    this.#ongoing.set(key, started);
+    started.then(forget, forget);
+    return started;
+  }
+
+  /** Lets reads that begin later share none of those that are under way. */
+  clear(): void {
+    this.#ongoing.clear();
+  }
+}
