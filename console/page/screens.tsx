@@ -1,10 +1,11 @@
 /**
- * REGISTRY of the screens: the first part of an address, and what it shows.
+ * REGISTRY of the screens: what the console shows at each of its pages (`src/console/pages.ts`).
  *
  * @module
  */
 
 import type { ComponentChildren } from "preact";
+import type { PageName } from "../../src/console/pages.ts";
 import { DEFAULT_PROJECT } from "./data/triggers.ts";
 import { AuditPage } from "./pages/audit.tsx";
 import { ConnectionsPage } from "./pages/connections.tsx";
@@ -34,11 +35,11 @@ interface Screen {
   readonly title: string;
   readonly content: ComponentChildren;
   /** The one in the navigation that it belongs to; itself when absent. */
-  readonly under?: string;
+  readonly under?: PageName;
 }
 
 /** A screen that the navigation leads to: the first part of its address, and its name. */
-type Entry = readonly [name: string, label: string];
+type Entry = readonly [name: PageName | "", label: string];
 
 /** The navigation, in three groups. */
 export const NAVIGATION: readonly { readonly title: string; readonly entries: readonly Entry[] }[] =
@@ -66,7 +67,7 @@ export const NAVIGATION: readonly { readonly title: string; readonly entries: re
   ];
 
 /** By the first part of the address; each gets the other parts. */
-const SCREENS: Readonly<Record<string, (...rest: readonly string[]) => Screen>> = {
+const SCREENS: Readonly<Record<PageName | "", (...rest: readonly string[]) => Screen>> = {
   "": () => ({ title: "Now", content: <NowPage /> }),
   deliveries: () => ({ title: "Deliveries", content: <DeliveriesPage /> }),
   delivery: (id = "") => ({
@@ -137,7 +138,7 @@ function named(of: readonly string[]): { readonly project: string; readonly name
 
 /** The screen of an address. */
 export function screenOf([name = "", ...rest]: readonly string[]): Screen {
-  const screen = Object.hasOwn(SCREENS, name) ? SCREENS[name] : undefined;
+  const screen = Object.hasOwn(SCREENS, name) ? SCREENS[name as PageName | ""] : undefined;
   if (screen !== undefined) return screen(...rest);
   return {
     title: "Not found",

@@ -37,6 +37,7 @@ export const ACCESS_OPERATIONS = {
     input: {},
     output: json<{ readonly rows: number; readonly faults: readonly string[] }>(),
     role: "read_only",
+    console: true,
     grants: EVERY_RUN,
   }),
 };

@@ -84,6 +84,7 @@ export const DELIVERY_OPERATIONS = {
     input: { id: DELIVERY },
     output: json<Explanation>(),
     role: "read_only",
+    console: true,
     grants: EVERY_RUN,
   }),
   "delivery.show": defineOperation({
@@ -96,6 +97,7 @@ export const DELIVERY_OPERATIONS = {
     },
     output: json<ShownDelivery>(),
     role: "operator",
+    console: true,
     grants: { step: { own: "delivery", in: "id" } },
   }),
   "delivery.redeliver": defineOperation({
@@ -116,5 +118,6 @@ export const DELIVERY_OPERATIONS = {
     },
     output: lines<RedeliveryLine>(),
     role: "operator",
+    console: true,
   }),
 };

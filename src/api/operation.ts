@@ -26,6 +26,8 @@ export interface Definition<Fields extends TProperties, Given extends Output>
   /** The fields of its input; any other field is refused. */
   readonly input: Fields;
   readonly output: Given;
+  /** Whether the pages of the console may call it; they may not when absent. */
+  readonly console?: true;
 }
 
 /** One operation. */
@@ -35,18 +37,22 @@ export interface Operation<Fields extends TProperties = TProperties, Given exten
   /** What it takes: a JSON object of exactly these fields. */
   readonly input: TObject<Fields>;
   readonly output: Given;
+  /** Whether the pages of the console may call it. */
+  readonly console: boolean;
 }
 
 /**
- * Defines an operation. One without `role` is for admins, one without `grants` for no run token.
+ * Defines an operation. One without `role` is for admins, one without `grants` for no run token, one
+ * without `console` for no page of the console.
  */
 export function defineOperation<Fields extends TProperties, Given extends Output>(
-  { summary, input, output, role = "admin", grants = {} }: Definition<Fields, Given>,
+  { summary, input, output, role = "admin", grants = {}, console }: Definition<Fields, Given>,
 ): Operation<Fields, Given> {
   return {
     summary,
     role,
     grants,
+    console: console === true,
     input: Type.Object(input, { additionalProperties: false }),
     output,
   };

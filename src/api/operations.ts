@@ -62,7 +62,12 @@ export type Input<Name extends OperationName> = InputOf<typeof OPERATIONS[Name]>
 /** Answer of an operation; of a stream, one line. */
 export type Output<Name extends OperationName> = OutputOf<typeof OPERATIONS[Name]>;
 
+/** Whether there is an operation of this name. */
+export function isOperation(name: string): name is OperationName {
+  return Object.hasOwn(OPERATIONS, name);
+}
+
 /** The operation of this name, if there is one. */
 export function findOperation(name: string): Operation | undefined {
-  return Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name as OperationName] : undefined;
+  return isOperation(name) ? OPERATIONS[name] : undefined;
 }

@@ -31,11 +31,13 @@ export const OUTBOX_OPERATIONS = {
     input: { id: MESSAGE },
     output: json<MessageStatus>(),
     role: "operator",
+    console: true,
   }),
   "outbox.drop": defineOperation({
     summary: "Drops a message that was not sent",
     input: { id: MESSAGE },
     output: json<MessageStatus>(),
     role: "operator",
+    console: true,
   }),
 };

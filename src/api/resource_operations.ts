@@ -222,6 +222,7 @@ export const RESOURCE_OPERATIONS = {
     input: QUERY,
     output: json<Listing>(),
     role: "read_only",
+    console: true,
     grants: EVERY_RUN,
   }),
   "get.watch": defineOperation({
@@ -237,6 +238,7 @@ export const RESOURCE_OPERATIONS = {
     input: { what: TEXT, name: TEXT, project: PROJECT, reveal: Type.Boolean() },
     output: json<Record<string, unknown>>(),
     role: "read_only",
+    console: true,
     grants: EVERY_RUN,
   }),
   "delete": defineOperation({

@@ -13,6 +13,7 @@ export const SOURCE_OPERATIONS = {
     input: { id: SOURCE_EVENT },
     output: json<{ readonly id: string }>(),
     role: "operator",
+    console: true,
   }),
   "source.bind": defineOperation({
     summary: "Binds the thread of an event to a task, and routes the event if it started nothing",
@@ -24,6 +25,7 @@ export const SOURCE_OPERATIONS = {
       readonly replayed: boolean;
     }>(),
     role: "operator",
+    console: true,
   }),
   "slack.reply": defineOperation({
     summary: "Puts a text for the thread a task came from into the outbox",

@@ -147,6 +147,7 @@ export const STATUS_OPERATIONS = {
     input: {},
     output: json<Status>(),
     role: "read_only",
+    console: true,
     grants: EVERY_RUN,
   }),
   "stats": defineOperation({
@@ -158,6 +159,7 @@ export const STATUS_OPERATIONS = {
     },
     output: json<Stats>(),
     role: "read_only",
+    console: true,
     grants: EVERY_RUN,
   }),
 };

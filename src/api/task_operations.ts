@@ -161,6 +161,7 @@ export const TASK_OPERATIONS = {
     input: { id: TASK },
     output: json<TaskRecord>(),
     role: "read_only",
+    console: true,
     grants: EVERY_RUN,
   }),
   "task.logs": defineOperation({
@@ -175,6 +176,7 @@ export const TASK_OPERATIONS = {
     },
     output: lines<LogEntry | LogEnd>(),
     role: "read_only",
+    console: true,
     grants: EVERY_RUN,
   }),
   "task.plan": defineOperation({
@@ -195,6 +197,7 @@ export const TASK_OPERATIONS = {
       readonly steps: readonly PlannedStepView[];
     }>(),
     role: "read_only",
+    console: true,
     grants: EVERY_RUN,
   }),
   "task.log.read": defineOperation({
@@ -211,6 +214,7 @@ export const TASK_OPERATIONS = {
     },
     output: json<LogPageView>(),
     role: "read_only",
+    console: true,
     grants: EVERY_RUN,
   }),
   "task.wait": defineOperation({
@@ -225,6 +229,7 @@ export const TASK_OPERATIONS = {
     input: { ids: TASK_IDS, reason: OPTIONAL_TEXT },
     output: json<{ readonly tasks: readonly CancelResult[] }>(),
     role: "operator",
+    console: true,
     grants: { step: { own: "task", in: "ids" } },
   }),
   "task.cancel.matching": defineOperation({
@@ -232,12 +237,14 @@ export const TASK_OPERATIONS = {
     input: { ...MATCHING, reason: OPTIONAL_TEXT },
     output: lines<MatchingLine>(),
     role: "operator",
+    console: true,
   }),
   "task.retry.matching": defineOperation({
     summary: "Retries the tasks that match and have not been retried yet, oldest first",
     input: MATCHING,
     output: lines<MatchingLine>(),
     role: "operator",
+    console: true,
   }),
   "task.retry": defineOperation({
     summary: "Stores a task that repeats another one and takes over its finished steps",
@@ -249,12 +256,14 @@ export const TASK_OPERATIONS = {
       readonly note: string;
     }>(),
     role: "operator",
+    console: true,
   }),
   "task.inbox": defineOperation({
     summary: "Reads the messages to a task, oldest first",
     input: { id: TASK },
     output: json<{ readonly id: string; readonly messages: readonly InboxEntry[] }>(),
     role: "read_only",
+    console: true,
     grants: { step: { own: "task", in: "id" } },
   }),
   "task.inbox.send": defineOperation({
@@ -262,6 +271,7 @@ export const TASK_OPERATIONS = {
     input: { id: TASK, text: TEXT },
     output: json<{ readonly id: string; readonly position: number }>(),
     role: "operator",
+    console: true,
     grants: { step: { own: "task", in: "id" } },
   }),
   "task.workspace": defineOperation({
@@ -274,6 +284,7 @@ export const TASK_OPERATIONS = {
       readonly path: string;
     }>(),
     role: "read_only",
+    console: true,
     grants: EVERY_RUN,
   }),
   "task.workspace.clean": defineOperation({

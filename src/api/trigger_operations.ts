@@ -127,6 +127,7 @@ export const TRIGGER_OPERATIONS = {
       readonly parts: Explanation["events"][number]["parts"];
     }>(),
     role: "operator",
+    console: true,
   }),
   "trigger.backtest": defineOperation({
     summary:
@@ -140,6 +141,7 @@ export const TRIGGER_OPERATIONS = {
     },
     output: lines<BacktestLine>(),
     role: "operator",
+    console: true,
   }),
   "trigger.send": defineOperation({
     summary: "Signs a request as the trigger's sender would, and posts it to its address",
@@ -162,18 +164,21 @@ export const TRIGGER_OPERATIONS = {
     },
     output: json<Fired>(),
     role: "operator",
+    console: true,
   }),
   "trigger.suspend": defineOperation({
     summary: "Suspends a trigger: its deliveries are recorded and start nothing",
     input: { name: TEXT, project: PROJECT },
     output: json<SuspendResult>(),
     role: "operator",
+    console: true,
   }),
   "trigger.resume": defineOperation({
     summary: "Resumes a suspended trigger; deliveries that were skipped start nothing",
     input: { name: TEXT, project: PROJECT },
     output: json<SuspendResult>(),
     role: "operator",
+    console: true,
   }),
 };
 

@@ -106,6 +106,7 @@ export const WATCH_OPERATIONS = {
     input: { subjects: Type.Array(SUBJECT, { minItems: 1, maxItems: MAX_SUBJECTS }) },
     output: lines<WatchedLine>(),
     role: "read_only",
+    console: true,
     grants: EVERY_RUN,
   }),
 };

@@ -1,70 +1,44 @@
 /**
  * The gate of the console: what a request asks for, by its line and its headers alone, or why it is
  * refused. Pure. Other users of this machine and every site that a browser visits can reach the
- * port; names that lead to this machine, cookies and methods of other sites count for nothing here.
+ * port, so a name that leads to this machine proves nothing, and there are no cookies.
  *
  * @module
  */
 
 import { AppError } from "../base/errors.ts";
+import { isPage } from "./pages.ts";
 
 /** The line and the headers of a request. */
-export interface Asked {
+export interface RequestHead {
   readonly method: string;
-  /** As the server gives it: what stands behind the address is as it was sent. */
+  /** The path and the query are as they were sent, neither decoded nor normalised. */
   readonly url: string;
   readonly headers: Headers;
 }
 
 /** What a request asks for. */
 export type Verdict =
-  /** A file of the page, by its name; whether there is one is not decided yet. */
+  /** The name of a file of the page, which may not exist. */
   | { readonly asset: string }
   /** A key for a ticket. */
   | { readonly exchanges: "ticket" }
-  /** An operation of the daemon; whether it may be had is not decided yet. */
+  /** The name of an operation of the daemon, which may not exist or be forbidden. */
   | { readonly operation: string };
 
-/** First parts of the paths that the page shows something at. */
-export const PAGES = [
-  "audit",
-  "connections",
-  "deliveries",
-  "delivery",
-  "filter",
-  "outbox",
-  "resource",
-  "resources",
-  "search",
-  "secret",
-  "secrets",
-  "task",
-  "tasks",
-  "thread",
-  "threads",
-  "trigger",
-  "triggers",
-] as const;
-
-/** Of a tunnel, the port at the other end. */
+/** Through a tunnel, this is the port at its other end. */
 const PORT = /^:[0-9]{1,5}$/;
-const PAGE = new RegExp(`^/(?:(?:${PAGES.join("|")})(?:/[A-Za-z0-9][A-Za-z0-9._~%-]*){0,4})?$`);
 const ASSET = /^\/([A-Za-z0-9][A-Za-z0-9_-]*\.(?:js|css|svg))$/;
 const OPERATION = /^\/v1\/([a-z]+(?:[._][a-z]+)*)$/;
 
-/** Whether the page shows something at this path. */
-export function isPage(path: string): boolean {
-  return PAGE.test(path);
-}
-
 /**
- * Judges a request to the console at `own`, its host without a port. No other host is answered to:
- * what brings a site of somebody else to this port is a name of theirs.
+ * Judges a request to the console at `own`, its host without a port. A request to another host is
+ * refused: a foreign site reaches this port only under a name of its own.
  *
  * @throws {AppError} `misdirected` before anything is looked at when it is for another host; then
  * `not_found`, `method_not_allowed`, `forbidden` or `unsupported_type`.
  */
-export function judge({ method, url, headers }: Asked, own: string): Verdict {
+export function judge({ method, url, headers }: RequestHead, own: string): Verdict {
   const host = headers.get("host") ?? "";
   const isOwn = host.startsWith(own) && PORT.test(host.slice(own.length));
   if (!isOwn || !url.startsWith(`http://${host}/`)) {
@@ -89,7 +63,7 @@ function assetAt(target: string): string {
   throw new AppError("not_found", "Nothing is at this path");
 }
 
-/** Refuses what the page itself would not have sent. */
+/** Refuses a request that the page itself would not have sent. */
 function checkOwnPage(headers: Headers, origin: string): void {
   if (headers.get("origin") !== origin) {
     throw new AppError("forbidden", "The Origin is not that of the console");

@@ -1,15 +1,15 @@
 /**
- * Hands calls of the page on to the daemon and its answers back, as they come. Of streams there are
- * few at once: a browser has six connections to one address, and a click needs one, too.
+ * Hands the calls that the page may make on to the daemon, and its answers back as they come. Only a
+ * few streams are open at once: a browser has six connections to one address, and a click needs one
+ * too.
  *
  * @module
  */
 
 import type { Client } from "../api/client.ts";
+import { isOperation, type OperationName, OPERATIONS } from "../api/operations.ts";
 import { AppError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
-import { toJson } from "../base/json.ts";
-import type { AllowedCall } from "./allowed_operations.ts";
+import { type JsonObject, toJson } from "../base/json.ts";
 
 /** Most streams at once, over all tabs. */
 const MOST_STREAMS = 4;
@@ -17,6 +17,30 @@ const MOST_STREAMS = 4;
 const CLIENT_NAME = "console";
 /** Headers of the daemon's answer that the page gets. */
 const PASSED = ["content-type", "retry-after"];
+
+/** A call as the console may make it. */
+export interface AllowedCall {
+  readonly name: OperationName;
+  /** Whether the answer is a stream. */
+  readonly streams: boolean;
+}
+
+/**
+ * The call of the operation `name`; `readOnly` leaves what the role `read_only` may do. The daemon
+ * decides by the role of its caller all the same.
+ *
+ * @throws {AppError} `forbidden` for what the console does not do.
+ */
+export function allowedCall(name: string, readOnly: boolean): AllowedCall {
+  if (!isOperation(name) || !OPERATIONS[name].console) {
+    throw new AppError("forbidden", "The console does not do this: use svc in a terminal");
+  }
+  const { role, output } = OPERATIONS[name];
+  if (readOnly && role !== "read_only") {
+    throw new AppError("forbidden", "This console was started with --read-only");
+  }
+  return { name, streams: output.form === "lines" };
+}
 
 /** Calls the daemon for the page. */
 export class Passthrough {
@@ -31,10 +55,11 @@ export class Passthrough {
   /**
    * The daemon's answer, a refusal too; the call ends when `signal` aborts.
    *
-   * @throws {AppError} `unreachable`; `rate_limited` for a stream too many; what the call may not do.
+   * @throws {AppError} `unreachable`; `rate_limited` when too many streams are open.
    */
   async answer(call: AllowedCall, input: JsonObject, signal: AbortSignal): Promise<Response> {
-    const body = toJson(call.restrict(input));
+    // No secret is shown, whatever the page asks for.
+    const body = toJson(call.name === "describe" ? { ...input, reveal: false } : input);
     const end = call.streams ? this.#beginStream() : () => {};
     try {
       const answer = await this.#client.forward({ name: call.name, body, by: CLIENT_NAME }, signal);
@@ -52,7 +77,7 @@ export class Passthrough {
     }
   }
 
-  /** Counts a stream until what is given back is called, any number of times. */
+  /** Counts a stream; the returned function, which may be called twice, stops counting it. */
   #beginStream(): () => void {
     if (this.#streams >= MOST_STREAMS) {
       throw new AppError(
@@ -69,7 +94,7 @@ export class Passthrough {
   }
 }
 
-/** A body whose end is told, however it comes: whole, broken off, or wanted no more. */
+/** A body that calls `end` when it is read, has failed, or is cancelled. */
 function watched(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   signal: AbortSignal,

@@ -6,56 +6,53 @@
  */
 
 import type { Client } from "../api/client.ts";
-import { type Clock, rfc3339 } from "../base/clock.ts";
+import { rfc3339 } from "../base/clock.ts";
+import type { Core } from "../base/core.ts";
 import { AppError, toAppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
-import type { Log } from "../base/log.ts";
 import { markKnown } from "../http/arrival.ts";
 import { BodyBudget } from "../http/body_budget.ts";
 import { problemResponse } from "../http/problem.ts";
 import { readBody } from "../http/read_body.ts";
 import { serve } from "../http/server/serve.ts";
 import type { ConsoleAddress } from "./address.ts";
-import { allowedCall } from "./allowed_operations.ts";
 import type { FindAsset } from "./assets.ts";
 import { judge } from "./gate.ts";
-import { Passthrough } from "./passthrough.ts";
+import { allowedCall, Passthrough } from "./passthrough.ts";
 import { Sessions, type Ticket } from "./sessions.ts";
 
-/** What to serve. */
-export interface ConsoleOptions {
+/** Where a console is served, and which daemon it calls. */
+export interface ConsoleOptions extends Core {
   readonly address: ConsoleAddress;
-  /** 0 takes any free one. */
+  /** 0 takes any free port. */
   readonly port: number;
-  /** Calls the daemon, with the rights of who started the console. */
+  /** Calls the daemon, with the rights of the person who started the console. */
   readonly client: Client;
   readonly findAsset: FindAsset;
   /** Leaves what the role `read_only` may do. */
   readonly readOnly: boolean;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly newId: NewId;
 }
 
 /** A console that is served; disposing it ends it with all its tickets and keys. */
 export interface ConsoleServer extends AsyncDisposable {
-  /** Where it is, without a slash at its end. */
+  /** Its address, without a slash at the end. */
   readonly url: string;
   readonly port: number;
-  /** A ticket for the page, to be put behind `#ticket=`. */
+  /** Makes a ticket for the page, whose text goes behind `#ticket=`. */
   issueTicket(): Ticket;
 }
 
-/** A browser needs six, each of its profiles. */
+/** Each profile of a browser opens up to six. */
 const MAX_CONNECTIONS = 64;
-/** Most of those that have not shown a key: anybody on this machine can open one. */
+/** Most connections without a key: every user of this machine can open one. */
 const MAX_STRANGERS = 32;
-/** Requests under way are answered or broken off: what they do goes on in the daemon. */
+/** Requests under way may be broken off at the end: what they do goes on in the daemon. */
 const DRAIN_MS = 200;
-/** Most bytes of an input; a payload of the largest kind fits. */
+/** The largest payload of a platform fits. */
 const INPUT_LIMITS = { maxBytes: 1024 * 1024, deadlineMs: 30_000 };
-/** Strangers may send these. */
+/** Every user of this machine may send a ticket. */
 const TICKET_LIMITS = { maxBytes: 1024, deadlineMs: 1000 };
 
 /** The headers of every answer. */
@@ -113,7 +110,7 @@ export async function serveConsole(options: ConsoleOptions): Promise<ConsoleServ
   };
 }
 
-/** Answers what comes to the port, from the page and from everybody else. */
+/** Answers every request that comes to the port, from the page or from any other program. */
 class PageRequests {
   readonly #options: ConsoleOptions;
   readonly #sessions: Sessions;
@@ -189,7 +186,7 @@ class PageRequests {
   }
 }
 
-/** The same words for every ticket and key that is not good. */
+/** Tells no difference between the reasons why a ticket or key is not good. */
 function unknownSession(): AppError {
   const message = "Press Enter in the terminal of svc console, and open the link it prints";
   return new AppError("unauthorized", message);

@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
-import { PAGES } from "../../src/console/gate.ts";
+import { PAGES } from "../../src/console/pages.ts";
 import { browserTest, picture, startBrowser, startConsole } from "../helpers/browser.ts";
 import { startConsoleSamples } from "../helpers/console_samples.ts";
 import { everyScreen, settled } from "./every_screen.ts";

@@ -13,7 +13,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { newAddress } from "../../src/console/address.ts";
-import { PAGES } from "../../src/console/gate.ts";
+import { PAGES } from "../../src/console/pages.ts";
 import type { RawAnswer } from "../helpers/raw_client.ts";
 import { codeOf, type ConsoleRig, consoleRig } from "../rigs/console_rig.ts";
 

@@ -7,7 +7,6 @@
 
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
 import { dirname, join, normalize } from "node:path";
-import { isPage, PAGES } from "../../src/console/gate.ts";
 import { ROOT } from "../helpers/program.ts";
 
 /** Files of the program that the page runs itself: they touch nothing outside of them. */
@@ -19,6 +18,7 @@ const PURE = [
   "src/base/duration.ts",
   "src/base/output_text.ts",
   "src/base/size.ts",
+  "src/console/pages.ts",
   "src/platforms/event_header.ts",
   "src/resources/kind_names.ts",
 ];
@@ -106,16 +106,8 @@ Deno.test("of the program, the page uses types and a few pure files", () => {
 });
 
 Deno.test("the program does not use the page", () => {
-  const uses = [...readFiles("src")].filter(({ code }) => /from "[^"]*console\/page/.test(code));
+  const uses = [...readFiles("src")].filter(({ code }) => /from "[^"]*console\/page\//.test(code));
   deepEqual(uses.map(({ path }) => path), []);
-});
-
-Deno.test("the gateway gives the page at the address of every screen, and nowhere else", () => {
-  const registry = FILES.find(({ path }) => path === "console/page/screens.tsx")?.code ?? "";
-  const [, screens = ""] = /const SCREENS[^{]*\{([\s\S]*?)^\};/m.exec(registry) ?? [];
-  const names = [...screens.matchAll(/^ {2}("?)(\w*)\1: \(/gm)].map(([, , name]) => name);
-  deepEqual(names.toSorted(), ["", ...PAGES].toSorted());
-  deepEqual(names.filter((name) => !isPage(`/${name}`)), []);
 });
 
 Deno.test("files of the page open with what they hold, and none is too long", () => {

@@ -9,7 +9,7 @@ import { AppError } from "../../base/errors.ts";
 import { idFactory } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { type FindAsset, findEmbedded } from "../../console/assets.ts";
-import { isPage, PAGES } from "../../console/gate.ts";
+import { isPage, PAGES } from "../../console/pages.ts";
 import { newAddress } from "../../console/address.ts";
 import { hasOwnScreen, openInBrowser, tunnelSteps } from "../../console/open_browser.ts";
 import { type ConsoleServer, serveConsole } from "../../console/server.ts";
