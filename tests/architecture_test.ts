@@ -119,7 +119,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "ws": ["src/connections/slack/websocket.ts"],
   "yaml": [
     "src/resources/manifest.ts",
-    "src/resources/manifest_limits.ts",
     "src/resources/syntax_fault.ts",
   ],
 };

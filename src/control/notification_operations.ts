@@ -12,7 +12,7 @@ import { findNotification } from "../notifications/notifier.ts";
 import type { Notice } from "../notifications/notice.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import type { Catalog } from "../resources/catalog.ts";
-import { sortOf } from "../resources/notification.ts";
+import { kindOfTarget } from "../resources/notification.ts";
 import { DEFAULT_PROJECT } from "../resources/resource.ts";
 import type { Handlers } from "./server/server.ts";
 
@@ -53,8 +53,8 @@ async function test(
   const { to } = notification.spec;
   const messages = ids.map((outbox_id, index) => {
     const target = to[index];
-    const sort = target === undefined ? "" : sortOf(target);
-    return { target: to.length === 1 ? sort : `${sort} ${index + 1}`, outbox_id };
+    const kind = target === undefined ? "" : kindOfTarget(target);
+    return { target: to.length === 1 ? kind : `${kind} ${index + 1}`, outbox_id };
   });
   return { messages };
 }

@@ -7,7 +7,7 @@
 
 import { machineWarnings } from "../tasks/workspace/machine_warnings.ts";
 import { KINDS } from "../resources/kinds.ts";
-import type { StatedNeed } from "../resources/read_manifests.ts";
+import type { PlacedNeed } from "../resources/read_manifests.ts";
 import { displayName, type Resource } from "../resources/resource.ts";
 import { Machine } from "../tasks/workspace/machine.ts";
 import { type Check, failed, ok, warning } from "./check.ts";
@@ -41,7 +41,7 @@ export const needs: Check<Scene> = {
   },
 };
 
-function needsOf(resource: Resource): readonly StatedNeed[] {
+function needsOf(resource: Resource): readonly PlacedNeed[] {
   const kind = KINDS.find((one) => one.kind === resource.kind);
   return (kind?.machine?.(resource.spec) ?? []).map((need) => ({
     project: resource.project,

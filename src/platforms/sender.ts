@@ -29,7 +29,7 @@ export interface Message extends SigningInput {
 }
 
 /** A request that is ready to be sent. */
-export interface MadeRequest {
+export interface OutgoingRequest {
   /** The URL, with what the platform adds to it. */
   readonly url: string;
   /** Headers as the sender spells them. */
@@ -46,7 +46,7 @@ export async function makeRequest(
   sender: Sender,
   message: Message,
   key: SigningKey | undefined,
-): Promise<MadeRequest> {
+): Promise<OutgoingRequest> {
   const { scheme, options } = sender;
   const { body, contentType = typeOf(body) } = message;
   const url = scheme.sentUrl !== undefined && contentType !== FORM_TYPE

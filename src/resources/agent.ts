@@ -12,7 +12,6 @@ import { type Finding, warningAt } from "./resource.ts";
 import { checkShellLine, programOf } from "./shell_line.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
 
-/** Schema of `spec`. */
 const AgentSpec = Type.Object({
   command: Type.String({ minLength: 1, title: "a shell line, such as claude --print" }),
   promptDelivery: Type.Optional(Type.Enum(["stdin", "arg", "env", "file"])),
@@ -52,7 +51,7 @@ export const agent: AnyKind = defineKind<AgentSpec>("Agent", {
   ],
 });
 
-/** What a command has to contain to receive its prompt, by delivery. */
+/** What a command has to contain to receive its prompt, by `promptDelivery`. */
 const NAMED_AS: Readonly<Record<string, { pattern: RegExp; text: string }>> = {
   arg: { pattern: /\$(\{?[1@*])/, text: '"$1"' },
   env: { pattern: /SVC_PROMPT\b/, text: '"$SVC_PROMPT"' },
@@ -60,8 +59,8 @@ const NAMED_AS: Readonly<Record<string, { pattern: RegExp; text: string }>> = {
 };
 
 /**
- * Warns of an agent without a limit of its own: what suits a build seldom suits an agent. No error,
- * because a step may say it, and the daemon has a limit for what nobody has limited.
+ * Warns of an agent without a timeout: a limit that suits a build seldom suits an agent. No error,
+ * because a step may have a timeout, and the daemon limits every step that has none.
  */
 function checkLimited({ timeout }: AgentSpec): Finding[] {
   if (timeout !== undefined) return [];

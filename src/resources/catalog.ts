@@ -1,6 +1,6 @@
 /**
- * Every resource, in memory, as it was last committed, for lookups on hot paths. Only here are
- * secret values in plain text.
+ * Every resource in memory, as it was last committed, for lookups on hot paths. Secret values are in
+ * plain text here and nowhere else.
  *
  * @module
  */
@@ -92,7 +92,7 @@ export class Catalog {
   }
 }
 
-/** Every change raises the generation, or is another resource of the same name. */
+/** Whether two resources are the same: each change raises the generation, a new one is created later. */
 function isSame(known: Resource | undefined, { generation, createdAt, updatedAt }: Resource) {
   return known?.generation === generation && known.createdAt === createdAt &&
     known.updatedAt === updatedAt;

@@ -1,7 +1,6 @@
 /**
  * Kind `Connection`: a repository, organisation, app or channel at a platform, and the token with
- * which the daemon acts there. What the daemon learns of it (its last event, what was repaired) is
- * kept in the store, never here.
+ * which the daemon acts there. The store, not this resource, keeps its last event and its repairs.
  *
  * @module
  */
@@ -59,7 +58,6 @@ const Line = Type.Object({
   endpoint: Type.Optional(Name),
 }, CLOSED);
 
-/** Schema of `spec`. */
 const ConnectionSpec = Type.Object({
   github: Type.Optional(GitHub),
   slack: Type.Optional(Slack),
@@ -83,7 +81,7 @@ export type SlackConnectionSpec = Type.Static<typeof Slack>;
 /** `spec.line`. */
 export type LineSpec = Type.Static<typeof Line>;
 
-/** The platforms that a Connection can be to, as their blocks are named. */
+/** The platforms of Connections, as their blocks are named. */
 export const CONNECTED_PLATFORMS = ["github", "slack", "line"] as const;
 /** One of {@linkcode CONNECTED_PLATFORMS}. */
 export type ConnectedPlatform = typeof CONNECTED_PLATFORMS[number];
@@ -100,7 +98,7 @@ const API_URLS: Readonly<Record<ConnectedPlatform, string>> = {
   line: LINE_API_URL,
 };
 
-/** Time between two repairs, in seconds, where `repair.every` says nothing. */
+/** Default of `repair.every`, in seconds. */
 const REPAIR_EVERY_SECS = 300;
 
 /** The platform of a Connection. */
@@ -117,8 +115,8 @@ export function apiUrlOf(spec: ConnectionSpec): string {
 }
 
 /**
- * How far back the log goes from which GitHub's deliveries are got back, in milliseconds; `undefined`
- * where none is read.
+ * How far back the daemon reads GitHub's log of deliveries for this Connection, in milliseconds;
+ * `undefined` if it does not read the log.
  */
 export function logReachMs(spec: ConnectionSpec): number | undefined {
   if (spec.github === undefined) return undefined;
@@ -131,20 +129,19 @@ export function logRetentionMs(api: string): number {
   return (api === API_URLS.github ? 3 : 7) * 24 * 3600 * 1000;
 }
 
-/** Seconds between two repairs of a Connection; `undefined` where it is not repaired. */
+/** Seconds between two repairs of a Connection; `undefined` without repairs. */
 export function repairEverySecs({ repair }: ConnectionSpec): number | undefined {
   const secs = findDurationSecs(repair?.every ?? REPAIR_EVERY_SECS);
   return secs === 0 ? undefined : secs;
 }
 
-/** What a Connection is to, for people: a repository, an organization, or the platform. */
+/** The other end of a Connection, for people: a repository, an organization, or the platform. */
 export function connectedTo(spec: ConnectionSpec): string {
   return spec.github?.repository ?? spec.github?.organization ?? platformOfConnection(spec);
 }
 
 /**
- * The name of a Connection where nobody gives one: that of the repository or organization, in lower
- * case.
+ * The default name of a Connection: the name of the repository or organization, in lower case.
  */
 export function defaultConnectionName(to: string): string {
   const name = to.slice(to.lastIndexOf("/") + 1).toLowerCase();
@@ -186,7 +183,7 @@ function checkGitHub(github: GitHubSpec | undefined): Finding[] {
   return [errorAt(["spec", "github"], message)];
 }
 
-/** What only GitHub has and another platform would not do. */
+/** Refuses fields that only GitHub has, in a Connection to another platform. */
 function checkIdle(spec: ConnectionSpec): Finding[] {
   if (spec.github !== undefined) return [];
   return (["repair", "allow"] as const).filter((field) => spec[field] !== undefined).map((field) =>
@@ -206,7 +203,7 @@ function checkSocket({ slack }: ConnectionSpec): Finding[] {
   );
 }
 
-/** A token that is sent in the clear is everybody's, except to this machine. */
+/** Refuses an API address without TLS, except on this machine: its token could be read on the way. */
 function checkApi(spec: ConnectionSpec): Finding[] {
   return CONNECTED_PLATFORMS.flatMap((platform) => {
     const api = spec[platform]?.api;

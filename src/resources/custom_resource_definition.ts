@@ -72,7 +72,6 @@ const LowerName = Type.String({
   title: "a lower-case name (letters, digits, -)",
 });
 
-/** Schema of `spec`. */
 const CrdSpec = Type.Object({
   kind: Type.String({
     pattern: "^[A-Za-z][A-Za-z0-9]{0,62}$",
@@ -102,12 +101,11 @@ const CrdSpec = Type.Object({
   )),
 }, { additionalProperties: false });
 
-/** One hook. */
+/** A hook: the command that runs after a change of an instance. */
 export interface HookSpec {
   readonly action: HookAction;
-  /** Shell line. */
   readonly command: string;
-  /** Whole seconds. */
+  /** In whole seconds. */
   readonly timeout?: number;
 }
 
@@ -115,11 +113,9 @@ export interface HookSpec {
 export interface CrdSpec {
   /** Kind name of its instances; what a trigger's `crdRef` names. */
   readonly kind: string;
-  /** Plural, for `svc get`. */
   readonly plural: string;
-  /** Singular, for `svc get`. */
   readonly singular?: string;
-  /** Further names, for `svc get`. */
+  /** Further names for `svc get`. */
   readonly shortNames?: readonly string[];
   readonly group: string;
   /** Accepted and ignored: instances live in projects. */

@@ -1,7 +1,7 @@
 /**
- * How long the key of an event makes later ones duplicates: a day, and where a Connection reads its
- * platform's log of deliveries, as long as that log reaches back and a day more, because what is
- * sent again out of it may be that old. Pure over the catalog.
+ * How long the key of an event makes later events duplicates: a day. Events out of a platform's log
+ * of deliveries may be as old as that log reaches back, so where a Connection reads the log, the
+ * key counts for that time and a day more. Pure over the catalog.
  *
  * @module
  */
@@ -10,26 +10,26 @@ import type { Catalog } from "./catalog.ts";
 import { type ConnectionSpec, logReachMs } from "./connection.ts";
 import { endpointKey } from "./endpoints.ts";
 
-/** A day: platforms repeat by themselves for hours. */
+/** A day, because platforms repeat a failed delivery for hours. */
 const WINDOW_MS = 24 * 3600 * 1000;
 
 /** How long the keys of events count, and how long they are kept, both in milliseconds. */
 export interface DedupTimes {
-  /** A key makes later events of its trigger duplicates for so long. */
+  /** Time in which a key makes later events of its trigger duplicates. */
   readonly dedupWindowMs: number;
-  /** No key that is younger is removed; at least the longest window of any trigger. */
+  /** Age below which no key is removed; at least the longest window of any trigger. */
   readonly dedupKeepMs: number;
 }
 
-/** The times of the endpoints of which a log is read, and of all others. */
-export interface KnownDedupTimes {
+/** The times of the endpoints whose platform's log is read, and of all others. */
+export interface EndpointDedupTimes {
   /** By {@linkcode endpointKey}. */
   readonly logged: ReadonlyMap<string, DedupTimes>;
   readonly others: DedupTimes;
 }
 
 /** The times of all endpoints. */
-export function dedupTimesIn(catalog: Catalog): KnownDedupTimes {
+export function dedupTimesIn(catalog: Catalog): EndpointDedupTimes {
   const windows = new Map<string, number>();
   for (const { project, spec } of catalog.list("Connection")) {
     const reach = logReachMs(spec as ConnectionSpec);

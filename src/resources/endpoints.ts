@@ -1,6 +1,6 @@
 /**
- * The endpoints that webhook triggers take requests at, and which triggers may share one: a request
- * is checked and read once for all of them, so they have to agree on how. Pure.
+ * The endpoints at which webhook triggers take requests, and which triggers may share one. A request
+ * is checked and read once for all triggers of its endpoint, so these have to agree on how. Pure.
  *
  * @module
  */
@@ -9,19 +9,18 @@ import { sameJson } from "../base/json.ts";
 import { meantScheme } from "../platforms/schemes.ts";
 import type { WebhookSpec } from "./event_webhook.ts";
 
-/** A trigger, as far as its endpoint goes. */
+/** The fields of a trigger that its endpoint depends on. */
 export interface EndpointTrigger {
   readonly project: string;
   readonly name: string;
-  /** Its `spec`, of which only the source and that block matter. */
   readonly spec: {
     readonly event: { readonly source: string; readonly webhook?: WebhookSpec | undefined };
   };
 }
 
 /**
- * What each field of `spec.event.webhook` is about: who may send (`sender`), how a body is read
- * (`body`), or what the trigger itself does with an event (`own`). A new field has to be one of them.
+ * The subject of each field of `spec.event.webhook`: the check of the sender (`sender`), the reading
+ * of the body (`body`), or the trigger's own handling of an event (`own`). A new field needs one.
  */
 const ABOUT: { readonly [Field in keyof Required<WebhookSpec>]: "sender" | "body" | "own" } = {
   secret: "sender",
@@ -49,7 +48,7 @@ const FIELDS = Object.keys(ABOUT) as readonly (keyof WebhookSpec)[];
 const SHARED = FIELDS.filter((field) => ABOUT[field] !== "own");
 const OF_SENDER = FIELDS.filter((field) => ABOUT[field] === "sender");
 
-/** Everything in a webhook's settings that decides who may send, in a fixed order. */
+/** The values of a webhook's `sender` fields, in a fixed order. */
 export function senderSettings(webhook: WebhookSpec): readonly unknown[] {
   return OF_SENDER.map((field) => webhook[field]);
 }
@@ -63,8 +62,9 @@ export function endpointOf(
 }
 
 /**
- * Triggers of one endpoint with those first that name their scheme: the first one's settings check the
- * requests of all, and `auto` takes `sha256=<hex>` beside the form of the platform.
+ * Triggers of one endpoint, sorted so that those with a named scheme come first: the settings of the
+ * first trigger check the requests of all, and `auto` accepts more, `sha256=<hex>` beside the form of
+ * the platform.
  */
 export function strictestFirst<Trigger extends EndpointTrigger>(
   triggers: readonly Trigger[],
@@ -95,7 +95,7 @@ export function byEndpoint<Trigger extends EndpointTrigger>(
   return groups;
 }
 
-/** Why two triggers of a project cannot have the endpoints they have; `undefined` where they can. */
+/** Why the endpoints of two triggers of a project contradict each other; `undefined` if they do not. */
 export function endpointFault(one: EndpointTrigger, other: EndpointTrigger): string | undefined {
   const [endpoint, second] = [endpointOf(one), endpointOf(other)];
   if (endpoint === undefined || second === undefined) return undefined;
@@ -108,7 +108,7 @@ export function endpointFault(one: EndpointTrigger, other: EndpointTrigger): str
     "both, or give one of them another endpoint";
 }
 
-/** The first field by which requests would be checked or read in another way, however it is written. */
+/** The first field whose values make the two check or read requests differently. */
 function differingField(a: WebhookSpec, b: WebhookSpec): keyof WebhookSpec | undefined {
   const [one, other] = [a, b].map(({ scheme, signatureHeader }) =>
     meantScheme(scheme, signatureHeader)
@@ -130,8 +130,8 @@ function takenName(one: EndpointTrigger, { name, spec }: EndpointTrigger): strin
 }
 
 /**
- * Why the triggers at one endpoint cannot take requests there; `named` is the trigger whose name that
- * is, whatever its own endpoint. `undefined` where they can.
+ * Why the triggers of one endpoint cannot take requests; `undefined` if they can. `named` is the
+ * trigger with the name of the endpoint, whatever its own endpoint is.
  */
 export function faultAt(
   [first, ...others]: readonly EndpointTrigger[],
@@ -142,8 +142,8 @@ export function faultAt(
     .map((other) => endpointFault(first, other)).find((fault) => fault !== undefined);
 }
 
-/** A trigger of an input, and where its endpoint stands in it. */
-export interface StatedEndpoint {
+/** A trigger of an apply, and the place of its endpoint in the input. */
+export interface PlacedEndpoint {
   readonly project: string;
   readonly name: string;
   /** Beginning of an error: `FILE:LINE:COLUMN: path.to.field: `. */
@@ -151,18 +151,19 @@ export interface StatedEndpoint {
 }
 
 /**
- * What is wrong with the endpoints of `stated` triggers among all that there would be then: the first
- * fault of each, for one mistake is one with every trigger there. Faults among others are no matter of who applies something else.
+ * The faults of the endpoints of `applied` triggers among `triggers`, all that exist after the apply.
+ * Only the first fault of each trigger, because one mistake is a fault with every trigger of that
+ * endpoint. Faults between other triggers do not concern this apply.
  */
 export function endpointErrors(
-  stated: readonly StatedEndpoint[],
+  applied: readonly PlacedEndpoint[],
   triggers: readonly EndpointTrigger[],
 ): string[] {
-  if (stated.length === 0) return [];
+  if (applied.length === 0) return [];
   const groups = byEndpoint(triggers);
   const named = new Map(triggers.map((trigger) => [endpointKey(trigger), trigger]));
   const errors = new Map<string, string>();
-  for (const { project, name, place } of stated) {
+  for (const { project, name, place } of applied) {
     const own = named.get(endpointKey({ project, name }));
     const endpoint = own === undefined ? undefined : endpointOf(own);
     if (own === undefined || endpoint === undefined) continue;
@@ -173,7 +174,7 @@ export function endpointErrors(
     ];
     const fault = others
       .map((other) => other.name < name ? endpointFault(other, own) : endpointFault(own, other))
-      .find((found) => found !== undefined);
+      .find((message) => message !== undefined);
     if (fault !== undefined && !errors.has(fault)) errors.set(fault, `${place}${fault}`);
   }
   return [...errors.values()];

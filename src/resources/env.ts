@@ -7,7 +7,7 @@
 
 import Type from "typebox";
 import { checkTemplate } from "./condition.ts";
-import { type StatedExpression, templateExpressions } from "./expressions.ts";
+import { type FieldExpression, templateExpressions } from "./expressions.ts";
 import type { Reference } from "./kind.ts";
 import { Name } from "./metadata.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
@@ -63,7 +63,7 @@ export function envReferences(env: Env | undefined, at: FieldPath): Reference[] 
 }
 
 /** The templates of an `env` block. */
-export function envExpressions(env: Env | undefined, at: FieldPath): StatedExpression[] {
+export function envExpressions(env: Env | undefined, at: FieldPath): FieldExpression[] {
   return Object.entries(env ?? {}).flatMap(([name, value]) =>
     typeof value === "string" ? templateExpressions(value, [...at, name]) : []
   );

@@ -9,7 +9,6 @@ import type { EventDefinition } from "./event.ts";
 import { errorAt, type Finding } from "./resource.ts";
 import { findScheduleFault } from "./schedule.ts";
 
-/** Schema of the block. */
 const CronSpec = Type.Object({
   schedule: Type.String({ minLength: 1, title: 'five fields, such as "0 3 * * *"' }),
   timezone: Type.Optional(Type.String({ minLength: 1, title: "an IANA zone, such as Asia/Tokyo" })),

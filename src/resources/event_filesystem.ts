@@ -14,7 +14,6 @@ export const FILE_EVENTS = ["create", "modify", "delete"] as const;
 
 const Glob = Type.String({ minLength: 1, maxLength: 512, title: 'a glob, such as "inbox/*.csv"' });
 
-/** Schema of the block. */
 const FilesystemSpec = Type.Object({
   paths: Type.Array(Glob, { minItems: 1 }),
   events: Type.Optional(Type.Array(Type.Enum([...FILE_EVENTS]), { minItems: 1 })),
@@ -59,7 +58,7 @@ function checkFilesystem({ paths, ignore = [] }: FilesystemSpec): Finding[] {
   return [...check(paths, "paths"), ...check(ignore, "ignore")];
 }
 
-/** Name of the health condition that says what keeps the files of a trigger from being watched. */
+/** Name of the health condition of a trigger whose files cannot be watched. */
 export function watchCondition(
   { project, trigger }: { readonly project: string; readonly trigger: string },
 ): string {

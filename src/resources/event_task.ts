@@ -9,7 +9,6 @@ import type { EventDefinition } from "./event.ts";
 import { type Metadata, NAME_PATTERN } from "./metadata.ts";
 import { errorAt } from "./resource.ts";
 
-/** Schema of the block. */
 const TaskEventSpec = Type.Object({
   workflow: Type.Optional(
     Type.String({
@@ -42,8 +41,8 @@ export interface EndedTask {
 }
 
 /**
- * Whether the block means tasks of this workflow and these labels; `own` is the workflow that the
- * trigger starts itself. Its tasks count only where the block names it, so that "any" is no loop.
+ * Whether the block selects this task; `own` is the workflow that the trigger itself starts. Tasks of
+ * `own` count only if the block names it, so that a trigger on any workflow does not start itself.
  */
 export function meansTask(
   { workflow, labels = {} }: TaskEventSpec,

@@ -1,6 +1,6 @@
 /**
- * `spec.event.webhook` of a Trigger: where the signature of a request is, and which secrets it is
- * verified with. The verification itself is in `platforms/` and `signatures/`.
+ * `spec.event.webhook` of a Trigger: the place of the signature in a request, and the secrets that
+ * verify it. The verification itself is in `platforms/` and `signatures/`.
  *
  * @module
  */
@@ -37,7 +37,6 @@ const Slack = Type.Object({
 /** `spec.event.webhook.slack` as written by the user. */
 export type SlackSpec = Type.Static<typeof Slack>;
 
-/** Schema of the block. */
 const WebhookSpec = Type.Object({
   endpoint: Type.Optional(Name),
   connection: Type.Optional(Name),

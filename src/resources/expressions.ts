@@ -1,5 +1,5 @@
 /**
- * The expressions of a resource, each with its place, and what they read of what a sender writes.
+ * The expressions of a resource, each with its place, and the values of an event that they read.
  *
  * @module
  */
@@ -11,26 +11,26 @@ import { compileTemplate } from "../cel/template.ts";
 import type { FieldPath } from "./resource.ts";
 
 /** One expression of a spec. */
-export interface StatedExpression {
+export interface FieldExpression {
   readonly at: FieldPath;
   /** CEL, without braces around it. */
   readonly source: string;
 }
 
 /** A value that an expression reads. */
-export interface StatedRead {
+export interface FieldRead {
   readonly at: FieldPath;
   /** A variable and the constant fields selected from it. */
   readonly path: Path;
 }
 
-/** The expression of a field; none where there is no field. */
-export function expressionAt(source: string | undefined, at: FieldPath): StatedExpression[] {
+/** The expression of a field; none without the field. */
+export function expressionAt(source: string | undefined, at: FieldPath): FieldExpression[] {
   return source === undefined ? [] : [{ at, source }];
 }
 
-/** What stands in the braces of a template; nothing of one that does not compile. */
-export function templateExpressions(text: string | undefined, at: FieldPath): StatedExpression[] {
+/** The expressions in the braces of a template; none of a template that does not compile. */
+export function templateExpressions(text: string | undefined, at: FieldPath): FieldExpression[] {
   if (text === undefined) return [];
   try {
     return compileTemplate(text).parts.flatMap((part) =>
@@ -41,7 +41,7 @@ export function templateExpressions(text: string | undefined, at: FieldPath): St
   }
 }
 
-/** What a sender writes, or what tells whether he signed it. */
+/** Variables with what a sender wrote, signed or not. */
 const SENT: ReadonlySet<string> = new Set([
   "payload",
   "headers",
@@ -58,8 +58,8 @@ function spelledOut(path: Path): Path {
   return ["payload", variable.slice("payload_".length), ...fields];
 }
 
-/** What expressions read of an event; of `signed` only what has to be there. */
-export function readsOf(expressions: readonly StatedExpression[]): StatedRead[] {
+/** The values of an event that expressions read; of `signed` only those whose absence is an error. */
+export function readsOf(expressions: readonly FieldExpression[]): FieldRead[] {
   return expressions.flatMap(({ at, source }) => {
     try {
       const { paths } = compileExpression(source);

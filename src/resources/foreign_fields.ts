@@ -1,11 +1,10 @@
 /**
- * Fields that people bring from GitHub Actions, Kubernetes and other tools, and what they are called
- * here.
+ * Names of fields in GitHub Actions, Kubernetes and other tools, and their names here.
  *
  * @module
  */
 
-/** What a field is called here, by what it is called elsewhere; the first that fits is meant. */
+/** Names of fields here, by their name elsewhere; the first that is known in its place is meant. */
 const CALLED: Readonly<Record<string, readonly string[]>> = {
   "if": ["when"],
   "name": ["id"],
@@ -35,7 +34,7 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   "cron": ["schedule"],
 };
 
-/** What belongs into another part of a document, and into which. */
+/** The part of a document in which a field belongs. */
 const UNDER: Readonly<Record<string, string>> = {
   name: "metadata",
   project: "metadata",
@@ -51,7 +50,7 @@ const UNDER: Readonly<Record<string, string>> = {
   command: "spec",
 };
 
-/** How to go on after the unknown field `name`, where `known` are those that there are. */
+/** Advice for the unknown field `name` in a place whose fields are `known`. */
 export function hintAt(name: string, known: readonly string[]): string | undefined {
   const part = own(UNDER, name);
   if (part !== undefined && known.includes("metadata") && known.includes("spec")) {

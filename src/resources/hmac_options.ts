@@ -13,7 +13,7 @@ export const HeaderName = Type.String({
   title: "the name of an HTTP header",
 });
 
-/** Schema of the block. */
+/** Schema of `hmac`. */
 export const HmacSpec = Type.Object({
   algorithm: Type.Enum(["sha1", "sha256", "sha512"]),
   encoding: Type.Optional(Type.Enum(["hex", "base64", "base64url"])),
@@ -30,7 +30,7 @@ export const HmacSpec = Type.Object({
 
 const PLACEHOLDER = /^(?:timestamp|body|url|path|header:[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200})$/;
 
-/** What is wrong with the block at `path`, of which each field alone has its form. */
+/** The fault of the block at `path`, whose fields have passed their schema. */
 export function checkHmac(
   spec: Type.Static<typeof HmacSpec>,
   path: readonly string[],

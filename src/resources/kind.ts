@@ -6,7 +6,7 @@
  */
 
 import type { TSchema } from "typebox";
-import type { StatedExpression } from "./expressions.ts";
+import type { FieldExpression } from "./expressions.ts";
 import { KIND_NAMES, type KindName } from "./kind_names.ts";
 import type { MachineNeed } from "./machine_needs.ts";
 import type { FieldPath, Finding, Resource } from "./resource.ts";
@@ -17,7 +17,7 @@ export interface Reference {
   readonly kind: string;
   /** Its name, in the same project unless the kind is global. */
   readonly name: string;
-  /** Where the other one is a SecretStore and only one of its keys is meant: that key. */
+  /** The key of a SecretStore, if the reference is to one of its keys. */
   readonly secretKey?: string;
   readonly path: FieldPath;
   /** The effect while it is missing, as the end of a sentence. */
@@ -29,11 +29,11 @@ export interface Column<Row> {
   readonly header: string;
   /** Only with `-o wide`. */
   readonly wide?: boolean;
-  /** How a cell is shortened where room is short: an id to its end, the others at their end. */
+  /** How a long cell is shortened: an id keeps its end, the others lose it. */
   readonly fit?: "id" | "name" | "text";
-  /** Heading of another column that this one mostly repeats. */
+  /** Heading of another column with mostly the same cells. */
   readonly repeats?: string;
-  /** Whether it goes where room is short, before names and texts get small. */
+  /** Whether a narrow table leaves it out before it shortens names and texts. */
   readonly secondary?: boolean;
   readonly cell: (row: Row) => string;
 }
@@ -55,9 +55,9 @@ export interface KindDefinition<Spec> {
   /** Whether `spec` may be left out. */
   readonly specOptional?: boolean;
   /**
-   * The checks that a schema cannot express; paths start at the document. Each is made by itself: where
-   * the schema refused a part of the spec, that part is left out, and what a check says of it or throws
-   * over it does not count.
+   * The checks that a schema cannot express; paths start at the document. Each runs by itself. A part
+   * of the spec that the schema refused is left out before, and findings or errors about it do not
+   * count.
    */
   readonly checks?: readonly ((spec: Spec) => Finding[])[];
   /** Checks `metadata.name`, where the spec determines it. */
@@ -69,8 +69,8 @@ export interface KindDefinition<Spec> {
   /** References to other resources. */
   readonly references?: (spec: Spec) => Reference[];
   /** Its expressions that see the event of a task. */
-  readonly expressions?: (spec: Spec) => StatedExpression[];
-  /** What has to be there on the machine of the daemon. */
+  readonly expressions?: (spec: Spec) => FieldExpression[];
+  /** What it needs on the machine of the daemon. */
   readonly machine?: (spec: Spec) => MachineNeed[];
   /** The spec without secrets; the spec itself when absent. */
   readonly mask?: (spec: Spec) => Spec;

@@ -1,6 +1,6 @@
 /**
- * The names of the built-in kinds, apart from their definitions: the command line names kinds, and
- * to load the definitions, with schemas, expressions and platforms, takes longer than `svc get`.
+ * The names of the built-in kinds, apart from their definitions: the command line needs only names,
+ * and loading the definitions, with schemas, CEL and platforms, takes longer than `svc get`.
  *
  * @module
  */
@@ -8,7 +8,6 @@
 /** The names of one kind for `svc get`, all in lower case. */
 interface Names {
   readonly plural: string;
-  /** Further ones. */
   readonly shortNames: readonly string[];
 }
 

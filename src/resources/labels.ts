@@ -7,15 +7,15 @@
 import type { Resource } from "./resource.ts";
 
 /**
- * Parses `k=v,k2=v2`: every label has to have that value; a bare `k` has to exist. Without a
- * selector everything is selected.
+ * Parses a selector such as `k=v,k2`: label `k` has the value `v`, and label `k2` exists. Without a
+ * selector every resource is selected.
  */
 export function hasLabels(
   selector: string | undefined,
 ): (resource: Pick<Resource, "metadata">) => boolean {
-  const wanted = (selector ?? "").split(",").filter((part) => part !== "");
+  const parts = (selector ?? "").split(",").filter((part) => part !== "");
   return ({ metadata }) =>
-    wanted.every((part) => {
+    parts.every((part) => {
       const [key = "", value] = part.split("=", 2);
       const labels = metadata.labels ?? {};
       return Object.hasOwn(labels, key) && (value === undefined || labels[key] === value);

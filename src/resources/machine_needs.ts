@@ -1,6 +1,6 @@
 /**
- * What resources need of the machine on which their tasks run. A kind names it as a value; looking
- * for it is not the business of this room.
+ * What resources need of the machine on which their tasks run, as values;
+ * `tasks/workspace/machine.ts` looks whether the machine has it.
  *
  * @module
  */
@@ -10,11 +10,10 @@ import type { FieldPath } from "./resource.ts";
 /** The directory of a workspace. */
 export interface DirectoryNeed {
   readonly needs: "directory";
-  /** As written by the user. */
   readonly path: string;
   /** Whether it has to be in a git repository with a commit. */
   readonly repository: boolean;
-  /** Names or labels of the nodes that need it; all when absent. */
+  /** Names or labels of the nodes that need it; all nodes when absent. */
   readonly nodes?: readonly string[];
 }
 
@@ -40,14 +39,14 @@ export interface NodesNeed {
   readonly nodes: readonly string[];
 }
 
-/** One thing that has to be there before a task can do its work. */
+/** One thing that a task needs before it can start. */
 export type MachineNeed = (DirectoryNeed | WatchedNeed | ProgramNeed | NodesNeed) & {
   readonly at: FieldPath;
 };
 
 /**
- * The need for the program `name`, which the field `at` names. None where it cannot be known which
- * file that is: it lies in the directory of a step, or one of the `env` blocks around it sets `PATH`.
+ * The need for the program `name`, which the field `at` names. None if its file cannot be known: it
+ * lies in the directory of a step, or one of the `env` blocks around it sets `PATH`.
  */
 export function needsProgram(
   name: string,

@@ -8,9 +8,8 @@
 
 import * as yaml from "yaml";
 import { escapeInLines, escapeInYaml } from "../base/control_characters.ts";
-import { findExcess } from "./manifest_limits.ts";
 import type { FieldPath, Finding } from "./resource.ts";
-import { excerptAt, type Fault, findSyntaxFault } from "./syntax_fault.ts";
+import { excerptAt, type Fault, findSyntaxFault, withoutQuote } from "./syntax_fault.ts";
 
 /** One document of a manifest. */
 export interface ManifestDocument {
@@ -28,12 +27,27 @@ export interface Manifest {
   readonly documents: readonly ManifestDocument[];
   /**
    * Syntax errors, duplicate keys included: `FILE:LINE:COLUMN: message`, then the line itself and a
-   * mark below it. Of what the parser cannot read, only the first of each document.
+   * mark below it. Only the first syntax error of each document.
    */
   readonly errors: readonly string[];
   /** Warnings, in the same form. */
   readonly warnings: readonly string[];
 }
+
+/** Longest text, in characters; the largest real manifests have some hundred thousand. */
+const MAX_CHARACTERS = 4 * 1024 * 1024;
+
+/** Most tokens of the lexer; about a hundred thousand lines. */
+const MAX_LEXEMES = 1_000_000;
+
+/** Deepest nesting of brackets and braces. */
+const MAX_BRACKETS = 200;
+
+/** Most anchors, aliases and tags of one text; together they are an attack on memory. */
+const MAX_MARKS = 1000;
+
+/** Tokens of the lexer that are not in the text: byte order mark, document, scalar. */
+const MARKERS = new Set(["\u0002", "\u0018", "\u001f"]);
 
 /** Most aliases in one document; more are an attack on memory. */
 const MAX_ALIASES = 100;
@@ -49,7 +63,7 @@ export function parseManifest(file: string, text: string): Manifest {
     const { line, col } = lines.linePos(offset);
     return `${file}:${line}:${col}`;
   };
-  // Only what names its kind shows a line: anything else may be a SecretStore, or a part of one.
+  // A text without `kind` may be a part of a SecretStore, so its lines are not shown.
   const hidden = source.includes("SecretStore") || !/\bkind["']?:/.test(source);
   const say = ({ offset, message }: Fault) =>
     `${place(offset)}: ${message}${hidden ? "" : excerptAt(source, offset)}`;
@@ -90,7 +104,36 @@ export function parseManifest(file: string, text: string): Manifest {
   };
 }
 
-/** A document, or its items where it is a list, as `svc get -o yaml` prints several resources. */
+/**
+ * Finds the offset at which `text` exceeds a limit, and which; `undefined` when it exceeds none.
+ * Called before the library parses the text: the library's time grows faster than the text for deep
+ * nesting, and for errors that it collects one by one.
+ */
+function findExcess(text: string): { offset: number; message: string } | undefined {
+  if (text.length > MAX_CHARACTERS) {
+    return { offset: 0, message: `Longer than ${MAX_CHARACTERS} characters, split the file` };
+  }
+  let [offset, lexemes, brackets, marks, isScalar] = [0, 0, 0, 0, false];
+  for (const lexeme of new yaml.Lexer().lex(text)) {
+    if (!isScalar) {
+      if (lexeme === "[" || lexeme === "{") brackets++;
+      else if (lexeme === "]" || lexeme === "}") brackets--;
+      else if (/^[!&*]/.test(lexeme)) marks++;
+    }
+    if (Math.abs(brackets) > MAX_BRACKETS) {
+      return { offset, message: "Brackets are nested too deeply, or do not come in pairs" };
+    }
+    if (marks > MAX_MARKS) {
+      return { offset, message: `More than ${MAX_MARKS} anchors, aliases and tags` };
+    }
+    if (++lexemes > MAX_LEXEMES) return { offset, message: "Too long, split the file" };
+    isScalar = lexeme === "\u001f";
+    if (!MARKERS.has(lexeme)) offset += lexeme.length;
+  }
+  return undefined;
+}
+
+/** A document, or the items of a list: `svc get -o yaml` prints several resources as a list. */
 export function itemsOf(document: ManifestDocument): readonly ManifestDocument[] {
   if (!Array.isArray(document.value)) return [document];
   return document.value.map((value: unknown, index) => (
@@ -151,12 +194,12 @@ export function formatFinding(document: ManifestDocument, finding: Finding): str
   return `${document.locate(finding.path)}: ${path === "" ? "" : `${path}: `}${finding.message}`;
 }
 
-/** `value` as YAML text, ending in a line break; what nobody would see is escaped. */
+/** `value` as YAML text that ends in a line break, with invisible characters escaped. */
 export function toYaml(value: unknown): string {
   const document = new yaml.Document(value);
   yaml.visit(document, {
     Scalar(_, node) {
-      // Double quotes alone know escapes.
+      // Only double quotes have escapes.
       const { value: text } = node;
       if (typeof text === "string" && escapeInLines(text) !== text) node.type = "QUOTE_DOUBLE";
     },
@@ -164,12 +207,9 @@ export function toYaml(value: unknown): string {
   return escapeInYaml(document.toString({ lineWidth: 0 }));
 }
 
-/** The library's message, without the text that it quotes. */
 function toWarning({ code, message, pos: [offset] }: yaml.YAMLWarning): Fault {
-  const said = code === "TAG_RESOLVE_FAILED"
-    ? "Unknown tag, quote a text that begins with !"
-    : message.replace(/: .*/s, "").replace(/\s+/g, " ");
-  return { offset, message: said };
+  if (code !== "TAG_RESOLVE_FAILED") return { offset, message: withoutQuote(message) };
+  return { offset, message: "Unknown tag, quote a text that begins with !" };
 }
 
 /** Offset of the key at `path`, or of the deepest part of it that exists. */

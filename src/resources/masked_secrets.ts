@@ -1,20 +1,20 @@
 /**
- * Secrets that a manifest writes as `***`, as svc shows them: they stay as they are. Pure.
+ * Secrets that a manifest writes as `***`, as svc shows them: they keep their stored value. Pure.
  *
  * @module
  */
 
 import type { Catalog } from "./catalog.ts";
-import type { Manifested } from "./read.ts";
+import type { ManifestResource } from "./read.ts";
 import type { ManifestsRead } from "./read_manifests.ts";
 import { keyOf } from "./resource.ts";
 import type { SecretStoreSpec } from "./secret_store.ts";
 
-/** Puts the present values in place of `***`; an error for each key that has no value yet. */
+/** Puts the stored values in place of `***`; an error for each key without a stored value. */
 export function keepMasked(
   { resources, errors, masked }: ManifestsRead,
   catalog: Catalog,
-): { readonly resources: readonly Manifested[]; readonly errors: readonly string[] } {
+): { readonly resources: readonly ManifestResource[]; readonly errors: readonly string[] } {
   if (masked.length === 0) return { resources, errors };
   const kept = new Map<string, Record<string, string>>();
   const missing: string[] = [];
@@ -33,10 +33,10 @@ export function keepMasked(
 }
 
 function withKept(
-  resource: Manifested,
+  resource: ManifestResource,
   before: Readonly<Record<string, string>>,
   masked: ManifestsRead["masked"],
-): Manifested {
+): ManifestResource {
   const own = new Set(
     masked.filter((one) => keyOf(one) === keyOf(resource)).map((one) => one.secretKey),
   );

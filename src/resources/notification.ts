@@ -1,5 +1,5 @@
 /**
- * Kind `Notification`: tells people of what failed, over all workflows of a project.
+ * Kind `Notification`: the events of a project that people are notified of, and where.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { Duration } from "./timeout.ts";
 
 const CLOSED = { additionalProperties: false };
 
-/** What a Notification can tell of. */
+/** The kinds of events that a Notification can be about. */
 export const NOTICE_KINDS = [
   "task.failed",
   "task.recovered",
@@ -73,7 +73,6 @@ const Target = Type.Object({
   email: Type.Optional(Email),
 }, CLOSED);
 
-/** Schema of `spec`. */
 const NotificationSpec = Type.Object({
   on: Type.Array(Type.Enum([...NOTICE_KINDS]), { minItems: 1, uniqueItems: true }),
   match: Type.Optional(Type.Object({
@@ -96,22 +95,22 @@ export type WebhookTarget = Type.Static<typeof Webhook>;
 /** `email` of a target. */
 export type EmailTarget = Type.Static<typeof Email>;
 
-/** Seconds in which one cause is told once, where `every` says nothing. */
+/** Default of `every`, in seconds. */
 const EVERY_SECS = 3600;
 
-/** The sorts of targets, as their blocks are named. */
-export const TARGET_SORTS = ["webhook", "slack", "email"] as const;
-/** One of {@linkcode TARGET_SORTS}. */
-export type TargetSort = typeof TARGET_SORTS[number];
+/** The kinds of targets, as their blocks are named. */
+export const TARGET_KINDS = ["webhook", "slack", "email"] as const;
+/** One of {@linkcode TARGET_KINDS}. */
+export type TargetKind = typeof TARGET_KINDS[number];
 
-/** The sort of a target. */
-export function sortOf(target: NotificationTarget): TargetSort {
-  const found = TARGET_SORTS.find((sort) => target[sort] !== undefined);
-  if (found === undefined) throw new Error("A stored target names no block");
-  return found;
+/** The kind of a target. */
+export function kindOfTarget(target: NotificationTarget): TargetKind {
+  const named = TARGET_KINDS.find((kind) => target[kind] !== undefined);
+  if (named === undefined) throw new Error("A stored target names no block");
+  return named;
 }
 
-/** Seconds in which one cause is told once; 0 where it is told each time. */
+/** Seconds in which one cause makes one message; 0 if each event makes one. */
 export function everySecs({ every }: NotificationSpec): number {
   return findDurationSecs(every ?? EVERY_SECS) ?? EVERY_SECS;
 }
@@ -130,7 +129,7 @@ export const notification: AnyKind = defineKind<NotificationSpec>("Notification"
     to.flatMap((target, index) => targetReferences(target, ["spec", "to", index])),
   columns: [
     { header: "ON", fit: "text", cell: ({ spec }) => spec.on.join(",") },
-    { header: "TO", fit: "text", cell: ({ spec }) => spec.to.map(sortOf).join(",") },
+    { header: "TO", fit: "text", cell: ({ spec }) => spec.to.map(kindOfTarget).join(",") },
   ],
 });
 
@@ -144,10 +143,10 @@ function checkGlob(text: string, at: FieldPath): Finding[] {
 }
 
 function checkTarget(target: NotificationTarget, at: FieldPath): Finding[] {
-  const named = TARGET_SORTS.filter((sort) => target[sort] !== undefined);
+  const named = TARGET_KINDS.filter((kind) => target[kind] !== undefined);
   if (named.length !== 1) {
     const found = named.length === 0 ? "found none" : `found ${named.join(" and ")}`;
-    return [errorAt(at, `A target is one of ${TARGET_SORTS.join(", ")}: ${found}`)];
+    return [errorAt(at, `A target is one of ${TARGET_KINDS.join(", ")}: ${found}`)];
   }
   const { webhook, email } = target;
   return [
@@ -182,7 +181,7 @@ function checkEmail({ server, user, password }: EmailTarget, at: FieldPath): Fin
   return [];
 }
 
-/** Whether mail may go to a server in the clear: to one on this machine, where nobody listens. */
+/** Whether mail may go to a server without TLS: only to a server on this machine. */
 export function mayBePlain(server: string): boolean {
   return ["localhost", "127.0.0.1", "[::1]"].includes(URL.parse(server)?.hostname ?? "");
 }

@@ -1,6 +1,6 @@
 /**
- * What a Trigger needs a platform's API for, so that svc can be asked, before anything happens, whether
- * there is a way to it. Pure.
+ * What a Trigger needs a platform's API for, so that svc can check before the first event whether
+ * it can reach that API. Pure.
  *
  * @module
  */
@@ -13,9 +13,12 @@ import type { TriggerSpec } from "./trigger.ts";
 /** One thing for which a trigger needs a platform's API. */
 export interface PlatformUse {
   readonly platform: ConnectedPlatform;
-  /** `answers`: its tasks are answered there. `asks`: the platform says who may start them. */
+  /**
+   * `answers`: svc posts answers of its tasks there. `asks`: the platform says which senders may
+   * start its tasks.
+   */
   readonly does: "answers" | "asks";
-  /** The field that wants it. */
+  /** The field that needs it. */
   readonly at: FieldPath;
   /** What happens without it: a sentence without a capital and a full stop. */
   readonly consequence: string;

@@ -7,7 +7,6 @@
 import Type from "typebox";
 import { type AnyKind, defineKind } from "./kind.ts";
 
-/** Schema of `spec`. */
 const ProjectSpec = Type.Object({
   description: Type.Optional(Type.String()),
 }, { additionalProperties: false });

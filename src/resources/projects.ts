@@ -1,6 +1,6 @@
 /**
- * The projects there are: those that were applied, and those that a resource lives in, since a
- * project need not be applied. Pure.
+ * The projects that exist: those that were applied, and those of resources, since a project need
+ * not be applied. Pure.
  *
  * @module
  */

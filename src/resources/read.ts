@@ -21,7 +21,7 @@ import {
 import { compileSchema, type Validator } from "./validate.ts";
 
 /** A resource as written in a manifest. */
-export interface Manifested extends ResourceKey {
+export interface ManifestResource extends ResourceKey {
   /** `metadata`, without name and project. */
   readonly metadata: Omit<Metadata, "name" | "project">;
   /** `spec`, which has passed its kind's schema. */
@@ -31,7 +31,7 @@ export interface Manifested extends ResourceKey {
 /** The result of reading one document. */
 export interface ReadResult {
   /** The resource; absent when a finding is an error. */
-  readonly resource?: Manifested;
+  readonly resource?: ManifestResource;
   /** Errors and warnings. */
   readonly findings: readonly Finding[];
 }
@@ -51,7 +51,7 @@ const Envelope = Type.Object({
 });
 
 const envelope = compileSchema(Envelope);
-/** Compiled schemas, kept for as long as their schema is in use. */
+/** Compiled schemas by their schema; an entry goes with its schema. */
 const specs = new WeakMap<object, Validator>();
 
 /** JSON Schema of whole documents of a kind, for editors (`svc schema KIND`). */
@@ -104,7 +104,7 @@ export function readDocument(value: unknown, { kinds, project }: ReadOptions): R
   return { resource: { kind: kind.kind, project: home, name, metadata, spec }, findings };
 }
 
-/** Whether a text in a field of this kind may be a secret, also a plain word. */
+/** Whether a text in a field of this kind may be a secret, even a plain word. */
 function mayHoldSecrets(kind: AnyKind): boolean {
   return kind.kind === "SecretStore" || kind.group !== undefined;
 }
@@ -115,7 +115,7 @@ function unknownKind(name: string, known: readonly string[]): string {
   return `Unknown kind "${name}"${meant} use one of ${known.join(", ")}`;
 }
 
-/** The schema of a document: that of its version, where its kind has versions. */
+/** The schema of a document: that of its version, if its kind has versions. */
 function findVersion(
   apiVersion: string | undefined,
   kind: AnyKind,
@@ -151,8 +151,8 @@ function validator(schema: object): Validator {
 
 /**
  * Runs the checks that a schema cannot express, also where the schema found errors, so that all
- * errors are reported at once: a check that throws then had nothing to judge, and what it says of a
- * part that was refused follows from that.
+ * errors are reported at once. Errors that a check throws then, and findings about a refused part,
+ * follow from what the schema found and are left out.
  */
 function checkSpec(
   kind: AnyKind,
@@ -180,8 +180,8 @@ function checkSpec(
 }
 
 /**
- * A copy of `value` without what stands at `paths`; an item of a list leaves an empty mapping, and an
- * `id` stays, since others name it.
+ * A copy of `value` without the parts at `paths`. A refused item of a list becomes an empty
+ * mapping, and an `id` stays, because other items name it.
  */
 function withoutRefused(value: unknown, paths: readonly (readonly string[])[]): unknown {
   if (paths.length === 0 || typeof value !== "object" || value === null) return value;

@@ -1,20 +1,20 @@
 /**
  * Manifests to resources: all checks that need only the manifests. Checks against applied resources
  * are returned as {@linkcode Mention}s for the caller. Pure, with plain data as input and output,
- * so that it can run in a process of its own.
+ * so that it can run in a separate process.
  *
  * @module
  */
 
 import { utf8 } from "../base/bytes.ts";
 import { defined } from "../base/defined.ts";
-import type { StatedEndpoint } from "./endpoints.ts";
+import type { PlacedEndpoint } from "./endpoints.ts";
 import { CRD_KIND, type CrdSpec } from "./custom_resource_definition.ts";
 import { type CrdLike, KindLookup } from "./kind_lookup.ts";
-import { readsOf, type StatedRead } from "./expressions.ts";
+import { type FieldRead, readsOf } from "./expressions.ts";
 import type { MachineNeed } from "./machine_needs.ts";
 import { formatFinding, itemsOf, type ManifestDocument, parseManifest } from "./manifest.ts";
-import { type Manifested, readDocument } from "./read.ts";
+import { type ManifestResource, readDocument } from "./read.ts";
 import {
   displayName,
   errorAt,
@@ -50,44 +50,46 @@ export interface ManifestInput {
   readonly crds: readonly CrdLike[];
 }
 
-/** A warning about one resource of which only the applied resources tell whether it applies. */
+/** A warning about a resource; the applied resources tell whether it applies. */
 export interface Mention extends ResourceKey {
   readonly warning: string;
 }
 
-/** A reference, and the warning that applies if what it leads to is not there. */
+/**
+ * A reference, and the warning that applies if the resource or key that it names does not exist.
+ */
 export type MentionedNeed = Mention & Lack;
 
-/** A secret that is written as `***`, and the error where there is no value that could stay. */
+/** A secret that is written as `***`, and the error if there is no value that could stay. */
 export interface MaskedSecret extends ResourceKey {
   /** Key in the SecretStore. */
   readonly secretKey: string;
   readonly error: string;
 }
 
-/** What a resource of the input needs of the machine. */
-export interface StatedNeed {
+/** A need of a resource of the input. */
+export interface PlacedNeed {
   readonly project: string;
   readonly need: MachineNeed;
   /** Beginning of a warning: `FILE:LINE:COLUMN: path.to.field: `. */
   readonly place: string;
 }
 
-/** What an expression of a resource of the input reads. */
+/** A value that an expression of the input reads. */
 export interface PlacedRead extends ResourceKey {
-  readonly path: StatedRead["path"];
-  /** Name of the field that the expression stands in. */
+  readonly path: FieldRead["path"];
+  /** Name of the field with the expression. */
   readonly field: string;
   /** Beginning of a warning: `FILE:LINE:COLUMN: path.to.field: `. */
   readonly place: string;
 }
 
-/** A thing for which a trigger of the input needs a platform. */
+/** A use of a platform by a trigger of the input. */
 export interface PlacedUse {
   readonly project: string;
   /** Name of the trigger. */
   readonly name: string;
-  /** Path of the field that wants it, with dots. */
+  /** Path of the field that needs it, with dots. */
   readonly field: string;
   /** Beginning of a warning: `FILE:LINE:COLUMN: path.to.field: `. */
   readonly place: string;
@@ -96,7 +98,7 @@ export interface PlacedUse {
 /** The result of a read. */
 export interface ManifestsRead {
   /** Its resources, in their order. */
-  readonly resources: readonly Manifested[];
+  readonly resources: readonly ManifestResource[];
   /** Errors, each as `FILE:LINE:COLUMN: message`. */
   readonly errors: readonly string[];
   /** Warnings, in the same form. */
@@ -105,15 +107,15 @@ export interface ManifestsRead {
   readonly mentions: readonly MentionedNeed[];
   /** Warnings about short values, which apply if their SecretStore signs webhooks. */
   readonly weakSecrets: readonly Mention[];
-  /** What the machine has to have. */
-  readonly machine: readonly StatedNeed[];
-  /** What its expressions read of the events of tasks. */
+  /** Needs of the machine. */
+  readonly machine: readonly PlacedNeed[];
+  /** Values of events that its expressions read. */
   readonly reads: readonly PlacedRead[];
-  /** Secrets that are to stay as they are. */
+  /** Secrets that keep their stored value. */
   readonly masked: readonly MaskedSecret[];
   /** Its triggers that take requests. */
-  readonly endpoints: readonly StatedEndpoint[];
-  /** What its triggers need platforms for. */
+  readonly endpoints: readonly PlacedEndpoint[];
+  /** Uses of platforms by its triggers. */
   readonly uses: readonly PlacedUse[];
 }
 
@@ -127,7 +129,7 @@ export interface ParsedFiles {
 
 interface Read {
   readonly document: ManifestDocument;
-  readonly resource: Manifested;
+  readonly resource: ManifestResource;
 }
 
 /** Parses every file. */
@@ -166,8 +168,8 @@ export function readManifests(
     const { resource, findings } = readDocument(document.value, options);
     const all = [...findings, ...resource === undefined ? [] : clashes(resource, seen, kinds)];
     for (const finding of all) {
-      const told = finding.level === "error" ? errors : warnings;
-      if (told.length <= MAX_REPORTED) told.push(formatFinding(document, finding));
+      const lines = finding.level === "error" ? errors : warnings;
+      if (lines.length <= MAX_REPORTED) lines.push(formatFinding(document, finding));
     }
     if (resource === undefined) continue;
     seen.add(keyOf(resource));
@@ -199,15 +201,21 @@ function bounded(lines: readonly string[]): readonly string[] {
  */
 function kindsWith(documents: readonly ManifestDocument[], before: readonly CrdLike[]): KindLookup {
   const known = new KindLookup(before);
-  const stated = documents.flatMap(({ value }) => {
+  const defining = documents.flatMap(({ value }) => {
     if ((value as { kind?: unknown } | null)?.kind !== CRD_KIND) return [];
-    return (readDocument(value, { kinds: known }).resource ?? []) as Manifested & { spec: CrdSpec };
+    return (readDocument(value, { kinds: known }).resource ?? []) as ManifestResource & {
+      spec: CrdSpec;
+    };
   });
-  const names = new Set(stated.map(({ name }) => name));
-  return new KindLookup([...before.filter(({ name }) => !names.has(name)), ...stated]);
+  const names = new Set(defining.map(({ name }) => name));
+  return new KindLookup([...before.filter(({ name }) => !names.has(name)), ...defining]);
 }
 
-function clashes(resource: Manifested, seen: ReadonlySet<string>, kinds: KindLookup): Finding[] {
+function clashes(
+  resource: ManifestResource,
+  seen: ReadonlySet<string>,
+  kinds: KindLookup,
+): Finding[] {
   const findings: Finding[] = [];
   if (seen.has(keyOf(resource))) {
     const message = `${displayName(resource)} is in this apply twice`;
@@ -226,28 +234,22 @@ function clashes(resource: Manifested, seen: ReadonlySet<string>, kinds: KindLoo
  */
 function mentionsOf(
   { document, resource }: Read,
-  stated: ReadonlySet<string>,
+  inputKeys: ReadonlySet<string>,
   kinds: KindLookup,
 ): MentionedNeed[] {
   return needsOf(resource, kinds).flatMap((need) =>
     possibleLacks(need).flatMap(({ lack, message }) => {
       const { path } = need.reference;
-      if (lack.secretKey === undefined && stated.has(keyOf(lack))) return [];
+      if (lack.secretKey === undefined && inputKeys.has(keyOf(lack))) return [];
       const at = lack.secretKey === undefined ? path : [...path.slice(0, -1), "key"];
       const { kind, project, name, secretKey } = lack;
       const warning = formatFinding(document, warningAt(at, message));
-      return [{
-        kind,
-        project,
-        name,
-        ...defined({ secretKey }),
-        warning,
-      }];
+      return [{ kind, project, name, ...defined({ secretKey }), warning }];
     })
   );
 }
 
-function machineNeedsOf({ document, resource }: Read, kinds: KindLookup): StatedNeed[] {
+function machineNeedsOf({ document, resource }: Read, kinds: KindLookup): PlacedNeed[] {
   const { project } = resource;
   return (kinds.named(resource.kind)?.machine?.(resource.spec) ?? []).map((need) => ({
     project,
@@ -303,7 +305,7 @@ function maskedOf({ document, resource }: Read): MaskedSecret[] {
     });
 }
 
-function endpointsOf({ document, resource }: Read): StatedEndpoint[] {
+function endpointsOf({ document, resource }: Read): PlacedEndpoint[] {
   const { kind, project, name, spec } = resource;
   if (kind !== "Trigger" || (spec as TriggerSpec).event.source !== "webhook") return [];
   const at = warningAt(["spec", "event", "webhook", "endpoint"], "");

@@ -1,6 +1,6 @@
 /**
- * The names of records, for `svc get` and `svc describe`: records are what happened, as opposed to
- * the resources that were applied. No kind of resource can have one of these names.
+ * The names of records, for `svc get` and `svc describe`. A record is something that happened; a
+ * resource was applied. No kind of resource can have the name of a record.
  *
  * @module
  */
@@ -21,13 +21,13 @@ export const RECORD_NAMES = {
 /** A type of record, by its singular. */
 export type RecordName = keyof typeof RECORD_NAMES;
 
-/** A type of record whose ids are made, and found by their parts; a node is found by its name. */
+/** A type of record with generated ids, which svc finds by a part; a node is found by its name. */
 export type NumberedRecord = Exclude<RecordName, "node">;
 
 /** The plurals, in the order in which they are listed. */
 export const RECORD_PLURALS: readonly string[] = Object.values(RECORD_NAMES);
 
-/** Whether records of this type are found by parts of their ids. */
+/** Whether svc finds records of this type by a part of their id. */
 export function isNumbered(name: RecordName): name is NumberedRecord {
   return name !== "node";
 }

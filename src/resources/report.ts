@@ -1,6 +1,5 @@
 /**
- * `spec.report` of a Trigger: what its tasks are answered with at the platform their event came
- * from.
+ * `spec.report` of a Trigger: the answer that svc posts for a task to the platform of its event.
  *
  * @module
  */
@@ -8,12 +7,12 @@
 import Type from "typebox";
 import { WORKFLOW_VARIABLES } from "../cel/template.ts";
 import { checkTemplate } from "./condition.ts";
-import { type StatedExpression, templateExpressions } from "./expressions.ts";
+import { type FieldExpression, templateExpressions } from "./expressions.ts";
 import { errorAt, type Finding } from "./resource.ts";
 
 const CLOSED = { additionalProperties: false };
 
-/** Names of answers: they stand in a marker, and cannot end it. */
+/** Names of answers: a marker contains them, and they cannot end it. */
 const ANSWER_KEY = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$/;
 
 /** Schema of `spec.report`. */
@@ -36,10 +35,10 @@ export type Report = Type.Static<typeof Report>;
 
 const AT = ["spec", "report", "github"];
 
-/** Variables of a comment and its key: those of the steps of its workflow. */
+/** Variables of a comment and its key: the variables of steps, except `goal`. */
 const VARIABLES = WORKFLOW_VARIABLES.filter((name) => name !== "goal");
 
-/** Checks what its schema cannot. */
+/** Checks of a report that its schema cannot express. */
 export function checkReport(report: Report | undefined): Finding[] {
   if (report === undefined) return [];
   const { react, status, comment, key } = report.github;
@@ -53,7 +52,7 @@ export function checkReport(report: Report | undefined): Finding[] {
   return [...checkTemplate(comment, [...AT, "comment"], VARIABLES), ...checkKey(key)];
 }
 
-/** A template is made a name when it is filled in; anything else has to be one. */
+/** Checks a key without templates; a template becomes a name when it is filled in. */
 function checkKey(key: string | undefined): Finding[] {
   if (key === undefined || ANSWER_KEY.test(key)) return [];
   const at = [...AT, "key"];
@@ -63,7 +62,7 @@ function checkKey(key: string | undefined): Finding[] {
 }
 
 /** The templates of a report. */
-export function reportExpressions(report: Report | undefined): StatedExpression[] {
+export function reportExpressions(report: Report | undefined): FieldExpression[] {
   const { comment, key } = report?.github ?? {};
   return [
     ...templateExpressions(comment, [...AT, "comment"]),
@@ -71,15 +70,15 @@ export function reportExpressions(report: Report | undefined): StatedExpression[
   ];
 }
 
-/** The name of an answer that a filled-in key gives; `undefined` where it gives none. */
+/** The name of an answer from a filled-in key; `undefined` if the key gives none. */
 export function answerKeyOf(filled: string): string | undefined {
   const name = filled.replace(/[^A-Za-z0-9._/-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
   return name === "" ? undefined : name.slice(0, 253);
 }
 
 /**
- * Why no task of a trigger can have an answer at GitHub, whatever Connections there are: an answer goes
- * to what a checked event is about. `undefined` where one can.
+ * Why no task of a trigger can have an answer at GitHub, whatever Connections exist; `undefined` if
+ * one can. An answer goes to the subject of an event whose sender was checked.
  */
 export function whyNeverAnswered(
   { event: { source, webhook } }: {

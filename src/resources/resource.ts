@@ -27,9 +27,9 @@ export interface Resource<Spec = unknown> {
   /** Milliseconds since the epoch of the last change. */
   readonly updatedAt: number;
   /**
-   * Of a SecretStore, when the value of each key was set, of a suspended Trigger, when `suspend` was:
-   * milliseconds since the epoch, the last two times, the newest first. What was set before such
-   * times were kept has none.
+   * When the value of each key of a SecretStore was set, or `suspend` of a suspended Trigger: the
+   * last two times, the newest first, in milliseconds since the epoch. Values from before such
+   * times were kept have none.
    */
   readonly valuesChangedAt?: Readonly<Record<string, readonly number[]>>;
 }
@@ -48,7 +48,8 @@ export function displayName(key: ResourceKey): string {
 }
 
 /**
- * Key of a resource as one text, for maps. Names have no line break, so no two resources share one.
+ * Key of a resource as one text, for maps. Names have no line break, so two resources never share
+ * one.
  */
 export function keyOf(key: ResourceKey): string {
   return `${key.kind}\n${key.project}\n${key.name}`;
@@ -64,7 +65,7 @@ export interface Finding {
   readonly message: string;
   /** An error refuses the whole apply; a warning does not. */
   readonly level: "error" | "warning";
-  /** The field at `path` that there is not. */
+  /** Name of the field that is missing at `path`. */
   readonly missing?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * `spec.retention` of a Trigger: how long its records and bodies are kept, where that differs from
- * the settings of the daemon.
+ * `spec.retention` of a Trigger: how long its records and bodies are kept, if not as long as the
+ * settings of the daemon say.
  *
  * @module
  */
@@ -19,17 +19,17 @@ export const Retention = Type.Object({
 /** `spec.retention` as written by the user. */
 export type Retention = Type.Static<typeof Retention>;
 
-/** Shortest time: a round of the retention that removes them comes once a minute at most. */
+/** Shortest time: the round that removes records comes at most once a minute. */
 const LEAST_SECS = 60;
-/** For so long a sender may repeat an event by itself. */
+/** Time for which a sender may repeat an event by itself. */
 const REPEATED_SECS = 24 * 3600;
 /**
- * For so long at most deliveries outlive their tasks, because duplicates are recognised by them: a
- * day more than a log of GitHub Enterprise reaches back.
+ * Most time that deliveries outlive their tasks, because duplicates are recognised by them: a day
+ * more than the log of GitHub Enterprise reaches back.
  */
 const RECOGNISED_SECS = 8 * 24 * 3600;
 
-/** What a schema cannot check. */
+/** Checks of the block that a schema cannot express. */
 export function checkRetention(retention: Retention | undefined): Finding[] {
   if (retention === undefined) return [];
   const secs = { tasks: secsOf(retention.tasks), bodies: secsOf(retention.bodies) };

@@ -31,9 +31,9 @@ export function nextRun(times: CronTimes, afterMs: number): number | undefined {
 
 /** A schedule and its time zone. */
 export interface CronTimes {
-  /** Minute, hour, day, month, weekday. */
+  /** Five fields: minute, hour, day, month, weekday. */
   readonly schedule: string;
-  /** IANA zone. */
+  /** IANA name of the time zone. */
   readonly timezone: string;
 }
 

@@ -44,7 +44,10 @@ export function checkReferences(root: JsonObject, at: FieldPath): Finding[] {
   ];
 }
 
-/** Every object of a schema, itself first. Not recursive: it can be nested deeply. */
+/**
+ * Every object of a schema, the schema itself first. Not recursive, because schemas can be nested
+ * deeply.
+ */
 function* nodesOf(root: JsonObject, at: FieldPath): Generator<Node> {
   const open: { value: unknown; path: FieldPath }[] = [{ value: root, path: at }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

@@ -9,7 +9,6 @@ import Type from "typebox";
 import { type AnyKind, defineKind } from "./kind.ts";
 import { errorAt, type Finding, warningAt } from "./resource.ts";
 
-/** Schema of `spec`. */
 const SecretStoreSpec = Type.Object({
   data: Type.Record(
     Type.String(),
@@ -21,7 +20,7 @@ const SecretStoreSpec = Type.Object({
 /** `spec` of a SecretStore. */
 export type SecretStoreSpec = Type.Static<typeof SecretStoreSpec>;
 
-/** Shown in place of every secret value; in a manifest it means that the value stays as it is. */
+/** Shown in place of every secret value. In a manifest it keeps the stored value. */
 export const MASK = "***";
 
 /** Placeholders of templates: publicly known, so never a secret. */
@@ -50,7 +49,7 @@ export const secretStore: AnyKind = defineKind<SecretStoreSpec>("SecretStore", {
 
 /** Checks a value; messages contain the key and never the value. */
 function checkValue(key: string, value: string): Finding[] {
-  if (value === MASK) return []; // an apply keeps the value that there is
+  if (value === MASK) return []; // the apply keeps the stored value
   const fault = faultOfSecret(key, value);
   const at = ["spec", "data", key];
   if (fault !== undefined) return [errorAt(at, fault)];

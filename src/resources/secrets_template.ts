@@ -1,5 +1,5 @@
 /**
- * The file of a package in which its secrets are to be filled in.
+ * The file of a package in which users fill in secrets.
  *
  * @module
  */
@@ -8,10 +8,10 @@ import { basename } from "node:path";
 import type { ManifestDocument } from "./manifest.ts";
 import { isPlaceholder } from "./secret_store.ts";
 
-/** A template of this name in a directory is skipped until it has been filled in. */
+/** Name of a template. In a directory it is skipped until it is filled in. */
 const SECRETS_TEMPLATE = "secrets-template.yaml";
 
-/** Whether a file of a directory is a template in which a placeholder is left. */
+/** Whether a file of a directory is a template with a placeholder left. */
 export function isUnfilledTemplate(name: string, documents: readonly ManifestDocument[]): boolean {
   if (basename(name) !== SECRETS_TEMPLATE) return false;
   return documents.some(({ value }) => {

@@ -1,6 +1,6 @@
 /**
- * `spec.event.webhook.from` of a Trigger: what somebody has to be allowed at the platform so that his
- * event may start a task. The platform is asked before the first step.
+ * `spec.event.webhook.from` of a Trigger: the permission at the platform that the sender of an
+ * event needs to start a task. svc asks the platform before the first step.
  *
  * @module
  */
@@ -18,33 +18,36 @@ export const SenderGuard = Type.Object({
 /** `from` as written by the user. */
 export type SenderGuard = Type.Static<typeof SenderGuard>;
 
-/** How the reason of a task begins that the guard kept from starting. */
+/** Beginning of the reason of a task that the guard kept from starting. */
 const NOT_STARTED = "not started, as event.webhook.from";
 
-/** The reason of a task that may not start, or of which that could not be found out. */
+/** The reason of a task whose sender may not start it, or could not be checked. */
 export function guardReason(what: "says" | "could not be checked", why: string): string {
   return `${NOT_STARTED} ${what}: ${why}`;
 }
 
-/** Whether a task was kept from starting: a stranger's, which is not answered either. */
+/** Whether the guard kept a task from starting. Such a task is not answered either. */
 export function wasKeptFromStarting({ reason }: { readonly reason: string }): boolean {
   return reason.startsWith(NOT_STARTED);
 }
 
-/** Platforms whose API answers the question. */
+/** Platforms whose API tells the permission of a user. */
 const KNOWN: ReadonlySet<string | undefined> = new Set(["github", "gitea"]);
 
-/** What of a webhook's settings the guard needs. */
-interface Guarded {
+/** The settings of a webhook that the guard depends on. */
+interface GuardSettings {
   readonly from?: SenderGuard;
   readonly scheme?: string;
   readonly signatureHeader?: string;
   readonly secret?: unknown;
 }
 
-/** The guard asks about whom a signed payload names: without a signature anybody could name anyone. */
+/**
+ * Checks that the guard can ask: the platform has such an API, and a signature covers the name of
+ * the sender. Without a signature a stranger could write any name.
+ */
 export function checkSenderGuard(
-  { from, scheme, signatureHeader, secret }: Guarded,
+  { from, scheme, signatureHeader, secret }: GuardSettings,
   at: FieldPath,
 ): Finding[] {
   if (from === undefined) return [];

@@ -1,5 +1,5 @@
 /**
- * The field `shell` of workflows and steps: what reads the text of `run`.
+ * The field `shell` of workflows and steps: the program that reads the text of `run`.
  *
  * @module
  */

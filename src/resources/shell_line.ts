@@ -23,10 +23,10 @@ export function checkShellLine(line: string, at: FieldPath): Finding[] {
 /** An assignment before a command, its value without anything that the shell expands. */
 const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*=[\w.,:/@%+=-]*\s+/;
 
-/** What only says how the command behind it is started. */
+/** A prefix that only says how the shell starts the command after it. */
 const PREFIX = /^exec\s+(?!-)/;
 
-/** What the shell does itself, or reads as part of its grammar. */
+/** Words that the shell runs itself, or reads as part of its grammar. */
 const OWN_WORDS = new Set(
   (". : alias bg break case cd command continue do echo elif else esac eval exec exit export " +
     "false fc fg fi for getopts hash if jobs kill local printf pwd read readonly return set shift " +
@@ -34,8 +34,8 @@ const OWN_WORDS = new Set(
 );
 
 /**
- * The program that a line starts first, as it is written; `undefined` where only the shell can know
- * it.
+ * The program that a line starts first, as it is written; `undefined` if it depends on variables or
+ * expansions.
  */
 export function programOf(line: string): string | undefined {
   let rest = line.replace(/^(\s|#.*\n)+/, "");

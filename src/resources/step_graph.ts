@@ -1,6 +1,6 @@
 /**
- * The order of steps: the dependencies of each, and whether all of them can run. Pure; used both to
- * check a workflow on apply and to run it.
+ * The order of steps: the dependencies of each, and whether all of them can run. Pure; a workflow
+ * is checked with it on apply and run with it.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export function needsOf(steps: readonly StepNeeds[], index: number): readonly st
   return steps[index]?.needs ?? (before === undefined ? [] : [before.id]);
 }
 
-/** Ids of every step that has to end before `id` starts. */
+/** Ids of all steps that have to end before `id` starts. */
 export function ancestorsOf(
   steps: readonly StepNeeds[],
   id: string,
@@ -40,7 +40,7 @@ export function ancestorsOf(
   return found;
 }
 
-/** Position of each id; of two steps with one id, the first. */
+/** Position of each id; the first position of an id that occurs twice. */
 function placesOf(steps: readonly StepNeeds[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   for (const [place, { id }] of steps.entries()) {
@@ -95,7 +95,7 @@ function checkCycles(steps: readonly Step[], at: FieldPath): Finding[] {
   });
 }
 
-/** Whether the steps can be ordered so that each comes after its dependencies. */
+/** Whether an order exists in which each step comes after its dependencies. */
 function canAllRun(steps: readonly StepNeeds[]): boolean {
   const places = placesOf(steps);
   const open = steps.map((_, place) => needsOf(steps, place).length);
@@ -132,7 +132,7 @@ function findCycle(
   return undefined;
 }
 
-/** The steps on the path to `id`, which is last, without the first. */
+/** The steps on the path to `id`, without the first and with `id` last. */
 function wayBack(id: string, from: ReadonlyMap<string, string>): string[] {
   const way: string[] = [];
   for (let at: string | undefined = id; at !== undefined; at = from.get(at)) way.unshift(at);

@@ -9,7 +9,6 @@ import { checkTemplate } from "./condition.ts";
 import { templateExpressions } from "./expressions.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 
-/** Schema of `spec`. */
 const StepTemplateSpec = Type.Object({
   prompt: Type.String({ minLength: 1, title: "a prompt" }),
   description: Type.Optional(Type.String()),

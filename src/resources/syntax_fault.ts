@@ -1,6 +1,7 @@
 /**
- * What is wrong with a document that is no YAML, in a sentence that says what to write instead.
- * A parser goes on after a slip and trips over what follows from it; only the slip is told.
+ * The syntax error of a document that is not YAML, as a sentence that says what to write instead. A
+ * parser goes on after an error and reports what follows from it; only the first error is reported
+ * here. Tests hold the texts of the library that this file relies on.
  *
  * @module
  */
@@ -33,8 +34,8 @@ function explain(error: yaml.YAMLError, doc: yaml.Document.Parsed, source: strin
       return { offset, message: "Tabs cannot indent a line in YAML: use spaces" };
     case "BAD_INDENT": {
       if (open !== undefined) return open;
-      const what = error.message.includes("sequence") ? "items of a list" : "fields of a mapping";
-      const message = `The indentation is wrong: all ${what} begin in the same column`;
+      const parts = isOfSequence(error) ? "items of a list" : "fields of a mapping";
+      const message = `The indentation is wrong: all ${parts} begin in the same column`;
       return { offset: textFrom(source, offset), message };
     }
     case "MISSING_CHAR":
@@ -77,9 +78,19 @@ function explain(error: yaml.YAMLError, doc: yaml.Document.Parsed, source: strin
       return { offset, message: "Unknown directive" };
     case "RESOURCE_EXHAUSTION":
       return { offset, message: "Nested too deeply" };
-    default: // the library's message, without the text that it quotes
-      return { offset, message: error.message.replace(/: .*/s, "").replace(/\s+/g, " ") };
+    default:
+      return { offset, message: withoutQuote(error.message) };
   }
+}
+
+/** Whether an error is about a list. Only the library's message says so; it has no code for it. */
+function isOfSequence({ message }: yaml.YAMLError): boolean {
+  return message.includes("sequence");
+}
+
+/** A message of the library, without the text of the document that some quote after a colon. */
+export function withoutQuote(message: string): string {
+  return message.replace(/: .*/s, "").replace(/\s+/g, " ");
 }
 
 const FIELD = 'This is not a field: write "name: value", with a space after the colon';
@@ -99,7 +110,7 @@ function explainToken(found: string, source: string, offset: number): string {
   return "A quote, a comma or a line break is missing before this";
 }
 
-/** What was opened last before `offset` and is never closed: quotes, a bracket or a brace. */
+/** The quote, bracket or brace that was opened last before `offset` and is never closed. */
 function findUnclosed(
   doc: yaml.Document.Parsed,
   source: string,
@@ -121,7 +132,7 @@ function findUnclosed(
 interface Span {
   readonly start: number;
   readonly end: number;
-  /** Where the last thing inside it ends. */
+  /** End of the last part inside it. */
   readonly inner: number;
 }
 
@@ -156,7 +167,7 @@ function lastBefore(source: string, end: number): number {
 
 const CLOSING: Readonly<Record<string, string>> = { "[": "]", "{": "}", '"': '"', "'": "'" };
 
-/** The first mark of a merge conflict in a document, up to a little after its first error. */
+/** The first mark of a merge conflict in a document, up to the end of the line at `offset`. */
 function findConflict(source: string, doc: yaml.Document, offset: number): number | undefined {
   const from = doc.range?.[0] ?? 0;
   const lineEnd = source.indexOf("\n", offset);
@@ -165,16 +176,16 @@ function findConflict(source: string, doc: yaml.Document, offset: number): numbe
   return at === -1 ? undefined : from + at;
 }
 
-/** Where the text of the line begins that `offset` is in the indentation of. */
+/** The first character that is not a blank, at `offset` or after it. */
 function textFrom(source: string, offset: number): number {
   const more = source.slice(offset).search(/[^ \t]/);
   return more === -1 ? offset : offset + more;
 }
 
-/** Columns of a line that are shown. */
+/** Most columns of a line that are shown. */
 const SHOWN = 70;
 
-/** Longest line that is looked at, in characters before and after the place. */
+/** Most characters of a line that are read before and after the place. */
 const LOOKED_AT = 2000;
 
 /** A field whose value may be a secret. */
@@ -182,8 +193,8 @@ const SENSITIVE =
   /(?:secret|passw|token|key|credential|authorization)\w*["']?\s*:\s*(?!["']?[{[*])\S/i;
 
 /**
- * The line at `offset` and a mark below it, indented; empty where the line may hold a secret, as the
- * name of a field in it says, or is a very long one.
+ * The line at `offset` and a mark below it, indented. Empty if the line is very long, or if the
+ * name of a field in it says that it may hold a secret.
  */
 export function excerptAt(source: string, offset: number): string {
   const before = /[^\n]*$/.exec(source.slice(Math.max(0, offset - LOOKED_AT), offset))?.[0] ?? "";

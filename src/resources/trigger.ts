@@ -55,24 +55,20 @@ export interface TriggerSpec {
   /** The source of events, and the filter on them. */
   readonly event: {
     readonly source: string;
-    /** Block of the source `webhook`. */
     readonly webhook?: WebhookSpec;
-    /** Block of the source `cron`. */
     readonly cron?: CronSpec;
-    /** Block of the source `filesystem`. */
     readonly filesystem?: FilesystemSpec;
-    /** Block of the source `task`. */
     readonly task?: TaskEventSpec;
     /** Condition that an event has to meet. */
     readonly filter?: { readonly condition: string };
   };
-  /** Whether deliveries are only recorded. */
+  /** Whether deliveries are only recorded and start nothing. */
   readonly suspend?: boolean;
-  /** What its tasks are answered with. */
+  /** The answer for each of its tasks. */
   readonly report?: Report;
   /** Limit on its tasks at the same time. */
   readonly concurrency?: Concurrency;
-  /** How long its records are kept, where that differs from the settings of the daemon. */
+  /** How long its records are kept, if not as long as the settings of the daemon say. */
   readonly retention?: Retention;
   /** What an event starts; `goal` is a text template. */
   readonly action: {
@@ -142,7 +138,7 @@ export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
   ],
 });
 
-/** When a suspended trigger was; `undefined` where that was before such times were kept. */
+/** When a suspended trigger was suspended; `undefined` if that was before such times were kept. */
 export function suspendedSince({ valuesChangedAt = {} }: Resource): number | undefined {
   return valuesChangedAt["suspend"]?.[0];
 }
@@ -152,7 +148,7 @@ function blockOf(spec: TriggerSpec, source: string): unknown {
 }
 
 function checkBlocks(spec: TriggerSpec): Finding[] {
-  // The schema has already refused a source that does not exist: no block belongs to it.
+  // The schema has already refused a missing or unknown source, so no block can be judged.
   if (spec.event.source === undefined) return [];
   return EVENTS.flatMap((event) => {
     const block = blockOf(spec, event.source);

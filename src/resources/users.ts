@@ -1,5 +1,5 @@
 /**
- * Which resource refers to which: what a resource needs, and who uses it. Pure.
+ * References between resources: the resources that a resource needs, and those that use it. Pure.
  *
  * @module
  */
@@ -44,54 +44,54 @@ export function needsOf(
 }
 
 /**
- * Every place where a resource of `catalog` refers to `wanted`, which need not exist; by kind,
+ * Every place where a resource of `catalog` refers to `key`, which need not exist; sorted by kind,
  * project and name of the user.
  */
-export function usesOf(wanted: ResourceKey, catalog: Catalog): readonly Use[] {
-  return usesByKey(catalog).get(keyOf(wanted)) ?? [];
+export function usesOf(key: ResourceKey, catalog: Catalog): readonly Use[] {
+  return usesByKey(catalog).get(keyOf(key)) ?? [];
 }
 
-/** A resource that cannot go without harm, and what uses it. */
+/** A resource that others would miss, and its uses. */
 export interface InUse {
   readonly resource: Resource;
   readonly uses: readonly Use[];
 }
 
-/** Which of `wanted` are used by resources that are not among them. */
-export function usedByOthers(wanted: readonly Resource[], catalog: Catalog): InUse[] {
-  const among = new Set(wanted.map(keyOf));
+/** The resources among `resources` that others than these use. */
+export function usedByOthers(resources: readonly Resource[], catalog: Catalog): InUse[] {
+  const among = new Set(resources.map(keyOf));
   const all = usesByKey(catalog);
-  return wanted.flatMap((resource) => {
+  return resources.flatMap((resource) => {
     const uses = (all.get(keyOf(resource)) ?? []).filter(({ user }) => !among.has(keyOf(user)));
     return uses.length === 0 ? [] : [{ resource, uses }];
   });
 }
 
 /**
- * Divides `wanted` into what nobody else uses, and what stays because others use it, or because
- * something that stays does.
+ * Divides `resources` into those that can be deleted, and those that are kept because a resource
+ * that is not among them, or a kept one, uses them.
  */
 export function keepUsed(
-  wanted: readonly Resource[],
+  resources: readonly Resource[],
   catalog: Catalog,
 ): { readonly unused: readonly Resource[]; readonly kept: readonly InUse[] } {
-  const used = usedByOthers(wanted, catalog);
-  if (used.length === 0) return { unused: wanted, kept: [] };
+  const used = usedByOthers(resources, catalog);
+  if (used.length === 0) return { unused: resources, kept: [] };
   const stay = new Set(used.map(({ resource }) => keyOf(resource)));
-  const rest = keepUsed(wanted.filter((one) => !stay.has(keyOf(one))), catalog);
+  const rest = keepUsed(resources.filter((one) => !stay.has(keyOf(one))), catalog);
   return { unused: rest.unused, kept: [...used, ...rest.kept] };
 }
 
-/** Every use in `catalog`, by the key of what is used. */
+/** Every use in `catalog`, by the key of the used resource. */
 function usesByKey(catalog: Catalog): ReadonlyMap<string, readonly Use[]> {
   const { kinds } = catalog;
   const uses = new Map<string, Use[]>();
   for (const { kind } of kinds.all.filter(({ references }) => references !== undefined)) {
     for (const user of catalog.list(kind)) {
       for (const { key, reference } of needsOf(user, kinds)) {
-        const known = uses.get(keyOf(key));
-        if (known === undefined) uses.set(keyOf(key), [{ user, reference }]);
-        else known.push({ user, reference });
+        const others = uses.get(keyOf(key));
+        if (others === undefined) uses.set(keyOf(key), [{ user, reference }]);
+        else others.push({ user, reference });
       }
     }
   }
@@ -116,7 +116,7 @@ export function pluginReadersOf(project: string, catalog: Catalog): readonly Res
   return [...triggers, ...definitions];
 }
 
-/** What may not be there: a resource, or one key of a SecretStore. */
+/** A resource, or a key of a SecretStore, that may be missing. */
 export type Lack = ResourceKey & Pick<Reference, "secretKey">;
 
 /**
@@ -124,12 +124,13 @@ export type Lack = ResourceKey & Pick<Reference, "secretKey">;
  * has no such key.
  */
 export function lacks({ kind, project, name, secretKey }: Lack, catalog: Catalog): boolean {
-  const found = catalog.find(kind, project, name);
-  if (secretKey === undefined) return found === undefined;
-  return found !== undefined && !Object.hasOwn((found.spec as SecretStoreSpec).data, secretKey);
+  const resource = catalog.find(kind, project, name);
+  if (secretKey === undefined) return resource === undefined;
+  return resource !== undefined &&
+    !Object.hasOwn((resource.spec as SecretStoreSpec).data, secretKey);
 }
 
-/** What a need may lack, each with the sentence that says so. */
+/** The resource and the key that a need may lack, each with the sentence that reports it. */
 export function possibleLacks(
   { key, reference: { secretKey, consequence } }: Need,
 ): { readonly lack: Lack; readonly message: string }[] {
@@ -140,10 +141,10 @@ export function possibleLacks(
   return [whole, { lack, message: `${what} has no key "${secretKey}": ${consequence}` }];
 }
 
-/** Most lines about what is in use. */
+/** Most lines about uses. */
 const MAX_LINES = 20;
 
-/** What is in use as lines: who uses it, in which field, and what happens there without it. */
+/** Uses as lines: the user, the field, and the effect there while the resource is missing. */
 export function describeInUse(inUse: readonly InUse[]): string[] {
   const lines = inUse.flatMap(({ resource, uses }) =>
     uses.map((use) => `${displayName(resource)} is used by ${describeUse(use)}`)
@@ -152,13 +153,16 @@ export function describeInUse(inUse: readonly InUse[]): string[] {
   return [...lines.slice(0, MAX_LINES), `and ${lines.length - MAX_LINES} more like these`];
 }
 
-/** One use as a line: who, in which field, and what happens while the resource is missing. */
+/** One use as a line: the user, the field, and the effect while the resource is missing. */
 export function describeUse({ user, reference }: Use): string {
   const project = ["", DEFAULT_PROJECT].includes(user.project) ? "" : ` of project ${user.project}`;
   return `${displayName(user)}${project} (${reference.path.join(".")}): ${reference.consequence}`;
 }
 
-/** A definition is referred to by the kind that it defines, everything else by its name. */
+/**
+ * The key of a reference: a definition is referred to by the kind that it defines, everything else
+ * by its name.
+ */
 function keyOfReference(
   { kind, name }: Reference,
   project: string,

@@ -1,6 +1,6 @@
 /**
- * The one validator: takes a JSON Schema, gives findings in plain words. The only importer of
- * TypeBox's schema compiler and settings. Files and lines are added by `manifest.ts`.
+ * The validator: takes a JSON Schema, gives findings in plain words. The only importer of TypeBox's
+ * schema compiler and settings. `manifest.ts` adds files and lines.
  *
  * @module
  */
@@ -16,9 +16,9 @@ import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 // By default, TypeBox stops at eight errors and omits those that name the unknown fields.
 Settings.Set({ maxErrors: 10_000 });
 
-/** What a message may show. */
+/** Limits of what a message shows. */
 export interface CheckOptions {
-  /** Whether plain words that were refused are shown; not where a secret could stand. */
+  /** Whether messages show refused plain words; `false` for fields that may hold a secret. */
   readonly showWords?: boolean;
 }
 
@@ -35,8 +35,8 @@ export function compileSchema(schema: object): Validator {
     check(value, at = [], { showWords = false } = {}) {
       try {
         if (compiled.Check(value)) return [];
-        const found = { schema, value, errors: compiled.Errors(value)[1], showWords };
-        const findings = toFindings(found, at);
+        const refusal = { schema, value, errors: compiled.Errors(value)[1], showWords };
+        const findings = toFindings(refusal, at);
         return findings.length > 0 ? findings : [errorAt(at, "Does not fit its schema")];
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
@@ -108,12 +108,12 @@ function describe(
   }
 }
 
-/** A text that is shown as it is: it can hardly be a secret, and says more than its length. */
+/** A text that a message shows: it can hardly be a secret, and says more than its length. */
 const PLAIN_WORD = /^[A-Za-z0-9-]{1,20}$/;
 
 /**
- * A value in a message: a number, a boolean or a plain word itself, of a longer text its length, else
- * the type. Other texts are not shown: each may be a secret in the wrong place.
+ * A value in a message: a number, a boolean or a plain word itself, the length of a longer text, or
+ * else the type. Other texts are not shown, because each may be a secret in the wrong place.
  */
 function name(value: unknown, node: unknown, showWords: boolean): string {
   if (value === null || value === undefined) return "nothing";

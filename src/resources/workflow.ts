@@ -1,22 +1,22 @@
 /**
- * Kind `Workflow`: the steps of a task, and those that run at its end in any case.
+ * Kind `Workflow`: the steps of a task, and those that run at its end whatever happened.
  *
  * @module
  */
 
 import Type from "typebox";
+import { strictReads } from "../cel/analysis.ts";
+import type { Path } from "../cel/values.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
-import type { StatedExpression } from "./expressions.ts";
-import { checkFinallyReads } from "./finally_reads.ts";
+import type { FieldExpression } from "./expressions.ts";
 import type { MachineNeed } from "./machine_needs.ts";
-import { errorAt, type FieldPath, type Finding } from "./resource.ts";
+import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 import { checkShell, Shell, shellProgram } from "./shell.ts";
 import { checkStep, type Step, stepReferences, StepSchema } from "./step.ts";
 import { checkGraph, checkSize, checkStepNames, expressionsOf } from "./step_graph.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
 
-/** Schema of `spec`. */
 const WorkflowSpec = Type.Object({
   steps: Type.Array(StepSchema, { minItems: 1, title: "a list of at least one step" }),
   finally: Type.Optional(Type.Array(StepSchema, { title: "a list of steps" })),
@@ -52,7 +52,7 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
     sized(({ steps, finally: last = [] }) =>
       checkStepNames(last, FINALLY, steps.map((step) => step.id))
     ),
-    sized(({ steps, finally: last = [] }) => checkFinallyReads(last, FINALLY, steps)),
+    sized(checkFinallyReads),
   ],
   references: (spec): Reference[] => [
     ...envReferences(spec.env, ["spec", "env"]),
@@ -76,7 +76,10 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
   }],
 });
 
-/** A check of steps, which is not made of more than a task can schedule: it would take long. */
+/**
+ * A check that runs only on as many steps as a task can schedule, because it would take long on
+ * more.
+ */
 function sized(check: (spec: WorkflowSpec) => Finding[]): (spec: WorkflowSpec) => Finding[] {
   return (spec) => checkSize(spec).length > 0 ? [] : check(spec);
 }
@@ -103,7 +106,40 @@ function checkFinally(steps: readonly Step[]): Finding[] {
   );
 }
 
-function stepExpressions(steps: readonly Step[], at: FieldPath): StatedExpression[] {
+/**
+ * Warns about each step under `finally` that reads a value which a failure of another step leaves
+ * out: a step that was to report the failure would then fail itself.
+ */
+function checkFinallyReads({ steps, finally: last = [] }: WorkflowSpec): Finding[] {
+  const ids = new Set(steps.map(({ id }) => id));
+  return last.flatMap((step, index) => {
+    // A condition that fails skips its step, and one that is true has found its values.
+    if (step.when !== undefined) return [];
+    return expressionsOf(step).flatMap(([field, source]) =>
+      strictReadsOf(source).flatMap(([variable, id = "", part]) => {
+        if (variable !== "steps" || !ids.has(id)) return [];
+        const why = part === "outputs"
+          ? `if step "${id}" did not get that far`
+          : "if the task could not get its workspace";
+        const cure = `{{ default(${source}, "${part === "state" ? "skipped" : ""}") }}`;
+        return [warningAt(
+          [...FINALLY, index, ...field],
+          `{{ ${source} }} has no value ${why}, and this step then fails: write ${cure}`,
+        )];
+      }).slice(0, 1)
+    );
+  });
+}
+
+function strictReadsOf(source: string): readonly Path[] {
+  try {
+    return strictReads(source);
+  } catch {
+    return []; // reported where the template is checked
+  }
+}
+
+function stepExpressions(steps: readonly Step[], at: FieldPath): FieldExpression[] {
   return steps.flatMap((step, index) =>
     expressionsOf(step).map(([field, source]) => ({ at: [...at, index, ...field], source }))
   );

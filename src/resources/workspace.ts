@@ -11,7 +11,6 @@ import { type AnyKind, defineKind } from "./kind.ts";
 import { Name } from "./metadata.ts";
 import { errorAt, type Finding } from "./resource.ts";
 
-/** Schema of `spec`. */
 const WorkspaceSpec = Type.Object({
   path: Type.String({
     minLength: 1,
@@ -77,7 +76,7 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>("Workspace", {
   ],
 });
 
-/** Only the home directory of the daemon's own user is looked up. */
+/** Checks the path; of home directories svc knows only that of the daemon's own user. */
 function checkPath(path: string): Finding[] {
   if (path.includes("\0")) return [errorAt(PATH, "A path cannot hold a NUL character")];
   const [start = ""] = path.split("/");

@@ -37,7 +37,7 @@ function says(spec: Record<string, unknown>, name = GOOD.metadata.name): string[
   return findings.map((finding) => `${finding.level} ${formatFinding(parsed, finding)}`);
 }
 
-Deno.test("a definition with every sort of plugin and hook is read without a word", () => {
+Deno.test("a definition with every kind of plugin and hook is read without a finding", () => {
   const transform = { ...CHECK, name: "t", type: "transformer", phase: "webhook.transform" };
   const hooks = { onCreate: "scripts/a.sh", on_update: { command: "scripts/b.sh", timeout: 5 } };
   deepEqual(says({ plugins: [CHECK, transform, TICK], hooks, shortNames: ["ch"] }), []);

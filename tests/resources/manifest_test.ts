@@ -387,3 +387,22 @@ Deno.test("toYaml writes what parseManifest reads back", () => {
   ];
   for (const value of values) deepEqual(parse(toYaml(value)).documents[0]?.value, value);
 });
+
+Deno.test("wrong indentation: the message tells a list from a mapping by the library's text", () => {
+  const wrong = (text: string) => parse(text).errors.map((error) => error.split("\n")[0]);
+  const where = (parts: string) =>
+    `The indentation is wrong: all ${parts} begin in the same column`;
+  deepEqual(wrong("a:\n  - b: 1\n   - c: 1\n"), [`f.yaml:3:4: ${where("items of a list")}`]);
+  deepEqual(wrong("a:\n    b: 1\n  c: 1\n"), [`f.yaml:3:3: ${where("fields of a mapping")}`]);
+});
+
+Deno.test("a message of the library is shown without the text that it quotes", () => {
+  for (
+    const text of ["a: |hunter2\n  x\n", "a: !!hunter2 1\n"]
+  ) {
+    const { errors, warnings } = parse(text);
+    const messages = [...errors, ...warnings].map((line) => line.split("\n")[0] ?? "");
+    ok(messages.length > 0, text);
+    for (const message of messages) ok(!message.includes("hunter2"), message);
+  }
+});

@@ -36,7 +36,7 @@ const WRONG: readonly (readonly [what: string, spec: unknown, finding: RegExp])[
     { on: ["task.failed"], to: [{ webhook: HOOK.webhook, email: MAIL }] },
     /spec\.to\.0: A target is one of .*: found webhook and email/,
   ],
-  ["a target of no sort", { on: ["task.failed"], to: [{}] }, /found none/],
+  ["a target of no kind", { on: ["task.failed"], to: [{}] }, /found none/],
   ["no URL", { on: ["task.failed"], to: [{ webhook: { url: "ntfy.sh/x" } }] }, /an http\(s\) URL/],
   [
     "a user in the URL",

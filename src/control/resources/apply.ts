@@ -16,7 +16,7 @@ import { keepMasked } from "../../resources/masked_secrets.ts";
 import type { Machine } from "../../tasks/workspace/machine.ts";
 import { machineWarnings } from "../../tasks/workspace/machine_warnings.ts";
 import type { ManifestReader } from "./manifest_reader.ts";
-import type { Manifested } from "../../resources/read.ts";
+import type { ManifestResource } from "../../resources/read.ts";
 import type { ManifestsRead } from "../../resources/read_manifests.ts";
 import { displayName, keyOf, type Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
@@ -132,7 +132,7 @@ export async function apply(
   return { ...output, warnings: [...output.warnings, ...warnings] };
 }
 
-function proposedSecrets(resources: readonly Manifested[]): string[] {
+function proposedSecrets(resources: readonly ManifestResource[]): string[] {
   return resources.filter(({ kind }) => kind === secretStore.kind)
     .flatMap(({ spec }) => Object.values((spec as SecretStoreSpec).data));
 }
@@ -148,7 +148,7 @@ function nothingApplied(details: readonly string[]): AppError {
  * @throws {AppError} `invalid` for another resource, `conflict` when it is no longer the same.
  */
 function checkExpected(
-  stated: readonly Manifested[],
+  stated: readonly ManifestResource[],
   expected: Input<"apply">["expected"],
   catalog: Catalog,
 ): void {
@@ -202,7 +202,7 @@ interface Change {
   readonly action: ApplyOutcome["action"];
 }
 
-function toChange(stated: Manifested, catalog: Catalog, now: number): Change {
+function toChange(stated: ManifestResource, catalog: Catalog, now: number): Change {
   const before = catalog.find(stated.kind, stated.project, stated.name);
   const resource = {
     ...stated,

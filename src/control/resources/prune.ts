@@ -7,7 +7,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { hasLabels } from "../../resources/labels.ts";
-import type { Manifested } from "../../resources/read.ts";
+import type { ManifestResource } from "../../resources/read.ts";
 import { displayName, keyOf, type Resource } from "../../resources/resource.ts";
 
 /**
@@ -23,7 +23,7 @@ const PRUNED = ["Trigger", "Workflow", "Agent", "StepTemplate", "Workspace"];
  * next prune would not find it.
  */
 export function findPruned(
-  stated: readonly Manifested[],
+  stated: readonly ManifestResource[],
   selector: string,
   catalog: Catalog,
 ): Resource[] {

@@ -11,7 +11,7 @@ import type { Catalog } from "../../resources/catalog.ts";
 import {
   type DedupTimes,
   dedupTimesIn,
-  type KnownDedupTimes,
+  type EndpointDedupTimes,
 } from "../../resources/dedup_times.ts";
 import {
   byEndpoint,
@@ -72,7 +72,7 @@ export class Triggers {
   /** What was found at addresses since the catalog has this version; a miss is not kept. */
   readonly #receivers = new Map<string, Receivers>();
   #endpoints: ReadonlyMap<string, readonly Resource<TriggerSpec>[]> = new Map();
-  #dedupTimes: KnownDedupTimes;
+  #dedupTimes: EndpointDedupTimes;
   #version = -1;
 
   constructor(catalog: Catalog) {

@@ -11,8 +11,8 @@ import { AppError } from "../../base/errors.ts";
 import { platformOf, PLATFORMS } from "../../platforms/platforms.ts";
 import {
   likeliestKey,
-  type MadeRequest,
   makeRequest,
+  type OutgoingRequest,
   type Sender,
 } from "../../platforms/sender.ts";
 import type { Catalog } from "../../resources/catalog.ts";
@@ -50,7 +50,7 @@ export interface WantedRequest {
 }
 
 /** A request to a trigger, and what it was signed with. */
-export interface RequestToTrigger extends MadeRequest {
+export interface RequestToTrigger extends OutgoingRequest {
   /** Name of the key; `undefined` when it is not signed. */
   readonly key: string | undefined;
 }
