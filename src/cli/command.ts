@@ -323,11 +323,6 @@ function readCertificate(path: string): string {
   }
 }
 
-/** The name under which the option `--some-name` is read. */
-export function camelCase(name: string): string {
-  return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
-}
-
 function dashed(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -6,12 +6,12 @@
  */
 
 import type { Client } from "../api/client.ts";
+import { camelCase } from "../base/camel_case.ts";
 import { defined } from "../base/defined.ts";
 import { findRecordName, type RecordName } from "../resources/record_names.ts";
 import { DEFAULT_PROJECT } from "../resources/resource.ts";
 import {
   type ArgumentDefinition,
-  camelCase,
   type Command,
   type Completed,
   type OptionDefinition,

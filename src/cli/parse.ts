@@ -5,10 +5,11 @@
  */
 
 import { parseArgs } from "node:util";
+import { camelCase } from "../base/camel_case.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { findLike } from "../base/similar_names.ts";
-import { camelCase, type Command, type OptionDefinition, type ParsedArguments } from "./command.ts";
+import type { Command, OptionDefinition, ParsedArguments } from "./command.ts";
 
 /** The option that every command has. */
 export const HELP: OptionDefinition = { flags: "-h, --help", help: "print this help" };

@@ -10,13 +10,12 @@ export interface HostAndPort {
   readonly port: number;
 }
 
-/** `HOST:PORT`, `undefined` for `none`, and `"wrong"` for anything else. */
-export function parseBind(text: string): HostAndPort | undefined | "wrong" {
-  if (text === "none") return undefined;
+/** The address that `HOST:PORT` names; `undefined` for anything else. */
+export function parseBind(text: string): HostAndPort | undefined {
   const [, ipv6, name, port] =
     /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+)):([0-9]{1,5})$/.exec(text) ?? [];
   const hostname = ipv6 ?? name;
-  if (hostname === undefined || Number(port) > 65_535) return "wrong";
+  if (hostname === undefined || Number(port) > 65_535) return undefined;
   return { hostname, port: Number(port) };
 }
 
@@ -26,15 +25,15 @@ export function urlOf(scheme: string, { hostname }: HostAndPort, port: number): 
 }
 
 /**
- * The base URL of an API without a slash at its end; `"wrong"` for what is none. A token goes there:
- * plain HTTP only to this machine itself.
+ * The base URL of an API without a slash at its end; `undefined` for any other text. Tokens are sent
+ * there: plain HTTP only to this machine itself.
  */
-export function parseApiUrl(text: string): string {
+export function parseApiUrl(text: string): string | undefined {
   const url = URL.parse(text);
   const local = ["127.0.0.1", "[::1]", "localhost"].includes(url?.hostname ?? "");
   const safe = url?.protocol === "https:" || (url?.protocol === "http:" && local);
   if (url === null || !safe || url.search !== "" || url.hash !== "" || url.username !== "") {
-    return "wrong";
+    return undefined;
   }
   return text.replace(/\/+$/, "");
 }

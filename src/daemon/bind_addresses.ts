@@ -4,8 +4,9 @@
  * @module
  */
 
-import { type HostAndPort, parseBind } from "./addresses.ts";
-import { defaultOf, SETTINGS, type SettingValue } from "./settings.ts";
+import type { HostAndPort } from "./addresses.ts";
+import type { SettingValue } from "./setting_type.ts";
+import { valuesOf } from "./settings.ts";
 
 /** An address with the setting that says it. */
 export interface BindAddress extends HostAndPort {
@@ -16,10 +17,9 @@ export interface BindAddress extends HostAndPort {
 export function addressesToBind(
   file: ReadonlyMap<string, SettingValue>,
 ): readonly BindAddress[] {
-  return (["webhook-bind", "control-bind"] as const).flatMap((name) => {
-    const setting = SETTINGS.find((one) => one.name === name);
-    const text = file.get(name) ?? (setting && defaultOf(setting)) ?? "none";
-    const on = parseBind(String(text));
-    return on === undefined || on === "wrong" ? [] : [{ setting: name, ...on }];
-  });
+  const { webhookBind, controlBind } = valuesOf(file);
+  const addresses: BindAddress[] = [];
+  if (webhookBind !== undefined) addresses.push({ setting: "webhook-bind", ...webhookBind });
+  if (controlBind !== undefined) addresses.push({ setting: "control-bind", ...controlBind });
+  return addresses;
 }

@@ -55,7 +55,7 @@ const PLUGIN_LIMITS = { running: 16, waiting: 2000 };
 
 /** Cleans up after a crash, then runs the stored tasks. */
 export async function openExecution(config: DaemonConfig, state: State): Promise<Execution> {
-  const { workers, slackApiUrl, keep } = config;
+  const { settings: { workers, slackApiUrl }, keep } = config;
   await using opening = new AsyncDisposableStack();
   const failures = opening.use(new PluginFailures(state));
   const plugins = { ...pluginHost(config, state, await guardPlugins(state)), failures };
@@ -111,14 +111,14 @@ function pluginHost(
   state: State,
   marks: Readonly<Record<string, string>>,
 ): PluginHost {
-  const { pluginRoot, umask, maxBodyBytes, pluginEnv } = config;
+  const { pluginRoot, umask, settings, pluginEnv } = config;
   return {
     ...state,
     pluginRoot,
     umask,
     policy: policyCheck({ ...state, pluginRoot }),
     semaphore: new Semaphore(PLUGIN_LIMITS),
-    maxPayloadBytes: maxBodyBytes,
+    maxPayloadBytes: settings.maxBody,
     inherited: { ...pluginEnv.variables, ...marks },
   };
 }

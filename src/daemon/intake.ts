@@ -61,7 +61,7 @@ export function openIntake(
     visit,
     sockets,
     bodies: new BodyBudget(config.maxInflightBytes),
-    limits: { maxBytes: config.maxBodyBytes, deadlineMs: BODY_DEADLINE_MS },
+    limits: { maxBytes: config.settings.maxBody, deadlineMs: BODY_DEADLINE_MS },
     [Symbol.asyncDispose]: () => busy[Symbol.asyncDispose](),
   };
 }

@@ -20,8 +20,8 @@ export type NodeReportHost = Pick<State, "clock" | "dirs" | "shared"> & {
   readonly faults: () => Promise<readonly string[]>;
   /** Most tasks that it runs at once. */
   readonly workers: number;
-  /** By which a Workspace may name it; none when absent. */
-  readonly nodeLabels?: readonly string[];
+  /** By which a Workspace may name it. */
+  readonly nodeLabels: readonly string[];
 };
 
 /** Time between two reports; only what is new is stored. */
@@ -29,7 +29,7 @@ const INTERVAL_MS = 10_000;
 
 /** Reports until it is disposed; never where no other daemon shares the database. */
 export function reportToOthers(
-  { clock, dirs, shared, store, faults, workers, nodeLabels: labels = [] }: NodeReportHost,
+  { clock, dirs, shared, store, faults, workers, nodeLabels: labels }: NodeReportHost,
 ): AsyncDisposable {
   const reporting = new AsyncDisposableStack();
   if (shared === undefined) return reporting;

@@ -67,10 +67,10 @@ export async function openServers(
   const report = selfReport(state, execution, intake, {
     webhook,
     descriptors,
-    settings: config.settings,
+    settings: config.effectiveSettings,
   });
   busy.use(new FaultWatch({ ...state, ...execution, ...report }));
-  busy.use(reportToOthers({ ...config, ...state, ...report }));
+  busy.use(reportToOthers({ ...config.settings, ...state, ...report }));
   const manifests = opening.use(
     new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups, clock: state.clock }),
   );
@@ -104,7 +104,7 @@ export async function openServers(
     config,
     handler: state.telemetry.measured(
       receive,
-      config.hasPublicMetrics ? report.metrics : undefined,
+      config.settings.metrics ? report.metrics : undefined,
     ),
     maxConnections: Math.floor(descriptors * WEBHOOK_SHARE),
     drainMs: DRAIN_MS,

@@ -1,44 +1,52 @@
 /**
- * The settings of the daemon, REGISTRY of them all: the flags of `svc daemon` with their help, the
- * entries of `daemon.yaml`, the file that `svc init` writes and what `svc status` shows are made
- * from it.
+ * The settings of the daemon, REGISTRY of them all. From the definition of a setting come its flag
+ * with its help, its entry in `daemon.yaml` and in the file that `svc init` writes, what `svc status`
+ * shows, and the type of its value in {@linkcode SettingValues}.
  *
  * @module
  */
 
 import { availableParallelism } from "node:os";
+import { type CamelCase, camelCase } from "../base/camel_case.ts";
 import { isCidr } from "../base/cidr.ts";
-import { findDurationSecs } from "../base/duration.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { SLACK_API_URL } from "../connections/slack/api.ts";
 import { NAME_PATTERN } from "../resources/metadata.ts";
 import { parseApiUrl, parseBind } from "./addresses.ts";
+import {
+  count,
+  duration,
+  itemsOf,
+  list,
+  oneOf,
+  PATH,
+  type SettingType,
+  type SettingValue,
+  SWITCH,
+  text,
+} from "./setting_type.ts";
 
 /** One setting. */
 export interface Setting {
   /** Name in the file; with `--` before it, the flag. */
   readonly name: string;
-  /** A path in the file starts at the data directory, one in a flag where the command is run. */
-  readonly takes: "text" | "path" | "count" | "duration" | "list" | "switch";
+  readonly type: SettingType<unknown>;
   /** What its value is, in the help; a switch has none. */
   readonly placeholder?: string;
   /** One line. */
   readonly help: string;
-  /** The default as it would be written; absent where there is none. */
-  readonly fallback?: string;
+  /** The default; absent where there is none. */
+  readonly fallback?: SettingValue;
   /** The default in words, where its value does not say enough or there is none. */
-  readonly otherwise?: string;
+  readonly fallbackText?: string;
   /** A value for the file of `svc init`, where there is no default to show. */
   readonly example?: string;
-  /** Closed list of values. */
-  readonly choices?: readonly string[];
-  /** Least and largest value of a count. */
-  readonly range?: readonly [number, number];
-  /** Whether a count may be {@linkcode NONE}, which is no limit. */
-  readonly orNone?: boolean;
-  /** Form of a text, or of each one of a list: what it takes, and whether it is that. */
-  readonly form?: { readonly takes: string; readonly fits: (text: string) => boolean };
+  /** Whether it also takes {@linkcode NONE}, which the daemon reads as `undefined`. */
+  readonly orNone?: true;
 }
+
+/** Says of every setting that takes it that there is none: no limit, no address. */
+export const NONE = "none";
 
 /** Largest count where a setting names no other. */
 const MOST = 1_000_000_000;
@@ -46,249 +54,246 @@ const MOST = 1_000_000_000;
 /** A name as manifests write it. */
 const NAME = new RegExp(NAME_PATTERN);
 
-/** Whether `parse` takes the text. */
-const fits = (parse: (text: string) => unknown) => (text: string) => parse(text) !== "wrong";
+const BIND = text("HOST:PORT or none", parseBind);
+
+/** A time limit, kept as it is written: reasons of tasks that it ends repeat it. */
+const limit = (example: string) =>
+  duration({ takes: `a duration such as ${example}, or none`, least: 1 }, (_, written) => written);
+
+/** In milliseconds. A round of the retention comes once a minute at most. */
+const TIME_TO_KEEP = duration({ takes: "1m to 36500d, or none", least: 60 }, (secs) => secs * 1000);
 
 /**
- * Shorter, and the database being away for a moment ends steps; longer, and tasks of a machine that
- * has died wait too long.
+ * In milliseconds. With a shorter lease, a database that is away for a moment ends steps; with a
+ * longer one, tasks of a machine that has died wait too long.
  */
-function isLease(text: string): boolean {
-  const secs = findDurationSecs(text);
-  return secs !== undefined && secs >= 10 && secs <= 600;
-}
-
-/** Whether a text is a time limit, or says that there is none. */
-function isLimit(text: string): boolean {
-  return text === NONE || (findDurationSecs(text) ?? 0) > 0;
-}
-
-/** Says of every setting that takes it that there is none: no limit, no address. */
-export const NONE = "none";
-
-/** A round of the retention comes once a minute at most. */
-function isTimeToKeep(text: string): boolean {
-  const secs = findDurationSecs(text);
-  return text === NONE || (secs !== undefined && secs >= 60);
-}
+const LEASE = duration({ takes: "10s to 10m", least: 10, most: 600 }, (secs) => secs * 1000);
 
 /** All settings, in the order of the help and of the file. */
-export const SETTINGS: readonly Setting[] = [
+const DEFINITIONS = [
   {
     name: "webhook-bind",
-    takes: "text",
+    type: BIND,
     placeholder: "addr",
     help: "address of the webhook server: HOST:PORT, port 0 for any free one, or none",
     fallback: "127.0.0.1:19090",
-    form: { takes: "HOST:PORT or none", fits: fits(parseBind) },
+    orNone: true,
   },
   {
     name: "webhook-tls-cert",
-    takes: "path",
+    type: PATH,
     placeholder: "file",
     help: "serve webhooks over TLS: certificate, PEM",
     example: "/etc/svc/tls.crt",
   },
   {
     name: "webhook-tls-key",
-    takes: "path",
+    type: PATH,
     placeholder: "file",
     help: "its key, PEM; both files are read again when they change",
     example: "/etc/svc/tls.key",
   },
   {
     name: "trusted-proxy",
-    takes: "list",
+    type: list("addresses or CIDR ranges", isCidr),
     placeholder: "cidr...",
     help: "proxies whose X-Forwarded-For and Forwarded headers are trusted",
+    fallback: [],
     example: "[10.0.0.0/8]",
-    form: { takes: "addresses or CIDR ranges", fits: isCidr },
   },
   {
     name: "workers",
-    takes: "count",
+    type: count(1, 10_000),
     placeholder: "n",
     help: "tasks that run at once",
-    fallback: String(Math.max(4, availableParallelism() * 2)),
-    otherwise: "two per processor, at least 4",
-    range: [1, 10_000],
+    fallback: Math.max(4, availableParallelism() * 2),
+    fallbackText: "two per processor, at least 4",
   },
   {
     name: "step-timeout",
-    takes: "duration",
+    type: limit("90m"),
     placeholder: "duration",
     help: "time limit of an attempt at a step if step, agent and workflow set none, or none",
     fallback: "1h",
-    form: { takes: "a duration such as 90m, or none", fits: isLimit },
+    orNone: true,
   },
   {
     name: "task-timeout",
-    takes: "duration",
+    type: limit("12h"),
     placeholder: "duration",
     help: "time limit of a task if its workflow sets none; timeouts of its steps still apply; " +
       "or none",
     fallback: "6h",
-    form: { takes: "a duration such as 12h, or none", fits: isLimit },
+    orNone: true,
   },
   {
     name: "lease",
-    takes: "duration",
+    type: LEASE,
     placeholder: "duration",
     help: "with a shared database: if it is silent for this long, others take over its tasks",
     fallback: "60s",
-    form: { takes: "10s to 10m", fits: isLease },
   },
   {
     name: "node-labels",
-    takes: "list",
+    type: list("names such as gpu", (label) => NAME.test(label)),
     placeholder: "labels...",
     help: "with a shared database: labels by which, besides its name, a Workspace selects this " +
       "node",
+    fallback: [],
     example: "[gpu]",
-    form: { takes: "names such as gpu", fits: (text) => NAME.test(text) },
   },
   {
     name: "metrics",
-    takes: "switch",
+    type: SWITCH,
     help: "also serve GET /metrics at the webhook address, to everyone who can reach it",
+    fallback: false,
   },
   {
     name: "max-body",
-    takes: "count",
+    type: count(1, MOST),
     placeholder: "bytes",
     help: "largest body of a request, in bytes",
-    fallback: "26214400",
-    range: [1, MOST],
+    fallback: 26_214_400,
   },
   {
     name: "max-inflight-bytes",
-    takes: "count",
+    type: count(1, MOST),
     placeholder: "bytes",
     help: "bytes of request bodies in memory at once; beyond that, svc answers 503",
-    otherwise: "128 MiB; at least twice --max-body",
+    fallbackText: "128 MiB; at least twice --max-body",
     example: "134217728",
-    range: [1, MOST],
   },
   {
     name: "control-bind",
-    takes: "text",
+    type: BIND,
     placeholder: "addr",
     help: "also serve the control plane at HOST:PORT, over TLS, to bearers of tokens",
     example: "0.0.0.0:19443",
-    form: { takes: "HOST:PORT or none", fits: fits(parseBind) },
+    orNone: true,
   },
   {
     name: "control-tls-cert",
-    takes: "path",
+    type: PATH,
     placeholder: "file",
     help: "certificate for --control-bind, PEM",
     example: "/etc/svc/tls.crt",
   },
   {
     name: "control-tls-key",
-    takes: "path",
+    type: PATH,
     placeholder: "file",
     help: "key for --control-bind, PEM",
     example: "/etc/svc/tls.key",
   },
   {
     name: "plugin-root",
-    takes: "path",
+    type: PATH,
     placeholder: "dir",
     help: "where relative plugin commands start",
-    otherwise: "the data directory",
+    fallbackText: "the data directory",
     example: "/srv/svc-plugins",
   },
   {
     name: "step-env",
-    takes: "list",
+    type: list("names"),
     placeholder: "names...",
     help: "environment variables that steps inherit, such as an agent's API key",
+    fallback: [],
     example: "[ANTHROPIC_API_KEY, SSH_AUTH_SOCK, HTTPS_PROXY, NO_PROXY]",
   },
   {
     name: "max-step-log",
-    takes: "count",
+    type: count(1, MOST),
     placeholder: "bytes",
     help: "bytes of output kept of one step; a line in its log says where it was cut",
-    otherwise: "64 MiB; 8 MiB in a database that daemons share",
+    fallbackText: "64 MiB; 8 MiB in a database that daemons share",
     example: "67108864",
-    range: [1, MOST],
   },
   {
     name: "keep-tasks-for",
-    takes: "duration",
+    type: TIME_TO_KEEP,
     placeholder: "duration",
     help: "how long ended tasks, their logs and deliveries are kept, such as 12h, or none",
     fallback: "30d",
-    form: { takes: "1m to 36500d, or none", fits: isTimeToKeep },
+    orNone: true,
   },
   {
     name: "keep-bodies-for",
-    takes: "duration",
+    type: TIME_TO_KEEP,
     placeholder: "duration",
     help: "how long bodies of deliveries and payloads of ended tasks are kept, or none",
     fallback: NONE,
-    otherwise: "none: as long as those",
-    form: { takes: "1m to 36500d, or none", fits: isTimeToKeep },
+    fallbackText: "none: as long as those",
+    orNone: true,
   },
   {
     name: "keep-tasks",
-    takes: "count",
+    type: count(1, MOST),
     placeholder: "n",
     help: "ended tasks kept for each trigger, or none for no limit",
-    fallback: "10000",
-    range: [1, MOST],
+    fallback: 10_000,
     orNone: true,
   },
   {
     name: "slack-api-url",
-    takes: "text",
+    type: text("https://HOST/PATH", parseApiUrl),
     placeholder: "url",
     help: "Slack's Web API, where answers are posted",
     fallback: SLACK_API_URL,
-    form: { takes: "https://HOST/PATH", fits: fits(parseApiUrl) },
   },
   {
     name: "log-format",
-    takes: "text",
+    type: oneOf(LOG_FORMATS),
     placeholder: "format",
     help: "format of the log",
-    choices: LOG_FORMATS,
     fallback: "pretty",
   },
   {
     name: "log-level",
-    takes: "text",
+    type: oneOf(LOG_LEVELS),
     placeholder: "level",
     help: "least severe level that is logged",
-    choices: LOG_LEVELS,
     fallback: "info",
   },
-];
+] as const satisfies readonly Setting[];
 
-/** The value of a setting as the file has it. */
-export type SettingValue = string | number | boolean | readonly string[];
+/** All settings, in the order of the help and of the file. */
+export const SETTINGS: readonly Setting[] = DEFINITIONS;
+
+/** The values of all settings as a daemon reads them, by their names in camelCase. */
+export type SettingValues = {
+  readonly [Definition in typeof DEFINITIONS[number] as CamelCase<Definition["name"]>]: ValueOf<
+    Definition
+  >;
+};
+
+type ValueOf<Definition extends Setting> =
+  | (Definition["type"] extends SettingType<infer Value> ? Value : never)
+  | (Definition extends { orNone: true } ? undefined : never)
+  | (Definition extends { fallback: SettingValue } ? never : undefined);
 
 /** A setting as a daemon has it. */
 export interface EffectiveSetting {
   readonly name: string;
-  /** `null` where there is none. */
+  /** As the file would have it; `null` where there is none. */
   readonly value: SettingValue | null;
   readonly source: "default" | "file" | "flag";
 }
 
-/** The value of the default; `null` where there is none. */
-export function defaultOf({ takes, fallback }: Setting): SettingValue | null {
-  if (takes === "switch") return false;
-  if (takes === "list") return [];
-  if (fallback === undefined) return null;
-  return takes === "count" ? Number(fallback) : fallback;
+/** What is wrong with a value, each as the end of a sentence that begins with the name. */
+export function faultsIn({ type, orNone }: Setting, written: SettingValue): readonly string[] {
+  if (orNone === true && written === NONE) return [];
+  const parts = type.kind === "list" ? itemsOf(written).map((item) => [item]) : [written];
+  return parts.filter((part) => type.parse(part) === undefined)
+    .map((part) => `takes ${type.takes}, not "${part}"`);
 }
 
-/** What is wrong with a text, as the end of a sentence that begins with the name; if anything. */
-export function findWrong({ form, takes }: Setting, text: string): string | undefined {
-  const parts = takes === "list" ? text.split(",") : [text];
-  const bad = form === undefined ? undefined : parts.find((part) => !form.fits(part));
-  return bad === undefined ? undefined : `takes ${form?.takes}, not "${bad}"`;
+/** The values that a daemon reads from what a flag or the file gives, which {@linkcode faultsIn} has checked. */
+export function valuesOf(given: ReadonlyMap<string, SettingValue>): SettingValues {
+  const values = SETTINGS.map(({ name, type, fallback, orNone }) => {
+    const value = given.get(name) ?? fallback;
+    const isNone = value === undefined || (orNone === true && value === NONE);
+    return [camelCase(name), isNone ? undefined : type.parse(value)];
+  });
+  return Object.fromEntries(values) as SettingValues;
 }

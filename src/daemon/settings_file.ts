@@ -10,20 +10,19 @@ import { fileFault } from "../base/file_fault.ts";
 import { readRegularText } from "../base/regular_file.ts";
 import { formatFinding, parseManifest } from "../resources/manifest.ts";
 import { compileSchema } from "../resources/validate.ts";
-import { findWrong, NONE, type Setting, SETTINGS, type SettingValue } from "./settings.ts";
+import type { SettingValue } from "./setting_type.ts";
+import { faultsIn, NONE, type Setting, SETTINGS } from "./settings.ts";
 
 /** The file as `svc init` makes it: every setting with its help, all commented out. */
 export function settingsTemplate(): string {
   const entries = SETTINGS.map((setting) => {
-    const { name, help, fallback, otherwise, example, choices, takes } = setting;
+    const { name, help, fallbackText, example, type: { choices } } = setting;
     const values = choices === undefined ? "" : `: ${choices.join(", ")}`;
-    const remark = fallback !== undefined || takes === "switch"
-      ? ""
-      : ` (default: ${otherwise ?? "none"})`;
-    const value = otherwise === undefined || fallback === undefined
-      ? fallback ?? example ?? "false"
-      : `${fallback} # default: ${otherwise}`;
-    return `# ${help}${values}${remark}\n#${name}: ${value}\n`;
+    if (example !== undefined) {
+      return `# ${help} (default: ${fallbackText ?? "none"})\n#${name}: ${example}\n`;
+    }
+    const remark = fallbackText === undefined ? "" : ` # default: ${fallbackText}`;
+    return `# ${help}${values}\n#${name}: ${setting.fallback}${remark}\n`;
   });
   return "# Settings of the daemon, read when it starts. A flag of the same name wins over the " +
     'file:\n# "svc daemon --help". Remove the "#" before a setting to change it; "svc status" ' +
@@ -50,13 +49,10 @@ export function readSettingsFile(path: string, dataDir: string): ReadonlyMap<str
     const values = document.value as Readonly<Record<string, SettingValue>>;
     for (const setting of SETTINGS.filter(({ name }) => Object.hasOwn(values, name))) {
       const value = values[setting.name] ?? "";
-      for (const text of [value].flat()) {
-        const why = findWrong(setting, String(text));
-        if (why !== undefined) {
-          wrong.push(`${document.locate([setting.name])}: ${setting.name} ${why}`);
-        }
-      }
-      found.set(setting.name, setting.takes === "path" ? resolve(dataDir, String(value)) : value);
+      const place = document.locate([setting.name]);
+      wrong.push(...faultsIn(setting, value).map((why) => `${place}: ${setting.name} ${why}`));
+      const isPath = setting.type.kind === "path";
+      found.set(setting.name, isPath ? resolve(dataDir, String(value)) : value);
     }
   }
   if (wrong.length === 0) return found;
@@ -78,31 +74,8 @@ const schema = compileSchema({
   additionalProperties: false,
 });
 
-function schemaOf(
-  { takes, choices, range: [minimum, maximum] = [0, 0], orNone = false }: Setting,
-): object {
-  switch (takes) {
-    case "count": {
-      const count = {
-        type: "integer",
-        minimum,
-        maximum,
-        title: `a whole number from ${minimum} to ${maximum}`,
-      };
-      if (!orNone) return count;
-      return { anyOf: [count, { enum: [NONE] }], title: `${count.title}, or ${NONE}` };
-    }
-    case "duration":
-      return {
-        type: ["integer", "string"],
-        minLength: 1,
-        title: 'a duration: whole seconds, or text such as "12h"',
-      };
-    case "switch":
-      return { type: "boolean" };
-    case "list":
-      return { type: "array", items: { type: "string", minLength: 1 } };
-    default:
-      return choices === undefined ? { type: "string", minLength: 1 } : { enum: [...choices] };
-  }
+/** Texts may be {@linkcode NONE} as they are; of the other types, only counts have settings that do. */
+function schemaOf({ type: { kind, schema }, orNone }: Setting): object {
+  if (kind !== "count" || orNone !== true) return schema;
+  return { anyOf: [schema, { enum: [NONE] }], title: `${schema["title"]}, or ${NONE}` };
 }

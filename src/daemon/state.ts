@@ -109,16 +109,16 @@ export async function openState(config: DaemonConfig): Promise<State> {
   }
   const events = new EventHub<DaemonEvents>(log);
   const newId = idFactory(clock);
-  const { env, leaseMs, nodeLabels: labels, maxStepLogBytes } = config;
+  const { env, settings } = config;
   const storage = opening.use(
     await openStorage(dir, {
       env,
       run: newId(),
       clock,
       daemon: { log, events, health, know: (secret) => secrets.know(secret) },
-      leaseMs,
-      labels,
-      maxStepLogBytes,
+      leaseMs: settings.lease,
+      labels: settings.nodeLabels,
+      maxStepLogBytes: settings.maxStepLog,
       onWarning: (text) => log.warn(text),
       onNote: (text) => log.info(text),
       onBatch: telemetry.onBatch,

@@ -45,7 +45,8 @@ export class WebhookServer implements AsyncDisposable {
    * @throws {AppError} `refused` when the address or the certificate cannot be used.
    */
   async listen({ config, ...options }: WebhookServerOptions): Promise<void> {
-    const { webhookBind: on, webhookTls: tls, trustedProxies, clock, log } = config;
+    const { settings, webhookTls: tls, clock, log } = config;
+    const { webhookBind: on, trustedProxy: trustedProxies } = settings;
     if (on === undefined) return;
     this.#handler = options.handler;
     const secure = tls === undefined ? {} : { tls };

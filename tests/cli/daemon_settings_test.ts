@@ -5,7 +5,8 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, throws } from "node:assert/strict";
-import { defaultOf, SETTINGS, type SettingValue } from "../../src/daemon/settings.ts";
+import type { SettingValue } from "../../src/daemon/setting_type.ts";
+import { SETTINGS } from "../../src/daemon/settings.ts";
 import { readSettingsFile, settingsTemplate } from "../../src/daemon/settings_file.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
@@ -22,7 +23,7 @@ Deno.test("the file of svc init says nothing as it is, and all the defaults with
   deepEqual(Object.keys(all), SETTINGS.map(({ name }) => name));
   for (const setting of SETTINGS) {
     if (setting.example !== undefined) continue;
-    deepEqual(all[setting.name], defaultOf(setting), setting.name);
+    deepEqual(all[setting.name], setting.fallback, setting.name);
   }
 });
 
@@ -60,10 +61,10 @@ Deno.test("docs/settings.md has every setting in its table, with its default, an
   const cells = rows.map((row) => row.split("|").map((cell) => cell.trim()));
   const names = cells.flatMap(([, cell = ""]) => cell.replaceAll("`", "").split(", "));
   deepEqual(names, SETTINGS.map(({ name }) => name));
-  for (const { name, fallback, otherwise } of SETTINGS) {
-    if (fallback === undefined || otherwise !== undefined) continue;
+  for (const { name, fallback, fallbackText, type } of SETTINGS) {
+    if (fallback === undefined || fallbackText !== undefined || type.kind === "list") continue;
     const [, , said = ""] = cells.find(([, cell]) => cell === `\`${name}\``) ?? [];
-    ok(said.replaceAll("`", "").startsWith(fallback), `${name}: ${said}`);
+    ok(said.replaceAll("`", "").startsWith(String(fallback)), `${name}: ${said}`);
   }
 });
 

@@ -99,7 +99,7 @@ const CONTROL = "19443";
 const CONSOLE = "43817";
 
 Deno.test("every port that the documentation names is one of svc's, or one of an example", () => {
-  const own = SETTINGS.flatMap(({ fallback = "" }) => /:(\d+)$/.exec(fallback)?.[1] ?? []);
+  const own = SETTINGS.flatMap(({ fallback = "" }) => /:(\d+)$/.exec(String(fallback))?.[1] ?? []);
   const known = new Set([...own, ...EXAMPLES, CONTROL, CONSOLE]);
   const port =
     /(?:\d+\.\d+\.\d+\.\d+|localhost|\[::1?\]|HOST|(?<=[\s`(]|^)):(\d{2,5})\b|\b(19\d{3})\b/g;

@@ -17,6 +17,7 @@ import { initDataDirectory, ONLY_NODE, startDaemon, type TestDaemon } from "../h
 import { type Manifest, toText, workflow } from "../helpers/manifests.ts";
 import { setClock } from "../helpers/manual_clock.ts";
 import { ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
+import { OFFLINE } from "../helpers/settings.ts";
 import { until } from "../helpers/until.ts";
 
 /** A delivery as `svc get deliveries -o json` shows it. */
@@ -274,14 +275,8 @@ slowTest(
     await using _daemon = await startInside({
       dir,
       clock: { ...clock, after: soon },
-      workers: 4,
-      maxBodyBytes: 1 << 20,
+      settings: OFFLINE,
       umask: 0o022,
-      stepEnv: [],
-      webhookBind: undefined,
-      trustedProxies: [],
-      pluginRoot: dir.root,
-      slackApiUrl: "http://127.0.0.1:9",
       attempt: attemptWith(PROGRAM),
       log: createLog({ level: "error", format: "json", clock, write: () => {} }),
       env: (name) => ({ PATH: "/usr/bin:/bin", HOME: dir.root })[name],

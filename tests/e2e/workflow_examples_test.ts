@@ -25,6 +25,7 @@ import { secretStore } from "../helpers/manifests.ts";
 import { DENO_DIR, ONE_PROGRAM, programTest, ROOT, run, slowTest } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
+import { OFFLINE } from "../helpers/settings.ts";
 import { until } from "../helpers/until.ts";
 
 const EXAMPLES = join(ROOT, "docs/examples/workflows");
@@ -323,14 +324,8 @@ async function inProcess(
   const daemon = await startInside({
     dir,
     clock,
-    workers: 4,
-    maxBodyBytes: 1 << 20,
+    settings: OFFLINE,
     umask: 0o022,
-    stepEnv: [],
-    webhookBind: undefined,
-    trustedProxies: [],
-    pluginRoot: path,
-    slackApiUrl: "http://127.0.0.1:9",
     attempt: attemptWith(PROGRAM),
     log: createLog({ level: "error", format: "json", clock, write: () => {} }),
     env: (name) => env[name],

@@ -16,6 +16,7 @@ import { type Daemon, startDaemon } from "../../src/daemon.ts";
 import { newKeyFile } from "../../src/secrets/keyring.ts";
 import { createDatabase } from "../../src/store/sqlite/create_database.ts";
 import { DENO_DIR } from "../helpers/program.ts";
+import { OFFLINE } from "../helpers/settings.ts";
 import { skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { sign } from "./webhook_rig.ts";
@@ -72,15 +73,9 @@ export async function controlRig(
       dir: dirs,
       clock,
       log,
-      workers: 2,
-      maxBodyBytes: 1 << 20,
+      settings: { ...OFFLINE, webhookBind: { hostname: "127.0.0.1", port: 0 } },
       umask: 0o022,
-      stepEnv: [],
-      slackApiUrl: "http://127.0.0.1:9",
       attempt: attemptWith(PROGRAM),
-      trustedProxies: [],
-      pluginRoot: dirs.root,
-      webhookBind: { hostname: "127.0.0.1", port: 0 },
       env: (name) => ({ PATH: "/usr/bin:/bin", HOME: "/nonexistent", DENO_DIR })[name],
     });
   let daemon: Daemon;

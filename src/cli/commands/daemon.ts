@@ -4,30 +4,25 @@
  * @module
  */
 
-import { resolve } from "node:path";
+import { camelCase } from "../../base/camel_case.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { defined } from "../../base/defined.ts";
-import { findDurationSecs } from "../../base/duration.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
-import { createLog, type LogFormat, type LogLevel } from "../../base/log.ts";
+import { createLog } from "../../base/log.ts";
 import { startDaemon } from "../../daemon.ts";
-import { type HostAndPort, parseApiUrl, parseBind } from "../../daemon/addresses.ts";
-import type { DaemonOptions } from "../../daemon/config.ts";
+import type { SettingValue } from "../../daemon/setting_type.ts";
 import {
-  defaultOf,
   type EffectiveSetting,
-  findWrong,
-  NONE,
+  faultsIn,
   type Setting,
   SETTINGS,
+  valuesOf,
 } from "../../daemon/settings.ts";
 import { readSettingsFile } from "../../daemon/settings_file.ts";
-import type { TlsFiles } from "../../http/server/tls_files.ts";
 import { URL_VARIABLE } from "../../storage/shared_database.ts";
 import { attemptWith } from "../attempt.ts";
 import {
-  camelCase,
   type Command,
   type CommandContext,
   DATA_DIR,
@@ -49,17 +44,17 @@ export const command: Command = {
     "svc daemon --webhook-bind 127.0.0.1:0 --workers 8",
     "svc daemon --step-env ANTHROPIC_API_KEY GITHUB_TOKEN",
   ],
-  async run(given: CommandContext, program: Program) {
+  async run(context: CommandContext, program: Program) {
     const umask = Deno.umask(0o077); // first of all: everything made from here on is private
-    const { io } = given;
+    const { io } = context;
     const environment = io.environment();
     io.unset(URL_VARIABLE); // it may hold a password, and concerns nothing that is begun here
-    const dir = given.dir();
-    const settings = settle(given, dir);
-    const context = given.withOptions(toOptions(settings));
+    const dir = context.dir();
+    const given = givenSettings(context, dir);
+    const settings = valuesOf(new Map([...given].map(([name, { value }]) => [name, value])));
     const log = createLog({
-      level: context.option("logLevel") as LogLevel,
-      format: context.option("logFormat") as LogFormat,
+      level: settings.logLevel,
+      format: settings.logFormat,
       clock: systemClock,
       write: (line) => ignoringFailures(() => io.err(`${line}\n`)),
     });
@@ -71,27 +66,7 @@ export const command: Command = {
       env: (name) => environment[name],
       environment,
       settings,
-      webhookBind: bindOf(context.option("webhookBind")),
-      ...optional("webhookTls", tlsFiles("webhook", context)),
-      ...optional("control", controlAddress(context)),
-      trustedProxies: context.list("trustedProxy").flatMap((texts) => texts.split(",")),
-      workers: context.count("workers", 1) ?? 1,
-      leaseMs: milliseconds(context, "lease"),
-      nodeLabels: context.list("nodeLabels").flatMap((labels) => labels.split(",")),
-      maxBodyBytes: context.count("maxBody", 1) ?? 0,
-      ...optional("maxInflightBytes", context.count("maxInflightBytes", 1)),
-      metrics: context.flag("metrics"),
-      pluginRoot: resolve(context.option("pluginRoot") ?? dir.root),
-      slackApiUrl: parseApiUrl(context.option("slackApiUrl") ?? ""),
-      stepEnv: context.list("stepEnv").flatMap((names) => names.split(",")),
-      timeLimits: {
-        ...optional("step", limitText(context.option("stepTimeout"))),
-        ...optional("task", limitText(context.option("taskTimeout"))),
-      },
-      ...optional("maxStepLogBytes", context.count("maxStepLog", 1)),
-      keepTasksMs: milliseconds(context, "keepTasksFor"),
-      keepBodiesMs: milliseconds(context, "keepBodiesFor"),
-      keepTasks: context.option("keepTasks") === NONE ? 0 : context.count("keepTasks", 1) ?? 0,
+      effectiveSettings: SETTINGS.map((setting) => effective(setting, given)),
     });
     const { webhookUrl, controlUrl } = daemon;
     const where = [
@@ -117,11 +92,6 @@ export const command: Command = {
     }
   },
 };
-
-/** The value of a setting that takes a duration, which has been checked; 0 where it is none. */
-function milliseconds(context: CommandContext, name: string): number {
-  return 1000 * (findDurationSecs(context.option(name) ?? "") ?? 0);
-}
 
 /**
  * The daemon must not end because its output cannot be written: the reader may have gone, or the
@@ -152,102 +122,60 @@ function forceEnd(context: CommandContext): Disposable {
 
 /** The flag of a setting. Its default stands in the text only: the file may have another value. */
 function toOption(
-  { name, placeholder, help, fallback, otherwise, choices }: Setting,
+  { name, placeholder, help, fallback, fallbackText, type: { kind, choices } }: Setting,
 ): OptionDefinition {
-  const fallbackText = otherwise ?? fallback;
+  const hasDefault = fallback !== undefined && kind !== "switch" && kind !== "list";
+  const shown = fallbackText ?? (hasDefault ? String(fallback) : undefined);
   return {
     flags: placeholder === undefined ? `--${name}` : `--${name} <${placeholder}>`,
-    help: fallbackText === undefined ? help : `${help} (default: ${fallbackText})`,
+    help: shown === undefined ? help : `${help} (default: ${shown})`,
     ...defined({ choices }),
   };
 }
 
+/** A setting that a flag or the file gives. */
+interface GivenSetting {
+  readonly value: SettingValue;
+  readonly source: "flag" | "file";
+}
+
 /**
- * Every setting: from its flag, else from the file, else the default.
+ * The settings that a flag gives, or else the file, by name.
  *
  * @throws {AppError} `usage` for a flag and `invalid` for an entry of the file that is wrong.
  */
-function settle(given: CommandContext, dir: DataDir): readonly EffectiveSetting[] {
+function givenSettings(context: CommandContext, dir: DataDir): ReadonlyMap<string, GivenSetting> {
   const file = readSettingsFile(dir.settings, dir.root);
-  return SETTINGS.map((setting) => {
+  const given = new Map<string, GivenSetting>();
+  for (const setting of SETTINGS) {
     const { name } = setting;
-    const flag = flagValue(setting, given);
-    if (flag !== undefined) return { name, value: flag, source: "flag" };
-    const value = file.get(name);
-    if (value !== undefined) return { name, value, source: "file" };
-    return { name, value: defaultOf(setting), source: "default" };
-  });
-}
-
-/** The value that a flag gives; `undefined` when it was not given. */
-function flagValue(setting: Setting, given: CommandContext): EffectiveSetting["value"] | undefined {
-  const name = camelCase(setting.name);
-  const [least, most] = setting.range ?? [0];
-  const texts = given.list(name);
-  const wrong = texts.map((text) => findWrong(setting, text)).find((why) => why !== undefined);
-  if (wrong !== undefined) throw new AppError("usage", `--${setting.name} ${wrong}`);
-  switch (setting.takes) {
-    case "switch":
-      return given.flag(name) ? true : undefined;
-    case "count":
-      if (setting.orNone === true && given.option(name) === NONE) return NONE;
-      return given.count(name, least, most);
-    case "list":
-      return texts.length === 0 ? undefined : texts;
-    case "duration":
-    case "text":
-    case "path":
-      return given.option(name);
+    const ofFlag = flagValue(setting, context);
+    const ofFile = file.get(name);
+    if (ofFlag !== undefined) given.set(name, { value: ofFlag, source: "flag" });
+    else if (ofFile !== undefined) given.set(name, { value: ofFile, source: "file" });
   }
+  return given;
 }
 
-/** Settings as a command line would have given them. */
-function toOptions(settings: readonly EffectiveSetting[]): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    settings.filter(({ value }) => value !== null)
-      .map(({ name, value }) => [camelCase(name), typeof value === "number" ? `${value}` : value]),
-  );
+/** A setting as `svc status` shows it. */
+function effective(
+  { name, fallback }: Setting,
+  given: ReadonlyMap<string, GivenSetting>,
+): EffectiveSetting {
+  return { name, ...given.get(name) ?? { value: fallback ?? null, source: "default" } };
 }
 
-/** An address that has passed the check of its setting. */
-function bindOf(text: string = NONE): HostAndPort | undefined {
-  const on = parseBind(text);
-  return on === "wrong" ? undefined : on;
-}
-
-/** A time limit as it was written; `undefined` where it says that there is none. */
-function limitText(text: string = NONE): string | undefined {
-  return text === NONE ? undefined : text;
-}
-
-const TLS_OPTIONS = {
-  webhook: ["webhookTlsCert", "webhookTlsKey"],
-  control: ["controlTlsCert", "controlTlsKey"],
-} as const;
-
-/** Certificate and key of a server; one without the other is a mistake. */
-function tlsFiles(
-  server: keyof typeof TLS_OPTIONS,
-  context: CommandContext,
-): TlsFiles | undefined {
-  const [certFile, keyFile] = TLS_OPTIONS[server].map((name) => context.option(name));
-  if (certFile === undefined && keyFile === undefined) return undefined;
-  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
-  throw new AppError("usage", `--${server}-tls-cert and --${server}-tls-key go together`);
-}
-
-/** Tokens do not travel in the clear: no address without a certificate. */
-function controlAddress(context: CommandContext): DaemonOptions["control"] {
-  const on = bindOf(context.option("controlBind"));
-  const tls = tlsFiles("control", context);
-  if (on === undefined) return undefined;
-  if (tls !== undefined) return { on, tls };
-  throw new AppError("usage", "--control-bind needs --control-tls-cert and --control-tls-key");
-}
-
-function optional<Name extends string, T>(
-  name: Name,
-  value: T | undefined,
-): { [K in Name]?: T } {
-  return value === undefined ? {} : { [name]: value } as { [K in Name]?: T };
+/** The value that a flag gives, as the file would have it; `undefined` when it was not given. */
+function flagValue(setting: Setting, context: CommandContext): SettingValue | undefined {
+  const { name, type: { kind } } = setting;
+  const key = camelCase(name);
+  if (kind === "switch") return context.flag(key) ? true : undefined;
+  const texts = context.list(key);
+  const [text] = texts;
+  if (text === undefined) return undefined;
+  const isNumber = kind === "count" && /^[0-9]{1,15}$/.test(text);
+  const value = kind === "list" ? texts : isNumber ? Number(text) : text;
+  const [wrong] = faultsIn(setting, value);
+  if (wrong !== undefined) throw new AppError("usage", `--${name} ${wrong}`);
+  return value;
 }

@@ -10,7 +10,7 @@ import type { DataDir } from "../../base/data_dir.ts";
 import { AppError } from "../../base/errors.ts";
 import { VERSION } from "../../base/version.ts";
 import { addressesToBind } from "../../daemon/bind_addresses.ts";
-import type { SettingValue } from "../../daemon/settings.ts";
+import type { SettingValue } from "../../daemon/setting_type.ts";
 import { readSettingsFile } from "../../daemon/settings_file.ts";
 import { address } from "../../doctor/address.ts";
 import { examine } from "../../doctor/check.ts";
