@@ -1,44 +1,44 @@
 /**
- * Lets the reader of a body tell the connection that the request has been received in full: from
- * then on the server is at work, and the deadlines for slow senders no longer hold. A handler can
- * also say that the connection is to serve no further request, and that its client is no stranger.
+ * Facts about a request that its handler reports to the connection: its body has arrived, so that the
+ * deadlines for slow senders no longer hold; no further request may be served; its client is no
+ * stranger.
  *
  * @module
  */
 
 const ARRIVALS = Symbol("arrivals");
 
-/** What a connection is told of its requests. */
+/** The facts about the requests of one connection. */
 export interface Arrivals {
-  /** Requests that have arrived whole. */
+  /** Number of requests that have arrived completely. */
   arrived: number;
-  /** Whether a request was the last one. */
+  /** Whether no request may be served any more. */
   lastSeen: boolean;
-  /** Whether its client has shown no right to be here so far. */
+  /** Whether no handler has marked the client as known ({@linkcode markKnown}). */
   isStranger: boolean;
 }
 
-type Expected = Request & { [ARRIVALS]?: Arrivals };
+type ReportingRequest = Request & { [ARRIVALS]?: Arrivals };
 
-/** Has `request` counted once it has arrived whole, and noted when it is the last one. */
+/** Connects `request` with the facts about its connection, for the functions below. */
 export function expectArrival(request: Request, arrivals: Arrivals): void {
-  (request as Expected)[ARRIVALS] = arrivals;
+  (request as ReportingRequest)[ARRIVALS] = arrivals;
 }
 
-/** Tells the connection of `request` that its body has arrived, if a connection has asked. */
+/** Counts `request` as arrived; does nothing for a request of another server. */
 export function tellArrival(request: Request): void {
-  const arrivals = (request as Expected)[ARRIVALS];
+  const arrivals = (request as ReportingRequest)[ARRIVALS];
   if (arrivals !== undefined) arrivals.arrived++;
 }
 
-/** Tells the connection of `request` that what follows it must not be served. */
+/** Marks `request` as the last that its connection may serve. */
 export function markLast(request: Request): void {
-  const arrivals = (request as Expected)[ARRIVALS];
+  const arrivals = (request as ReportingRequest)[ARRIVALS];
   if (arrivals !== undefined) arrivals.lastSeen = true;
 }
 
-/** Tells the connection of `request` that its client has shown a right to be here. */
+/** Marks the client of `request` as no stranger. */
 export function markKnown(request: Request): void {
-  const arrivals = (request as Expected)[ARRIVALS];
+  const arrivals = (request as ReportingRequest)[ARRIVALS];
   if (arrivals !== undefined) arrivals.isStranger = false;
 }

@@ -1,7 +1,6 @@
 /**
- * How long another server asks to be left alone: the one reader of such numbers, with the one limit to
- * them. A server that says a year, by mistake or because it was overtaken, must not silence what talks
- * to it until somebody notices. Pure.
+ * The pause that another server asks for (`Retry-After`). Each one is limited: a server that asks for a
+ * year, by mistake or because it was compromised, must not stop the calls to it for so long. Pure.
  *
  * ```ts
  * import { askedPause, pauseUntil } from "./asked_pause.ts";
@@ -19,13 +18,13 @@
  * @module
  */
 
-/** Longest pause that is granted; a server that wants more says so again. */
+/** Longest pause that svc makes; a server that needs a longer one asks again after it. */
 export const MAX_PAUSE_SECS = 3600;
 
-/** A parser of dates makes one of nearly any text. */
+/** Checked before `Date.parse`, which makes a date of nearly any text. */
 const HTTP_DATE = /^[A-Z][a-z]{2,8}, .{1,40} GMT$/;
 
-/** Seconds that `Retry-After` asks for, as a number or a date; `undefined` where it says neither. */
+/** Seconds that `Retry-After` asks for; `undefined` if it is neither a number nor a date. */
 export function askedPause(headers: Headers, now: number): number | undefined {
   const asked = headers.get("retry-after")?.trim() ?? "";
   if (/^[0-9]+(\.[0-9]+)?$/.test(asked)) return granted(Number(asked));
@@ -33,7 +32,7 @@ export function askedPause(headers: Headers, now: number): number | undefined {
   return Number.isNaN(at) ? undefined : granted((at - now) / 1000);
 }
 
-/** Seconds until a time in seconds since the epoch; `undefined` where it is none. */
+/** Seconds until a time in seconds since the epoch; `undefined` if the text is no such time. */
 export function pauseUntil(epochSecs: string | null, now: number): number | undefined {
   if (epochSecs === null || !/^[0-9]+$/.test(epochSecs)) return undefined;
   return granted(Number(epochSecs) - now / 1000);

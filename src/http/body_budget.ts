@@ -1,7 +1,7 @@
 /**
- * How many bytes of bodies may be under way at once, in all and for one owner (a trigger). They
- * count from their arrival until their request is answered, because a body is kept before its
- * sender is authenticated.
+ * A limit for the bytes of bodies that are held at once, for all requests and for one owner (a
+ * trigger). The bytes count from their arrival until their request is answered: a body is held before
+ * its sender is authenticated.
  *
  * @module
  */
@@ -9,13 +9,13 @@
 import { AppError } from "../base/errors.ts";
 import { sizeText } from "../base/size.ts";
 
-/** A body that states a length up to this one is small. */
+/** A body is small if the length that it states is not above this. */
 const SMALL_BYTES = 64 * 1024;
 
 /**
- * Which part of the budget may be in use for what. Whatever is sent to one owner, a quarter is left
- * for the others; and small bodies have a quarter that large ones cannot take, neither in all nor
- * of the same owner.
+ * The parts of the budget that some bodies may use at most. So a quarter is left for other owners,
+ * whatever is sent to one; and small bodies have a quarter that large ones cannot take, of all bodies
+ * and of those of the same owner.
  */
 const PART = {
   /** Large bodies of one owner. */
@@ -24,27 +24,27 @@ const PART = {
   large: 3 / 4,
   /** Bodies of one owner. */
   owner: 3 / 4,
-  /** Small bodies that have room and are still on their way, or never come. */
+  /** Small bodies that hold bytes and have not arrived yet, or never will. */
   expected: 1 / 4,
 } as const;
 
-/** The budget has to be so many times the largest body, for one to fit at all. */
+/** Least size of the budget, in bodies of the largest size: a smaller budget would never hold one. */
 export const LARGEST_BODIES_IN_BUDGET = 1 / PART.largeOfOwner;
 
-/** Owners are forgotten when there are more than this, and only those that hold nothing. */
+/** When there are more owners than this, those that hold nothing are forgotten. */
 const OWNERS = 4096;
 
-/** Bytes that are held. */
+/** The bytes that an owner holds. */
 interface Use {
   bytes: number;
-  /** Those of large bodies among them. */
+  /** Those among them that belong to large bodies. */
   large: number;
 }
 
-/** What is held in all. */
+/** The bytes that all owners hold. */
 interface TotalUse extends Use {
   readonly most: number;
-  /** Those that have room and may not have arrived. */
+  /** Those among them that may not have arrived. */
   expected: number;
   readonly ownerOf: (name: string) => Use;
 }
@@ -52,7 +52,7 @@ interface TotalUse extends Use {
 /** A number of bytes that the bodies of all requests share. */
 export class BodyBudget {
   readonly #total: TotalUse;
-  /** An owner stays when it holds nothing any more: a request must not add and remove an entry. */
+  /** An owner that holds nothing stays in the map: a request must not add and remove an entry. */
   readonly #owners = new Map<string, Use>();
   #forgetAt = OWNERS;
 
@@ -62,14 +62,12 @@ export class BodyBudget {
     this.#total = { most, bytes: 0, large: 0, expected: 0, ownerOf };
   }
 
-  /** How many bytes are held now. */
+  /** Number of bytes that are held now. */
   get inUse(): number {
     return this.#total.bytes;
   }
 
-  /**
-   * An empty hold for the body of one request; `owner` (a trigger) may not take all of the budget.
-   */
+  /** A hold for the body of one request, empty at first; `owner` is the name of its trigger. */
   hold(owner: string): HeldBytes {
     return new HeldBytes(this.#total, owner);
   }
@@ -87,7 +85,7 @@ export class BodyBudget {
   }
 }
 
-/** What one request holds of a {@linkcode BodyBudget}. */
+/** The bytes that one request holds of a {@linkcode BodyBudget}. */
 export class HeldBytes {
   readonly #total: TotalUse;
   readonly #name: string;
@@ -97,17 +95,18 @@ export class HeldBytes {
   #expected = 0;
   #released = false;
 
-  /** To be had from {@linkcode BodyBudget.hold}. */
+  /** Called by {@linkcode BodyBudget.hold} only. */
   constructor(total: TotalUse, owner: string) {
     this.#total = total;
     this.#name = owner;
   }
 
   /**
-   * Takes room for a small body before it arrives, so that it can be read in one piece. Without it
-   * the body may still be taken part by part: only so much is given to lengths that may never come.
+   * Holds the bytes of a small body before it arrives, so that it can be read in one piece. Where this
+   * fails, the body may still be taken part by part: only a part of the budget is for bodies that may
+   * never arrive.
    *
-   * @returns whether there was room
+   * @returns Whether the budget had room.
    */
   expect(length: number): boolean {
     const total = this.#total;
@@ -119,9 +118,9 @@ export class HeldBytes {
   }
 
   /**
-   * Takes room for bytes that have arrived, of a body that states a length of `stated` or none.
+   * Holds bytes that have arrived; `stated` is the length that their body states, if it does.
    *
-   * @throws {AppError} `overloaded` when there is none.
+   * @throws {AppError} `overloaded` when the budget has no room.
    */
   take(bytes: number, stated: number | undefined): void {
     if (this.#add(bytes, stated === undefined || stated > SMALL_BYTES)) return;
@@ -134,13 +133,13 @@ export class HeldBytes {
     );
   }
 
-  /** The body is there, whole: nothing is on its way any more. */
+  /** Notes that the body has arrived completely. */
   arrived(): void {
     this.#total.expected -= this.#expected;
     this.#expected = 0;
   }
 
-  /** Gives back everything, for good: what arrives later has no room. */
+  /** Gives back all bytes for good: later bytes of the same request are refused. */
   release(): void {
     this.#released = true;
     this.arrived();

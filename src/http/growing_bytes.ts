@@ -1,6 +1,6 @@
 /**
- * Bytes that arrive in parts, as one piece of memory that is never much larger than what has
- * arrived: a length that is only stated costs nothing, and nor does a body of many small parts.
+ * Bytes that arrive in parts, in one buffer that is never much larger than what has arrived: a stated
+ * length takes no memory by itself, and neither do many small parts.
  *
  * ```ts
  * import { GrowingBytes } from "./growing_bytes.ts";
@@ -15,21 +15,21 @@
  * @module
  */
 
-/** Room for the first part. */
+/** Least size of the buffer, unless fewer bytes are expected. */
 const FIRST_BYTES = 64 * 1024;
 
-/** Bytes that are added to. */
+/** A buffer that grows. */
 export class GrowingBytes {
   readonly #most: number;
   #buffer = new ArrayBuffer();
   #length = 0;
 
-  /** None yet; `most` is how many there will be, where that is known. */
+  /** Empty; `most` is the number of bytes that will be added, where it is known. */
   constructor(most = Infinity) {
     this.#most = most;
   }
 
-  /** How many there are. */
+  /** Number of bytes. */
   get length(): number {
     return this.#length;
   }
@@ -38,22 +38,22 @@ export class GrowingBytes {
   add(part: Uint8Array): void {
     const needed = this.#length + part.length;
     if (needed > this.#buffer.byteLength) {
-      const roomy = Math.max(FIRST_BYTES, this.#buffer.byteLength * 2);
-      const room = Math.max(needed, Math.min(this.#most, roomy));
-      this.#buffer = this.#buffer.transfer(room); // gives the old one back at once
+      const doubled = Math.max(FIRST_BYTES, this.#buffer.byteLength * 2);
+      const size = Math.max(needed, Math.min(this.#most, doubled));
+      this.#buffer = this.#buffer.transfer(size); // frees the old one at once
     }
     new Uint8Array(this.#buffer).set(part, this.#length);
     this.#length = needed;
   }
 
-  /** Gives the memory back at once, without waiting for the next collection of garbage. */
+  /** Frees the memory at once, without waiting for the next collection of garbage. */
   clear(): void {
     this.#buffer.transfer(0);
     this.#buffer = new ArrayBuffer();
     this.#length = 0;
   }
 
-  /** All of them; nothing can be added any more. */
+  /** All bytes; none can be added any more. */
   toBytes(): Uint8Array<ArrayBuffer> {
     return new Uint8Array(this.#buffer.transfer(this.#length));
   }

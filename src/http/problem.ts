@@ -1,13 +1,13 @@
 /**
- * Error answers of both servers: `application/problem+json` (RFC 9457) with a stable code.
- * Strangers get the title of the code and nothing else; the control plane adds the message.
+ * Error answers of both servers: `application/problem+json` (RFC 9457) with a stable code. Senders of
+ * webhooks see only the title of the code; the control plane adds the message.
  *
  * @module
  */
 
 import type { AppError, ErrorCode } from "../base/errors.ts";
 
-/** What a stranger is told of each code. */
+/** The title of each code, which a stranger may read. */
 const TITLES: Readonly<Record<ErrorCode, string>> = {
   usage: "Bad request",
   invalid: "Malformed request",
@@ -29,46 +29,45 @@ const TITLES: Readonly<Record<ErrorCode, string>> = {
   unreachable: "Not reachable",
 };
 
-/** Seconds after which a sender may try again, where nothing better is known. */
+/** Value of `Retry-After` where the error names none. */
 const RETRY_AFTER_SECS = 5;
 
-/** Body of an error answer. */
+/** The body of an error answer. */
 export interface Problem {
-  /** Always `about:blank`: the code says it all. */
+  /** Always `about:blank`, because `code` names the kind of problem. */
   readonly type: "about:blank";
   /** The code in words. */
   readonly title: string;
-  /** HTTP status. */
+  /** The HTTP status. */
   readonly status: number;
-  /** Which kind of refusal this is. */
   readonly code: ErrorCode;
-  /** Names the request in the log and among the deliveries. */
+  /** The id of the request in the log and among the deliveries. */
   readonly request_id: string;
-  /** The message, where the caller may have it. */
+  /** The message, if the caller may read it. */
   readonly detail?: string;
-  /** Findings, one line each, where the caller may have them. */
+  /** One line for each finding, if the caller may read them. */
   readonly details?: readonly string[];
 }
 
-/** How to answer with an error. */
+/** The request that an error answers. */
 export interface ProblemOptions {
   readonly requestId: string;
-  /** Whether the caller may read the message: true on the control plane only. */
+  /** Whether the caller may read the message: only on the control plane. */
   readonly trusted?: boolean;
-  /** Methods the path does allow. */
+  /** Methods that the path allows. */
   readonly allow?: string;
 }
 
-/** The answer for a refusal. */
+/** The answer to a request that was refused. */
 export function problemResponse(error: AppError, options: ProblemOptions): Response {
-  const told = options.trusted === true && error.code !== "internal";
+  const isReadable = options.trusted === true && error.code !== "internal";
   const problem: Problem = {
     type: "about:blank",
     title: TITLES[error.code],
     status: error.status,
     code: error.code,
     request_id: options.requestId,
-    ...(told ? { detail: error.message, details: error.details } : {}),
+    ...(isReadable ? { detail: error.message, details: error.details } : {}),
   };
   const headers = new Headers({ "content-type": "application/problem+json" });
   if (options.allow !== undefined) headers.set("allow", options.allow);

@@ -1,5 +1,5 @@
 /**
- * Reads the exact bytes of a request, within a size, a time and what is left of a budget.
+ * Reads the exact bytes of a request, within limits of size and time and within a budget.
  *
  * @module
  */
@@ -12,25 +12,24 @@ import { GrowingBytes } from "./growing_bytes.ts";
 import { releaseRequest } from "./release_request.ts";
 import { SharedTimeout } from "./shared_timeout.ts";
 
-/** What a body may cost. */
+/** The limits of a body. */
 export interface BodyLimits {
   /** Most bytes. */
   readonly maxBytes: number;
-  /** Longest time from headers to last byte. */
+  /** Longest time from the headers to the last byte. */
   readonly deadlineMs: number;
 }
 
 /**
- * The body, byte for byte; its bytes are taken from a budget and `held` until the caller releases
- * them.
+ * The body, byte for byte. `held` takes its bytes from a budget until the caller releases it.
  *
- * @throws {AppError} `too_large`, `timeout`, `overloaded`, or `invalid` when it breaks off or its
- * length is stated twice.
+ * @throws {AppError} `too_large`, `timeout`, `overloaded`, or `invalid` when the body breaks off or its
+ * length is stated in two ways.
  */
 export async function readBody(
   request: Request,
   { headers, limits, held }: {
-    /** Those of the request, names in lower case. */
+    /** The headers of the request, names in lower case. */
     readonly headers: Readonly<Record<string, string>>;
     readonly limits: BodyLimits;
     readonly held: HeldBytes;
@@ -51,7 +50,7 @@ export async function readBody(
   return body;
 }
 
-/** A small body: Deno reads it in one piece, several times as fast as in parts. */
+/** A small body, in one piece: Deno reads it so several times as fast as in parts. */
 async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   try {
     return await request.bytes();
@@ -60,16 +59,14 @@ async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   }
 }
 
-/** What a body in parts is read with. */
+/** The limits of a body that is read in parts. */
 interface Parts extends BodyLimits {
-  /** Its length, where it is stated. */
+  /** Its stated length, if it states one. */
   readonly length: number | undefined;
   readonly held: HeldBytes;
 }
 
-/**
- * A body in parts, as far as it may go and has room; not at all when it is known to be too large.
- */
+/** A body in parts, up to its limits; a body whose stated length is too large is not read. */
 async function readParts(request: Request, parts: Parts): Promise<Uint8Array<ArrayBuffer>> {
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
@@ -78,10 +75,10 @@ async function readParts(request: Request, parts: Parts): Promise<Uint8Array<Arr
     return await withDeadline(collect(reader, bytes, parts), parts);
   } catch (error) {
     bytes.clear();
-    parts.held.release(); // at once: another request may lack only this much
+    parts.held.release(); // at once, for other requests
     const { code } = toAppError(error);
     if (code === "too_large" || code === "overloaded") await discard(reader);
-    await reader.cancel().catch(() => {}); // a sender that has its answer must not fill memory any more
+    await reader.cancel().catch(() => {}); // the rest of the body must not fill memory
     throw error;
   }
 }
@@ -105,12 +102,12 @@ async function collect(
   }
 }
 
-/** What is still read of a body that is refused for its size, and for how long. */
+/** How much is read of a body after its refusal, and for how long. */
 const DISCARDED = { bytes: 32 * 1024 * 1024, ms: 1000 };
 
 /**
- * Reads on for a moment before the refusal: a connection that is closed with bytes unread is reset,
- * and the sender would never see the answer.
+ * Reads on for a moment before the refusal: a connection that is closed with unread bytes is reset, and
+ * then the sender does not see the answer.
  */
 async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   const { promise: enough, resolve } = Promise.withResolvers<{ done: true; value: undefined }>();
@@ -124,7 +121,7 @@ async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
 }
 
 /**
- * Gives the memory of a part back at once: each has 64 KiB, whatever it holds, and a flood of them
+ * Frees the memory of a part at once: each part takes 64 KiB, even a short one, and a flood of parts
  * is faster than the collection of garbage.
  */
 function free({ buffer }: Uint8Array): void {
@@ -133,7 +130,7 @@ function free({ buffer }: Uint8Array): void {
 
 const END = { done: true, value: undefined } as const;
 
-/** Bodies on their way, by how long they may take. */
+/** The bodies that are arriving, by their deadline. */
 const lists = new Map<number, SharedTimeout>();
 
 function withDeadline<T>(work: Promise<T>, { deadlineMs }: BodyLimits): Promise<T> {

@@ -1,32 +1,36 @@
 /**
- * Makes a request that has been read whole let go of its headers and its body. In Deno 2.7 all that
- * a Request holds stays for the next full collection, for which all requests wait: 4 KB for each
- * request. Why that is so is in `docs/decisions/0002-old-garbage.md`.
+ * Fence around a fault of the runtime: Deno 2.7 assigns a function to each Request, which keeps
+ * headers and body alive until the next full collection of garbage (4 KB for each request, and all
+ * requests wait for that collection). `docs/decisions/0002-old-garbage.md` has the reason and the
+ * figures.
+ *
+ * Checked with Deno 2.7.11, which needs it, and with 2.9.6, which assigns no such function, so that
+ * nothing is done. `tests/http/garbage_test.ts` measures what stays of a request.
  *
  * @module
  */
 
-/** What objects of the runtime keep under symbols of theirs. */
-type Kept = Record<symbol, unknown>;
+/** An object whose private symbols are read and cleared. No symbol is known by its name. */
+type WithSymbols = Record<symbol, unknown>;
 
 /**
- * To be called when the headers of `request` have been taken and its body has been read to the end.
- * Does nothing where a Request has no function of its own, as in Deno 2.9.
+ * Clears the references of `request` to its headers and to the parts of its body. To be called when
+ * the headers have been read and the body has been read to its end.
  */
 export function releaseRequest(request: Request): void {
-  const own = request as unknown as Kept;
-  const keys = Object.getOwnPropertySymbols(request);
-  if (!keys.some((key) => typeof own[key] === "function")) return;
+  const inside = request as unknown as WithSymbols;
+  const symbols = Object.getOwnPropertySymbols(request);
+  const isKeptAlive = symbols.some((symbol) => typeof inside[symbol] === "function");
+  if (!isKeptAlive) return;
   const { headers, body } = request;
-  for (const key of keys) {
-    if (own[key] === headers) own[key] = undefined; // a getter that is called again makes new ones
-  }
-  if (body !== null) empty(body as unknown as Kept);
+  // The property `headers` stays usable: its getter makes new headers where there are none.
+  for (const symbol of symbols) if (inside[symbol] === headers) inside[symbol] = undefined;
+  if (body !== null) clearObjects(body as unknown as WithSymbols);
 }
 
-/** Takes reader and controller from a stream that is at its end; its state stays. */
-function empty(stream: Kept): void {
-  for (const key of Object.getOwnPropertySymbols(stream)) {
-    if (typeof stream[key] === "object") stream[key] = undefined;
+/** Clears the reader and the controller of a stream at its end; the stream's state is no object. */
+function clearObjects(stream: WithSymbols): void {
+  for (const symbol of Object.getOwnPropertySymbols(stream)) {
+    if (typeof stream[symbol] === "object") stream[symbol] = undefined;
   }
 }

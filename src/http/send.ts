@@ -1,8 +1,8 @@
 /**
- * Sends one request and reads its answer: the door through which the daemon speaks to servers of
- * others. Where to is the caller's configuration, never a payload. No redirection is followed: it
- * would carry a token to a host that nobody named. No error holds the path or a header, which may
- * be secret.
+ * Sends one request and reads its answer: the door through which the daemon talks to other servers.
+ * The URL comes from the caller's configuration, never from a payload. No redirect is followed: it
+ * would send a token to another host than the configured one. No error holds the path or a header,
+ * which may be secret.
  *
  * @module
  */
@@ -10,16 +10,16 @@
 import type { Clock } from "../base/clock.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 
-/** Longest time to wait for the answer of an address that an admin tries. */
+/** Longest time for the answer of an address that an admin tries. */
 const TRIAL_MS = 60_000;
-/** The same for the server of a platform: the one who is waiting for us is that platform, too. */
+/** Longest time for the answer of a platform, which waits meanwhile for the answer to its own request. */
 const PLATFORM_MS = 5000;
-/** Most of an answer that is shown to a person. */
+/** Most bytes of an answer that are shown to a person. */
 const MAX_SHOWN_BYTES = 64 * 1024;
-/** Most of an answer that is read where the caller says nothing else. */
+/** Most bytes of an answer that are read, unless the caller sets another limit. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** One request. */
+/** A request to another server. */
 export interface Outgoing {
   /** `GET` when absent. */
   readonly method?: string;
@@ -27,31 +27,31 @@ export interface Outgoing {
   readonly body?: string | Uint8Array<ArrayBuffer>;
   /** Longest time until the answer has been read, in milliseconds. */
   readonly timeoutMs: number;
-  /** Most bytes of the answer that are read; what is longer is cut. */
+  /** Most bytes of the answer that are read; a longer one is cut. */
   readonly maxBytes?: number;
-  /** Gives the request up. */
+  /** Cancels the request. */
   readonly signal?: AbortSignal;
 }
 
-/** What a server answered. */
+/** The answer of a server. */
 export interface Answered {
   readonly answered: true;
   readonly status: number;
   readonly headers: Headers;
-  /** The body, its beginning where it is longer than what is read. */
+  /** The body, or its beginning. */
   readonly text: string;
-  /** Whether the body was longer. */
+  /** Whether the body was longer than `maxBytes`. */
   readonly cut: boolean;
 }
 
-/** What keeps a request from being answered. */
+/** Why a request was not answered. */
 export type Fault = "dns" | "refused" | "tls" | "connection" | "timeout" | "stopped";
 
-/** No answer. */
+/** The outcome of a request that was not answered. */
 export interface Unanswered {
   readonly answered: false;
   readonly fault: Fault;
-  /** Whether the request may have arrived all the same. */
+  /** Whether the server may have received the request. */
   readonly mayHaveArrived: boolean;
   /** One sentence without a full stop; names the host. */
   readonly message: string;
@@ -84,7 +84,7 @@ export async function send(
       const message = `${host} did not answer within ${timeoutMs / 1000} seconds`;
       return unanswered("timeout", message);
     }
-    return explain(host, saidBy(error));
+    return explain(host, messagesOf(error));
   }
 }
 
@@ -92,18 +92,18 @@ function unanswered(fault: Fault, message: string, mayHaveArrived = true): Unans
   return { answered: false, fault, mayHaveArrived, message };
 }
 
-/** What the runtime says; newer ones say it in the cause. */
-function saidBy(error: unknown): string {
+/** The messages of the runtime's error: the reason is in the error, or in its cause with newer Deno. */
+function messagesOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "";
   return `${messageOf(error)} ${cause}`;
 }
 
-/** Makes a sentence of what the runtime says, which repeats the whole URL. */
-function explain(host: string, said: string): Unanswered {
-  if (/port \d+ (is|are) blocked/.test(said)) {
+/** Makes a sentence of the runtime's messages, without the URL that they repeat. */
+function explain(host: string, messages: string): Unanswered {
+  if (/port \d+ (is|are) blocked/.test(messages)) {
     return unanswered("connection", `svc sends nothing to the port of ${host}`, false);
   }
-  const [, inside] = /client error \(Connect\): (.*)$/s.exec(said) ?? [];
+  const [, inside] = /client error \(Connect\): (.*)$/s.exec(messages) ?? [];
   if (inside === undefined) {
     return unanswered("connection", `The connection to ${host} ended before its answer`);
   }
@@ -120,7 +120,7 @@ function explain(host: string, said: string): Unanswered {
   return unanswered("connection", `${host} cannot be reached: ${inside.slice(0, 200)}`, false);
 }
 
-/** The answer as text, up to the limit; what comes behind that is not waited for. */
+/** The body as text, up to the limit, without waiting for the rest. */
 async function beginningOf(
   { body }: Response,
   maxBytes: number,
@@ -138,16 +138,16 @@ async function beginningOf(
   return { text, cut: false };
 }
 
-/** What is posted. */
+/** The headers and the body of a POST. */
 export interface PostedRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** What came back. */
+/** The answer to a POST or a GET. */
 export interface PostAnswer {
   readonly status: number;
-  /** The body as text, its beginning where it is long. */
+  /** The body as text, or its beginning. */
   readonly answer: string;
 }
 
@@ -165,7 +165,7 @@ export async function post(
 }
 
 /**
- * Gets what a server of a platform has.
+ * Requests a URL of a platform.
  *
  * @throws {AppError} `refused` when nothing answers within five seconds.
  */
@@ -174,9 +174,9 @@ export async function get(url: string, clock: Clock): Promise<PostAnswer> {
 }
 
 /**
- * Visits a URL of a platform, by which it learns that its request has arrived.
+ * Visits a URL of a platform to confirm that its request has arrived.
  *
- * @throws {AppError} `overloaded` when it does not answer that this is well.
+ * @throws {AppError} `overloaded` when the platform does not answer with 200.
  */
 export async function visit(url: string, clock: Clock): Promise<void> {
   const { host } = new URL(url);

@@ -1,29 +1,28 @@
 /**
- * One timeout shared by many waiters: they have one timer and give up in the order in which they
- * came, a tick late at most. A timer of its own for each body of a webhook cost a twentieth of the
- * request.
+ * A timeout that many waiters share: they have one timer, and give up in the order in which they came,
+ * at most a tick late. A timer for each body of a webhook took a twentieth of the time of a request.
  *
  * @module
  */
 
 import type { Clock } from "../base/clock.ts";
 
-/** Ticks in the time that anybody waits. */
+/** Number of ticks in the time that each waiter waits. */
 const TICKS = 16;
 
-/** A waiter, linked to those before and after it. */
+/** A waiter, linked to the waiters before and after it. */
 interface Waiter {
-  /** The first tick that is too late. */
+  /** The tick at which the waiter gives up. */
   readonly lastTick: number;
-  /** Absent when it waits no more. */
+  /** `undefined` when it does not wait any more. */
   giveUp: (() => void) | undefined;
   before: Waiter | undefined;
   after: Waiter | undefined;
 }
 
 /**
- * All that wait equally long for something. A linked list: the tables that a Set outgrows would
- * keep waiters that have left until the next full collection
+ * Waiters that all wait equally long. They are a linked list, because a Set keeps waiters that have
+ * left in its outgrown tables until the next full collection of garbage
  * (`docs/decisions/0002-old-garbage.md`).
  */
 export class SharedTimeout {
@@ -40,7 +39,7 @@ export class SharedTimeout {
     this.#tickMs = Math.ceil(ms / TICKS);
   }
 
-  /** What `work` comes to, or what `late` throws when that takes too long. */
+  /** The result of `work`; rejects with the error that `late` makes when it takes too long. */
   wait<T>(work: Promise<T>, late: () => Error): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const waiter = this.#join(() => reject(late()));
@@ -55,7 +54,7 @@ export class SharedTimeout {
   }
 
   #join(giveUp: () => void): Waiter {
-    const lastTick = this.#tick + TICKS + 1; // the tick under way is over sooner than the others
+    const lastTick = this.#tick + TICKS + 1; // one more, because the present tick is not whole
     const waiter: Waiter = { lastTick, giveUp, before: this.#last, after: undefined };
     if (this.#last === undefined) this.#first = waiter;
     else this.#last.after = waiter;
@@ -64,7 +63,7 @@ export class SharedTimeout {
     return waiter;
   }
 
-  /** Unlinks fully: a node that is garbage must not keep live nodes reachable. */
+  /** Removes all links of a waiter, so that it keeps no other waiter alive while it is garbage. */
   #leave(waiter: Waiter): void {
     if (waiter.giveUp === undefined) return;
     const { before, after } = waiter;
@@ -81,7 +80,7 @@ export class SharedTimeout {
   #sweep(): void {
     this.#tick++;
     for (let one = this.#first; one !== undefined; one = this.#first) {
-      if (one.lastTick > this.#tick) return; // and so do all after it
+      if (one.lastTick > this.#tick) return; // all waiters after it wait longer
       one.giveUp?.();
       this.#leave(one);
     }

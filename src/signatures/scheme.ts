@@ -33,17 +33,16 @@ export interface SignedRequest {
   readonly findCertificate?: FindCertificate;
 }
 
-/**
- * Finds the certificate at a URL, as PEM, or says why there is none. It may ask the server of the
- * URL, so a scheme checks before that the URL is one of its platform's.
- */
-export type FindCertificate = (
-  url: string,
-) => Promise<
+/** A certificate as PEM, or why there is none; `why` has details of the failure. */
+export type CertificateResult =
   | { readonly pem: string }
-  /** `why` says what came in the place of an answer, where that is known. */
-  | { readonly failure: VerifyFailure; readonly why?: string }
->;
+  | { readonly failure: VerifyFailure; readonly why?: string };
+
+/**
+ * Finds the certificate at a URL. It may ask the server of the URL, so a scheme checks before that the
+ * URL is one of its platform's.
+ */
+export type FindCertificate = (url: string) => Promise<CertificateResult>;
 
 /** `spec.event.webhook.hmac`: a scheme configured by the user. */
 export interface HmacOptions {

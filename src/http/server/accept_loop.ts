@@ -1,26 +1,23 @@
 /**
- * Takes connections from a listening socket and survives whatever that brings: too few descriptors,
- * a socket that breaks. What becomes of a connection is not its business.
+ * Accepts connections from a listening socket, and goes on when descriptors run out or the socket
+ * breaks.
  *
  * @module
  */
 
-import type { Clock } from "../../base/clock.ts";
+import type { Core } from "../../base/core.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
-import type { Log } from "../../base/log.ts";
 
-/** What a loop needs. */
-export interface AcceptLoopOptions {
-  /** Where to listen; port 0 takes any free one. */
+/** Where a loop listens, and what it calls. */
+export interface AcceptLoopOptions extends Core {
+  /** The address; port 0 takes any free port. */
   readonly on: { readonly hostname: string; readonly port: number };
   /** Takes over a connection. */
   readonly take: (connection: Deno.Conn) => void;
-  /** Whether to wait a moment before the next one. */
+  /** Whether to pause before the next connection is accepted. */
   readonly isCrowded: () => boolean;
-  /** Told that descriptors are short. */
+  /** Called after a failure to accept: mostly descriptors have run out. */
   readonly onShortage: () => void;
-  readonly log: Log;
-  readonly clock: Clock;
 }
 
 /** A running loop; disposing it closes the listening socket. */
@@ -29,13 +26,13 @@ export interface AcceptLoop extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Rest after a failure, so that one which stays does not keep a processor busy. */
+/** Pause after a failure, so that a permanent failure does not keep a processor busy. */
 const REST_MS = 50;
-/** Longest rest when too many connections are on their way out. */
+/** Longest pause while too many connections are closing. */
 const CROWDED_MS = 50;
-/** So many failures in a row, and the listening socket itself is replaced. */
+/** Number of failures in a row after which the listening socket is replaced. */
 const REPLACE_AFTER = 20;
-/** One line in the log for failures of the same kind within this time. */
+/** Of so many failures in a row, one is logged: the first. */
 const LOG_EVERY = 200;
 
 /**
@@ -114,7 +111,7 @@ async function acceptAll(
   }
 }
 
-/** Out of descriptors, of the process or of the machine: the listening socket is not to blame. */
+/** Whether the process or the machine is short of something: a new listening socket would not help. */
 function isShortage(error: unknown): boolean {
   const code: unknown = error instanceof Error ? Reflect.get(error, "code") : undefined;
   return code === "EMFILE" || code === "ENFILE" || code === "ENOMEM" || code === "ENOBUFS";

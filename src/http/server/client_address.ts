@@ -1,6 +1,6 @@
 /**
- * The address of the client, where proxies stand between it and the daemon. What a header says
- * counts only as far as a trusted proxy has written it.
+ * The address of the client when there are proxies between it and the daemon. Of a header, only the
+ * part counts that a trusted proxy has written.
  *
  * ```ts
  * import { cidrMatcher } from "../../base/cidr.ts";
@@ -18,7 +18,7 @@
 
 import { isIPv4, isIPv6 } from "node:net";
 
-/** Where a trusted proxy does not name its client; RFC 7239's word. In no CIDR range. */
+/** The address where a trusted proxy does not name its client (RFC 7239's word); in no CIDR range. */
 const UNKNOWN_CLIENT = "unknown";
 
 /**
@@ -35,16 +35,16 @@ export function clientAddress(
   const direct = plainAddress(peer) ?? peer;
   if (!isTrusted(direct)) return direct;
   const forwarded = headers.get("forwarded");
-  const found = [
+  const addresses = [
     headers.get("x-forwarded-for")?.split(",").map((hop) => hop.trim()),
     forwarded === null ? undefined : (forwarded.match(ELEMENT) ?? [""]).map(forwardedFor),
   ].filter((hops) => hops !== undefined).map((hops) => lastUntrusted(hops, isTrusted));
-  const [first, second = first] = found;
-  if (first === undefined) return direct; // the proxy speaks for itself
+  const [first, second = first] = addresses;
+  if (first === undefined) return direct; // the request is the proxy's own
   return first === second ? first : UNKNOWN_CLIENT;
 }
 
-/** The last address, from the end that the nearest proxy wrote, that is not a trusted proxy. */
+/** The last address that is not a trusted proxy's; the nearest proxy wrote the end of the list. */
 function lastUntrusted(
   hops: readonly string[],
   isTrusted: (address: string) => boolean,

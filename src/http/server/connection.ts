@@ -1,5 +1,5 @@
 /**
- * What is known of one connection, and when its client has had enough time. Pure.
+ * The state of one connection, and whether its client has exceeded a deadline. Pure.
  *
  * @module
  */
@@ -8,30 +8,30 @@ import type { Arrivals } from "../arrival.ts";
 import { plainAddress } from "./client_address.ts";
 import type { ServedConnection } from "./connection_server.ts";
 
-/** How long a connection may take for what. */
+/** The deadlines of a connection, in milliseconds. */
 export interface Deadlines {
-  /** From being accepted to the last byte of the first request's headers, TLS included. */
+  /** From its acceptance to the last byte of the first request's headers, TLS included. */
   readonly headersMs: number;
   /**
-   * From the headers of a request to those of the next one, unless our answer takes longer. Counted
-   * from there, so that a body that drips and a pause after it do not add up.
+   * From the headers of a request to those of the next one, unless the answer takes longer. It counts
+   * from the headers, so that a slow body and the pause after it do not add up.
    */
   readonly idleMs: number;
   /** From an answer to the next request's headers, however late the answer came. */
   readonly afterAnswerMs: number;
-  /** From a request's headers to the end of its answer, however long our side takes. */
+  /** From a request's headers to the end of its answer, including the work of svc. */
   readonly requestMs: number;
 }
 
-/** What is known of a connection; mostly numbers, because every request writes them. */
+/** The state of a connection; mostly numbers, because each request writes them. */
 export interface Connection extends Arrivals {
-  /** Address of the other end. */
+  /** Address of the other end, without its port. */
   readonly peer: string;
-  /** How to close it. */
+  /** Closes it; `undefined` before it is served. */
   served: ServedConnection | undefined;
-  /** Requests so far. */
+  /** Number of requests so far. */
   requests: number;
-  /** Answers that are with Deno to their end. */
+  /** Number of answers that Deno has completely. */
   complete: number;
   /** Tick at which it was accepted, or its last request began. */
   began: number;
@@ -39,7 +39,7 @@ export interface Connection extends Arrivals {
   ended: number;
 }
 
-/** A connection as it was accepted at `tick`. */
+/** A connection that was accepted at `tick`. */
 export function newConnection(socket: Deno.Conn, tick: number): Connection {
   const { hostname } = socket.remoteAddr as Deno.NetAddr;
   return {
@@ -60,7 +60,7 @@ export function isIdle({ requests, complete }: Connection): boolean {
   return requests === complete;
 }
 
-/** Whether its client, or a request of it, has had its time at tick `now.tick`. */
+/** Whether a connection has exceeded one of its deadlines at tick `now.tick`. */
 export function isLate(
   connection: Connection,
   now: { readonly tick: number; readonly tickMs: number },

@@ -1,36 +1,42 @@
 /**
- * The only place that knows Deno's internal entry point for serving HTTP on one connection. It is
- * tried out on a connection of its own before anything relies on it; why it is used at all is in
- * `docs/decisions/0001-accept-loop.md`.
+ * Fence around an internal function of the runtime: `Deno[Deno.internal].serveHttpOnConnection`, which
+ * serves HTTP on a single connection. Deno does not promise to keep it, so each start tries it on a
+ * loopback connection first. `docs/decisions/0001-accept-loop.md` says why it is used.
+ *
+ * Checked with Deno 2.7.11 and 2.9.6. `tests/http/serve_test.ts` runs servers with it and without it.
  *
  * @module
  */
 
 import { systemClock } from "../../base/clock.ts";
 import { messageOf } from "../../base/errors.ts";
+import { StopSignal } from "./stop_signal.ts";
 
-/** What Deno tells of a request beside the request. */
+/** The second argument of Deno's handlers, as far as it is used here. */
 export interface RequestInfo {
-  /** Settles when the answer is with Deno to its end, or cannot get there any more. */
+  /** Settles when Deno has the whole answer, or can no longer get it. */
   readonly completed: Promise<void>;
 }
 
-/** Answers one request. */
+/** Handles one request. */
 export type Answer = (request: Request, info: RequestInfo) => Response | Promise<Response>;
 
-/** Turns what an {@linkcode Answer} threw into an answer. */
+/** Handles a request; `peer` is the sender's address without its port, empty on a Unix socket. */
+export type PeerHandler = (request: Request, peer: string) => Response | Promise<Response>;
+
+/** Makes the response to a request whose {@linkcode Answer} threw this error. */
 export type AnswerError = (error: unknown) => Response;
 
-/** One connection that HTTP is spoken on. */
+/** A connection on which HTTP is served. */
 export interface ServedConnection {
-  /** Settles when the connection is over, by whichever side; never rejects. */
+  /** Resolves when either side has closed the connection; never rejects. */
   readonly closed: Promise<void>;
-  /** Closes it now, whatever is under way; may come late, and more than once. */
+  /** Closes the connection at once; does nothing when it is closed. */
   cut(): void;
 }
 
 /**
- * Speaks HTTP on a connection, which belongs to it from then on.
+ * Serves HTTP on a connection, which the caller must not use any more.
  *
  * @throws {Error} when the connection is gone already.
  */
@@ -40,7 +46,7 @@ export type ServeConnection = (
   onError: AnswerError,
 ) => ServedConnection;
 
-/** Deno's function, which has no declared type. */
+/** The type of Deno's function, which Deno does not declare. */
 type Entry = (
   connection: Deno.Conn,
   signal: AbortSignal,
@@ -49,12 +55,12 @@ type Entry = (
   onListen: () => void,
 ) => { readonly finished: Promise<void> };
 
-/** Longest time the trial may take. */
+/** Longest time of the trial. */
 const TRIAL_MS = 5000;
 
 /**
- * What Deno offers for a single connection, or why this Deno cannot be used that way. A function of
- * that name is not enough: it has to answer a request and to close a connection when told to.
+ * Deno's server for a single connection, or why this Deno has none that can be used. A function of that
+ * name is not enough: in the trial it has to answer a request, and to close a connection on demand.
  */
 export async function findConnectionServer(): Promise<ServeConnection | { readonly lack: string }> {
   const internals: unknown = Reflect.get(Deno, Reflect.get(Deno, "internal") ?? "internal");
@@ -62,7 +68,7 @@ export async function findConnectionServer(): Promise<ServeConnection | { readon
     ? Reflect.get(internals, "serveHttpOnConnection")
     : undefined;
   if (typeof entry !== "function") return { lack: "serveHttpOnConnection is missing" };
-  const serveConnection = through(entry as Entry);
+  const serveConnection = serverOf(entry as Entry);
   try {
     await tryOut(serveConnection);
     return serveConnection;
@@ -71,7 +77,7 @@ export async function findConnectionServer(): Promise<ServeConnection | { readon
   }
 }
 
-function through(entry: Entry): ServeConnection {
+function serverOf(entry: Entry): ServeConnection {
   return (connection, answer, onError) => {
     const stop = new StopSignal();
     const { finished } = entry(connection, stop.signal, answer, onError, () => {});
@@ -79,37 +85,7 @@ function through(entry: Entry): ServeConnection {
   };
 }
 
-/**
- * Stands in for an AbortSignal. Aborting a real one after the socket has closed throws out of an
- * event listener, where nothing can catch it, and ends the process. Here the listener is called by
- * us, and what it throws then can be caught.
- */
-export class StopSignal {
-  #listener: ((event: object) => void) | undefined;
-
-  /** To be handed to Deno's server. */
-  get signal(): AbortSignal {
-    const stand = {
-      aborted: false,
-      addEventListener: (_type: string, listener: (event: object) => void) => {
-        this.#listener = listener;
-      },
-      removeEventListener() {},
-    };
-    return stand as unknown as AbortSignal;
-  }
-
-  /** Stops the server at once; does nothing when it has ended already. */
-  fire(): void {
-    try {
-      this.#listener?.({});
-    } catch (error) {
-      if (!(error instanceof Deno.errors.BadResource)) throw error;
-    }
-  }
-}
-
-/** One request answered and one connection cut, over loopback. */
+/** The trial, over loopback: one request is answered, and the connection is cut. */
 async function tryOut(serveConnection: ServeConnection): Promise<void> {
   const patience = new AbortController();
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -144,11 +120,11 @@ async function ask(client: Deno.Conn): Promise<void> {
   }
 }
 
-/** Closes a connection that was not taken over; it would stay open. */
+/** Closes a connection if Deno's server has not taken it over: it would stay open. */
 function close(connection: Deno.Conn): void {
   try {
     connection.close();
   } catch {
-    // taken over, as it should be
+    // Deno's server has taken it over, as it should.
   }
 }

@@ -1,53 +1,55 @@
 /**
- * The open connections of a server: how many there may be, how long each may keep us waiting, and
- * how they end. Knows HTTP only as requests that begin and end; knows no listener.
+ * The open connections of a server: how many there may be, how long a client may keep the server
+ * waiting, and how connections end. Of HTTP it knows only that requests begin and end.
  *
  * @module
  */
 
-import type { Clock } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
+import type { Core } from "../../base/core.ts";
 import { SparseLog } from "../../base/sparse_log.ts";
 import { expectArrival } from "../arrival.ts";
 import { type Connection, type Deadlines, isIdle, isLate, newConnection } from "./connection.ts";
-import type { AnswerError, RequestInfo, ServeConnection } from "./connection_server.ts";
+import type {
+  AnswerError,
+  PeerHandler,
+  RequestInfo,
+  ServeConnection,
+} from "./connection_server.ts";
 
-/** What connections are served with. */
-export interface ConnectionsOptions {
-  /** Speaks HTTP on one. */
+/** How connections are served, and their limits. */
+export interface ConnectionsOptions extends Core {
   readonly serveConnection: ServeConnection;
-  /** Answers a request; `peer` is the other end of the socket, without its port. */
-  readonly answer: (request: Request, peer: string) => Response | Promise<Response>;
-  /** Turns what `answer` threw into an answer. */
+  readonly answer: PeerHandler;
+  /** Makes the response where `answer` threw. */
   readonly onError: AnswerError;
-  /** Whether an answer may be a stream, which is not complete when it is given. */
+  /** Whether responses may be streams, which are not complete when `answer` returns them. */
   readonly streams: boolean;
   /** Most connections at once. */
   readonly most: number;
-  /** Most of them whose clients are strangers (`arrival.ts`), who then go first; as many, if absent. */
+  /**
+   * Most connections whose clients are strangers (`arrival.ts`), the first to make place for others;
+   * as many as `most` when absent.
+   */
   readonly mostStrangers?: number | undefined;
-  /** How long each may take. */
   readonly deadlines: Deadlines;
-  readonly log: Log;
-  readonly clock: Clock;
 }
 
-/** An answer just handed over reaches the socket within this time; then the connection may go. */
+/** Time for a complete answer to reach the socket, before the connection is closed. */
 const FLUSH_MS = 25;
-/** A request that takes this long to arrive makes room for a new connection when all are busy. */
+/** If all connections are busy, one whose request arrives for this long makes place for a new one. */
 const ARRIVES_WITHIN_MS = 1000;
-/** The same for one that we take this long to answer, when none other makes room. */
+/** If no other makes place, one whose request svc handles for this long does. */
 const ANSWERED_WITHIN_MS = 5000;
-/** How long handlers may take to notice that their connection is gone. */
+/** Time for handlers to notice that their connection is closed. */
 const UNWIND_MS = 1000;
 
-/** How busy a server is. */
+/** The number of connections of a server. */
 export interface ConnectionLoad {
-  /** Connections at present. */
+  /** Connections that are open now. */
   readonly open: number;
-  /** Most at once. */
+  /** Most connections at once. */
   readonly most: number;
-  /** Connections that came when all places were taken, so far. */
+  /** Connections so far that came when all places were taken. */
   readonly displaced: number;
 }
 
@@ -57,19 +59,22 @@ export class Connections {
   readonly #open = new Set<Connection>();
   readonly #tickMs: number;
   readonly #timer: Disposable;
-  /** What clients cause. */
+  /** For lines that clients can cause at will. */
   readonly #log: SparseLog;
-  /** Time in ticks: no clock is read for a request, and no jump of the clock closes anything. */
+  /**
+   * The time in ticks of the timer: a request does not read a clock, and a clock that jumps closes no
+   * connection.
+   */
   #tick = 0;
-  /** Requests without a complete answer, those of connections that are gone included. */
+  /** Requests without a complete answer, also those of connections that are closed. */
   #working = 0;
-  /** Sockets that are not closed yet, those that were told to included. */
+  /** Sockets that are not closed yet, also those of connections that were cut. */
   #sockets = 0;
   #displaced = 0;
   #stopping = false;
   readonly #over = Promise.withResolvers<void>();
 
-  /** Starts to watch deadlines; {@linkcode stop} has to end it. */
+  /** Starts the timer of the deadlines, which {@linkcode stop} ends. */
   constructor(options: ConnectionsOptions) {
     this.#options = options;
     this.#log = new SparseLog(options);
@@ -78,36 +83,36 @@ export class Connections {
   }
 
   /**
-   * Whether many that were told to close have not done so yet. Accepting on regardless would not
-   * give them the time to, and take descriptors that are not there.
+   * Whether many cut connections still have their socket. A loop that keeps accepting gives them no
+   * time to close it, and takes descriptors that are not free yet.
    */
   get isCrowded(): boolean {
     return this.#sockets - this.#open.size > this.#options.most / 16;
   }
 
-  /** How many there are, how many there may be, and how many had to go for a newcomer so far. */
+  /** The connections now and so far. */
   get load(): ConnectionLoad {
     return { open: this.#open.size, most: this.#options.most, displaced: this.#displaced };
   }
 
-  /** Serves a connection that was accepted; where there is no room for it, others go. */
+  /** Serves an accepted connection; if all places are taken, others are cut for it. */
   add(socket: Deno.Conn): void {
-    if (this.#stopping || !this.#hasRoom()) {
+    if (this.#stopping || !this.#hasPlace()) {
       socket.close();
       return;
     }
     this.#serve(socket, newConnection(socket, this.#tick));
   }
 
-  /** Closes part of those that wait, to have descriptors again. */
+  /** Cuts a part of the idle connections, so that there are free descriptors again. */
   shed(): void {
-    const waiting = [...this.#open].filter(isIdle);
-    this.#cutFirst(waiting, (one) => one.ended);
+    const idle = [...this.#open].filter(isIdle);
+    this.#cutFirst(idle, (one) => one.ended);
   }
 
   /**
-   * Ends all connections: those without a request now, the others after their answer, and after
-   * `drainMs` those that still have none.
+   * Ends all connections: idle ones at once, the others after their answer, and those that have no
+   * answer after `drainMs` then.
    */
   async stop(drainMs: number): Promise<void> {
     this.#stopping = true;
@@ -121,12 +126,12 @@ export class Connections {
     this.#log[Symbol.dispose]();
   }
 
-  /** What is done for each request costs as little as it can. */
+  /** Serves a connection. Its functions run for each request, so they cost as little as they can. */
   #serve(socket: Deno.Conn, connection: Connection): void {
     const { answer, onError, serveConnection, streams, log } = this.#options;
     const complete = () => {
       connection.complete++;
-      connection.arrived = connection.requests; // some are refused before they have arrived
+      connection.arrived = connection.requests; // also a request that was refused while it arrived
       connection.ended = this.#tick;
       this.#working--;
       if (this.#stopping || connection.lastSeen) this.#dismiss(connection);
@@ -163,8 +168,9 @@ export class Connections {
   }
 
   /**
-   * Closes a connection on which a request follows the last one, after that one's answer has
-   * reached the socket. Deno 2.9 reads on after `connection: close`; 2.7 does not come here.
+   * Cuts a connection on which a request follows the one that was marked as the last, when the answer
+   * to that one has reached the socket. Deno 2.9.6 goes on to read after `connection: close`; 2.7.11
+   * does not, and never calls this.
    */
   async #neverServe(connection: Connection): Promise<Response> {
     await this.#options.clock.pause(FLUSH_MS);
@@ -172,7 +178,7 @@ export class Connections {
     return new Response(null, { status: 400 });
   }
 
-  /** Its answer was the last. */
+  /** Cuts a connection whose last answer is complete, when the answer has reached the socket. */
   #dismiss(connection: Connection): void {
     this.#options.clock.after(FLUSH_MS, () => this.#cutIdle(connection));
     this.#checkOver();
@@ -190,17 +196,17 @@ export class Connections {
     }
   }
 
-  /** Whether there is room for a newcomer, a stranger still, or there is some now. */
-  #hasRoom(): boolean {
+  /** Whether there is a place for a new connection, whose client is a stranger; makes one if it can. */
+  #hasPlace(): boolean {
     const { most, mostStrangers } = this.#options;
     const isFull = this.#open.size >= most;
-    if (mostStrangers === undefined) return !isFull || this.#makeRoom();
+    if (mostStrangers === undefined) return !isFull || this.#makePlace();
     const strangers = [...this.#open].filter((one) => one.isStranger);
     if (!isFull && strangers.length < mostStrangers) return true;
     const [oldest] = strangers;
-    if (oldest === undefined) return this.#makeRoom();
+    if (oldest === undefined) return this.#makePlace();
     this.#noteCrowd();
-    this.#cut(oldest); // whatever it does: its successor may be no stranger for long
+    this.#cut(oldest); // even a busy one: the new client may soon prove to be no stranger
     return true;
   }
 
@@ -209,9 +215,11 @@ export class Connections {
     this.#log.warn("too many connections", { most: this.#options.most });
   }
 
-  /** Closes a connection to make room: an idle one first, then a slow sender, the longest first; one that
-   * is being worked on only after long. */
-  #makeRoom(): boolean {
+  /**
+   * Cuts connections to make place, those first that have waited longest: idle ones, else slow senders,
+   * else those whose request svc has handled for long. Returns whether it cut any.
+   */
+  #makePlace(): boolean {
     this.#noteCrowd();
     const all = [...this.#open];
     const begunBefore = (ms: number) => {
@@ -224,7 +232,7 @@ export class Connections {
       this.#cutFirst(begunBefore(ANSWERED_WITHIN_MS), (one) => one.began);
   }
 
-  /** Several at once, so that a flood does not have us look at all of them for each newcomer. */
+  /** Cuts a sixteenth of `some`, so that a flood does not sort all connections for each new one. */
   #cutFirst(some: Connection[], by: (one: Connection) => number): boolean {
     some.sort((one, other) => by(one) - by(other));
     for (const one of some.slice(0, Math.ceil(some.length / 16))) this.#cut(one);

@@ -1,39 +1,39 @@
 /**
  * Deno's own server, for the control socket, and for webhooks where {@linkcode
- * findConnectionServer} finds nothing. It has no deadlines and no limit, and ends on too few
- * descriptors; what is added here is an end within a deadline, and that it begins anew.
+ * findConnectionServer} finds no server for single connections. `Deno.serve` has no deadlines and no
+ * limit, and ends when descriptors run out. This file makes it listen again after that, and stop
+ * within a deadline.
  *
  * @module
  */
 
 import type { Clock } from "../../base/clock.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
-import { type AnswerError, StopSignal } from "./connection_server.ts";
+import type { AnswerError, PeerHandler } from "./connection_server.ts";
+import { StopSignal } from "./stop_signal.ts";
 import { readPair, type TlsFiles } from "./tls_files.ts";
 
-/** Where to listen. */
+/** An address to listen on; port 0 takes any free port. */
 export type ListenOn =
   | { readonly hostname: string; readonly port: number }
   | { readonly path: string };
 
-/** What to serve. */
+/** How Deno's own server is started. */
 export interface DenoServerOptions {
-  /** Where to listen. */
   readonly on: ListenOn;
   /** Certificate and key, for TLS; read once. */
   readonly tls?: TlsFiles;
-  /** Answers a request; `peer` is empty on a Unix socket. */
-  readonly answer: (request: Request, peer: string) => Response | Promise<Response>;
-  /** Turns what `answer` threw into an answer. */
+  readonly answer: PeerHandler;
+  /** Makes the response where `answer` threw. */
   readonly onError: AnswerError;
-  /** How long requests under way may take at the end. */
+  /** Longest time for requests that are under way when the server is to stop. */
   readonly drainMs: number;
   readonly clock: Clock;
 }
 
-/** Rest before it listens again. */
+/** Pause before the server listens again. */
 const REST_MS = 50;
-/** An answer just handed over reaches the socket within this time. */
+/** Time for a complete answer to reach the socket. */
 const FLUSH_MS = 25;
 
 /**
@@ -55,15 +55,15 @@ export function startDenoServer(
   const answer = async (request: Request, info: Deno.ServeHandlerInfo) => {
     if (stopping) return new Response(null, { status: 503, headers: { connection: "close" } });
     underWay++;
-    info.completed.then(done, done); // a stream is under way until its end
+    info.completed.then(done, done); // for a stream: at its end
     const peer = "hostname" in info.remoteAddr ? info.remoteAddr.hostname : "";
     return await options.answer(request, peer);
   };
   const tls = options.tls === undefined ? {} : readPair(options.tls);
   const how = { ...tls, signal: stop.signal, onError, onListen() {} };
   let server = listen(on, how, answer);
-  const port = "port" in server.addr ? server.addr.port : 0; // 2.7 gives no transport with TLS
-  /** Until the end. Connections that are open go on meanwhile. */
+  const port = "port" in server.addr ? server.addr.port : 0; // not by `transport`: Deno 2.7 leaves it out with TLS
+  /** Listens again whenever the server ends by itself; its open connections go on meanwhile. */
   const keepListening = async () => {
     while (!await server.finished.then(() => true, () => stopping)) {
       for (let isDone = false; !isDone;) {
@@ -73,7 +73,7 @@ export function startDenoServer(
           server = listen("path" in on ? on : { ...on, port }, how, answer);
           isDone = true;
         } catch {
-          // there are too few descriptors still
+          // Descriptors are still short.
         }
       }
     }
@@ -89,14 +89,14 @@ export function startDenoServer(
       }
       patience.abort();
       await options.clock.pause(FLUSH_MS);
-      // Not shutdown(): it waits as long as a client likes, and takes away the means to end it.
+      // Not shutdown(): it waits as long as a client likes, and disables the signal.
       stop.fire();
       await listening;
     },
   };
 }
 
-/** On a socket for its owner alone, or on a port. */
+/** Listens on a port, or on a Unix socket that only its owner can open. */
 function listen(
   on: ListenOn,
   options: Deno.ServeOptions,

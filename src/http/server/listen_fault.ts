@@ -1,5 +1,5 @@
 /**
- * Whether an address could be listened on just now.
+ * Whether an address can be listened on now.
  *
  * @module
  */
@@ -8,13 +8,13 @@ import { messageOf } from "../../base/errors.ts";
 
 /** Why an address cannot be listened on. */
 export interface ListenFault {
-  /** Whether another socket has it. */
+  /** Whether another socket has the address. */
   readonly isTaken: boolean;
-  /** As the system says it. */
+  /** The message of the system. */
   readonly message: string;
 }
 
-/** Listens there for a moment; `undefined` when that worked. */
+/** Listens on an address and stops at once; `undefined` when that worked. */
 export function findListenFault(
   on: { readonly hostname: string; readonly port: number },
 ): ListenFault | undefined {

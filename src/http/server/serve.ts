@@ -7,46 +7,46 @@
 
 import { cidrMatcher } from "../../base/cidr.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
+import { markLast } from "../arrival.ts";
 import { startAcceptLoop } from "./accept_loop.ts";
 import { clientAddress } from "./client_address.ts";
-import { findConnectionServer } from "./connection_server.ts";
+import { findConnectionServer, type PeerHandler } from "./connection_server.ts";
 import type { Deadlines } from "./connection.ts";
 import { type ConnectionLoad, Connections } from "./connections.ts";
 import { type ListenOn, startDenoServer } from "./deno_server.ts";
 import type { TlsFiles } from "./tls_files.ts";
 import { DESCRIPTORS_PER_TLS_CONNECTION, startTlsFront } from "./tls_front.ts";
-import { type AnswerPeer, checkTransferCoding } from "./transfer_coding.ts";
 
-/** What to serve. */
+/** The address, the handler and the limits of a server. */
 export interface ServeOptions {
-  /** Where to listen; port 0 takes any free one. */
   readonly on: ListenOn;
-  /** Answers a request; `remote` is the sender's address without its port. */
-  readonly handler: AnswerPeer;
+  /** Handles a request; `peer` is the sender's address, that of the socket or behind trusted proxies. */
+  readonly handler: PeerHandler;
   readonly log: Log;
-  /** The time; the machine's own when absent. */
+  /** The machine's own clock when absent. */
   readonly clock?: Clock;
-  /** How long requests under way may take once the server is to stop. */
+  /** Longest time for requests that are under way when the server is to stop. */
   readonly drainMs: number;
   /** Most connections at once, never more than 10,000; that many when absent. */
   readonly maxConnections?: number;
   /**
-   * Most of them whose clients have not shown a right to be here (`markKnown`). The oldest of these
-   * gives way at once, and before all others; no bound of its own when absent.
+   * Most connections whose clients are strangers (`markKnown`). The oldest of these is cut at once for
+   * a new one, and before all others; no limit of their own when absent.
    */
   readonly maxStrangers?: number;
-  /** How long a connection may take for what; less than a minute for all a client can stall. */
+  /** Less than a minute for everything that a client can delay, when absent. */
   readonly deadlines?: Deadlines;
-  /** Whether answers may be streams without an end of their own. */
+  /** Whether answers may be streams that do not end by themselves. */
   readonly streams?: boolean;
   /** Certificate and key, for TLS; read again when they change. */
   readonly tls?: TlsFiles;
-  /** How often to look whether they have changed. */
+  /** Time between two checks whether the certificate has changed. */
   readonly tlsCheckMs?: number;
   /** CIDR ranges of trusted proxies, whose X-Forwarded-For is used; none when absent. */
   readonly trustedProxies?: readonly string[];
-  /** Finds what serves a single connection; Deno's own entry point unless a test brings one. */
+  /** Finds the server for single connections; tests replace it. */
   readonly findConnectionServer?: typeof findConnectionServer;
 }
 
@@ -54,11 +54,11 @@ export interface ServeOptions {
 export interface HttpServer extends AsyncDisposable {
   /** Port it listens on; 0 on a Unix socket. */
   readonly port: number;
-  /** How busy it is; `undefined` where connections are the runtime's own business. */
+  /** How busy it is; `undefined` where Deno's own server keeps the connections. */
   readonly load: () => ConnectionLoad | undefined;
 }
 
-/** What a client can stall is over within a minute; a body has its own deadline. */
+/** Everything that a client can delay ends within a minute; a body has a deadline of its own. */
 const DEADLINES: Deadlines = {
   headersMs: 15_000,
   idleMs: 45_000,
@@ -80,7 +80,7 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
     log.error("request failed", { error });
     return new Response(null, { status: 500 });
   };
-  const tls = options.tls === undefined ? {} : { tls: options.tls };
+  const tls = defined({ tls: options.tls });
   const byRuntime = (server: AsyncDisposable & { readonly port: number }): HttpServer =>
     Object.assign(server, { load: () => undefined });
   if ("path" in on) return byRuntime(startDenoServer({ on, answer, onError, clock, drainMs }));
@@ -132,9 +132,34 @@ function deadlinesOf({ deadlines = DEADLINES, streams = false }: ServeOptions): 
   return streams ? { ...deadlines, requestMs: Infinity } : deadlines;
 }
 
-/** The handler with the sender's address for that of the socket. */
-function withClientAddress({ handler, trustedProxies = [] }: ServeOptions): AnswerPeer {
+/** The handler, with the address of the client in place of a trusted proxy's. */
+function withClientAddress({ handler, trustedProxies = [] }: ServeOptions): PeerHandler {
   if (trustedProxies.length === 0) return handler;
   const isTrusted = cidrMatcher(trustedProxies);
   return (request, peer) => handler(request, clientAddress(peer, request.headers, isTrusted));
+}
+
+/**
+ * Guards against smuggled requests (RFC 9112, 6.1): a proxy may see the end of a body with a transfer
+ * coding elsewhere than this server does, and what follows on the connection was then written by the
+ * sender of the body.
+ *
+ * Only `chunked` is accepted, which is all that Deno decodes: the body of `gzip, chunked` would still
+ * be compressed. No request is served on the same connection after one with a coding, even a
+ * well-formed one, because Deno hides a Content-Length that comes after the coding.
+ */
+function checkTransferCoding(answer: PeerHandler): PeerHandler {
+  return (request, peer) => {
+    const coding = request.headers.get("transfer-encoding");
+    if (coding === null) return answer(request, peer);
+    markLast(request);
+    const isKnown = coding.toLowerCase() === "chunked";
+    return asLast(isKnown ? answer(request, peer) : new Response(null, { status: 400 }));
+  };
+}
+
+async function asLast(response: Response | Promise<Response>): Promise<Response> {
+  const last = await response;
+  last.headers.set("connection", "close");
+  return last;
 }

@@ -1,22 +1,21 @@
 /**
  * The certificate of the webhook server and its key: two PEM files, read at start and again when
- * they change. What cannot be used is never put in the place of what can.
+ * they change. A pair that cannot be used never replaces the one in use.
  *
  * @module
  */
 
-import type { Clock } from "../../base/clock.ts";
+import type { Core } from "../../base/core.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import { fileFault } from "../../base/file_fault.ts";
 import { findOtherWriter } from "../../base/private_files.ts";
-import type { Log } from "../../base/log.ts";
 import { RegularFile } from "../../base/regular_file.ts";
 
-/** Where certificate and key are. */
+/** Paths of the certificate and the key. */
 export interface TlsFiles {
-  /** PEM file: the server's certificate first, then those between it and a root. */
+  /** PEM: the server's certificate first, then the intermediate certificates. */
   readonly certFile: string;
-  /** PEM file: the private key. */
+  /** PEM: the private key. */
   readonly keyFile: string;
 }
 
@@ -26,20 +25,17 @@ export interface TlsPair {
   readonly key: string;
 }
 
-/** How to watch. */
-export interface WatchOptions {
-  /** What to watch. */
+/** How {@linkcode watchPair} works. */
+export interface WatchOptions extends Core {
   readonly files: TlsFiles;
-  /** What is in use. */
+  /** The pair in use. */
   readonly pair: TlsPair;
-  /** How often to look. */
+  /** Time between two readings of the files. */
   readonly everyMs: number;
   /** Takes a new pair into use; throws when it cannot be used. */
   readonly use: (pair: TlsPair) => void;
   /** Ends the watch. */
   readonly signal: AbortSignal;
-  readonly log: Log;
-  readonly clock: Clock;
 }
 
 /**
@@ -65,7 +61,7 @@ export function readPair(files: TlsFiles): TlsPair {
   return { cert: read("certificate", files.certFile), key: read("key", files.keyFile) };
 }
 
-/** Says what is wrong with a pair, in words that name the files. */
+/** The error for a pair that cannot be used; it names the files. */
 export function unusable(files: TlsFiles, cause: unknown): AppError {
   const { certFile, keyFile } = files;
   return new AppError(
@@ -76,9 +72,9 @@ export function unusable(files: TlsFiles, cause: unknown): AppError {
 }
 
 /**
- * Looks at the content of both files until told to stop: links that are turned, as certbot and
- * Kubernetes do it, count as well. A new pair is used once it has been the same twice, so that a
- * certificate is not taken up before its key is there.
+ * Reads both files again and again until `signal` aborts: so it notices links that lead to other files
+ * now, as with certbot and Kubernetes. A new pair is used when two readings in a row found the same, so
+ * that a certificate is not used before its key is there.
  */
 export async function watchPair(options: WatchOptions): Promise<void> {
   const { files, everyMs, use, signal, log } = options;
@@ -96,12 +92,12 @@ export async function watchPair(options: WatchOptions): Promise<void> {
     await options.clock.pause(everyMs, signal);
     if (signal.aborted) return;
     try {
-      const found = readPair(files);
-      const settled = same(found, seen);
-      seen = found;
-      if (!settled || same(found, used)) continue;
-      used = found; // what cannot be used is tried once, not every time
-      use(found);
+      const pair = readPair(files);
+      const isSettled = same(pair, seen);
+      seen = pair;
+      if (!isSettled || same(pair, used)) continue;
+      used = pair; // also if `use` throws: a pair that cannot be used is tried once
+      use(pair);
       complaint = "";
       log.info("certificate reloaded", { file: files.certFile });
     } catch (error) {

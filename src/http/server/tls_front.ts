@@ -1,44 +1,42 @@
 /**
- * TLS in front of HTTP. Deno cannot close a connection whose handshake is stalled, by no means at
- * all (`docs/decisions/0001-accept-loop.md`), so what stands before the client is a plain socket,
- * which can be closed, and its bytes go to a TLS listener of this process on loopback and back. A
- * new certificate is a new listener there: nothing that a client sees is closed for it.
+ * TLS in front of HTTP. Deno has no way to close a connection whose handshake is stalled
+ * (`docs/decisions/0001-accept-loop.md`). So the client talks to a plain socket, which can be closed,
+ * and its bytes go over loopback to a TLS listener of this process and back. A new certificate gets a
+ * new listener; no connection of a client is closed for it.
  *
  * @module
  */
 
 import type { Clock } from "../../base/clock.ts";
+import type { Core } from "../../base/core.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { ServeConnection, ServedConnection } from "./connection_server.ts";
 import { readPair, type TlsFiles, type TlsPair, unusable, watchPair } from "./tls_files.ts";
 
-/** What a front needs. */
-export interface TlsFrontOptions {
-  /** Certificate and key. */
+/** The certificate of a front, and its HTTP server. */
+export interface TlsFrontOptions extends Core {
   readonly files: TlsFiles;
-  /** How often to look whether they have changed. */
+  /** Time between two checks whether the files have changed. */
   readonly checkMs: number;
-  /** Speaks HTTP on what is left when TLS is taken off. */
+  /** Serves HTTP on a connection without TLS. */
   readonly serveConnection: ServeConnection;
-  readonly log: Log;
-  readonly clock: Clock;
 }
 
-/** A front; disposing it ends its listener, not the connections. */
+/** A running front; disposing it ends its listener, not the connections. */
 export interface TlsFront extends AsyncDisposable {
-  /** Serves TLS on a connection as it was accepted. */
+  /** Serves HTTP over TLS on an accepted connection. */
   readonly serveConnection: ServeConnection;
 }
 
-/** Descriptors that one connection takes: its own, and both ends of its way to the listener. */
+/** Descriptors of one connection: its own, and both ends of the loopback connection. */
 export const DESCRIPTORS_PER_TLS_CONNECTION = 3;
 
-/** How long the last bytes may take to the client once our side is done. */
+/** Time for the last bytes to reach the client when the server is done. */
 const LINGER_MS = 250;
-/** A connection to the listener that is not ours is closed after this long. */
+/** Time after which a connection to the listener is closed if no tunnel has made it. */
 const STRANGER_MS = 1000;
-/** A listener goes on for this long after it was replaced: a client may be connecting to it. */
+/** Time for which a replaced listener goes on: a tunnel may be connecting to it. */
 const REPLACED_MS = 1000;
 const BUFFER_BYTES = 16 * 1024;
 
@@ -59,9 +57,9 @@ export function startTlsFront(options: TlsFrontOptions): TlsFront {
     signal: stop.signal,
     log,
     clock,
-    use(found) {
+    use(newPair) {
       const old = inner;
-      inner = new InnerListener(files, found, options);
+      inner = new InnerListener(files, newPair, options);
       clock.pause(REPLACED_MS, stop.signal).then(() => old.close());
     },
   });
@@ -86,9 +84,9 @@ export function startTlsFront(options: TlsFrontOptions): TlsFront {
   };
 }
 
-/** One client's way to the listener. */
+/** The connection of one client to the listener. */
 class Tunnel {
-  /** Whether a request has come through, so that there may be an answer under way. */
+  /** Whether a request has come through it, so that an answer may be under way. */
   spoken = false;
   readonly #socket: Deno.TcpConn;
   readonly #clock: Clock;
@@ -129,7 +127,7 @@ class Tunnel {
     patience.abort();
   }
 
-  /** An answer that is under way gets to the client; a handshake has no such claim. */
+  /** Closes the tunnel: after a moment if an answer may be under way, at once during the handshake. */
   #cut(): void {
     this.#served?.cut();
     if (this.spoken) this.#clock.after(LINGER_MS, () => this.#close());
@@ -147,17 +145,17 @@ class Tunnel {
 class InnerListener {
   readonly #listener: Deno.TlsListener;
   readonly #clock: Clock;
-  /** Our connections by the port they come from: the one end knows it as its own. */
+  /** The connections of tunnels, by their local port, which is the remote port for the listener. */
   readonly #expected = new Map<number, PromiseWithResolvers<Deno.Conn>>();
 
   constructor(
     files: TlsFiles,
     pair: TlsPair,
-    { log, clock }: Pick<TlsFrontOptions, "log" | "clock">,
+    { log, clock }: Core,
   ) {
     try {
       const on = { hostname: "127.0.0.1", port: 0 };
-      // HTTP/1.1 only: nothing that sends webhooks needs more, and less can go wrong
+      // HTTP/1.1 only: no sender of webhooks needs more, and less can go wrong.
       this.#listener = Deno.listenTls({ ...on, ...pair, alpnProtocols: ["http/1.1"] });
     } catch (cause) {
       throw unusable(files, cause);
@@ -166,7 +164,7 @@ class InnerListener {
     this.#acceptAll(log);
   }
 
-  /** Both ends of a new connection: the one where TLS is taken off, and the one bytes go into. */
+  /** A new loopback connection: `connection` is the end without TLS, `inside` takes the client's bytes. */
   async connect(): Promise<{ connection: Deno.Conn; inside: Deno.TcpConn }> {
     const { hostname, port } = this.#listener.addr as Deno.NetAddr;
     const inside = await Deno.connect({ hostname, port });
@@ -213,7 +211,7 @@ class InnerListener {
     }
   }
 
-  /** Ours is claimed in a moment; a stranger's is not, and gets no further. */
+  /** Keeps an accepted connection for a moment, in which its tunnel claims it; else closes it. */
   #keep(port: number, connection: Deno.Conn): void {
     const expected = this.#expect(port);
     expected.resolve(connection);
@@ -225,7 +223,7 @@ class InnerListener {
   }
 }
 
-/** Copies until the end, and hands the end on. */
+/** Copies all bytes from one connection to the other, then ends the other one's writing side. */
 async function pump(from: Deno.TcpConn, to: Deno.TcpConn): Promise<void> {
   const buffer = new Uint8Array(BUFFER_BYTES);
   try {
@@ -236,7 +234,7 @@ async function pump(from: Deno.TcpConn, to: Deno.TcpConn): Promise<void> {
     }
     await to.closeWrite();
   } catch {
-    // one of them is gone, and the other follows
+    // One of them is closed; the tunnel closes the other.
   }
 }
 
