@@ -14,7 +14,7 @@ import type { Deletion, DeletionStore } from "../store/deletion_store.ts";
 import type { AuditLog } from "./records/audit_log.ts";
 import type { Handlers } from "./server/server.ts";
 import type { TaskActionHost } from "./tasks/task_actions.ts";
-import type { LogsHost } from "./tasks/task_logs.ts";
+import type { LogsHost } from "./tasks/followed_log.ts";
 
 /** What these operations need. */
 export interface RecordOperationsHost

@@ -21,7 +21,7 @@ import { type ResolveHost, resolveId } from "./records/resolve.ts";
 import { type DaemonStatus, daemonStatus, type StatusHost, withCaller } from "./records/status.ts";
 import { stats, type StatsHost } from "./stats.ts";
 import { type LogSubject, watchLog } from "./tasks/log_watch.ts";
-import type { LogsHost } from "./tasks/task_logs.ts";
+import type { LogsHost } from "./tasks/followed_log.ts";
 import type { ListLine, Watches } from "./watch.ts";
 
 /** Time after which an empty line shows that the stream is alive. */

@@ -45,11 +45,13 @@ function reader(path: string): { readonly read: ReadLog; readonly calls: () => n
   const log = new LogFile(path);
   const read: ReadLog = async ({ before, after, limit, contains, stream, step }) => {
     calls++;
-    const wanted = { contains, stream, step };
+    const filter = { contains, stream, step };
     const limits = { lines: limit, lookedAt: LOOKED_AT, lineBytes: 65_536 };
     const page = after === undefined
-      ? await readBackwards(log, { before, wanted, limits })
-      : await new LogFollower(log, { wanted, lineBytes: limits.lineBytes, after }).read(limits);
+      ? await readBackwards(log, { before, filter, limits })
+      : await new LogFollower(log, { filter, lineBytes: limits.lineBytes, after }).read(
+        limits,
+      );
     const { start, end, size, atEnd } = page;
     return {
       start,

@@ -7,11 +7,11 @@
 import type { Input, Output } from "../../api/operations.ts";
 import type { LogText } from "../../api/task_operations.ts";
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import type { LogLine } from "../../tasks/log/log_lines.ts";
 import { LogFollower, readBackwards } from "../../tasks/log/log_pages.ts";
-import { findTask } from "../records/records.ts";
-import { checkStep, type LogsHost } from "./task_logs.ts";
+import { findLog, type LogsHost } from "./followed_log.ts";
 
 /** Lines of a page, where the input does not say. */
 const DEFAULT_LINES = 1000;
@@ -30,22 +30,20 @@ export async function readTaskLog(
   input: Input<"task.log.read">,
   host: Pick<LogsHost, "store" | "logs">,
 ): Promise<Output<"task.log.read">> {
-  const { id, before, after, at, limit = DEFAULT_LINES, step, stream, contains } = input;
+  const { before, after, at, limit = DEFAULT_LINES, step, stream, contains } = input;
   if ([before, after, at].filter((one) => one !== undefined).length > 1) {
     throw new AppError(
       "usage",
       "Give only one of before, after and at, or none of them for the last lines",
     );
   }
-  const task = await findTask(id, host.store);
-  checkStep(step, task);
-  const log = host.logs.of(task.id);
-  const wanted = { step, stream, contains };
+  const { log } = await findLog(input, host);
+  const filter = { step, stream, contains };
   const limits = { lines: limit, lookedAt: MAX_LOOKED_AT, lineBytes: MAX_SHOWN_BYTES };
   const from = at !== undefined ? { at: timeOf(at) } : after !== undefined ? { after } : undefined;
   const page = from === undefined
-    ? await readBackwards(log, { before, wanted, limits })
-    : await new LogFollower(log, { wanted, lineBytes: limits.lineBytes, ...from }).read(limits);
+    ? await readBackwards(log, { before, filter, limits })
+    : await new LogFollower(log, { filter, lineBytes: limits.lineBytes, ...from }).read(limits);
   const { lines, start, end, size, atEnd } = page;
   return { size, start, end, at_start: start === 0, at_end: atEnd, lines: lines.map(lineView) };
 }
@@ -60,8 +58,7 @@ export function lineView({ offset, n, at, step, stream, bytes, cut, ended }: Log
     step,
     stream,
     text,
-    ...(cut === 0 ? {} : { cut }),
-    ...(ended ? {} : { open: true as const }),
+    ...defined({ cut: cut === 0 ? undefined : cut, open: ended ? undefined : true as const }),
   };
 }
 

@@ -1,15 +1,13 @@
 /**
- * The lines of a task's output as they are printed, for those that show them.
+ * The lines of a task's output as they come, for the stream of a page.
  *
  * @module
  */
 
 import type { WatchedLog } from "../../api/watch_operations.ts";
 import { LogFollower, type LogPage, readBackwards } from "../../tasks/log/log_pages.ts";
-import type { Changed } from "../records/changes.ts";
-import { findTask } from "../records/records.ts";
+import { findLog, followLog, type LogsHost } from "./followed_log.ts";
 import { lineView, MAX_SHOWN_BYTES } from "./log_read.ts";
-import { checkStep, logChanges, type LogsHost, POLL_INTERVAL_MS } from "./task_logs.ts";
 
 /** How much one line of the stream holds; the rest follows in others. */
 const LIMITS = { lines: 1000, lookedAt: 1024 * 1024, lineBytes: MAX_SHOWN_BYTES };
@@ -18,14 +16,14 @@ const LIMITS = { lines: 1000, lookedAt: 1024 * 1024, lineBytes: MAX_SHOWN_BYTES 
 export interface LogSubject {
   /** The whole id of its task. */
   readonly id: string;
-  /** Only lines of this step. */
+  /** Leaves the lines of this step. */
   readonly step: string | undefined;
-  /** Place in the log up to which it is known; the last lines are given when absent. */
+  /** Byte of the log up to which it is known; when absent, the last lines come first. */
   readonly after: number | undefined;
 }
 
 /**
- * Yields what there is, then what comes, until the task has ended.
+ * Yields the lines that are there, then those that come, until the task has ended.
  *
  * @throws {AppError} `not_found` when there is no such task, `usage` when it has no such step.
  */
@@ -34,32 +32,25 @@ export async function* watchLog(
   host: LogsHost,
   signal: AbortSignal,
 ): AsyncGenerator<WatchedLog> {
-  let task = await findTask(id, host.store);
-  checkStep(step, task);
-  using changes = logChanges(id, host); // before the first read, so that nothing is missed
-  const log = host.logs.of(id);
-  const wanted = { step };
+  const { task: found, log } = await findLog({ id, step }, host);
+  const filter = { step };
   let from = after;
   if (from === undefined) {
-    const last = await readBackwards(log, { wanted, limits: LIMITS });
+    const last = await readBackwards(log, { filter, limits: LIMITS });
     yield toLine(last, false);
     from = last.end;
   }
-  const follower = new LogFollower(log, { wanted, lineBytes: LIMITS.lineBytes, after: from });
+  const follower = new LogFollower(log, { filter, lineBytes: LIMITS.lineBytes, after: from });
   let isFirst = after !== undefined;
-  for (let changed: Changed = "any"; !signal.aborted;) {
-    // Asked before the log is read: what was written before the end is in it.
-    if (typeof changed === "string" || changed.has(id)) task = await findTask(id, host.store);
-    const hasEnded = task.finishedAt !== undefined;
+  for await (const { finishedAt } of followLog(found, host, signal)) {
     for (let atEnd = false; !atEnd && !signal.aborted;) {
       const page = await follower.read(LIMITS);
       atEnd = page.atEnd;
-      const over = hasEnded && atEnd;
+      const over = finishedAt !== undefined && atEnd;
       if (isFirst || over || page.end > page.start) yield toLine(page, over);
       isFirst = false;
     }
-    if (hasEnded) return;
-    changed = await changes.next(POLL_INTERVAL_MS, signal);
+    if (finishedAt !== undefined) return;
   }
 }
 

@@ -9,32 +9,22 @@
 import type { Input } from "../../api/operations.ts";
 import type { LogEnd, LogEntry } from "../../api/task_operations.ts";
 import { concatBytes, toBase64, utf8 } from "../../base/bytes.ts";
-import { type Clock, nextTurn, rfc3339 } from "../../base/clock.ts";
-import { defined } from "../../base/defined.ts";
-import { AppError } from "../../base/errors.ts";
-import type { Events } from "../../store/events.ts";
-import type { LogStore, StoredLog } from "../../store/log_store.ts";
-import type { TaskStore } from "../../store/task_store.ts";
-import type { Task } from "../../store/task_records.ts";
+import { nextTurn, rfc3339 } from "../../base/clock.ts";
+import type { StoredLog } from "../../store/log_store.ts";
 import type { LogChunk } from "../../tasks/log/log_format.ts";
 import { FromPlace, type LinePlace, type LogLine } from "../../tasks/log/log_lines.ts";
-import { findTail, LogFollower, type WantedLines } from "../../tasks/log/log_pages.ts";
-import { LogReader, readLog } from "../../tasks/log/log_reader.ts";
-import { type Changed, Changes } from "../records/changes.ts";
-import { findTask } from "../records/records.ts";
+import { findTail, type LogFilter, LogFollower } from "../../tasks/log/log_pages.ts";
+import { LogReader } from "../../tasks/log/log_reader.ts";
+import { findLog, followLog, type LogsHost } from "./followed_log.ts";
 
-/** Shortest time between two reads of a followed log. */
-const SPACING_MS = 100;
-/** Longest time between two reads of a followed log. */
-export const POLL_INTERVAL_MS = 15_000;
 /** Most bytes of last lines, however many lines were asked for. */
 const MAX_TAIL_BYTES = 16 * 1024 * 1024;
-/** Lines, and bytes of the log, of one step of a search: what one reader who is slow may hold. */
-const [PAGE_LINES, PAGE_BYTES] = [10_000, 128 * 1024];
+/** Lines, and bytes of the log, of one step of a search, which a slow reader keeps in memory. */
+const PAGE_LIMITS = { lines: 10_000, lookedAt: 128 * 1024 };
 /** Longest beginning of a line that is searched and given: what is beyond is counted only. */
 const SEARCHED_BYTES = 256 * 1024;
 
-/** Does one piece of work at a time, with time for what else there is between two. */
+/** Does one piece of work at a time; other events are handled between two. */
 class Turns {
   #last: Promise<unknown> = Promise.resolve();
 
@@ -45,17 +35,8 @@ class Turns {
   }
 }
 
-/** However many read, each part that is taken apart is followed by other requests. */
+/** However many streams read logs, each part that is taken apart is followed by other requests. */
 const PARTS = new Turns();
-
-/** What {@linkcode taskLogs} needs. */
-export interface LogsHost {
-  readonly store: TaskStore;
-  /** Announces new output and changes of the task. */
-  readonly events: Events;
-  readonly logs: LogStore;
-  readonly clock: Clock;
-}
 
 /**
  * The output of a task, then one last line with its state.
@@ -67,106 +48,93 @@ export async function* taskLogs(
   host: LogsHost,
   signal: AbortSignal,
 ): AsyncGenerator<LogEntry | LogEnd> {
-  const found = await findTask(input.id, host.store);
-  checkStep(input.step, found);
-  using changes = logChanges(found.id, host);
-  const log = host.logs.of(found.id);
-  const wanted = wantedOf(input, host.clock.now());
-  const from = await beginning(log, wanted, input.tail);
-  const output = input.contains === undefined
-    ? new Chunks(log, wanted, from)
-    : new MatchingLines(log, wanted, from);
-  let task = found;
-  for (let changed: Changed = "any"; !signal.aborted;) {
-    // Asked before the log is read: what was written before the end is in it.
-    const mayHaveEnded = typeof changed === "string" || changed.has(found.id);
-    if (mayHaveEnded) task = await findTask(found.id, host.store);
-    const over = task.finishedAt !== undefined || !input.follow;
+  const { step, contains, follow, since_secs: sinceSecs } = input;
+  const { task: found, log } = await findLog(input, host);
+  const since = sinceSecs === undefined ? undefined : host.clock.now() - sinceSecs * 1000;
+  const filter = { step, contains, since };
+  const tail = input.tail === undefined ? undefined : await lastLines(log, filter, input.tail);
+  const from = tail !== undefined
+    ? { after: tail.place.offset }
+    : since !== undefined
+    ? { at: since }
+    : { after: 0 };
+  const follower = new LogFollower(log, { filter, lineBytes: SEARCHED_BYTES, ...from });
+  const output = contains === undefined
+    ? new Chunks(follower, await chunksFrom(log, tail))
+    : new MatchingLines(follower, tail);
+  for await (const task of followLog(found, host, signal)) {
+    const over = task.finishedAt !== undefined || !follow;
     yield* output.read(over);
     if (over) return yield { state: task.state, reason: task.reason };
-    changed = await changes.next(POLL_INTERVAL_MS, signal);
   }
 }
-
-/** Where reading begins: after a byte, with the line of a place, or with what came at a time. */
-type From =
-  | { readonly after: number; readonly tail?: Tail; readonly cut?: FromPlace }
-  | { readonly at: number };
 
 /** Where the last lines begin, and where they ended when they were asked for. */
 type Tail = { readonly place: LinePlace; readonly end: number };
 
-/** Finds the place of the first of the last lines; they are read forwards from there, as all others. */
-async function beginning(log: StoredLog, wanted: WantedLines, tail?: number): Promise<From> {
-  if (tail === undefined) return wanted.since === undefined ? { after: 0 } : { at: wanted.since };
-  const most = { lines: tail, bytes: MAX_TAIL_BYTES, lineBytes: SEARCHED_BYTES };
-  const { place, end } = await PARTS.inTurn(() => findTail(log, wanted, most));
-  using reader = await LogReader.open(log);
-  const cut = reader && await FromPlace.read(reader, place, end);
-  return { after: place.offset, tail: { place, end }, ...defined({ cut }) };
+/** Finds the first of the last lines; they are read forwards from there, as all others are. */
+function lastLines(log: StoredLog, filter: LogFilter, lines: number): Promise<Tail> {
+  const most = { lines, bytes: MAX_TAIL_BYTES, lineBytes: SEARCHED_BYTES };
+  return PARTS.inTurn(() => findTail(log, filter, most));
+}
+
+/** Leaves of the chunks only what belongs to the last lines. */
+async function chunksFrom(log: StoredLog, tail?: Tail): Promise<FromPlace | undefined> {
+  using reader = tail && await LogReader.open(log);
+  return tail && reader && await FromPlace.read(reader, tail.place, tail.end);
 }
 
 /** The output as it was printed, read on and on. */
 class Chunks {
-  readonly #log: StoredLog;
-  readonly #wanted: WantedLines;
-  readonly #cut: FromPlace | undefined;
-  #from: From;
+  readonly #follower: LogFollower;
+  readonly #from: FromPlace | undefined;
 
-  constructor(log: StoredLog, wanted: WantedLines, from: From) {
-    this.#log = log;
-    this.#wanted = wanted;
+  constructor(follower: LogFollower, from: FromPlace | undefined) {
+    this.#follower = follower;
     this.#from = from;
-    this.#cut = "cut" in from ? from.cut : undefined;
   }
 
   /** What has come since the last read. */
   async *read(): AsyncGenerator<LogEntry> {
-    const { step, since = -Infinity } = this.#wanted;
-    let offset = "after" in this.#from ? this.#from.after : await findFrom(this.#log, since);
-    for (;;) {
-      const { chunks, next } = await PARTS.inTurn(() => readLog(this.#log, offset));
-      for (const found of chunks) {
-        if (found.at < since || step !== undefined && found.step !== step) continue;
-        const chunk = this.#cut?.cut(found) ?? found;
+    for (let isAtEnd = false; !isAtEnd;) {
+      const { chunks, atEnd } = await PARTS.inTurn(() => this.#follower.readChunks());
+      for (const whole of chunks) {
+        const chunk = this.#from?.cut(whole) ?? whole;
         if (chunk.bytes.length > 0) yield toEntry(chunk);
       }
-      if (next === offset) break;
-      offset = next;
+      isAtEnd = atEnd;
     }
-    this.#from = { after: offset };
   }
 }
 
-/** The lines of the output that are looked for, read on and on. */
+/** The lines of the output that contain a text, read on and on. */
 class MatchingLines {
   readonly #follower: LogFollower;
   readonly #tail: Tail | undefined;
   /** Lines without a line break so far, by what names them. */
   readonly #begun = new Map<string, LogLine>();
 
-  constructor(log: StoredLog, wanted: WantedLines, from: From) {
-    this.#follower = new LogFollower(log, { wanted, lineBytes: SEARCHED_BYTES, ...from });
-    this.#tail = "tail" in from ? from.tail : undefined;
+  constructor(follower: LogFollower, tail: Tail | undefined) {
+    this.#follower = follower;
+    this.#tail = tail;
   }
 
   /** What has come since the last read; lines without a line break only when nothing follows. */
   async *read(over: boolean): AsyncGenerator<LogEntry> {
-    for (let atEnd = false; !atEnd;) {
-      const limits = { lines: PAGE_LINES, lookedAt: PAGE_BYTES };
-      const page = await PARTS.inTurn(() => this.#follower.read(limits));
-      for (const line of page.lines) {
-        if (this.#isBeforeTail(line, page.end)) continue;
+    for (let isAtEnd = false; !isAtEnd;) {
+      const { lines, end, atEnd } = await PARTS.inTurn(() => this.#follower.read(PAGE_LIMITS));
+      for (const line of lines) {
+        if (this.#isBeforeTail(line, end)) continue;
         if (line.ended) {
           this.#begun.delete(nameOf(line));
-          yield toEntry(whole(line));
+          yield toEntry(printed(line));
         } else {
           this.#begun.set(nameOf(line), line);
         }
       }
-      atEnd = page.atEnd;
+      isAtEnd = atEnd;
     }
-    if (over) { for (const line of this.#begun.values()) yield toEntry(whole(line)); }
+    if (over) { for (const line of this.#begun.values()) yield toEntry(printed(line)); }
   }
 
   /** Whether a line is older than the last lines, and has not gone on after them either. */
@@ -181,47 +149,12 @@ function nameOf({ offset, n }: LogLine): string {
   return `${offset}/${n}`;
 }
 
-/** The place in a log of what came at `at` or later. */
-async function findFrom(stored: StoredLog, at: number): Promise<number> {
-  using log = await LogReader.open(stored);
-  return await log?.findFrom(at) ?? 0;
-}
-
-/** Changes of the task and of its log; new output alone is no reason to read the task. */
-export function logChanges(id: string, { events, clock }: LogsHost): Changes {
-  const spacingMs = SPACING_MS;
-  const isWanted = (changed: string) => changed === id;
-  const changes = Changes.ofRecords({ events, record: "task", spacingMs, clock, isWanted });
-  changes.subscribe(events.on("logWritten", ({ taskId }) => {
-    if (taskId === undefined || taskId === id) changes.add("log");
-  }));
-  return changes;
-}
-
-/**
- * Refuses a step that a task has not.
- *
- * @throws {AppError} `usage`.
- */
-export function checkStep(step: string | undefined, { id, steps }: Task): void {
-  if (step === undefined || steps.length === 0 || steps.some((one) => one.id === step)) return;
-  const known = steps.map((one) => one.id).join(", ");
-  throw new AppError("usage", `Task ${id} has no step "${step}": its steps are ${known}`);
-}
-
-function wantedOf(
-  { step, since_secs: sinceSecs, contains }: Input<"task.logs">,
-  now: number,
-): WantedLines {
-  return { step, contains, since: sinceSecs === undefined ? undefined : now - sinceSecs * 1000 };
-}
-
 function toEntry({ at, step, stream, bytes }: LogChunk): LogEntry {
   return { at: rfc3339(at), step, stream, data: toBase64(bytes) };
 }
 
 /** A line as it was printed, as far as it was kept. */
-function whole(line: LogLine): LogChunk {
+function printed(line: LogLine): LogChunk {
   const rest = line.cut > 0 ? ` [svc: ${line.cut} more bytes, shown without --grep]` : "";
   return { ...line, bytes: concatBytes(line.bytes, utf8(line.ended ? `${rest}\n` : rest)) };
 }

@@ -17,7 +17,8 @@ import {
   type TaskActionHost,
   taskWorkspace,
 } from "./task_actions.ts";
-import { type LogsHost, taskLogs } from "./task_logs.ts";
+import type { LogsHost } from "./followed_log.ts";
+import { taskLogs } from "./task_logs.ts";
 import { type PlanHost, taskPlan } from "./task_plan.ts";
 import { readTaskLog } from "./log_read.ts";
 import { type RetryHost, retryTask } from "./task_retry.ts";

@@ -10,15 +10,15 @@ import type { LogStream } from "./log_format.ts";
 import { Before, LineAssembly, type LinePlace, type LogLine } from "./log_lines.ts";
 import { chunksOf, LogReader, type PlacedChunk } from "./log_reader.ts";
 
-/** Which lines are wanted; all, where nothing is set. */
-export interface WantedLines {
-  /** Only those of this step. */
+/** Leaves some lines of a log; all of them when it is empty. */
+export interface LogFilter {
+  /** Leaves the lines of this step. */
   readonly step?: string | undefined;
-  /** Only those of this stream. */
+  /** Leaves the lines of this stream. */
   readonly stream?: LogStream | undefined;
-  /** Only those that contain this text, in whichever case. */
+  /** Leaves the lines that contain this text, in upper or lower case. */
   readonly contains?: string | undefined;
-  /** Only those of chunks that came at this time or later, in milliseconds since the epoch. */
+  /** Leaves what came at this time or later, in milliseconds since the epoch. */
   readonly since?: number | undefined;
 }
 
@@ -49,16 +49,16 @@ export interface LogPage {
 /** The last lines that begin before `before`, or the last of all. */
 export async function readBackwards(
   stored: StoredLog,
-  { before, wanted, limits }: {
+  { before, filter, limits }: {
     readonly before?: number | undefined;
-    readonly wanted: WantedLines;
+    readonly filter: LogFilter;
     readonly limits: PageLimits;
   },
 ): Promise<LogPage> {
   using log = await LogReader.open(stored);
   if (log === undefined) return NO_LOG;
   const end = await log.lineUpTo(before ?? log.end);
-  const select = selection(wanted);
+  const select = selection(filter);
   let [start, lookedAt] = [end, 0];
   let parts: LogLine[][] = [];
   let count = 0;
@@ -70,7 +70,7 @@ export async function readBackwards(
     count += lines.length;
     lookedAt += start - from;
     start = from;
-    if (wanted.since !== undefined && oldest < wanted.since) break;
+    if (filter.since !== undefined && oldest < filter.since) break;
   }
   let lines = parts.toReversed().flat();
   parts = [];
@@ -88,14 +88,14 @@ export async function readBackwards(
  */
 export async function findTail(
   stored: StoredLog,
-  wanted: WantedLines,
+  filter: LogFilter,
   most: Pick<PageLimits, "lines" | "lineBytes"> & { readonly bytes: number },
 ): Promise<{ readonly place: LinePlace; readonly end: number }> {
   using log = await LogReader.open(stored);
   if (log === undefined) return { place: { offset: 0, n: 0 }, end: 0 };
-  const select = selection(wanted);
+  const select = selection(filter);
   // What a line says matters only where a text is looked for.
-  const lineBytes = wanted.contains === undefined ? 0 : most.lineBytes;
+  const lineBytes = filter.contains === undefined ? 0 : most.lineBytes;
   let place: LinePlace = { offset: log.end, n: 0 };
   let [lines, bytes] = [0, 0];
   for (let end = log.end; end > 0 && lines < most.lines;) {
@@ -107,7 +107,7 @@ export async function findTail(
       lines++;
       place = { offset: line.offset, n: line.n };
     }
-    if (wanted.since !== undefined && oldest < wanted.since) break;
+    if (filter.since !== undefined && oldest < filter.since) break;
     end = part.start;
   }
   return { place, end: log.end };
@@ -154,9 +154,13 @@ async function readSome(log: LogReader, at: number) {
 const AHEAD_BYTES = 1024 * 1024;
 const SOME_BYTES = 32 * 1024;
 
+/** Where reading begins: after a byte, or with what came at a time. */
+export type LogStart = { readonly after: number } | { readonly at: number };
+
 /**
- * Reads forwards, and on as the log grows. A line that has no line break yet is given as it is, and
- * again, under the same offset and number, when it has gone on.
+ * Reads forwards, and on as the log grows: either its lines, or its chunks as they were printed. A
+ * line that has no line break yet is given as it is, and again, under the same offset and number,
+ * when it has gone on.
  */
 export class LogFollower {
   readonly #stored: StoredLog;
@@ -165,15 +169,14 @@ export class LogFollower {
   #from: { readonly time: number } | { readonly offset: number };
   #assembly: LineAssembly | undefined;
 
-  /** Begins after byte `after`, or with what came at the time `at`. */
   constructor(
     stored: StoredLog,
-    { wanted, lineBytes, ...from }:
-      & { readonly wanted: WantedLines; readonly lineBytes: number }
-      & ({ readonly after: number } | { readonly at: number }),
+    { filter, lineBytes, ...from }:
+      & { readonly filter: LogFilter; readonly lineBytes: number }
+      & LogStart,
   ) {
     this.#stored = stored;
-    this.#select = selection(wanted);
+    this.#select = selection(filter);
     this.#lineBytes = lineBytes;
     this.#from = "at" in from ? { time: from.at } : { offset: from.after };
   }
@@ -182,9 +185,7 @@ export class LogFollower {
   async read(limits: Omit<PageLimits, "lineBytes">): Promise<LogPage> {
     using log = await LogReader.open(this.#stored);
     if (log === undefined) return NO_LOG;
-    const from = this.#from;
-    const start = "time" in from ? await log.findFrom(from.time) : from.offset;
-    const { assembly, at } = await this.#begin(log, start);
+    const { assembly, at } = await this.#begin(log, await this.#start(log));
     const { isWantedChunk, isWantedLine } = this.#select;
     const lines: LogLine[] = [];
     let end = at;
@@ -205,6 +206,19 @@ export class LogFollower {
     return { lines, start: at, end, size: log.size, atEnd: end === log.end };
   }
 
+  /** The next chunks, of one block of the log; none when nothing has come since the last read. */
+  async readChunks(): Promise<{ readonly chunks: PlacedChunk[]; readonly atEnd: boolean }> {
+    using log = await LogReader.open(this.#stored);
+    if (log === undefined) return { chunks: [], atEnd: true };
+    const { chunks, next } = await log.read(await this.#start(log));
+    this.#from = { offset: next };
+    return { chunks: chunks.filter(this.#select.isWantedChunk), atEnd: next === log.end };
+  }
+
+  async #start(log: LogReader): Promise<number> {
+    return "time" in this.#from ? await log.findFrom(this.#from.time) : this.#from.offset;
+  }
+
   /** What is known of the lines that have begun; a place within a line counts as the next line. */
   async #begin(log: LogReader, offset: number): Promise<{ assembly: LineAssembly; at: number }> {
     if (this.#assembly !== undefined) return { assembly: this.#assembly, at: offset };
@@ -223,7 +237,7 @@ interface Selection {
   readonly isWantedLine: (line: LogLine) => boolean;
 }
 
-function selection({ step, stream, contains, since = -Infinity }: WantedLines): Selection {
+function selection({ step, stream, contains, since = -Infinity }: LogFilter): Selection {
   const needle = contains?.toLowerCase();
   return {
     isWantedChunk: (chunk) =>

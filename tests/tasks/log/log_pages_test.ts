@@ -12,10 +12,10 @@ import type { StoredLog } from "../../../src/store/log_store.ts";
 import { encodeChunk, type LogChunk } from "../../../src/tasks/log/log_format.ts";
 import { type LogLine, REACH_BYTES } from "../../../src/tasks/log/log_lines.ts";
 import {
+  type LogFilter,
   LogFollower,
   type LogPage,
   readBackwards,
-  type WantedLines,
 } from "../../../src/tasks/log/log_pages.ts";
 import { LogReader } from "../../../src/tasks/log/log_reader.ts";
 import { tempDir } from "../../helpers/temp_dir.ts";
@@ -99,11 +99,11 @@ function mixedLog(seed: number): LogChunk[] {
   });
 }
 
-async function backwards(log: StoredLog, lines: number, wanted: WantedLines = {}) {
+async function backwards(log: StoredLog, lines: number, filter: LogFilter = {}) {
   const found: string[] = [];
   const pages: LogPage[] = [];
   for (let before = Infinity; before !== 0;) {
-    const page = await readBackwards(log, { before, wanted, limits: { ...LIMITS, lines } });
+    const page = await readBackwards(log, { before, filter, limits: { ...LIMITS, lines } });
     found.unshift(...page.lines.map(named));
     if (before !== Infinity) equal(page.end, before);
     pages.unshift(page);
@@ -128,7 +128,7 @@ for (const seed of [1, 2, 3, 4]) {
         ok(fullest <= lines + 30, `a page of ${fullest} lines`);
       }
       for (const lines of [100, 100_000]) {
-        const follower = new LogFollower(log, { wanted: {}, lineBytes: 1 << 20, after: 0 });
+        const follower = new LogFollower(log, { filter: {}, lineBytes: 1 << 20, after: 0 });
         const found = new Map<string, string>();
         for (let atEnd = false; !atEnd;) {
           const page = await follower.read({ lines, lookedAt: Infinity });
@@ -148,7 +148,7 @@ eachLog(
     await add(log, chunks);
     const found = new Map<string, string>();
     for (let after = 0, atEnd = false; !atEnd;) {
-      const follower = new LogFollower(log, { wanted: {}, lineBytes: 1 << 20, after });
+      const follower = new LogFollower(log, { filter: {}, lineBytes: 1 << 20, after });
       const page = await follower.read({ lines: 5, lookedAt: Infinity });
       for (const line of page.lines) found.set(`${line.offset}/${line.n}`, named(line));
       equal(page.start, after);
@@ -161,7 +161,7 @@ eachLog(
 eachLog(
   "a follower gives what was written since, and a prompt again when it was answered",
   async (log) => {
-    const follower = new LogFollower(log, { wanted: {}, lineBytes: 1 << 20, after: 0 });
+    const follower = new LogFollower(log, { filter: {}, lineBytes: 1 << 20, after: 0 });
     const read = async () =>
       (await follower.read({ lines: 100, lookedAt: Infinity })).lines.map(named);
     const write = (...chunks: readonly LogChunk[]) => addTo(log, utf8(fileOf(chunks)));
@@ -189,10 +189,10 @@ Deno.test("the last lines cost the same however long a file is", async () => {
   await Deno.truncate(path, front);
   const lines = Array.from({ length: 5000 }, (_, index) => chunk(`line ${index}\n`));
   await Deno.writeTextFile(path, `\n${fileOf(lines)}`, { append: true });
-  const page = await readBackwards(log, { wanted: {}, limits: LIMITS });
+  const page = await readBackwards(log, { filter: {}, limits: LIMITS });
   deepEqual(page.lines.map(shown), lines.slice(-1000).map((_, i) => `a out line ${4000 + i}`));
   ok(page.start > front);
-  const older = await readBackwards(log, { before: page.start, wanted: {}, limits: LIMITS });
+  const older = await readBackwards(log, { before: page.start, filter: {}, limits: LIMITS });
   equal(older.lines.map(shown).at(-1), "a out line 3999");
 });
 
@@ -201,17 +201,17 @@ eachLog("a search looks at so much and says how far it came", async (log) => {
   chunks[3] = chunk("here is the NeEDLe\n");
   await add(log, chunks);
   const limits = { ...LIMITS, lookedAt: 1 << 20 };
-  const wanted = { contains: "needle" };
+  const filter = { contains: "needle" };
   const pages: LogPage[] = [];
   for (let before = Infinity; before !== 0;) {
-    const page = await readBackwards(log, { before, wanted, limits });
+    const page = await readBackwards(log, { before, filter, limits });
     ok(page.end - page.start <= (1 << 20) + 300_000);
     pages.push(page);
     before = page.start;
   }
   ok(pages.length > 2);
   deepEqual(pages.flatMap((page) => page.lines.map(shown)), ["a out here is the NeEDLe"]);
-  const forwards = await new LogFollower(log, { wanted, lineBytes: 1 << 20, after: 0 })
+  const forwards = await new LogFollower(log, { filter, lineBytes: 1 << 20, after: 0 })
     .read({ lines: 1, lookedAt: 1 << 20 });
   deepEqual(forwards.lines.map(shown), ["a out here is the NeEDLe"]);
   equal(forwards.atEnd, false);
@@ -225,19 +225,19 @@ eachLog("only the lines of a step, of a stream, since a time", async (log) => {
     chunk("4\n", { stream: "svc", at: 4000 }),
   ];
   await add(log, chunks);
-  const cases: [WantedLines, string[]][] = [
+  const cases: [LogFilter, string[]][] = [
     [{ step: "b" }, ["b out 2"]],
     [{ stream: "err" }, ["a err 3"]],
     [{ step: "a", stream: "svc" }, ["a svc 4"]],
     [{ since: 3000 }, ["a err 3", "a svc 4"]],
     [{ since: 4001 }, []],
   ];
-  for (const [wanted, expected] of cases) {
-    const { lines } = await readBackwards(log, { wanted, limits: LIMITS });
+  for (const [filter, expected] of cases) {
+    const { lines } = await readBackwards(log, { filter, limits: LIMITS });
     deepEqual(lines.map(shown), expected);
   }
   for (const [at, expected] of [[0, 4], [1000, 4], [1001, 3], [4000, 1], [9000, 0]] as const) {
-    const follower = new LogFollower(log, { wanted: {}, lineBytes: 1 << 20, at });
+    const follower = new LogFollower(log, { filter: {}, lineBytes: 1 << 20, at });
     equal((await follower.read(LIMITS)).lines.length, expected, `from ${at} on`);
   }
 });
@@ -270,7 +270,7 @@ eachLog(
     ];
     await add(log, chunks);
     const limits = { ...LIMITS, lineBytes: 64 * 1024 };
-    const { lines } = await readBackwards(log, { wanted: {}, limits });
+    const { lines } = await readBackwards(log, { filter: {}, limits });
     deepEqual(lines.map(({ bytes, cut }) => [bytes.length, cut]), [
       [4, 0],
       [65_536, 120_000 - 65_536],
@@ -289,8 +289,8 @@ async function checkOffsets(log: StoredLog): Promise<void> {
   const starts = [0, ...ends.slice(0, -1)];
   const whole = ends.at(-1) ?? NaN;
   for (let offset = 0; offset <= whole + 15; offset++) {
-    const before = await readBackwards(log, { before: offset, wanted: {}, limits: LIMITS });
-    const follower = new LogFollower(log, { wanted: {}, lineBytes: 1 << 20, after: offset });
+    const before = await readBackwards(log, { before: offset, filter: {}, limits: LIMITS });
+    const follower = new LogFollower(log, { filter: {}, lineBytes: 1 << 20, after: offset });
     const after = await follower.read(LIMITS);
     equal(before.lines.length, ends.filter((end) => end <= offset).length);
     equal(after.lines.length, starts.filter((start) => start >= offset).length);
@@ -310,6 +310,6 @@ Deno.test("any offset finds a line of a file whose last one is not whole", async
 });
 
 eachLog("a log that is not there yet is empty", async (log) => {
-  const page = await readBackwards(log, { wanted: {}, limits: LIMITS });
+  const page = await readBackwards(log, { filter: {}, limits: LIMITS });
   deepEqual(page, { lines: [], start: 0, end: 0, size: 0, atEnd: true });
 });
