@@ -69,7 +69,7 @@ export async function openSealed(
     otherNodes: [],
     async replace(secretStores, _to, record) {
       await copyBeforeMigration(dir, host);
-      resealFile(dir.database, { secretStores, record });
+      await resealFile(dir.database, { secretStores, record });
     },
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };

@@ -97,7 +97,7 @@ export async function* restore(
     (await Deno.open(part, { write: true, createNew: true, mode: 0o600 })).close();
     yield* backUpFile({ from: file, to: part }, signal);
     const sha256 = await digestOf(file, signal);
-    const findings = makeReady(part, {
+    const findings = await makeReady(part, {
       replaces: database,
       leaveOut,
       anew,

@@ -5,30 +5,35 @@
  * @module
  */
 
+import * as bindings from "../sql/bindings.ts";
+import * as connections from "../sql/connections.ts";
+import * as control from "../sql/control_audit.ts";
+import * as cursors from "../sql/cursors.ts";
+import * as ids from "../sql/id_search.ts";
+import * as inbox from "../sql/inbox.ts";
+import * as keyUses from "../sql/key_uses.ts";
+import { recordSourceEvent } from "../sql/record_source_event.ts";
+import * as prunedEvents from "../sql/source_event_pruning.ts";
+import * as eventQueue from "../sql/source_event_queue.ts";
+import { routeSourceEvent } from "../sql/source_event_routing.ts";
+import * as sourceEvents from "../sql/source_events.ts";
+import * as tokens from "../sql/tokens.ts";
 import type { StoreMethod } from "../store.ts";
 import type { StoreArgs, StoreResult } from "../store_calls.ts";
 import type { AuditMethod } from "./audit_lane.ts";
 import * as chain from "./audit/audit_chain.ts";
 import * as auditPruning from "./audit/audit_pruning.ts";
 import * as audit from "./audit/audit_rows.ts";
-import * as control from "./audit/control_rows.ts";
-import * as tokens from "./audit/token_rows.ts";
+import type { ChangeTasks } from "../transactions/task_rows.ts";
 import type { Batched } from "./batched.ts";
-import * as bindings from "./chat/binding_rows.ts";
-import * as prunedEvents from "./chat/source_event_pruning.ts";
-import * as eventQueue from "./chat/source_event_queue.ts";
-import * as routing from "./chat/source_event_routing.ts";
-import * as sourceEvents from "./chat/source_event_rows.ts";
-import * as connections from "./connections/connection_rows.ts";
+import * as chatLists from "./chat/chat_lists.ts";
+import * as chatClaims from "./chat/claim_source_events.ts";
 import type { Session } from "./database/connections.ts";
 import * as size from "./database/database_size.ts";
-import * as cursors from "./deliveries/cursor_rows.ts";
 import * as deliveryLists from "./deliveries/delivery_lists.ts";
-import * as keyUses from "./deliveries/key_use_rows.ts";
 import * as deliveryPruning from "./deliveries/prune_rows.ts";
 import * as rejections from "./deliveries/rejection_rows.ts";
 import * as deletion from "./deletion_rows.ts";
-import * as ids from "./id_rows.ts";
 import * as nodes from "./nodes/node_lists.ts";
 import * as outboxQueue from "./outbox/outbox_queue.ts";
 import * as outbox from "./outbox/outbox_rows.ts";
@@ -37,13 +42,13 @@ import type { Waiting } from "./resources/adopted_resources.ts";
 import * as resources from "./resources/resource_rows.ts";
 import * as retention from "./retention_rows.ts";
 import * as retries from "./retry_rows.ts";
-import * as inbox from "./tasks/inbox_rows.ts";
 import * as plans from "./tasks/plan_rows.ts";
 import * as taskPruning from "./tasks/prune_rows.ts";
 import type { Claiming } from "./tasks/task_claims.ts";
 import * as taskCounts from "./tasks/task_counts.ts";
 import * as taskEnds from "./tasks/task_end_rows.ts";
 import * as taskLists from "./tasks/task_lists.ts";
+import { changeTasks } from "./working_set/change_tasks.ts";
 
 /** A method of {@linkcode Store} as it runs in a session. */
 type Inside<Name extends StoreMethod> = (
@@ -53,6 +58,14 @@ type Inside<Name extends StoreMethod> = (
 
 /** Names of those methods; audits, claims and what waits for others have classes of their own. */
 export type Separate = Exclude<StoreMethod, Batched | AuditMethod | Claiming | Waiting>;
+
+/** A method of both databases that runs a transaction of `store/transactions/` as a part of its own. */
+function changing<Args extends readonly unknown[], Result>(
+  method: (db: Session, changeTasks: ChangeTasks, ...args: Args) => Promise<Result>,
+): (db: Session, ...args: Args) => Promise<Result> {
+  return (db, ...args) =>
+    method(db, (request, transaction) => changeTasks(db, request, transaction), ...args);
+}
 
 /** The methods by name. */
 export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
@@ -78,18 +91,18 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   findCursor: cursors.findCursor,
   claimRun: cursors.claimRun,
   // chat
-  recordSourceEvent: sourceEvents.recordSourceEvent,
-  claimSourceEvents: routing.claimSourceEvents,
-  routeSourceEvent: routing.routeSourceEvent,
+  recordSourceEvent: changing(recordSourceEvent),
+  claimSourceEvents: chatClaims.claimSourceEvents,
+  routeSourceEvent: changing(routeSourceEvent),
   postponeSourceEvent: eventQueue.postponeSourceEvent,
   replaySourceEvent: eventQueue.replaySourceEvent,
-  listSourceEvents: sourceEvents.listSourceEvents,
+  listSourceEvents: chatLists.listSourceEvents,
   findSourceEvents: sourceEvents.findSourceEvents,
   findEventOfDelivery: sourceEvents.findEventOfDelivery,
   findThreadOfTask: bindings.findThreadOfTask,
   pruneSourceEvents: prunedEvents.pruneSourceEvents,
   bindThread: bindings.bindThread,
-  listBindings: bindings.listBindings,
+  listBindings: chatLists.listBindings,
   findBindings: bindings.findBindings,
   // tasks
   listTasks: taskLists.listTasks,

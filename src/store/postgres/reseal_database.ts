@@ -9,7 +9,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { ControlEvent } from "../audit_records.ts";
 import { number, text } from "../sql/columns.ts";
-import { recordControl } from "./audit/control_rows.ts";
+import { recordControl } from "../sql/control_audit.ts";
 import { checkServer } from "./database/check_server.ts";
 import { Connections, type ConnectOptions, type Session } from "./database/connections.ts";
 import { nameOf } from "./database/database_url.ts";

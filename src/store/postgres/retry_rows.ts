@@ -5,9 +5,9 @@
  */
 
 import type { RetryOf, Task } from "../task_records.ts";
-import { checkPayload, PAYLOAD_GONE } from "../sql/delete_bodies.ts";
+import { bindRetry } from "../sql/bindings.ts";
+import { checkPayload } from "../sql/delete_bodies.ts";
 import { retryTask as storeRetry } from "../transactions/retry_task.ts";
-import { bindRetry } from "./chat/binding_rows.ts";
 import type { Session } from "./database/connections.ts";
 import { readTasks } from "./tasks/task_lists.ts";
 import { changeTasks } from "./working_set/change_tasks.ts";
@@ -21,7 +21,7 @@ import { changeTasks } from "./working_set/change_tasks.ts";
 export async function retryTask(db: Session, retry: RetryOf): Promise<Task> {
   await changeTasks(db, (wanted) => wanted.addTask(retry.of), (set) => storeRetry(set, retry));
   // Only now that the task is locked: deleting its payload takes that lock, too.
-  checkPayload(retry.of, await db.get(PAYLOAD_GONE, retry.of));
+  await checkPayload(db, retry.of);
   await bindRetry(db, retry);
   const [task] = await readTasks(db, "WHERE id = ?", [retry.id]);
   if (task === undefined) throw new Error(`Task ${retry.id} was not stored`);

@@ -1,19 +1,12 @@
 /**
- * Rows of the audit, and what is written into them, in both databases. Times are RFC 3339 text, to
- * be readable in the database's own shell.
+ * Rows of the table `plugin_audit`, and what is written into them, in both databases. Times are
+ * RFC 3339 text, to be readable in the database's own shell.
  *
  * @module
  */
 
 import { rfc3339 } from "../../base/clock.ts";
-import type {
-  AuditEnd,
-  AuditResult,
-  AuditRow,
-  AuditStart,
-  ControlEnd,
-  ControlEvent,
-} from "../audit_records.ts";
+import type { AuditEnd, AuditResult, AuditRow, AuditStart } from "../audit_records.ts";
 import type { AuditLink } from "../rules/audit_chain.ts";
 import { number, optionalNumber, storable, text } from "./columns.ts";
 import type { Row } from "./row.ts";
@@ -92,55 +85,5 @@ export function toAuditLink(row: Row): AuditLink {
     auditId: text(row, "audit_id"),
     link: text(row, "link"),
     hash: text(row, "hash"),
-  };
-}
-
-/**
- * Rows of the control plane that are kept for each caller and result, so that frequent operations of
- * one caller do not push out the rows of others.
- */
-export const MAX_CONTROL_ROWS = 20_000;
-
-/** The columns of an operation of the control plane. */
-export function controlColumns(event: ControlEvent): Row {
-  return {
-    id: event.id,
-    created_at: rfc3339(event.createdAt),
-    operation: event.operation,
-    target: event.target,
-    caller: event.caller,
-    role: event.role,
-    result: event.result,
-    reason: storable(event.reason),
-    finished_at: event.finishedAt === undefined ? null : rfc3339(event.finishedAt),
-    client: event.client ?? null,
-  };
-}
-
-/** The columns that its end changes. */
-export function controlEndColumns(
-  end: ControlEnd,
-): { result: ControlEnd["result"]; reason: string; finished_at: string } {
-  return {
-    result: end.result,
-    reason: storable(end.reason),
-    finished_at: rfc3339(end.finishedAt),
-  };
-}
-
-/** An operation of the control plane. */
-export function toControlEvent(row: Row): ControlEvent {
-  const finished = row["finished_at"];
-  return {
-    id: text(row, "id"),
-    createdAt: Date.parse(text(row, "created_at")),
-    operation: text(row, "operation"),
-    target: text(row, "target"),
-    caller: text(row, "caller"),
-    ...(row["client"] === null ? {} : { client: text(row, "client") }),
-    role: text(row, "role"),
-    result: text(row, "result") as ControlEvent["result"],
-    reason: text(row, "reason"),
-    ...(typeof finished === "string" ? { finishedAt: Date.parse(finished) } : {}),
   };
 }

@@ -10,15 +10,8 @@ import { whyNoBody } from "../rules/deleted_body.ts";
 import type { DeliveryDetail } from "../delivery_records.ts";
 import type { BodyResult } from "../retention_store.ts";
 import { json, number, text } from "./columns.ts";
-import {
-  change,
-  type DeletionSteps,
-  handOnContent,
-  ofFirst,
-  read,
-  removeMessages,
-} from "./delete_records.ts";
-import type { Row } from "./row.ts";
+import { handOnContent, ofFirst, removeMessages } from "./delete_records.ts";
+import type { SqlSession } from "./session.ts";
 
 /** When a body may go. */
 interface When {
@@ -28,42 +21,46 @@ interface When {
 }
 
 /** Deletes the bodies of those of these deliveries that nothing needs. */
-export function* deleteBodiesSteps(
+export async function deleteBodies(
+  db: SqlSession,
   { ids, ...when }: When & { readonly ids: readonly string[] },
-): DeletionSteps<BodyResult> {
+): Promise<BodyResult> {
   let deleted = 0;
   const needed: string[] = [];
   for (const id of ids) {
-    const [row] = yield* read(
+    const [row] = await db.all(
       `SELECT received_at, detail, content_of FROM deliveries
        WHERE id = ? AND (body IS NOT NULL OR content_of IS NOT NULL)`,
       id,
     );
     if (row === undefined || number(row, "received_at") >= when.before) continue;
-    if (yield* isNeeded(id, when.before)) {
+    if (await isNeeded(db, id, when.before)) {
       needed.push(id);
       continue;
     }
     const holder = row["content_of"] === null ? undefined : text(row, "content_of");
     const detail = { ...json(row, "detail") as DeliveryDetail, bodyDeletedAt: when.now };
-    yield* deleteBody(id, holder, JSON.stringify(detail));
+    await deleteBody(db, id, holder, JSON.stringify(detail));
     deleted++;
   }
   return { deleted, needed };
 }
 
 /** Whether a task or a chat event has still to do with what arrived. */
-function* isNeeded(id: string, before: number): DeletionSteps<boolean> {
+async function isNeeded(db: SqlSession, id: string, before: number): Promise<boolean> {
   // First, so that no retry begins meanwhile: storing one takes this lock, too.
-  yield { sql: LOCK_TASKS, values: [id], changes: false, locks: true };
-  const [busy] = yield* read(
+  await db.all(
+    `SELECT id FROM tasks WHERE delivery_id = ? ORDER BY id ${db.dialect.forUpdate}`,
+    id,
+  );
+  const [busy] = await db.all(
     `SELECT 1 FROM tasks WHERE delivery_id = ? AND (finished_at IS NULL OR finished_at >= ?
        OR EXISTS (SELECT 1 FROM task_ends WHERE task_ends.task_id = tasks.id)) LIMIT 1`,
     id,
     before,
   );
   if (busy !== undefined) return true;
-  const [open] = yield* read(
+  const [open] = await db.all(
     `SELECT 1 FROM source_events AS event WHERE delivery_id = ? AND (state IN ('received', 'routing')
        OR EXISTS (SELECT 1 FROM tasks WHERE tasks.id = event.task_id AND finished_at IS NULL))
      LIMIT 1`,
@@ -72,18 +69,19 @@ function* isNeeded(id: string, before: number): DeletionSteps<boolean> {
   return open !== undefined;
 }
 
-/** Finds the delivery with whose body the payload of a task was deleted, if it was. */
-export const PAYLOAD_GONE = `SELECT deliveries.id, deliveries.detail FROM tasks
-  JOIN deliveries ON deliveries.id = tasks.delivery_id
-  WHERE tasks.id = ? AND tasks.payload IS NULL AND deliveries.body IS NULL
-    AND deliveries.content_of IS NULL`;
-
 /**
- * Refuses to run again what has no payload any more.
+ * Refuses to run a task again whose payload was deleted with the body of its delivery.
  *
- * @throws {AppError} `conflict` where {@linkcode PAYLOAD_GONE} has found one.
+ * @throws {AppError} `conflict`
  */
-export function checkPayload(task: string, gone: Row | undefined): void {
+export async function checkPayload(db: SqlSession, task: string): Promise<void> {
+  const gone = await db.get(
+    `SELECT deliveries.id, deliveries.detail FROM tasks
+     JOIN deliveries ON deliveries.id = tasks.delivery_id
+     WHERE tasks.id = ? AND tasks.payload IS NULL AND deliveries.body IS NULL
+       AND deliveries.content_of IS NULL`,
+    task,
+  );
   if (gone === undefined) return;
   const { bodyDeletedAt } = json(gone, "detail") as DeliveryDetail;
   throw new AppError(
@@ -93,18 +91,17 @@ export function checkPayload(task: string, gone: Row | undefined): void {
   );
 }
 
-const LOCK_TASKS = "SELECT id FROM tasks WHERE delivery_id = ? ORDER BY id";
-
-function* deleteBody(
+async function deleteBody(
+  db: SqlSession,
   id: string,
   holder: string | undefined,
   detail: string,
-): DeletionSteps<void> {
+): Promise<void> {
   if (holder === undefined) {
-    yield* handOnContent(id);
-    yield change("UPDATE deliveries SET body = NULL, detail = ? WHERE id = ?", detail, id);
+    await handOnContent(db, id);
+    await db.run("UPDATE deliveries SET body = NULL, detail = ? WHERE id = ?", detail, id);
   } else {
-    yield change(
+    await db.run(
       `UPDATE deliveries SET content_of = NULL, headers = ${ofFirst("headers")},
          url = ${ofFirst("url")}, detail = ?2 WHERE id = ?3`,
       holder,
@@ -112,17 +109,18 @@ function* deleteBody(
       id,
     );
   }
-  yield change(
+  await db.run(
     "DELETE FROM inbox WHERE task_id IN (SELECT id FROM tasks WHERE delivery_id = ?)",
     id,
   );
-  yield change(
+  await db.run(
     "UPDATE tasks SET payload = NULL WHERE delivery_id = ? AND payload IS NOT NULL",
     id,
   );
-  const events = yield* read("SELECT id, task_id FROM source_events WHERE delivery_id = ?", id);
-  yield* removeMessages(
+  const events = await db.all("SELECT id, task_id FROM source_events WHERE delivery_id = ?", id);
+  await removeMessages(
+    db,
     events.map((row) => ({ id: text(row, "id"), taskId: text(row, "task_id") })),
   );
-  yield change("UPDATE source_events SET text = '', payload = NULL WHERE delivery_id = ?", id);
+  await db.run("UPDATE source_events SET text = '', payload = NULL WHERE delivery_id = ?", id);
 }

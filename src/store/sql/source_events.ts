@@ -1,23 +1,23 @@
 /**
- * The table `source_events`, as both databases have it: its columns, and the statements that are the
- * same for both.
+ * The table `source_events`, in both databases: stores each event of a chat platform once, and reads
+ * it back. The queue and the routing are in `source_event_queue.ts` and `source_event_routing.ts`,
+ * the lists in the folder of each database.
  *
  * @module
  */
 
 import type {
-  NewSourceEvent,
   SourceEvent,
-  SourceEventFacts,
   SourceEventKind,
   SourceEventQuery,
   SourceEventState,
   ThreadKey,
 } from "../source_event_records.ts";
-import { DUE_NOW, type QueueState } from "../rules/chat_queue.ts";
+import { DUE_NOW } from "../rules/chat_queue.ts";
 import { number, storable, text } from "./columns.ts";
-import { type Conditions, listRange } from "./queries.ts";
-import type { Row, SqlValue } from "./row.ts";
+import { type Conditions, listRange, prefixEnd } from "./queries.ts";
+import type { Row } from "./row.ts";
+import type { SqlSession } from "./session.ts";
 
 /** Columns of a {@linkcode SourceEvent}, which other tables of a query may have as well. */
 export const EVENT_COLUMNS = [
@@ -74,89 +74,19 @@ export function threadValues(thread: ThreadKey): readonly string[] {
   ];
 }
 
-/** The events of a thread that are not finished, in the order of an index. */
-export const OPEN_IN_THREAD =
-  `${OF_THREAD} AND thread_id <> '' AND state IN ('received', 'routing')`;
-
 /** Events whose payload is kept, by themselves or as the body of their delivery. */
 export const HAS_PAYLOAD = `(payload IS NOT NULL OR EXISTS (SELECT 1 FROM deliveries
   WHERE deliveries.id = source_events.delivery_id AND body IS NOT NULL))`;
 
-/** The events about a post; takes the values of {@linkcode postValues}. */
-export const OF_POST = `project = ? AND "trigger" = ? AND installation_id = ?
-  AND conversation_id = ? AND post_id = ? AND post_id <> ''`;
-
-/** The columns of a post in the conversation of an event. */
-export function postValues(event: SourceEventFacts, postId: string): readonly string[] {
-  return threadValues({ ...event, threadId: postId });
-}
-
-/** The event that the platform sent before; takes the values of {@linkcode externalValues}. */
-export const SENT_BEFORE = `project = ? AND "trigger" = ? AND provider = ?
-  AND installation_id = ? AND external_event_id = ?`;
-
-/** The columns by which the platform names an event. */
-export function externalValues(event: SourceEventFacts): readonly string[] {
-  return [
-    event.project,
-    event.trigger,
-    event.provider,
-    storable(event.installationId),
-    storable(event.externalEventId),
-  ];
-}
-
-/** Takes the values of {@linkcode eventValues}. */
-export const INSERT_EVENT = `INSERT INTO source_events (id, project, "trigger", provider,
-    installation_id, external_event_id, delivery_id, kind, actor, conversation_id, thread_id,
-    post_id, top_level, text, payload, occurred_at, received_at, state, reason, queued_at, due_at,
-    behind)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-
-/** The values of a new event. */
-export function eventValues(
-  event: SourceEventFacts,
-  { ignored = "", payload }: Pick<NewSourceEvent, "ignored" | "payload">,
-  { state, behind }: QueueState,
-): readonly SqlValue[] {
-  return [
-    event.id,
-    event.project,
-    event.trigger,
-    event.provider,
-    storable(event.installationId),
-    storable(event.externalEventId),
-    event.deliveryId,
-    event.kind,
-    storable(event.actor),
-    storable(event.conversationId),
-    storable(event.threadId),
-    storable(event.postId),
-    event.topLevel ? 1 : 0,
-    storable(event.text),
-    payload ?? null,
-    event.occurredAt,
-    event.receivedAt,
-    state,
-    storable(ignored),
-    event.receivedAt,
-    DUE_NOW,
-    behind ? 1 : 0,
-  ];
-}
-
-/** Takes the state, the reason, the task or an empty text, and the id. */
-export const END_EVENT =
-  "UPDATE source_events SET state = ?, reason = ?, task_id = ?, claimed_at = NULL WHERE id = ?";
+/** An event about a post of the same conversation as `source_events`, where it is about one. */
+export const IN_CONVERSATION = `other.project = source_events.project
+  AND other."trigger" = source_events."trigger"
+  AND other.installation_id = source_events.installation_id
+  AND other.conversation_id = source_events.conversation_id AND other.post_id <> ''`;
 
 /** Gives up the claim on events: they are due at once. */
 export const GIVE_UP_CLAIM =
   `UPDATE source_events SET state = 'received', due_at = ${DUE_NOW}, claimed_at = NULL`;
-
-/** Takes the state, the reason, the new due time or null, failures to add, and the id. */
-export const POSTPONE_EVENT = `UPDATE source_events SET state = ?, reason = ?,
-    due_at = COALESCE(?, due_at), attempts = attempts + ?, claimed_at = NULL
-  WHERE id = ? AND state = 'routing'`;
 
 /** The columns that {@linkcode toThread} takes. */
 export const THREAD_COLUMNS = 'project, "trigger", installation_id, conversation_id, thread_id';
@@ -172,4 +102,26 @@ export function eventConditions(query: SourceEventQuery, id = "id"): Conditions 
     },
     listRange(query, "received_at", id),
   );
+}
+
+/** The event of a delivery; a repetition has none. */
+export async function findEventOfDelivery(
+  db: SqlSession,
+  deliveryId: string,
+): Promise<SourceEvent | undefined> {
+  const row = await db.get(
+    `SELECT ${EVENT_COLUMNS} FROM source_events WHERE delivery_id = ?`,
+    deliveryId,
+  );
+  return row && toSourceEvent(row);
+}
+
+/** Events whose id starts with `prefix`, at most two. */
+export async function findSourceEvents(db: SqlSession, prefix: string): Promise<SourceEvent[]> {
+  const rows = await db.all(
+    `SELECT ${EVENT_COLUMNS} FROM source_events WHERE id >= ? AND id < ? ORDER BY id LIMIT 2`,
+    prefix,
+    prefixEnd(prefix),
+  );
+  return rows.map(toSourceEvent);
 }

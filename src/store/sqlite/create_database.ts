@@ -65,7 +65,9 @@ export function findSecretStores(path: string): readonly Resource[] {
 function makeComplete(path: string, resources: readonly Resource[]): void {
   using db = new Database(path);
   migrate(db);
-  db.transaction(() => changeResources(db, resources.map((resource) => ({ op: "put", resource }))));
+  db.transactionSync(() =>
+    changeResources(db, resources.map((resource) => ({ op: "put", resource })))
+  );
   if (!db.foldLog()) throw new AppError("refused", `"${path}" is used by another program`);
 }
 

@@ -5,6 +5,20 @@
  * @module
  */
 
+import * as bindings from "../sql/bindings.ts";
+import * as connections from "../sql/connections.ts";
+import * as control from "../sql/control_audit.ts";
+import * as cursors from "../sql/cursors.ts";
+import * as bodies from "../sql/delete_bodies.ts";
+import * as ids from "../sql/id_search.ts";
+import * as inbox from "../sql/inbox.ts";
+import * as keyUses from "../sql/key_uses.ts";
+import { recordSourceEvent } from "../sql/record_source_event.ts";
+import * as prunedEvents from "../sql/source_event_pruning.ts";
+import * as queue from "../sql/source_event_queue.ts";
+import { routeSourceEvent } from "../sql/source_event_routing.ts";
+import * as sourceEvents from "../sql/source_events.ts";
+import * as tokens from "../sql/tokens.ts";
 import type { StoreMethod } from "../store.ts";
 import type { StoreArgs, StoreResult } from "../store_calls.ts";
 import { cancelTask, finishTask } from "../transactions/end_task.ts";
@@ -13,21 +27,15 @@ import {
   recordDelivery,
   storeDelivery,
 } from "../transactions/record_delivery.ts";
-import type { DeliveryRows } from "../transactions/task_rows.ts";
+import type { ChangeTasks, DeliveryRows } from "../transactions/task_rows.ts";
 import type { Database } from "./engine/database.ts";
 import * as chain from "./audit/audit_chain.ts";
 import * as audit from "./audit/audit_rows.ts";
-import * as control from "./audit/control_rows.ts";
-import * as connections from "./connections/connection_rows.ts";
-import * as cursors from "./deliveries/cursor_rows.ts";
 import * as deliveryLists from "./deliveries/delivery_lists.ts";
 import * as rejections from "./deliveries/rejection_rows.ts";
 import { deliveryRows } from "./deliveries/sqlite_delivery_rows.ts";
 import * as deletion from "./deletion_rows.ts";
 import * as size from "./engine/database_size.ts";
-import * as ids from "./id_rows.ts";
-import * as inbox from "./tasks/inbox_rows.ts";
-import * as keyUses from "./deliveries/key_use_rows.ts";
 import * as nodes from "./node_rows.ts";
 import * as outboxQueue from "./outbox/outbox_queue.ts";
 import * as outbox from "./outbox/outbox_rows.ts";
@@ -35,28 +43,32 @@ import * as plans from "./tasks/plan_rows.ts";
 import * as prune from "./tasks/prune_rows.ts";
 import * as resources from "./resources/resource_rows.ts";
 import * as retries from "./retry_rows.ts";
-import * as bindings from "./chat/binding_rows.ts";
-import * as prunedEvents from "./chat/source_event_pruning.ts";
-import * as queue from "./chat/source_event_queue.ts";
-import * as routing from "./chat/source_event_routing.ts";
-import * as sourceEvents from "./chat/source_event_rows.ts";
+import * as chatClaims from "./chat/claim_source_events.ts";
+import * as chatLists from "./chat/chat_lists.ts";
 import * as taskEnds from "./tasks/task_end_rows.ts";
 import * as taskCounts from "./tasks/task_counts.ts";
 import * as tasks from "./tasks/task_rows.ts";
 import * as scheduling from "./tasks/task_scheduling.ts";
-import * as tokens from "./audit/token_rows.ts";
 
 /** A method of {@linkcode Store} as it runs inside a transaction. */
 type Inside<Name extends StoreMethod> = (
   db: Database,
   ...args: StoreArgs<Name>
-) => StoreResult<Name>;
+) => StoreResult<Name> | Promise<StoreResult<Name>>;
 
 /** A transaction over the rows of the database. */
 function over<Args extends readonly unknown[], Result>(
   transaction: (rows: DeliveryRows, ...args: Args) => Result,
 ): (db: Database, ...args: Args) => Result {
   return (db, ...args) => transaction(deliveryRows(db), ...args);
+}
+
+/** A method of both databases that runs such a transaction as a part of its own. */
+function changing<Args extends readonly unknown[], Result>(
+  method: (db: Database, changeTasks: ChangeTasks, ...args: Args) => Promise<Result>,
+): (db: Database, ...args: Args) => Promise<Result> {
+  return (db, ...args) =>
+    method(db, (_request, transaction) => transaction(deliveryRows(db)), ...args);
 }
 
 /** The methods by name. */
@@ -79,18 +91,18 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   readDelivery: deliveryLists.readDelivery,
   readDeliveries: deliveryLists.readDeliveries,
   listHeaderValues: deliveryLists.listHeaderValues,
-  recordSourceEvent: sourceEvents.recordSourceEvent,
-  claimSourceEvents: routing.claimSourceEvents,
-  routeSourceEvent: routing.routeSourceEvent,
+  recordSourceEvent: changing(recordSourceEvent),
+  claimSourceEvents: chatClaims.claimSourceEvents,
+  routeSourceEvent: changing(routeSourceEvent),
   postponeSourceEvent: queue.postponeSourceEvent,
   replaySourceEvent: queue.replaySourceEvent,
-  listSourceEvents: sourceEvents.listSourceEvents,
+  listSourceEvents: chatLists.listSourceEvents,
   findSourceEvents: sourceEvents.findSourceEvents,
   findEventOfDelivery: sourceEvents.findEventOfDelivery,
   findThreadOfTask: bindings.findThreadOfTask,
   pruneSourceEvents: prunedEvents.pruneSourceEvents,
   bindThread: bindings.bindThread,
-  listBindings: bindings.listBindings,
+  listBindings: chatLists.listBindings,
   findBindings: bindings.findBindings,
   recordKeyUse: keyUses.recordKeyUse,
   listKeyUse: keyUses.listKeyUse,
@@ -120,7 +132,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   pruneTasks: prune.pruneTasks,
   pruneDeliveries: prune.pruneDeliveries,
   pruneRecords: prune.pruneRecords,
-  deleteBodies: deletion.deleteBodies,
+  deleteBodies: bodies.deleteBodies,
   listRecordTriggers: prune.listRecordTriggers,
   emptyLog: (db) => db.emptyLogSoon(),
   deleteTask: deletion.deleteTask,
@@ -128,7 +140,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   listConnectionStates: connections.listConnectionStates,
   noteConnection: connections.noteConnection,
   findCursor: cursors.findCursor,
-  moveCursor: cursors.moveCursor,
+  moveCursor: over((rows, cursor) => rows.moveCursor(cursor)),
   claimRun: cursors.claimRun,
   findPlan: plans.findPlan,
   startAudit: audit.startAudit,

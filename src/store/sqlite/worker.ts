@@ -48,58 +48,75 @@ function opened(): Database {
 
 type AnyCall = Call | PackedDelivery;
 
-function run<Name extends StoreMethod>({ method, args }: Call<Name>): StoreResult<Name> {
+function run<Name extends StoreMethod>(
+  { method, args }: Call<Name>,
+): StoreResult<Name> | Promise<StoreResult<Name>> {
   return METHODS[method](opened(), ...args);
 }
 
-function call(one: AnyCall, attached: Attached): Outcome {
+async function call(one: AnyCall, attached: Attached): Promise<Outcome> {
   if (isPacked(one)) {
     return packOutcomes(recordArrived(deliveryRows(opened()), unpackDelivery(one, attached)));
   }
-  return { value: run(one) };
+  return { value: await run(one) };
 }
 
 const reads = (one: AnyCall): boolean => !isPacked(one) && isRead(one.method);
 
-function runTogether(calls: readonly AnyCall[], attached: Attached): Outcome[] {
-  const all = () => calls.map((one) => attempt(one, attached));
-  return calls.every(reads) ? all() : opened().transaction(all);
+async function runTogether(calls: readonly AnyCall[], attached: Attached): Promise<Outcome[]> {
+  const all = async () => {
+    const outcomes: Outcome[] = [];
+    for (const one of calls) outcomes.push(await attempt(one, attached));
+    return outcomes;
+  };
+  return calls.every(reads) ? await all() : await opened().transaction(all);
 }
 
 /** A refusal before anything was written leaves the batch intact; any other error undoes it. */
-function attempt(one: AnyCall, attached: Attached): Outcome {
+async function attempt(one: AnyCall, attached: Attached): Promise<Outcome> {
   const before = opened().changes;
   try {
-    return call(one, attached);
+    return await call(one, attached);
   } catch (error) {
     if (!(error instanceof AppError) || opened().changes !== before) throw error;
     return { error: sendError(error) };
   }
 }
 
-function runAlone(one: AnyCall, attached: Attached): Outcome {
+async function runAlone(one: AnyCall, attached: Attached): Promise<Outcome> {
   try {
-    return runTogether([one], attached)[0] ?? { value: undefined };
+    return (await runTogether([one], attached))[0] ?? { value: undefined };
   } catch (error) {
     return { error: sendError(fromSqliteError(error)) };
   }
 }
 
-function runBatch(calls: readonly AnyCall[], attached: Attached): Outcome[] {
-  const alone = (one: AnyCall) => runAlone(one, attached);
-  if (calls.length === 1) return calls.map(alone);
+async function runBatch(calls: readonly AnyCall[], attached: Attached): Promise<Outcome[]> {
+  if (calls.length === 1) return await runEach(calls, attached);
   try {
-    return runTogether(calls, attached);
+    return await runTogether(calls, attached);
   } catch (error) {
     const refusal = fromSqliteError(error);
     // Writing is impossible now, and alone, each call would wait for it again. Reading continues.
     // A malformed page is of some calls only.
     if (refusal instanceof AppError && refusal.code === "overloaded" && !isMalformed(error)) {
-      const refused = { error: sendError(refusal) };
-      return calls.map((one) => reads(one) ? alone(one) : refused);
+      return await runEach(calls, attached, { error: sendError(refusal) });
     }
-    return calls.map(alone);
+    return await runEach(calls, attached);
   }
+}
+
+/** Runs each call by itself; where writing is impossible, `refused` is the outcome of each write. */
+async function runEach(
+  calls: readonly AnyCall[],
+  attached: Attached,
+  refused?: Outcome,
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const one of calls) {
+    outcomes.push(refused !== undefined && !reads(one) ? refused : await runAlone(one, attached));
+  }
+  return outcomes;
 }
 
 /** How long after a reader was in the way emptying the log is tried again, without waiting. */
@@ -116,7 +133,7 @@ function emptyLog(): void {
   emptyAgainAt = isEmpty ? -Infinity : systemClock.monotonicMs() + EMPTY_AGAIN_MS;
 }
 
-function handle(request: Request): Reply {
+async function handle(request: Request): Promise<Reply> {
   switch (request.type) {
     case "open":
       try {
@@ -134,7 +151,7 @@ function handle(request: Request): Reply {
     case "batch": {
       const start = systemClock.monotonicMs();
       const before = opened().changes;
-      const results = runBatch(request.calls, request.attached);
+      const results = await runBatch(request.calls, request.attached);
       emptyLog();
       const wrote = opened().changes !== before;
       return { type: "results", results, wrote, tookMs: systemClock.monotonicMs() - start };
@@ -146,4 +163,6 @@ function handle(request: Request): Reply {
   }
 }
 
-scope.onmessage = (event: MessageEvent<Request>) => scope.postMessage(handle(event.data));
+// The next request comes after the reply: batches never run at the same time.
+scope.onmessage = async (event: MessageEvent<Request>) =>
+  scope.postMessage(await handle(event.data));

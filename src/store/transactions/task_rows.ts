@@ -146,4 +146,29 @@ export interface DeliveryRows extends EventRows {
     content?: KeptContent | KeptElsewhere,
   ): void;
   moveCursor(cursor: Cursor): void;
+  /**
+   * Refuses what was decided by resources of before; nothing when no version is given.
+   *
+   * @throws {StaleResourcesError}
+   */
+  checkResources(version: number | undefined): void;
 }
+
+/**
+ * Names the facts that a transaction is going to ask for: PostgreSQL loads them before it begins, in
+ * one round trip. Nothing has to be named for SQLite, which reads each when it is asked for.
+ */
+export interface FactRequest {
+  /** All that the rules may ask for a new task. */
+  addNew(task: NewTask): void;
+  /** A stored task, with the rooms that it counts against. */
+  addTask(id: string): void;
+  /** The version of the resources. */
+  addResourceVersion(): void;
+}
+
+/** Runs a transaction of this folder as a part of the one that is open in the database. */
+export type ChangeTasks = <Result>(
+  request: (facts: FactRequest) => void,
+  transaction: (rows: DeliveryRows) => Result,
+) => Result | Promise<Result>;

@@ -6,7 +6,7 @@
 
 import { ok, strictEqual as equal } from "node:assert/strict";
 import { Connections, type Session } from "../../../src/store/postgres/database/connections.ts";
-import { claimSourceEvents } from "../../../src/store/postgres/chat/source_event_routing.ts";
+import { claimSourceEvents } from "../../../src/store/postgres/chat/claim_source_events.ts";
 import { JobQueue } from "../../../src/store/postgres/jobs/job_queue.ts";
 import { claimMessages } from "../../../src/store/postgres/outbox/outbox_queue.ts";
 import { createTestDatabase, postgresTest } from "../../helpers/postgres.ts";

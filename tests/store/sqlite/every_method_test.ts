@@ -95,36 +95,44 @@ const CALLS: Calls = {
   reportNode: (run, db) => equal(run(db, { version: "1", policy: "", faults: [] }), false),
   forgetNode: (run, db) => throws(() => run(db, "none"), { code: "not_found" }),
   loadResources: (run, db) => run(db),
-  changeResources: (run, db) => {
+  changeResources: async (run, db) => {
     const key = { kind: "Workflow", project: "default", name: "ci" };
     const resource = { ...key, metadata: {}, spec: {}, generation: 1, createdAt: 1, updatedAt: 1 };
-    run(db, [{ op: "put", resource }, { op: "delete", key }]);
+    await run(db, [{ op: "put", resource }, { op: "delete", key }]);
   },
   resourceVersion: (run, db) => run(db),
   adoptResources: (run, db) => run(db, 0),
   awaitAdoption: (run, db) => run(db, 0),
-  recordDelivery: (run, db) => {
+  recordDelivery: async (run, db) => {
     const event = admitted({ outcome: "filtered", reason: "" });
     const delivery = { ...DELIVERY, id: idOf(50), status: 200 };
-    run(db, { delivery, content: NOTHING, events: [event], dedupWindowMs: 1, dedupKeepMs: 1 });
+    await run(db, {
+      delivery,
+      content: NOTHING,
+      events: [event],
+      dedupWindowMs: 1,
+      dedupKeepMs: 1,
+    });
   },
-  recordDeliveries: (run, db) => {
+  recordDeliveries: async (run, db) => {
     const events = [admitted({ outcome: "filtered", reason: "" })];
     const deliveries = [53, 54].map((n) => ({
       delivery: { ...DELIVERY, id: idOf(n), status: 200 },
       events,
     }));
-    run(db, { deliveries, content: NOTHING, dedupWindowMs: 1, dedupKeepMs: 1 });
+    await run(db, { deliveries, content: NOTHING, dedupWindowMs: 1, dedupKeepMs: 1 });
   },
   recordHandshake: (run, db) =>
     run(db, { ...DELIVERY, id: idOf(51), outcome: "handshake", status: 200 }, NOTHING),
-  recordRejections: (run, db) => {
+  recordRejections: async (run, db) => {
     const delivery = { ...DELIVERY, id: idOf(52), outcome: "rejected", status: 401 } as const;
-    run(db, [{ delivery, content: NOTHING }], { records: 1, contents: 0 });
+    await run(db, [{ delivery, content: NOTHING }], { records: 1, contents: 0 });
   },
-  listDeliveries: (run, db) => {
+  listDeliveries: async (run, db) => {
     for (const outcome of [undefined, "accepted", "rejected", "failed"] as const) {
-      for (const query of LISTS) run(db, outcome === undefined ? query : { ...query, outcome });
+      for (const query of LISTS) {
+        await run(db, outcome === undefined ? query : { ...query, outcome });
+      }
     }
   },
   findDeliveries: (run, db) => run(db, "01"),
@@ -138,24 +146,26 @@ const CALLS: Calls = {
     run(db, eventIdOf(60), { to: "nowhere", state: "ignored", reason: "" }, 100),
   postponeSourceEvent: (run, db) => run(db, eventIdOf(60), { reason: "", dueAt: 5, counts: true }),
   replaySourceEvent: (run, db) => run(db, eventIdOf(60), 5),
-  listSourceEvents: (run, db) => {
-    for (const query of LISTS) run(db, query);
-    run(db, { limit: 5, project: "default", state: "failed" });
+  listSourceEvents: async (run, db) => {
+    for (const query of LISTS) await run(db, query);
+    await run(db, { limit: 5, project: "default", state: "failed" });
   },
   findSourceEvents: (run, db) => run(db, "01"),
   findEventOfDelivery: (run, db) => run(db, idOf(60)),
   pruneSourceEvents: (run, db) => run(db, { before: 1e15, limit: 5 }),
   findThreadOfTask: (run, db) => run(db, T1),
   bindThread: (run, db) => run(db, BINDING),
-  listBindings: (run, db) => LISTS.forEach((query) => run(db, query)),
+  listBindings: async (run, db) => {
+    for (const query of LISTS) await run(db, query);
+  },
   findBindings: (run, db) => run(db, "01"),
   recordKeyUse: (run, db) =>
     run(db, [{ project: "p", store: "s", key: "k", trigger: "t", count: 1, lastAt: 1 }]),
   listKeyUse: (run, db) => run(db, "p", "s"),
-  listTasks: (run, db) => {
+  listTasks: async (run, db) => {
     for (const state of [undefined, "pending", "failed"]) {
       for (const query of [...LISTS, { limit: 5, project: "default", workflow: "ci" }]) {
-        run(db, state === undefined ? query : { ...query, state });
+        await run(db, state === undefined ? query : { ...query, state });
       }
     }
   },
@@ -181,18 +191,18 @@ const CALLS: Calls = {
   listInbox: (run, db) => run(db, T1),
   listTaskEnds: (run, db) => run(db, 5),
   forgetTaskEnd: (run, db) => run(db, T1, []),
-  addToOutbox: (run, db) => {
-    run(db, [{ ...MESSAGE, id: idOf(70) }, { ...MESSAGE, id: idOf(71), connection: "" }]);
+  addToOutbox: async (run, db) => {
+    await run(db, [{ ...MESSAGE, id: idOf(70) }, { ...MESSAGE, id: idOf(71), connection: "" }]);
   },
   claimMessages: (run, db) => run(db, { limit: 5, now: 100, busy: ["a/b"] }),
-  finishMessage: (run, db) => {
-    run(db, idOf(70), { state: "pending", reason: "", nextAt: 5, certain: true }, 5);
-    run(db, idOf(70), { state: "sent", externalId: "1" }, 5);
+  finishMessage: async (run, db) => {
+    await run(db, idOf(70), { state: "pending", reason: "", nextAt: 5, certain: true }, 5);
+    await run(db, idOf(70), { state: "sent", externalId: "1" }, 5);
   },
-  listMessages: (run, db) => {
+  listMessages: async (run, db) => {
     for (const query of LISTS) {
-      run(db, query);
-      run(db, { ...query, state: "failed" });
+      await run(db, query);
+      await run(db, { ...query, state: "failed" });
     }
   },
   findMessages: (run, db) => run(db, "01"),
@@ -200,23 +210,23 @@ const CALLS: Calls = {
   dropMessage: (run, db) => run(db, idOf(71), { reason: "", now: 5 }),
   outboxCounts: (run, db) => run(db),
   pruneOutbox: (run, db) => run(db, { before: 1e15, limit: 3 }),
-  pruneTasks: (run, db) => {
-    run(db, { before: 1, keep: 0, limit: 3 });
-    run(db, { before: 1e15, limit: 3 });
+  pruneTasks: async (run, db) => {
+    await run(db, { before: 1, keep: 0, limit: 3 });
+    await run(db, { before: 1e15, limit: 3 });
   },
   pruneDeliveries: (run, db) => run(db, { before: 1e15, limit: 3 }),
   pruneRecords: (run, db) => run(db, { tasks: [T1], deliveries: [idOf(1)], before: 1 }),
   deleteBodies: (run, db) => run(db, { ids: [idOf(1), idOf(54)], before: 1e15, now: 5 }),
   listRecordTriggers: (run, db) => run(db),
   emptyLog: (run, db) => run(db),
-  deleteTask: (run, db) => {
-    METHODS.cancelTask(db, taskIdOf(90), { reason: "", now: 5 });
-    run(db, taskIdOf(90), { dryRun: false });
+  deleteTask: async (run, db) => {
+    await METHODS.cancelTask(db, taskIdOf(90), { reason: "", now: 5 });
+    await run(db, taskIdOf(90), { dryRun: false });
   },
-  deleteDelivery: (run, db) => {
+  deleteDelivery: async (run, db) => {
     const delivery = { ...DELIVERY, id: idOf(55), outcome: "handshake", status: 200 } as const;
-    METHODS.recordHandshake(db, delivery, NOTHING);
-    run(db, delivery.id, { cascade: true, dryRun: false });
+    await METHODS.recordHandshake(db, delivery, NOTHING);
+    await run(db, delivery.id, { cascade: true, dryRun: false });
   },
   listConnectionStates: (run, db) => run(db),
   noteConnection: (run, db) =>
@@ -229,22 +239,22 @@ const CALLS: Calls = {
   finishAudit: (run, db) => run(db, AUDIT.id, END),
   recordAudit: (run, db) => run(db, [{ start: { ...AUDIT, id: `${AUDIT.id}B` }, end: END }]),
   claimInterruptedAudits: (run, db) => run(db),
-  listAudit: (run, db) => {
+  listAudit: async (run, db) => {
     for (const query of [{}, { trigger: "t" }, { outcome: "failed" }, { since: 5 }]) {
-      run(db, { limit: 5, ...query });
-      run(db, { limit: 5, trigger: "t", outcome: "ok" });
+      await run(db, { limit: 5, ...query });
+      await run(db, { limit: 5, trigger: "t", outcome: "ok" });
     }
   },
   findAudit: (run, db) => run(db, "01"),
-  findIds: (run, db) => {
+  findIds: async (run, db) => {
     for (const name of Object.keys(RECORD_TABLES) as NumberedRecord[]) {
-      run(db, name, "NOTHING", { limit: 5, newest: 9 });
+      await run(db, name, "NOTHING", { limit: 5, newest: 9 });
     }
   },
-  nthId: (run, db) => {
+  nthId: async (run, db) => {
     for (const name of Object.keys(RECORD_TABLES) as NumberedRecord[]) {
-      run(db, name, { nth: 3, before: "01K" });
-      run(db, name, { nth: 3, after: "01K", oldestFirst: true });
+      await run(db, name, { nth: 3, before: "01K" });
+      await run(db, name, { nth: 3, after: "01K", oldestFirst: true });
     }
   },
   verifyAudit: (run, db) => run(db),
@@ -301,7 +311,7 @@ Deno.test("no statement of the store grows with what is stored", async () => {
     const known = new Set<RegExp>();
     for (const [name, call] of Object.entries(CALLS)) {
       const run = METHODS[name as StoreMethod] as never;
-      (call as (run: never, db: Database) => unknown)(run, db);
+      await (call as (run: never, db: Database) => unknown)(run, db);
       const growing = db.plans().filter(isGrowing).filter(({ sql }) => {
         const allowed = WHOLE_TABLES.find((one) => one.sql.test(sql));
         if (allowed !== undefined) known.add(allowed.sql);

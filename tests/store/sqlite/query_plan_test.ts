@@ -31,19 +31,19 @@ async function useTasks(db: Watched): Promise<void> {
   for (let n = 30; n < 33; n++) await accept(store, n, { task: { debounce, workspaceMax: n } });
   await accept(store, 40, { once: true, cursor: { name: "c", at: 1 } });
   for (const now of [1, 2e12]) {
-    for (const { task } of METHODS.claimTasks(db, 2, now).tasks) {
-      METHODS.saveStep(db, task.id, step(0, "succeeded"));
-      METHODS.setTaskDirectory(db, task.id, "/d");
-      METHODS.addToInbox(db, task.id, {}, 1);
-      METHODS.cancelTask(db, task.id, { reason: "", now: 1 });
-      METHODS.requeueTask(db, task.id);
+    for (const { task } of (await METHODS.claimTasks(db, 2, now)).tasks) {
+      await METHODS.saveStep(db, task.id, step(0, "succeeded"));
+      await METHODS.setTaskDirectory(db, task.id, "/d");
+      await METHODS.addToInbox(db, task.id, {}, 1);
+      await METHODS.cancelTask(db, task.id, { reason: "", now: 1 });
+      await METHODS.requeueTask(db, task.id);
     }
   }
-  METHODS.claimInterrupted(db);
-  const { tasks: [first] } = METHODS.claimTasks(db, 9, 2e12);
+  await METHODS.claimInterrupted(db);
+  const { tasks: [first] } = await METHODS.claimTasks(db, 9, 2e12);
   const id = first?.task.id ?? "";
-  METHODS.finishTask(db, { taskId: id, state: "failed", reason: "", now: 5, followed: true });
-  METHODS.retryTask(db, {
+  await METHODS.finishTask(db, { taskId: id, state: "failed", reason: "", now: 5, followed: true });
+  await METHODS.retryTask(db, {
     id: taskIdOf(90),
     of: id,
     kept: [],
@@ -51,12 +51,12 @@ async function useTasks(db: Watched): Promise<void> {
     staysOnNode: true,
     now: 6,
   });
-  METHODS.listTaskEnds(db, 5);
-  METHODS.forgetTaskEnd(db, id, []);
-  METHODS.listInbox(db, id);
-  METHODS.findTasks(db, "01");
-  METHODS.findPlan(db, id);
-  METHODS.counts(db);
+  await METHODS.listTaskEnds(db, 5);
+  await METHODS.forgetTaskEnd(db, id, []);
+  await METHODS.listInbox(db, id);
+  await METHODS.findTasks(db, "01");
+  await METHODS.findPlan(db, id);
+  await METHODS.counts(db);
 }
 
 Deno.test("admitting, claiming, ending and retrying tasks: no statement grows with what is stored", async () => {
@@ -102,7 +102,7 @@ for (const query of [...QUERIES, ...RELATED]) {
     await watched(async (db) => {
       await useTasks(db);
       db.plans();
-      METHODS.listTasks(db, { limit: 5, ...query });
+      await METHODS.listTasks(db, { limit: 5, ...query });
       const plans = db.plans();
       ok(plans.length > 0);
       deepEqual(plans.filter(isGrowing), []);
@@ -113,7 +113,7 @@ for (const query of [...QUERIES, ...RELATED]) {
 for (const query of QUERIES.filter((one) => !("state" in one || "workflow" in one))) {
   Deno.test(`listDeliveries ${JSON.stringify(query)}: by an index, in its order`, async () => {
     await watched(async (db) => {
-      METHODS.listDeliveries(db, { limit: 5, ...query });
+      await METHODS.listDeliveries(db, { limit: 5, ...query });
       await Promise.resolve();
       deepEqual(db.plans().filter(isGrowing), []);
     });
@@ -124,9 +124,9 @@ Deno.test("retention: no statement grows with what is stored", async () => {
   await watched(async (db) => {
     await useTasks(db);
     db.plans();
-    METHODS.pruneTasks(db, { before: 1, keep: 1, limit: 3 });
-    METHODS.pruneTasks(db, { before: 1e15, keep: 1, limit: 3 });
-    METHODS.pruneDeliveries(db, { before: 1e15, limit: 3 });
+    await METHODS.pruneTasks(db, { before: 1, keep: 1, limit: 3 });
+    await METHODS.pruneTasks(db, { before: 1e15, keep: 1, limit: 3 });
+    await METHODS.pruneDeliveries(db, { before: 1e15, limit: 3 });
     const plans = db.plans();
     ok(plans.some(({ sql }) => sql.startsWith("DELETE FROM tasks")));
     deepEqual(plans.filter(isGrowing), []);

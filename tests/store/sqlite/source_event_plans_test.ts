@@ -23,26 +23,25 @@ Deno.test(
     NOT_SLOW,
   ),
   () =>
-    watched((db) => {
+    watched(async (db) => {
       db.exec("BEGIN");
       for (let n = 0; n < 10_000; n++) {
-        METHODS.recordSourceEvent(db, sourceEvent(n, { threadId: "A" }));
+        await METHODS.recordSourceEvent(db, sourceEvent(n, { threadId: "A" }));
       }
-      const workOf = (from: number, to: number) => {
+      const workOf = async (from: number, to: number) => {
         const start = cpuMs();
         for (let n = from; n < to; n++) {
-          const { events: [claimed] } = METHODS.claimSourceEvents(db, DEMAND);
-          METHODS.routeSourceEvent(db, eventIdOf(n), IGNORED, 1);
+          const { events: [claimed] } = await METHODS.claimSourceEvents(db, DEMAND);
+          await METHODS.routeSourceEvent(db, eventIdOf(n), IGNORED, 1);
           equal(claimed?.event.id, eventIdOf(n));
         }
         return cpuMs() - start;
       };
-      const first = workOf(0, 500);
-      workOf(500, 9000);
-      const last = workOf(9000, 9500);
+      const first = await workOf(0, 500);
+      await workOf(500, 9000);
+      const last = await workOf(9000, 9500);
       db.exec("COMMIT");
       ok(last < first * 4, `500 took ${first} ms, and ${last} ms at the end`);
-      return Promise.resolve();
     }),
 );
 
@@ -50,27 +49,27 @@ async function use(db: Database): Promise<void> {
   const record = (event: NewSourceEvent) => METHODS.recordSourceEvent(db, event);
   const demand = { ...DEMAND, limit: 1, routing: [] };
   for (let n = 0; n < 4; n++) {
-    record(sourceEvent(n, { threadId: "A", topLevel: n === 0 }));
-    record(sourceEvent(10 + n, { kind: "reaction", threadId: "0" }));
+    await record(sourceEvent(n, { threadId: "A", topLevel: n === 0 }));
+    await record(sourceEvent(10 + n, { kind: "reaction", threadId: "0" }));
   }
-  METHODS.claimSourceEvents(db, demand);
-  METHODS.routeSourceEvent(db, eventIdOf(0), { ...toTask(0), strays: "no" }, 1);
-  METHODS.claimSourceEvents(db, { ...demand, limit: 9 });
-  METHODS.routeSourceEvent(db, eventIdOf(1), {
+  await METHODS.claimSourceEvents(db, demand);
+  await METHODS.routeSourceEvent(db, eventIdOf(0), { ...toTask(0), strays: "no" }, 1);
+  await METHODS.claimSourceEvents(db, { ...demand, limit: 9 });
+  await METHODS.routeSourceEvent(db, eventIdOf(1), {
     to: "inbox",
     taskId: taskIdOf(0),
     message: {},
     boundTo: taskIdOf(0),
   }, 1);
-  METHODS.postponeSourceEvent(db, eventIdOf(10), { reason: "", dueAt: 1, counts: true });
-  METHODS.postponeSourceEvent(db, eventIdOf(11), { reason: "", counts: true });
-  METHODS.replaySourceEvent(db, eventIdOf(11), 1);
-  METHODS.findSourceEvents(db, "01");
-  METHODS.findBindings(db, "01");
-  METHODS.findThreadOfTask(db, taskIdOf(0));
-  METHODS.claimTasks(db, 1, 1);
-  METHODS.finishTask(db, { taskId: taskIdOf(0), state: "failed", reason: "", now: 1 });
-  METHODS.retryTask(db, {
+  await METHODS.postponeSourceEvent(db, eventIdOf(10), { reason: "", dueAt: 1, counts: true });
+  await METHODS.postponeSourceEvent(db, eventIdOf(11), { reason: "", counts: true });
+  await METHODS.replaySourceEvent(db, eventIdOf(11), 1);
+  await METHODS.findSourceEvents(db, "01");
+  await METHODS.findBindings(db, "01");
+  await METHODS.findThreadOfTask(db, taskIdOf(0));
+  await METHODS.claimTasks(db, 1, 1);
+  await METHODS.finishTask(db, { taskId: taskIdOf(0), state: "failed", reason: "", now: 1 });
+  await METHODS.retryTask(db, {
     id: taskIdOf(5),
     of: taskIdOf(0),
     kept: [],
@@ -78,7 +77,6 @@ async function use(db: Database): Promise<void> {
     staysOnNode: false,
     now: 1,
   });
-  await Promise.resolve();
 }
 
 Deno.test("storing, claiming and routing events: no statement grows with what is stored", () =>
@@ -93,8 +91,8 @@ Deno.test("retention of events: no statement grows with what is stored", () =>
   watched(async (db) => {
     await use(db);
     db.plans();
-    METHODS.pruneSourceEvents(db, { before: 1e15, limit: 3 });
-    METHODS.pruneDeliveries(db, { before: 1e15, limit: 3 });
+    await METHODS.pruneSourceEvents(db, { before: 1e15, limit: 3 });
+    await METHODS.pruneDeliveries(db, { before: 1e15, limit: 3 });
     deepEqual(db.plans().filter(isGrowing), []);
   }));
 
@@ -115,7 +113,7 @@ for (
     watched(async (db) => {
       await use(db);
       db.plans();
-      METHODS.listSourceEvents(db, { limit: 5, ...query });
+      await METHODS.listSourceEvents(db, { limit: 5, ...query });
       deepEqual(db.plans().filter(isGrowing), []);
     }));
 }
@@ -125,7 +123,7 @@ for (const query of QUERIES) {
     watched(async (db) => {
       await use(db);
       db.plans();
-      METHODS.listBindings(db, { limit: 5, ...query });
+      await METHODS.listBindings(db, { limit: 5, ...query });
       deepEqual(db.plans().filter(isGrowing), []);
     }));
 }

@@ -15,6 +15,8 @@ import type { Env } from "./password_file.ts";
 import type { ClientBase, PoolClient, QueryResult } from "./pg.d.ts";
 import { storable } from "../../sql/columns.ts";
 import type { Row, SqlValue } from "../../sql/row.ts";
+import type { Dialect, SqlSession } from "../../sql/session.ts";
+import { isMineSql } from "./ownership.ts";
 import { numbered } from "./placeholders.ts";
 
 /** A value of a statement; lists for `= ANY(?)`. */
@@ -28,8 +30,16 @@ export interface Owner {
   readonly run: string;
 }
 
+const DIALECT: Dialect = {
+  position: "position",
+  indexedBy: () => "",
+  isMine: isMineSql,
+  forUpdate: "FOR UPDATE",
+  skipLocked: "FOR UPDATE SKIP LOCKED",
+};
+
 /** Where statements run: in an open transaction, or each by itself. */
-export interface Session {
+export interface Session extends SqlSession {
   readonly owner: Owner;
   /** Number of the server's process, as it was told when this connected. */
   readonly processId: number;
@@ -37,6 +47,8 @@ export interface Session {
   all(sql: string, ...values: readonly Value[]): Promise<Row[]>;
   /** The first row, if there is one. */
   get(sql: string, ...values: readonly Value[]): Promise<Row | undefined>;
+  /** The first row that a statement with `RETURNING` has changed, if there is one. */
+  returning(sql: string, ...values: readonly Value[]): Promise<Row | undefined>;
   /** Runs a statement; gives the number of rows that it changed. */
   run(sql: string, ...values: readonly Value[]): Promise<number>;
   /** Runs several statements that take no values. */
@@ -224,6 +236,7 @@ async function inTransaction<T>(
 }
 
 class ClientSession implements Session {
+  readonly dialect = DIALECT;
   readonly owner: Owner;
   readonly processId: number;
   /** What {@linkcode last} has sent. */
@@ -242,6 +255,10 @@ class ClientSession implements Session {
 
   async get(sql: string, ...values: readonly Value[]): Promise<Row | undefined> {
     return (await this.all(sql, ...values))[0];
+  }
+
+  returning(sql: string, ...values: readonly Value[]): Promise<Row | undefined> {
+    return this.get(sql, ...values);
   }
 
   async run(sql: string, ...values: readonly Value[]): Promise<number> {

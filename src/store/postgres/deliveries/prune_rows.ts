@@ -9,7 +9,7 @@ import { number, text } from "../../sql/columns.ts";
 import { taskIdsOf } from "../../sql/deliveries.ts";
 import type { Row } from "../../sql/row.ts";
 import type { Session } from "../database/connections.ts";
-import { positionOf, savePosition } from "../database/prune_positions.ts";
+import { positionOf, savePosition } from "../../sql/prune_positions.ts";
 
 /** Deliveries that one call reads. */
 const DELIVERIES_PER_CALL = 500;

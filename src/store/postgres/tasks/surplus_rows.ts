@@ -9,7 +9,7 @@ import { number, text } from "../../sql/columns.ts";
 import { ENDED_STATES } from "../../sql/tasks.ts";
 import type { Row } from "../../sql/row.ts";
 import type { Session } from "../database/connections.ts";
-import { positionOf, savePosition } from "../database/prune_positions.ts";
+import { positionOf, savePosition } from "../../sql/prune_positions.ts";
 
 /** Index entries that one call reads to find triggers with too many tasks. */
 const ENTRIES_PER_CALL = 10_000;

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { MOVE_CURSOR } from "../../sql/cursors.ts";
 import type { Cursor } from "../../delivery_records.ts";
 import type { RateState } from "../../rules/rate_limit.ts";
 import type { NewTask } from "../../task_records.ts";
@@ -19,7 +20,6 @@ import type {
 } from "../../transactions/task_rows.ts";
 import type { Database } from "../engine/database.ts";
 import { SqliteTaskRows } from "../tasks/sqlite_task_rows.ts";
-import { moveCursor } from "./cursor_rows.ts";
 import { findEarlier, rememberKey } from "./dedup_rows.ts";
 import { findSummary, insertDelivery } from "./delivery_rows.ts";
 import { findRate, keepRate } from "./rate_rows.ts";
@@ -53,9 +53,11 @@ class SqliteDeliveryRows extends SqliteTaskRows implements DeliveryRows {
     insertDelivery(this.db, facts, { summary, content });
   }
 
-  moveCursor(cursor: Cursor) {
-    moveCursor(this.db, cursor);
+  moveCursor({ name, at }: Cursor) {
+    this.db.run(MOVE_CURSOR, name, at);
   }
+
+  checkResources(): void {} // the one daemon has read them as they are stored
 }
 
 const MADE = new WeakMap<Database, DeliveryRows>();

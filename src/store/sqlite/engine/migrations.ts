@@ -294,7 +294,7 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 /** Migrates the open database up to a version, all steps in one transaction. */
 export function migrate(db: Database, upTo: number = SCHEMA_VERSION): void {
   if (versionOf(db) >= upTo) return;
-  db.transaction(() => {
+  db.transactionSync(() => {
     const version = versionOf(db); // another process may have migrated it first
     for (const sql of MIGRATIONS.slice(version, upTo)) db.exec(sql);
     if (version < upTo) db.exec(`PRAGMA user_version = ${upTo}`);

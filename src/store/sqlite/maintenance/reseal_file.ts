@@ -7,7 +7,7 @@
 import { AppError } from "../../../base/errors.ts";
 import type { Resource } from "../../../resources/resource.ts";
 import type { ControlEvent } from "../../audit_records.ts";
-import { recordControl } from "../audit/control_rows.ts";
+import { recordControl } from "../../sql/control_audit.ts";
 import { refuseOtherSchema } from "../engine/check_schema.ts";
 import { Database } from "../engine/database.ts";
 import { migrate } from "../engine/migrations.ts";
@@ -19,19 +19,19 @@ import { replaceSealed } from "../resources/resource_rows.ts";
  *
  * @throws {AppError} `refused` when the file cannot be used.
  */
-export function resealFile(
+export async function resealFile(
   path: string,
   { secretStores, record }: {
     readonly secretStores: readonly Resource[];
     readonly record: ControlEvent;
   },
-): void {
+): Promise<void> {
   using db = new Database(path);
   refuseOtherSchema(db);
   migrate(db);
-  db.transaction(() => {
+  await db.transaction(async () => {
     replaceSealed(db, secretStores);
-    recordControl(db, record);
+    await recordControl(db, record);
   });
   if (!db.foldLog()) throw new AppError("refused", `"${path}" is used by another program`);
 }

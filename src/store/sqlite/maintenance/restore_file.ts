@@ -7,7 +7,7 @@
 import { AppError } from "../../../base/errors.ts";
 import type { Resource, ResourceKey } from "../../../resources/resource.ts";
 import type { ControlEvent, ControlToken } from "../../audit_records.ts";
-import { recordControl } from "../audit/control_rows.ts";
+import { recordControl } from "../../sql/control_audit.ts";
 import { refuseOtherSchema } from "../engine/check_schema.ts";
 import { Database, fromSqliteError } from "../engine/database.ts";
 import { migrate } from "../engine/migrations.ts";
@@ -63,16 +63,16 @@ export interface RestoreFindings {
 }
 
 /** Migrates a copy to this program's schema, and makes the given changes. */
-export function makeReady(
+export async function makeReady(
   path: string,
   { replaces, leaveOut, anew, cancel, revokeTokens, record }: RestoreChanges,
-): RestoreFindings {
+): Promise<RestoreFindings> {
   using db = new Database(path);
   refuseOtherSchema(db);
   migrate(db);
   const replaced = readReplaced(replaces, db);
   const now = record.createdAt;
-  const findings = db.transaction(() => {
+  const findings = await db.transaction(async () => {
     changeResources(db, leaveOut.map((key) => ({ op: "delete", key })));
     replaceSealed(db, anew);
     if (cancel !== undefined) cancelOpen(db, cancel);
@@ -82,7 +82,7 @@ export function makeReady(
       keepSent(db, replaced);
     }
     if (revokeTokens) revoked += revokeAll(db, now);
-    recordControl(db, record);
+    await recordControl(db, record);
     return {
       compared: replaced !== undefined,
       tokens: newlyValid(db, replaced, now),

@@ -5,13 +5,12 @@
  * @module
  */
 
-import { LAST_TIME_MS } from "../../../base/clock.ts";
 import type { Resource } from "../../../resources/resource.ts";
 import type { TriggerSpec } from "../../../resources/trigger.ts";
 import type { ControlToken } from "../../audit_records.ts";
 import { number, text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
-import { toToken } from "../../sql/tokens.ts";
+import { TOKEN_COLUMNS, toToken } from "../../sql/tokens.ts";
 import { Database } from "../engine/database.ts";
 import { isOpenable } from "../engine/migrations.ts";
 import { loadResources } from "../resources/resource_rows.ts";
@@ -57,10 +56,8 @@ function messagesOf(db: Database, copy: Database): Row[] {
 }
 
 function tokensOf(db: Database): HashedToken[] {
-  return db.all(
-    `SELECT id, hash, name, role, created_at, min(expires_at, ${LAST_TIME_MS}) AS expires_at,
-       revoked_at FROM control_tokens ORDER BY id`,
-  ).map((row) => ({ ...toToken(row), hash: text(row, "hash") }));
+  return db.all(`SELECT hash, ${TOKEN_COLUMNS} FROM control_tokens ORDER BY id`)
+    .map((row) => ({ ...toToken(row), hash: text(row, "hash") }));
 }
 
 /**

@@ -9,6 +9,7 @@ import { number, text } from "../../sql/columns.ts";
 import { taskIdsOf } from "../../sql/deliveries.ts";
 import { ENDED_STATES } from "../../sql/tasks.ts";
 import type { Database } from "../engine/database.ts";
+import { positionOf, savePosition } from "../../sql/prune_positions.ts";
 import type { OfTrigger, PrunedRecords, PruneResult } from "../../retention_store.ts";
 import type { Row } from "../../sql/row.ts";
 import { releasePlan } from "./plan_rows.ts";
@@ -33,10 +34,10 @@ const KEYS_PER_CALL = 1000;
 const END_HANDLED = "NOT EXISTS (SELECT 1 FROM task_ends WHERE task_ends.task_id = tasks.id)";
 
 /** Removes ended tasks that are too old or too many; returns the removed ones. */
-export function pruneTasks(
+export async function pruneTasks(
   db: Database,
   { before, keep, limit }: { before: number; keep?: number; limit: number },
-): { id: string; directory: string }[] {
+): Promise<{ id: string; directory: string }[]> {
   const old = db.all(
     `SELECT id, directory, plan_hash FROM tasks
      WHERE finished_at IS NOT NULL AND finished_at < ? AND ${END_HANDLED}
@@ -46,7 +47,7 @@ export function pruneTasks(
   );
   removeTasks(db, old);
   const surplus = keep !== undefined && old.length < limit
-    ? findSurplus(db, keep, limit - old.length)
+    ? await findSurplus(db, keep, limit - old.length)
     : [];
   removeTasks(db, surplus);
   if (old.length + surplus.length > 0) removeKeys(db);
@@ -89,9 +90,9 @@ function removeKeys(db: Database): void {
 type Trigger = readonly [string, string];
 
 /** Ended tasks beyond the newest `keep` of their trigger, for one trigger after the other. */
-function findSurplus(db: Database, keep: number, limit: number): Row[] {
+async function findSurplus(db: Database, keep: number, limit: number): Promise<Row[]> {
   const found: Row[] = [];
-  let at = JSON.parse(positionOf(db, "tasks") ?? '["",""]') as Trigger;
+  let at = JSON.parse(await positionOf(db, "tasks") ?? '["",""]') as Trigger;
   for (let read = 0; read < ENTRIES_PER_CALL && found.length < limit;) {
     const trigger = nextTrigger(db, at);
     if (trigger === undefined) {
@@ -103,7 +104,7 @@ function findSurplus(db: Database, keep: number, limit: number): Row[] {
     read += some.read + PER_TRIGGER;
     if (found.length < limit) at = trigger; // else there may be more of this one
   }
-  savePosition(db, "tasks", JSON.stringify(at));
+  await savePosition(db, "tasks", JSON.stringify(at));
   return found;
 }
 
@@ -167,11 +168,11 @@ function surplusOf(
 }
 
 /** Removes deliveries that are too old and whose tasks are gone; returns how many. */
-export function pruneDeliveries(
+export async function pruneDeliveries(
   db: Database,
   { before, limit }: { before: number; limit: number },
-): number {
-  let at = Number(positionOf(db, "deliveries") ?? 0);
+): Promise<number> {
+  let at = Number(await positionOf(db, "deliveries") ?? 0);
   let removed = 0;
   for (let read = 0; read < DELIVERIES_PER_CALL && removed < limit; read += PAGE_SIZE) {
     const rows = db.all(
@@ -191,7 +192,7 @@ export function pruneDeliveries(
       break;
     }
   }
-  savePosition(db, "deliveries", String(at));
+  await savePosition(db, "deliveries", String(at));
   return removed;
 }
 
@@ -257,20 +258,4 @@ function isNeeded(db: Database, row: Row): boolean {
     db.get("SELECT 1 FROM source_events WHERE delivery_id = ? LIMIT 1", text(row, "id")) !==
       undefined ||
     db.get("SELECT 1 FROM deliveries WHERE content_of = ? LIMIT 1", text(row, "id")) !== undefined;
-}
-
-/** The position from which the removal from a table continues. */
-export function positionOf(db: Database, name: string): string | undefined {
-  const row = db.get("SELECT position FROM prune_positions WHERE name = ?", name);
-  return row === undefined ? undefined : text(row, "position");
-}
-
-/** Stores that position. */
-export function savePosition(db: Database, name: string, position: string): void {
-  if (positionOf(db, name) === position) return;
-  db.run(
-    "INSERT INTO prune_positions VALUES (?1, ?2) ON CONFLICT DO UPDATE SET position = ?2",
-    name,
-    position,
-  );
 }

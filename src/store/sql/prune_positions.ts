@@ -1,20 +1,20 @@
 /**
- * The table `prune_positions`: from where the removal from a table continues.
+ * The table `prune_positions`, in both databases: from where the removal from a table continues.
  *
  * @module
  */
 
-import { text } from "../../sql/columns.ts";
-import type { Session } from "./connections.ts";
+import { text } from "./columns.ts";
+import type { SqlSession } from "./session.ts";
 
 /** The position from which the removal of `name` continues. */
-export async function positionOf(db: Session, name: string): Promise<string | undefined> {
+export async function positionOf(db: SqlSession, name: string): Promise<string | undefined> {
   const row = await db.get("SELECT position FROM prune_positions WHERE name = ?", name);
   return row === undefined ? undefined : text(row, "position");
 }
 
 /** Stores that position. */
-export async function savePosition(db: Session, name: string, position: string): Promise<void> {
+export async function savePosition(db: SqlSession, name: string, position: string): Promise<void> {
   await db.run(
     `INSERT INTO prune_positions (name, position) VALUES (?, ?)
      ON CONFLICT (name) DO UPDATE SET position = excluded.position

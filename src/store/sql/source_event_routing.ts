@@ -1,13 +1,13 @@
 /**
- * Routing of chat events in the store: claims the events that are due, and carries out the decision
- * on each, at most once and in one transaction. `rules/chat_routing.ts` decides whether the facts
- * behind the decision have changed.
+ * Routing of chat events in the store, in both databases: what a router is told of the events that it
+ * has claimed, and the decision on each, carried out at most once and in one transaction.
+ * `rules/chat_routing.ts` decides whether the facts behind the decision have changed.
  *
  * @module
  */
 
-import { defined } from "../../../base/defined.ts";
-import { endOfStart, OPEN_ROOT, recheckRouting } from "../../rules/chat_routing.ts";
+import { defined } from "../../base/defined.ts";
+import { endOfStart, OPEN_ROOT, recheckRouting } from "../rules/chat_routing.ts";
 import type {
   BoundTask,
   ClaimedSourceEvent,
@@ -15,61 +15,36 @@ import type {
   Routed,
   Routing,
   SourceEvent,
-  SourceEventClaim,
-  SourceEventDemand,
   SourceEventState,
-} from "../../source_event_records.ts";
-import { bytes, json, number, storable, text } from "../../sql/columns.ts";
-import type { Row } from "../../sql/row.ts";
-import { END_EVENT, EVENT_COLUMNS, GIVE_UP_CLAIM, toSourceEvent } from "../../sql/source_events.ts";
-import type { TaskState } from "../../task_records.ts";
-import { recordEvent } from "../../transactions/record_event.ts";
-import type { Session } from "../database/connections.ts";
-import { isMineSql } from "../database/ownership.ts";
-import { addToInbox } from "../tasks/inbox_rows.ts";
-import { changeTasks } from "../working_set/change_tasks.ts";
-import { bindThread, JOIN_BOUND } from "./binding_rows.ts";
-import {
-  claimDue,
-  lockEvent,
-  nextDueAt,
-  promoteNext,
-  putRepliesBack,
-  requeueAbandoned,
-} from "./source_event_queue.ts";
+} from "../source_event_records.ts";
+import type { TaskState } from "../task_records.ts";
+import { recordEvent } from "../transactions/record_event.ts";
+import type { ChangeTasks } from "../transactions/task_rows.ts";
+import { bindThread, JOIN_BOUND } from "./bindings.ts";
+import { bytes, json, number, storable, text } from "./columns.ts";
+import { addToInbox } from "./inbox.ts";
+import type { Row } from "./row.ts";
+import type { SqlSession } from "./session.ts";
+import { lockEvent, promoteNext, putRepliesBack } from "./source_event_queue.ts";
+import { EVENT_COLUMNS, GIVE_UP_CLAIM, IN_CONVERSATION, toSourceEvent } from "./source_events.ts";
 
-/** Claims the oldest due events. */
-export async function claimSourceEvents(
-  db: Session,
-  { limit, now, staleMs, routing, busy = [] }: SourceEventDemand,
-): Promise<SourceEventClaim> {
-  await requeueAbandoned(db, { staleBefore: now - staleMs, routing });
-  const rows = await claimDue(db, { limit, now, busy }, READ_CLAIMED);
-  const nextAt = await nextDueAt(db, now, staleMs);
-  return { events: rows.map(toClaimed), ...defined({ nextAt }) };
-}
-
-/** An event about a post of the same conversation as `source_events`. */
-const IN_CONVERSATION = `other.project = source_events.project
-  AND other."trigger" = source_events."trigger"
-  AND other.installation_id = source_events.installation_id
-  AND other.conversation_id = source_events.conversation_id AND other.post_id <> ''`;
-
-/** All that a router is told of the events that were claimed. */
-const READ_CLAIMED = `SELECT ${EVENT_COLUMNS}, queued_at,
-    (source_events.payload IS NULL)::int AS is_body,
+/** All that a router is told of the events that `from` gives, for {@linkcode toClaimed}. */
+export const readClaimed = (from: string): string =>
+  `SELECT ${EVENT_COLUMNS}, queued_at,
+    CASE WHEN source_events.payload IS NULL THEN 1 ELSE 0 END AS is_body,
     COALESCE(source_events.payload, deliveries.body) AS given,
     COALESCE(deliveries.headers, '{}') AS headers,
     bindings.task_id AS bound, tasks.state AS bound_state,
-    (source_events.top_level = 0 AND EXISTS (SELECT 1 FROM source_events AS other
+    CASE WHEN source_events.top_level = 0 AND EXISTS (SELECT 1 FROM source_events AS other
       WHERE ${IN_CONVERSATION} AND other.post_id = source_events.thread_id
-        AND other.state IN (${OPEN_ROOT.map((state) => `'${state}'`).join(", ")})))::int
-      AS root_is_open
-  FROM claimed AS source_events
+        AND other.state IN (${OPEN_ROOT.map((state) => `'${state}'`).join(", ")}))
+      THEN 1 ELSE 0 END AS root_is_open
+  FROM ${from}
   LEFT JOIN deliveries ON deliveries.id = source_events.delivery_id ${JOIN_BOUND}
   ORDER BY due_at, source_events.id`;
 
-function toClaimed(row: Row): ClaimedSourceEvent {
+/** A claimed event of a row of {@linkcode readClaimed}. */
+export function toClaimed(row: Row): ClaimedSourceEvent {
   return {
     event: toSourceEvent(row),
     queuedAt: number(row, "queued_at"),
@@ -93,7 +68,8 @@ function boundTask(row: Row): { bound?: BoundTask } {
  * event by now.
  */
 export async function routeSourceEvent(
-  db: Session,
+  db: SqlSession,
+  changeTasks: ChangeTasks,
   id: string,
   routing: Routing,
   now: number,
@@ -117,13 +93,14 @@ export async function routeSourceEvent(
     case "deliver":
       return await deliver(db, event, { to: action.to, now });
     case "start":
-      return await start(db, event, { to: action.to, now });
+      return await start(db, changeTasks, event, { to: action.to, now });
   }
 }
 
-function findFacts(db: Session, id: string): Promise<Row | undefined> {
-  return db.get(
-    `SELECT ${EVENT_COLUMNS}, ${isMineSql("source_events")}::int AS is_mine,
+async function findFacts(db: SqlSession, id: string): Promise<Row | undefined> {
+  return await db.get(
+    `SELECT ${EVENT_COLUMNS},
+       CASE WHEN ${db.dialect.isMine("source_events")} THEN 1 ELSE 0 END AS is_mine,
        bindings.task_id AS bound, tasks.state AS bound_state,
        (SELECT other.id FROM source_events AS other
          WHERE ${IN_CONVERSATION} AND other.post_id = source_events.post_id
@@ -134,22 +111,28 @@ function findFacts(db: Session, id: string): Promise<Row | undefined> {
 }
 
 async function end(
-  db: Session,
+  db: SqlSession,
   event: SourceEvent,
   { state, reason, taskId = "" }: { state: SourceEventState; reason: string; taskId?: string },
 ): Promise<Routed> {
-  await db.run(END_EVENT, state, storable(reason), taskId, event.id);
+  await db.run(
+    "UPDATE source_events SET state = ?, reason = ?, task_id = ?, claimed_at = NULL WHERE id = ?",
+    state,
+    storable(reason),
+    taskId,
+    event.id,
+  );
   await promoteNext(db, event);
   return { state, ...(taskId === "" ? {} : { taskId }) };
 }
 
-async function decideAgain(db: Session, { id }: SourceEvent): Promise<Routed> {
+async function decideAgain(db: SqlSession, { id }: SourceEvent): Promise<Routed> {
   await db.run(`${GIVE_UP_CLAIM} WHERE id = ?`, id);
   return { state: "received" };
 }
 
 async function deliver(
-  db: Session,
+  db: SqlSession,
   event: SourceEvent,
   { to: { taskId, message }, now }: { to: Destination & { to: "inbox" }; now: number },
 ): Promise<Routed> {
@@ -160,17 +143,17 @@ async function deliver(
 }
 
 async function start(
-  db: Session,
+  db: SqlSession,
+  changeTasks: ChangeTasks,
   event: SourceEvent,
   { to, now }: { to: Destination & { to: "task" }; now: number },
 ): Promise<Routed> {
   const { decision, bind, strays, dedupWindowMs, dedupKeepMs, resourceVersion } = to;
   const delivery = { id: event.deliveryId, receivedAt: now };
   const admitted = await changeTasks(
-    db,
-    (wanted) => {
-      if (resourceVersion !== undefined) wanted.addResourceVersion();
-      if (decision.outcome === "accepted") wanted.addNew(decision.task);
+    (facts) => {
+      if (resourceVersion !== undefined) facts.addResourceVersion();
+      if (decision.outcome === "accepted") facts.addNew(decision.task);
     },
     (rows) => {
       rows.checkResources(resourceVersion);

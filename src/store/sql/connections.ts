@@ -1,23 +1,23 @@
 /**
- * The table `connections`: what the daemons have learnt of each Connection, one row each.
+ * The table `connections`, in both databases: what is known of each Connection, one row each.
  *
  * @module
  */
 
-import type { ConnectionKey, ConnectionNews, ConnectionState } from "../../connection_records.ts";
-import { nothingKnown, withNews } from "../../rules/connection_news.ts";
-import { json } from "../../sql/columns.ts";
-import type { Session } from "../database/connections.ts";
+import type { ConnectionKey, ConnectionNews, ConnectionState } from "../connection_records.ts";
+import { nothingKnown, withNews } from "../rules/connection_news.ts";
+import { json } from "./columns.ts";
+import type { SqlSession } from "./session.ts";
 
-/** Everything that is known. */
-export async function listConnectionStates(db: Session): Promise<ConnectionState[]> {
+/** The states of all Connections, by project and name. */
+export async function listConnectionStates(db: SqlSession): Promise<ConnectionState[]> {
   const rows = await db.all("SELECT state FROM connections ORDER BY project, name");
   return rows.map((row) => json(row, "state") as ConnectionState);
 }
 
 /** Adds to what is known of a Connection. */
 export async function noteConnection(
-  db: Session,
+  db: SqlSession,
   key: ConnectionKey,
   news: ConnectionNews,
   now: number,
