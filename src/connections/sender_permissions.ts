@@ -14,7 +14,7 @@ import { apiUrlOf } from "../resources/connection.ts";
 import { guardReason } from "../resources/sender_guard.ts";
 import type { SenderCheck, SenderQuestion, SenderRefusal } from "../tasks/sender_check.ts";
 import { type Connection, findConnection, readToken, repositoryOf } from "./find_connection.ts";
-import { callGitHub, type GitHubAnswer, type GitHubFailure } from "./github/client.ts";
+import { callGitHub, type GitHubAnswer, type GitHubFailure } from "./github/github_client.ts";
 import { changeSince, type CheckedText, checkedTexts } from "./github/checked_text.ts";
 
 /** What the check needs. */

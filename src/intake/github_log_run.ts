@@ -7,7 +7,7 @@
 
 import { messageOf, toAppError } from "../base/errors.ts";
 import { type Connection, readToken } from "../connections/find_connection.ts";
-import type { GitHubFailure } from "../connections/github/client.ts";
+import type { GitHubFailure } from "../connections/github/github_client.ts";
 import { readLogged } from "../connections/github/delivery_log.ts";
 import { findHook, isGitea } from "../connections/github/hooks.ts";
 import type { MissedEvent } from "../connections/github/missed_events.ts";

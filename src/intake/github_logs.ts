@@ -1,6 +1,6 @@
 /**
- * Follows GitHub's log of deliveries for each Connection, as they come and go: regularly for what
- * could not be delivered, every few seconds where it brings the events themselves.
+ * Follows GitHub's log of deliveries for each Connection: regularly for deliveries that failed, every
+ * few seconds if the log brings the events themselves.
  *
  * @module
  */
@@ -10,12 +10,13 @@ import type { Connection } from "../connections/find_connection.ts";
 import { repairEverySecs } from "../resources/connection.ts";
 import type { LogRun } from "./github_log_notes.ts";
 import { type LogRunOptions, LogRuns, type LogRunsHost } from "./github_log_run.ts";
+import { compareServed } from "./served_connections.ts";
 
-/** Time between two readings without an address. */
+/** Time between two readings for a Connection with `events: pull`. */
 const PULL_EVERY_MS = 15_000;
-/** Part of the time between two repairs by which it varies either way. */
+/** Part of the time between two repairs by which that time varies either way. */
 const VARIES = 0.2;
-/** Time between two runs of which the first one failed in a way that is ours. */
+/** Time until the next run after one that failed inside svc. */
 const RETRY_MS = 60_000;
 
 /** Follows the logs of all Connections to GitHub, from {@linkcode GitHubLogs.start} until disposed. */
@@ -35,13 +36,13 @@ export class GitHubLogs implements AsyncDisposable {
     this.#runs = new LogRuns(host);
   }
 
-  /** Begins; what is sent again has to find the daemon listening. */
+  /** Begins. The daemon must be listening: GitHub then sends again what was missed. */
   start(): void {
     this.#subscription = this.#host.events.on("resourcesChanged", () => this.#sync());
     this.#sync();
   }
 
-  /** Ends what is under way. */
+  /** Ends the runs under way. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#subscription?.[Symbol.dispose]();
     const followed = [...this.#followed.values()];
@@ -50,9 +51,9 @@ export class GitHubLogs implements AsyncDisposable {
   }
 
   /**
-   * Goes through the logs of a Connection now; one run at a time of each.
+   * Reads the log of a Connection now, after any run of the same Connection.
    *
-   * @throws {AppError} `invalid` when `signal` aborts before its turn has come.
+   * @throws {AppError} `invalid` if `signal` aborts before that.
    */
   run(connection: Connection, options: LogRunOptions): Promise<LogRun> {
     const { project, name } = connection;
@@ -60,22 +61,17 @@ export class GitHubLogs implements AsyncDisposable {
     return this.#turns.run(`${project}\n${name}`, work, options.signal);
   }
 
-  /** Follows the Connections that there are now, each as it is now. */
+  /** Follows the Connections of the catalog as they are now. */
   #sync(): void {
     const { catalog } = this.#host;
-    const wanted = new Map(
-      (catalog.list("Connection") as Connection[])
-        .filter((one) => everyMs(one) !== undefined).map((one) => [identityOf(one), one]),
-    );
-    for (const [identity, { stop, done }] of this.#followed) {
-      if (wanted.has(identity)) continue;
+    const { gone, added } = compareServed(this.#followed, catalog, identityOf);
+    for (const [identity, { stop, done }] of gone) {
       stop.abort();
       this.#followed.delete(identity);
       this.#ending.add(done);
       done.finally(() => this.#ending.delete(done));
     }
-    for (const [identity, connection] of wanted) {
-      if (this.#followed.has(identity)) continue;
+    for (const [identity, connection] of added) {
       const stop = new AbortController();
       this.#followed.set(identity, { stop, done: this.#follow(connection, stop.signal) });
     }
@@ -102,12 +98,14 @@ export class GitHubLogs implements AsyncDisposable {
   }
 }
 
-/** What makes it another one: its log is then read at once. */
-function identityOf({ project, name, createdAt, spec }: Connection): string {
+/** A Connection that was changed, or deleted and made again, has its log read at once. */
+function identityOf(connection: Connection): string | undefined {
+  const { project, name, createdAt, spec } = connection;
+  if (everyMs(connection) === undefined) return undefined;
   return JSON.stringify([project, name, createdAt, spec]);
 }
 
-/** Time between two runs; `undefined` where nothing is read. */
+/** Time between two runs; `undefined` if the log is not read. */
 function everyMs({ spec }: Connection): number | undefined {
   if (spec.github === undefined || (spec.github.hooks ?? []).length === 0) return undefined;
   if (spec.github.events === "pull") return PULL_EVERY_MS;
@@ -115,7 +113,7 @@ function everyMs({ spec }: Connection): number | undefined {
   return secs === undefined ? undefined : secs * 1000;
 }
 
-/** Not all daemons, and not all Connections of one, ask at the same moment. */
+/** Varies a time, so that not all daemons and Connections ask at the same moment. */
 function varied(ms: number, { spec }: Connection): number {
   if (spec.github?.events === "pull") return ms;
   const [byte = 0] = crypto.getRandomValues(new Uint8Array(1));

@@ -11,7 +11,7 @@ import { findUnsigned } from "./pipeline/unsigned_handshake.ts";
 import {
   answerHandshake,
   type IncomingRequest,
-  meet,
+  matchTriggers,
   refuseAndRecord,
   type WebhookHost,
 } from "./webhook.ts";
@@ -32,7 +32,7 @@ export async function receiveHandshake(
     const found = host.triggers.findAt(incoming);
     if (found === undefined || found.fault !== undefined) return undefined;
     context.cameWith(headers);
-    const handshake = findUnsigned(received, meet(found, context), host);
+    const handshake = findUnsigned(received, matchTriggers(found, context), host);
     if (handshake === undefined) return undefined;
     return await answerHandshake({ delivery: received, handshake }, host);
   } catch (error) {

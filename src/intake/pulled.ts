@@ -13,7 +13,7 @@ import { type AuthenticatedDelivery, vouchedBy } from "./pipeline/authenticated_
 import { decideForAll } from "./pipeline/decide_for_all.ts";
 import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_context.ts";
 import { body as bodyOf, type PipelineMode, SIGNED_REQUEST } from "./pipeline/pipeline.ts";
-import { meet, recordForAll, type WebhookHost } from "./webhook.ts";
+import { matchTriggers, recordForAll, type WebhookHost } from "./webhook.ts";
 
 /** An event as the log has it. */
 export interface PulledEvent {
@@ -43,7 +43,7 @@ export async function takePulled(
   const received: ReceivedDelivery = { method: "POST", body: bytes, headers, url: "", context };
   const receivers = host.triggers.at({ project, trigger: endpoint });
   try {
-    const first = meet(receivers, context);
+    const first = matchTriggers(receivers, context);
     if (bytes.length > host.limits.maxBytes) {
       throw new AppError("too_large", `The body has more than ${host.limits.maxBytes} bytes`);
     }

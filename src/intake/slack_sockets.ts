@@ -6,14 +6,18 @@
  */
 
 import { rfc3339 } from "../base/clock.ts";
+import type { Core } from "../base/core.ts";
 import { defined } from "../base/defined.ts";
 import type { HealthConditions } from "../base/health_conditions.ts";
 import { messageOf } from "../base/errors.ts";
 import { toJson } from "../base/json.ts";
-import type { Log } from "../base/log.ts";
 import { SerialRunner } from "../base/serial_runner.ts";
 import { conditionOf, type Connection, readToken } from "../connections/find_connection.ts";
-import { SlackSocket, type SocketState, type SocketStates } from "../connections/slack/socket.ts";
+import {
+  SocketMode,
+  type SocketState,
+  type SocketStates,
+} from "../connections/slack/socket_mode.ts";
 import { openSocket } from "../connections/slack/websocket.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { apiUrlOf } from "../resources/connection.ts";
@@ -26,81 +30,84 @@ import type {
 import type { ConnectionStore } from "../store/connection_store.ts";
 import type { Events } from "../store/events.ts";
 import type { NodeStore } from "../store/node_store.ts";
+import { compareServed } from "./served_connections.ts";
 import { type EnvelopeHost, receiversOf, storeEnvelope } from "./slack_envelope.ts";
 
-/** What {@linkcode SlackSockets} needs. */
-export interface SlackSocketsHost extends EnvelopeHost {
+/** Connections and their states, and what stores the events of their sockets. */
+export interface SlackSocketsHost extends EnvelopeHost, Core {
   readonly store: EnvelopeHost["store"] & ConnectionStore & Pick<NodeStore, "listNodes">;
   readonly catalog: Catalog;
   readonly events: Events;
   readonly health: HealthConditions;
-  readonly log: Log;
-  /** Hides secrets in what Slack says. */
+  /** Hides secrets in the messages of Slack. */
   readonly secrets: KnownSecrets;
 }
 
 /** A Connection, and its socket while it has one. */
 interface Served {
   readonly connection: Connection;
-  /** What makes it another one. */
-  readonly identity: string;
-  /** The app-level token at the last look: another one is worth another attempt. */
+  /** The app-level token at the last update: a new token is worth another attempt. */
   token: string | undefined;
-  socket: SlackSocket | undefined;
+  socket: SocketMode | undefined;
   /** Why it has no socket. */
   problem: string | undefined;
-  /** Up to when its last event was noted. */
+  /** `lastEventAt` of the last note. */
   notedEventAt: number;
 }
 
-/** Time between two notes of how far the events have come. */
+/** Time between two notes of the time up to which events have come. */
 const NOTE_EVERY_MS = 60_000;
-/** Name of the mark in the state of a Connection up to which events have come. */
+/** The mark in the state of a Connection that has the time up to which events have come. */
 const MARK = "socket";
 
-/** Opens and closes sockets until disposed. */
+/** Keeps the sockets of all Connections open until disposed. */
 export class SlackSockets implements AsyncDisposable, SocketStates {
   readonly #host: SlackSocketsHost;
+  /** By {@linkcode identityOf}. */
   readonly #served = new Map<string, Served>();
-  readonly #looks: SerialRunner;
+  readonly #updates: SerialRunner;
   readonly #subscription: Disposable;
   readonly #notes: Disposable;
 
-  /** Opens those of the catalog. */
   constructor(host: SlackSocketsHost) {
     this.#host = host;
     const { events, clock, log } = host;
-    this.#looks = new SerialRunner({
-      run: () => this.#look(),
+    this.#updates = new SerialRunner({
+      run: () => this.#update(),
       onError: (error) => log.error("Slack sockets could not be maintained", { error }),
       clock,
     });
-    this.#subscription = events.on("resourcesChanged", () => this.#looks.kick());
+    this.#subscription = events.on("resourcesChanged", () => this.#updates.kick());
     this.#notes = clock.every(NOTE_EVERY_MS, () => this.#noteAll());
-    this.#looks.kick();
+    this.#updates.kick();
   }
 
-  /** How the socket of a Connection is doing; `undefined` where it is to have none. */
-  stateOf({ project, name }: { project: string; name: string }): SocketState | undefined {
-    const served = this.#served.get(`${project}/${name}`);
+  /** The state of a Connection; `undefined` if it does not use Socket Mode. */
+  stateOf(key: { project: string; name: string }): SocketState | undefined {
+    const served = this.#find(key);
     if (served === undefined) return undefined;
-    const state = served.socket?.state ??
-      (served.problem === undefined ? {} : { problem: served.problem });
+    const state = served.socket?.state ?? defined({ problem: served.problem });
     return this.#host.secrets.redactAll(state);
   }
 
-  /** Tries again at once, with what is in the catalog now; resolves when that worked or failed. */
-  async retry({ project, name }: { project: string; name: string }): Promise<void> {
-    this.#looks.kick();
-    await this.#looks.settled();
-    await this.#served.get(`${project}/${name}`)?.socket?.retry();
+  /** Tries again with the catalog as it is now; resolves when that has worked or failed. */
+  async retry(key: { project: string; name: string }): Promise<void> {
+    this.#updates.kick();
+    await this.#updates.settled();
+    await this.#find(key)?.socket?.retry();
   }
 
-  /** Closes all of them. */
+  #find({ project, name }: { project: string; name: string }): Served | undefined {
+    return this.#served.values().find(({ connection }) =>
+      connection.project === project && connection.name === name
+    );
+  }
+
+  /** Closes all sockets. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#subscription[Symbol.dispose]();
     this.#notes[Symbol.dispose]();
-    await this.#looks[Symbol.asyncDispose]();
+    await this.#updates[Symbol.asyncDispose]();
     const notes = this.#noteAll();
     await Promise.all(
       [...this.#served.values()].map(({ socket }) => socket?.[Symbol.asyncDispose]()),
@@ -108,44 +115,30 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
     await notes;
   }
 
-  async #look(): Promise<undefined> {
-    const { catalog } = this.#host;
-    const wanted = new Map(
-      (catalog.list("Connection") as Connection[])
-        .filter(({ spec }) => spec.slack?.events === "socket")
-        .map((one) => [`${one.project}/${one.name}`, one]),
-    );
-    for (const [key, served] of this.#served) {
-      const now = wanted.get(key);
-      if (now !== undefined && identityOf(now) === served.identity) continue;
-      await served.socket?.[Symbol.asyncDispose]();
-      this.#served.delete(key);
-      this.#host.health.clear(conditionOf(served.connection));
+  async #update(): Promise<undefined> {
+    const { catalog, health } = this.#host;
+    const { gone, added } = compareServed(this.#served, catalog, identityOf);
+    for (const [identity, { connection, socket }] of gone) {
+      await socket?.[Symbol.asyncDispose]();
+      this.#served.delete(identity);
+      health.clear(conditionOf(connection));
     }
-    for (const [key, connection] of wanted) {
-      const served = this.#served.get(key);
-      if (served === undefined) await this.#serve(key, connection);
-      else await this.#lookAgain(served);
+    for (const [identity, connection] of added) {
+      this.#served.set(identity, {
+        connection,
+        token: undefined,
+        socket: undefined,
+        problem: undefined,
+        notedEventAt: 0,
+      });
     }
+    for (const served of this.#served.values()) await this.#updateSocket(served);
   }
 
-  async #serve(key: string, connection: Connection): Promise<void> {
-    const served: Served = {
-      connection,
-      identity: identityOf(connection),
-      token: undefined,
-      socket: undefined,
-      problem: undefined,
-      notedEventAt: 0,
-    };
-    this.#served.set(key, served);
-    await this.#lookAgain(served);
-  }
-
-  /** Closes the socket where nobody takes its events any more, and opens it where somebody does. */
-  async #lookAgain(served: Served): Promise<void> {
+  /** Closes the socket if no trigger takes its events, and opens it if one does. */
+  async #updateSocket(served: Served): Promise<void> {
     const { connection } = served;
-    const problem = this.#whyNobody(connection);
+    const problem = this.#whyUnused(connection);
     const token = this.#findToken(connection);
     if (problem !== undefined) {
       await served.socket?.[Symbol.asyncDispose]();
@@ -161,7 +154,7 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
     served.token = token;
   }
 
-  #whyNobody(connection: Connection): string | undefined {
+  #whyUnused(connection: Connection): string | undefined {
     try {
       receiversOf(connection, this.#host.triggers);
       return undefined;
@@ -174,7 +167,7 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
     try {
       return this.#token(connection);
     } catch {
-      return undefined; // the socket says why
+      return undefined; // the state of the socket says why
     }
   }
 
@@ -184,14 +177,14 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
     return readToken(connection, appToken, this.#host.catalog);
   }
 
-  async #open({ connection }: Served): Promise<SlackSocket> {
+  async #open({ connection }: Served): Promise<SocketMode> {
     const { store, clock, log } = this.#host;
     const { project, name, createdAt, spec } = connection;
-    const known = (await store.listConnectionStates()).find((one) =>
-      one.project === project && one.name === name && one.createdAt === createdAt
+    const known = (await store.listConnectionStates()).find((state) =>
+      state.project === project && state.name === name && state.createdAt === createdAt
     );
     const since = known?.marks[MARK];
-    return new SlackSocket({
+    return new SocketMode({
       name: `${project}/${name}`,
       api: apiUrlOf(spec),
       token: () => this.#token(connection),
@@ -207,8 +200,8 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
     });
   }
 
-  #noted(connection: Connection, said: string | undefined, isBroken: boolean): void {
-    const problem = said === undefined ? undefined : this.#host.secrets.redact(said);
+  #noted(connection: Connection, message: string | undefined, isBroken: boolean): void {
+    const problem = message && this.#host.secrets.redact(message);
     void this.#noteFault(connection, problem);
     if (!isBroken || problem === undefined) return;
     const { project, name } = connection;
@@ -216,7 +209,7 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
     this.#host.events.publish("incidentHappened", { ...incident, reason: problem });
   }
 
-  /** Shows what is wrong in `svc status`, and since when as soon as that is known. */
+  /** Shows a problem in `svc status`, and since when it lasts as soon as the store has said so. */
   async #noteFault(connection: Connection, problem: string | undefined): Promise<void> {
     const { health } = this.#host;
     const condition = conditionOf(connection);
@@ -252,14 +245,12 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
       if (heardAt === undefined) return undefined;
       const isNew = lastEventAt > served.notedEventAt;
       served.notedEventAt = lastEventAt;
-      return this.#note(served.connection, {
-        marks: { [MARK]: heardAt },
-        ...(isNew ? { lastEventAt } : {}),
-      });
+      const marks = { [MARK]: heardAt };
+      return this.#note(served.connection, isNew ? { marks, lastEventAt } : { marks });
     }));
   }
 
-  /** The state afterwards; `undefined` where it could not be noted. */
+  /** Resolves to the state afterwards, or to `undefined` if it could not be stored. */
   async #note(
     { project, name, createdAt }: ConnectionKey,
     news: ConnectionNews,
@@ -274,7 +265,9 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
   }
 }
 
-/** A Connection that was changed, or made anew, is served anew. */
-function identityOf({ createdAt, spec }: Connection): string {
-  return toJson([createdAt, spec.slack]);
+/** A Connection that was changed, or deleted and made again, gets a new socket. */
+function identityOf({ project, name, createdAt, spec }: Connection): string | undefined {
+  return spec.slack?.events === "socket"
+    ? toJson([project, name, createdAt, spec.slack])
+    : undefined;
 }

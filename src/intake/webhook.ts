@@ -80,7 +80,7 @@ export async function receiveWebhook(
   try {
     for (let tried = 1;; tried++) {
       try {
-        const trigger = meet(host.triggers.at(incoming), context);
+        const trigger = matchTriggers(host.triggers.at(incoming), context);
         received ??= await receive(request, { ...incoming, context, held }, host);
         if (context.others.length > 0) return await receiveForAll(received, incoming, host);
         const decision = await decide(received, trigger, SIGNED_REQUEST, host);
@@ -116,7 +116,7 @@ async function isToBeDecidedAnew(
  * @returns The one whose settings say how the request is checked and read.
  * @throws {AppError} `unauthorized` where their settings contradict each other.
  */
-export function meet(
+export function matchTriggers(
   { first, others, fault, resourceVersion }: Receivers,
   context: DeliveryContext,
 ): ActiveTrigger {

@@ -9,7 +9,7 @@ import { defined } from "../base/defined.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import { type EmailTarget, mayBePlain } from "../resources/notification.ts";
 import type { OutboxMessage } from "../store/outbox_records.ts";
-import type { MessageKind, SendHost, Tried } from "./message_kind.ts";
+import type { MessageKind, SendHost, SendResult } from "./message_kind.ts";
 import { secretOf, targetOf } from "./notification_target.ts";
 
 /** Longest times until a server is there, greets, and says something. */
@@ -25,7 +25,7 @@ export const email: MessageKind = {
     return "";
   },
   rates: [{ most: 1, perMs: 1000 }],
-  async send({ message }, host): Promise<Tried> {
+  async send({ message }, host): Promise<SendResult> {
     try {
       const { email: to } = targetOf(message, host.catalog);
       if (to === undefined) throw new AppError("not_found", "Its target is no longer an e-mail");
@@ -63,7 +63,7 @@ async function sendMail(
   { id, project, body }: OutboxMessage,
   { server, user, password, from, to }: EmailTarget,
   { catalog, signal }: SendHost,
-): Promise<Tried> {
+): Promise<SendResult> {
   const auth = user === undefined || password === undefined
     ? undefined
     : { user, pass: secretOf(project, password, catalog) };
@@ -88,7 +88,7 @@ async function sendMail(
     });
     return { result: "sent", externalId: `<${id}@${host}>` };
   } catch (error) {
-    return toTried(error, new URL(server).host);
+    return toSendResult(error, new URL(server).host);
   } finally {
     signal.removeEventListener("abort", close);
     transport.close();
@@ -96,7 +96,7 @@ async function sendMail(
 }
 
 /** What an error of the library means. */
-export function toTried(error: unknown, server: string): Tried {
+export function toSendResult(error: unknown, server: string): SendResult {
   const { code, responseCode } = error as {
     readonly code?: unknown;
     readonly responseCode?: unknown;

@@ -15,19 +15,19 @@ import {
   mayAnswerTo,
   readToken,
 } from "../connections/find_connection.ts";
+import type { ApiAccess } from "../connections/api/api_call.ts";
 import {
   callGitHub,
-  type GitHubAccess,
   type GitHubAnswer,
   type GitHubCall,
   type GitHubData,
   type GitHubFailure,
-} from "../connections/github/client.ts";
+} from "../connections/github/github_client.ts";
 import { apiUrlOf, type ConnectionSpec } from "../resources/connection.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { ClaimedMessage, OutboxMessage } from "../store/outbox_records.ts";
-import type { Rate, SendHost, Tried } from "./message_kind.ts";
+import type { Rate, SendHost, SendResult } from "./message_kind.ts";
 
 /**
  * What GitHub asks of those who write (https://docs.github.com/en/rest, secondary rate limits): a
@@ -73,12 +73,15 @@ export function mustBeOk(answer: GitHubAnswer): GitHubData {
  */
 export function viaGitHub<Result>(
   work: (sending: GitHubSending) => Promise<Result>,
-): (claimed: ClaimedMessage, host: SendHost) => Promise<Result | ReturnType<typeof triedAfter>> {
+): (
+  claimed: ClaimedMessage,
+  host: SendHost,
+) => Promise<Result | ReturnType<typeof resultOfFailure>> {
   return async (claimed, host) => {
     try {
       return await work(toSending(claimed, host));
     } catch (error) {
-      if (error instanceof CallFailed) return triedAfter(error.failure);
+      if (error instanceof CallFailed) return resultOfFailure(error.failure);
       if (!(error instanceof AppError)) throw error;
       const { code, message: reason } = error;
       return code === "overloaded"
@@ -89,9 +92,9 @@ export function viaGitHub<Result>(
 }
 
 /** What a failure means for the message. */
-export function triedAfter(
+export function resultOfFailure(
   { kind, message, retryAfterSecs }: GitHubFailure,
-): Exclude<Tried, { readonly result: "sent" }> {
+): Exclude<SendResult, { readonly result: "sent" }> {
   if (kind === "refused") return { result: "refused", reason: message };
   return {
     result: "later",
@@ -105,7 +108,7 @@ function toSending(claimed: ClaimedMessage, host: SendHost): GitHubSending {
   const { message } = claimed;
   const { connection, token } = findGitHub(message, host.catalog);
   const repository = String(message.target["repository"]);
-  const access: GitHubAccess = {
+  const access: ApiAccess = {
     api: apiUrlOf(connection.spec),
     token: () => token,
     clock: host.clock,

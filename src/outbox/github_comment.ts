@@ -16,7 +16,7 @@ import {
   ownUserOf,
   viaGitHub,
 } from "./github_access.ts";
-import type { Found, MessageKind, Tried } from "./message_kind.ts";
+import type { FindResult, MessageKind, SendResult } from "./message_kind.ts";
 import { asCode, safeMarkdown } from "./safe_markdown.ts";
 
 /** Where a comment goes. */
@@ -43,7 +43,7 @@ export const githubComment: MessageKind = {
   find: viaGitHub(find),
 };
 
-async function send(sending: GitHubSending): Promise<Tried> {
+async function send(sending: GitHubSending): Promise<SendResult> {
   const { path, previousId, message, call } = sending;
   const body = { body: bodyOf(sending) };
   if (previousId !== "") {
@@ -78,7 +78,7 @@ function bodyOf({ message, repository, host }: GitHubSending): string {
 }
 
 /** Our comment of this key, if it is there. */
-async function find(sending: GitHubSending): Promise<Found> {
+async function find(sending: GitHubSending): Promise<FindResult> {
   const { path, message, uncertainSince = 0, call, host, repository } = sending;
   const user = await ownUserOf(sending);
   const number = Number(message.target["number"]);

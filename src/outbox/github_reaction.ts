@@ -12,7 +12,7 @@ import {
   mustBeOk,
   viaGitHub,
 } from "./github_access.ts";
-import type { MessageKind, Tried } from "./message_kind.ts";
+import type { MessageKind, SendResult } from "./message_kind.ts";
 
 /** The reactions that GitHub has. */
 export const REACTIONS = [
@@ -30,7 +30,7 @@ export const githubReaction: MessageKind = {
   send: viaGitHub(send),
 };
 
-async function send({ path, message: { target, body }, call }: GitHubSending): Promise<Tried> {
+async function send({ path, message: { target, body }, call }: GitHubSending): Promise<SendResult> {
   mustBeOk(
     await call({
       method: "POST",

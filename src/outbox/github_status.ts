@@ -14,7 +14,7 @@ import {
   mustBeOk,
   viaGitHub,
 } from "./github_access.ts";
-import type { MessageKind, Tried } from "./message_kind.ts";
+import type { MessageKind, SendResult } from "./message_kind.ts";
 
 /** States that a status can have. */
 export const STATUS_STATES = ["pending", "success", "failure", "error"] as const;
@@ -33,7 +33,7 @@ export const githubStatus: MessageKind = {
   send: viaGitHub(send),
 };
 
-async function send(sending: GitHubSending): Promise<Tried> {
+async function send(sending: GitHubSending): Promise<SendResult> {
   const { path, previousId, message: { target, body }, call } = sending;
   // The one that was pending and the one at the end are of the same commit, whatever came since.
   const sha = previousId === "" ? await commitOf(sending) : previousId;

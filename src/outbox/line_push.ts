@@ -9,14 +9,14 @@ import { sha256Hex } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import { type Connection, findConnection, readToken } from "../connections/find_connection.ts";
-import { pushText } from "../connections/line/api.ts";
+import { pushText } from "../connections/line/push_text.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { apiUrlOf, type ConnectionSpec } from "../resources/connection.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { StoredDelivery } from "../store/delivery_records.ts";
 import type { ClaimedMessage, OutboxMessage } from "../store/outbox_records.ts";
 import type { Task } from "../store/task_records.ts";
-import type { Draft, MessageKind, SendHost, Tried } from "./message_kind.ts";
+import type { Draft, MessageKind, SendHost, SendResult } from "./message_kind.ts";
 import { findOrigin, type OriginStore } from "./origin.ts";
 
 /** How long LINE remembers a retry key. */
@@ -49,7 +49,7 @@ function findAccess(
 async function send(
   { message, uncertainSince }: ClaimedMessage,
   { catalog, clock, signal }: SendHost,
-): Promise<Tried> {
+): Promise<SendResult> {
   if (uncertainSince !== undefined && clock.now() - uncertainSince > KEY_LASTS_MS) {
     const reason =
       "it may have arrived more than a day ago, and LINE no longer knows: look there, and send " +

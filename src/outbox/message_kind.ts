@@ -28,7 +28,7 @@ export interface SendHost {
 }
 
 /** What came of one try. */
-export type Tried =
+export type SendResult =
   | {
     readonly result: "sent";
     /** Id that the other system gave it; empty where it gives none. */
@@ -54,10 +54,10 @@ export type Tried =
   };
 
 /** What looking for a message gave that may have arrived. */
-export type Found =
+export type FindResult =
   | { readonly result: "found"; readonly externalId: string }
   | { readonly result: "absent" }
-  | Exclude<Tried, { readonly result: "sent" }>;
+  | Exclude<SendResult, { readonly result: "sent" }>;
 
 /** At most `most` messages of a lane within `perMs` milliseconds. */
 export interface Rate {
@@ -84,7 +84,7 @@ export interface MessageKind {
   /** Limits of a lane that sends this kind; none when absent. */
   readonly rates?: readonly Rate[];
   /** Sends it once. */
-  readonly send: (claimed: ClaimedMessage, host: SendHost) => Promise<Tried>;
+  readonly send: (claimed: ClaimedMessage, host: SendHost) => Promise<SendResult>;
   /** Looks whether it has arrived; only where `again` is `find`. */
-  readonly find?: (claimed: ClaimedMessage, host: SendHost) => Promise<Found>;
+  readonly find?: (claimed: ClaimedMessage, host: SendHost) => Promise<FindResult>;
 }

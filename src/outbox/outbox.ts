@@ -16,9 +16,9 @@ import type { KnownSecrets } from "../secrets/known_secrets.ts";
 import type { Events } from "../store/events.ts";
 import type { ClaimedMessage, MessageResult, NewMessage } from "../store/outbox_records.ts";
 import type { OutboxQueue, OutboxRecorder } from "../store/outbox_store.ts";
-import type { Draft, MessageKind, Rate, SendHost, Tried } from "./message_kind.ts";
+import type { Draft, MessageKind, Rate, SendHost, SendResult } from "./message_kind.ts";
 import { findMessageKind } from "./messages.ts";
-import { nextTryAt, Pace } from "./pace.ts";
+import { nextTryAt, RateLimiter } from "./send_times.ts";
 
 /** What an {@linkcode Outbox} needs. */
 export interface OutboxHost extends Omit<SendHost, "signal"> {
@@ -62,7 +62,7 @@ export class Outbox implements AsyncDisposable {
   readonly #stopping = new AbortController();
   readonly #sending = new Map<string, Promise<void>>();
   readonly #pauses = new Map<string, LanePause>();
-  readonly #paces = new Map<string, Pace>();
+  readonly #limiters = new Map<string, RateLimiter>();
   /** By the id of a task, what tells of its start and is not stored yet. */
   readonly #starts = new Map<string, Promise<void>>();
 
@@ -200,7 +200,7 @@ export class Outbox implements AsyncDisposable {
     if (result.state === "failed") this.#tell(claimed, result.reason);
   }
 
-  async #try(claimed: ClaimedMessage, kind: MessageKind | undefined): Promise<Tried> {
+  async #try(claimed: ClaimedMessage, kind: MessageKind | undefined): Promise<SendResult> {
     if (kind === undefined) {
       const reason = `this version knows no messages of kind "${claimed.message.kind}"`;
       return { result: "refused", reason };
@@ -221,7 +221,7 @@ export class Outbox implements AsyncDisposable {
   }
 
   #resultOf(
-    tried: Tried,
+    tried: SendResult,
     { message }: ClaimedMessage,
     kind: MessageKind | undefined,
   ): MessageResult {
@@ -251,7 +251,7 @@ export class Outbox implements AsyncDisposable {
   #pauseAfter(
     { lane }: ClaimedMessage,
     { tried, result, rates }: {
-      readonly tried: Tried;
+      readonly tried: SendResult;
       readonly result: MessageResult;
       readonly rates: readonly Rate[];
     },
@@ -263,8 +263,8 @@ export class Outbox implements AsyncDisposable {
     const longest = isAsked ? Infinity : now + MAX_LANE_PAUSE_MS;
     const after = result.state === "pending" ? Math.min(result.nextAt, longest) : now;
     if (rates.length === 0) return { until: after, isAsked };
-    const pace = this.#paces.get(lane) ?? new Pace();
-    this.#paces.set(lane, pace);
+    const pace = this.#limiters.get(lane) ?? new RateLimiter();
+    this.#limiters.set(lane, pace);
     const free = pace.sent(now, rates);
     return { until: Math.max(after, free), isAsked: isAsked || free >= after };
   }
@@ -291,7 +291,7 @@ async function sendOrFind(
   claimed: ClaimedMessage,
   kind: MessageKind,
   host: SendHost,
-): Promise<Tried> {
+): Promise<SendResult> {
   const isKnown = claimed.uncertainSince === undefined || claimed.previousId !== "" ||
     kind.again === "harmless";
   if (isKnown) return await kind.send(claimed, host);

@@ -6,7 +6,7 @@
  */
 
 import { AppError } from "../base/errors.ts";
-import { isTooLong, MAX_POST_CHARACTERS, postMessage } from "../connections/slack/api.ts";
+import { isTooLong, MAX_POST_CHARACTERS, postMessage } from "../connections/slack/post_message.ts";
 import { readToken } from "../connections/find_connection.ts";
 import { noBotToken, slackConnectionOf } from "../connections/ways.ts";
 import type { Catalog } from "../resources/catalog.ts";
@@ -14,7 +14,7 @@ import { apiUrlOf, type ConnectionSpec } from "../resources/connection.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { OutboxMessage } from "../store/outbox_records.ts";
-import type { Draft, MessageKind, Tried } from "./message_kind.ts";
+import type { Draft, MessageKind, SendResult } from "./message_kind.ts";
 
 /** A post, as rooms ask for it. */
 export interface SlackPost {
@@ -52,7 +52,7 @@ export const slackPost: MessageKind = {
   name: "slack-post",
   again: "never",
   way: (message, catalog) => findSlackAccess(message, catalog).connection,
-  async send({ message }, host): Promise<Tried> {
+  async send({ message }, host): Promise<SendResult> {
     const { channel, thread } = message.target;
     try {
       const { apiUrl, token } = findSlackAccess(message, host.catalog);
@@ -64,7 +64,7 @@ export const slackPost: MessageKind = {
         },
         { apiUrl: apiUrl ?? host.slackApiUrl, token, clock: host.clock, signal: host.signal },
       );
-      return toTried(posted);
+      return toSendResult(posted);
     } catch (error) {
       if (error instanceof AppError) return { result: "refused", reason: error.message };
       throw error;
@@ -72,7 +72,7 @@ export const slackPost: MessageKind = {
   },
 };
 
-function toTried(posted: Awaited<ReturnType<typeof postMessage>>): Tried {
+function toSendResult(posted: Awaited<ReturnType<typeof postMessage>>): SendResult {
   if (posted.posted) return { result: "sent", externalId: posted.ts };
   const { reason, isTemporary, afterSecs, mayHaveArrived } = posted;
   if (!isTemporary) return { result: "refused", reason };

@@ -14,7 +14,7 @@ import type { Catalog } from "../resources/catalog.ts";
 import type { WebhookTarget } from "../resources/notification.ts";
 import { standardWebhooksSignature } from "../signatures/standard_webhooks.ts";
 import type { OutboxMessage } from "../store/outbox_records.ts";
-import type { MessageKind, SendHost, Tried } from "./message_kind.ts";
+import type { MessageKind, SendHost, SendResult } from "./message_kind.ts";
 import { secretOf, targetOf } from "./notification_target.ts";
 
 /** Longest time until it has been answered. */
@@ -33,7 +33,7 @@ export const webhook: MessageKind = {
     return "";
   },
   rates: [{ most: 2, perMs: 1000 }],
-  async send({ message }, host): Promise<Tried> {
+  async send({ message }, host): Promise<SendResult> {
     try {
       const { webhook: to } = targetOf(message, host.catalog);
       if (to === undefined) throw new AppError("not_found", "Its target is no longer a webhook");
@@ -44,7 +44,7 @@ export const webhook: MessageKind = {
       const answer = await send(url, Object.assign(request, how), clock);
       // Servers name the path in their errors, and one from a SecretStore is secret.
       const shown = typeof to.url === "string" ? MAX_SHOWN : 0;
-      return toTried(answer, url, { now: clock.now(), shown });
+      return toSendResult(answer, url, { now: clock.now(), shown });
     } catch (error) {
       if (error instanceof AppError) return { result: "refused", reason: error.message };
       throw error;
@@ -113,11 +113,11 @@ function textOf({ body: { title, text } }: OutboxMessage): string {
   return text === "" ? `${title}\n` : `${title}\n${text}\n`;
 }
 
-function toTried(
+function toSendResult(
   answer: Answered | Unanswered,
   url: string,
   { now, shown }: { readonly now: number; readonly shown: number },
-): Tried {
+): SendResult {
   const { host } = new URL(url);
   if (!answer.answered) {
     const { message: reason, mayHaveArrived } = answer;

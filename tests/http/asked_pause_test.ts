@@ -1,8 +1,8 @@
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { join } from "node:path";
 import { askedPause, pauseUntil } from "../../src/http/asked_pause.ts";
-import { callLine } from "../../src/connections/line/client.ts";
-import { pushText } from "../../src/connections/line/api.ts";
+import { callLine } from "../../src/connections/line/line_client.ts";
+import { pushText } from "../../src/connections/line/push_text.ts";
 import { setClock } from "../helpers/manual_clock.ts";
 
 const NOW = Date.UTC(2026, 0, 1);

@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { email, serverOptions } from "../../src/outbox/email.ts";
-import type { MessageKind, SendHost, Tried } from "../../src/outbox/message_kind.ts";
+import type { MessageKind, SendHost, SendResult } from "../../src/outbox/message_kind.ts";
 import { webhook } from "../../src/outbox/webhook.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { NotificationSpec, NotificationTarget } from "../../src/resources/notification.ts";
@@ -34,7 +34,7 @@ async function trySending(
   kind: MessageKind,
   target: NotificationTarget,
   given: { body?: Record<string, unknown>; keys?: Record<string, string> } = {},
-): Promise<Tried> {
+): Promise<SendResult> {
   const spec: NotificationSpec = { on: ["task.failed"], to: [target] };
   const resource = { kind: "Notification", project: "default", name: "me", metadata: {}, spec };
   const times = { generation: 1, createdAt: 0, updatedAt: 0 };

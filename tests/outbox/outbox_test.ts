@@ -12,20 +12,20 @@ import {
   rejects,
   strictEqual as equal,
 } from "node:assert/strict";
-import type { Draft, Tried } from "../../src/outbox/message_kind.ts";
+import type { Draft, SendResult } from "../../src/outbox/message_kind.ts";
 import { passUntil } from "../helpers/manual_clock.ts";
 import { draft, outboxRig, SECRET } from "../rigs/outbox_rig.ts";
 
-const SENT: Tried = { result: "sent", externalId: "77" };
-const GONE: Tried = { result: "refused", reason: "it is gone" };
-const AWAY: Tried = { result: "later", reason: "it is away", mayHaveArrived: false };
-const LOST: Tried = { result: "later", reason: "no answer", mayHaveArrived: true };
+const SENT: SendResult = { result: "sent", externalId: "77" };
+const GONE: SendResult = { result: "refused", reason: "it is gone" };
+const AWAY: SendResult = { result: "later", reason: "it is away", mayHaveArrived: false };
+const LOST: SendResult = { result: "later", reason: "no answer", mayHaveArrived: true };
 
 const MINUTE = 60_000;
 
 Deno.test("messages of a Connection go one after the other, in their order", async () => {
   await using rig = await outboxRig();
-  const first = Promise.withResolvers<Tried>();
+  const first = Promise.withResolvers<SendResult>();
   rig.answers = [first.promise, SENT];
   const outbox = rig.start();
   await outbox.enqueue([draft("a"), draft("b", { target: { number: 2 } }), draft("c")]);
@@ -194,7 +194,7 @@ Deno.test("what cannot be found again is given up when it may have arrived, and 
 
 Deno.test("what was under way when the daemon ended goes on with its next start", async () => {
   await using rig = await outboxRig();
-  rig.answers = [new Promise<Tried>(() => {}), SENT];
+  rig.answers = [new Promise<SendResult>(() => {}), SENT];
   const { kind } = rig;
   let given = 0;
   rig.kind = {

@@ -9,7 +9,7 @@ import { idFactory } from "../../src/base/ids.ts";
 import { createLog } from "../../src/base/log.ts";
 import { OwnUsers } from "../../src/connections/own_users.ts";
 import { Markers } from "../../src/outbox/marker.ts";
-import type { Draft, Found, MessageKind, Tried } from "../../src/outbox/message_kind.ts";
+import type { Draft, FindResult, MessageKind, SendResult } from "../../src/outbox/message_kind.ts";
 import { Outbox } from "../../src/outbox/outbox.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { withAnnouncements } from "../../src/store/store_methods.ts";
@@ -33,8 +33,8 @@ export interface OutboxRig extends AsyncDisposable {
   /** The kind that all messages have; replaced by a test. */
   kind: MessageKind;
   /** What a try gives, in the order of the tries; the last one for ever. */
-  answers: readonly (Tried | Promise<Tried>)[];
-  found: Found;
+  answers: readonly (SendResult | Promise<SendResult>)[];
+  found: FindResult;
   /** Starts the outbox, or another one after it was stopped. */
   start(): Outbox;
   stop(): Promise<void>;

@@ -8,7 +8,8 @@
 import { defined } from "../../base/defined.ts";
 import { findRawNumber, isJsonObject } from "../../base/json.ts";
 import { findMembers, textOf } from "../../base/json_members.ts";
-import { callGitHub, type GitHubAccess, type GitHubFailure } from "./client.ts";
+import type { ApiAccess } from "../api/api_call.ts";
+import { callGitHub, type GitHubFailure } from "./github_client.ts";
 import { type HookOwner, pathOf } from "./hooks.ts";
 
 /** One try to deliver an event. */
@@ -49,7 +50,7 @@ export function logPath(owner: HookOwner, hook: number): string {
 
 /** Reads one page; `unchanged` where it is as it was with this `etag`. */
 export async function readLogPage(
-  access: GitHubAccess,
+  access: ApiAccess,
   path: string,
   etag?: string,
 ): Promise<LogPage | "unchanged" | GitHubFailure> {
@@ -127,7 +128,7 @@ const MAX_LOGGED_BYTES = 64 * 1024 * 1024;
 
 /** Reads the request of one try; `undefined` when it is no longer in the log. */
 export async function readLogged(
-  access: GitHubAccess,
+  access: ApiAccess,
   { owner, hook, id }: { readonly owner: HookOwner; readonly hook: number; readonly id: string },
 ): Promise<LoggedRequest | undefined | GitHubFailure> {
   const path = `${pathOf(owner)}/hooks/${hook}/deliveries/${id}`;
@@ -166,7 +167,7 @@ function headersOf(json: string | undefined): Record<string, string> {
  * @returns Why it does not; `undefined` when it will.
  */
 export async function redeliver(
-  access: GitHubAccess,
+  access: ApiAccess,
   { owner, hook, id }: { readonly owner: HookOwner; readonly hook: number; readonly id: string },
 ): Promise<GitHubFailure | undefined> {
   const path = `${pathOf(owner)}/hooks/${hook}/deliveries/${id}/attempts`;

@@ -8,14 +8,8 @@
 import { AppError } from "../../base/errors.ts";
 import { isOrganization, isRepository } from "../../base/github_names.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import {
-  callGitHub,
-  errorOf,
-  type GitHubAccess,
-  type GitHubFailure,
-  listAll,
-  mustCall,
-} from "./client.ts";
+import { type ApiAccess, apiError } from "../api/api_call.ts";
+import { callGitHub, type GitHubFailure, listAll, mustCall } from "./github_client.ts";
 import { EndlessListError } from "./pages.ts";
 
 /** What a webhook belongs to: exactly one of them is there. */
@@ -87,7 +81,7 @@ const MAX_HOOKS = 1000;
  *
  * @throws {AppError} `refused` with the missing right, `overloaded` where another time may go well.
  */
-export async function listHooks(access: GitHubAccess, owner: HookOwner): Promise<Hook[]> {
+export async function listHooks(access: ApiAccess, owner: HookOwner): Promise<Hook[]> {
   const hooks: Hook[] = [];
   for await (const item of listAll(access, `${pathOf(owner)}/hooks?per_page=100`)) {
     const hook = toHook(item);
@@ -101,7 +95,7 @@ export async function listHooks(access: GitHubAccess, owner: HookOwner): Promise
 
 /** One webhook; `undefined` when it is gone. */
 export async function findHook(
-  access: GitHubAccess,
+  access: ApiAccess,
   owner: HookOwner,
   id: number,
 ): Promise<Hook | undefined | GitHubFailure> {
@@ -118,7 +112,7 @@ export async function findHook(
  * @throws {AppError} as {@linkcode listHooks}.
  */
 export async function ensureHook(
-  access: GitHubAccess,
+  access: ApiAccess,
   owner: HookOwner,
   { wanted, known, id }: {
     readonly wanted: WantedHook;
@@ -158,7 +152,7 @@ export async function ensureHook(
  * @throws {AppError} as {@linkcode listHooks}.
  */
 export async function setHook(
-  access: GitHubAccess,
+  access: ApiAccess,
   owner: HookOwner,
   { hook, wanted }: { readonly hook: Hook; readonly wanted: WantedHook },
 ): Promise<Hook> {
@@ -177,7 +171,7 @@ export async function setHook(
  * @throws {AppError} as {@linkcode listHooks}.
  */
 export async function deleteHook(
-  access: GitHubAccess,
+  access: ApiAccess,
   owner: HookOwner,
   id: number,
 ): Promise<"deleted" | "gone"> {
@@ -185,7 +179,7 @@ export async function deleteHook(
   const answer = await callGitHub(access, { method: "DELETE", path });
   if (answer.ok) return "deleted";
   if (answer.status === 404 || answer.status === 410) return "gone";
-  throw errorOf(answer);
+  throw apiError(answer);
 }
 
 /**
@@ -193,7 +187,7 @@ export async function deleteHook(
  *
  * @throws {AppError} as {@linkcode listHooks}.
  */
-export async function ping(access: GitHubAccess, owner: HookOwner, id: number): Promise<void> {
+export async function ping(access: ApiAccess, owner: HookOwner, id: number): Promise<void> {
   const what = isGitea(access.api) ? "tests" : "pings";
   await mustCall(access, { method: "POST", path: `${pathOf(owner)}/hooks/${id}/${what}` });
 }

@@ -9,7 +9,8 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { HeaderPage } from "../../store/delivery_records.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
-import type { GitHubAccess, GitHubFailure } from "./client.ts";
+import type { ApiAccess } from "../api/api_call.ts";
+import type { GitHubFailure } from "./github_client.ts";
 import { logRetentionMs } from "../../resources/connection.ts";
 import { type LoggedTry, type LogPage, logPath, readLogPage, redeliver } from "./delivery_log.ts";
 import type { HookOwner } from "./hooks.ts";
@@ -25,7 +26,7 @@ import { EndlessListError, pagesOf } from "./pages.ts";
 
 /** A webhook whose log is read. */
 export interface HookLog {
-  readonly access: GitHubAccess;
+  readonly access: ApiAccess;
   readonly owner: HookOwner;
   readonly hook: number;
   readonly project: string;
@@ -116,7 +117,7 @@ interface Cut {
 async function readBack(
   first: LogPage,
   { access, from, clock }: {
-    readonly access: GitHubAccess;
+    readonly access: ApiAccess;
     readonly from: number;
     readonly clock: Clock;
   },

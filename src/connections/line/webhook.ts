@@ -4,7 +4,8 @@
  * @module
  */
 
-import { callLine, type LineApi, mustCallLine } from "./client.ts";
+import type { ApiAccess } from "../api/api_call.ts";
+import { callLine, mustCallLine } from "./line_client.ts";
 
 /** The webhook as LINE has it. */
 export interface LineWebhook {
@@ -24,7 +25,7 @@ export const MAX_WEBHOOK_URL = 500;
  *
  * @throws {AppError} what {@linkcode mustCallLine} throws.
  */
-export async function readWebhook(access: LineApi): Promise<LineWebhook> {
+export async function readWebhook(access: ApiAccess): Promise<LineWebhook> {
   const answer = await callLine(access, { path: PATH });
   if (!answer.ok && answer.status === 404) return { url: "", isUsed: false }; // none was ever set
   const { endpoint, active } = answer.ok ? answer.data : await mustCallLine(access, { path: PATH });
@@ -36,7 +37,7 @@ export async function readWebhook(access: LineApi): Promise<LineWebhook> {
  *
  * @throws {AppError} what {@linkcode mustCallLine} throws.
  */
-export async function setWebhook(access: LineApi, url: string): Promise<void> {
+export async function setWebhook(access: ApiAccess, url: string): Promise<void> {
   await mustCallLine(access, { method: "PUT", path: PATH, body: { endpoint: url } });
 }
 
@@ -54,7 +55,7 @@ export interface WebhookTest {
  *
  * @throws {AppError} what {@linkcode mustCallLine} throws.
  */
-export async function testWebhook(access: LineApi): Promise<WebhookTest> {
+export async function testWebhook(access: ApiAccess): Promise<WebhookTest> {
   const path = "/v2/bot/channel/webhook/test";
   const { success, statusCode, reason, detail } = await mustCallLine(access, {
     method: "POST",

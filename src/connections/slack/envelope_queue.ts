@@ -1,6 +1,6 @@
 /**
- * Envelopes that came over a socket, stored one after the other in the order in which they came, and
- * acknowledged when they are on disk, never before.
+ * Stores the envelopes of a Connection one after the other, in the order in which they came, and
+ * acknowledges each once it is on disk.
  *
  * @module
  */
@@ -9,21 +9,21 @@ import type { Clock } from "../../base/clock.ts";
 import { toAppError } from "../../base/errors.ts";
 import type { SparseLog } from "../../base/sparse_log.ts";
 import type { Envelope } from "./frames.ts";
-import type { Line } from "./line.ts";
+import type { SlackSocket } from "./slack_socket.ts";
 
-/** What stores them. */
+/** What stores envelopes. */
 export interface EnvelopeStore {
   /** Name of the Connection, for the log. */
   readonly name: string;
   /**
-   * Stores what came; on disk when it resolves. Gives what is shown to who asked, if anybody did. An
-   * envelope for which it rejects is not acknowledged, so Slack sends it again.
+   * Stores an envelope; it is on disk when the promise resolves, to the payload of the
+   * acknowledgement. If it rejects, the envelope is not acknowledged and Slack repeats it.
    */
   readonly store: (envelope: Envelope) => Promise<unknown>;
   readonly clock: Clock;
 }
 
-/** Most envelopes, and characters of them, that wait; Slack sends others again. */
+/** Most envelopes that wait, and most characters of them; Slack repeats the others. */
 const MAX_WAITING = 500;
 const MAX_WAITING_LENGTH = 16 * 1024 * 1024;
 /** Most characters of a type in the log. */
@@ -33,7 +33,7 @@ const MAX_TYPE = 40;
 export class EnvelopeQueue implements AsyncDisposable {
   readonly #host: EnvelopeStore;
   readonly #log: SparseLog;
-  readonly #waiting: { readonly envelope: Envelope; readonly line: Line }[] = [];
+  readonly #waiting: { readonly envelope: Envelope; readonly socket: SlackSocket }[] = [];
   #waitingLength = 0;
   #storing: Promise<void> | undefined;
   #lastEventAt: number | undefined;
@@ -44,13 +44,13 @@ export class EnvelopeQueue implements AsyncDisposable {
     this.#log = log;
   }
 
-  /** When the last one came, in milliseconds since the epoch; `undefined` before the first. */
+  /** When the last envelope came, in milliseconds since the epoch; `undefined` before the first. */
   get lastEventAt(): number | undefined {
     return this.#lastEventAt;
   }
 
-  /** Takes an envelope, to be acknowledged on the line on which it came. */
-  add(envelope: Envelope, line: Line): void {
+  /** Adds an envelope, to be acknowledged on the socket on which it came. */
+  add(envelope: Envelope, socket: SlackSocket): void {
     if (this.#isStopped) return;
     const { name, clock } = this.#host;
     this.#lastEventAt = clock.now();
@@ -60,11 +60,11 @@ export class EnvelopeQueue implements AsyncDisposable {
       return this.#log.warn(message, { connection: name });
     }
     this.#waitingLength = length;
-    this.#waiting.push({ envelope, line });
+    this.#waiting.push({ envelope, socket });
     this.#storing ??= this.#storeAll();
   }
 
-  /** Gives up what waits, and waits for the one that is being stored. */
+  /** Drops the waiting envelopes, and waits for the one that is being stored. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopped = true;
     this.#waiting.length = 0;
@@ -74,9 +74,9 @@ export class EnvelopeQueue implements AsyncDisposable {
   async #storeAll(): Promise<void> {
     const { name, store } = this.#host;
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      const { envelope, line } = next;
+      const { envelope, socket } = next;
       try {
-        line.acknowledge(envelope, await store(envelope));
+        socket.acknowledge(envelope, await store(envelope));
       } catch (error) {
         const message = "an event was not stored: Slack will send it again";
         const facts = { connection: name, type: envelope.type.slice(0, MAX_TYPE), error };

@@ -16,20 +16,20 @@
 
 import { findMembers, textOf } from "../../base/json_members.ts";
 
-/** Something that happened at Slack, to be acknowledged. */
+/** An event of Slack, which has to be acknowledged. */
 export interface Envelope {
   readonly is: "envelope";
-  /** What the acknowledgement names. */
+  /** The acknowledgement names it. */
   readonly id: string;
-  /** `events_api`, `interactive`, `slash_commands`; others may come. */
+  /** `events_api`, `interactive` or `slash_commands`; Slack may add others. */
   readonly type: string;
-  /** JSON: what Slack would have posted to an address. */
+  /** The JSON that Slack would post to an address. */
   readonly payload: string;
-  /** Which repetition it is, and why; empty for the first time. */
+  /** Number and reason of the repetition; empty for the first time. */
   readonly retry: { readonly attempt?: string; readonly reason?: string };
 }
 
-/** One frame. */
+/** A message of the WebSocket. */
 export type Frame =
   | { readonly is: "hello"; readonly connections: number }
   | { readonly is: "disconnect"; readonly reason: string }
@@ -49,22 +49,22 @@ const MEMBERS = [
   "retry_reason",
 ];
 
-/** Reads a frame. */
+/** Reads a frame; one that is no frame of Slack becomes `unknown`. */
 export function readFrame(text: string): Frame {
-  const found = findMembers(text, MEMBERS);
-  const type = textOf(found?.["type"]);
-  if (found === undefined || type === undefined) {
+  const members = findMembers(text, MEMBERS);
+  const type = textOf(members?.["type"]);
+  if (members === undefined || type === undefined) {
     return { is: "unknown", why: "it is not a JSON object with a type" };
   }
-  if (type === "hello") return { is: "hello", connections: countOf(found["num_connections"]) };
-  if (type === "disconnect") return { is: "disconnect", reason: textOf(found["reason"]) ?? "" };
-  const id = textOf(found["envelope_id"]);
-  const { payload } = found;
+  if (type === "hello") return { is: "hello", connections: countOf(members["num_connections"]) };
+  if (type === "disconnect") return { is: "disconnect", reason: textOf(members["reason"]) ?? "" };
+  const id = textOf(members["envelope_id"]);
+  const { payload } = members;
   if (id === undefined || !ID.test(id) || payload === undefined) {
     return { is: "unknown", why: `its type is "${type.slice(0, 40)}", and it is not an envelope` };
   }
-  const attempt = countOf(found["retry_attempt"]);
-  const reason = textOf(found["retry_reason"]) ?? "";
+  const attempt = countOf(members["retry_attempt"]);
+  const reason = textOf(members["retry_reason"]) ?? "";
   return {
     is: "envelope",
     id,

@@ -1,45 +1,45 @@
 /**
- * Whether a WebSocket that says it is open still is: the other side may have gone without a word,
- * and a machine that slept has lost its connections. Pure.
+ * Whether a WebSocket that seems open still is: the other side may be gone without a close, and a
+ * machine that slept has lost its connections. Pure.
  *
  * ```ts
- * import { isStale, type Look } from "./silence.ts";
+ * import { type ClockReading, isStale } from "./silence.ts";
  * import { strictEqual as equal } from "node:assert/strict";
  *
- * const before: Look = { wallMs: 0, passedMs: 0 };
- * equal(isStale({ wallMs: 10_000, passedMs: 10_000 }, { before, heardMs: 5_000 }), false);
- * equal(isStale({ wallMs: 3_600_000, passedMs: 10_000 }, { before, heardMs: 5_000 }), true);
+ * const last: ClockReading = { wallMs: 0, passedMs: 0 };
+ * equal(isStale({ wallMs: 10_000, passedMs: 10_000 }, { last, heardMs: 5_000 }), false);
+ * equal(isStale({ wallMs: 3_600_000, passedMs: 10_000 }, { last, heardMs: 5_000 }), true);
  * ```
  *
  * @module
  */
 
-/** The clock at one moment. */
-export interface Look {
+/** Both clocks at one moment. */
+export interface ClockReading {
   /** Time of day, in milliseconds since the epoch. */
   readonly wallMs: number;
-  /** Milliseconds since some moment, which setting the clock does not change. */
+  /** Milliseconds of the monotonic clock, which setting the time of day does not change. */
   readonly passedMs: number;
 }
 
-/** Time between two looks. */
-export const LOOK_EVERY_MS = 10_000;
-/** Silence after which nobody is there: Slack sends a ping far more often. */
+/** Time between two readings. */
+export const READ_EVERY_MS = 10_000;
+/** Silence after which Slack is gone: it sends pings far more often. */
 const SILENT_MS = 60_000;
-/** By how much a clock may run ahead of the time between two looks before the machine has slept. */
+/** By how much more than {@linkcode READ_EVERY_MS} may pass before the machine counts as having slept. */
 const JUMP_MS = 30_000;
 
 /**
- * Whether nothing came for too long, or the machine slept between two looks.
+ * Whether Slack was silent for too long, or the machine slept between two readings.
  *
- * @param known What was seen at the look before, and when something came last (as `passedMs`).
+ * @param known The reading before, and when Slack last sent anything (as `passedMs`).
  */
 export function isStale(
-  now: Look,
-  { before, heardMs }: { readonly before: Look; readonly heardMs: number },
+  now: ClockReading,
+  { last, heardMs }: { readonly last: ClockReading; readonly heardMs: number },
 ): boolean {
   if (now.passedMs - heardMs >= SILENT_MS) return true;
-  // Whether the second clock goes on while a machine sleeps depends on the system.
-  const longest = Math.max(now.wallMs - before.wallMs, now.passedMs - before.passedMs);
-  return longest >= LOOK_EVERY_MS + JUMP_MS;
+  // It depends on the system whether the monotonic clock goes on while a machine sleeps.
+  const longest = Math.max(now.wallMs - last.wallMs, now.passedMs - last.passedMs);
+  return longest >= READ_EVERY_MS + JUMP_MS;
 }

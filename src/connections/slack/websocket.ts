@@ -1,7 +1,7 @@
 /**
  * WebSockets to servers of others, through the library `ws`, which is loaded with the first one.
- * The runtime's own class shows no pings and cannot drop a connection at once, and without the two
- * nobody notices that the other side has gone.
+ * The runtime's own class shows no pings and cannot drop a connection at once. Both are needed to
+ * notice that the other side has gone.
  *
  * @module
  */
@@ -10,35 +10,35 @@ import { messageOf } from "../../base/errors.ts";
 
 /** An open WebSocket. */
 export interface Socket {
-  /** Sends a text; one that can no longer be sent is lost, which `ended` tells. */
+  /** Sends a text; it is lost if the socket has ended, of which the listener hears. */
   send(text: string): void;
-  /** Ends it in order. */
+  /** Ends it with a close frame. */
   close(): void;
-  /** Drops it at once. */
+  /** Ends it without a close frame. */
   terminate(): void;
 }
 
-/** What happens at a WebSocket; nothing does after `ended`. */
+/** Called for the events of a WebSocket; `ended` is the last one. */
 export interface SocketListener {
   /** A message; `undefined` for one that is no text. */
   readonly received: (text: string | undefined) => void;
   /** A ping or a pong: the other side lives. */
   readonly alive: () => void;
-  /** It is over, or never began; `why` as the end of a sentence, without the path of the URL. */
+  /** The socket ended or did not open; `why` is the end of a sentence, without the URL's path. */
   readonly ended: (why: string) => void;
 }
 
-/** Opens a WebSocket; whether that goes well is told to the listener. */
+/** Opens a WebSocket; a failure is an `ended` of the listener. */
 export type OpenSocket = (url: string, listener: SocketListener) => Promise<Socket>;
 
 /** Largest message: what Slack sends is far smaller. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
-/** Longest time until it is open. */
+/** Longest time until the socket is open. */
 const HANDSHAKE_MS = 10_000;
-/** As much of what went wrong as is told. */
+/** Most characters of an error that are passed on. */
 const MAX_WHY = 200;
 
-/** What of the library is used. */
+/** The part of `ws` that this file uses. */
 interface Library {
   new (url: string, options: Record<string, unknown>): LibrarySocket;
 }
@@ -55,10 +55,10 @@ interface LibrarySocket {
   terminate(): void;
 }
 
-/** `readyState` of one that is open. */
+/** `readyState` of an open socket. */
 const OPEN = 1;
 
-/** Opens one, once the library has been loaded. */
+/** An {@linkcode OpenSocket} with `ws`. */
 export async function openSocket(url: string, listener: SocketListener): Promise<Socket> {
   const { default: library } = await import("ws") as unknown as { default: Library };
   const socket = new library(url, {

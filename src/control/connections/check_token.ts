@@ -9,12 +9,8 @@ import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { isRepository } from "../../base/github_names.ts";
 import { isJsonObject } from "../../base/json.ts";
-import {
-  callGitHub,
-  errorOf,
-  type GitHubAccess,
-  mustCall,
-} from "../../connections/github/client.ts";
+import { type ApiAccess, apiError } from "../../connections/api/api_call.ts";
+import { callGitHub, mustCall } from "../../connections/github/github_client.ts";
 import { tokenEnd } from "../../connections/github/delivery_log.ts";
 import { nameOf } from "../../connections/platform_name.ts";
 import { type Hook, type HookOwner, listHooks, pathOf } from "../../connections/github/hooks.ts";
@@ -37,7 +33,7 @@ export interface CheckedToken {
  * @throws {AppError} `refused` with what is wrong: the token, a right it lacks, the name;
  * `overloaded` where another time may go well.
  */
-export async function checkToken(access: GitHubAccess, owner: HookOwner): Promise<CheckedToken> {
+export async function checkToken(access: ApiAccess, owner: HookOwner): Promise<CheckedToken> {
   const user = await mustCall(access, { path: "/user" });
   const { login: given, id } = isJsonObject(user.data) ? user.data : {};
   const login = nameOf(given);
@@ -66,10 +62,10 @@ export async function checkToken(access: GitHubAccess, owner: HookOwner): Promis
 }
 
 /** GitHub hides what a token may not see: what is visible otherwise tells a right from a name. */
-async function seeHooks(access: GitHubAccess, owner: HookOwner, login: string): Promise<Hook[]> {
+async function seeHooks(access: ApiAccess, owner: HookOwner, login: string): Promise<Hook[]> {
   const answer = await callGitHub(access, { path: `${pathOf(owner)}/hooks?per_page=1` });
   if (answer.ok) return await listHooks(access, owner);
-  if (answer.status !== 404) throw errorOf(answer);
+  if (answer.status !== 404) throw apiError(answer);
   const what = owner.repository ?? owner.organization ?? "";
   const [right, scope] = owner.repository === undefined
     ? ["Organization webhooks: read and write", "admin:org_hook"]

@@ -14,7 +14,7 @@ import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { isToken, readToken } from "../../connections/find_connection.ts";
-import type { GitHubAccess } from "../../connections/github/client.ts";
+import type { ApiAccess } from "../../connections/api/api_call.ts";
 import {
   type EnsuredHook,
   ensureHook,
@@ -90,7 +90,7 @@ export async function* connectGitHub(
 ): ConnectionWork<Connected> {
   const plan = toPlan(input, host);
   const { api, name, project, token } = plan;
-  const access: GitHubAccess = { api, token: () => token, clock: host.clock, signal };
+  const access: ApiAccess = { api, token: () => token, clock: host.clock, signal };
   const checked = await checkToken(access, plan.owner);
   const owner = checked.owner;
   yield { step: tokenText(checked, host.clock.now()) };
@@ -269,7 +269,7 @@ async function undo(
 
 /** Where the webhooks are made. */
 interface Making {
-  readonly access: GitHubAccess;
+  readonly access: ApiAccess;
   readonly owner: HookOwner;
   readonly plan: Plan;
   /** What GitHub signs with. */

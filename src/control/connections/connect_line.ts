@@ -10,7 +10,8 @@ import type { Input } from "../../api/operations.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
 import { isToken, readToken } from "../../connections/find_connection.ts";
-import { type LineApi, mustCallLine } from "../../connections/line/client.ts";
+import type { ApiAccess } from "../../connections/api/api_call.ts";
+import { mustCallLine } from "../../connections/line/line_client.ts";
 import {
   MAX_WEBHOOK_URL,
   readWebhook,
@@ -64,7 +65,7 @@ export async function* connectLine(
 ): ConnectionWork<Connected> {
   const plan = toPlan(input, host);
   const { project, name, api, url, receiving } = plan;
-  const access: LineApi = { api, token: () => plan.token, clock: host.clock, signal };
+  const access: ApiAccess = { api, token: () => plan.token, clock: host.clock, signal };
   const bot = await mustCallLine(access, { path: "/v2/bot/info" });
   const login = host.secrets.redact(nameOf(bot["displayName"], bot["basicId"]));
   yield { step: `channel access token${ofName(login)}` };

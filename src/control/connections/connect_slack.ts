@@ -10,12 +10,8 @@ import type { Input } from "../../api/operations.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
 import { isToken, readToken } from "../../connections/find_connection.ts";
-import {
-  callSlack,
-  type SlackApi,
-  type SlackData,
-  slackError,
-} from "../../connections/slack/client.ts";
+import { type ApiAccess, apiError } from "../../connections/api/api_call.ts";
+import { callSlack, type SlackData } from "../../connections/slack/slack_client.ts";
 import { nameOf, ofName } from "../../connections/platform_name.ts";
 import { type ConnectionSpec, SLACK_API_URL } from "../../resources/connection.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
@@ -71,7 +67,7 @@ export async function* connectSlack(
 ): ConnectionWork<Connected> {
   const plan = toPlan(input, host);
   const { project, name, api, receiving } = plan;
-  const access = (token: string): SlackApi => ({
+  const access = (token: string): ApiAccess => ({
     api,
     token: () => token,
     clock: host.clock,
@@ -147,10 +143,10 @@ function checked(token: string, key: "appToken" | "botToken"): string {
   throw new AppError("invalid", `The ${what} begins with ${begin}, and ${found}`);
 }
 
-async function ask(access: SlackApi, method: string, what: string): Promise<SlackData> {
+async function ask(access: ApiAccess, method: string, what: string): Promise<SlackData> {
   const answer = await callSlack(access, method);
   if (answer.ok) return answer;
-  const { code, message, retryAfterSecs } = slackError(answer);
+  const { code, message, retryAfterSecs } = apiError(answer);
   const secs = retryAfterSecs === undefined ? {} : { retryAfterSecs };
   throw new AppError(code, `The ${what} cannot be used: ${message}`, secs);
 }

@@ -10,7 +10,7 @@ import type { Input } from "../../api/operations.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
 import { readToken } from "../../connections/find_connection.ts";
-import type { GitHubAccess } from "../../connections/github/client.ts";
+import type { ApiAccess } from "../../connections/api/api_call.ts";
 import { deleteHook, hookPage } from "../../connections/github/hooks.ts";
 import { labelOf, packageNamed, secretTemplatesOf } from "../../integrations/packages.ts";
 import {
@@ -58,7 +58,7 @@ async function* deleteHooks(
   const owner = { repository, organization };
   const api = apiUrlOf(found.spec);
   const token = () => readToken(found, github.token, host.catalog);
-  const access: GitHubAccess = { api, token, clock: host.clock, signal };
+  const access: ApiAccess = { api, token, clock: host.clock, signal };
   const done: { readonly id: number; readonly was: "deleted" | "gone" }[] = [];
   for (const { id } of hooks) {
     try {

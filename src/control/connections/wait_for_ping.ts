@@ -7,7 +7,7 @@
 import { toHex, utf8 } from "../../base/bytes.ts";
 import type { Clock } from "../../base/clock.ts";
 import { triggersAt } from "../../connections/endpoints.ts";
-import type { GitHubAccess } from "../../connections/github/client.ts";
+import type { ApiAccess } from "../../connections/api/api_call.ts";
 import {
   type LoggedTry,
   logPath,
@@ -35,7 +35,7 @@ export interface PingHost {
 
 /** The ping that is waited for. */
 export interface AwaitedPing {
-  readonly access: GitHubAccess;
+  readonly access: ApiAccess;
   readonly owner: HookOwner;
   readonly hook: number;
   readonly url: string;
@@ -61,7 +61,7 @@ const RECORD_MS = 2000;
 
 /** Ids of the tries that stand in the log; none where there is no log. */
 export async function loggedBefore(
-  access: GitHubAccess,
+  access: ApiAccess,
   owner: HookOwner,
   hook: number,
 ): Promise<ReadonlySet<string>> {

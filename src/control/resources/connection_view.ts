@@ -7,7 +7,7 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { endpointsOf, signingStoresAt } from "../../connections/endpoints.ts";
-import type { SocketState, SocketStates } from "../../connections/slack/socket.ts";
+import type { SocketState, SocketStates } from "../../connections/slack/socket_mode.ts";
 import type { KeyUses } from "../../intake/pipeline/key_uses.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import {

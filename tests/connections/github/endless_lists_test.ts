@@ -13,14 +13,14 @@ import {
 } from "node:assert/strict";
 import { systemClock } from "../../../src/base/clock.ts";
 import { AppError } from "../../../src/base/errors.ts";
-import type { GitHubAccess } from "../../../src/connections/github/client.ts";
+import type { ApiAccess } from "../../../src/connections/api/api_call.ts";
 import { listHooks } from "../../../src/connections/github/hooks.ts";
 import { pagesOf } from "../../../src/connections/github/pages.ts";
 import { type HookLog, readLog } from "../../../src/connections/github/repair_hook.ts";
 import { OwnUsers } from "../../../src/connections/own_users.ts";
 import { githubComment } from "../../../src/outbox/github_comment.ts";
 import { Markers } from "../../../src/outbox/marker.ts";
-import type { Found } from "../../../src/outbox/message_kind.ts";
+import type { FindResult } from "../../../src/outbox/message_kind.ts";
 import { Catalog } from "../../../src/resources/catalog.ts";
 import type { ClaimedMessage } from "../../../src/store/outbox_records.ts";
 import { type FakeGitHub, fakeGitHub, TOKEN } from "../../fakes/github.ts";
@@ -30,7 +30,7 @@ import { manifestResources } from "../../rigs/webhook_rig.ts";
 
 const HOUR = 3600_000;
 
-function access({ url }: FakeGitHub): GitHubAccess {
+function access({ url }: FakeGitHub): ApiAccess {
   return { api: url, token: () => TOKEN.token, clock: systemClock };
 }
 
@@ -142,7 +142,7 @@ Deno.test("a comment that is looked for in a list that comes slowly is looked fo
 });
 
 /** Looks for a comment that may have been made. */
-async function findComment(fake: FakeGitHub, clock = new ManualClock()): Promise<Found> {
+async function findComment(fake: FakeGitHub, clock = new ManualClock()): Promise<FindResult> {
   await using temp = await tempStore();
   const catalog = new Catalog(manifestResources(`
 kind: SecretStore

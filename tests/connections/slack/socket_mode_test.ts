@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { AppError } from "../../../src/base/errors.ts";
 import type { Envelope } from "../../../src/connections/slack/frames.ts";
-import { SlackSocket, type SocketHost } from "../../../src/connections/slack/socket.ts";
+import { SocketMode, type SocketModeHost } from "../../../src/connections/slack/socket_mode.ts";
 import { openSocket } from "../../../src/connections/slack/websocket.ts";
 import {
   APP_TOKEN,
@@ -26,7 +26,7 @@ import { until } from "../../helpers/until.ts";
 /** A socket under test, and what it did. */
 interface Rig extends AsyncDisposable {
   readonly slack: FakeSlack;
-  readonly socket: SlackSocket;
+  readonly socket: SocketMode;
   readonly clock: ManualClock;
   readonly stored: Envelope[];
   readonly broken: string[];
@@ -34,7 +34,7 @@ interface Rig extends AsyncDisposable {
   readonly log: string[];
 }
 
-function rig(how: { slack?: FakeSlack } & Partial<SocketHost> = {}): Rig {
+function rig(how: { slack?: FakeSlack } & Partial<SocketModeHost> = {}): Rig {
   const stack = new AsyncDisposableStack();
   const { slack = fakeSlack(), ...host } = how;
   stack.use(slack);
@@ -48,7 +48,7 @@ function rig(how: { slack?: FakeSlack } & Partial<SocketHost> = {}): Rig {
   const write = (message: string, facts = {}) =>
     void log.push(`${message} ${JSON.stringify(facts)}`);
   const socket = stack.use(
-    new SlackSocket({
+    new SocketMode({
       name: "default/slack",
       api: slack.url,
       token: () => APP_TOKEN.token,
@@ -81,7 +81,7 @@ function connected({ socket }: Rig, isIt = true): Promise<true> {
   );
 }
 
-Deno.test("SlackSocket acknowledges an envelope once it is stored, never before", async () => {
+Deno.test("SocketMode acknowledges an envelope once it is stored, never before", async () => {
   const { promise: committed, resolve: commit } = Promise.withResolvers<undefined>();
   const began = Promise.withResolvers<void>();
   await using it = rig({
@@ -100,7 +100,7 @@ Deno.test("SlackSocket acknowledges an envelope once it is stored, never before"
   deepEqual(Object.keys(await ack ?? {}), ["envelope_id"]);
 });
 
-Deno.test("SlackSocket keeps the payload as it was sent, with what says that it is a repetition", async () => {
+Deno.test("SocketMode keeps the payload as it was sent, with what says that it is a repetition", async () => {
   await using it = rig();
   const line = await it.slack.next();
   line.send(
@@ -117,14 +117,14 @@ Deno.test("SlackSocket keeps the payload as it was sent, with what says that it 
   }]);
 });
 
-Deno.test("SlackSocket sends the answer for who asked along", async () => {
+Deno.test("SocketMode sends the answer for who asked along", async () => {
   await using it = rig({ store: () => Promise.resolve({ options: [] }) });
   const line = await it.slack.next();
   const ack = await line.deliver({ type: "interactive", payload: { type: "block_suggestion" } });
   deepEqual(ack?.payload, { options: [] });
 });
 
-Deno.test("SlackSocket does not acknowledge what was not stored, and takes the repetition", async () => {
+Deno.test("SocketMode does not acknowledge what was not stored, and takes the repetition", async () => {
   let fails = true;
   await using it = rig({
     store: () =>
@@ -142,7 +142,7 @@ Deno.test("SlackSocket does not acknowledge what was not stored, and takes the r
   equal(await first, undefined);
 });
 
-Deno.test("SlackSocket stores in the order of arrival, one after the other", async () => {
+Deno.test("SocketMode stores in the order of arrival, one after the other", async () => {
   const order: string[] = [];
   await using it = rig({
     async store({ payload }) {
@@ -156,7 +156,7 @@ Deno.test("SlackSocket stores in the order of arrival, one after the other", asy
   deepEqual(order, ["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"]);
 });
 
-Deno.test("SlackSocket opens the next socket before the old one ends, and goes on with both", async () => {
+Deno.test("SocketMode opens the next socket before the old one ends, and goes on with both", async () => {
   await using it = rig();
   const old = await it.slack.next();
   await connected(it);
@@ -174,7 +174,7 @@ Deno.test("SlackSocket opens the next socket before the old one ends, and goes o
   equal(it.slack.opened(), 2);
 });
 
-Deno.test("SlackSocket ends an old socket that Slack leaves open", async () => {
+Deno.test("SocketMode ends an old socket that Slack leaves open", async () => {
   await using it = rig();
   const old = await it.slack.next();
   await connected(it);
@@ -191,7 +191,7 @@ Deno.test("SlackSocket ends an old socket that Slack leaves open", async () => {
   deepEqual([it.slack.lines.length, it.slack.opened()], [1, 2]);
 });
 
-Deno.test("SlackSocket opens another socket at once when its own ends", async () => {
+Deno.test("SocketMode opens another socket at once when its own ends", async () => {
   await using it = rig();
   const line = await it.slack.next();
   await connected(it);
@@ -225,7 +225,7 @@ const REFUSALS: Readonly<Record<string, [() => Response, RegExp, boolean]>> = {
 };
 
 for (const [name, [answer, said, isBroken]] of Object.entries(REFUSALS)) {
-  Deno.test(`SlackSocket says what is wrong at ${name}`, async () => {
+  Deno.test(`SocketMode says what is wrong at ${name}`, async () => {
     const slack = fakeSlack();
     slack.interfere = answer;
     await using it = rig({ slack });
@@ -239,7 +239,7 @@ for (const [name, [answer, said, isBroken]] of Object.entries(REFUSALS)) {
   });
 }
 
-Deno.test("SlackSocket tells once that it is broken, and again after it worked", async () => {
+Deno.test("SocketMode tells once that it is broken, and again after it worked", async () => {
   const slack = fakeSlack();
   slack.interfere = () => refusal("invalid_auth");
   await using it = rig({ slack });
@@ -258,7 +258,7 @@ Deno.test("SlackSocket tells once that it is broken, and again after it worked",
   await until("a second telling", () => it.broken[1]);
 });
 
-Deno.test("SlackSocket waits as long as Slack asks for, and twice as long after each failure", async () => {
+Deno.test("SocketMode waits as long as Slack asks for, and twice as long after each failure", async () => {
   const slack = fakeSlack();
   let answer = () => rateLimited(7);
   slack.interfere = () => answer();
@@ -283,7 +283,7 @@ Deno.test("SlackSocket waits as long as Slack asks for, and twice as long after 
 });
 
 for (const asked of [7200, 999_999, 1e20]) {
-  Deno.test(`SlackSocket tries again within an hour where Slack asks for ${asked} s`, async () => {
+  Deno.test(`SocketMode tries again within an hour where Slack asks for ${asked} s`, async () => {
     const slack = fakeSlack();
     slack.interfere = () => rateLimited(asked);
     await using it = rig({ slack });
@@ -296,7 +296,7 @@ for (const asked of [7200, 999_999, 1e20]) {
   });
 }
 
-Deno.test("SlackSocket waits before it opens another socket where one ended at once", async () => {
+Deno.test("SocketMode waits before it opens another socket where one ended at once", async () => {
   const slack = fakeSlack();
   await using it = rig({ slack });
   const line = await slack.next();
@@ -310,7 +310,7 @@ Deno.test("SlackSocket waits before it opens another socket where one ended at o
   await next;
 });
 
-Deno.test("SlackSocket gives a socket up that is not greeted", async () => {
+Deno.test("SocketMode gives a socket up that is not greeted", async () => {
   const slack = fakeSlack();
   slack.greeting = "nothing";
   await using it = rig({ slack });
@@ -320,7 +320,7 @@ Deno.test("SlackSocket gives a socket up that is not greeted", async () => {
   ok((await until("a problem", () => it.socket.state.problem)).includes("ended: "));
 });
 
-Deno.test("SlackSocket notices that nobody is there after a minute of silence", async () => {
+Deno.test("SocketMode notices that nobody is there after a minute of silence", async () => {
   await using it = rig();
   const line = await it.slack.next();
   await connected(it);
@@ -338,7 +338,7 @@ Deno.test("SlackSocket notices that nobody is there after a minute of silence", 
   equal(it.slack.lines.length, 1);
 });
 
-Deno.test("SlackSocket opens another socket when the machine has slept", async () => {
+Deno.test("SocketMode opens another socket when the machine has slept", async () => {
   await using it = rig();
   const line = await it.slack.next();
   await connected(it);
@@ -354,7 +354,7 @@ Deno.test("SlackSocket opens another socket when the machine has slept", async (
   ok((it.missed[0] ?? 0) >= 3_600_000);
 });
 
-Deno.test("SlackSocket says that Socket Mode was switched off, and looks again", async () => {
+Deno.test("SocketMode says that Socket Mode was switched off, and looks again", async () => {
   await using it = rig();
   const line = await it.slack.next();
   await connected(it);
@@ -368,7 +368,7 @@ Deno.test("SlackSocket says that Socket Mode was switched off, and looks again",
   await next;
 });
 
-Deno.test("SlackSocket says when the app has too many sockets", async () => {
+Deno.test("SocketMode says when the app has too many sockets", async () => {
   const slack = fakeSlack();
   slack.others = 10;
   await using it = rig({ slack });
@@ -378,7 +378,7 @@ Deno.test("SlackSocket says when the app has too many sockets", async () => {
   await connected(it);
 });
 
-Deno.test("SlackSocket says when another program takes part of the events", async () => {
+Deno.test("SocketMode says when another program takes part of the events", async () => {
   const slack = fakeSlack();
   slack.others = 1;
   await using it = rig({ slack });
@@ -387,7 +387,7 @@ Deno.test("SlackSocket says when another program takes part of the events", asyn
   deepEqual(it.broken, []);
 });
 
-Deno.test("SlackSocket takes the sockets of daemons over the same database for no other program's", async () => {
+Deno.test("SocketMode takes the sockets of daemons over the same database for no other program's", async () => {
   const slack = fakeSlack();
   slack.others = 2;
   let asked = 0;
@@ -412,7 +412,7 @@ const GARBAGE: Readonly<Record<string, string | Uint8Array>> = {
 };
 
 for (const [name, frame] of Object.entries(GARBAGE)) {
-  Deno.test(`SlackSocket goes on after a frame with ${name}`, async () => {
+  Deno.test(`SocketMode goes on after a frame with ${name}`, async () => {
     await using it = rig();
     const line = await it.slack.next();
     if (typeof frame === "string") line.send(frame);
@@ -424,7 +424,7 @@ for (const [name, frame] of Object.entries(GARBAGE)) {
 }
 
 for (const [name, frame] of Object.entries(GARBAGE)) {
-  Deno.test(`SlackSocket gives a socket up that sends nothing but frames with ${name}`, async () => {
+  Deno.test(`SocketMode gives a socket up that sends nothing but frames with ${name}`, async () => {
     const slack = fakeSlack();
     await using it = rig({ slack });
     for (const pause of [1000, 2000, 4000]) {
@@ -454,7 +454,7 @@ for (const [name, frame] of Object.entries(GARBAGE)) {
   });
 }
 
-Deno.test("SlackSocket keeps a socket that now and then sends what cannot be read", async () => {
+Deno.test("SocketMode keeps a socket that now and then sends what cannot be read", async () => {
   await using it = rig();
   const line = await it.slack.next();
   await connected(it);
@@ -466,7 +466,7 @@ Deno.test("SlackSocket keeps a socket that now and then sends what cannot be rea
   equal(it.slack.opened(), 1);
 });
 
-Deno.test("SlackSocket says once a minute that too many events wait, or are not stored", async () => {
+Deno.test("SocketMode says once a minute that too many events wait, or are not stored", async () => {
   const { promise: stuck, resolve: go } = Promise.withResolvers<void>();
   await using it = rig({
     store: () => stuck.then(() => Promise.reject(new AppError("overloaded", "Not now"))),
@@ -512,7 +512,7 @@ async function refreshed(it: Rig, times: number, afterMs: number): Promise<numbe
 
 for (const afterMs of [10_500, 5000, 100]) {
   const name =
-    `SlackSocket keeps few sockets where Slack asks for another each ${afterMs} ms and closes none`;
+    `SocketMode keeps few sockets where Slack asks for another each ${afterMs} ms and closes none`;
   const skip = afterMs === 10_500 ? undefined : NOT_SLOW;
   Deno.test({ ...skippable(name, skip), fn: () => keepsFewSockets(afterMs) });
 }
@@ -532,7 +532,7 @@ async function keepsFewSockets(afterMs: number): Promise<void> {
   await until("one", () => it.slack.lines.length === 1 ? true : undefined);
 }
 
-Deno.test("SlackSocket takes another socket after a frame that is larger than any of Slack's", async () => {
+Deno.test("SocketMode takes another socket after a frame that is larger than any of Slack's", async () => {
   await using it = rig();
   const line = await it.slack.next();
   await connected(it);
@@ -543,7 +543,7 @@ Deno.test("SlackSocket takes another socket after a frame that is larger than an
   equal(it.stored.length, 1);
 });
 
-Deno.test("SlackSocket survives a socket that ends while its event is stored", async () => {
+Deno.test("SocketMode survives a socket that ends while its event is stored", async () => {
   const { promise: committed, resolve: commit } = Promise.withResolvers<undefined>();
   await using it = rig({ store: () => committed });
   const line = await it.slack.next();
@@ -559,7 +559,7 @@ Deno.test("SlackSocket survives a socket that ends while its event is stored", a
   ok(await young.deliver({ payload: 1, attempt: 1 }));
 });
 
-Deno.test("SlackSocket that ends acknowledges what it is storing, and closes its socket", async () => {
+Deno.test("SocketMode that ends acknowledges what it is storing, and closes its socket", async () => {
   const began = Promise.withResolvers<void>();
   const { promise: committed, resolve: commit } = Promise.withResolvers<undefined>();
   await using it = rig({
@@ -578,7 +578,7 @@ Deno.test("SlackSocket that ends acknowledges what it is storing, and closes its
   deepEqual([first !== undefined, second], [true, undefined]);
 });
 
-Deno.test("SlackSocket does not load the token of the bot, and shows none", async () => {
+Deno.test("SocketMode does not load the token of the bot, and shows none", async () => {
   await using it = rig();
   await connected(it);
   deepEqual(it.slack.calls.map(({ method, token }) => [method, token]), [

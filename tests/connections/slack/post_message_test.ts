@@ -11,9 +11,9 @@ import {
   escapeText,
   isTooLong,
   type Post,
-  type Posted,
   postMessage,
-} from "../../../src/connections/slack/api.ts";
+  type PostResult,
+} from "../../../src/connections/slack/post_message.ts";
 
 const TOKEN = "xoxb-the-token-of-this-test";
 const POST: Post = { channel: "C1", threadId: "5.1", text: "hi" };
@@ -58,7 +58,7 @@ function slackServer(answer: () => Response | Promise<Response> = OK) {
   };
 }
 
-const refused = (posted: Posted) => {
+const refused = (posted: PostResult) => {
   ok(!posted.posted);
   ok(!JSON.stringify(posted).includes("xoxb"), "no token in a reason");
   return posted;

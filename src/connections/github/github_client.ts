@@ -1,48 +1,42 @@
 /**
  * Calls of GitHub's REST API (https://docs.github.com/en/rest), which GitHub Enterprise, Gitea and
- * Forgejo speak as well. A call ends in what came back, or in why not, so that each caller decides
- * whether it tries again; the sentences say which right is missing.
+ * Forgejo speak as well. A call returns its failure, so that each caller decides whether it tries
+ * again; the message says which right is missing.
  *
  * @module
  */
 
-import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { AppError } from "../../base/errors.ts";
-import { isJsonObject, type JsonObject, parseJson, toJson } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, toJson } from "../../base/json.ts";
 import { askedPause, pauseUntil } from "../../http/asked_pause.ts";
-import { type Answered, type Fault, send, type Unanswered } from "../../http/send.ts";
+import { type Answered, type Fault, send } from "../../http/send.ts";
+import {
+  type ApiAccess,
+  apiError,
+  type ApiFailure,
+  jsonOf,
+  kindOfUnanswered,
+} from "../api/api_call.ts";
 import { pagesOf } from "./pages.ts";
 
-/** How to reach the API. */
-export interface GitHubAccess {
-  /** Base URL, without a slash at its end. */
-  readonly api: string;
-  /** Reads the token as it is now: one that was rotated counts from the next call on. */
-  readonly token: () => string;
-  readonly clock: Clock;
-  /** Gives calls up. */
-  readonly signal?: AbortSignal;
-}
-
-/** One call. */
+/** A request to the API. */
 export interface GitHubCall {
-  /** `GET` when absent. */
+  /** `GET` if absent. */
   readonly method?: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   /** Path below the base URL, with its query. */
   readonly path: string;
   readonly body?: JsonObject;
   /** The `ETag` of an earlier answer, as it came: status 304 then means that nothing has changed. */
   readonly etag?: string;
-  /** Most bytes of the answer. */
+  /** Most bytes of the answer; 8 MiB if absent. */
   readonly maxBytes?: number;
 }
 
-/** What came back of a call that went well. */
+/** The answer of a call that succeeded. */
 export interface GitHubData {
   readonly ok: true;
   readonly status: number;
-  /** The JSON of the answer; `null` where it has none. */
+  /** The JSON of the answer; `null` if it has none. */
   readonly data: unknown;
   /** The answer as it was sent. */
   readonly text: string;
@@ -51,34 +45,22 @@ export interface GitHubData {
   readonly next?: string;
 }
 
-/**
- * Why a call failed: `refused` for good; `limited` by a rate; `unavailable`, where nothing can have
- * happened; `lost`, where it may have been carried out all the same.
- */
-export type FailureKind = "refused" | "limited" | "unavailable" | "lost";
-
 /** A call that failed. */
-export interface GitHubFailure {
-  readonly ok: false;
-  readonly kind: FailureKind;
-  /** Of the answer; 0 where there was none. */
+export interface GitHubFailure extends ApiFailure {
+  /** Status of the answer; 0 if none came. */
   readonly status: number;
-  /** One sentence without a full stop: what GitHub said, and what to do. */
-  readonly message: string;
-  /** Seconds to wait for at least, where the answer says so. */
-  readonly retryAfterSecs?: number;
-  /** What kept it from being answered. */
+  /** Why no answer came. */
   readonly fault?: Fault;
 }
 
-/** How a call ended. */
+/** The answer of a call, or its failure. */
 export type GitHubAnswer = GitHubData | GitHubFailure;
 
-/** Longest time of one call. */
+/** Longest time of a call. */
 const TIMEOUT_MS = 20_000;
-/** Most bytes of an answer where the call does not say. */
+/** Most bytes of an answer if the call does not say. */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** Pause where a rate is exceeded and the answer does not say for how long: what GitHub advises. */
+/** Pause after an exceeded rate if the answer names none: GitHub's advice. */
 const LIMIT_SECS = 60;
 
 /**
@@ -86,7 +68,7 @@ const LIMIT_SECS = 60;
  *
  * @throws {AppError} what reading the token throws.
  */
-export async function callGitHub(access: GitHubAccess, call: GitHubCall): Promise<GitHubAnswer> {
+export async function callGitHub(access: ApiAccess, call: GitHubCall): Promise<GitHubAnswer> {
   const { api, clock, signal } = access;
   const { method = "GET", path, body, etag, maxBytes = MAX_BYTES } = call;
   const answer = await send(`${api}${path}`, {
@@ -96,16 +78,17 @@ export async function callGitHub(access: GitHubAccess, call: GitHubCall): Promis
       authorization: `Bearer ${access.token()}`,
       "user-agent": "svc",
       "x-github-api-version": "2022-11-28",
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...defined({ "if-none-match": etag }),
+      ...defined({ "content-type": body && "application/json", "if-none-match": etag }),
     },
-    ...(body === undefined ? {} : { body: toJson(body) }),
     timeoutMs: TIMEOUT_MS,
     maxBytes,
-    ...defined({ signal }),
+    ...defined({ body: body && toJson(body), signal }),
   }, clock);
-  if (!answer.answered) return unanswered(answer, method);
-  const data = parsed(answer);
+  if (!answer.answered) {
+    const { message, fault } = answer;
+    return { ok: false, kind: kindOfUnanswered(answer, method), status: 0, message, fault };
+  }
+  const data = jsonOf(answer);
   if (answer.status < 300 || answer.status === 304) return succeeded(answer, data, api);
   return failed(answer, data, { ...call, method, host: nameOf(api), now: clock.now() });
 }
@@ -116,43 +99,22 @@ function nameOf(api: string): string {
   return host === "api.github.com" ? "GitHub" : host;
 }
 
-/** Reading may be repeated; whatever else has no answer may have been carried out. */
-function unanswered(
-  { fault, mayHaveArrived, message }: Unanswered,
-  method: string,
-): GitHubFailure {
-  const kind = mayHaveArrived && method !== "GET" ? "lost" : "unavailable";
-  return { ok: false, kind, status: 0, message, fault };
-}
-
-function parsed({ text, cut }: Answered): unknown {
-  if (cut || text.trim() === "") return null;
-  try {
-    return parseJson(text);
-  } catch {
-    return null;
-  }
-}
-
-function succeeded({ status, headers, text, cut }: Answered, data: unknown, api: string) {
+function succeeded(
+  { status, headers, text, cut }: Answered,
+  data: unknown,
+  api: string,
+): GitHubAnswer {
   if (cut) {
     const message = `The answer of ${nameOf(api)} is too long`;
-    return { ok: false, kind: "refused", status, message } as const;
+    return { ok: false, kind: "refused", status, message };
   }
   const next = nextPage(headers.get("link"), api);
-  return {
-    ok: true,
-    status,
-    data,
-    text,
-    headers,
-    ...defined({ next }),
-  } as const;
+  return { ok: true, status, data, text, headers, ...defined({ next }) };
 }
 
 /**
- * The next page of `Link`. Only its path is taken, so that the token never goes to another host;
- * a server behind a proxy may name itself otherwise.
+ * The next page of `Link`. Only its path is used, so that the token never goes to another host; a
+ * server behind a proxy may name itself by another host.
  */
 function nextPage(link: string | null, api: string): string | undefined {
   const [, target] = /<([^<>]*)>\s*;\s*rel="next"/.exec(link ?? "") ?? [];
@@ -164,14 +126,14 @@ function nextPage(link: string | null, api: string): string | undefined {
     : undefined;
 }
 
-/** A call with what its refusal is told from. */
-interface Refused extends GitHubCall {
+/** A call that was refused, with what the message names. */
+interface RefusedCall extends GitHubCall {
   /** Name of the server in sentences. */
   readonly host: string;
   readonly now: number;
 }
 
-function failed(answer: Answered, data: unknown, call: Refused): GitHubFailure {
+function failed(answer: Answered, data: unknown, call: RefusedCall): GitHubFailure {
   const { status, headers } = answer;
   const { host, method, now } = call;
   const said = saidIn(data);
@@ -181,7 +143,7 @@ function failed(answer: Answered, data: unknown, call: Refused): GitHubFailure {
     return { ok: false, kind: "limited", status, message, retryAfterSecs: pause };
   }
   if (status >= 500) {
-    // A gateway gives up while what is behind it may go on.
+    // A gateway may give up while the server behind it goes on.
     const kind = method === "GET" ? "unavailable" : "lost";
     return { ok: false, kind, status, message: `${host} answered with status ${status}` };
   }
@@ -189,7 +151,7 @@ function failed(answer: Answered, data: unknown, call: Refused): GitHubFailure {
   return { ok: false, kind: "refused", status, message };
 }
 
-function refusal(status: number, headers: Headers, said: string, call: Refused): string {
+function refusal(status: number, headers: Headers, said: string, call: RefusedCall): string {
   const { host, path } = call;
   const [what] = path.split("?");
   const quoted = said === "" ? "" : ` (${said})`;
@@ -209,7 +171,7 @@ function refusal(status: number, headers: Headers, said: string, call: Refused):
   return `${host} refused with status ${status}${quoted}`;
 }
 
-/** Which right the call needs and the token lacks, as far as the answer names it. */
+/** The right that the call needs and the token lacks, if the answer names it. */
 function missingRight(headers: Headers): string {
   const sso = headers.get("x-github-sso");
   if (sso?.startsWith("required") === true) {
@@ -225,7 +187,7 @@ function missingRight(headers: Headers): string {
   return `: the token needs one of the scopes ${scopes}, and has ${has === "" ? "none" : has}`;
 }
 
-/** Seconds to wait for where the answer is about a rate; `undefined` for another refusal. */
+/** Seconds to wait for after an exceeded rate; `undefined` for any other refusal. */
 function pauseSecs({ status, headers }: Answered, said: string, now: number): number | undefined {
   if (status !== 403 && status !== 429) return undefined;
   const isUsedUp = headers.get("x-ratelimit-remaining") === "0";
@@ -252,21 +214,15 @@ function detailOf(error: unknown): string {
   return [field, code].filter((part) => typeof part === "string").join(" ");
 }
 
-/** The refusal as an error for a person at the terminal. */
-export function errorOf({ kind, message, retryAfterSecs }: GitHubFailure): AppError {
-  const code = kind === "refused" ? "refused" : "overloaded";
-  return new AppError(code, message, retryAfterSecs === undefined ? {} : { retryAfterSecs });
-}
-
 /**
- * The answer of a call that has to go well.
+ * Makes a call that has to succeed.
  *
- * @throws {AppError} `refused`, or `overloaded` where another time may go well.
+ * @throws {AppError} `refused`, or `overloaded` if a later try may succeed.
  */
-export async function mustCall(access: GitHubAccess, call: GitHubCall): Promise<GitHubData> {
+export async function mustCall(access: ApiAccess, call: GitHubCall): Promise<GitHubData> {
   const answer = await callGitHub(access, call);
   if (answer.ok) return answer;
-  throw errorOf(answer);
+  throw apiError(answer);
 }
 
 /**
@@ -274,7 +230,7 @@ export async function mustCall(access: GitHubAccess, call: GitHubCall): Promise<
  *
  * @throws {AppError} what {@linkcode mustCall} and {@linkcode pagesOf} throw.
  */
-export async function* listAll(access: GitHubAccess, path: string): AsyncGenerator<unknown> {
+export async function* listAll(access: ApiAccess, path: string): AsyncGenerator<unknown> {
   const read = (path: string) => mustCall(access, { path });
   for await (const { data } of pagesOf(path, { read, clock: access.clock })) {
     if (Array.isArray(data)) yield* data;

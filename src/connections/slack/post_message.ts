@@ -33,7 +33,7 @@ export interface SlackAccess {
 }
 
 /** What came of a post. */
-export type Posted =
+export type PostResult =
   | {
     readonly posted: true;
     /** `ts` of the new post. */
@@ -75,7 +75,7 @@ export function escapeText(text: string): string {
 export async function postMessage(
   { channel, threadId, text }: Post,
   { apiUrl, token, clock, signal }: SlackAccess,
-): Promise<Posted> {
+): Promise<PostResult> {
   const answer = await send(`${apiUrl}/chat.postMessage`, {
     method: "POST",
     headers: {
@@ -100,7 +100,7 @@ export async function postMessage(
   return { posted: false, reason: message, isTemporary: true, mayHaveArrived };
 }
 
-function readAnswer({ status, headers, text }: Answered, now: number): Posted {
+function readAnswer({ status, headers, text }: Answered, now: number): PostResult {
   if (status === 429) {
     const afterSecs = askedPause(headers, now) ?? LIMIT_SECS;
     const reason = `Slack limits the rate of posts, and asks for a pause of ${afterSecs} s`;

@@ -1,25 +1,25 @@
 /**
- * What keeps Socket Mode from working, in words, and whether it passes by itself. Pure.
+ * What keeps Socket Mode from working, in words for people, and whether it passes by itself. Pure.
  *
  * @module
  */
 
-import type { Successor } from "./line.ts";
+import type { ReplaceReason } from "./slack_socket.ts";
 
-/** Why no line could be opened, or why one is over. */
-export interface Setback {
+/** Why no socket could be opened, or why one has ended. */
+export interface SocketFailure {
   readonly message: string;
-  /** Whether somebody has to mend it. */
+  /** Whether only a person can solve it. */
   readonly isBroken: boolean;
-  /** Pause that was asked for, in milliseconds. */
+  /** Pause before the next attempt in milliseconds, if Slack or the kind of failure asks for one. */
   readonly pauseMs?: number;
 }
 
-/** Pause where the app has too many sockets: theirs end sooner or later. */
+/** Pause if the app has too many sockets: those of other programs end sooner or later. */
 const CROWDED_PAUSE_MS = 60_000;
 
-/** What the end of a line means for the next attempt. */
-export function setbackOf(why: Successor, { why: said }: { readonly why: string }): Setback {
+/** The failure that the end of a socket is for the next attempt; `ending`: the socket's own words. */
+export function failureOf(why: ReplaceReason, ending: string): SocketFailure {
   switch (why) {
     case "switched off":
       return {
@@ -41,11 +41,11 @@ export function setbackOf(why: Successor, { why: said }: { readonly why: string 
         isBroken: false,
       };
     default:
-      return { message: `The connection to Slack ended: ${said || why}`, isBroken: false };
+      return { message: `The connection to Slack ended: ${ending || why}`, isBroken: false };
   }
 }
 
-/** What sockets of others mean for this one. */
+/** The problem that sockets of other programs are. */
 export function foreignMessage(count: number): string {
   const others = count === 1 ? "Another socket is" : `${count} other sockets are`;
   return `${others} open for this app, and Slack gives each event to one of them: create a ` +

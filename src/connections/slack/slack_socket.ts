@@ -1,6 +1,6 @@
 /**
- * One WebSocket to Slack, from its opening to its end: what it says of itself, and when another one
- * has to take its place.
+ * One WebSocket to Slack, from its opening to its end: its frames, and when another one has to take
+ * its place.
  *
  * @module
  */
@@ -9,79 +9,79 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { toJson } from "../../base/json.ts";
 import { type Envelope, type Frame, readFrame } from "./frames.ts";
-import { isStale, type Look, LOOK_EVERY_MS } from "./silence.ts";
+import { type ClockReading, isStale, READ_EVERY_MS } from "./silence.ts";
 import type { OpenSocket, Socket } from "./websocket.ts";
 
-/** Why another line is needed. */
-export type Successor =
+/** Why another socket is needed. */
+export type ReplaceReason =
   /** Slack will close this one soon. */
   | "refresh"
-  /** Nobody is there any more. */
+  /** Slack no longer answers on it. */
   | "silent"
-  /** It is over. */
+  /** It has ended. */
   | "ended"
-  /** Somebody has switched Socket Mode off. */
+  /** Socket Mode was switched off on the app's page. */
   | "switched off"
-  /** The app has as many as it may have. */
+  /** The app has as many sockets as Slack allows. */
   | "too many"
-  /** It says next to nothing that can be read. */
+  /** It brought more than {@linkcode MAX_UNREADABLE} frames that mean nothing. */
   | "unreadable";
 
-/** Most frames without a meaning between two looks; Slack sends none. */
+/** Most unreadable frames between two readings of the clock; Slack sends none. */
 const MAX_UNREADABLE = 100;
 
-/** What a line needs. */
-export interface LineHost {
+/** What opens a socket, and what receives its frames. */
+export interface SlackSocketHost {
   readonly openSocket: OpenSocket;
   readonly clock: Clock;
-  /** Gets what is to be acknowledged. */
-  readonly received: (envelope: Envelope, line: Line) => void;
-  /** Gets frames that mean nothing, with the reason. */
+  /** Called for each envelope; the caller acknowledges it. */
+  readonly received: (envelope: Envelope, socket: SlackSocket) => void;
+  /** Called for each frame that cannot be read, with the reason. */
   readonly unknown: (why: string) => void;
 }
 
-/** One WebSocket. */
-export class Line {
+/** One WebSocket to Slack. */
+export class SlackSocket {
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
   /** Sockets of the app when it was opened, as Slack counted them; 0 until it has said hello. */
   connections = 0;
-  /** Resolves when Slack has said hello, or with why there will be none. */
-  readonly greeted: Promise<Successor | undefined>;
-  /** Resolves when another line is needed. */
-  readonly successor: Promise<Successor>;
-  /** Resolves when it is over. */
+  /** Resolves to `undefined` after Slack's hello, or to the reason why none will come. */
+  readonly greeted: Promise<ReplaceReason | undefined>;
+  /** Resolves when another socket is needed. */
+  readonly replaceReason: Promise<ReplaceReason>;
+  /** Resolves when the socket has ended. */
   readonly ended: Promise<void>;
-  /** Why it is over, as the end of a sentence; empty before. */
+  /** Why it has ended, as the end of a sentence; empty before. */
   why = "";
-  readonly #host: LineHost;
-  readonly #greet: (why: Successor | undefined) => void;
-  readonly #ask: (why: Successor) => void;
+  readonly #host: SlackSocketHost;
+  readonly #greet: (why: ReplaceReason | undefined) => void;
+  readonly #ask: (why: ReplaceReason) => void;
   readonly #end: () => void;
   #socket: Socket | undefined;
-  #isOver = false;
+  #isEnded = false;
   #heardMs: number;
   #heardAt: number;
-  #before: Look;
-  readonly #looks: Disposable;
+  #lastReading: ClockReading;
+  readonly #readings: Disposable;
   #unreadable = 0;
   #retirement: Disposable | undefined;
 
-  /** Opens it; `url` is good for one time. */
-  constructor(url: string, host: LineHost) {
+  /** Opens it; `url` can be used once. */
+  constructor(url: string, host: SlackSocketHost) {
     this.#host = host;
     const { clock } = host;
     this.openedAt = clock.now();
-    this.#before = lookAt(clock);
-    this.#heardMs = this.#before.passedMs;
+    this.#lastReading = readClock(clock);
+    this.#heardMs = this.#lastReading.passedMs;
     this.#heardAt = this.openedAt;
-    const greeted = Promise.withResolvers<Successor | undefined>();
-    const successor = Promise.withResolvers<Successor>();
+    const greeted = Promise.withResolvers<ReplaceReason | undefined>();
+    const replaceReason = Promise.withResolvers<ReplaceReason>();
     const ended = Promise.withResolvers<void>();
     [this.greeted, this.#greet] = [greeted.promise, greeted.resolve];
-    [this.successor, this.#ask] = [successor.promise, successor.resolve];
+    [this.replaceReason, this.#ask] = [replaceReason.promise, replaceReason.resolve];
     [this.ended, this.#end] = [ended.promise, ended.resolve];
-    this.#looks = clock.every(LOOK_EVERY_MS, () => this.#look());
+    this.#readings = clock.every(READ_EVERY_MS, () => this.#checkSilence());
     host.openSocket(url, {
       received: (text) => this.#received(text),
       alive: () => this.#heard(),
@@ -89,35 +89,35 @@ export class Line {
     }).then(
       (socket) => {
         this.#socket = socket;
-        if (this.#isOver) socket.terminate();
+        if (this.#isEnded) socket.terminate();
       },
       (error) => this.#over(String(error)),
     );
   }
 
-  /** When something came last, in milliseconds since the epoch. */
+  /** When Slack last sent anything, in milliseconds since the epoch. */
   get heardAt(): number {
     return this.#heardAt;
   }
 
-  /** Tells Slack that an envelope has been taken, with what a menu shows where it asked. */
+  /** Tells Slack that an envelope is stored; `payload` answers an envelope that asked for options. */
   acknowledge({ id }: Envelope, payload: unknown): void {
     const ack = { envelope_id: id, ...defined({ payload }) };
-    if (!this.#isOver) this.#socket?.send(toJson(ack));
+    if (!this.#isEnded) this.#socket?.send(toJson(ack));
   }
 
-  /** Ends it in order, or at once where the other side takes no notice within a second. */
+  /** Ends it in order, or at once if Slack does not respond within a second. */
   async close(): Promise<void> {
-    this.#looks[Symbol.dispose]();
+    this.#readings[Symbol.dispose]();
     this.#socket?.close();
     using _late = this.#host.clock.after(1000, () => this.drop());
     if (this.#socket === undefined) this.drop();
     await this.ended;
   }
 
-  /** Ends it after a while, counted from the first time: another one has taken its place. */
+  /** Ends it `ms` after the first call, because another socket has taken its place. */
   retire(ms: number): void {
-    if (!this.#isOver) this.#retirement ??= this.#host.clock.after(ms, () => this.drop());
+    if (!this.#isEnded) this.#retirement ??= this.#host.clock.after(ms, () => this.drop());
   }
 
   /** Ends it at once. */
@@ -128,7 +128,7 @@ export class Line {
 
   #received(text: string | undefined): void {
     this.#heard();
-    if (this.#isOver) return;
+    if (this.#isEnded) return;
     const frame: Frame = text === undefined
       ? { is: "unknown", why: "it is not text" }
       : readFrame(text);
@@ -158,35 +158,35 @@ export class Line {
     this.#heardAt = clock.now();
   }
 
-  #look(): void {
-    const now = lookAt(this.#host.clock);
-    if (isStale(now, { before: this.#before, heardMs: this.#heardMs })) this.#need("silent");
-    this.#before = now;
+  #checkSilence(): void {
+    const now = readClock(this.#host.clock);
+    if (isStale(now, { last: this.#lastReading, heardMs: this.#heardMs })) this.#need("silent");
+    this.#lastReading = now;
     this.#unreadable = 0;
   }
 
-  #need(why: Successor): void {
+  #need(why: ReplaceReason): void {
     this.#greet(why);
     this.#ask(why);
   }
 
   #over(why: string): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     this.why = why;
-    this.#looks[Symbol.dispose]();
+    this.#readings[Symbol.dispose]();
     this.#retirement?.[Symbol.dispose]();
     this.#need("ended");
     this.#end();
   }
 }
 
-/** Slack's reasons to disconnect; any other one means that it will be over soon. */
-const REASONS: Readonly<Record<string, Successor>> = {
+/** Slack's reasons to disconnect; with any other one it closes the socket soon. */
+const REASONS: Readonly<Record<string, ReplaceReason>> = {
   link_disabled: "switched off",
   too_many_websockets: "too many",
 };
 
-function lookAt(clock: Clock): Look {
+function readClock(clock: Clock): ClockReading {
   return { wallMs: clock.now(), passedMs: clock.monotonicMs() };
 }

@@ -7,12 +7,12 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { systemClock } from "../../../src/base/clock.ts";
+import type { ApiAccess } from "../../../src/connections/api/api_call.ts";
 import {
   callGitHub,
-  type GitHubAccess,
   type GitHubFailure,
   listAll,
-} from "../../../src/connections/github/client.ts";
+} from "../../../src/connections/github/github_client.ts";
 import {
   type FakeGitHub,
   fakeGitHub,
@@ -23,7 +23,7 @@ import {
 
 const HOOKS = "/repos/brightwater/tidepool/hooks";
 
-function access({ url }: Pick<FakeGitHub, "url">, token: string = TOKEN.token): GitHubAccess {
+function access({ url }: Pick<FakeGitHub, "url">, token: string = TOKEN.token): ApiAccess {
   return { api: url, token: () => token, clock: systemClock };
 }
 

@@ -1,64 +1,42 @@
 /**
- * Calls of Slack's Web API (https://docs.slack.dev/apis/web-api). A call ends in what came back, or
- * in why not, so that each caller decides whether it tries again.
+ * Calls of Slack's Web API (https://docs.slack.dev/apis/web-api). A call returns its failure, so that
+ * each caller decides whether it tries again.
  *
  * @module
  */
 
-import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { AppError } from "../../base/errors.ts";
-import { isJsonObject, type JsonObject, parseJson, toJson } from "../../base/json.ts";
+import { type JsonObject, toJson } from "../../base/json.ts";
 import { askedPause } from "../../http/asked_pause.ts";
 import { type Answered, send } from "../../http/send.ts";
+import { type ApiAccess, type ApiFailure, kindOfUnanswered, objectOf } from "../api/api_call.ts";
 
-/** How to reach the API. */
-export interface SlackApi {
-  /** Base URL, without a slash at its end. */
-  readonly api: string;
-  /** Reads the token as it is now: one that was rotated counts from the next call on. */
-  readonly token: () => string;
-  readonly clock: Clock;
-  /** Gives calls up. */
-  readonly signal?: AbortSignal;
-}
-
-/** What came back of a call that went well. */
+/** The answer of a call that succeeded. */
 export interface SlackData {
   readonly ok: true;
   readonly data: JsonObject;
-  /** Scopes of the token, where the answer names them. */
+  /** Scopes of the token, if the answer names them. */
   readonly scopes?: readonly string[];
 }
 
 /** A call that failed. */
-export interface SlackFailure {
-  readonly ok: false;
-  /**
-   * `refused` for good; `limited` by a rate; `unavailable`, where nothing has happened; `lost`, where
-   * it may have been carried out all the same.
-   */
-  readonly kind: "refused" | "limited" | "unavailable" | "lost";
-  /** Slack's own word for it, such as `invalid_auth`; empty where it said none. */
+export interface SlackFailure extends ApiFailure {
+  /** Slack's own word for it, such as `invalid_auth`; empty if it said none. */
   readonly word: string;
-  /** One sentence without a full stop: what was found, and what to do. */
-  readonly message: string;
-  /** Seconds to wait for at least, where the answer says so. */
-  readonly retryAfterSecs?: number;
 }
 
-/** How a call ended. */
+/** The answer of a call, or its failure. */
 export type SlackAnswer = SlackData | SlackFailure;
 
-/** Longest time of one call. */
+/** Longest time of a call. */
 const TIMEOUT_MS = 10_000;
-/** Pause where a rate is exceeded and the answer does not say for how long. */
+/** Pause after an exceeded rate if the answer names none. */
 const LIMIT_SECS = 30;
 
-/** Words for what may go well another time. */
+/** Slack's words for failures that pass. */
 const PASSING = ["internal_error", "fatal_error", "service_unavailable", "request_timeout"];
 
-/** What to do about words that concern the token; others speak for themselves. */
+/** What to do about Slack's words for faults of the token; its other words explain themselves. */
 const REMEDIES: Readonly<Record<string, string>> = {
   invalid_auth: "the token is wrong or was revoked: set the current token from the app's page",
   not_authed: "the token is empty: set it",
@@ -78,7 +56,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
  * @throws {AppError} what reading the token throws.
  */
 export async function callSlack(
-  { api, token, clock, signal }: SlackApi,
+  { api, token, clock, signal }: ApiAccess,
   name: string,
   body: JsonObject = {},
 ): Promise<SlackAnswer> {
@@ -93,13 +71,13 @@ export async function callSlack(
     ...defined({ signal }),
   }, clock);
   if (answer.answered) return read(answer, name, clock.now());
-  const kind = answer.mayHaveArrived ? "lost" : "unavailable";
+  const kind = kindOfUnanswered(answer, "POST");
   return { ok: false, kind, word: "", message: answer.message };
 }
 
 function read(answer: Answered, name: string, now: number): SlackAnswer {
   const { status, headers } = answer;
-  const data = parsed(answer);
+  const data = objectOf(answer);
   const word = typeof data["error"] === "string" ? data["error"].slice(0, 80) : "";
   if (status === 429 || word === "ratelimited") {
     const secs = askedPause(headers, now) ?? LIMIT_SECS;
@@ -111,8 +89,8 @@ function read(answer: Answered, name: string, now: number): SlackAnswer {
     return { ok: false, kind: "lost", word, message: `Slack answered ${name} with ${said}` };
   }
   if (status === 200 && data["ok"] === true) {
-    const scopes = headers.get("x-oauth-scopes");
-    return { ok: true, data, ...(scopes === null ? {} : { scopes: listed(scopes) }) };
+    const scopes = headers.get("x-oauth-scopes")?.split(",").map((scope) => scope.trim());
+    return { ok: true, data, ...defined({ scopes: scopes?.filter((scope) => scope !== "") }) };
   }
   const said = word === "" ? `status ${status}` : word;
   const message = `Slack refuses ${name} with ${said}${remedy(word, data)}`;
@@ -127,24 +105,4 @@ function remedy(word: string, { needed, provided }: JsonObject): string {
   }
   const known = Object.hasOwn(REMEDIES, word) ? REMEDIES[word] : undefined;
   return known === undefined ? "" : `: ${known}`;
-}
-
-function listed(scopes: string): readonly string[] {
-  return scopes.split(",").map((one) => one.trim()).filter((one) => one !== "");
-}
-
-function parsed({ text, cut }: Answered): JsonObject {
-  if (cut) return {};
-  try {
-    const data = parseJson(text);
-    return isJsonObject(data) ? data : {};
-  } catch {
-    return {};
-  }
-}
-
-/** The refusal as an error for a person at the terminal. */
-export function slackError({ kind, message, retryAfterSecs }: SlackFailure): AppError {
-  const code = kind === "refused" ? "refused" : "overloaded";
-  return new AppError(code, message, retryAfterSecs === undefined ? {} : { retryAfterSecs });
 }

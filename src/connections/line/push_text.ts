@@ -31,7 +31,7 @@ export interface LinePush {
 }
 
 /** What came of a push. */
-export type Pushed =
+export type PushResult =
   | {
     readonly pushed: true;
     /** Id of the first message; empty where LINE names none. */
@@ -60,7 +60,7 @@ const LIMIT_SECS = 60;
 export async function pushText(
   { to, text, retryKey }: LinePush,
   { api, token, clock, signal }: LineAccess,
-): Promise<Pushed> {
+): Promise<PushResult> {
   const answer = await send(`${api}/v2/bot/message/push`, {
     method: "POST",
     headers: {
@@ -95,7 +95,7 @@ function whole(text: string, length: number): string {
   return part.length < text.length && /[\ud800-\udbff]$/.test(part) ? part.slice(0, -1) : part;
 }
 
-function readAnswer({ status, headers, text }: Answered, now: number): Pushed {
+function readAnswer({ status, headers, text }: Answered, now: number): PushResult {
   const data = parsed(text);
   // It was carried out before, under the same key.
   if (status < 300 || status === 409) return { pushed: true, id: firstId(data) };

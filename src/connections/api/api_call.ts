@@ -1,0 +1,66 @@
+/**
+ * Calls of the APIs of platforms: how one is reached, and how a call fails. Each platform's client
+ * says what its answers mean.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
+import { AppError } from "../../base/errors.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import type { Answered, Unanswered } from "../../http/send.ts";
+
+/** An API, and the token of its calls. */
+export interface ApiAccess {
+  /** Base URL, without a slash at its end. */
+  readonly api: string;
+  /** Reads the current token: one that was rotated counts from the next call on. */
+  readonly token: () => string;
+  readonly clock: Clock;
+  /** Gives calls up. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Why a call failed: `refused` for good; `limited` by a rate; `unavailable` if nothing can have
+ * happened; `lost` if it may have been carried out nevertheless.
+ */
+export type FailureKind = "refused" | "limited" | "unavailable" | "lost";
+
+/** A call that failed. */
+export interface ApiFailure {
+  readonly ok: false;
+  readonly kind: FailureKind;
+  /** One sentence without a full stop: what the platform said, and what to do. */
+  readonly message: string;
+  /** Seconds to wait for at least, if the platform asks for a pause. */
+  readonly retryAfterSecs?: number;
+}
+
+/** The kind of a call without an answer: reading changes nothing, so only other methods are `lost`. */
+export function kindOfUnanswered({ mayHaveArrived }: Unanswered, method: string): FailureKind {
+  return mayHaveArrived && method !== "GET" ? "lost" : "unavailable";
+}
+
+/** The JSON of an answer; `null` if it has none, or was cut. */
+export function jsonOf({ text, cut }: Answered): unknown {
+  if (cut || text.trim() === "") return null;
+  try {
+    return parseJson(text);
+  } catch {
+    return null;
+  }
+}
+
+/** The JSON object of an answer; an empty one if it has none. */
+export function objectOf(answer: Answered): JsonObject {
+  const data = jsonOf(answer);
+  return isJsonObject(data) ? data : {};
+}
+
+/** A failure as an error for a person at the terminal: `refused`, or `overloaded` if it may pass. */
+export function apiError({ kind, message, retryAfterSecs }: ApiFailure): AppError {
+  const code = kind === "refused" ? "refused" : "overloaded";
+  return new AppError(code, message, defined({ retryAfterSecs }));
+}
