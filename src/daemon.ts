@@ -36,7 +36,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const busy = opening.use(new ParallelDisposer()); // each may wait some seconds for what is under way
   const execution = busy.use(await openExecution(config, state));
   const intake = busy.use(openIntake(config, state, execution));
-  const { webhookUrl, controlUrl } = busy.use(await openServers(config, state, execution, intake));
+  const { webhookUrl, controlUrl } = busy.use(
+    await openServers({ config, state, execution, intake }),
+  );
   execution.worker.listen(); // last, because steps ask the servers
   const open = opening.move();
   return {

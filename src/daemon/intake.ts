@@ -20,15 +20,22 @@ import type { DaemonConfig } from "./config.ts";
 import type { Execution } from "./execution.ts";
 import type { State } from "./state.ts";
 
-/** The parts that accept events, as the servers use them. */
-export interface Intake
-  extends AsyncDisposable, Pick<WebhookHost, "limits" | "findCertificate" | "visit"> {
-  readonly triggers: Triggers;
-  readonly planner: Planner;
-  /** Memory that the bodies of all requests share. */
-  readonly bodies: BodyBudget;
+/** The parts that accept events. */
+export interface Intake extends AsyncDisposable {
+  /** With what requests are received. */
+  readonly pipeline: State & Pick<WebhookHost, PipelinePart | "bodies" | "limits">;
   /** Events of Slack without an address. */
   readonly sockets: SlackSockets;
+}
+
+type PipelinePart = "plugins" | "triggers" | "planner" | "findCertificate" | "visit";
+
+/** What a daemon consists of before its servers open. */
+export interface DaemonParts {
+  readonly config: DaemonConfig;
+  readonly state: State;
+  readonly execution: Execution;
+  readonly intake: Intake;
 }
 
 /** Longest time a body may take to arrive. */
@@ -40,14 +47,14 @@ const BODY_DEADLINE_MS = 30_000;
 export function openIntake(
   config: DaemonConfig,
   state: State,
-  { plugins, inboxes, answers, notifier }: Pick<
-    Execution,
-    "plugins" | "inboxes" | "answers" | "notifier"
-  >,
+  { plugins, inboxes, answers, notifier }: Execution,
 ): Intake {
   const busy = new ParallelDisposer();
-  const pipeline = withPipeline(state, plugins);
-  const { triggers, planner, findCertificate, visit } = pipeline;
+  const pipeline = {
+    ...withPipeline(state, plugins),
+    bodies: new BodyBudget(config.maxInflightBytes),
+    limits: { maxBytes: config.settings.maxBody, deadlineMs: BODY_DEADLINE_MS },
+  };
   busy.use(new SlackRouter({ ...pipeline, inboxes }));
   const sockets = busy.use(new SlackSockets(pipeline));
   busy.use(startSources({
@@ -55,18 +62,11 @@ export function openIntake(
     answerEnd: async (task) => [...await answers.atEnd(task), ...await notifier.atEnd(task)],
   }));
   return {
-    triggers,
-    planner,
-    findCertificate,
-    visit,
+    pipeline,
     sockets,
-    bodies: new BodyBudget(config.maxInflightBytes),
-    limits: { maxBytes: config.settings.maxBody, deadlineMs: BODY_DEADLINE_MS },
     [Symbol.asyncDispose]: () => busy[Symbol.asyncDispose](),
   };
 }
-
-type PipelinePart = "plugins" | "triggers" | "planner" | "findCertificate" | "visit";
 
 /** Adds to a state what deliveries are taken through the pipeline with. */
 export function withPipeline<Given extends Pick<State, "catalog" | "clock">>(

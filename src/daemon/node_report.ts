@@ -11,25 +11,20 @@ import { readRegularFile } from "../base/regular_file.ts";
 import { SerialRunner } from "../base/serial_runner.ts";
 import { VERSION } from "../base/version.ts";
 import { policyPath } from "../plugins/policy/policy_file.ts";
+import type { SettingValues } from "./settings.ts";
 import type { State } from "./state.ts";
-
-/** What this needs. */
-export type NodeReportHost = Pick<State, "clock" | "dirs" | "shared"> & {
-  readonly store: Pick<State["store"], "reportNode">;
-  /** What does not work here, one sentence each. */
-  readonly faults: () => Promise<readonly string[]>;
-  /** Most tasks that it runs at once. */
-  readonly workers: number;
-  /** By which a Workspace may name it. */
-  readonly nodeLabels: readonly string[];
-};
 
 /** Time between two reports; only what is new is stored. */
 const INTERVAL_MS = 10_000;
 
-/** Reports until it is disposed; never where no other daemon shares the database. */
+/**
+ * Reports until it is disposed; never where no other daemon shares the database. `faults` gives what
+ * does not work here, one sentence each.
+ */
 export function reportToOthers(
-  { clock, dirs, shared, store, faults, workers, nodeLabels: labels }: NodeReportHost,
+  { clock, dirs, shared, store }: State,
+  faults: () => Promise<readonly string[]>,
+  { workers, nodeLabels: labels }: SettingValues,
 ): AsyncDisposable {
   const reporting = new AsyncDisposableStack();
   if (shared === undefined) return reporting;

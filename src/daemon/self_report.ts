@@ -10,10 +10,7 @@ import { faultsAmongNodes, faultsOfOthers, speaksForAll } from "../control/recor
 import type { StatusHost } from "../control/records/status.ts";
 import type { StatsHost } from "../control/stats.ts";
 import { answerInTime, readSizes } from "../telemetry/readings.ts";
-import type { Execution } from "./execution.ts";
-import type { Intake } from "./intake.ts";
-import type { EffectiveSetting } from "./settings.ts";
-import type { State } from "./state.ts";
+import type { DaemonParts } from "./intake.ts";
 import type { WebhookServer } from "./webhook_server.ts";
 
 /** The reports; each is computed when it is called. */
@@ -27,21 +24,18 @@ export interface SelfReport
   readonly metrics: () => Promise<Response>;
 }
 
-/** What a report names beside the rooms. */
-interface Reported {
-  readonly webhook: WebhookServer;
-  /** Most descriptors that may be open. */
-  readonly descriptors: number;
-  readonly settings: readonly EffectiveSetting[];
-}
-
-/** Creates the reports of a daemon that starts now. */
+/**
+ * Creates the reports of a daemon that starts now; at most `descriptors` files and sockets may be
+ * open.
+ */
 export function selfReport(
-  { dirs, clock, store, catalog, health, telemetry, shared }: State,
-  { worker, plugins: { semaphore } }: Execution,
-  { bodies }: Intake,
-  { webhook, descriptors, settings }: Reported,
+  { config: { effectiveSettings: settings }, state, execution, intake }: DaemonParts,
+  webhook: WebhookServer,
+  descriptors: number,
 ): SelfReport {
+  const { dirs, clock, store, catalog, health, telemetry, shared } = state;
+  const { worker, plugins: { semaphore } } = execution;
+  const { bodies } = intake.pipeline;
   const started = clock.now();
   const connections = webhook.load;
   const pending = async () =>

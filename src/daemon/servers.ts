@@ -21,13 +21,10 @@ import { GitHubLogs } from "../intake/github_logs.ts";
 import { webhookHandler } from "../intake/routes.ts";
 import { readDescriptorLimit } from "../shell/descriptor_limit.ts";
 import { urlOf } from "./addresses.ts";
-import type { DaemonConfig } from "./config.ts";
 import { usePath } from "./data_dir_lock.ts";
-import type { Execution } from "./execution.ts";
-import type { Intake } from "./intake.ts";
+import type { DaemonParts } from "./intake.ts";
 import { reportToOthers } from "./node_report.ts";
 import { type SelfReport, selfReport } from "./self_report.ts";
-import type { State } from "./state.ts";
 import { WebhookServer } from "./webhook_server.ts";
 
 /** The servers of a daemon. */
@@ -52,36 +49,28 @@ const CONTROL_SHARE = 1 / 8;
  *
  * @throws {AppError} `refused` when an address, the socket or a certificate cannot be used.
  */
-export async function openServers(
-  config: DaemonConfig,
-  state: State,
-  execution: Execution,
-  intake: Intake,
-): Promise<Servers> {
+export async function openServers(parts: DaemonParts): Promise<Servers> {
+  const { config, state, execution, intake } = parts;
   const { dir, clock, log, control, attempt } = config;
   await using opening = new AsyncDisposableStack();
   const busy = opening.use(new ParallelDisposer());
   const stopping = new AbortController();
   const webhook = busy.use(new WebhookServer());
   const descriptors = await readDescriptorLimit();
-  const report = selfReport(state, execution, intake, {
-    webhook,
-    descriptors,
-    settings: config.effectiveSettings,
-  });
-  busy.use(new FaultWatch({ ...state, ...execution, ...report }));
-  busy.use(reportToOthers({ ...config.settings, ...state, ...report }));
+  const report = selfReport(parts, webhook, descriptors);
+  const { faults, faultsToTell, metrics } = report;
+  busy.use(new FaultWatch({ clock, log, notifier: execution.notifier, faultsToTell }));
+  busy.use(reportToOthers(state, faults, config.settings));
   const manifests = opening.use(
-    new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups, clock: state.clock }),
+    new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups, clock }),
   );
-  const { env, timeLimits, umask, stepEnv: inherited } = config;
-  const ofSteps = { timeLimits, umask, inherited };
-  const host = { ...state, ...execution, ...intake, ...report, manifests, env, ...ofSteps };
-  const githubLogs = busy.use(new GitHubLogs(host));
-  const answer = controlPlane(
-    { ...host, githubLogs, receiveOwn: (request: Request) => webhook.answer(request) },
-    stopping.signal,
-  );
+  const githubLogs = busy.use(new GitHubLogs(intake.pipeline));
+  const answer = controlPlane(parts, report, {
+    manifests,
+    githubLogs,
+    receiveOwn: (request) => webhook.answer(request),
+    signal: stopping.signal,
+  });
   await usePath(dir.socket, removeStaleSocket(dir));
   const bySocket = answer((request) => identify(request, state));
   const path = config.pluginEnv.variables["PATH"] ?? "";
@@ -99,13 +88,10 @@ export async function openServers(
   }
   // Happens first when stopping: streams end, and `GET /readyz` fails.
   opening.defer(() => stopping.abort());
-  const receive = webhookHandler(host, () => !stopping.signal.aborted);
+  const receive = webhookHandler(intake.pipeline, () => !stopping.signal.aborted);
   await webhook.listen({
     config,
-    handler: state.telemetry.measured(
-      receive,
-      config.settings.metrics ? report.metrics : undefined,
-    ),
+    handler: state.telemetry.measured(receive, config.settings.metrics ? metrics : undefined),
     maxConnections: Math.floor(descriptors * WEBHOOK_SHARE),
     drainMs: DRAIN_MS,
   });
@@ -114,32 +100,55 @@ export async function openServers(
   return { webhookUrl: webhook.url, controlUrl, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
+/** What the control plane uses of the servers. */
+interface ControlParts extends Pick<OperationsHost, "manifests" | "githubLogs" | "receiveOwn"> {
+  /** Aborts when the daemon stops. */
+  readonly signal: AbortSignal;
+}
+
 /** The handlers are made once for all addresses, which differ in how they identify the caller. */
 function controlPlane(
-  host: State & Execution & Intake & SelfReport & {
-    readonly manifests: ManifestReader;
-    readonly env: OperationsHost["env"];
-    readonly timeLimits: OperationsHost["timeLimits"];
-    readonly umask: OperationsHost["umask"];
-    readonly inherited: OperationsHost["inherited"];
-    readonly receiveOwn: OperationsHost["receiveOwn"];
-    readonly githubLogs: OperationsHost["githubLogs"];
-  },
-  signal: AbortSignal,
-): (identify: ControlHost["identify"]) => ReturnType<typeof controlHandler> {
-  const auditLog = createAuditLog(host);
+  { config, state, execution, intake }: DaemonParts,
+  { degraded, status, rates, minutes, sizes, metrics }: SelfReport,
+  { manifests, githubLogs, receiveOwn, signal }: ControlParts,
+): (identify: ControlHost["identify"]) => (request: Request) => Promise<Response> {
+  const { env, timeLimits, umask, stepEnv } = config;
+  const { worker, inboxes, directories, machine, plugins, outbox } = execution;
+  const { triggers, planner, findCertificate } = intake.pipeline;
+  const auditLog = createAuditLog(state);
   const operations = controlOperations({
-    ...host,
+    ...state,
     ...auditLog,
-    policy: host.plugins.policy,
+    writer: state.resources,
+    worker,
+    cancelTask: (task, reason) => worker.end(task, reason),
+    sendToInbox: (taskId, message) => inboxes.add(taskId, message),
+    directories,
+    machine,
+    plugins,
+    policy: plugins.policy,
+    outbox,
+    triggers,
+    planner,
+    findCertificate,
+    sockets: intake.sockets,
     nextFires: new NextFires(),
-    cancelTask: (task, reason) => host.worker.end(task, reason),
-    sendToInbox: (taskId, message) => host.inboxes.add(taskId, message),
-    writer: host.resources,
+    manifests,
+    githubLogs,
+    receiveOwn,
+    degraded,
+    status,
+    rates,
+    minutes,
+    sizes,
+    env,
+    timeLimits,
+    umask,
+    inherited: stepEnv,
   });
-  const { clock, log, newId, metrics, secrets } = host;
-  const forAll = { ...operations, ...auditLog, clock, log, newId, metrics, secrets, signal };
-  return (identify) => controlHandler({ ...forAll, identify });
+  const { clock, log, newId, secrets } = state;
+  const host = { ...operations, ...auditLog, clock, log, newId, metrics, secrets, signal };
+  return (identify) => controlHandler({ ...host, identify });
 }
 
 /** Removes the socket of a previous run; the lock is held, so no daemon uses it. */

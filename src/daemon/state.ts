@@ -6,9 +6,8 @@
  */
 
 import { RunTokens } from "../auth/run_tokens.ts";
-import type { Clock } from "../base/clock.ts";
+import type { Core } from "../base/core.ts";
 import type { DataDir } from "../base/data_dir.ts";
-import { defined } from "../base/defined.ts";
 import { EventHub } from "../base/event_hub.ts";
 import { HealthConditions } from "../base/health_conditions.ts";
 import { idFactory, type NewId } from "../base/ids.ts";
@@ -40,47 +39,53 @@ import type { DaemonConfig } from "./config.ts";
 import { takeDataDir } from "./data_dir_lock.ts";
 
 /** The parts that everything else is made with; what is stored is announced on `events`. */
-export interface State extends Storage {
-  readonly dirs: DataDir;
-  /** Makes the paths of manifests absolute. */
-  readonly resolvePath: ResolvePath;
-  readonly clock: Clock;
+export interface State extends Core, Storage {
   readonly log: DaemonLog;
   readonly newId: NewId;
-  /** Announcements between rooms. */
+  /** Announcements between the parts of the daemon. */
   readonly events: Events;
   /** Health conditions, shown as `degraded`. */
   readonly health: HealthConditions;
   readonly telemetry: Telemetry;
+
+  // the data directory, and what runs on this machine
+  readonly dirs: DataDir;
+  /** Makes the paths of manifests absolute. */
+  readonly resolvePath: ResolvePath;
+  readonly groups: ProcessGroups;
+  /** Run tokens of steps and plugins while they run. */
+  readonly tokens: RunTokens;
   readonly keyring: Keyring;
+  /** Hides the secrets of the catalog, and the daemon's own. */
+  readonly secrets: KnownSecrets;
+
+  // resources, and indexes over them
   readonly catalog: Catalog;
   /** The one way in which the catalog changes. */
   readonly resources: ResourceWriter;
-  /** Hides the secrets of the catalog, and the daemon's own. */
-  readonly secrets: KnownSecrets;
-  /** Who Connections write as. */
+  readonly evaluator: Evaluator;
+  /** The triggers that fire when tasks end. */
+  readonly taskTriggers: TaskTriggerIndex;
+  /** The Notifications, by the failures that they report. */
+  readonly watching: Watching;
+  /** Whether the end of this task fires triggers or is to be answered. */
+  readonly isFollowed: (task: FollowedTask) => boolean;
+
+  // how the daemon recognises what it has written elsewhere
+  /** The users that Connections write as. */
   readonly ownUsers: OwnUsers;
-  /** Marks what is written elsewhere, and knows it again. */
+  /** Marks messages, and recognises the marks. */
   readonly markers: Markers;
   /** Why an event is the daemon's own doing. */
   readonly whyOwn: (event: GuardedEvent) => string | undefined;
   /** Why a chain of tasks ends at an event. */
   readonly whyCut: (event: GuardedEvent) => string | undefined;
-  /** The triggers that fire when tasks end. */
-  readonly taskTriggers: TaskTriggerIndex;
-  /** Whether the end of this task fires triggers or is to be answered. */
-  readonly isFollowed: (task: FollowedTask) => boolean;
-  /** The Notifications, by what they want to hear of. */
-  readonly watching: Watching;
-  readonly evaluator: Evaluator;
-  readonly groups: ProcessGroups;
-  /** Run tokens of steps and plugins while they run. */
-  readonly tokens: RunTokens;
-  /** Stores rejections in the background. */
+
+  // facts about requests, stored in the background
   readonly rejections: Rejections;
   /** Remembers requests that found no trigger. */
   readonly unknownPaths: UnknownPaths;
-  /** Stores which keys matched in the background. */
+  /** Which keys have matched. */
   readonly keyUses: KeyUses;
 }
 
@@ -149,34 +154,31 @@ export async function openState(config: DaemonConfig): Promise<State> {
   const answered = new AnsweredTriggers(catalog);
   const open = opening.move();
   return {
-    dirs: dir,
-    resolvePath: pathResolver({ from: dir.root, home: config.env("HOME") }),
+    ...storage,
+    store,
     clock,
     log,
     newId,
     events,
     health,
     telemetry,
+    dirs: dir,
+    resolvePath: pathResolver({ from: dir.root, home: config.env("HOME") }),
+    groups,
+    tokens: new RunTokens(),
     keyring,
-    store,
-    logs: storage.logs,
-    ...defined({ nodeName: storage.nodeName }),
-    lease: storage.lease,
-    ...defined({ shared: storage.shared, guard: storage.guard }),
+    secrets,
     catalog,
     resources: new ResourceWriter({ store, catalog, keyring, events }),
-    secrets,
+    evaluator,
     taskTriggers,
+    watching,
+    isFollowed: (task) =>
+      taskTriggers.of(task).length > 0 || answered.has(task) || watching.hasTask(task),
     ownUsers,
     markers,
     whyOwn: (event) => ownEvents.whyOwn(event),
     whyCut: (event) => ownEvents.whyCut(event),
-    watching,
-    isFollowed: (task) =>
-      taskTriggers.of(task).length > 0 || answered.has(task) || watching.hasTask(task),
-    evaluator,
-    groups,
-    tokens: new RunTokens(),
     rejections,
     unknownPaths,
     keyUses,

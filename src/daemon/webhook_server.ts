@@ -5,20 +5,18 @@
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
-import type { HttpServer } from "../http/server/serve.ts";
-import { serve } from "../http/server/serve.ts";
+import { type HttpServer, serve } from "../http/server/serve.ts";
+import type { PeerHandler } from "../http/server/connection_server.ts";
 import { urlOf } from "./addresses.ts";
 import type { DaemonConfig } from "./config.ts";
-
-/** Answers a request; `remote` is the sender's address. */
-type Handler = (request: Request, remote: string) => Response | Promise<Response>;
 
 /** What the server needs when it starts listening. */
 export interface WebhookServerOptions {
   /** Address, certificate and trusted proxies. */
   readonly config: DaemonConfig;
-  readonly handler: Handler;
+  readonly handler: PeerHandler;
   /** Most connections at once. */
   readonly maxConnections: number;
   /** Time that requests under way have to finish when the server stops. */
@@ -29,7 +27,7 @@ export interface WebhookServerOptions {
 export class WebhookServer implements AsyncDisposable {
   #server: HttpServer | undefined;
   #url: string | undefined;
-  #handler: Handler | undefined;
+  #handler: PeerHandler | undefined;
 
   /** Base address; `undefined` while it does not listen, or where webhooks are off. */
   get url(): string | undefined {
@@ -49,8 +47,14 @@ export class WebhookServer implements AsyncDisposable {
     const { webhookBind: on, trustedProxy: trustedProxies } = settings;
     if (on === undefined) return;
     this.#handler = options.handler;
-    const secure = tls === undefined ? {} : { tls };
-    this.#server = await serve({ on, clock, log, trustedProxies, ...options, ...secure });
+    this.#server = await serve({
+      on,
+      clock,
+      log,
+      trustedProxies,
+      ...options,
+      ...defined({ tls }),
+    });
     this.#url = urlOf(tls === undefined ? "http" : "https", on, this.#server.port);
   }
 
@@ -62,11 +66,7 @@ export class WebhookServer implements AsyncDisposable {
    */
   async answer(request: Request): Promise<Response> {
     if (this.#handler === undefined) {
-      throw new AppError(
-        "refused",
-        "The daemon receives no " +
-          "webhooks",
-      );
+      throw new AppError("refused", "The daemon receives no webhooks");
     }
     return await this.#handler(request, "127.0.0.1");
   }
