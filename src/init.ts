@@ -19,9 +19,8 @@ import { settingsTemplate } from "./daemon/settings_file.ts";
 import { DEFAULT_PROJECT, type Resource } from "./resources/resource.ts";
 import { DEFAULT_WORKSPACE, type WorkspaceSpec } from "./resources/workspace.ts";
 import { findKeyFault, keyRemedy, MISSING, openKeyFile } from "./secrets/key_file.ts";
-import { keyIdOf } from "./secrets/key_id.ts";
-import { newKeyFile } from "./secrets/keyring.ts";
-import { layNextKey, takeNextKey } from "./secrets/next_key.ts";
+import { keyIdOf, newKeyFile } from "./secrets/keyring.ts";
+import { takeNextKey, writeNextKey } from "./secrets/next_key.ts";
 import { settleKey } from "./storage/sealed_storage.ts";
 import { type PlannedStorage, planStorage, type SharedStorage } from "./storage/create_storage.ts";
 
@@ -160,7 +159,7 @@ async function makeKey(
   if (await createDurably(dir.secretKey, text)) return [dir.secretKey];
   if (replaces) {
     if (readRegularText(dir.secretKey) === text) return [];
-    await layNextKey(dir.secretKey, text);
+    await writeNextKey(dir.secretKey, text);
     const { kept } = await takeNextKey(dir.secretKey);
     return kept === undefined ? [dir.secretKey] : [kept, dir.secretKey];
   }

@@ -24,7 +24,8 @@ const OWN = {
 } as const;
 
 /**
- * Refuses a caller that may not use the operation with any input. Checked before the input is read.
+ * Refuses a caller that may not use the operation with any input. It is called before the input is
+ * read.
  *
  * @throws {AppError} `forbidden`.
  */
@@ -38,14 +39,14 @@ export function checkCaller({ role, grants }: Access, caller: Caller): void {
   throw new AppError("forbidden", `The run token of ${RUNS[grant.kind]} does not allow this`);
 }
 
-/** Whether the caller may use the operation only with what belongs to it. */
+/** Whether the caller may use the operation only with records of its own. */
 export function isLimitedToOwn({ grants }: Access, { grant }: Caller): boolean {
   return grant !== undefined && grants[grant.kind] !== "everything";
 }
 
 /**
- * Refuses a run what does not belong to it, where the operation grants only that. The input holds
- * whole ids, so that the operation acts on exactly what is checked here.
+ * Refuses a run that names records of others, where the operation grants only its own. The input has
+ * complete ids already, so the operation acts on exactly the records that are checked here.
  *
  * @throws {AppError} `forbidden`.
  */

@@ -14,29 +14,27 @@ import { RegularFile } from "../base/regular_file.ts";
 import type { Grant, RunTokens } from "./run_tokens.ts";
 import { parseManifest } from "../resources/manifest.ts";
 import { compileSchema } from "../resources/validate.ts";
-import { findToken, type TokenHost } from "./tokens.ts";
+import { findToken, type StoredTokens } from "./tokens.ts";
 
 /** The sender of a request. */
 export interface Caller {
-  /**
-   * Its role; a run has `read_only`, and beyond that only what the `grants` of an operation allow.
-   */
+  /** A run has `read_only`; beyond that it may only do what the `grants` of an operation allow. */
   readonly role: Role;
-  /** `socket`, or the name of the token. */
+  /** `socket`, the name of the token, or the kind of run. */
   readonly name: string;
-  /** Program through which it asks, as that says itself: it gives no right and takes none. */
+  /** The program that sent the request, as it names itself; it has no influence on the rights. */
   readonly client?: string;
   readonly grant?: Grant;
 }
 
-/** Header in which a program says its name. */
+/** Header in which a program names itself. */
 const CLIENT_HEADER = "svc-client";
 const CLIENT_NAME = /^[a-z-]{1,32}$/;
 
 /**
- * The program through which a request comes; nothing where it does not say.
+ * The program that sent a request; absent if it does not name itself.
  *
- * @throws {AppError} `invalid` for what is no name.
+ * @throws {AppError} `invalid` for a value that is not a name.
  */
 function clientOf({ headers }: Request): Pick<Caller, "client"> {
   const client = headers.get(CLIENT_HEADER);
@@ -48,7 +46,7 @@ function clientOf({ headers }: Request): Pick<Caller, "client"> {
   );
 }
 
-/** A caller with the program through which it asks: `socket (console)`. */
+/** The name of a caller together with its program: `socket (console)`. */
 export function withClient(name: string, client = ""): string {
   return client === "" ? name : `${name} (${client})`;
 }
@@ -68,15 +66,15 @@ const MAX_POLICY_BYTES = 16 * 1024;
 /** The highest role on the socket, and the fault of the policy file, if it has one. */
 export interface SocketRole {
   readonly role: Role;
-  /** Whether nobody has said what it is, so that it is admin. */
+  /** Whether there is no access policy, so that the role is `admin`. */
   readonly isOpen: boolean;
-  /** Why the policy file is not usable, which leaves only `read_only`. */
+  /** Why the policy file is not usable; the role is then `read_only`. */
   readonly fault?: string;
 }
 
 /**
- * What an operator is told while nobody has said who may do what on the socket; `undefined` where
- * somebody has. Steps and agents run as the daemon's user, who can open it.
+ * The warning while there is no access policy for the socket; `undefined` when there is one. Steps and
+ * agents run as the daemon's user, who can open the socket.
  */
 export async function openSocketWarning(dirs: DataDir): Promise<string | undefined> {
   if (!(await socketRole(dirs)).isOpen) return undefined;
@@ -85,8 +83,8 @@ export async function openSocketWarning(dirs: DataDir): Promise<string | undefin
 }
 
 /**
- * Reads the access policy: without a file, callers on the socket are admin; with one that is not
- * usable, `read_only`.
+ * Reads the access policy. Without the file, callers on the socket have the role `admin`; with a file
+ * that is not usable, `read_only`.
  */
 export async function socketRole(dirs: DataDir): Promise<SocketRole> {
   const path = dirs.udsPolicy;
@@ -138,11 +136,11 @@ async function isAbsent(path: string): Promise<boolean> {
 /**
  * Identifies the caller of a request on the socket; `undefined` for an unknown token.
  *
- * @throws {AppError} `invalid` for a program that says no name.
+ * @throws {AppError} `invalid` when the program names itself with a value that is not a name.
  */
 export async function identify(
   request: Request,
-  host: TokenHost & { readonly dirs: DataDir; readonly tokens: RunTokens },
+  host: StoredTokens & { readonly dirs: DataDir; readonly tokens: RunTokens },
 ): Promise<Caller | undefined> {
   const header = request.headers.get("authorization");
   const client = clientOf(request);
@@ -157,14 +155,14 @@ export async function identify(
 /**
  * Identifies the caller of a request from the network, where a bearer token is required.
  *
- * @throws {AppError} `invalid` for a program that says no name.
+ * @throws {AppError} `invalid` when the program names itself with a value that is not a name.
  */
 export async function identifyByToken(
   request: Request,
-  host: TokenHost,
+  tokens: StoredTokens,
 ): Promise<Caller | undefined> {
   const text = /^Bearer (\S+)$/.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
-  const token = await findToken(text, host);
+  const token = await findToken(text, tokens);
   if (token === undefined) return undefined;
   return { name: `token ${token.name}`, role: token.role, ...clientOf(request) };
 }

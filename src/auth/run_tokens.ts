@@ -1,25 +1,25 @@
 /**
- * Run tokens: each plugin run and each task gets one, which identifies the run and expires with it.
- * Its rights are defined by each operation, as its `grants`. Kept in memory only.
+ * Run tokens: each run of a plugin and each run of a task has one, which identifies the run and is
+ * valid until its end. Each operation defines what the token allows (`grants`). No store has them.
  *
  * @module
  */
 
 import type { RunKind } from "../api/roles.ts";
 
-/** The run that holds a token, and what belongs to it. */
+/** The run that holds a token, with the records that are its own. */
 export interface Grant {
   readonly kind: RunKind;
   readonly project: string;
-  /** Task of the run, for steps. */
+  /** The task of a step. */
   readonly taskId?: string;
-  /** Delivery that started this task. */
+  /** The delivery that started this task. */
   readonly deliveryId?: string;
-  /** File with the body that a plugin was given. */
+  /** The file with the body that a plugin works on. */
   readonly body?: GivenFile;
 }
 
-/** A file that the daemon has written for a run. */
+/** A file that the daemon has written for a run of a plugin. */
 export interface GivenFile {
   readonly path: string;
   readonly content: Uint8Array;
@@ -31,7 +31,7 @@ export interface IssuedToken extends Disposable {
   readonly token: string;
 }
 
-/** The tokens of all runs under way. */
+/** The tokens of all runs that are under way. */
 export class RunTokens {
   readonly #grants = new Map<string, Grant>();
 

@@ -8,27 +8,26 @@
 import type { Output } from "../api/operations.ts";
 import type { Role } from "../api/roles.ts";
 import { sha256Hex, toHex } from "../base/bytes.ts";
-import { type Clock, rfc3339 } from "../base/clock.ts";
+import { rfc3339, type WallClock } from "../base/clock.ts";
 import { MAX_DURATION, MAX_DURATION_SECS } from "../base/duration.ts";
 import { AppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import type { ControlToken } from "../store/audit_records.ts";
 import type { TokenStore } from "../store/audit_store.ts";
 
-/** What {@linkcode newToken} and the others need. */
-export interface TokenHost {
-  readonly store: TokenStore;
-  readonly clock: Clock;
-  readonly newId: NewId;
-}
-
-/** The wanted properties of a new token. */
+/** The properties of a token that is to be made. */
 export interface TokenRequest {
   readonly role: Role;
   /** Seconds until it expires. */
   readonly ttlSecs: number;
-  /** Its purpose, in the owner's words. */
+  /** The purpose of the token, in the owner's words. */
   readonly name: string;
+}
+
+/** The stored tokens, and the time at which they are valid. */
+export interface StoredTokens {
+  readonly store: TokenStore;
+  readonly clock: WallClock;
 }
 
 /** Prefix of every token, so that secret scanners find it. */
@@ -38,9 +37,9 @@ const NAME = /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,100}$/u;
 
 /** A new token that is not stored yet. */
 export interface NewToken {
-  /** Its text, which is never stored. */
+  /** The text of the token, which is never stored. */
   readonly token: string;
-  /** Its record, without the hash. */
+  /** The record of the token, without the hash. */
   readonly record: ControlToken;
   /** The answer to its creator. */
   readonly shown: Output<"token.create">;
@@ -51,7 +50,10 @@ export interface NewToken {
  *
  * @throws {AppError} `usage` when its name or its lifetime is not allowed.
  */
-export function newToken({ role, ttlSecs, name }: TokenRequest, host: TokenHost): NewToken {
+export function newToken(
+  { role, ttlSecs, name }: TokenRequest,
+  { newId, clock }: { readonly newId: NewId; readonly clock: WallClock },
+): NewToken {
   if (!Number.isInteger(ttlSecs) || ttlSecs < 1 || ttlSecs > MAX_DURATION_SECS) {
     const message = `A token is valid for 1s to ${MAX_DURATION}, not for ${ttlSecs} seconds`;
     throw new AppError("usage", message);
@@ -63,22 +65,25 @@ export function newToken({ role, ttlSecs, name }: TokenRequest, host: TokenHost)
     );
   }
   const token = PREFIX + toHex(crypto.getRandomValues(new Uint8Array(32)));
-  const [id, now] = [host.newId(), host.clock.now()];
+  const [id, now] = [newId(), clock.now()];
   const record = { id, name, role, createdAt: now, expiresAt: now + ttlSecs * 1000 };
   return { token, record, shown: { token, id, role, expires_at: rfc3339(record.expiresAt) } };
 }
 
-/** Stores a token by the hash of its text, which makes it valid. */
+/** Stores the hash of a token, which makes the token valid. */
 export async function keepToken({ token, record }: NewToken, store: TokenStore): Promise<void> {
   await store.createToken(record, sha256Hex(token));
 }
 
 /** Finds the token with this text, unless it was revoked or has expired. */
-export async function findToken(text: string, host: TokenHost): Promise<ControlToken | undefined> {
+export async function findToken(
+  text: string,
+  { store, clock }: StoredTokens,
+): Promise<ControlToken | undefined> {
   if (!text.startsWith(PREFIX)) return undefined;
-  const found = await host.store.findToken(sha256Hex(text));
-  if (found === undefined || found.revokedAt !== undefined) return undefined;
-  return found.expiresAt > host.clock.now() ? found : undefined;
+  const token = await store.findToken(sha256Hex(text));
+  if (token === undefined || token.revokedAt !== undefined) return undefined;
+  return token.expiresAt > clock.now() ? token : undefined;
 }
 
 /**
@@ -86,9 +91,12 @@ export async function findToken(text: string, host: TokenHost): Promise<ControlT
  *
  * @throws {AppError} `not_found`.
  */
-export async function revokeToken(id: string, host: TokenHost): Promise<ControlToken> {
-  const token = (await host.store.listTokens()).find((one) => one.id === id);
+export async function revokeToken(
+  id: string,
+  { store, clock }: StoredTokens,
+): Promise<ControlToken> {
+  const token = (await store.listTokens()).find((one) => one.id === id);
   if (token === undefined) throw new AppError("not_found", `No token "${id}"`);
-  await host.store.revokeToken(id, host.clock.now());
+  await store.revokeToken(id, clock.now());
   return token;
 }

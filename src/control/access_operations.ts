@@ -5,16 +5,19 @@
  */
 
 import type { ACCESS_OPERATIONS } from "../api/access_operations.ts";
-import { keepToken, newToken, revokeToken, type TokenHost } from "../auth/tokens.ts";
+import type { Clock } from "../base/clock.ts";
+import type { NewId } from "../base/ids.ts";
+import { keepToken, newToken, revokeToken } from "../auth/tokens.ts";
 import type { AuditLog } from "./records/audit_log.ts";
 import type { Handlers } from "./server/server.ts";
-import type { AuditStore } from "../store/audit_store.ts";
+import type { AuditStore, TokenStore } from "../store/audit_store.ts";
 
 /** What these operations need. */
-export type AccessHost =
-  & TokenHost
-  & Pick<AuditLog, "audited">
-  & { readonly store: AuditStore };
+export interface AccessHost extends Pick<AuditLog, "audited"> {
+  readonly store: AuditStore & TokenStore;
+  readonly clock: Clock;
+  readonly newId: NewId;
+}
 
 /** The handlers, by name of the operation. */
 export function accessHandlers(

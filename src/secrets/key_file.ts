@@ -13,14 +13,14 @@ import { createKeyring, type Keyring, withoutUnbound } from "./keyring.ts";
 /**
  * The keyring of the key file at `path`.
  *
- * @throws {AppError} `invalid` or `refused` when it cannot be used; it is named.
+ * @throws {AppError} `invalid` or `refused`, with the path, when the file cannot be used.
  */
 export async function readKeyFile(path: string): Promise<Keyring> {
   return (await openKeyFile(path)).keyring;
 }
 
 /**
- * The same, with the text of the file, which is to be hidden wherever it is printed.
+ * The keyring of the key file at `path`, and the text of the file, which has to be hidden in all output.
  *
  * @throws {AppError} as {@linkcode readKeyFile}.
  */
@@ -39,18 +39,18 @@ export async function openKeyFile(
   return { keyring, text };
 }
 
-/** What is sealed with a key, so that another one is no replacement. */
+/** A statement about values that are sealed with a key, so that no new key can replace it. */
 export interface Sealed {
-  /** What it is, as a clause. */
+  /** A clause, such as `3 SecretStores are sealed with it`. */
   readonly says: string;
-  /** How to get at that key, beside a backup. */
+  /** Another way than a backup to get the key. */
   readonly instead?: string;
 }
 
-/** What is wrong with a key file that is not there, as a predicate. */
+/** The fault of a key file that does not exist. */
 export const MISSING = "is missing";
 
-/** What is wrong with a key file, as a predicate; `undefined` when it can be used. */
+/** The fault of a key file, as a predicate (`is empty`); `undefined` when the file can be used. */
 export async function findKeyFault(path: string): Promise<string | undefined> {
   let text: string;
   try {
@@ -64,8 +64,8 @@ export async function findKeyFault(path: string): Promise<string | undefined> {
 }
 
 /**
- * What to do about a fault of a key file, as a sentence. `sealed` is absent where nothing has been
- * sealed yet: then a new key is as good.
+ * What to do about a fault of a key file, as a sentence. Without `sealed`, no value is sealed with the
+ * key, so a new key can replace it.
  */
 export function keyRemedy(path: string, fault: string, sealed?: Sealed): string {
   const what = `The key "${path}" ${fault}`;
@@ -79,10 +79,10 @@ export function keyRemedy(path: string, fault: string, sealed?: Sealed): string 
 }
 
 /**
- * Has the key file open no value of the earlier form any more; all of them have been sealed anew.
- * One that a link leads to is managed elsewhere and is left as it is.
+ * Changes the key file so that it accepts no value of the earlier form any more. All values have been
+ * sealed again before. A file behind a link is managed elsewhere and stays as it is.
  *
- * @returns What an operator should know, if that cannot be done.
+ * @returns A warning for the operator, if the file cannot be changed.
  */
 export async function closeToUnbound(path: string): Promise<string | undefined> {
   try {

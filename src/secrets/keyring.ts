@@ -1,60 +1,67 @@
 /**
- * Secret values at rest: AES-256-GCM per value, bound to the place and the version the value
- * belongs to, with the id of the key in the envelope so that another key source can replace the
- * file.
+ * Secret values at rest. Each value is sealed with AES-256-GCM and bound to its place and version. The
+ * sealed text names its form and the id of its key.
  *
- * An earlier form was bound to the place alone: a value that was rotated away could be decrypted
- * again after it was put back into the database. The key file says whether that form is still
- * accepted, because an attacker with write access to the database could write anything there.
+ * The earlier form `svc1` is bound to the place alone: an old value of a secret can be decrypted after
+ * it is put back into the database. The key file says whether this form is accepted. The database does
+ * not, because an attacker with write access to it could change that.
  *
  * @module
  */
 
-import { concatBytes, findBase64, findText, sha256Hex, toBase64, utf8 } from "../base/bytes.ts";
+import {
+  concatBytes,
+  findBase64,
+  findText,
+  sha256Hex,
+  toBase64,
+  toHex,
+  utf8,
+} from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
 
-/**
- * The place and version a sealed value belongs to; moved elsewhere or put back, it does not open.
- */
+/** The place and version of a sealed value: it does not open at another place or for another version. */
 export interface SecretPlace {
   /** Project of the SecretStore. */
   readonly project: string;
   /** Name of the SecretStore. */
   readonly store: string;
-  /** Key within it. */
+  /** Key within the SecretStore. */
   readonly key: string;
-  /** When the SecretStore was made: one of the same name that was deleted is another. */
+  /** Time at which the SecretStore was made, which tells it from a deleted one of the same name. */
   readonly createdAt: number;
-  /** Its generation, which every change raises. */
+  /** Generation of the SecretStore, which every change raises. */
   readonly generation: number;
 }
 
 /** Seals and opens secret values with one key. */
 export interface Keyring {
-  /** Text that hides `value`; different at every call. */
-  seal(place: SecretPlace, value: string): Promise<string>;
+  /** Seals `value`; the sealed text is different at each call. */
+  readonly seal: (place: SecretPlace, value: string) => Promise<string>;
   /**
-   * The value hidden in `sealed`.
+   * Opens a sealed value.
    *
-   * @throws {AppError} `internal` when it was sealed with another key, for another place, or
+   * @throws {AppError} `internal` when it was sealed with another key or for another place, or was
    * changed.
    */
-  open(place: SecretPlace, sealed: string): Promise<string>;
+  readonly open: (place: SecretPlace, sealed: string) => Promise<string>;
   /**
-   * A key of 256 bits for one purpose, the same as long as the key file is: who has it can tell
-   * neither this key nor that of another purpose.
+   * A key of 256 bits for one purpose, always the same for the same key file. It reveals neither the
+   * key of the file nor the keys of other purposes.
    */
-  derive(purpose: string): Promise<Uint8Array<ArrayBuffer>>;
-  /** Whether the key file lets values of the earlier form be opened. */
+  readonly derive: (purpose: string) => Promise<Uint8Array<ArrayBuffer>>;
+  /** Whether the key file accepts values of the earlier form. */
   readonly opensUnbound: boolean;
-  /** Whether a sealed value is of that form. */
-  isUnbound(sealed: string): boolean;
+  /** Whether a sealed value has the earlier form. */
+  readonly isUnbound: (sealed: string) => boolean;
 }
 
-/** Form of values that are bound to their version, and of a key file that opens no others. */
+/** The form of values that are bound to their version; a key file that begins so accepts no other. */
 const BOUND = "svc2";
-/** The earlier form, and a key file that opens both. */
+/** The earlier form; a key file that begins so accepts both. */
 const UNBOUND = "svc1";
+/** Bytes of the id of a key. */
+const KEY_ID_BYTES = 8;
 const NONCE_BYTES = 12;
 const KEY_BYTES = 32;
 
@@ -63,7 +70,7 @@ export function newKeyFile(): string {
   return `${BOUND} ${toBase64(crypto.getRandomValues(new Uint8Array(KEY_BYTES)))}\n`;
 }
 
-/** The content of a key file once no value of the earlier form is left. */
+/** The content of a key file that no longer accepts values of the earlier form. */
 export function withoutUnbound(keyFile: string): string {
   return `${keyFile.trim().replace(new RegExp(`^${UNBOUND}\\b`), BOUND)}\n`;
 }
@@ -74,93 +81,109 @@ export function withoutUnbound(keyFile: string): string {
  * @throws {AppError} `invalid` when the content is not that of a key file.
  */
 export async function createKeyring(keyFile: string): Promise<Keyring> {
-  const [format, text, ...rest] = keyFile.trim().split(/\s+/);
+  const key = await importKey(keyFile);
+  return {
+    opensUnbound: key.opensUnbound,
+    isUnbound: (sealed) => sealed.startsWith(`${UNBOUND}.`),
+    seal: (place, value) => seal(key, place, value),
+    open: (place, sealed) => open(key, place, sealed),
+    derive: (purpose) => derive(key, purpose),
+  };
+}
+
+/** The id of a key, the same in every data directory that has the key; it reveals nothing of it. */
+export async function keyIdOf(keyring: Keyring): Promise<string> {
+  return toHex((await keyring.derive("key id")).subarray(0, KEY_ID_BYTES));
+}
+
+/** The key of a key file. */
+interface SecretKey {
+  /** Names the key in sealed values. */
+  readonly id: string;
+  /** The key for AES-GCM. */
+  readonly cipher: CryptoKey;
+  /** The same key as the source of derived ones. */
+  readonly source: CryptoKey;
+  readonly opensUnbound: boolean;
+}
+
+async function importKey(keyFile: string): Promise<SecretKey> {
+  const [form, text, ...rest] = keyFile.trim().split(/\s+/);
   const raw = text === undefined ? undefined : findBase64(text);
-  const known = format === BOUND || format === UNBOUND;
-  if (!known || raw === undefined || raw.length !== KEY_BYTES || rest.length > 0) {
-    const what = format === "" ? "empty" : "damaged";
+  const isKnown = form === BOUND || form === UNBOUND;
+  if (!isKnown || raw === undefined || raw.length !== KEY_BYTES || rest.length > 0) {
+    const what = form === "" ? "empty" : "damaged";
     throw new AppError(
       "invalid",
       `The secret key file is ${what}: restore it from your backup ("svc init" tells whether ` +
         "it was used)",
     );
   }
-  const opensUnbound = format === UNBOUND;
-  const keyId = sha256Hex(raw).slice(0, 8);
-  const key = await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
-
-  const source = await crypto.subtle.importKey("raw", raw, "HKDF", false, ["deriveBits"]);
-
+  const { subtle } = crypto;
   return {
-    async derive(purpose) {
-      const params = {
-        name: "HKDF",
-        hash: "SHA-256",
-        salt: new Uint8Array(),
-        info: utf8(`svc ${purpose}`),
-      };
-      return new Uint8Array(await crypto.subtle.deriveBits(params, source, KEY_BYTES * 8));
-    },
-    opensUnbound,
-    isUnbound: (sealed) => sealed.startsWith(`${UNBOUND}.`),
-    async seal(place, value) {
-      const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
-      const additionalData = boundTo(place);
-      const params = { name: "AES-GCM", iv: nonce, additionalData };
-      const hidden = new Uint8Array(await crypto.subtle.encrypt(params, key, utf8(value)));
-      return `${BOUND}.${keyId}.${toBase64(concatBytes(nonce, hidden))}`;
-    },
-    async open(place, sealed) {
-      const [kind, id, text, ...rest] = sealed.split(".");
-      const bytes = text === undefined ? undefined : findBase64(text);
-      const where = `SecretStore "${place.store}" key "${place.key}"`;
-      const bound = kind === BOUND;
-      if ((!bound && kind !== UNBOUND) || bytes === undefined || rest.length > 0) {
-        throw new AppError("internal", `The stored value of ${where} is damaged`);
-      }
-      if (id !== keyId) {
-        throw new AppError(
-          "internal",
-          `${where} was sealed with key ${id}, the key file holds ${keyId}: restore that key file`,
-        );
-      }
-      if (!bound && !opensUnbound) {
-        throw new AppError(
-          "internal",
-          `${where} was sealed by an earlier svc, and the key file no longer opens such ` +
-            "values: restore the key file that belongs to this database",
-        );
-      }
-      const iv = bytes.subarray(0, NONCE_BYTES);
-      const params = {
-        name: "AES-GCM",
-        iv,
-        additionalData: bound ? boundTo(place) : placeAlone(place),
-      };
-      let value: string | undefined;
-      try {
-        const plain = await crypto.subtle.decrypt(params, key, bytes.subarray(NONCE_BYTES));
-        value = findText(new Uint8Array(plain));
-      } catch (cause) {
-        throw new AppError("internal", `The stored value of ${where} cannot be decrypted`, {
-          cause,
-        });
-      }
-      if (value === undefined) {
-        throw new AppError("internal", `The stored value of ${where} is not text`);
-      }
-      return value;
-    },
+    id: sha256Hex(raw).slice(0, 8),
+    cipher: await subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]),
+    source: await subtle.importKey("raw", raw, "HKDF", false, ["deriveBits"]),
+    opensUnbound: form === UNBOUND,
   };
 }
 
-/** JSON keeps the parts apart whatever they contain. */
-function boundTo(place: SecretPlace): Uint8Array<ArrayBuffer> {
+/** Seals a value: `svc2.KEY-ID.BASE64`, where the base64 holds the nonce and the encrypted value. */
+async function seal({ id, cipher }: SecretKey, place: SecretPlace, value: string): Promise<string> {
+  const iv = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+  const params = { name: "AES-GCM", iv, additionalData: placeAndVersion(place) };
+  const encrypted = new Uint8Array(await crypto.subtle.encrypt(params, cipher, utf8(value)));
+  return `${BOUND}.${id}.${toBase64(concatBytes(iv, encrypted))}`;
+}
+
+async function open(key: SecretKey, place: SecretPlace, sealed: string): Promise<string> {
+  const where = `SecretStore "${place.store}" key "${place.key}"`;
+  const fail = (message: string, cause?: unknown) =>
+    new AppError("internal", message, cause === undefined ? {} : { cause });
+  const [form, id, text, ...rest] = sealed.split(".");
+  const bytes = text === undefined ? undefined : findBase64(text);
+  const isKnown = form === BOUND || form === UNBOUND;
+  if (!isKnown || bytes === undefined || rest.length > 0) {
+    throw fail(`The stored value of ${where} is damaged`);
+  }
+  if (id !== key.id) {
+    throw fail(
+      `${where} was sealed with key ${id}, the key file holds ${key.id}: restore that key file`,
+    );
+  }
+  if (form === UNBOUND && !key.opensUnbound) {
+    throw fail(
+      `${where} was sealed by an earlier svc, and the key file no longer opens such ` +
+        "values: restore the key file that belongs to this database",
+    );
+  }
+  const additionalData = form === BOUND ? placeAndVersion(place) : placeAlone(place);
+  const params = { name: "AES-GCM", iv: bytes.subarray(0, NONCE_BYTES), additionalData };
+  const decrypted = await crypto.subtle.decrypt(params, key.cipher, bytes.subarray(NONCE_BYTES))
+    .catch((cause) => {
+      throw fail(`The stored value of ${where} cannot be decrypted`, cause);
+    });
+  const value = findText(new Uint8Array(decrypted));
+  if (value === undefined) throw fail(`The stored value of ${where} is not text`);
+  return value;
+}
+
+async function derive(
+  { source }: SecretKey,
+  purpose: string,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const info = utf8(`svc ${purpose}`);
+  const params = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info };
+  return new Uint8Array(await crypto.subtle.deriveBits(params, source, KEY_BYTES * 8));
+}
+
+/** What a value of the present form is bound to; JSON keeps the parts apart, whatever they contain. */
+function placeAndVersion(place: SecretPlace): Uint8Array<ArrayBuffer> {
   const { project, store, key, createdAt, generation } = place;
   return utf8(JSON.stringify(["SecretStore", project, store, key, createdAt, generation]));
 }
 
-/** What the earlier form was bound to. */
+/** What a value of the earlier form is bound to. */
 function placeAlone({ project, store, key }: SecretPlace): Uint8Array<ArrayBuffer> {
   return utf8(JSON.stringify(["SecretStore", project, store, key]));
 }

@@ -1,7 +1,7 @@
 /**
- * The one door that text passes before it is stored, logged or shown: hides every value of every
- * SecretStore, those that a run in progress may have been given and that were replaced or deleted
- * since, those that an operation in progress was given, and the daemon's own.
+ * The door that text passes before it is stored, logged or shown. It hides all values of SecretStores,
+ * replaced or deleted values that a run in progress may still have, values in the input of an operation
+ * in progress, and the daemon's own secrets.
  *
  * @module
  */
@@ -15,38 +15,36 @@ import type { SecretStoreSpec } from "../resources/secret_store.ts";
 import { Redactor, SecretPattern } from "./redact.ts";
 import { secretForms } from "./secret_forms.ts";
 
-/** A span of time in which no secret changed. */
+/** A time in which no secret changed. */
 interface Epoch {
-  /** Runs in progress that began in it. */
+  /** Number of runs in progress that began in it. */
   running: number;
   /** Values that were replaced or deleted at its end. */
   readonly retired: readonly string[];
 }
 
-/** Knows which values there are to hide. */
+/** Hides the secrets that the daemon knows. */
 export class KnownSecrets {
   #catalog: Catalog | undefined;
-  /** The daemon's own. */
+  /** The daemon's own secrets. */
   readonly #own = new Set<string>();
-  /** Of the operations in progress. */
-  readonly #given = new Set<readonly string[]>();
-  /** From the one in which the oldest run in progress began to the last that is over. */
+  /** The secrets in the inputs of operations in progress. */
+  readonly #inputs = new Set<readonly string[]>();
+  /** The epochs before the present one, from that in which the oldest run in progress began. */
   readonly #past: Epoch[] = [];
   #now = { running: 0 };
   #pattern: SecretPattern | undefined;
-  /** Forms by value: a rotation changes one of many. */
+  /** The forms of each value, kept because a rotation changes one value of many. */
   #forms: ReadonlyMap<string, readonly string[]> = new Map();
 
-  /** Follows what `catalog` holds from now on; there may be none yet while a daemon starts. */
+  /** Hides the SecretStores of `catalog` from now on. */
   follow(catalog: Catalog): void {
     this.#catalog = catalog;
     this.#pattern = undefined;
     catalog.beforeChange((changes) => this.#retire(catalog, changes));
   }
 
-  /**
-   * Hides these from now on: what lets the daemon itself in elsewhere, and stands in no SecretStore.
-   */
+  /** Hides `values` from now on: the daemon's own secrets, which are in no SecretStore. */
   know(...values: readonly string[]): void {
     for (const value of values) {
       if (this.#own.has(value)) continue;
@@ -56,43 +54,44 @@ export class KnownSecrets {
   }
 
   /**
-   * A run begins: whatever value there is now, or comes while it lasts, is hidden until it is over,
-   * because the run may have read any of them; `given` as well, which nobody else knows yet.
+   * Notes that a run begins, until it is disposed. A run may read any value that exists while it lasts,
+   * so all of them are hidden until it ends, even if they are replaced. `inputs` are secrets that only
+   * this run has.
    */
-  runBegins(given: readonly string[] = []): Disposable {
+  runBegins(inputs: readonly string[] = []): Disposable {
     const epoch = this.#now;
     epoch.running++;
-    const isNews = given.some((value) => !this.#forms.has(value));
-    if (given.length > 0) this.#given.add(given); // most runs are given nothing
+    const isNews = inputs.some((value) => !this.#forms.has(value));
+    if (inputs.length > 0) this.#inputs.add(inputs); // most runs have none
     if (isNews) this.#pattern = undefined;
     return {
       [Symbol.dispose]: () => {
         epoch.running--;
-        this.#given.delete(given);
+        this.#inputs.delete(inputs);
         if (isNews) this.#pattern = undefined;
         this.#forget();
       },
     };
   }
 
-  /** For one stream of output. */
+  /** A redactor for one stream of output. */
   redactor(): Redactor {
     return new Redactor(() => this.#current());
   }
 
-  /** A text with every known value hidden. */
+  /** `text` with every known value hidden. */
   redact(text: string): string {
     if (text === "" || this.#current().isEmpty) return text;
     const redactor = this.redactor();
     return DECODER.decode(concatBytes(redactor.push(utf8(text)), redactor.flush()));
   }
 
-  /** A value with every text in it redacted; keys of objects too. */
+  /** A copy of `value` in which every text is redacted, also the keys of objects. */
   redactAll<Value>(value: Value): Value {
     return this.#inside(value) as Value;
   }
 
-  /** A refusal with every known value hidden in what a caller is told; its cause is for the log. */
+  /** A copy of a refusal with redacted texts; its cause is as it was, because only the log has it. */
   redactError({ code, message, details, reason, retryAfterSecs, cause }: AppError): AppError {
     return new AppError(code, this.redact(message), {
       details: this.redactAll(details),
@@ -117,7 +116,7 @@ export class KnownSecrets {
   #build(): SecretPattern {
     const values = new Set([
       ...this.#own,
-      ...[...this.#given].flat(),
+      ...[...this.#inputs].flat(),
       ...((this.#catalog?.list("SecretStore") ?? []) as Resource<SecretStoreSpec>[])
         .flatMap(valuesOf),
       ...this.#past.flatMap(({ retired }) => retired),
@@ -142,7 +141,7 @@ export class KnownSecrets {
     this.#forget();
   }
 
-  /** What was retired before the oldest run in progress began is known to none. */
+  /** Forgets values that were retired before the oldest run in progress began: no run has them. */
   #forget(): void {
     const kept = this.#past.findIndex(({ running }) => running > 0);
     if (kept === 0 || this.#past.length === 0) return;

@@ -1,8 +1,8 @@
 /**
- * A key file that takes the place of another. The new key lies beside the present one, as
- * `secretstore.key.next`, from before the first value is sealed with it until the last one is: so
- * whenever the change is cut off, a key that opens everything is there. The old key stays, as
- * `secretstore.key.before-rekey-TIME`: backups of its time open with it.
+ * A new key file replaces the present one. The new key is beside it, as `secretstore.key.next`, before
+ * the first value is sealed with the new key, until the last one is. So whenever the change is cut off,
+ * there is a key for each value. The old key stays, as `secretstore.key.before-rekey-TIME`, because the
+ * backups of its time need it.
  *
  * @module
  */
@@ -18,15 +18,15 @@ import type { Keyring } from "./keyring.ts";
 const nextOf = (path: string) => `${path}.next`;
 const formerOf = (path: string) => `${path}.before-rekey-`;
 
-/** A key file. */
+/** A key file that has been read. */
 export interface KeyFile {
   readonly path: string;
   readonly text: string;
   readonly keyring: Keyring;
 }
 
-/** Lays the text of a new key beside the key file at `path`. */
-export async function layNextKey(path: string, text: string): Promise<void> {
+/** Writes the text of a new key beside the key file at `path`. */
+export async function writeNextKey(path: string, text: string): Promise<void> {
   await writeDurably(nextOf(path), text);
 }
 
@@ -36,25 +36,25 @@ export async function findNextKey(path: string): Promise<KeyFile | undefined> {
   return await isThere(next) ? { path: next, ...await openKeyFile(next) } : undefined;
 }
 
-/** Removes the new key: nothing is sealed with it. */
+/** Removes the new key, with which no value is sealed. */
 export async function dropNextKey(path: string): Promise<void> {
   await Deno.remove(nextOf(path));
   await syncDirectory(dirname(path));
 }
 
-/** What came of a key file that was replaced. */
-export interface Replaced {
-  /** Where the old key is; `undefined` when there was none. */
+/** The replacement of a key file. */
+export interface KeyReplacement {
+  /** Path of the old key; `undefined` when there was none. */
   readonly kept: string | undefined;
-  /** When the new key was made, in milliseconds since the epoch. */
+  /** Time at which the new key was made, in milliseconds since the epoch. */
   readonly since: number;
 }
 
 /**
- * Puts the new key in the place of the key file at `path`, and keeps the old one. To be done again
- * where it was cut off.
+ * Replaces the key file at `path` by the new key, and keeps the old one. If it was cut off, it can be
+ * called again.
  */
-export async function takeNextKey(path: string): Promise<Replaced> {
+export async function takeNextKey(path: string): Promise<KeyReplacement> {
   const next = nextOf(path);
   const { mtime } = await Deno.stat(next);
   const since = mtime?.getTime() ?? 0;
@@ -64,7 +64,7 @@ export async function takeNextKey(path: string): Promise<Replaced> {
   return { kept, since };
 }
 
-/** Gives the key file a second name, unless a call that was cut off has done so. */
+/** Copies the key file to a second name, unless an earlier call has done so before it was cut off. */
 async function keepKey(path: string, since: number): Promise<string | undefined> {
   if (!await isThere(path)) return undefined;
   const text = readRegularText(path);
@@ -74,10 +74,10 @@ async function keepKey(path: string, since: number): Promise<string | undefined>
   }
 }
 
-/** The keys that were replaced, the newest first. What is no key file is left out. */
+/** The replaced keys, the newest first, without files that are no key files. */
 export async function readFormerKeys(path: string): Promise<readonly KeyFile[]> {
   const beginning = basename(formerOf(path));
-  // one that cannot be read says so where the key file itself is looked for
+  // A directory that cannot be read is reported where the key file itself is read.
   const names = await Array.fromAsync(namesIn(dirname(path))).catch(() => []);
   const files = names.filter((name) => name.startsWith(beginning) && !name.endsWith(".part"))
     .toSorted().toReversed().map((name) => join(dirname(path), name));

@@ -1,6 +1,6 @@
 /**
- * The secrets that the daemon has from elsewhere than a SecretStore, and that a step which prints
- * its environment, or a file of the daemon's user, would print. Pure.
+ * The secrets of the daemon that are in no SecretStore. A step that prints its environment, or a file
+ * of the daemon's user, would show them. Pure.
  *
  * @module
  */
@@ -8,9 +8,9 @@
 import { isTelling, looksRandom, namesSecret, secretParts, unescaped } from "./secret_parts.ts";
 
 /**
- * The secrets among the variables of the daemon: those whose name says so (`API_KEY`), passwords in
- * addresses, as of a proxy, and of what steps are given under other names (`stepEnv`), whatever looks
- * made by a machine. A path is none: the file it leads to is.
+ * The secrets among the variables of the daemon: values of variables whose name says that they are
+ * secret (`API_KEY`), passwords in addresses, such as that of a proxy, and values that look random in
+ * variables that steps inherit (`stepEnv`). A path is no secret, only the file that it leads to.
  */
 export function secretsAmong(
   variables: Readonly<Record<string, string>>,
@@ -28,14 +28,14 @@ export function secretsAmong(
   });
 }
 
-/** The content of a key file, and its key alone. */
+/** The content of a key file, and the key in it without the rest. */
 export function secretsInKeyFile(text: string): readonly string[] {
   return [text.trim(), ...text.trim().split(/\s+/).slice(1)];
 }
 
 /**
- * Values in a list of headers (`name=value,name=value`), such as that for the exporter of
- * OpenTelemetry: each service has its own name for the one with the key.
+ * The secrets in a list of headers (`name=value,name=value`), such as that for the exporter of
+ * OpenTelemetry. Each service has another name for the header with the key, so the values decide.
  */
 function inHeaders(name: string, list: string): readonly string[] {
   if (!/headers$/i.test(name)) return [];
@@ -47,7 +47,7 @@ function inHeaders(name: string, list: string): readonly string[] {
 /** An address with a user in it. */
 const HAS_USER = /^[a-z][a-z0-9+.-]*:\/\/[^/\s]*@/i;
 
-/** An address without a password, a list or a name of a machine. */
+/** Whether a value is an address without a user, the name of a machine, or a locale. */
 function isSetting(value: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(value) || /^[\w-]+(\.[\w-]+)+(:\d+)?$/.test(value) ||
     /^[a-z]{2}_[A-Z]{2}\./.test(value);

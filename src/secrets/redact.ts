@@ -1,6 +1,6 @@
 /**
- * Hides secret values in a stream of output: every value of six bytes or more, its
- * base64 and percent forms, whatever overlaps and wherever a chunk border cuts it.
+ * Hides secret values in a stream of output: every value of six bytes or more and its forms
+ * (`secret_forms.ts`), also where they overlap, and where a chunk ends in the middle of one.
  *
  * ```ts
  * import { Redactor, SecretPattern } from "./redact.ts";
@@ -23,37 +23,37 @@ import { MASK } from "../resources/secret_store.ts";
 const MASK_BYTES = utf8(MASK);
 const NOTHING = new Uint8Array();
 
-/** Bytes of a form by which it is found; every form is longer. */
+/** Number of bytes at the beginning of a form that are its key; every form is longer. */
 const KEY_BYTES = 4;
-/** Bits of the filter for each form: so few others pass that it tells nearly all text from secrets. */
+/** Bits of the filter for each form: with so many, hardly any text but a secret passes the filter. */
 const FILTER_BITS_PER_FORM = 32;
 const MIN_FILTER_BITS = 16;
 const MAX_FILTER_BITS = 24;
 
-/** A place in some bytes or in a list: where it begins, and where it ends. */
+/** A range in some bytes or in a list; `to` is not in it. */
 interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** Forms of secrets, arranged so that a search costs the same for one of them and for thousands. */
+/** Forms of secrets, arranged so that a search takes the same time for one form and for thousands. */
 export class SecretPattern {
-  /** Sorted, so that those with a common beginning stand together, the shortest first. */
+  /** Sorted, so that forms with a common beginning are neighbours, the shortest first. */
   readonly #forms: readonly string[];
-  /** Which of them have a key, their first four bytes. */
+  /** The range of the forms with the same key, their first four bytes. */
   readonly #byKey = new Map<number, Span>();
-  /** What forms begin with, up to three bytes. */
+  /** The first one, two and three bytes of each form. */
   readonly #beginnings = new Set<number>();
-  /** A bit for each place of a key: nearly every byte of ordinary text ends here. */
+  /** A bit for the hash of each key: the search goes no further for nearly every byte of ordinary text. */
   readonly #filter: Uint8Array;
-  /** Which bits of a key's hash are its place in the filter. */
+  /** Number of bits by which a hash is shifted to become a place in the filter. */
   readonly #shift: number;
 
   /** A pattern of these forms, which are texts of code units 0 to 255. */
   constructor(forms: Iterable<string>) {
     this.#forms = [...new Set(forms)].sort();
-    const wanted = Math.ceil(Math.log2(this.#forms.length * FILTER_BITS_PER_FORM + 1));
-    const bits = Math.min(MAX_FILTER_BITS, Math.max(MIN_FILTER_BITS, wanted));
+    const ideal = Math.ceil(Math.log2(this.#forms.length * FILTER_BITS_PER_FORM + 1));
+    const bits = Math.min(MAX_FILTER_BITS, Math.max(MIN_FILTER_BITS, ideal));
     this.#filter = new Uint8Array(1 << (bits - 3));
     this.#shift = 32 - bits;
     for (let from = 0, to = 0; from < this.#forms.length; from = to) {
@@ -70,17 +70,18 @@ export class SecretPattern {
     }
   }
 
-  /** Whether there is nothing to hide. */
+  /** Whether the pattern has no form. */
   get isEmpty(): boolean {
     return this.#forms.length === 0;
   }
 
   /**
-   * Every place of `bytes` where a form stands, in order, the longest where several begin; and
-   * where the end of `bytes` starts that may be the beginning of one, unless nothing follows.
+   * `matches` are the ranges of `bytes` in which a form is found, in order, the longest form where
+   * several begin. `begun` is the start of an end of `bytes` that may be the beginning of a form; the
+   * length of `bytes` if there is none, or if nothing follows (`more` is false).
    */
-  search(bytes: Uint8Array, more: boolean): { found: readonly Span[]; begun: number } {
-    const found: Span[] = [];
+  search(bytes: Uint8Array, more: boolean): { matches: readonly Span[]; begun: number } {
+    const matches: Span[] = [];
     const filter = this.#filter;
     const shift = this.#shift;
     let key = 0;
@@ -92,15 +93,15 @@ export class SecretPattern {
       if (among === undefined) continue;
       const from = next - KEY_BYTES + 1;
       const { length, goesOn } = this.#longestAt(bytes, from, among);
-      if (goesOn && more) return { found, begun: from };
-      if (length > 0) found.push({ from, to: from + length });
+      if (goesOn && more) return { matches, begun: from };
+      if (length > 0) matches.push({ from, to: from + length });
     }
-    return { found, begun: more ? this.#firstBeginning(bytes) : bytes.length };
+    return { matches, begun: more ? this.#firstBeginning(bytes) : bytes.length };
   }
 
   /**
-   * The length of the longest of these forms that stands at `from`, 0 where none does; and whether
-   * `bytes` end in a longer one. Byte by byte, fewer and fewer of them fit.
+   * The length of the longest form of the range `among` that is found at `from`, 0 if there is none; and
+   * whether `bytes` end in the middle of a longer one. Each byte narrows the range.
    */
   #longestAt(bytes: Uint8Array, from: number, among: Span): { length: number; goesOn: boolean } {
     let { from: low, to: high } = among;
@@ -120,7 +121,10 @@ export class SecretPattern {
     }
   }
 
-  /** The first form of a part of the list, which differs here only, with this byte or a later one. */
+  /**
+   * The first form of a range whose byte at `at` is `byte` or a greater one, by binary search. Up to
+   * there all forms of the range are equal.
+   */
   #firstFrom(low: number, high: number, at: number, byte: number): number {
     if (low >= high || this.#byteOf(low, at) >= byte) return low;
     while (low < high) {
@@ -135,7 +139,7 @@ export class SecretPattern {
     return this.#forms[form]?.charCodeAt(at) ?? 0;
   }
 
-  /** Of the last bytes, which are too few for a key. */
+  /** The start of the last bytes, too few for a key, with which a form begins. */
   #firstBeginning(bytes: Uint8Array): number {
     for (let length = Math.min(KEY_BYTES - 1, bytes.length); length > 0; length--) {
       const start = bytes.subarray(-length).reduce((key, byte) => key << 8 | byte, 0);
@@ -149,35 +153,35 @@ function placeOf(key: number, shift: number): number {
   return Math.imul(key, 0x9e3779b1) >>> shift;
 }
 
-/** Up to three bytes, told apart by their number too. */
+/** Up to three bytes as one number, which also has their count. */
 function beginning(bytes: number, length: number): number {
   return length << 24 | bytes;
 }
 
-/** Replaces secrets in one stream of bytes. What overlaps becomes one mask. */
+/** Replaces secrets in one stream of bytes. Secrets that overlap become one mask. */
 export class Redactor {
   readonly #pattern: () => SecretPattern;
-  /** The end of the stream so far, from where a secret may have begun. */
+  /** The end of the stream so far, with which a secret may begin. */
   #held: Uint8Array = NOTHING;
-  /** How much of `#held` is done with: its mask has been shown, or it has been released. */
+  /** Number of bytes of `#held` that need no output any more: masked, or released. */
   #covered = 0;
-  /** Whether `#held` has been released: should it become a secret, the mask of the rest follows. */
+  /** Whether `#held` has been released: if it turns out to begin a secret, a mask follows for the rest. */
   #released = false;
 
-  /** A redactor for one stream, which asks at each chunk what there is to hide. */
+  /** A redactor for one stream, which asks for the pattern at each chunk. */
   constructor(pattern: () => SecretPattern) {
     this.#pattern = pattern;
   }
 
-  /** What can be shown of the stream so far; keeps back what may be the beginning of a secret. */
+  /** The output for the stream so far; holds back bytes that may begin a secret. */
   push(chunk: Uint8Array): Uint8Array {
     if (this.#held.length === 0 && this.#pattern().isEmpty) return chunk;
     return this.#next(concatBytes(this.#held, chunk), true);
   }
 
   /**
-   * What was kept back, where it is too short to tell anything of a secret: for the end of a line
-   * that waits, such as a prompt. Should it turn out to begin a secret, the rest is hidden.
+   * The bytes that were held back, if they are too few to reveal anything of a secret: for a line that
+   * does not go on, such as a prompt. If they turn out to begin a secret, its rest is hidden.
    */
   release(): Uint8Array {
     if (!this.isWaiting) return NOTHING;
@@ -186,26 +190,23 @@ export class Redactor {
     return this.#held;
   }
 
-  /** Whether there is something to {@linkcode release}. */
+  /** Whether there are bytes to {@linkcode release}. */
   get isWaiting(): boolean {
     return this.#held.length > 0 && this.#held.length < KEY_BYTES && this.#covered === 0;
   }
 
-  /** What was kept back; the stream is over. */
+  /** The last output, at the end of the stream. */
   flush(): Uint8Array {
     return this.#held.length === 0 ? NOTHING : this.#next(this.#held, false);
   }
 
-  /**
-   * Shows `bytes`, but for what may go on when there is more; that is found again with what
-   * follows.
-   */
+  /** The output for `bytes`, without an end that may begin a secret: that comes again with the next. */
   #next(bytes: Uint8Array, more: boolean): Uint8Array {
-    const { found, begun } = this.#pattern().search(bytes, more);
+    const { matches, begun } = this.#pattern().search(bytes, more);
     const shown: Uint8Array[] = [];
     let hidden = this.#covered;
     let isMasked = !this.#released;
-    for (const { from, to } of found) {
+    for (const { from, to } of matches) {
       if (from >= hidden) shown.push(bytes.subarray(hidden, from), MASK_BYTES);
       else if (!isMasked) shown.push(MASK_BYTES);
       isMasked = true;

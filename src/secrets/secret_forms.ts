@@ -1,8 +1,8 @@
 /**
- * The spellings in which programs print a secret: as it is, line by line, in a JSON text,
- * quoted as a shell traces it, in base64 (also in the middle of one, as in `user:secret`, or broken
- * into lines), in hexadecimal, and with percent escapes as browsers, curl and scripting languages
- * write them. The same for each of its parts.
+ * The forms in which programs print a secret and its parts: as it is, line by line, in a JSON text,
+ * quoted by a shell that traces commands, in base64 (also within one, as in `user:secret`, or broken
+ * into lines), in hexadecimal, and with percent escapes as browsers, curl and scripting languages write
+ * them.
  *
  * @module
  */
@@ -10,17 +10,17 @@
 import { concatBytes, latin1Text, toBase64, toHex, utf8 } from "../base/bytes.ts";
 import { MIN_BYTES, MIN_PIECE_BYTES, secretParts } from "./secret_parts.ts";
 
-/** Marks that common encoders leave as they are: JavaScript, RFC 3986, forms, Python's default. */
+/** Marks that encoders do not escape: JavaScript's, RFC 3986's, that of forms, Python's default. */
 const UNESCAPED = ["-_.!~*'()", "-_.~", "*-._", "-_.~/"];
 
 /** Widths at which `openssl`, and `base64` and MIME, break lines. */
 const LINE_WIDTHS = [64, 76];
-/** The width at which `xxd -p` does. */
+/** The width at which `xxd -p` breaks lines. */
 const HEX_WIDTH = 60;
 
 /**
- * Every form of `value` and of its parts as text of code units 0 to 255; none of what is too short
- * to hide.
+ * Every form of `value` and of its parts, as text of code units 0 to 255. Values that are too short to
+ * hide have none.
  */
 export function secretForms(value: string): string[] {
   const forms = new Set<string>();
@@ -70,12 +70,12 @@ function shellForms(value: string): string[] {
   return [...single, value.replace(/["$`\\]/g, "\\$&")];
 }
 
-/** What `echo` of dash, the `sh` of Debian, makes of it: it knows the escapes of JSON. */
+/** The output of `echo` in dash, the `sh` of Debian, which interprets the escapes of JSON. */
 function echoForm(value: string): string {
   return value.replace(/\\[bfnrt\\]/g, (escape) => JSON.parse(`"${escape}"`));
 }
 
-/** The lines of a key file, but for those that every key file has. */
+/** The long lines of a value, such as a key file, without the lines that every key file has. */
 function longLines(value: string): string[] {
   const lines = value.split("\n").map((line) => line.trim());
   return lines.length === 1
@@ -90,7 +90,7 @@ function hexForms(bytes: Uint8Array): string[] {
   return [lower, lower.toUpperCase(), ...linesOf(lower, HEX_WIDTH)];
 }
 
-/** Alone, with its padding and without; and what any text around it leaves of it as it is. */
+/** The base64 of the bytes alone, with and without padding, and the part of it within a longer text. */
 function base64Forms(bytes: Uint8Array): string[] {
   const alone = toBase64(bytes);
   const inside = [1, 2].map((shift) =>
@@ -105,9 +105,7 @@ function base64Forms(bytes: Uint8Array): string[] {
     .flatMap((form) => [form, form.replaceAll("+", "-").replaceAll("/", "_")]);
 }
 
-/**
- * A text that is broken into lines; nothing where one line holds it, or too little is left of it.
- */
+/** The lines of a text that is broken at `width`, without short ones; none if one line holds the text. */
 function linesOf(text: string, width: number): string[] {
   const lines: string[] = [];
   for (let at = 0; text.length > width && at < text.length; at += width) {
@@ -126,7 +124,7 @@ function percentForms(bytes: Uint8Array): string[] {
   });
 }
 
-/** What each byte is with percent escapes. */
+/** The percent escape of each byte. */
 const PERCENT = Array.from(
   { length: 256 },
   (_, byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`,

@@ -1,27 +1,27 @@
 /**
- * The secrets inside a secret. Many a value is a document (an address with a token in it, the JSON
- * file of a service account, lines of `NAME=value`), and a program prints the piece that it uses
- * rather than the whole. What everybody's documents have (`services`, `webhook`, a host) is no
- * secret, and hiding it would make every log unreadable.
+ * The secrets inside a secret. Many values are documents (an address with a token in it, the JSON file
+ * of a service account, lines of `NAME=value`), and a program prints only the part that it uses. Common
+ * words of such documents (`services`, `webhook`, a host) are no secrets, and hiding them would make
+ * every log unreadable.
  *
  * @module
  */
 
 import { findBase64, findText, utf8 } from "../base/bytes.ts";
 
-/** Shorter values are words of any text; hiding them would make output unreadable. */
+/** Shorter values are not hidden: they are words of any text, and output would become unreadable. */
 export const MIN_BYTES = 6;
 
-/** A piece that nothing marks as a secret is hidden only where it is too long for a word. */
+/** A part that no name marks as a secret is hidden only if it is this long, which words are not. */
 export const MIN_PIECE_BYTES = 16;
 
-/** A number with fewer digits is a size, a date or a count somewhere else. */
+/** Numbers with fewer digits are not hidden: they are sizes, dates or counts elsewhere. */
 const MIN_DIGITS = 9;
 
-/** Documents in documents, such as JSON in base64 in JSON, are followed so far. */
+/** Depth to which documents in documents, such as JSON in base64 in JSON, are read. */
 const MAX_DEPTH = 4;
 
-/** What paths, queries and settings of everybody are made of. */
+/** Common words of paths, queries and settings. */
 const COMMON = new Set(
   `access account accounts action actions admin alert alerts always api apis app apps async auth
   authorize aws azure bearer basic bot bots branch build builds callback cert certs channel channels
@@ -45,19 +45,19 @@ const COMMON = new Set(
     .split(/\s+/),
 );
 
-/** Stands in the place of a password where the token is the user. */
+/** Words in the place of a password, in addresses whose user is the token. */
 const NO_PASSWORD = /^x-(oauth-basic|access-token)$/;
 
-/** Names of variables, members and parameters whose value is a secret, whatever it looks like. */
+/** Names of variables, members and parameters whose value is always a secret. */
 const SECRET_NAME =
   /secret|token(?!s|iz)|authorization|passw|passphrase|pwd|credential|bearer|cookie|headers$|jwt|signature|private|(^|[^a-z])(access|api|auth|master|signing)?keys?(?![a-z])|(^|[^a-z])(pass|pat|auth|sas|sig|dsn)([^a-z]|$)/i;
 
-/** Whether `name` says that what it names is secret, as `API_KEY` and `clientSecret` do. */
+/** Whether `name` says that its value is secret, as `API_KEY` and `clientSecret` do. */
 export function namesSecret(name: string): boolean {
   return SECRET_NAME.test(name.replace(/([a-z0-9])([A-Z])/g, "$1_$2"));
 }
 
-/** Whether nobody would write `text` for another reason than that it is the secret. */
+/** Whether `text` is so specific that any output with it reveals the secret. */
 export function isTelling(text: string): boolean {
   if (utf8(text).length < MIN_BYTES) return false;
   if (/^[0-9]+$/.test(text)) return text.length >= MIN_DIGITS;
@@ -65,15 +65,15 @@ export function isTelling(text: string): boolean {
 }
 
 /**
- * Whether `text` looks made by a machine: long, in one piece, letters and digits, and neither a path
- * nor an option of a command line.
+ * Whether `text` looks random: long, without blanks, with letters and digits, and neither a path nor an
+ * option of a command line.
  */
 export function looksRandom(text: string): boolean {
   return utf8(text).length >= MIN_PIECE_BYTES && /^(?![-/.~@])[!-~]+$/.test(text) &&
     /[0-9]/.test(text) && /[A-Za-z]/.test(text) && !/[,;]/.test(text) && isTelling(text);
 }
 
-/** The pieces of `value` that are secrets of their own; without `value` itself. */
+/** The parts of `value` that are secrets, without `value` itself. */
 export function secretParts(value: string): ReadonlySet<string> {
   const parts = new Set<string>();
   collect(value.trim(), MAX_DEPTH, parts);
@@ -107,7 +107,7 @@ function collectMembers(value: unknown, name: string, depth: number, parts: Set<
   }
 }
 
-/** A value that stands beside a name. An address that holds no secret is everybody's. */
+/** Collects the value of `name`, unless it is an address without a secret. */
 function collectNamed(name: string, value: string, depth: number, parts: Set<string>): void {
   const before = parts.size;
   collect(value.trim(), depth - 1, parts);
@@ -115,7 +115,7 @@ function collectNamed(name: string, value: string, depth: number, parts: Set<str
   const isPublic = isUrl && parts.size === before;
   const least = namesSecret(name) ? MIN_BYTES : MIN_PIECE_BYTES;
   if (!isPublic && utf8(value).length >= least && isTelling(value)) parts.add(value);
-  // Lists of headers are in percent spelling, and who sends one shows what it stands for.
+  // Lists of headers have percent escapes, and their receivers show the text without escapes.
   const plain = isUrl ? value : unescaped(value);
   if (plain !== value && depth > 0) collectNamed(name, plain, depth - 1, parts);
   const credentials = /^(?:Basic|Bearer|Digest|Token|ApiKey)[ \t]+(\S+)$/i.exec(value)?.[1];
@@ -125,7 +125,7 @@ function collectNamed(name: string, value: string, depth: number, parts: Set<str
 const ASSIGNED =
   /(?<![\w.-])([A-Za-z_][\w.-]*)["']?[ \t]*[=:][ \t]*(?:"([^"]*)"|'([^']*)'|([^\s"',;&]+))/g;
 
-/** `NAME=value` and `name: value` as settings have them, words that look random, `user:password`. */
+/** Collects `NAME=value` and `name: value` of settings, random words, and `user:password`. */
 function collectFromLine(line: string, depth: number, parts: Set<string>): void {
   for (const [, name = "", double, single, bare] of line.matchAll(ASSIGNED)) {
     collectNamed(name, double ?? single ?? bare ?? "", depth, parts);
@@ -143,7 +143,7 @@ function collectFromLine(line: string, depth: number, parts: Set<string>): void 
     }
     return;
   }
-  // `user:password`, and the lines of password files, whose password is the last field
+  // `user:password`, and lines of password files, whose password is the last field.
   const password = /^[^:=\s]+:(.+)$/.exec(line)?.[1] ?? "";
   for (const one of [password, password.slice(password.lastIndexOf(":") + 1)]) {
     if (isTelling(one)) parts.add(one);
@@ -174,8 +174,8 @@ function findEncodedText(text: string): string | undefined {
 }
 
 /**
- * What of an address lets in who knows it: user and password, or where it is one of the web without
- * them, its path and query, whole and in pieces. Words before the last of a path lead to it.
+ * The parts of an address that give access: user and password; or, for a web address without them, its
+ * path and query, as a whole and in parts. Words in a path before its last segment are no secrets.
  */
 function urlParts({ protocol, username, password, pathname, search, hash }: URL): string[] {
   const parts: string[] = [];
@@ -204,7 +204,7 @@ function urlParts({ protocol, username, password, pathname, search, hash }: URL)
     .filter((part) => utf8(part).length >= MIN_BYTES);
 }
 
-/** What percent escapes stand for. */
+/** `text` without percent escapes; as it is, if they are not valid. */
 export function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -213,12 +213,12 @@ export function unescaped(text: string): string {
   }
 }
 
-/** Letters as one writes a word, which a sentence may hold by chance. */
+/** Whether `text` is spelled like a word, which a sentence may contain by chance. */
 function isWord(text: string): boolean {
   return text.length < MIN_PIECE_BYTES && /^([A-Za-z]?[a-z]*|[A-Z]*)$/.test(text);
 }
 
-/** Whether `text` is made of nothing but what everybody's documents have: `sendMessage`, `oauth2/v1`. */
+/** Whether `text` consists of common words: `sendMessage`, `oauth2/v1`. */
 function isCommon(text: string): boolean {
   const words = text.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase().split(/[^a-z0-9]+/);
   const rest = words.filter((word) =>

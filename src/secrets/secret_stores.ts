@@ -1,5 +1,5 @@
 /**
- * The values of SecretStores, sealed and opened all at once.
+ * Seals and opens all values of a SecretStore at once.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Resource } from "../resources/resource.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 import type { Keyring, SecretPlace } from "./keyring.ts";
 
-/** A resource with each secret value of it replaced; one that is no SecretStore as it is. */
+/** A copy of a SecretStore with each value changed; any other resource as it is. */
 export async function mapSecrets(
   resource: Resource,
   change: (place: SecretPlace, value: string) => Promise<string>,
@@ -23,7 +23,7 @@ export async function mapSecrets(
   return { ...resource, spec: { data: Object.fromEntries(data) } };
 }
 
-/** A SecretStore sealed with another key. */
+/** A copy of a SecretStore that is sealed with the key `to` in place of `from`. */
 export function sealAnew(
   secretStore: Resource,
   { from, to }: { readonly from: Keyring; readonly to: Keyring },
@@ -34,7 +34,7 @@ export function sealAnew(
   );
 }
 
-/** Whether a key opens every value; it does where there is none. */
+/** Whether a key opens every value of these SecretStores; `true` if they have none. */
 export async function opensAll(
   keyring: Keyring,
   secretStores: readonly Resource[],

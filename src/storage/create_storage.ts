@@ -12,7 +12,7 @@ import { AppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Resource } from "../resources/resource.ts";
 import { readKeyFile, type Sealed } from "../secrets/key_file.ts";
-import { keyIdOf } from "../secrets/key_id.ts";
+import { keyIdOf } from "../secrets/keyring.ts";
 import { holdsPassword } from "../store/postgres/database/database_url.ts";
 import { createDatabase, findSecretStores, isComplete } from "../store/sqlite/create_database.ts";
 import {

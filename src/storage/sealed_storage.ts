@@ -12,9 +12,8 @@ import { isThere } from "../base/durable_files.ts";
 import { idFactory } from "../base/ids.ts";
 import type { Resource } from "../resources/resource.ts";
 import { readKeyFile } from "../secrets/key_file.ts";
-import { keyIdOf } from "../secrets/key_id.ts";
-import type { Keyring } from "../secrets/keyring.ts";
-import { dropNextKey, findNextKey, type Replaced, takeNextKey } from "../secrets/next_key.ts";
+import { keyIdOf, type Keyring } from "../secrets/keyring.ts";
+import { dropNextKey, findNextKey, type KeyReplacement, takeNextKey } from "../secrets/next_key.ts";
 import { opensAll } from "../secrets/secret_stores.ts";
 import type { ControlEvent } from "../store/audit_records.ts";
 import { findSecretStores } from "../store/sqlite/create_database.ts";
@@ -99,7 +98,10 @@ function connectTo({ url, node }: SharedDatabase, { env, clock }: SealedHost) {
  * @returns What came of it where the new key counts; `undefined` otherwise.
  * @throws {AppError} `refused` or `overloaded` when nobody can tell which key counts.
  */
-export async function settleKey(dir: DataDir, host: SealedHost): Promise<Replaced | undefined> {
+export async function settleKey(
+  dir: DataDir,
+  host: SealedHost,
+): Promise<KeyReplacement | undefined> {
   const next = await findNextKey(dir.secretKey);
   if (next === undefined) return undefined;
   const counts = await findKeyThatCounts(dir, next.keyring, host);

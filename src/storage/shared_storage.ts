@@ -7,7 +7,7 @@
 
 import type { DataDir } from "../base/data_dir.ts";
 import { readKeyFile } from "../secrets/key_file.ts";
-import { keyIdOf } from "../secrets/key_id.ts";
+import { keyIdOf } from "../secrets/keyring.ts";
 import { startGuard } from "../shell/guard.ts";
 import { ENDLESS, LEASE_MS, reliableMs } from "../store/lease.ts";
 import { nameOf, placeOf } from "../store/postgres/database/database_url.ts";

@@ -14,9 +14,8 @@ import { lockDataDir } from "../base/lock.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 import { readKeyFile } from "../secrets/key_file.ts";
-import { keyIdOf } from "../secrets/key_id.ts";
-import { createKeyring, newKeyFile } from "../secrets/keyring.ts";
-import { layNextKey, type Replaced, takeNextKey } from "../secrets/next_key.ts";
+import { createKeyring, keyIdOf, newKeyFile } from "../secrets/keyring.ts";
+import { type KeyReplacement, takeNextKey, writeNextKey } from "../secrets/next_key.ts";
 import { sealAnew } from "../secrets/secret_stores.ts";
 import { openSealed, type SealedStorage, settleKey } from "../storage/sealed_storage.ts";
 import type { Progress } from "../store/maintenance.ts";
@@ -108,7 +107,7 @@ export async function* rekey(
     otherNodes: sealed.otherNodes,
   };
   if (dryRun) return result;
-  await layNextKey(dirs.secretKey, text).catch((cause) => {
+  await writeNextKey(dirs.secretKey, text).catch((cause) => {
     const why = fileFault(cause);
     throw new AppError("refused", `Cannot write beside "${dirs.secretKey}": ${why}`, { cause });
   });
@@ -125,7 +124,7 @@ async function replaceAll(
     readonly to: string;
   },
   host: RekeyHost,
-): Promise<Replaced> {
+): Promise<KeyReplacement> {
   const { dirs, clock } = host;
   try {
     await sealed.replace(anew, to, ownRecord("db.rekey", `key ${from} to ${to}`, clock));

@@ -19,9 +19,8 @@ import { initDataDir } from "../../src/init.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
 import { readKeyFile } from "../../src/secrets/key_file.ts";
-import { keyIdOf } from "../../src/secrets/key_id.ts";
-import { newKeyFile } from "../../src/secrets/keyring.ts";
-import { layNextKey } from "../../src/secrets/next_key.ts";
+import { keyIdOf, newKeyFile } from "../../src/secrets/keyring.ts";
+import { writeNextKey } from "../../src/secrets/next_key.ts";
 import { opensAll, sealAnew } from "../../src/secrets/secret_stores.ts";
 import { openSealed, settleKey } from "../../src/storage/sealed_storage.ts";
 import { openStorage } from "../../src/storage/open_storage.ts";
@@ -178,7 +177,7 @@ postgresTest("what the database says decides between two keys, whatever was cut 
   await using shared = await nodes();
   const { one } = shared;
   const lay = async () => {
-    await layNextKey(one.secretKey, newKeyFile());
+    await writeNextKey(one.secretKey, newKeyFile());
     return await readKeyFile(`${one.secretKey}.next`);
   };
   await lay();

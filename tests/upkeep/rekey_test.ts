@@ -17,7 +17,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { DataDir } from "../../src/base/data_dir.ts";
 import { lockDataDir } from "../../src/base/lock.ts";
 import { createKeyring, newKeyFile } from "../../src/secrets/keyring.ts";
-import { layNextKey, readFormerKeys } from "../../src/secrets/next_key.ts";
+import { readFormerKeys, writeNextKey } from "../../src/secrets/next_key.ts";
 import { settleKey } from "../../src/storage/sealed_storage.ts";
 import { backUp } from "../../src/upkeep/back_up.ts";
 import { check, checkOwn } from "../../src/upkeep/check.ts";
@@ -253,7 +253,7 @@ Deno.test(
 Deno.test("a new key that opens nothing is not taken, and neither is dropped when neither opens", async () => {
   await using rig = await upkeepRig();
   const next = `${rig.dirs.secretKey}.next`;
-  await layNextKey(rig.dirs.secretKey, newKeyFile());
+  await writeNextKey(rig.dirs.secretKey, newKeyFile());
   await Deno.writeTextFile(rig.dirs.secretKey, newKeyFile());
   equal(await settleKey(rig.dirs, host(rig.dirs)), undefined);
   ok((await Deno.stat(next)).isFile);
