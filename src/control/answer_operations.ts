@@ -7,21 +7,16 @@
 import type { ANSWER_OPERATIONS } from "../api/answer_operations.ts";
 import type { Input, Output } from "../api/operations.ts";
 import { AppError } from "../base/errors.ts";
-import {
-  addressOf,
-  commentDraft,
-  type GitHubAnswersHost,
-  reactionDraft,
-  statusDraft,
-} from "../outbox/github_answers.ts";
+import { addressOf, commentDraft, reactionDraft, statusDraft } from "../outbox/github_answers.ts";
 import { pushDraft } from "../outbox/line_push.ts";
 import type { Draft } from "../outbox/message_kind.ts";
+import type { AnswerSources } from "../outbox/origin.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import { findTask } from "./records/records.ts";
 import type { Handlers } from "./server/server.ts";
 
-/** What these operations need. */
-export interface AnswerOperationsHost extends GitHubAnswersHost {
+/** What answers are made from, and the outbox that sends them. */
+export interface AnswerOperationsHost extends AnswerSources {
   readonly outbox: Outbox;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Which triggers want the ends of their tasks answered, so that each end has to be kept until that
- * is done. Asked for every event that starts a task.
+ * Which triggers have the ends of their tasks answered. The store keeps such an end until its answers
+ * are in the outbox. Asked for every event that starts a task.
  *
  * @module
  */
@@ -16,7 +16,6 @@ export class AnsweredTriggers {
   #version = -1;
   #names: ReadonlySet<string> = new Set();
 
-  /** Reads the triggers of `catalog`, as they are at any time. */
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
   }
@@ -30,11 +29,8 @@ export class AnsweredTriggers {
   #read(): void {
     this.#version = this.#catalog.version;
     const triggers = this.#catalog.list("Trigger") as Resource<TriggerSpec>[];
-    this.#names = new Set(
-      triggers.filter(({ spec }) => isAnswered(spec)).map(({ project, name }) =>
-        `${project}/${name}`
-      ),
-    );
+    const answered = triggers.filter(({ spec }) => isAnswered(spec));
+    this.#names = new Set(answered.map(({ project, name }) => `${project}/${name}`));
   }
 }
 

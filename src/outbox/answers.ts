@@ -1,6 +1,6 @@
 /**
- * What a task is answered with by its trigger's own wish: when it starts, and when it has ended. An
- * end is kept on disk until its answers are in the outbox.
+ * The answers of a task that its trigger asks for: when the task starts, and when it has ended. The
+ * store keeps an end until its answers are in the outbox.
  *
  * @module
  */
@@ -12,13 +12,12 @@ import type { NewMessage } from "../store/outbox_records.ts";
 import type { Task } from "../store/task_records.ts";
 import type { Draft } from "./message_kind.ts";
 import type { Outbox } from "./outbox.ts";
-import { reportsAt, type ReportsHost } from "./reports.ts";
-import { postsAt, type SlackAnswersHost } from "./slack_answers.ts";
+import { reportsAt, type ReportSources } from "./reports.ts";
+import { postsAt } from "./slack_answers.ts";
 import { unansweredDraft } from "./unanswered.ts";
 
-/** What answers need. */
-export interface AnswersHost extends Omit<SlackAnswersHost & ReportsHost, "store"> {
-  readonly store: SlackAnswersHost["store"] & ReportsHost["store"];
+/** What answers are made from, and where they go. */
+export interface AnswersHost extends ReportSources {
   readonly outbox: Outbox;
   readonly events: Events;
   readonly log: Log;
@@ -29,23 +28,23 @@ export class Answers implements AsyncDisposable {
   readonly #host: AnswersHost;
   readonly #subscription: Disposable;
 
-  /** Hears tasks start from now on. */
+  /** Answers the start of every task from now on. */
   constructor(host: AnswersHost) {
     this.#host = host;
     this.#subscription = host.events.on("taskStarted", (task) => this.#started(task));
   }
 
   /**
-   * What the end of a task is answered with, to be stored when its mark is taken away.
+   * The answers to the end of a task, for the transaction that removes the mark of the end.
    *
-   * @throws {AppError} `overloaded`; what else keeps it from being answered is in a message of its own.
+   * @throws {AppError} `overloaded`; any other failure becomes a message of the kind `unanswered`.
    */
   async atEnd(task: Task): Promise<readonly NewMessage[]> {
     await this.#host.outbox.startStored(task.id);
     return this.#host.outbox.prepare(await this.#draftsAt("ended", task));
   }
 
-  /** Waits for what is being stored. */
+  /** Waits for the messages that are being stored. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#subscription[Symbol.dispose]();
     await this.#host.outbox.startsStored();
@@ -61,26 +60,23 @@ export class Answers implements AsyncDisposable {
 
   async #draftsAt(point: "started" | "ended", task: Task): Promise<readonly Draft[]> {
     const all = await Promise.all(
-      SOURCES.map((source) =>
-        source(point, task, this.#host).catch((error) => this.#none(error, point, task))
+      MAKERS.map((make) =>
+        make(point, task, this.#host).catch((error) => this.#failed(error, point, task))
       ),
     );
     return all.flat();
   }
 
-  /**
-   * One answer that cannot be made keeps no other one back. The outbox gives it up with the reason, as
-   * it does with every message that cannot be sent.
-   */
-  #none(error: unknown, point: "started" | "ended", task: Task): readonly Draft[] {
+  /** An answer that cannot be made does not keep the others back. */
+  #failed(error: unknown, point: "started" | "ended", task: Task): readonly Draft[] {
     if (error instanceof AppError && error.code === "overloaded") throw error;
-    if (point === "started") return []; // told once, at the end
+    if (point === "started") return []; // reported once, at the end
     return [unansweredDraft(task, messageOf(error))];
   }
 }
 
-/** What makes answers, each for the triggers that ask for it. */
-const SOURCES: readonly ((
+/** Each makes the answers that a trigger asks for in one way. */
+const MAKERS: readonly ((
   point: "started" | "ended",
   task: Task,
   host: AnswersHost,

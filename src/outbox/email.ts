@@ -1,6 +1,6 @@
 /**
- * The kind `email`: a mail over SMTP to the addresses of a Notification. Only to a server on this
- * machine does it go in the clear. The library is loaded with the first mail.
+ * The kind `email`: a mail over SMTP to the addresses of a Notification. Unencrypted only to a server
+ * on this machine. The library is loaded with the first mail.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import { defined } from "../base/defined.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import { type EmailTarget, mayBePlain } from "../resources/notification.ts";
 import type { OutboxMessage } from "../store/outbox_records.ts";
-import type { MessageKind, SendHost, SendResult } from "./message_kind.ts";
+import { type MessageKind, resultOfError, type SendHost, type SendResult } from "./message_kind.ts";
 import { secretOf, targetOf } from "./notification_target.ts";
 
-/** Longest times until a server is there, greets, and says something. */
+/** Longest times until a server is connected, greets and answers. */
 const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };
 
-/** The kind `email`. A second time, with the same id, is better than none. */
+/** The kind `email`. Mail programs tell a repetition by its id. */
 export const email: MessageKind = {
   name: "email",
   again: "harmless",
@@ -31,23 +31,22 @@ export const email: MessageKind = {
       if (to === undefined) throw new AppError("not_found", "Its target is no longer an e-mail");
       return await sendMail(message, to, host);
     } catch (error) {
-      if (error instanceof AppError) return { result: "refused", reason: error.message };
-      throw error;
+      return resultOfError(error);
     }
   },
 };
 
-/** How a server is spoken to. */
+/** Settings of the connection to a server. */
 export interface ServerOptions {
   readonly host: string;
   readonly port: number;
-  /** Whether the connection is encrypted from its beginning. */
+  /** Whether the connection is encrypted from the beginning. */
   readonly secure: boolean;
-  /** Whether it has to be encrypted before anything else is said. */
+  /** Whether `STARTTLS` has to come first. */
   readonly requireTLS: boolean;
 }
 
-/** How the server of a target is spoken to. */
+/** The settings for the server of a target. */
 export function serverOptions(server: string): ServerOptions {
   const { protocol, hostname, port } = new URL(server);
   const secure = protocol === "smtps:";
@@ -95,7 +94,7 @@ async function sendMail(
   }
 }
 
-/** What an error of the library means. */
+/** The result of an error of the library. */
 export function toSendResult(error: unknown, server: string): SendResult {
   const { code, responseCode } = error as {
     readonly code?: unknown;
@@ -103,7 +102,7 @@ export function toSendResult(error: unknown, server: string): SendResult {
   };
   const said = messageOf(error).replace(/\s+/g, " ").slice(0, 300);
   const reason = `${server}: ${said}`;
-  // A certificate may be renewed and a server come back; what it refuses, it refuses again.
+  // A certificate may be renewed and a server may come back, but it repeats a refusal.
   const isFinal = typeof responseCode === "number"
     ? responseCode >= 500
     : code === "EAUTH" || code === "ETLS" || code === "EENVELOPE";

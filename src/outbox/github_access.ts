@@ -1,6 +1,6 @@
 /**
- * What the kinds of messages to GitHub share: the Connection they go through, its user, and what an
- * answer of the API means to the outbox.
+ * What the kinds of messages to GitHub share: the Connection through which they go, its user, and
+ * what an answer of the API means to the outbox.
  *
  * @module
  */
@@ -27,12 +27,9 @@ import { apiUrlOf, type ConnectionSpec } from "../resources/connection.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { ClaimedMessage, OutboxMessage } from "../store/outbox_records.ts";
-import type { Rate, SendHost, SendResult } from "./message_kind.ts";
+import { type NotSent, type Rate, resultOfError, type SendHost } from "./message_kind.ts";
 
-/**
- * What GitHub asks of those who write (https://docs.github.com/en/rest, secondary rate limits): a
- * second between two, and no more than so many within a minute and an hour.
- */
+/** GitHub's secondary rate limits for requests that write (https://docs.github.com/en/rest). */
 export const GITHUB_RATES: readonly Rate[] = [
   { most: 1, perMs: 1000 },
   { most: 80, perMs: 60_000 },
@@ -44,14 +41,14 @@ export interface GitHubSending extends ClaimedMessage {
   readonly connection: Connection;
   /** `OWNER/NAME`. */
   readonly repository: string;
-  /** Path of the repository. */
+  /** Path of the repository in the API. */
   readonly path: string;
   readonly host: SendHost;
   /** Makes one call with the Connection's token. */
   readonly call: (call: GitHubCall) => Promise<GitHubAnswer>;
 }
 
-/** A call that did not go well. */
+/** Thrown for a call that failed. */
 export class CallFailed extends Error {
   readonly failure: GitHubFailure;
 
@@ -61,40 +58,26 @@ export class CallFailed extends Error {
   }
 }
 
-/** What came back of a call; throws a {@linkcode CallFailed} when it did not go well. */
+/** The answer of a call that must succeed; throws a {@linkcode CallFailed} otherwise. */
 export function mustBeOk(answer: GitHubAnswer): GitHubData {
   if (answer.ok) return answer;
   throw new CallFailed(answer);
 }
 
-/**
- * A `send` or `find` of a kind: looks up the Connection as it is now, and makes a result of what is
- * thrown.
- */
+/** A `send` or `find` of a kind: finds the Connection of the message, and makes errors results. */
 export function viaGitHub<Result>(
   work: (sending: GitHubSending) => Promise<Result>,
-): (
-  claimed: ClaimedMessage,
-  host: SendHost,
-) => Promise<Result | ReturnType<typeof resultOfFailure>> {
+): (claimed: ClaimedMessage, host: SendHost) => Promise<Result | NotSent> {
   return async (claimed, host) => {
     try {
       return await work(toSending(claimed, host));
     } catch (error) {
-      if (error instanceof CallFailed) return resultOfFailure(error.failure);
-      if (!(error instanceof AppError)) throw error;
-      const { code, message: reason } = error;
-      return code === "overloaded"
-        ? { result: "later", reason, mayHaveArrived: false }
-        : { result: "refused", reason };
+      return error instanceof CallFailed ? resultOfFailure(error.failure) : resultOfError(error);
     }
   };
 }
 
-/** What a failure means for the message. */
-export function resultOfFailure(
-  { kind, message, retryAfterSecs }: GitHubFailure,
-): Exclude<SendResult, { readonly result: "sent" }> {
+function resultOfFailure({ kind, message, retryAfterSecs }: GitHubFailure): NotSent {
   if (kind === "refused") return { result: "refused", reason: message };
   return {
     result: "later",
@@ -114,9 +97,8 @@ function toSending(claimed: ClaimedMessage, host: SendHost): GitHubSending {
     clock: host.clock,
     signal: host.signal,
   };
-  const call = (one: GitHubCall) => callGitHub(access, one);
-  const path = `/repos/${repository}`;
-  return Object.assign({}, claimed, { connection, repository, path, host, call });
+  const call = (request: GitHubCall) => callGitHub(access, request);
+  return { ...claimed, connection, repository, path: `/repos/${repository}`, host, call };
 }
 
 /** The {@linkcode MessageKind.way} of messages to GitHub. */
@@ -125,8 +107,8 @@ export function gitHubWay(message: OutboxMessage, catalog: Catalog): string {
 }
 
 /**
- * The Connection of a message and its token, as they are now; of one that was stored without a
- * Connection, because none was there, the one that its trigger would go through.
+ * The Connection of a message and its token at present. A message that was stored when there was no
+ * Connection gets the one of its trigger.
  *
  * @throws {AppError} `refused`.
  */
@@ -143,7 +125,7 @@ function findGitHub(
     throw new AppError("refused", `${message}: make it with svc connect github ${repository}`);
   }
   const { github } = found.spec;
-  // What an admin has taken away since counts now.
+  // An admin may have removed the repository since the message was stored.
   if (github === undefined || !mayAnswerTo(found.spec, repository)) {
     const said = `Connection "${found.name}" no longer covers ${repository}`;
     throw new AppError("refused", `${said}: add it to its allow.targets if answers may go there`);
@@ -154,7 +136,7 @@ function findGitHub(
 /**
  * The Connection through which tasks of a trigger are answered.
  *
- * @throws {AppError} `refused` where there is none, or several.
+ * @throws {AppError} `refused` if there is none, or there are several.
  */
 export function findGitHubFor(
   { project, repository, trigger }: {
@@ -166,13 +148,15 @@ export function findGitHubFor(
 ): Connection {
   const spec = catalog.find<TriggerSpec>("Trigger", project, trigger)?.spec;
   const named = spec?.event.webhook?.connection;
-  const wanted = { project, platform: "github", repository } as const;
-  return findConnection(named === undefined ? wanted : { ...wanted, named }, catalog);
+  return findConnection(
+    { project, platform: "github", repository, ...defined({ named }) },
+    catalog,
+  );
 }
 
 /**
- * Id of the user that the Connection writes as, asked for once; `undefined` where the API does not
- * say, as with the token of an App.
+ * Id of the user as which the Connection writes, fetched once; `undefined` if the API does not say,
+ * as for the token of an App.
  */
 export async function ownUserOf(
   { connection, call, host }: GitHubSending,

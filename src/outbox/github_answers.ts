@@ -1,6 +1,6 @@
 /**
- * Answers to what a task is about at GitHub: where they go is read from the delivery that started
- * it, never from what a step says.
+ * Answers to the subject of a task at GitHub. The delivery that started the task says where they go,
+ * never a step.
  *
  * @module
  */
@@ -9,7 +9,6 @@ import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { findSubject, type GitHubSubject, SHA } from "../connections/github/subject.ts";
-import type { Catalog } from "../resources/catalog.ts";
 import type { StoredDelivery } from "../store/delivery_records.ts";
 import type { Task } from "../store/task_records.ts";
 import type { CommentFormat } from "./github_comment.ts";
@@ -18,34 +17,27 @@ import type { StatusState } from "./github_status.ts";
 import { ANSWER_KEY } from "./marker.ts";
 import { findGitHubFor } from "./github_access.ts";
 import type { Draft } from "./message_kind.ts";
-import { findOrigin, type OriginStore } from "./origin.ts";
+import { type AnswerSources, findOrigin } from "./origin.ts";
 
-/** What these answers need. */
-export interface GitHubAnswersHost {
-  readonly catalog: Catalog;
-  readonly store: OriginStore;
-}
-
-/** What a task is about, and the Connection through which it is answered. */
-export interface Addressed {
+/** The subject of a task, and the Connection through which it is answered. */
+export interface AnswerAddress {
   readonly task: Task;
   readonly subject: GitHubSubject;
-  /** Name of the Connection; empty where there is none. */
+  /** Name of the Connection; empty if there is none. */
   readonly connection: string;
-  /** The trigger whose event it is. */
+  /** Name of the trigger of that delivery. */
   readonly trigger: string;
   /** The delivery that names the subject. */
   readonly origin: StoredDelivery;
 }
 
 /**
- * What a task is about at GitHub: by its own delivery, else by that of the first task before it that
- * says so.
+ * The subject of a task at GitHub, which its own delivery names, or that of the nearest earlier task.
  *
- * @throws {AppError} `refused` where there is none, nobody vouches for its sender, or no Connection
- * covers its repository.
+ * @throws {AppError} `refused` if there is none, its sender was not checked, or no Connection covers
+ * its repository.
  */
-export async function addressOf(task: Task, host: GitHubAnswersHost): Promise<Addressed> {
+export async function addressOf(task: Task, host: AnswerSources): Promise<AnswerAddress> {
   const address = await placeOf(task, host);
   const { project, trigger, subject: { repository } } = address;
   const { name } = findGitHubFor({ project, trigger, repository }, host.catalog);
@@ -53,12 +45,12 @@ export async function addressOf(task: Task, host: GitHubAnswersHost): Promise<Ad
 }
 
 /**
- * The same, also while no Connection is there: what is sent there then waits to be given up with the
- * reason, so that it can be sent once there is one.
+ * The same, also without a Connection: the outbox then gives the message up with the reason, and it
+ * can be sent once there is a Connection.
  *
- * @throws {AppError} `refused` where there is none, or nobody vouches for its sender.
+ * @throws {AppError} `refused` if there is no subject, or its sender was not checked.
  */
-export async function addressOfReport(task: Task, host: GitHubAnswersHost): Promise<Addressed> {
+export async function addressOfReport(task: Task, host: AnswerSources): Promise<AnswerAddress> {
   const address = await placeOf(task, host);
   const { project, trigger, subject: { repository } } = address;
   try {
@@ -70,11 +62,11 @@ export async function addressOfReport(task: Task, host: GitHubAnswersHost): Prom
   }
 }
 
-/** What a task is about, and no Connection to it yet. */
+/** The subject of a task, without a Connection yet. */
 async function placeOf(
   task: Task,
-  host: GitHubAnswersHost,
-): Promise<Addressed & { readonly project: string }> {
+  host: AnswerSources,
+): Promise<AnswerAddress & { readonly project: string }> {
   const origin = await findOrigin(task, findSubject, host.store);
   if (origin === undefined) {
     const message = `Task ${task.id} did not come from an event of GitHub`;
@@ -84,23 +76,23 @@ async function placeOf(
   return { task, subject, connection: "", project, trigger, origin: delivery };
 }
 
-/** The part that all messages about one address share. */
-function toSubject({ task, connection }: Addressed) {
+/** The part that all messages to one address share. */
+function draftTo({ task, connection }: AnswerAddress) {
   return { project: task.project, connection, taskId: task.id };
 }
 
-/** What a message says; without a Connection also whose it is to go through, once there is one. */
-function said({ connection, trigger }: Addressed, body: JsonObject): JsonObject {
+/** The body of a message; without a Connection with the trigger, whose Connection it will use. */
+function bodyFor({ connection, trigger }: AnswerAddress, body: JsonObject): JsonObject {
   return connection === "" ? { ...body, trigger } : body;
 }
 
 /**
  * A comment; the next one of its key on the same issue updates it.
  *
- * @throws {AppError} `refused` where the event has no issue or pull request; `invalid`.
+ * @throws {AppError} `refused` if the event has no issue or pull request; `invalid`.
  */
 export function commentDraft(
-  address: Addressed,
+  address: AnswerAddress,
   comment: { readonly text: string; readonly key: string; readonly format: CommentFormat },
 ): Draft {
   const { subject: { repository, number } } = address;
@@ -114,38 +106,41 @@ export function commentDraft(
     throw new AppError("invalid", `"${key}" cannot be the key of a comment: use ${form}`);
   }
   const target = { repository, number };
-  const body = said(address, { text: text.slice(0, MAX_STORED), format });
-  return { ...toSubject(address), kind: "github-comment", target, key, body };
+  const body = bodyFor(address, { text: text.slice(0, MAX_STORED), format });
+  return { ...draftTo(address), kind: "github-comment", target, key, body };
 }
 
 /** Most characters of a text that are stored: more than a comment can have, whatever is in it. */
 const MAX_STORED = 256 * 1024;
 
-/** A status, as rooms ask for it. */
-export interface StatusWanted {
+/** A status of a commit. */
+export interface CommitStatus {
   readonly state: StatusState;
   readonly context: string;
   readonly description: string;
-  /** Commit; that of the event when absent. */
+  /** Commit; that of the event if absent. */
   readonly sha?: string | undefined;
 }
 
 /**
  * A status of the commit of the event. Those of one task and context are of the same commit.
  *
- * @throws {AppError} `refused` where the event has no commit, or the given one is not of it.
+ * @throws {AppError} `refused` if the event has no commit, or `sha` does not belong to it.
  */
-export function statusDraft(address: Addressed, wanted: StatusWanted): Draft {
-  const { state, context, description, sha } = wanted;
+export function statusDraft(address: AnswerAddress, status: CommitStatus): Draft {
+  const { state, context, description, sha } = status;
   const { task, subject: { repository } } = address;
   const target = { repository, context, ...commitOf(address, sha) };
-  const body = said(address, { state, description });
+  const body = bodyFor(address, { state, description });
   const key = `${task.id} ${context}`;
-  return { ...toSubject(address), kind: "github-status", target, key, body };
+  return { ...draftTo(address), kind: "github-status", target, key, body };
 }
 
-/** The commit, or the pull request that is asked for it when the status is sent. */
-function commitOf(address: Addressed, sha: string | undefined): { sha?: string; pull?: number } {
+/** The commit, or the pull request whose commit is read when the status is sent. */
+function commitOf(
+  address: AnswerAddress,
+  sha: string | undefined,
+): { sha?: string; pull?: number } {
   const { subject } = address;
   if (sha !== undefined && !SHA.test(sha)) {
     throw new AppError("invalid", `"${sha}" is not the whole id of a commit`);
@@ -165,25 +160,25 @@ function commitOf(address: Addressed, sha: string | undefined): { sha?: string; 
 }
 
 /**
- * A reaction to what the event is about.
+ * A reaction to the subject of the event.
  *
- * @throws {AppError} `refused` where it is about nothing that can have one.
+ * @throws {AppError} `refused` if the subject cannot have one.
  */
-export function reactionDraft(address: Addressed, content: Reaction): Draft {
+export function reactionDraft(address: AnswerAddress, content: Reaction): Draft {
   const { subject: { repository, reactTo } } = address;
   if (reactTo === undefined) {
     throw nothingThere(address, "comment, issue or pull request to react to");
   }
   const target = { repository, to: reactTo };
   return {
-    ...toSubject(address),
+    ...draftTo(address),
     kind: "github-reaction",
     target,
     key: "",
-    body: said(address, { content }),
+    body: bodyFor(address, { content }),
   };
 }
 
-function nothingThere({ task }: Addressed, what: string): AppError {
+function nothingThere({ task }: AnswerAddress, what: string): AppError {
   return new AppError("refused", `The event that task ${task.id} is about has no ${what}`);
 }

@@ -1,6 +1,6 @@
 /**
  * The kind `github-comment`: a comment on an issue or pull request, which later messages of its key
- * update in place. What may have arrived is found again by its marker.
+ * update in place. Its marker finds a comment that may have arrived.
  *
  * @module
  */
@@ -25,12 +25,12 @@ export interface CommentTarget extends JsonObject {
   number: number;
 }
 
-/** How the text of a comment is read. */
+/** Formats of the text of a comment. */
 export const COMMENT_FORMATS = ["markdown", "text"] as const;
 /** One of {@linkcode COMMENT_FORMATS}. */
 export type CommentFormat = typeof COMMENT_FORMATS[number];
 
-/** How much earlier than by our clock a comment may have been made: clocks differ. */
+/** By how much GitHub's clock may be behind the clock of this machine. */
 const CLOCKS_DIFFER_MS = 24 * 3600_000;
 
 /** The kind `github-comment`. */
@@ -54,9 +54,9 @@ async function send(sending: GitHubSending): Promise<SendResult> {
     });
     if (updated.ok) return { result: "sent", externalId: previousId };
     if (updated.status !== 404) mustBeOk(updated);
-    // somebody has deleted it
+    // The comment was deleted.
   }
-  // Whose it is has to be known before its event comes, which can overtake the answer.
+  // The user must be known before the event of the comment comes, which can overtake the answer.
   await ownUserOf(sending);
   const made = mustBeOk(
     await call({
@@ -68,7 +68,7 @@ async function send(sending: GitHubSending): Promise<SendResult> {
   return { result: "sent", externalId: idOf(made.data) };
 }
 
-/** The text, made harmless, with the marker behind it. */
+/** The text, made harmless, followed by the marker. */
 function bodyOf({ message, repository, host }: GitHubSending): string {
   const { body, project, target, taskId, key } = message;
   const text = String(body["text"]);
@@ -77,7 +77,7 @@ function bodyOf({ message, repository, host }: GitHubSending): string {
   return `${shown}\n\n${host.markers.make(place, { taskId, key })}`;
 }
 
-/** Our comment of this key, if it is there. */
+/** Searches for svc's own comment with this key. */
 async function find(sending: GitHubSending): Promise<FindResult> {
   const { path, message, uncertainSince = 0, call, host, repository } = sending;
   const user = await ownUserOf(sending);
@@ -90,16 +90,16 @@ async function find(sending: GitHubSending): Promise<FindResult> {
   for await (const { data } of pagesOf(first, { read, clock: host.clock })) {
     for (const comment of Array.isArray(data) ? data : []) {
       if (!isJsonObject(comment) || !isOf(comment["user"], user)) continue;
-      const marked = host.markers.find(String(comment["body"] ?? ""), place);
-      if (marked?.key === message.key) found = idOf(comment);
+      const marker = host.markers.find(String(comment["body"] ?? ""), place);
+      if (marker?.key === message.key) found = idOf(comment);
     }
   }
   return found === "" ? { result: "absent" } : { result: "found", externalId: found };
 }
 
-/** Whether a user of the API is this one; anybody is where we do not know who we are. */
+/** Whether `user` is svc's own user; true if that user is not known. */
 function isOf(user: unknown, own: string | undefined): boolean {
-  if (own === undefined) return true; // the MAC in the marker says that it is ours
+  if (own === undefined) return true; // the MAC of the marker proves enough
   return isJsonObject(user) && String(user["id"]) === own;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The kind `github-reaction`: a reaction to what the event was about. One that is there already
- * stays, so sending it again does no harm.
+ * The kind `github-reaction`: a reaction to the subject of the event. Sending it again changes
+ * nothing.
  *
  * @module
  */
@@ -16,8 +16,15 @@ import type { MessageKind, SendResult } from "./message_kind.ts";
 
 /** The reactions that GitHub has. */
 export const REACTIONS = [
-  ...["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"] as const,
-];
+  "+1",
+  "-1",
+  "laugh",
+  "confused",
+  "heart",
+  "hooray",
+  "rocket",
+  "eyes",
+] as const;
 /** One of {@linkcode REACTIONS}. */
 export type Reaction = typeof REACTIONS[number];
 

@@ -1,6 +1,6 @@
 /**
  * The kind `github-status`: the status of a commit. The last one of a context counts, so sending it
- * again does no harm.
+ * again changes nothing.
  *
  * @module
  */
@@ -24,7 +24,7 @@ export type StatusState = typeof STATUS_STATES[number];
 /** Longest description that GitHub takes. */
 const MAX_DESCRIPTION = 140;
 
-/** The kind `github-status`; what is sent is known by its commit. */
+/** The kind `github-status`; its id is the commit. */
 export const githubStatus: MessageKind = {
   name: "github-status",
   way: gitHubWay,
@@ -35,7 +35,7 @@ export const githubStatus: MessageKind = {
 
 async function send(sending: GitHubSending): Promise<SendResult> {
   const { path, previousId, message: { target, body }, call } = sending;
-  // The one that was pending and the one at the end are of the same commit, whatever came since.
+  // The last status goes to the commit of the first one, also if the pull request has a newer one.
   const sha = previousId === "" ? await commitOf(sending) : previousId;
   const text = String(body["description"] ?? "").replaceAll(/\s+/g, " ");
   const description = [...text].length <= MAX_DESCRIPTION
@@ -51,7 +51,7 @@ async function send(sending: GitHubSending): Promise<SendResult> {
   return { result: "sent", externalId: sha };
 }
 
-/** The commit of the target; of a pull request its head, or one that is named and belongs to it. */
+/** The commit of the target; of a pull request its head, or the commit of it that a step named. */
 async function commitOf(sending: GitHubSending): Promise<string> {
   const { message: { target }, path, call } = sending;
   const sha = String(target["sha"] ?? "");
@@ -67,7 +67,7 @@ async function commitOf(sending: GitHubSending): Promise<string> {
   throw new AppError("refused", `The answer about pull request ${pull} names no commit`);
 }
 
-/** A step may name no commit of somebody else. */
+/** Refuses a commit, named by a step, that does not belong to the pull request. */
 async function checkCommit(
   { path, call }: GitHubSending,
   sha: string,

@@ -6,6 +6,7 @@
  */
 
 import { sha256Hex } from "../base/bytes.ts";
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import { type Connection, findConnection, readToken } from "../connections/find_connection.ts";
@@ -16,12 +17,19 @@ import type { TriggerSpec } from "../resources/trigger.ts";
 import type { StoredDelivery } from "../store/delivery_records.ts";
 import type { ClaimedMessage, OutboxMessage } from "../store/outbox_records.ts";
 import type { Task } from "../store/task_records.ts";
-import type { Draft, MessageKind, SendHost, SendResult } from "./message_kind.ts";
+import {
+  type Draft,
+  type MessageKind,
+  notPosted,
+  resultOfError,
+  type SendHost,
+  type SendResult,
+} from "./message_kind.ts";
 import { findOrigin, type OriginStore } from "./origin.ts";
 
 /** How long LINE remembers a retry key. */
 const KEY_LASTS_MS = 24 * 3600_000;
-/** Most characters of a text that are stored: more than one push can have. */
+/** Most characters of a text that are stored: more than a push can have. */
 const MAX_STORED = 32 * 1024;
 
 /** The kind `line-push`. */
@@ -32,7 +40,7 @@ export const linePush: MessageKind = {
   send,
 };
 
-/** The Connection of a push and its token, as they are now. */
+/** The Connection of a push and its token at present. */
 function findAccess(
   { project, connection: name }: OutboxMessage,
   catalog: Catalog,
@@ -58,27 +66,17 @@ async function send(
   }
   try {
     const { connection, token } = findAccess(message, catalog);
-    const pushed = await pushText(
+    const result = await pushText(
       {
         to: String(message.target["to"]),
         text: String(message.body["text"]),
         retryKey: retryKeyOf(message.id),
       },
-      {
-        api: apiUrlOf(connection.spec),
-        token,
-        clock,
-        signal,
-      },
+      { api: apiUrlOf(connection.spec), token, clock, signal },
     );
-    if (pushed.pushed) return { result: "sent", externalId: pushed.id };
-    const { reason, isTemporary, afterSecs, mayHaveArrived } = pushed;
-    if (!isTemporary) return { result: "refused", reason };
-    const asked = afterSecs === undefined ? {} : { afterSecs };
-    return { result: "later", reason, mayHaveArrived, ...asked };
+    return result.pushed ? { result: "sent", externalId: result.id } : notPosted(result);
   } catch (error) {
-    if (error instanceof AppError) return { result: "refused", reason: error.message };
-    throw error;
+    return resultOfError(error);
   }
 }
 
@@ -97,7 +95,7 @@ function retryKeyOf(id: string): string {
 /**
  * A text for the conversation that a task came from.
  *
- * @throws {AppError} `refused` where it came from none, or no Connection to LINE is there; `invalid`.
+ * @throws {AppError} `refused` if it came from none, or there is no Connection to LINE; `invalid`.
  */
 export async function pushDraft(
   task: Task,
@@ -113,10 +111,9 @@ export async function pushDraft(
     throw new AppError("refused", `${message}, so svc cannot push to one`);
   }
   const { project, trigger } = origin.task;
-  const named = catalog.find<TriggerSpec>("Trigger", project, trigger)?.spec.event.webhook
-    ?.connection;
-  const wanted = { project, platform: "line" } as const;
-  const { name } = findConnection(named === undefined ? wanted : { ...wanted, named }, catalog);
+  const { webhook } = catalog.find<TriggerSpec>("Trigger", project, trigger)?.spec.event ?? {};
+  const named = webhook?.connection;
+  const { name } = findConnection({ project, platform: "line", ...defined({ named }) }, catalog);
   return {
     project,
     connection: name,

@@ -1,7 +1,7 @@
 /**
- * The marker in what the daemon writes elsewhere, which is not seen there: by it a comment is found
- * again after a lost answer, and its event is known as our own. It carries a MAC over where it
- * stands, so that nobody else can make one, or take one along to another place.
+ * The invisible marker in comments of the daemon. It finds a comment again after a lost answer, and
+ * tells that an event is about svc's own comment. Its MAC covers the place where it stands, so that
+ * a stranger can neither make a marker nor copy one to another place.
  *
  * @module
  */
@@ -18,40 +18,40 @@ export interface MarkedPlace {
   readonly number: number;
 }
 
-/** What a marker says. */
-export interface Marked {
+/** The content of a marker. */
+export interface Marker {
   readonly taskId: string;
   readonly key: string;
 }
 
-/** Keys of answers: they stand in the marker, and cannot end it. */
+/** Form of the keys of answers: a key stands in the marker, and must not end it. */
 export const ANSWER_KEY = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$/;
 
-const MARKER = /<!-- svc ([0-9A-Z]{26}) ([A-Za-z0-9][A-Za-z0-9._/-]{0,252}) ([0-9a-f]{40}) -->/g;
+const PATTERN = /<!-- svc ([0-9A-Z]{26}) ([A-Za-z0-9][A-Za-z0-9._/-]{0,252}) ([0-9a-f]{40}) -->/g;
 
-/** What every marker begins with. */
+/** Every marker begins with it. */
 const BEGINNING = "<!-- svc ";
 
-/** Makes markers, and knows its own. */
+/** Makes markers, and verifies them. */
 export class Markers {
   readonly #key: HmacKey;
   readonly #former: readonly HmacKey[];
 
-  /** `secret` is the daemon's own, as those of markers that it made before were. */
+  /** `secret` belongs to the daemon; markers of `former` secrets are still valid. */
   constructor(secret: Uint8Array, former: readonly Uint8Array[] = []) {
     this.#key = hmacKey("sha256", secret);
-    this.#former = former.map((one) => hmacKey("sha256", one));
+    this.#former = former.map((secret) => hmacKey("sha256", secret));
   }
 
   /** The marker of an answer. */
-  make(place: MarkedPlace, { taskId, key }: Marked): string {
+  make(place: MarkedPlace, { taskId, key }: Marker): string {
     return `${BEGINNING}${taskId} ${key} ${macOf(this.#key, place, { taskId, key })} -->`;
   }
 
-  /** The marker of ours that a text holds; `undefined` when none in it is valid at this place. */
-  find(text: string, place: MarkedPlace): Marked | undefined {
+  /** The valid marker in a text; `undefined` if the text has none for this place. */
+  find(text: string, place: MarkedPlace): Marker | undefined {
     if (!text.includes(BEGINNING)) return undefined;
-    for (const [, taskId = "", key = "", mac = ""] of text.matchAll(MARKER)) {
+    for (const [, taskId = "", key = "", mac = ""] of text.matchAll(PATTERN)) {
       const isOurs = [this.#key, ...this.#former].some((secret) =>
         equalBytes(utf8(macOf(secret, place, { taskId, key })), utf8(mac))
       );
@@ -64,7 +64,7 @@ export class Markers {
 function macOf(
   secret: HmacKey,
   { project, repository, number }: MarkedPlace,
-  { taskId, key }: Marked,
+  { taskId, key }: Marker,
 ): string {
   const parts = [project, repository.toLowerCase(), number, taskId, key];
   return toHex(hmacOf(secret, utf8(JSON.stringify(parts)))).slice(0, 40);

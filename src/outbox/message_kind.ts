@@ -1,45 +1,51 @@
 /**
- * What a kind of message is to the sender. Each has its line in `messages.ts`.
+ * What a kind of message is to the outbox. Each kind has its line in `messages.ts`.
  *
  * @module
  */
 
 import type { Clock } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
+import { AppError } from "../base/errors.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { OwnUsers } from "../connections/own_users.ts";
 import type { ClaimedMessage, NewMessage, OutboxMessage } from "../store/outbox_records.ts";
 import type { Markers } from "./marker.ts";
 
-/** A message as rooms hand it over; the outbox adds its id and its time. */
+/** A message before the outbox has given it an id and a time. */
 export type Draft = Omit<NewMessage, "id" | "now">;
 
-/** What sending needs. */
+/** The state of the daemon that a kind uses to send a message. */
 export interface SendHost {
   readonly catalog: Catalog;
   readonly clock: Clock;
   /** Base URL of Slack's Web API for bot tokens of triggers, without a slash at its end. */
   readonly slackApiUrl: string;
-  /** Marks what is written, so that it is found again. */
+  /** Marks a comment, so that it can be found again. */
   readonly markers: Markers;
-  /** Who Connections write as. */
+  /** The users as which Connections write. */
   readonly ownUsers: OwnUsers;
-  /** Gives a call up when the daemon ends. */
+  /** Ends calls when the daemon ends. */
   readonly signal: AbortSignal;
 }
 
-/** What came of one try. */
+/** The result of one try. */
 export type SendResult =
   | {
     readonly result: "sent";
-    /** Id that the other system gave it; empty where it gives none. */
+    /** Id that the other system gave it; empty if it gives none. */
     readonly externalId: string;
   }
+  | NotSent;
+
+/** The result of a try that did not send the message. */
+export type NotSent =
   | {
     /** Another try would end the same way. */
     readonly result: "refused";
     /** What was found and what to do, one sentence without a full stop. */
     readonly reason: string;
-    /** Whether it may have arrived all the same; it did not when absent. */
+    /** Whether it may have arrived nevertheless; it did not if absent. */
     readonly mayHaveArrived?: boolean;
   }
   | {
@@ -47,17 +53,43 @@ export type SendResult =
     readonly reason: string;
     /** Pause that the other system asks for, in seconds. */
     readonly afterSecs?: number;
-    /** Whether it may have arrived all the same. */
+    /** Whether it may have arrived nevertheless. */
     readonly mayHaveArrived: boolean;
-    /** Whether only this message waits, not those behind it; not when absent. */
+    /** Whether the messages behind this one in its lane need not wait for it. */
     readonly alone?: true;
   };
 
-/** What looking for a message gave that may have arrived. */
+/** The result of a search for a message that may have arrived. */
 export type FindResult =
   | { readonly result: "found"; readonly externalId: string }
   | { readonly result: "absent" }
-  | Exclude<SendResult, { readonly result: "sent" }>;
+  | NotSent;
+
+/** The result of a post to a chat that did not succeed. */
+export function notPosted(
+  { reason, isTemporary, afterSecs, mayHaveArrived }: {
+    readonly reason: string;
+    readonly isTemporary: boolean;
+    readonly afterSecs?: number;
+    readonly mayHaveArrived: boolean;
+  },
+): NotSent {
+  if (!isTemporary) return { result: "refused", reason };
+  return { result: "later", reason, mayHaveArrived, ...defined({ afterSecs }) };
+}
+
+/**
+ * The result of a try that threw before the other system was reached.
+ *
+ * @throws an error that is no {@linkcode AppError}.
+ */
+export function resultOfError(error: unknown): NotSent {
+  if (!(error instanceof AppError)) throw error;
+  const { code, message: reason } = error;
+  return code === "overloaded"
+    ? { result: "later", reason, mayHaveArrived: false }
+    : { result: "refused", reason };
+}
 
 /** At most `most` messages of a lane within `perMs` milliseconds. */
 export interface Rate {
@@ -69,22 +101,21 @@ export interface Rate {
 export interface MessageKind {
   readonly name: string;
   /**
-   * What a second time would do: nothing more (`harmless`); or another message, and then either
-   * `find` can tell whether the first one arrived, or nobody can (`never`).
+   * What sending it a second time does: nothing (`harmless`), or it makes another message. Then `find`
+   * can tell whether the first one arrived (`find`), or nothing can (`never`).
    */
   readonly again: "harmless" | "find" | "never";
   /**
-   * Name of the Connection that a message goes through as things are now; empty for one that needs
-   * none.
+   * Name of the Connection through which a message goes at present; empty if it needs none.
    *
-   * @throws {AppError} `refused` where there is no way, with what to do; `not_found` where nobody
-   * wants it sent any more; `conflict` where there is nothing that could be sent.
+   * @throws {AppError} `refused` if there is no way, with what to do; `not_found` if its Notification
+   * no longer has the target; `conflict` if the message has nothing to send.
    */
   readonly way: (message: OutboxMessage, catalog: Catalog) => string;
-  /** Limits of a lane that sends this kind; none when absent. */
+  /** Limits of a lane that sends this kind; none if absent. */
   readonly rates?: readonly Rate[];
-  /** Sends it once. */
+  /** Sends a message once. */
   readonly send: (claimed: ClaimedMessage, host: SendHost) => Promise<SendResult>;
-  /** Looks whether it has arrived; only where `again` is `find`. */
+  /** Searches for a message that may have arrived; present if `again` is `find`. */
   readonly find?: (claimed: ClaimedMessage, host: SendHost) => Promise<FindResult>;
 }

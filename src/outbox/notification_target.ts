@@ -1,6 +1,6 @@
 /**
- * Where a message of a Notification goes, as the Notification says now: a secret that was rotated
- * and an address that was mended count from the next try.
+ * The target of a message of a Notification, as the Notification is at present: a secret that was
+ * rotated and an address that was corrected count from the next try.
  *
  * @module
  */
@@ -14,16 +14,16 @@ import type { OutboxMessage } from "../store/outbox_records.ts";
 /**
  * The target of a message.
  *
- * @throws {AppError} `not_found` when the Notification no longer has it.
+ * @throws {AppError} `not_found` if the Notification no longer has it.
  */
 export function targetOf(
   { project, target: { notification, to } }: Pick<OutboxMessage, "project" | "target">,
   catalog: Catalog,
 ): NotificationTarget {
-  const found = catalog.find<NotificationSpec>("Notification", project, String(notification));
-  const target = found?.spec.to[Number(to) - 1];
+  const resource = catalog.find<NotificationSpec>("Notification", project, String(notification));
+  const target = resource?.spec.to[Number(to) - 1];
   if (target !== undefined) return target;
-  const what = found === undefined ? "no longer exists" : `no longer has a target ${to}`;
+  const what = resource === undefined ? "no longer exists" : `no longer has a target ${to}`;
   throw new AppError("not_found", `Notification "${notification}" ${what}`);
 }
 

@@ -1,6 +1,6 @@
 /**
- * The delivery that a task goes back to: its own, else that of the first task before it whose
- * delivery says what is looked for.
+ * The delivery to which a task goes back: its own, or that of the nearest earlier task whose delivery
+ * has what is asked for.
  *
  * @module
  */
@@ -8,35 +8,43 @@
 import { findText } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
 import { parseJson } from "../base/json.ts";
+import type { Catalog } from "../resources/catalog.ts";
 import type { StoredDelivery } from "../store/delivery_records.ts";
 import type { DeliveryStore } from "../store/delivery_store.ts";
+import type { ThreadStore } from "../store/source_event_store.ts";
 import type { Task } from "../store/task_records.ts";
 import type { TaskStore } from "../store/task_store.ts";
 
-/** Where deliveries and tasks are. */
+/** The store of deliveries and tasks. */
 export type OriginStore = DeliveryStore & TaskStore;
 
-/** A delivery, and what was found in it. */
-export interface Origin<Found> {
+/** What answers are made from: resources, and where tasks came from. */
+export interface AnswerSources {
+  readonly catalog: Catalog;
+  readonly store: OriginStore & ThreadStore;
+}
+
+/** A delivery, and the value that was found in it. */
+export interface Origin<Value> {
   /** The task that it started. */
   readonly task: Task;
   readonly delivery: StoredDelivery;
-  readonly found: Found;
+  readonly found: Value;
 }
 
-/** Longest way back. */
+/** Most earlier tasks that are read. */
 const MAX_ANCESTORS = 64;
 
 /**
- * What `find` gives of the first delivery for which it gives something; `undefined` where none does.
+ * The first delivery of which `find` returns a value; `undefined` if there is none.
  *
- * @throws {AppError} `refused` where nobody has checked the sender of that delivery.
+ * @throws {AppError} `refused` if the sender of that delivery was not checked.
  */
-export async function findOrigin<Found>(
+export async function findOrigin<Value>(
   task: Task,
-  find: (payload: unknown, delivery: StoredDelivery, task: Task) => Found | undefined,
+  find: (payload: unknown, delivery: StoredDelivery, task: Task) => Value | undefined,
   store: OriginStore,
-): Promise<Origin<Found> | undefined> {
+): Promise<Origin<Value> | undefined> {
   let at: Task | undefined = task;
   for (let left = MAX_ANCESTORS; at !== undefined && left > 0; left--) {
     const delivery: StoredDelivery | undefined = at.deliveryId === ""
@@ -60,7 +68,7 @@ function refuseUnsigned({ id }: Task, { delivery }: StoredDelivery): void {
   throw new AppError("refused", message);
 }
 
-/** The payload as it arrived: what transformers made of it is no place to be sent to. */
+/** The payload as it arrived: what a transformer made of it must not choose where an answer goes. */
 export function payloadOf({ content }: StoredDelivery): unknown {
   const text = content === undefined ? undefined : findText(content.body);
   if (text === undefined || text === "") return undefined;

@@ -1,15 +1,15 @@
 /**
- * The sender of the outbox: claims what is due, sends it, records what came of it. Messages of one
- * lane go one after the other; between two of them lies what the other system allows. What nobody
- * knows the fate of is looked for before it is sent again, or given up where it cannot be.
+ * The sender of the outbox: claims messages that are due, sends them and records the results.
+ * Messages of one lane go one after the other, at the rate that the other system allows. A message
+ * that may have arrived is searched for before it is sent again; if its kind cannot, it is given up.
  *
  * @module
  */
 
+import type { Core } from "../base/core.ts";
 import { defined } from "../base/defined.ts";
 import { messageOf } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
-import type { Log } from "../base/log.ts";
 import { retryWhileOverloaded } from "../base/retry_while_overloaded.ts";
 import { SerialRunner } from "../base/serial_runner.ts";
 import type { KnownSecrets } from "../secrets/known_secrets.ts";
@@ -20,15 +20,14 @@ import type { Draft, MessageKind, Rate, SendHost, SendResult } from "./message_k
 import { findMessageKind } from "./messages.ts";
 import { nextTryAt, RateLimiter } from "./send_times.ts";
 
-/** What an {@linkcode Outbox} needs. */
-export interface OutboxHost extends Omit<SendHost, "signal"> {
+/** The state of the daemon that an {@linkcode Outbox} uses, and its kinds of messages. */
+export interface OutboxHost extends Core, Omit<SendHost, "signal"> {
   readonly store: OutboxRecorder & OutboxQueue;
-  /** Hides them in what is stored. */
+  /** Hides secrets in bodies and reasons before they are stored. */
   readonly secrets: KnownSecrets;
   readonly newId: NewId;
   readonly events: Events;
-  readonly log: Log;
-  /** Kinds of messages; those of `messages.ts` when absent. */
+  /** Finds a kind of messages; those of `messages.ts` if absent. */
   readonly findKind?: (name: string) => MessageKind | undefined;
 }
 
@@ -37,23 +36,23 @@ const MAX_LANES = 20;
 /** How long a call under way may delay the end of the daemon. */
 const STOP_WITHIN_MS = 2000;
 
-/** How long another system may still work on a request whose sender has gone. */
+/** How long another system may still work on a request after its connection is gone. */
 const SETTLE_MS = 10_000;
 /** Longest pause of a lane for which the other system did not ask. */
 const MAX_LANE_PAUSE_MS = 60_000;
 
-/** Ends the reason of a message whose fate nobody knows and nobody can find out. */
+/** Ends the reason of a message that may have arrived and cannot be searched for. */
 const UNKNOWN_FATE = "it may have arrived, so look there; svc outbox retry sends it again";
 
 /** A time in which a lane sends nothing. */
 interface LanePause {
   /** Its end, in milliseconds since the epoch. */
   readonly until: number;
-  /** Whether the other system wants it, by an answer or by its limits. */
+  /** Whether the other system asks for it, by an answer or by its limits. */
   readonly isAsked: boolean;
 }
 
-/** Takes messages, and sends them until it is disposed. */
+/** Stores messages, and sends them until it is disposed. */
 export class Outbox implements AsyncDisposable {
   readonly #host: OutboxHost;
   readonly #findKind: (name: string) => MessageKind | undefined;
@@ -63,10 +62,10 @@ export class Outbox implements AsyncDisposable {
   readonly #sending = new Map<string, Promise<void>>();
   readonly #pauses = new Map<string, LanePause>();
   readonly #limiters = new Map<string, RateLimiter>();
-  /** By the id of a task, what tells of its start and is not stored yet. */
+  /** By the id of a task, the messages about its start that are not stored yet. */
   readonly #starts = new Map<string, Promise<void>>();
 
-  /** Continues with what the previous run of the daemon left behind. */
+  /** Continues with the messages that the previous run of the daemon left. */
   constructor(host: OutboxHost) {
     this.#host = host;
     this.#findKind = host.findKind ?? findMessageKind;
@@ -81,13 +80,13 @@ export class Outbox implements AsyncDisposable {
     this.#runner.kick();
   }
 
-  /** Stores messages, all or none; they are on disk when it resolves to their ids. */
+  /** Stores messages, all or none; resolves to their ids once they are on disk. */
   async enqueue(drafts: readonly Draft[]): Promise<readonly string[]> {
     for (const { taskId } of drafts) await this.startStored(taskId);
     return await this.#add(drafts);
   }
 
-  /** Stores what tells of the start of a task, ahead of whatever the task says meanwhile. */
+  /** Stores the messages about the start of a task, ahead of those that the task itself sends. */
   enqueueStart(taskId: string, making: Promise<readonly Draft[]>): Promise<void> {
     const storing = making.then(async (drafts) => void await this.#add(drafts))
       .finally(() => this.#starts.delete(taskId));
@@ -95,12 +94,12 @@ export class Outbox implements AsyncDisposable {
     return storing;
   }
 
-  /** Resolves when what tells of the start of a task is stored, or has failed. */
+  /** Resolves when the messages about the start of a task are stored, or have failed. */
   async startStored(taskId: string): Promise<void> {
-    await this.#starts.get(taskId)?.catch(() => {}); // told of by who wanted it stored
+    await this.#starts.get(taskId)?.catch(() => {}); // the caller of enqueueStart reports it
   }
 
-  /** Resolves when this has come to an end for every task that has started. */
+  /** Resolves when {@linkcode startStored} does for every task that has started. */
   async startsStored(): Promise<void> {
     await Promise.allSettled(this.#starts.values());
   }
@@ -111,7 +110,7 @@ export class Outbox implements AsyncDisposable {
     return messages.map(({ id }) => id);
   }
 
-  /** Ends the pauses for which no other system has asked: somebody has mended what was wrong. */
+  /** Ends the pauses for which no other system has asked, because their cause may be gone. */
   resume(): void {
     for (const [lane, { isAsked }] of this.#pauses) {
       if (!isAsked) this.#pauses.delete(lane);
@@ -119,7 +118,7 @@ export class Outbox implements AsyncDisposable {
     this.#runner.kick();
   }
 
-  /** Messages to be stored together with something else, every secret in them hidden. */
+  /** Messages for a transaction of the caller, with every secret in them hidden. */
   prepare(drafts: readonly Draft[]): readonly NewMessage[] {
     const { newId, clock, secrets } = this.#host;
     return drafts.map(({ project, connection, kind, target, key, body, taskId }) => ({
@@ -135,7 +134,7 @@ export class Outbox implements AsyncDisposable {
     }));
   }
 
-  /** Waits a moment for answers under way; all other messages stay on disk for the next start. */
+  /** Waits a moment for calls under way; all other messages stay on disk for the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#subscription[Symbol.dispose]();
     await this.#runner[Symbol.asyncDispose]();
@@ -163,7 +162,7 @@ export class Outbox implements AsyncDisposable {
     const { lane, message } = claimed;
     const sending = this.#sendOne(claimed)
       .catch((error) =>
-        // It stays claimed on disk, with the note that it may have arrived.
+        // The message stays claimed on disk, with the note that it may have arrived.
         this.#host.log.error("the result of a message could not be stored", {
           message: message.id,
           error,
@@ -181,9 +180,9 @@ export class Outbox implements AsyncDisposable {
     const { message, lane } = claimed;
     using _known = secrets.runBegins(); // a token that is replaced meanwhile may be in a reason
     const kind = this.#findKind(message.kind);
-    const tried = await this.#try(claimed, kind);
-    const result = this.#resultOf(tried, claimed, kind);
-    const pause = this.#pauseAfter(claimed, { tried, result, rates: kind?.rates ?? [] });
+    const attempt = await this.#attempt(claimed, kind);
+    const result = this.#resultOf(attempt, claimed, kind);
+    const pause = this.#pauseAfter(claimed, { attempt, result, rates: kind?.rates ?? [] });
     if (pause.until > clock.now()) this.#pauses.set(lane, pause);
     const { signal } = this.#stopping;
     await retryWhileOverloaded(() => store.finishMessage(message.id, result, clock.now()), {
@@ -197,10 +196,10 @@ export class Outbox implements AsyncDisposable {
       kind: message.kind,
       reason: result.reason,
     });
-    if (result.state === "failed") this.#tell(claimed, result.reason);
+    if (result.state === "failed") this.#publishFailure(claimed, result.reason);
   }
 
-  async #try(claimed: ClaimedMessage, kind: MessageKind | undefined): Promise<SendResult> {
+  async #attempt(claimed: ClaimedMessage, kind: MessageKind | undefined): Promise<SendResult> {
     if (kind === undefined) {
       const reason = `this version knows no messages of kind "${claimed.message.kind}"`;
       return { result: "refused", reason };
@@ -212,37 +211,29 @@ export class Outbox implements AsyncDisposable {
       return await sendOrFind(claimed, kind, host);
     } catch (error) {
       this.#host.log.error("a message failed inside svc", { message: claimed.message.id, error });
-      return {
-        result: "later",
-        reason: `internal error: ${messageOf(error)}`,
-        mayHaveArrived: true,
-      };
+      const reason = `internal error: ${messageOf(error)}`;
+      return { result: "later", reason, mayHaveArrived: true };
     }
   }
 
   #resultOf(
-    tried: SendResult,
+    attempt: SendResult,
     { message }: ClaimedMessage,
     kind: MessageKind | undefined,
   ): MessageResult {
     const { clock, secrets } = this.#host;
-    if (tried.result === "sent") return { state: "sent", externalId: tried.externalId };
-    const reason = secrets.redact(tried.reason);
-    const certain = tried.mayHaveArrived !== true;
-    if (tried.result === "refused") return { state: "failed", reason, certain };
+    if (attempt.result === "sent") return { state: "sent", externalId: attempt.externalId };
+    const reason = secrets.redact(attempt.reason);
+    const certain = attempt.mayHaveArrived !== true;
+    if (attempt.result === "refused") return { state: "failed", reason, certain };
     if (!certain && kind?.again === "never") {
       return { state: "failed", reason: `${reason}; ${UNKNOWN_FATE}`, certain };
     }
     if (this.#stopping.signal.aborted) return { state: "pending", reason, nextAt: 0, certain };
     const now = clock.now();
     const { tries, firstTriedAt = now } = message;
-    const { afterSecs } = tried;
-    const nextAt = nextTryAt({
-      tries,
-      firstTriedAt,
-      now,
-      ...defined({ afterSecs }),
-    });
+    const { afterSecs } = attempt;
+    const nextAt = nextTryAt({ tries, firstTriedAt, now, ...defined({ afterSecs }) });
     return nextAt === undefined
       ? { state: "failed", reason: `given up after ${tries} tries: ${reason}`, certain }
       : { state: "pending", reason, nextAt, certain };
@@ -250,27 +241,27 @@ export class Outbox implements AsyncDisposable {
 
   #pauseAfter(
     { lane }: ClaimedMessage,
-    { tried, result, rates }: {
-      readonly tried: SendResult;
+    { attempt, result, rates }: {
+      readonly attempt: SendResult;
       readonly result: MessageResult;
       readonly rates: readonly Rate[];
     },
   ): LanePause {
     const now = this.#host.clock.now();
-    const later = tried.result === "later" ? tried : undefined;
+    const later = attempt.result === "later" ? attempt : undefined;
     if (later?.alone === true) return { until: now, isAsked: false }; // nothing was sent
     const isAsked = later?.afterSecs !== undefined;
     const longest = isAsked ? Infinity : now + MAX_LANE_PAUSE_MS;
     const after = result.state === "pending" ? Math.min(result.nextAt, longest) : now;
     if (rates.length === 0) return { until: after, isAsked };
-    const pace = this.#limiters.get(lane) ?? new RateLimiter();
-    this.#limiters.set(lane, pace);
-    const free = pace.sent(now, rates);
+    const limiter = this.#limiters.get(lane) ?? new RateLimiter();
+    this.#limiters.set(lane, limiter);
+    const free = limiter.sent(now, rates);
     return { until: Math.max(after, free), isAsked: isAsked || free >= after };
   }
 
-  /** What answers no task is a notification, and telling of that would be another one. */
-  #tell({ message }: ClaimedMessage, reason: string): void {
+  /** A message without a task is a notification: its failure must not cause another one. */
+  #publishFailure({ message }: ClaimedMessage, reason: string): void {
     const { id, kind, project, connection, taskId } = message;
     if (taskId === "") return;
     this.#host.events.publish("incidentHappened", {
@@ -284,8 +275,8 @@ export class Outbox implements AsyncDisposable {
 }
 
 /**
- * Sends a message, or where it may have arrived before, looks for it first. What is found is sent
- * once more, as an update of itself: it may be an earlier text of the same key.
+ * Sends a message. If it may have arrived before, searches for it first; what is found is updated,
+ * because it may be an earlier text of the same key.
  */
 async function sendOrFind(
   claimed: ClaimedMessage,
@@ -314,6 +305,6 @@ async function sendOrFind(
       return await kind.send({ ...claimed, previousId: found.externalId }, host);
     case "refused":
     case "later":
-      return { ...found, mayHaveArrived: true }; // whatever kept it from being looked for
+      return { ...found, mayHaveArrived: true }; // the search failed, so nothing is known
   }
 }

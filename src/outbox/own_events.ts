@@ -1,10 +1,11 @@
 /**
- * Guards against loops: an event of what the daemon has written itself starts nothing, and neither
- * does a chain of tasks that only events of its own user have begun.
+ * Guards against loops: an event about a comment of the daemon starts nothing, and neither does the
+ * next event of its own user if that user's events alone have started the last tasks.
  *
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { shortDuration } from "../base/duration.ts";
 import { isJsonObject } from "../base/json.ts";
 import { type Connection, findConnection } from "../connections/find_connection.ts";
@@ -16,7 +17,7 @@ import type { TriggerSpec } from "../resources/trigger.ts";
 import type { Events } from "../store/events.ts";
 import type { Markers } from "./marker.ts";
 
-/** What the guards need. */
+/** The state of the daemon by which own events are known. */
 export interface OwnEventsHost {
   readonly catalog: Catalog;
   readonly markers: Markers;
@@ -24,22 +25,22 @@ export interface OwnEventsHost {
   readonly events: Events;
 }
 
-/** An event, as the guards look at it. */
+/** The part of an event that the guards read. */
 export interface GuardedEvent {
   readonly trigger: { readonly resource: Resource<TriggerSpec> };
   readonly payload: unknown;
   readonly delivery: { readonly id: string; readonly receivedAt: number };
 }
 
-/** Most tasks of a trigger that events of our own user may start on one issue within a time. */
+/** Most tasks of a trigger that events of svc's own user may start on one issue within a time. */
 const MAX_CHAIN = { tasks: 5, withinMs: 10 * 60_000 };
-/** Issues that are remembered. */
+/** Most issues that are remembered. */
 const MAX_CHAINS = 1000;
 
-/** Tells which events are our own doing. */
+/** Tells events that svc itself has caused. */
 export class OwnEvents {
   readonly #host: OwnEventsHost;
-  /** Of an issue and a trigger, the deliveries of our own user that started tasks, with their time. */
+  /** By issue and trigger: the deliveries of svc's own user that started tasks, with their times. */
   readonly #chains = new Map<string, Map<string, number>>();
 
   constructor(host: OwnEventsHost) {
@@ -47,8 +48,8 @@ export class OwnEvents {
   }
 
   /**
-   * Why an event starts nothing, whatever its trigger says: it is of a comment that the daemon has
-   * written, which our own user or our App has made or changed. `undefined` for any other event.
+   * Why an event starts nothing, whatever its trigger says: it is about a comment of the daemon that
+   * svc's own user or App has made or changed. `undefined` for any other event.
    */
   whyOwn({ trigger: { resource }, payload }: GuardedEvent): string | undefined {
     if (!isJsonObject(payload) || !isJsonObject(payload["comment"])) return undefined;
@@ -57,14 +58,14 @@ export class OwnEvents {
     const subject = findSubject(payload);
     if (subject?.number === undefined) return undefined;
     const { repository, number } = subject;
-    const marked = this.#host.markers.find(body, { project: resource.project, repository, number });
-    if (marked === undefined || !this.#isOurs(resource, payload, repository)) return undefined;
-    return `svc's own comment "${marked.key}" of task ${marked.taskId}: it starts nothing`;
+    const marker = this.#host.markers.find(body, { project: resource.project, repository, number });
+    if (marker === undefined || !this.#isByOwnUser(resource, payload, repository)) return undefined;
+    return `svc's own comment "${marker.key}" of task ${marker.taskId}: it starts nothing`;
   }
 
   /**
-   * Why a chain ends here: an event that would start one more task of this trigger on an issue where
-   * only our own user's events have started the last ones. Counts the event otherwise.
+   * Why an event ends a chain: it would start one more task of this trigger on an issue where only
+   * events of svc's own user have started the last ones. Counts the event otherwise.
    */
   whyCut({ trigger: { resource }, payload, delivery }: GuardedEvent): string | undefined {
     const sender = senderOf(payload);
@@ -107,14 +108,14 @@ export class OwnEvents {
   }
 
   #keep(name: string, chain: Map<string, number>): void {
-    this.#chains.delete(name); // the newest ones stand at the end
+    this.#chains.delete(name); // the newest chain goes to the end of the map
     this.#chains.set(name, chain);
     const [oldest] = this.#chains.keys();
     if (this.#chains.size > MAX_CHAINS && oldest !== undefined) this.#chains.delete(oldest);
   }
 
-  /** Where nobody knows our user, as with an App, the MAC of the marker says enough. */
-  #isOurs(
+  /** True if svc's own user is not known, as for an App: then the MAC of the marker proves enough. */
+  #isByOwnUser(
     trigger: Resource<TriggerSpec>,
     payload: Readonly<Record<string, unknown>>,
     repository: string,
@@ -133,10 +134,9 @@ export class OwnEvents {
     repository: string,
   ): Connection | undefined {
     const named = spec.event.webhook?.connection;
-    const wanted = { project, platform: "github", repository } as const;
     try {
       return findConnection(
-        named === undefined ? wanted : { ...wanted, named },
+        { project, platform: "github", repository, ...defined({ named }) },
         this.#host.catalog,
       );
     } catch {

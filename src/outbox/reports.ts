@@ -1,7 +1,6 @@
 /**
- * `report:` of a Trigger: what its tasks are answered with at GitHub when they start, and when they
- * have ended. What an event has no place for is left out: a push has no comment, an issue no
- * status.
+ * `report:` of a Trigger: the answers at GitHub when its tasks start, and when they have ended. An
+ * answer for which the event has no place is left out: a push gets no comment, an issue no status.
  *
  * @module
  */
@@ -15,19 +14,18 @@ import { wasKeptFromStarting } from "../resources/sender_guard.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { Task, TaskState } from "../store/task_records.ts";
 import {
-  type Addressed,
   addressOfReport,
+  type AnswerAddress,
   commentDraft,
-  type GitHubAnswersHost,
   reactionDraft,
   statusDraft,
 } from "./github_answers.ts";
 import type { StatusState } from "./github_status.ts";
 import type { Draft } from "./message_kind.ts";
-import { payloadOf } from "./origin.ts";
+import { type AnswerSources, payloadOf } from "./origin.ts";
 
-/** What reports need. */
-export interface ReportsHost extends GitHubAnswersHost {
+/** What reports are made from. */
+export interface ReportSources extends AnswerSources {
   readonly evaluator: Pick<Evaluator, "evaluate">;
 }
 
@@ -40,31 +38,31 @@ const STATUS_OF: Readonly<Record<TaskState, StatusState>> = {
 };
 
 /**
- * What a task is answered with when it starts, or has ended.
+ * The answers when a task starts, or has ended.
  *
- * @throws {AppError} `refused` when its event does not allow it; `overloaded`.
+ * @throws {AppError} `refused` if its event does not allow an answer; `overloaded`.
  */
 export async function reportsAt(
   point: "started" | "ended",
   task: Task,
-  host: ReportsHost,
+  host: ReportSources,
 ): Promise<readonly Draft[]> {
-  const found = host.catalog.find<TriggerSpec>("Trigger", task.project, task.trigger);
-  const report = found?.spec.report?.github;
-  // Else a stranger could write over an answer that others were given.
+  const trigger = host.catalog.find<TriggerSpec>("Trigger", task.project, task.trigger);
+  const report = trigger?.spec.report?.github;
+  // A stranger whose task was kept from starting must not overwrite an earlier answer.
   if (report === undefined || wasKeptFromStarting(task)) return [];
   const isOver = point === "ended";
   if (!isOver && report.react !== true && report.status === undefined) return [];
   const address = await addressOfReport(task, host);
-  if (!isOver && address.connection === "") return []; // told at the end: it would come too late
-  const made = [
+  if (!isOver && address.connection === "") return []; // the end reports it; a start would be sent too late
+  const drafts = [
     report.react === true && address.subject.reactTo !== undefined
       ? reactionDraft(address, isOver ? endReaction(task) : "eyes")
       : undefined,
     statusOf(isOver ? task.state : "running", report, address),
     isOver ? await commentOf(report, address, host) : undefined,
   ];
-  return made.filter((draft) => draft !== undefined);
+  return drafts.filter((draft) => draft !== undefined);
 }
 
 function endReaction({ state }: Task): "rocket" | "confused" {
@@ -74,7 +72,7 @@ function endReaction({ state }: Task): "rocket" | "confused" {
 function statusOf(
   state: TaskState,
   { status: context }: Report["github"],
-  address: Addressed,
+  address: AnswerAddress,
 ): Draft | undefined {
   const { subject: { sha, isPull }, task } = address;
   if (context === undefined || sha === undefined && !isPull) return undefined;
@@ -84,19 +82,19 @@ function statusOf(
 
 async function commentOf(
   { comment, key }: Report["github"],
-  address: Addressed,
-  host: ReportsHost,
+  address: AnswerAddress,
+  host: ReportSources,
 ): Promise<Draft | undefined> {
   const { task, subject: { number } } = address;
   if (comment === undefined || number === undefined) return undefined;
   const text = await textOf(comment, address, host);
   if (text.trim() === "") return undefined; // it has nothing to say
-  const name = key === undefined ? task.trigger : await nameOf(key, address, host);
+  const name = key === undefined ? task.trigger : await keyOf(key, address, host);
   return commentDraft(address, { text, key: name, format: "markdown" });
 }
 
-/** The name of a comment; where its template gives none, it is a comment of this task alone. */
-async function nameOf(key: string, address: Addressed, host: ReportsHost): Promise<string> {
+/** The key of a comment; if its template yields none, the id of the task. */
+async function keyOf(key: string, address: AnswerAddress, host: ReportSources): Promise<string> {
   const filled = await fill(key, address, host).catch((error) => {
     if (!(error instanceof AppError) || error.code === "overloaded") throw error;
     return "";
@@ -104,8 +102,12 @@ async function nameOf(key: string, address: Addressed, host: ReportsHost): Promi
   return answerKeyOf(filled) ?? address.task.id;
 }
 
-/** What the comment says; how the task ended, where that keeps it from saying it. */
-async function textOf(comment: string, address: Addressed, host: ReportsHost): Promise<string> {
+/** The text of the comment; how the task ended if the template yields none because of that. */
+async function textOf(
+  comment: string,
+  address: AnswerAddress,
+  host: ReportSources,
+): Promise<string> {
   const { task } = address;
   const isWell = task.state === "succeeded";
   try {
@@ -117,11 +119,11 @@ async function textOf(comment: string, address: Addressed, host: ReportsHost): P
   }
 }
 
-/** A template of the report, filled in with how the task ended. */
+/** Fills in a template of the report. */
 async function fill(
   template: string,
-  { task, origin }: Addressed,
-  { evaluator }: ReportsHost,
+  { task, origin }: AnswerAddress,
+  { evaluator }: ReportSources,
 ): Promise<string> {
   const { id, project, trigger, workflow, workspace, state, reason, steps } = task;
   const scope = scopeOf({
@@ -141,7 +143,7 @@ async function fill(
   return await renderTemplate(compileTemplate(template), scope, evaluator);
 }
 
-/** How a task ended, in a line. */
+/** How a task ended, on one line. */
 function describe({ id, workflow, state, reason }: Task): string {
   return `${workflow} ${state}${reason === "" ? "" : `: ${reason}`} (task ${id})`;
 }

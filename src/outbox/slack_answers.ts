@@ -1,6 +1,6 @@
 /**
- * What the thread of a task is told (`spec.event.webhook.slack`): replies of its steps, and how the
- * task began and ended. Off without a bot token of the trigger or a Connection.
+ * Posts to the thread of a task (`spec.event.webhook.slack`): replies of its steps, and the task's
+ * start and end. Off without a bot token of the trigger or a Connection.
  *
  * @module
  */
@@ -15,21 +15,16 @@ import type { ThreadKey } from "../store/source_event_records.ts";
 import type { ThreadStore } from "../store/source_event_store.ts";
 import type { Task } from "../store/task_records.ts";
 import type { Draft } from "./message_kind.ts";
+import type { AnswerSources } from "./origin.ts";
 import { findSlackAccess, slackDraft } from "./slack_post.ts";
-
-/** What these answers need. */
-export interface SlackAnswersHost {
-  readonly catalog: Catalog;
-  readonly store: ThreadStore;
-}
 
 /** Most characters of a reason that are posted; `svc get task` has all of it. */
 const MAX_REASON = 500;
 
-/** Points of a task's life of which its thread can be told. */
+/** Points of a task's life at which its thread can get a post. */
 export type TaskPoint = "started" | "succeeded" | "failed";
 
-/** Whether the trigger of a task wants its thread to be told of any of these points. */
+/** Whether the trigger of a task asks for a post at any of these points. */
 export function wantsPosts(
   { project, trigger }: Pick<Task, "project" | "trigger">,
   points: readonly TaskPoint[],
@@ -40,15 +35,15 @@ export function wantsPosts(
 }
 
 /**
- * What the thread of a task is told when it starts, or has ended. The end also while there is nothing
- * to post it with: the outbox gives it up with the reason, and it can be sent later.
+ * The posts when a task starts, or has ended. The end is posted even without a bot token: the outbox
+ * gives the message up with the reason, and it can be sent later.
  *
- * @throws {AppError} `refused` where there is nothing to post a start with.
+ * @throws {AppError} `refused` if there is no bot token for the post of a start.
  */
 export async function postsAt(
   point: "started" | "ended",
   task: Task,
-  { catalog, store }: SlackAnswersHost,
+  { catalog, store }: Pick<AnswerSources, "catalog"> & { readonly store: ThreadStore },
 ): Promise<readonly Draft[]> {
   const state = point === "started" ? "started" : task.state;
   if (state !== "started" && state !== "succeeded" && state !== "failed") return [];
@@ -61,15 +56,15 @@ export async function postsAt(
 }
 
 /**
- * A text for the thread a task came from.
+ * A text for the thread from which a task came.
  *
- * @throws {AppError} `refused` when the task came from no conversation or its trigger has no bot
- * token; `too_large`.
+ * @throws {AppError} `refused` if the task came from no conversation or its trigger has no bot token;
+ * `too_large`.
  */
 export async function replyTo(
   task: Task,
   text: string,
-  { catalog, store }: SlackAnswersHost,
+  { catalog, store }: Pick<AnswerSources, "catalog"> & { readonly store: ThreadStore },
 ): Promise<Draft> {
   const thread = await threadOf(task, store);
   if (thread !== undefined) {
@@ -108,7 +103,7 @@ function inThread(
   };
 }
 
-/** The Connection whose bot answers; empty where the trigger has a token, or there is no way yet. */
+/** The Connection whose bot answers; empty if the trigger has a token, or there is none yet. */
 function connectionOf(
   { project, trigger }: { readonly project: string; readonly trigger: string },
   catalog: Catalog,

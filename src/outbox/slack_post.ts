@@ -14,21 +14,27 @@ import { apiUrlOf, type ConnectionSpec } from "../resources/connection.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { OutboxMessage } from "../store/outbox_records.ts";
-import type { Draft, MessageKind, SendResult } from "./message_kind.ts";
+import {
+  type Draft,
+  type MessageKind,
+  notPosted,
+  resultOfError,
+  type SendResult,
+} from "./message_kind.ts";
 
-/** A post, as rooms ask for it. */
+/** A post to a channel or thread. */
 export interface SlackPost {
   readonly project: string;
-  /** Connection whose token posts it; empty for that of the trigger. */
+  /** Connection whose token posts it; empty for the token of the trigger. */
   readonly connection: string;
-  /** Trigger whose token posts it; empty where a Connection does. */
+  /** Trigger whose token posts it; empty if a Connection does. */
   readonly trigger: string;
   /** Channel id. */
   readonly channel: string;
   /** `ts` of the first post of the thread; empty for the channel itself. */
   readonly thread: string;
   readonly text: string;
-  /** Task that it answers; empty for none. */
+  /** Task that it answers; empty if it answers none. */
   readonly taskId: string;
 }
 
@@ -47,7 +53,7 @@ export function slackDraft(post: SlackPost): Draft {
   return { project, connection, kind: slackPost.name, target, key: "", body: { text }, taskId };
 }
 
-/** The kind `slack-post`. Slack has nothing by which a post could be found again. */
+/** The kind `slack-post`. Slack offers no way to find a post again. */
 export const slackPost: MessageKind = {
   name: "slack-post",
   again: "never",
@@ -56,7 +62,7 @@ export const slackPost: MessageKind = {
     const { channel, thread } = message.target;
     try {
       const { apiUrl, token } = findSlackAccess(message, host.catalog);
-      const posted = await postMessage(
+      const result = await postMessage(
         {
           channel: String(channel),
           threadId: String(thread ?? ""),
@@ -64,23 +70,14 @@ export const slackPost: MessageKind = {
         },
         { apiUrl: apiUrl ?? host.slackApiUrl, token, clock: host.clock, signal: host.signal },
       );
-      return toSendResult(posted);
+      return result.posted ? { result: "sent", externalId: result.ts } : notPosted(result);
     } catch (error) {
-      if (error instanceof AppError) return { result: "refused", reason: error.message };
-      throw error;
+      return resultOfError(error);
     }
   },
 };
 
-function toSendResult(posted: Awaited<ReturnType<typeof postMessage>>): SendResult {
-  if (posted.posted) return { result: "sent", externalId: posted.ts };
-  const { reason, isTemporary, afterSecs, mayHaveArrived } = posted;
-  if (!isTemporary) return { result: "refused", reason };
-  const asked = afterSecs === undefined ? {} : { afterSecs };
-  return { result: "later", reason, ...asked, mayHaveArrived };
-}
-
-/** Where a post goes and with which token; without a URL to the API of the daemon's settings. */
+/** The API and token of a post; without a URL it is the API of the daemon's settings. */
 interface Access {
   /** Name of the Connection; empty for the token of a trigger. */
   readonly connection: string;
@@ -89,8 +86,8 @@ interface Access {
 }
 
 /**
- * How a post reaches Slack, as things are now: a token that was rotated, and a Connection that was
- * made, count from the next try.
+ * The API and token of a post at present: a token that was rotated and a Connection that was made
+ * count from the next try.
  *
  * @throws {AppError} `refused`.
  */
@@ -115,7 +112,7 @@ export function findSlackAccess(
   return { connection, apiUrl: apiUrlOf(found.spec), token };
 }
 
-/** Characters of a Slack token, all of which a header can hold: an error of `fetch` shows others. */
+/** A header can hold all characters of a Slack token; an error of `fetch` would show any others. */
 const TOKEN = /^[!-~]+$/;
 
 function tokenOfTrigger(project: string, trigger: string, catalog: Catalog): string {
@@ -133,9 +130,6 @@ function tokenOfTrigger(project: string, trigger: string, catalog: Catalog): str
     );
   }
   if (TOKEN.test(token)) return token;
-  throw new AppError(
-    "refused",
-    "The bot token has characters that tokens cannot have: set it " +
-      "again",
-  );
+  const message = "The bot token has characters that tokens cannot have: set it again";
+  throw new AppError("refused", message);
 }

@@ -1,5 +1,5 @@
 /**
- * What was given up because there was no way to send it, and still is none: mended is what has one.
+ * Messages that were given up because there was no way to send them, and that have none now.
  *
  * @module
  */
@@ -9,27 +9,27 @@ import type { Catalog } from "../resources/catalog.ts";
 import type { OutboxStore } from "../store/outbox_store.ts";
 import { findMessageKind } from "./messages.ts";
 
-/** Messages that were given up among which is looked. */
-const LOOKED_AT = 200;
+/** How many of the newest given-up messages are checked. */
+const MOST_CHECKED = 200;
 
-/** Messages that one thing keeps back. */
+/** Given-up messages with the same reason. */
 export interface Stuck {
   /** What is missing and what to do, a sentence without a full stop. */
   readonly reason: string;
-  /** How many of the newest that were given up. */
+  /** How many of the messages that were checked. */
   readonly count: number;
-  /** Id of the newest. */
+  /** Id of the newest message. */
   readonly newest: string;
 }
 
-/** By what keeps them back, the messages that could not be sent and cannot be now. */
+/** The stuck messages, grouped by their reason. */
 export async function findStuck(
   { store, catalog }: {
     readonly store: Pick<OutboxStore, "listMessages">;
     readonly catalog: Catalog;
   },
 ): Promise<readonly Stuck[]> {
-  const failed = await store.listMessages({ state: "failed", limit: LOOKED_AT });
+  const failed = await store.listMessages({ state: "failed", limit: MOST_CHECKED });
   const stuck = new Map<string, Stuck>();
   for (const message of failed) {
     const reason = whyNoWay(() => findMessageKind(message.kind)?.way(message, catalog));

@@ -1,6 +1,6 @@
 /**
- * The kind `unanswered`: what a task should have been answered with and no answer could be made of. It
- * is given up at once with the reason, as what cannot be sent is, so that it is seen where that is.
+ * The kind `unanswered`: an answer of a task that could not be made. The outbox gives it up at once
+ * with the reason, so that it is listed beside the messages that could not be sent.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export const unanswered: MessageKind = {
     Promise.resolve({ result: "refused", reason: String(message.body["reason"]) }),
 };
 
-/** The message for a task that cannot be answered. */
+/** The message in place of an answer that could not be made. */
 export function unansweredDraft({ id, project, trigger }: Task, reason: string): Draft {
   return {
     project,

@@ -14,16 +14,16 @@ import type { Catalog } from "../resources/catalog.ts";
 import type { WebhookTarget } from "../resources/notification.ts";
 import { standardWebhooksSignature } from "../signatures/standard_webhooks.ts";
 import type { OutboxMessage } from "../store/outbox_records.ts";
-import type { MessageKind, SendHost, SendResult } from "./message_kind.ts";
+import { type MessageKind, resultOfError, type SendHost, type SendResult } from "./message_kind.ts";
 import { secretOf, targetOf } from "./notification_target.ts";
 
-/** Longest time until it has been answered. */
+/** Longest time until the receiver has answered. */
 const TIMEOUT_MS = 15_000;
-/** Most of an answer that is read, and shown where it refuses. */
+/** Most bytes of an answer that are read, and most characters of a refusal that are shown. */
 const MAX_ANSWER_BYTES = 2048;
 const MAX_SHOWN = 200;
 
-/** The kind `webhook`. A second time is better than none. */
+/** The kind `webhook`. Receivers tell a repetition by its id. */
 export const webhook: MessageKind = {
   name: "webhook",
   again: "harmless",
@@ -40,20 +40,19 @@ export const webhook: MessageKind = {
       const url = addressOf(message, to, host.catalog);
       const { signal, clock } = host;
       const request = await requestOf(message, to, host);
-      const how = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES, signal };
-      const answer = await send(url, Object.assign(request, how), clock);
-      // Servers name the path in their errors, and one from a SecretStore is secret.
+      const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES, signal };
+      const answer = await send(url, { ...request, ...limits }, clock);
+      // Servers name the path in their errors, and the path of an address in a SecretStore is secret.
       const shown = typeof to.url === "string" ? MAX_SHOWN : 0;
       return toSendResult(answer, url, { now: clock.now(), shown });
     } catch (error) {
-      if (error instanceof AppError) return { result: "refused", reason: error.message };
-      throw error;
+      return resultOfError(error);
     }
   },
 };
 
 /**
- * The address that a message is posted to, as it is now.
+ * The address to which a message is posted at present.
  *
  * @throws {AppError} `refused`.
  */
@@ -68,15 +67,12 @@ function addressOf(
   return address;
 }
 
-/** An address from a SecretStore was seen by no check. */
+/** Checks an address from a SecretStore, which `svc apply` could not check. */
 function checkUrl(url: string): void {
   const parsed = URL.parse(url);
   if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.username === "") return;
-  throw new AppError(
-    "refused",
-    "The address in the SecretStore is not an http(s) URL: set it " +
-      "again",
-  );
+  const message = "The address in the SecretStore is not an http(s) URL: set it again";
+  throw new AppError("refused", message);
 }
 
 async function requestOf(
@@ -104,7 +100,7 @@ async function requestOf(
   };
 }
 
-/** The form of Standard Webhooks, with what services for messages show. */
+/** The form of Standard Webhooks, with the fields that chat services show. */
 function jsonOf({ body: { kind, time, title, text, data } }: OutboxMessage): string {
   return JSON.stringify({ type: kind, timestamp: time, title, message: text, data });
 }
@@ -129,12 +125,7 @@ function toSendResult(
   const reason = `${host} answered ${status}${said === "" ? "" : `: ${said}`}`;
   if (status === 408 || status === 425 || status === 429 || status >= 500) {
     const afterSecs = askedPause(headers, now);
-    return {
-      result: "later",
-      reason,
-      ...defined({ afterSecs }),
-      mayHaveArrived: false,
-    };
+    return { result: "later", reason, ...defined({ afterSecs }), mayHaveArrived: false };
   }
   if (status < 300 || status >= 400) return { result: "refused", reason };
   const other = URL.parse(headers.get("location") ?? "", url)?.host ?? "another address";
