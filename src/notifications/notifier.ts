@@ -20,7 +20,7 @@ import type { Task } from "../store/task_records.ts";
 import type { TaskStore } from "../store/task_store.ts";
 import { draftsTo } from "./drafts.ts";
 import { type Notice, noticeOfFault, noticeOfIncident, noticeOfTask, repeated } from "./notice.ts";
-import { type Counted, Throttle } from "./throttle.ts";
+import { type CountedNotices, Throttle } from "./throttle.ts";
 import type { Watching } from "./watching.ts";
 
 /** What a {@linkcode Notifier} needs. */
@@ -106,7 +106,7 @@ export class Notifier implements AsyncDisposable {
     });
   }
 
-  #tellCounted(name: string, { notice, count, since }: Counted): void {
+  #tellCounted(name: string, { notice, count, since }: CountedNotices): void {
     const notification = this.#host.watching.of(notice).find((one) =>
       nameOf(one, notice.cause) === name
     );

@@ -9,7 +9,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Notice } from "./notice.ts";
 
 /** What was counted of one cause. */
-export interface Counted {
+export interface CountedNotices {
   /** The last of them. */
   readonly notice: Notice;
   readonly count: number;
@@ -32,12 +32,12 @@ const MAX_CAUSES = 10_000;
 /** Decides what is told now. */
 export class Throttle {
   readonly #clock: Clock;
-  readonly #onOver: (name: string, counted: Counted) => void;
+  readonly #onOver: (name: string, counted: CountedNotices) => void;
   readonly #windows = new Map<string, Window>();
   #isOver = false;
 
   /** Calls `onOver` for what was counted, when the time of a cause is over. */
-  constructor(clock: Clock, onOver: (name: string, counted: Counted) => void) {
+  constructor(clock: Clock, onOver: (name: string, counted: CountedNotices) => void) {
     this.#clock = clock;
     this.#onOver = onOver;
   }
@@ -62,7 +62,7 @@ export class Throttle {
   }
 
   /** Forgets a cause that is over; what was counted of it. */
-  end(name: string): Counted | undefined {
+  end(name: string): CountedNotices | undefined {
     const open = this.#windows.get(name);
     if (open === undefined) return undefined;
     open.timer[Symbol.dispose]();
@@ -71,7 +71,7 @@ export class Throttle {
   }
 
   /** Ends every cause for good; what was counted of each. */
-  close(): (readonly [name: string, counted: Counted])[] {
+  close(): (readonly [name: string, counted: CountedNotices])[] {
     this.#isOver = true;
     return [...this.#windows.keys()].flatMap((name) => {
       const counted = this.end(name);
@@ -90,6 +90,6 @@ export class Throttle {
   }
 }
 
-function countedOf({ last, count, since }: Window): Counted | undefined {
+function countedOf({ last, count, since }: Window): CountedNotices | undefined {
   return last === undefined ? undefined : { notice: last.notice, count, since };
 }

@@ -5,14 +5,16 @@
  * @module
  */
 
-/** What was deleted, or would be. */
+import type { TaskFiles } from "./retention_store.ts";
+
+/** The records that were deleted, or would be. */
 export interface Deletion {
   /** As `delivery/ID` and `task/ID`, what was named first. */
   readonly deleted: readonly string[];
   /** Records that stay and hold some of the same content, as `delivery/ID` and `task/ID`. */
   readonly keptBy: readonly string[];
-  /** The deleted tasks whose files are on this machine, with their own directories. */
-  readonly tasks: readonly { readonly id: string; readonly directory: string }[];
+  /** The deleted tasks whose files are on this machine. */
+  readonly tasks: readonly TaskFiles[];
 }
 
 /** Deletes records, each call in one transaction. */

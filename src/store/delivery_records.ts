@@ -115,8 +115,8 @@ export interface DeliveryDetail {
   readonly bodyDeletedAt?: number;
 }
 
-/** One inbound request or fired event, and its outcome. */
-export interface Delivery {
+/** One inbound request or fired event, without what follows from its events. */
+export interface DeliveryFacts {
   /** Sorts by time. */
   readonly id: string;
   readonly project: string;
@@ -126,9 +126,6 @@ export interface Delivery {
   readonly via: DeliveryVia;
   /** Milliseconds since the epoch when the headers had arrived. */
   readonly receivedAt: number;
-  readonly outcome: DeliveryOutcome;
-  /** Reason for the operator; empty when there is nothing to say. */
-  readonly reason: string;
   /** HTTP status of the answer; 0 where no request brought it. */
   readonly status: number;
   /** Address of the peer, without its port. */
@@ -137,12 +134,19 @@ export interface Delivery {
   readonly secretKey: string;
   /** SecretStore whose key matched; empty where none did. */
   readonly secretStore: string;
-  /** Task that the delivery started; empty where it started none. */
-  readonly taskId: string;
   readonly bodyBytes: number;
   /** Milliseconds from arrival to the decision. */
   readonly durationMs: number;
   readonly detail: DeliveryDetail;
+}
+
+/** One inbound request or fired event, and its outcome. */
+export interface Delivery extends DeliveryFacts {
+  readonly outcome: DeliveryOutcome;
+  /** Reason for the operator; empty when there is nothing to say. */
+  readonly reason: string;
+  /** Task that the delivery started; empty where it started none. */
+  readonly taskId: string;
 }
 
 /** Headers, body and URL of an authenticated request. */
@@ -169,32 +173,35 @@ declare const admittedBrand: unique symbol;
 /** A decision that `admit` made: the store takes no other, so no task starts past a filter. */
 export type Admitted = EventDecision & { readonly [admittedBrand]: true };
 
-/** A delivery with everything that belongs in the same transaction. */
-export interface NewDelivery extends DedupTimes {
-  /** The record; its outcome, reason and task follow from its events. */
-  readonly delivery: Omit<Delivery, "outcome" | "reason" | "taskId">;
-  readonly content: DeliveryContent;
-  /** At least one. */
+/** A delivery and what was decided of its events, of which there is at least one. */
+export interface DecidedDelivery {
+  readonly delivery: DeliveryFacts;
   readonly events: readonly Admitted[];
+}
+
+/**
+ * Version of the resources by which events were decided; any will do when absent. Where they have
+ * changed since, nothing is stored, and `StaleResourcesError` is thrown.
+ */
+export interface DecidedByResources {
+  readonly resourceVersion?: number;
+}
+
+/** A delivery with everything that belongs in the same transaction. */
+export interface NewDelivery extends DecidedDelivery, DecidedByResources, DedupTimes {
+  readonly content: DeliveryContent;
   /** Whether the id names the event itself: a delivery that is stored already changes nothing. */
   readonly once?: boolean;
   /** New position of its schedule. */
   readonly cursor?: Cursor;
-  /**
-   * Version of the resources by which its events were decided; any will do when absent. Where they
-   * have changed since, nothing is stored, and `StaleResourcesError` is thrown.
-   */
-  readonly resourceVersion?: number;
 }
 
 /** One request as several triggers get it, with everything that belongs in the same transaction. */
-export interface NewDeliveries extends DedupTimes {
+export interface NewDeliveries extends DecidedByResources, DedupTimes {
   /** Kept once for all of them. */
   readonly content: DeliveryContent;
-  /** A record for each trigger; its outcome, reason and task follow from its events. At least one. */
-  readonly deliveries: readonly Pick<NewDelivery, "delivery" | "events">[];
-  /** As in a {@linkcode NewDelivery}. */
-  readonly resourceVersion?: number;
+  /** One for each trigger, at least one. */
+  readonly deliveries: readonly DecidedDelivery[];
 }
 
 /** The time up to which a schedule has been evaluated. */

@@ -9,7 +9,7 @@ import type { EventHub } from "../base/event_hub.ts";
 import type { RecordName } from "../resources/record_names.ts";
 import type { Incident } from "./incident_records.ts";
 import type { OutboxMessage } from "./outbox_records.ts";
-import type { Routed } from "./source_event_records.ts";
+import type { RoutingResult } from "./source_event_records.ts";
 import type { Task } from "./task_records.ts";
 
 /** Every event, by name, with its data. */
@@ -42,7 +42,7 @@ export interface DaemonEvents {
   /** An event of a chat platform was routed to a task. */
   readonly sourceEventRouted: {
     readonly id: string;
-    readonly routed: Routed;
+    readonly routed: RoutingResult;
   };
   /** Messages of the outbox wait to be sent. */
   readonly messagesStored: undefined;

@@ -5,13 +5,13 @@
  */
 
 /** Names a trigger. */
-export interface OfTrigger {
+export interface TriggerKey {
   readonly project: string;
   readonly trigger: string;
 }
 
 /** Records to be removed if they are old enough and nothing needs them. */
-export interface PrunedRecords {
+export interface PruneRequest {
   /** Ids of tasks that are to have ended before `before`. */
   readonly tasks: readonly string[];
   /** Ids of deliveries that are to have arrived before `before`. */
@@ -20,10 +20,16 @@ export interface PrunedRecords {
   readonly before: number;
 }
 
-/** What was removed. */
+/** A task that is no longer stored, with its own directory; empty where it has none. */
+export interface TaskFiles {
+  readonly id: string;
+  readonly directory: string;
+}
+
+/** The records that were removed. */
 export interface PruneResult {
-  /** The tasks whose files are on this machine, with their own directories. */
-  readonly tasks: readonly { readonly id: string; readonly directory: string }[];
+  /** The tasks whose files are on this machine. */
+  readonly tasks: readonly TaskFiles[];
   /** Number of deliveries. */
   readonly deliveries: number;
 }
@@ -44,7 +50,7 @@ export interface RetentionStore {
    */
   pruneTasks(
     options: { before: number; keep?: number; limit: number },
-  ): Promise<{ id: string; directory: string }[]>;
+  ): Promise<TaskFiles[]>;
   /**
    * Removes deliveries from before `before` whose tasks are gone, at most `limit`; returns how
    * many.
@@ -59,7 +65,7 @@ export interface RetentionStore {
    * Removes those of these records that the three methods above would remove, of all their triggers
    * alike. Of a delivery also its chat event.
    */
-  pruneRecords(options: PrunedRecords): Promise<PruneResult>;
+  pruneRecords(options: PruneRequest): Promise<PruneResult>;
   /**
    * Removes the bodies of those of these deliveries that arrived before `before`, with what was made
    * of them: payloads and inboxes of their tasks, texts of their chat events. Headers stay. One whose
@@ -69,7 +75,7 @@ export interface RetentionStore {
     options: { readonly ids: readonly string[]; readonly before: number; readonly now: number },
   ): Promise<BodyResult>;
   /** Names of all triggers that have tasks or deliveries, those that are no more included. */
-  listRecordTriggers(): Promise<OfTrigger[]>;
+  listRecordTriggers(): Promise<TriggerKey[]>;
   /** Has what was removed leave the log of the database, too, if that is its own file. */
   emptyLog(): Promise<void>;
   /**

@@ -7,7 +7,12 @@
 
 import type { JsonObject } from "../base/json.ts";
 import type { DedupTimes } from "../resources/dedup_times.ts";
-import type { Admitted, Delivery, DeliveryContent } from "./delivery_records.ts";
+import type {
+  Admitted,
+  DecidedByResources,
+  DeliveryContent,
+  DeliveryFacts,
+} from "./delivery_records.ts";
 import type { ListQuery } from "./list_query.ts";
 import type { InboxMessage, TaskState } from "./task_records.ts";
 
@@ -79,7 +84,7 @@ export interface NewSourceEvent {
   /** Reason not to route the event; it is routed when absent. */
   readonly ignored?: string;
   /** The request that brought it. */
-  readonly delivery: Omit<Delivery, "outcome" | "reason" | "taskId">;
+  readonly delivery: DeliveryFacts;
   readonly content: DeliveryContent;
   /** Exact JSON of the payload, where that is not the body itself. */
   readonly payload?: Uint8Array;
@@ -121,18 +126,13 @@ export interface BoundTask {
 export type Destination =
   | { readonly to: "nowhere"; readonly state: SourceEventState; readonly reason: string }
   | { readonly to: "inbox"; readonly taskId: string; readonly message: JsonObject }
-  | DedupTimes & {
+  | DedupTimes & DecidedByResources & {
     readonly to: "task";
     readonly decision: Admitted;
     /** Whether the thread is bound to the new task. */
     readonly bind: boolean;
     /** Reason for which replies of the thread were ignored that the new task is to receive now. */
     readonly strays?: string;
-    /**
-     * Version of the resources by which it was decided; absent where none counts. Where they have
-     * changed since, nothing is stored, and `StaleResourcesError` is thrown.
-     */
-    readonly resourceVersion?: number;
   };
 
 /**
@@ -144,7 +144,7 @@ export type Routing = Destination & {
 };
 
 /** Result of routing a claimed event. */
-export interface Routed {
+export interface RoutingResult {
   /** State of the event; `received` when the routing has to be decided again. */
   readonly state: SourceEventState;
   /** Task that the event started or was sent to. */

@@ -9,8 +9,8 @@ import type {
   BindingQuery,
   NewSourceEvent,
   RecordedSourceEvent,
-  Routed,
   Routing,
+  RoutingResult,
   SourceEvent,
   SourceEventClaim,
   SourceEventDemand,
@@ -29,7 +29,7 @@ export interface SourceEventQueue {
   /** Claims the oldest due events, at most the first unfinished one of each thread. */
   claimSourceEvents(demand: SourceEventDemand): Promise<SourceEventClaim>;
   /** Carries out the decision on a claimed event, once. */
-  routeSourceEvent(id: string, routing: Routing, now: number): Promise<Routed>;
+  routeSourceEvent(id: string, routing: Routing, now: number): Promise<RoutingResult>;
   /**
    * Records that routing failed: `dueAt` is the time of the next attempt, absent for none; `counts`
    * says whether it counts as a failure of the event itself.

@@ -110,7 +110,7 @@ export interface TaskQuery extends ListQuery {
  * Result of a request to cancel: the task never started (`cancelled`), is being stopped, or had
  * ended before.
  */
-export type Cancelled = "cancelled" | "stopping" | "ended";
+export type CancelResult = "cancelled" | "stopping" | "ended";
 
 /** A message to a task. */
 export interface InboxMessage {

@@ -8,7 +8,7 @@
 import type { JsonObject } from "../base/json.ts";
 import type { NewMessage } from "./outbox_records.ts";
 import type {
-  Cancelled,
+  CancelResult,
   Claim,
   ClaimedTask,
   InboxMessage,
@@ -55,7 +55,7 @@ export interface TaskQueue {
   cancelTask(
     taskId: string,
     end: { reason: string; now: number; followed?: boolean },
-  ): Promise<Cancelled>;
+  ): Promise<CancelResult>;
 }
 
 /** Records the progress of a running task. */

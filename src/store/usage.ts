@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { TriggerKey } from "./retention_store.ts";
+
 /** Numbers of records, and sizes in bytes. */
 export interface UsageOf {
   readonly deliveries: number;
@@ -21,10 +23,7 @@ export interface UsageOf {
 }
 
 /** What one trigger takes; one that was deleted has its records still. */
-export interface TriggerUsage extends UsageOf {
-  readonly project: string;
-  readonly trigger: string;
-}
+export interface TriggerUsage extends UsageOf, TriggerKey {}
 
 /** What a database holds. */
 export interface DatabaseUsage {

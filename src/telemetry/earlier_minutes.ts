@@ -9,10 +9,11 @@ import type { Clock } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
 import type { Delivery } from "../store/delivery_records.ts";
 import type { DeliveryStore } from "../store/delivery_store.ts";
+import type { TriggerKey } from "../store/retention_store.ts";
 import type { Task } from "../store/task_records.ts";
 import type { TaskStore } from "../store/task_store.ts";
 import { KEPT_MINUTES } from "./minute_series.ts";
-import type { Minutes, OfTrigger } from "./minutes.ts";
+import type { Minutes } from "./minutes.ts";
 
 /** What {@linkcode countEarlier} needs. */
 export interface EarlierHost {
@@ -44,8 +45,8 @@ export async function countEarlier(
   const until = minutes.since;
   const first = Math.floor(until / MINUTE_MS) - KEPT_MINUTES + 1;
   const isEarlier = (at: number | undefined): at is number => at !== undefined && at < until;
-  const deliveries: ByMinute<OfTrigger & { outcome: string; tookMs?: number }> = new Map();
-  const starts: ByMinute<OfTrigger & { tookMs: number }> = new Map();
+  const deliveries: ByMinute<TriggerKey & { outcome: string; tookMs?: number }> = new Map();
+  const starts: ByMinute<TriggerKey & { tookMs: number }> = new Map();
   const ends: ByMinute<string> = new Map();
   await clock.pause(FIRST_MS, signal);
   const range = { first, most, clock, signal };

@@ -8,6 +8,7 @@
 
 import type { Clock } from "../base/clock.ts";
 import { DELIVERY_OUTCOMES } from "../store/delivery_records.ts";
+import type { TriggerKey } from "../store/retention_store.ts";
 import { Latencies } from "./latencies.ts";
 import { KEPT_MINUTES, MinuteSeries, type Percentiles, type Values } from "./minute_series.ts";
 
@@ -51,19 +52,13 @@ export interface QueueSample {
   readonly running: number;
 }
 
-/** Which trigger something is of. */
-export interface OfTrigger {
-  readonly project: string;
-  readonly trigger: string;
-}
-
 /** What happened in one minute before the start. */
 export interface EarlierMinute {
   /** `tookMs` as where they are counted as they come. */
   readonly deliveries:
-    readonly (OfTrigger & { readonly outcome: string; readonly tookMs?: number })[];
+    readonly (TriggerKey & { readonly outcome: string; readonly tookMs?: number })[];
   /** Tasks that started, so long after their delivery arrived. */
-  readonly starts: readonly (OfTrigger & { readonly tookMs: number })[];
+  readonly starts: readonly (TriggerKey & { readonly tookMs: number })[];
   /** The states of tasks that ended. */
   readonly ends: readonly string[];
 }
@@ -90,7 +85,7 @@ export class Minutes implements Disposable {
 
   /** Counts a delivery; `tookMs` is the time until its sender can be answered, where there is one. */
   delivery(
-    { project, trigger }: OfTrigger,
+    { project, trigger }: TriggerKey,
     outcome: string,
     tookMs: number | undefined,
   ): void {
@@ -105,7 +100,7 @@ export class Minutes implements Disposable {
 
   /** Counts a task that starts, so long after its delivery arrived. */
   taskStart(
-    { project, trigger }: OfTrigger,
+    { project, trigger }: TriggerKey,
     delayMs: number,
   ): void {
     const minute = this.#now();
@@ -195,7 +190,7 @@ export class Minutes implements Disposable {
 
   #tookEarlier(
     name: string,
-    things: readonly (OfTrigger & { readonly tookMs?: number })[],
+    things: readonly (TriggerKey & { readonly tookMs?: number })[],
     minute: number,
   ): void {
     const latencies = new Map<MinuteSeries, Latencies>();

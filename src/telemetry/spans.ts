@@ -6,7 +6,13 @@
  */
 
 import type { WallClock } from "../base/clock.ts";
-import type { Admitted, Delivery, EventOutcome, NewDelivery } from "../store/delivery_records.ts";
+import type {
+  Admitted,
+  DecidedDelivery,
+  Delivery,
+  DeliveryFacts,
+  EventOutcome,
+} from "../store/delivery_records.ts";
 import type { Store } from "../store/store.ts";
 import { observeStore, type StoreObserver } from "./store_observer.ts";
 import type { StartSpan, TraceSpan } from "./tracing.ts";
@@ -51,13 +57,13 @@ function withCommitSpans(store: Store, startSpan: StartSpan): Store {
 
 /** The spans of a delivery that is being stored: its own, those of its stages and of its commit. */
 class DeliverySpan {
-  readonly delivery: NewDelivery["delivery"];
+  readonly delivery: DeliveryFacts;
   /** Its events; the tasks of those that start one belong to its trace. */
   readonly events: readonly Admitted[];
   readonly #span: TraceSpan;
   readonly #commit: TraceSpan;
 
-  constructor({ delivery, events }: Pick<NewDelivery, "delivery" | "events">, start: StartSpan) {
+  constructor({ delivery, events }: DecidedDelivery, start: StartSpan) {
     const { receivedAt, detail } = delivery;
     this.delivery = delivery;
     this.#span = start({
@@ -96,9 +102,7 @@ function withTrace(event: Admitted, trace: string): Admitted {
   return event.outcome === "accepted" ? { ...event, task: { ...event.task, trace } } : event;
 }
 
-type Sent = Pick<Delivery, "id" | "project" | "trigger" | "source">;
-
-function deliveryAttributes({ id, project, trigger, source }: Sent) {
+function deliveryAttributes({ id, project, trigger, source }: DeliveryFacts) {
   return {
     "svc.delivery.id": id,
     "svc.project": project,

@@ -7,7 +7,12 @@
 
 import type { AuditEnd, AuditStart } from "../store/audit_records.ts";
 import type { Gap } from "../store/connection_records.ts";
-import { bestOf, type EventOutcome, type NewDelivery } from "../store/delivery_records.ts";
+import {
+  bestOf,
+  type DecidedDelivery,
+  type DeliveryFacts,
+  type EventOutcome,
+} from "../store/delivery_records.ts";
 import type { OutboxMessage } from "../store/outbox_records.ts";
 import type { Store, StoreMethod } from "../store/store.ts";
 import { type AfterCall, afterCalls } from "../store/store_calls.ts";
@@ -16,7 +21,7 @@ import type { ClaimedTask, StepRecord, Task } from "../store/task_records.ts";
 /** Hears what happens; a method that is absent hears nothing. */
 export interface StoreObserver {
   /** A request or another event was stored; `outcome` is the best of its events. */
-  delivered?(delivery: NewDelivery["delivery"], outcome: string): void;
+  delivered?(delivery: DeliveryFacts, outcome: string): void;
   /** A worker has claimed a task, to start it or to continue it. */
   taskStarted?(claimed: ClaimedTask, now: number): void;
   /** A step was stored as ended. */
@@ -109,7 +114,7 @@ export function observeStore(store: Store, observer: StoreObserver): Store {
 
 function stored(
   observer: StoreObserver,
-  { delivery, events }: Pick<NewDelivery, "delivery" | "events">,
+  { delivery, events }: DecidedDelivery,
   outcomes: readonly EventOutcome[],
 ): void {
   observer.delivered?.(delivery, bestOf(outcomes)?.outcome ?? "filtered");

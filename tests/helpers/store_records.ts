@@ -6,7 +6,7 @@
  */
 
 import { defined } from "../../src/base/defined.ts";
-import type { EventOutcome, NewDelivery } from "../../src/store/delivery_records.ts";
+import type { DeliveryFacts, EventOutcome, NewDelivery } from "../../src/store/delivery_records.ts";
 import type { DeliveryRecorder } from "../../src/store/delivery_store.ts";
 import type { TaskCounter, TaskStore } from "../../src/store/task_store.ts";
 import type { NewTask, RetryOf, StepRecord, Task } from "../../src/store/task_records.ts";
@@ -162,7 +162,7 @@ export function newDelivery(
   };
 }
 
-function record(n: number, given: Accepted): NewDelivery["delivery"] {
+function record(n: number, given: Accepted): DeliveryFacts {
   return {
     id: idOf(n),
     project: given.project ?? "default",

@@ -9,7 +9,7 @@ import { defined } from "../../src/base/defined.ts";
 import { BodyBudget } from "../../src/http/body_budget.ts";
 import { receiveSlackEvent } from "../../src/intake/slack.ts";
 import { type RouterHost, SlackRouter } from "../../src/intake/slack/router.ts";
-import type { Routed, SourceEvent } from "../../src/store/source_event_records.ts";
+import type { RoutingResult, SourceEvent } from "../../src/store/source_event_records.ts";
 import type { Task } from "../../src/store/task_records.ts";
 import { Inboxes } from "../../src/tasks/step/inbox.ts";
 import { until } from "../helpers/until.ts";
@@ -53,7 +53,7 @@ export interface SlackRig extends AsyncDisposable {
   /** Store, clock and resources. */
   readonly base: SourceRig;
   /** What the router said became of events. */
-  readonly told: (Routed & { readonly event: string })[];
+  readonly told: (RoutingResult & { readonly event: string })[];
   /** Sends a body to the trigger `chat`, or to another one. */
   post(body: string, options?: { trigger?: string; type?: string }): Promise<Response>;
   /** Sends a message; gives the id of its event. */
@@ -78,7 +78,7 @@ export interface SlackRig extends AsyncDisposable {
 export async function slackRig(triggers: string): Promise<SlackRig> {
   const base = await sourceRig(SLACK_BASE + triggers);
   const { host, store, clock } = base;
-  const told: (Routed & { event: string })[] = [];
+  const told: (RoutingResult & { event: string })[] = [];
   host.events.on("sourceEventRouted", ({ id, routed }) => void told.push({ event: id, ...routed }));
   const routers: SlackRouter[] = [];
   const inboxes = new Inboxes(store, host.clock);

@@ -15,6 +15,7 @@ import type { VerifyFailure } from "../../signatures/scheme.ts";
 import type {
   Delivery,
   DeliveryDetail,
+  DeliveryFacts,
   DeliveryOutcome,
   DeliveryVia,
 } from "../../store/delivery_records.ts";
@@ -121,7 +122,7 @@ export class DeliveryContext {
   }
 
   /** The fields of the record that do not depend on the decision; the trigger has to be known. */
-  facts(): Omit<Delivery, "outcome" | "reason" | "taskId"> {
+  facts(): DeliveryFacts {
     if (this.trigger === undefined) throw new Error("A delivery record needs its trigger");
     const { project, name, spec } = this.trigger.resource;
     const condition = spec.event.filter?.condition;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { OfTrigger, PrunedRecords, PruneResult } from "../retention_store.ts";
+import type { PruneRequest, PruneResult, TriggerKey } from "../retention_store.ts";
 import { text } from "../sql/columns.ts";
 import type { Session } from "./database/connections.ts";
 import { pruneTheseDeliveries } from "./deliveries/prune_rows.ts";
@@ -13,7 +13,7 @@ import { pruneTheseTasks } from "./tasks/prune_rows.ts";
 /** Removes those of these records that are old enough and that nothing needs. */
 export async function pruneRecords(
   db: Session,
-  { tasks, deliveries, before }: PrunedRecords,
+  { tasks, deliveries, before }: PruneRequest,
 ): Promise<PruneResult> {
   if (!await db.tryLock("retention/triggers")) return { tasks: [], deliveries: 0 };
   return {
@@ -38,7 +38,7 @@ const triggersOf = (table: "tasks" | "deliveries") =>
   SELECT project, "trigger" FROM triggers WHERE n > 0)`;
 
 /** Names of all triggers that have tasks or deliveries. */
-export async function listRecordTriggers(db: Session): Promise<OfTrigger[]> {
+export async function listRecordTriggers(db: Session): Promise<TriggerKey[]> {
   const rows = await db.all(`${triggersOf("tasks")} UNION ${triggersOf("deliveries")}`);
   return rows.map((row) => ({ project: text(row, "project"), trigger: text(row, "trigger") }));
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Cancelled, TaskState } from "../task_records.ts";
+import type { CancelResult, TaskState } from "../task_records.ts";
 import type { Found } from "./needs.ts";
 
 /** A task that is to be cancelled. */
@@ -19,7 +19,7 @@ export interface CancelledTask {
  * waits to continue after an interruption, because its `finally` steps have to run. A task that has
  * ended or does not exist stays as it is.
  */
-export function decideCancel(task: Found<CancelledTask>): Cancelled {
+export function decideCancel(task: Found<CancelledTask>): CancelResult {
   if (task === "none" || (task.state !== "pending" && task.state !== "running")) return "ended";
   return task.hasStarted ? "stopping" : "cancelled";
 }

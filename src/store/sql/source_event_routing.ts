@@ -12,8 +12,8 @@ import type {
   BoundTask,
   ClaimedSourceEvent,
   Destination,
-  Routed,
   Routing,
+  RoutingResult,
   SourceEvent,
   SourceEventState,
 } from "../source_event_records.ts";
@@ -73,7 +73,7 @@ export async function routeSourceEvent(
   id: string,
   routing: Routing,
   now: number,
-): Promise<Routed> {
+): Promise<RoutingResult> {
   const row = await lockEvent(db, id) ? await findFacts(db, id) : undefined;
   if (row === undefined) return { state: "failed" };
   const event = toSourceEvent(row);
@@ -114,7 +114,7 @@ async function end(
   db: SqlSession,
   event: SourceEvent,
   { state, reason, taskId = "" }: { state: SourceEventState; reason: string; taskId?: string },
-): Promise<Routed> {
+): Promise<RoutingResult> {
   await db.run(
     "UPDATE source_events SET state = ?, reason = ?, task_id = ?, claimed_at = NULL WHERE id = ?",
     state,
@@ -126,7 +126,7 @@ async function end(
   return { state, ...(taskId === "" ? {} : { taskId }) };
 }
 
-async function decideAgain(db: SqlSession, { id }: SourceEvent): Promise<Routed> {
+async function decideAgain(db: SqlSession, { id }: SourceEvent): Promise<RoutingResult> {
   await db.run(`${GIVE_UP_CLAIM} WHERE id = ?`, id);
   return { state: "received" };
 }
@@ -135,7 +135,7 @@ async function deliver(
   db: SqlSession,
   event: SourceEvent,
   { to: { taskId, message }, now }: { to: Destination & { to: "inbox" }; now: number },
-): Promise<Routed> {
+): Promise<RoutingResult> {
   const added = await addToInbox(db, taskId, message, now);
   if (added === undefined) return await decideAgain(db, event); // it has ended at this moment
   const ended = await end(db, event, { state: "routed", reason: "inbox", taskId });
@@ -147,7 +147,7 @@ async function start(
   changeTasks: ChangeTasks,
   event: SourceEvent,
   { to, now }: { to: Destination & { to: "task" }; now: number },
-): Promise<Routed> {
+): Promise<RoutingResult> {
   const { decision, bind, strays, dedupWindowMs, dedupKeepMs, resourceVersion } = to;
   const delivery = { id: event.deliveryId, receivedAt: now };
   const admitted = await changeTasks(

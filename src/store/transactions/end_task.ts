@@ -6,7 +6,7 @@
  */
 
 import { decideCancel } from "../rules/cancel.ts";
-import type { Cancelled, TaskEnd } from "../task_records.ts";
+import type { CancelResult, TaskEnd } from "../task_records.ts";
 import type { TaskRows } from "./task_rows.ts";
 import { promoteQueued } from "./queue_for_room.ts";
 
@@ -20,7 +20,7 @@ export function cancelTask(
   rows: TaskRows,
   taskId: string,
   end: Pick<TaskEnd, "reason" | "now" | "followed">,
-): Cancelled {
+): CancelResult {
   const decision = decideCancel(rows.findTask(taskId));
   if (decision === "stopping") rows.requestCancel(taskId, end.reason);
   if (decision === "cancelled") endTask(rows, { ...end, taskId, state: "cancelled" }, "pending");

@@ -16,7 +16,7 @@ import type { Readiness } from "../rules/readiness.ts";
 import type { NewTask, RetryOf, TaskEnd } from "../task_records.ts";
 
 /** Identifies a trigger. */
-export type OfTrigger = Pick<NewTask, "project" | "trigger">;
+export type TriggerKey = Pick<NewTask, "project" | "trigger">;
 
 /** A group, or a workspace with a limit, whose tasks are queued for room in it. */
 export type Room =
@@ -108,8 +108,8 @@ export interface TaskRows {
 export interface EventRows extends TaskRows {
   /** The event with the key of this task, if its task is still stored. */
   findEarlier(task: NewTask): Found<EarlierEvent>;
-  findRate(trigger: OfTrigger): Found<RateState>;
-  keepRate(trigger: OfTrigger, rate: RateState): void;
+  findRate(trigger: TriggerKey): Found<RateState>;
+  keepRate(trigger: TriggerKey, rate: RateState): void;
   /** Stores the key of a task, if it has one, and removes a few old ones. */
   rememberKey(task: NewTask, event: RememberedEvent): void;
 }

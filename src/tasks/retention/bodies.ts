@@ -7,7 +7,7 @@
  */
 
 import { defined } from "../../base/defined.ts";
-import type { OfTrigger } from "../../store/retention_store.ts";
+import type { TriggerKey } from "../../store/retention_store.ts";
 import type { RetentionHost } from "./retention_host.ts";
 import { keyOf } from "./trigger_records.ts";
 
@@ -43,7 +43,7 @@ export class Bodies {
 
   /** Removes the bodies of one trigger, or of all, from before a time; returns how many. */
   async prune(
-    of: OfTrigger | undefined,
+    of: TriggerKey | undefined,
     before: number,
     signal: AbortSignal,
   ): Promise<number> {

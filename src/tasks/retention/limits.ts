@@ -8,7 +8,7 @@
 import { findDurationSecs } from "../../base/duration.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
-import type { OfTrigger } from "../../store/retention_store.ts";
+import type { TriggerKey } from "../../store/retention_store.ts";
 
 /** What retention removes by age: tasks with their deliveries, or bodies alone. */
 export type RetentionSubject = "tasks" | "bodies";
@@ -18,12 +18,12 @@ export interface Ages {
   /** Longest time that any trigger has, in milliseconds; absent where one keeps for ever. */
   readonly longestMs?: number;
   /** Triggers of the catalog with a shorter time. */
-  readonly shorter: readonly (OfTrigger & { readonly ms: number })[];
+  readonly shorter: readonly (TriggerKey & { readonly ms: number })[];
   /**
    * The setting of the daemon, where some trigger has a longer time. It holds for all triggers but
    * those in `but`, also for triggers that no longer exist.
    */
-  readonly others?: { readonly ms: number; readonly but: readonly OfTrigger[] };
+  readonly others?: { readonly ms: number; readonly but: readonly TriggerKey[] };
 }
 
 /**

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { OfTrigger, PruneResult } from "../../store/retention_store.ts";
+import type { PruneResult, TriggerKey } from "../../store/retention_store.ts";
 import type { Ages } from "./limits.ts";
 import type { RetentionHost } from "./retention_host.ts";
 
@@ -18,7 +18,7 @@ const PAUSE_MS = 12;
 export async function triggersToPrune(
   { shorter, others }: Ages,
   { store, clock }: RetentionHost,
-): Promise<readonly (OfTrigger & { readonly before: number })[]> {
+): Promise<readonly (TriggerKey & { readonly before: number })[]> {
   const now = clock.now();
   const own = shorter.map(({ ms, ...of }) => ({ ...of, before: now - ms }));
   if (others === undefined) return own;
@@ -28,10 +28,10 @@ export async function triggersToPrune(
 }
 
 /** Names a trigger in a set. */
-export const keyOf = ({ project, trigger }: OfTrigger): string => `${project}\n${trigger}`;
+export const keyOf = ({ project, trigger }: TriggerKey): string => `${project}\n${trigger}`;
 
 /** A trigger, and the times before which its tasks and its deliveries are removed, in milliseconds. */
-export interface PrunedTrigger extends OfTrigger {
+export interface PrunedTrigger extends TriggerKey {
   readonly before: number;
   readonly deliveriesBefore: number;
 }

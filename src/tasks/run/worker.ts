@@ -9,7 +9,7 @@
 
 import { defined } from "../../base/defined.ts";
 import { AppError, findNotNow } from "../../base/errors.ts";
-import type { Cancelled, ClaimedTask, StepRecord, Task } from "../../store/task_records.ts";
+import type { CancelResult, ClaimedTask, StepRecord, Task } from "../../store/task_records.ts";
 import type { TaskQueue, TaskRecorder } from "../../store/task_store.ts";
 import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { TaskResult } from "./task_result.ts";
@@ -40,7 +40,7 @@ export interface TaskWorker extends AsyncDisposable {
   /** Cancels the tasks among these that run here; the store has marked them as cancelled before. */
   cancel(taskIds: readonly string[], reason?: string): void;
   /** Ends a pending task, or starts to stop a running one. */
-  end(task: Task, reason: string): Promise<Cancelled>;
+  end(task: Task, reason: string): Promise<CancelResult>;
   /** The tasks that run now, and how many could. */
   load(): WorkerLoad;
 }
@@ -189,7 +189,7 @@ class Worker implements TaskWorker {
     }
   }
 
-  async end(task: Task, reason: string): Promise<Cancelled> {
+  async end(task: Task, reason: string): Promise<CancelResult> {
     const { store, clock, log, isFollowed, events } = this.#host;
     const now = clock.now();
     const end = { reason, now, followed: isFollowed(task) };

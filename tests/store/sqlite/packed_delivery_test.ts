@@ -8,6 +8,7 @@ import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import type {
   Admitted,
   Cursor,
+  DeliveryFacts,
   EventDecision,
   EventOutcome,
   NewDelivery,
@@ -20,7 +21,7 @@ import {
 } from "../../../src/store/sqlite/deliveries/packed_delivery.ts";
 import type { NewTask } from "../../../src/store/task_records.ts";
 
-const DELIVERY: Required<NewDelivery["delivery"]> = {
+const DELIVERY: Required<DeliveryFacts> = {
   id: "01D",
   project: "default",
   trigger: "push",

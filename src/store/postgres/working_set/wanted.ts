@@ -7,7 +7,7 @@
 import { debounceDigest } from "../../rules/keys.ts";
 import { limitsOf } from "../../rules/limits.ts";
 import type { NewTask } from "../../task_records.ts";
-import type { OfTrigger, Room } from "../../transactions/task_rows.ts";
+import type { Room, TriggerKey } from "../../transactions/task_rows.ts";
 import { eventKey } from "./event_key.ts";
 import { storableJson } from "./storable_json.ts";
 
@@ -39,7 +39,7 @@ export class Wanted {
   readonly #debounced = new Set<string>();
   readonly #groups = new Map<string, WantedGroup>();
   readonly #workspaces = new Map<string, WantedWorkspace>();
-  readonly #rates = new Map<string, OfTrigger>();
+  readonly #rates = new Map<string, TriggerKey>();
   readonly #tasks = new Set<string>();
   readonly #claims = new Set<string>();
   readonly #deliveries = new Set<string>();
@@ -94,7 +94,7 @@ export class Wanted {
   }
 
   /** The rate of a trigger. */
-  addRate({ project, trigger }: OfTrigger): void {
+  addRate({ project, trigger }: TriggerKey): void {
     this.#rates.set(`${project}/${trigger}`, { project, trigger });
   }
 
@@ -134,7 +134,7 @@ export class Wanted {
   }
 
   /** Whether the rate of a trigger was wanted. */
-  hasRate({ project, trigger }: OfTrigger): boolean {
+  hasRate({ project, trigger }: TriggerKey): boolean {
     return this.#rates.has(`${project}/${trigger}`);
   }
 

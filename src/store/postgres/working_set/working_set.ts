@@ -17,8 +17,8 @@ import type {
   DeliverySummary,
   KeptContent,
   KeptElsewhere,
-  OfTrigger,
   RememberedEvent,
+  TriggerKey,
 } from "../../transactions/task_rows.ts";
 import type { Session } from "../database/connections.ts";
 import type { Facts } from "./facts.ts";
@@ -88,12 +88,12 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
     return { ...event, state };
   }
 
-  findRate(trigger: OfTrigger): Found<RateState> {
+  findRate(trigger: TriggerKey): Found<RateState> {
     if (!this.#wanted.hasRate(trigger)) throw new Missing((wanted) => wanted.addRate(trigger));
     return this.#rates.get(keyOf(trigger)) ?? "none";
   }
 
-  keepRate({ project, trigger }: OfTrigger, rate: RateState): void {
+  keepRate({ project, trigger }: TriggerKey, rate: RateState): void {
     const key = keyOf({ project, trigger });
     const { dueAt: due_at, seenAt: seen_at } = rate;
     this.changes.put("rates", key, { project, trigger, due_at, seen_at });
@@ -158,4 +158,4 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
   }
 }
 
-const keyOf = ({ project, trigger }: OfTrigger) => `${project}/${trigger}`;
+const keyOf = ({ project, trigger }: TriggerKey) => `${project}/${trigger}`;

@@ -7,11 +7,11 @@
 import type { Found } from "../../rules/needs.ts";
 import type { RateState } from "../../rules/rate_limit.ts";
 import { number } from "../../sql/columns.ts";
-import type { OfTrigger } from "../../transactions/task_rows.ts";
+import type { TriggerKey } from "../../transactions/task_rows.ts";
 import type { Database } from "../engine/database.ts";
 
 /** State of the rate of a trigger; none before its first task. */
-export function findRate(db: Database, { project, trigger }: OfTrigger): Found<RateState> {
+export function findRate(db: Database, { project, trigger }: TriggerKey): Found<RateState> {
   const row = db.get(
     'SELECT due_at, seen_at FROM rates WHERE project = ? AND "trigger" = ?',
     project,
@@ -22,7 +22,7 @@ export function findRate(db: Database, { project, trigger }: OfTrigger): Found<R
 }
 
 /** Stores the state of the rate of a trigger. */
-export function keepRate(db: Database, { project, trigger }: OfTrigger, rate: RateState): void {
+export function keepRate(db: Database, { project, trigger }: TriggerKey, rate: RateState): void {
   db.run(
     `INSERT INTO rates VALUES (?1, ?2, ?3, ?4)
      ON CONFLICT DO UPDATE SET due_at = ?3, seen_at = ?4`,

@@ -15,8 +15,8 @@ import type {
   DeliverySummary,
   KeptContent,
   KeptElsewhere,
-  OfTrigger,
   RememberedEvent,
+  TriggerKey,
 } from "../../transactions/task_rows.ts";
 import type { Database } from "../engine/database.ts";
 import { SqliteTaskRows } from "../tasks/sqlite_task_rows.ts";
@@ -29,11 +29,11 @@ class SqliteDeliveryRows extends SqliteTaskRows implements DeliveryRows {
     return findEarlier(this.db, task);
   }
 
-  findRate(trigger: OfTrigger) {
+  findRate(trigger: TriggerKey) {
     return findRate(this.db, trigger);
   }
 
-  keepRate(trigger: OfTrigger, rate: RateState) {
+  keepRate(trigger: TriggerKey, rate: RateState) {
     keepRate(this.db, trigger, rate);
   }
 

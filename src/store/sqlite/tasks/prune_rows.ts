@@ -10,7 +10,7 @@ import { taskIdsOf } from "../../sql/deliveries.ts";
 import { ENDED_STATES } from "../../sql/tasks.ts";
 import type { Database } from "../engine/database.ts";
 import { positionOf, savePosition } from "../../sql/prune_positions.ts";
-import type { OfTrigger, PrunedRecords, PruneResult } from "../../retention_store.ts";
+import type { PruneRequest, PruneResult, TriggerKey } from "../../retention_store.ts";
 import type { Row } from "../../sql/row.ts";
 import { releasePlan } from "./plan_rows.ts";
 import { newestIds } from "../engine/newest.ts";
@@ -199,7 +199,7 @@ export async function pruneDeliveries(
 /** Removes those of these records that are old enough and that nothing needs. */
 export function pruneRecords(
   db: Database,
-  { tasks, deliveries, before }: PrunedRecords,
+  { tasks, deliveries, before }: PruneRequest,
 ): PruneResult {
   const ended = db.all(
     `SELECT id, directory, plan_hash FROM tasks WHERE id IN (SELECT value FROM json_each(?))
@@ -234,8 +234,8 @@ function pruneEvent(db: Database, deliveryId: string): void {
 }
 
 /** Names of all triggers that have tasks or deliveries. */
-export function listRecordTriggers(db: Database): OfTrigger[] {
-  const found = new Map<string, OfTrigger>();
+export function listRecordTriggers(db: Database): TriggerKey[] {
+  const found = new Map<string, TriggerKey>();
   for (const table of ["tasks", "deliveries"] as const) {
     let at: Trigger = ["", ""];
     for (let next = nextTrigger(db, at, table); next !== undefined;) {
