@@ -9,7 +9,7 @@ export SVC_SHARED ?= $(abspath $(wildcard ../shared))
 # Where Deno keeps its packages: in the checkout, as a build looks the same only with them there.
 export DENO_DIR := $(CURDIR)/.deno/cache
 .DEFAULT_GOAL := help
-.PHONY: help console demo demo-cluster test test-all run check compile release embed docs site pictures bench soak fmt clean
+.PHONY: help console demo demo-cluster test test-all run check compile release embed docs site pictures bench faults soak fmt clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -57,6 +57,9 @@ pictures: ## make the pictures of docs/console.md anew, in Chromium
 bench: ## measure speed, against targets: ARGS="--baseline PATH", "--only NAME", "--list"
 	@deno=$$(.ci/deno) && .ci/page && SVC_BROWSER=$$(.ci/browser) && export SVC_BROWSER; \
 	  exec "$$deno" run -A --unstable-worker-options tools/bench/bench.ts $(ARGS)
+
+faults: ## the tests that kill, cut and roll dice, more often: make faults TIMES=10
+	@SVC_TEST_TIMES=$(or $(TIMES),10) .ci/test --all $$(grep -rlE '\btimes\([0-9]+, ' tests --include='*_test.ts')
 
 soak: ## everything at once, with kills, then the books are checked: make soak MINUTES=3 SEED=7 CLUSTER=1
 	@MINUTES='$(MINUTES)' SEED='$(SEED)' CLUSTER='$(CLUSTER)' .ci/soak

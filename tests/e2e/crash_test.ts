@@ -15,11 +15,11 @@ import { findFile, processRuns, until, untilFile } from "../helpers/until.ts";
 const SECRET = "a secret of 32 bytes, or so it is";
 const REQUESTS = 2000;
 const AT_ONCE = 32;
-const ROUNDS = times(10, 3);
+const ROUNDS = times(6, 2);
 /**
  * After how many answers the daemon is killed, round by round: early, in the thick of it, and late.
  */
-const KILLS = [1, 60, 400, 20, 120, 250, 600, 900, 1300, 1900].slice(0, ROUNDS.count);
+const KILLS = ROUNDS.of([1, 60, 400, 20, 120, 250, 600, 900, 1300, 1900]);
 /**
  * One in so many starts a process. The others name a workflow that does not exist: as much a task.
  */

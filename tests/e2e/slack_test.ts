@@ -263,7 +263,7 @@ programTest(
   },
 );
 
-const KILLS = times(25, 5);
+const KILLS = times(10, 3);
 
 slowTest(
   `kill -9 right after a 200: the event is there and is routed once${KILLS.inName}`,

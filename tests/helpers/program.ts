@@ -129,13 +129,25 @@ export interface Times {
   readonly count: number;
   /** For the end of its name: by ` (2 of 50 times)`, `.ci/test --skipped-in` knows what is left to do. */
   readonly inName: string;
+  /** That many of these items; after the last one comes the first again. */
+  readonly of: <T>(items: readonly T[]) => T[];
 }
 
-/** The `few` times that show that something holds, or all of them where everything is to run. */
+/** How much more often than in `make test-all` tests repeat themselves: for `make faults`. */
+const TIMES = Number(Deno.env.get("SVC_TEST_TIMES") || 1);
+
+/**
+ * The `few` times that show that something holds, or all of them where everything is to run; that
+ * many times `SVC_TEST_TIMES` where it is set.
+ */
 export function times(all: number, few: number): Times {
-  return TEST_ALL
-    ? { count: all, inName: "" }
-    : { count: few, inName: ` (${few} of ${all} times)` };
+  const count = TEST_ALL ? all * TIMES : few;
+  return {
+    count,
+    inName: TEST_ALL ? "" : ` (${few} of ${all} times)`,
+    of: (items) =>
+      Array.from({ length: Math.ceil(count / items.length) }, () => items).flat().slice(0, count),
+  };
 }
 
 /** How to run a program. */

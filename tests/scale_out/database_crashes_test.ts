@@ -12,11 +12,11 @@ import { type PrivateServer, startPostgres } from "../helpers/postgres_server.ts
 import { ONE_PROGRAM, times } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
-import { Books } from "./books.ts";
+import { Books } from "../rigs/books.ts";
 import { type Cluster, startCluster } from "../rigs/cluster.ts";
-import { Pushes, signedPush, SIGNING } from "./pushes.ts";
-import { alive, repeated, StepJournal } from "./step_journal.ts";
-import { judge, repeatedUnderLease } from "./verdict.ts";
+import { Pushes, signedPush, SIGNING } from "../rigs/pushes.ts";
+import { alive, repeated, StepJournal } from "../rigs/step_journal.ts";
+import { judge, repeatedUnderLease } from "../rigs/cluster_verdict.ts";
 
 /** Pushes that are under way when the database crashes. */
 const CROWD = 16;
@@ -53,7 +53,7 @@ async function expectRefusals({ daemons }: Cluster): Promise<void> {
   }
 }
 
-const CRASHES = times(10, 3);
+const CRASHES = times(6, 2);
 
 postgresTest(
   `crashes of the database: what was answered 200 is stored, and runs once${CRASHES.inName}`,

@@ -23,6 +23,7 @@ import type { NewTask } from "../../src/store/task_records.ts";
 import { Planner } from "../../src/tasks/plan.ts";
 import { openWorker } from "../../src/tasks/run/worker.ts";
 import { inheritEnv } from "../../src/tasks/step/step_env.ts";
+import { times } from "../helpers/program.ts";
 import { createTestDatabase, postgresTest } from "../helpers/postgres.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -31,9 +32,9 @@ import { within } from "../helpers/within.ts";
 import { manifestResources } from "../rigs/webhook_rig.ts";
 import { Random } from "../helpers/random.ts";
 import { executionState } from "../rigs/execution_state.ts";
-import { Books } from "./books.ts";
+import { Books } from "../rigs/books.ts";
 import { Cable } from "../rigs/cable.ts";
-import { StepJournal } from "./step_journal.ts";
+import { StepJournal } from "../rigs/step_journal.ts";
 
 /** The shortest that there is. */
 const LEASE_MS = 10_000;
@@ -45,7 +46,7 @@ const FAULTS_MS = 2000;
 const BREAKS = 0.08;
 /** One history in so many has a node die. */
 const DEATHS = 4;
-const HISTORIES = 40;
+const HISTORIES = times(16, 2);
 /** Histories at the same time: each has some thirty connections. */
 const AT_ONCE = 6;
 /** How long one may take on a machine that has nothing else to do. */
@@ -244,7 +245,7 @@ function planOf(journal: StepJournal): { hash: string; json: string } {
 }
 
 postgresTest("connections break at random: no task is left running that nobody runs", async () => {
-  const left = Array.from({ length: HISTORIES }, (_, index) => index + 1);
+  const left = Array.from({ length: HISTORIES.count }, (_, index) => index + 1);
   const failed: string[] = [];
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
     for (let number = left.shift(); number !== undefined; number = left.shift()) {

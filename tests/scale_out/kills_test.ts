@@ -11,11 +11,11 @@ import { postgresTest } from "../helpers/postgres.ts";
 import { ONE_PROGRAM, times } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
-import { Books } from "./books.ts";
+import { Books } from "../rigs/books.ts";
 import { type Cluster, startCluster } from "../rigs/cluster.ts";
-import { Pushes, SIGNING } from "./pushes.ts";
-import { StepJournal } from "./step_journal.ts";
-import { judge } from "./verdict.ts";
+import { Pushes, SIGNING } from "../rigs/pushes.ts";
+import { StepJournal } from "../rigs/step_journal.ts";
+import { judge } from "../rigs/cluster_verdict.ts";
 
 const NODES = ["a", "b", "c"] as const;
 /** How long a step takes, in seconds. */
@@ -23,9 +23,9 @@ const STEP_SECS = 0.6;
 /** Pushes that are under way when a daemon is killed. */
 const CROWD = 12;
 /** One node in so many kills falls silent for longer than its lease. */
-const SILENT_EVERY = 10;
+const SILENT_EVERY = 4;
 /** The kill at which the first one does. */
-const SILENT_FIRST = 4;
+const SILENT_FIRST = 2;
 
 /** What makes a node silent, and what ends that. */
 interface Silence {
@@ -140,7 +140,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-const KILLS = times(20, 2);
+const KILLS = times(8, 2);
 
 postgresTest(
   `kills of daemons that share a database: each 200 is one task with one end${KILLS.inName} (${ONE_PROGRAM.name})`,

@@ -13,7 +13,7 @@ import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 import type { Cable } from "../rigs/cable.ts";
 import { startCluster } from "../rigs/cluster.ts";
-import { alive, StepJournal } from "./step_journal.ts";
+import { alive, StepJournal } from "../rigs/step_journal.ts";
 
 const LEASE_MS = 10_000;
 /** Until a daemon that was killed has left nothing: well within a second, on a machine that is not busy. */

@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import type { TaskRecord } from "../helpers/daemon.ts";
 import type { Books } from "./books.ts";
-import type { Cluster } from "../rigs/cluster.ts";
+import type { Cluster } from "./cluster.ts";
 import type { Pushes } from "./pushes.ts";
 import { findMarkedProcesses } from "../helpers/leftovers.ts";
 import { repeated, type StepJournal, type StepRun } from "./step_journal.ts";

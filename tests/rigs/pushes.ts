@@ -8,7 +8,7 @@
 import { githubHeaders } from "../helpers/github.ts";
 import { type Manifest, secretStore } from "../helpers/manifests.ts";
 import { PATIENCE_MS } from "../helpers/until.ts";
-import type { Cluster } from "../rigs/cluster.ts";
+import type { Cluster } from "./cluster.ts";
 
 const SECRET = "the secret that GitHub signs with";
 
@@ -87,8 +87,10 @@ export class Pushes {
   async #try(at: number, id: string, request: RequestInit): Promise<boolean> {
     const { daemons } = this.#cluster;
     const url = `${daemons[at % daemons.length]?.url}/webhook/beat`;
-    const signal = AbortSignal.timeout(ANSWER_MS);
-    const answer = await fetch(url, { ...request, signal })
+    const patience = new AbortController(); // until the status: a body that is broken off leaks
+    const timer = setTimeout(() => patience.abort(), ANSWER_MS);
+    const answer = await fetch(url, { ...request, signal: patience.signal })
+      .finally(() => clearTimeout(timer))
       .then(async (response) => ({ status: response.status, text: await response.text() }))
       .catch(() => ({ status: "none", text: "" }));
     this.answers[answer.status] = (this.answers[answer.status] ?? 0) + 1;
