@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";
-import { programTest, ROOT, slowTest } from "../helpers/program.ts";
+import { NO_DATABASE, programTest, ROOT, slowTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -189,6 +189,7 @@ slowTest(
       });
     }
   },
+  { fileOnly: NO_DATABASE },
 );
 
 function doesNotSay(text: string, secret: string) {
@@ -267,6 +268,7 @@ slowTest(
     equal((await daemon.svc(["apply", "-f", dir.path])).code, 1);
     equal((await daemon.svc(["get", "workflow/fourth"])).code, 4);
   },
+  { fileOnly: NO_DATABASE },
 );
 
 programTest("svc apply warns of references to nothing, and applies", async (program) => {
@@ -371,4 +373,5 @@ programTest(
     equal(code, 0);
     match(stderr, /^warning: integrations\/github\/secrets-template\.yaml: skipped[^\n]*\n$/);
   },
+  { fileOnly: NO_DATABASE },
 );

@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { hookKind, secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import {
+  NO_DATABASE,
   ONE_PROGRAM,
   type Program,
   programTest,
@@ -246,7 +247,7 @@ slowTest("the daemon answers as the program does", async (program) => {
       said,
     );
   }
-});
+}, { fileOnly: NO_DATABASE });
 
 /** What may be called /bin/sh somewhere. */
 const SHELLS = [
@@ -279,7 +280,7 @@ slowTest("every shell asks the daemon alike", async () => {
       path,
     );
   }
-});
+}, { fileOnly: NO_DATABASE });
 
 function isThere(path: string): boolean {
   try {
@@ -314,7 +315,7 @@ slowTest("a daemon that is killed leaves no caller waiting", async () => {
   const after = await held.svc(args);
   equal(after.code, 3);
   deepEqual(after, await held.program(args));
-});
+}, { fileOnly: NO_DATABASE });
 
 programTest("a step asks the daemon, too, also from programs that are no shell", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
@@ -346,4 +347,4 @@ ${only} task inbox "$SVC_TASK_ID" </dev/null | ${only} tool payload-extract --pa
     logs.stderr,
   );
   equal(task?.state, "succeeded");
-});
+}, { fileOnly: NO_DATABASE });

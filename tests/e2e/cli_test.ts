@@ -9,12 +9,19 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { signGithub } from "../helpers/github.ts";
 import { secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";
-import { cleanEnv, type Program, programTest, run, runSvc, slowTest } from "../helpers/program.ts";
+import {
+  cleanEnv,
+  NO_DATABASE,
+  type Program,
+  programTest,
+  run,
+  runSvc,
+  slowTest,
+} from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
 const OPEN = { allowUnsigned: true };
-const NO_DATABASE = "it uses no database";
 
 slowTest(
   "svc COMMAND --help: usage and an example that is a command line of svc",
@@ -111,7 +118,7 @@ slowTest("exit code 2: what is no command line, and what to do", async (program)
   deepEqual(await daemon.json("token", "list"), []);
   const noToken = await daemon.svc(["token", "list"]);
   equal(noToken.stderr, "No tokens yet. Create one: svc token create\n");
-});
+}, { fileOnly: NO_DATABASE });
 
 programTest("exit code 2: half a command lists the other halves", async (program) => {
   for (const [half, whole] of [["task", "task logs"], ["tool", "tool payload-extract"]] as const) {
@@ -311,7 +318,7 @@ programTest("| head -1 ends output early, and is no error", async (program) => {
       line,
     );
   }
-});
+}, { fileOnly: NO_DATABASE });
 
 programTest(
   "svc task logs -f | head -1 ends soon after head, not with the task",
@@ -322,6 +329,7 @@ programTest(
     deepEqual(result, { code: 0, stdout: "line\n", stderr: "" });
     equal((await daemon.tasks())[0]?.state, "running");
   },
+  { fileOnly: NO_DATABASE },
 );
 
 programTest(

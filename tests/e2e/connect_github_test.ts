@@ -8,7 +8,13 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { type FakeGitHub, fakeGitHub, TOKEN } from "../fakes/github.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
-import { ONE_PROGRAM, programTest, type RunResult, slowTest } from "../helpers/program.ts";
+import {
+  NO_DATABASE,
+  ONE_PROGRAM,
+  programTest,
+  type RunResult,
+  slowTest,
+} from "../helpers/program.ts";
 
 const REPOSITORY = "brightwater/tidepool";
 
@@ -246,6 +252,7 @@ slowTest(
       );
     });
   },
+  { fileOnly: NO_DATABASE },
 );
 
 slowTest(
@@ -312,6 +319,7 @@ slowTest(
       await proxy.finished;
     }
   },
+  { fileOnly: NO_DATABASE },
 );
 
 slowTest(

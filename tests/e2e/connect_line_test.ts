@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { type FakeLine, fakeLine, LINE_TOKEN } from "../fakes/line.ts";
 import { LINE_SECRET } from "../fakes/line_channel.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
-import { ONE_PROGRAM, programTest, type RunResult } from "../helpers/program.ts";
+import { NO_DATABASE, ONE_PROGRAM, programTest, type RunResult } from "../helpers/program.ts";
 
 const PUBLIC = "https://hooks.example.com";
 
@@ -102,7 +102,7 @@ for (const [name, [spoil, said]] of Object.entries(WRONG)) {
     const made = await connect(daemon, line);
     equal(made.code, 1, made.stderr);
     match(made.stdout, said);
-  });
+  }, { fileOnly: NO_DATABASE });
 }
 
 programTest(
@@ -118,4 +118,5 @@ programTest(
     match(open.stderr, /LINE posts to https:\/\/ addresses/);
     deepEqual(await daemon.json("get", "connections"), []);
   },
+  { fileOnly: NO_DATABASE },
 );

@@ -8,7 +8,13 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { APP_TOKEN, BOT_TOKEN, type FakeSlack, fakeSlack, refusal } from "../fakes/slack.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
-import { ONE_PROGRAM, programTest, type RunResult, slowTest } from "../helpers/program.ts";
+import {
+  NO_DATABASE,
+  ONE_PROGRAM,
+  programTest,
+  type RunResult,
+  slowTest,
+} from "../helpers/program.ts";
 import { slackMessage } from "../helpers/slack.ts";
 import { until } from "../helpers/until.ts";
 
@@ -205,7 +211,7 @@ slowTest("tokens that do not go are told apart, and nothing is made", async (_pr
     equal(made.code, 0, made.stderr);
     match(made.stderr, /note: the bot token lacks the scope chat:write, so tasks cannot answer/);
   });
-});
+}, { fileOnly: NO_DATABASE });
 
 programTest(
   "the link that makes the app is printed before the tokens are asked for",
@@ -218,4 +224,5 @@ programTest(
     match(decodeURIComponent(manifest), /\n {2}socket_mode_enabled: true\n/);
     match(asked.stderr, /bot token xoxb-… is missing: give it with --bot-token -/);
   },
+  { fileOnly: NO_DATABASE },
 );

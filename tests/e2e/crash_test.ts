@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest, slowTest, times } from "../helpers/program.ts";
+import { NO_DATABASE, ONE_PROGRAM, programTest, slowTest, times } from "../helpers/program.ts";
 import { findFile, processRuns, until, untilFile } from "../helpers/until.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -192,6 +192,7 @@ slowTest(
     const [task] = await daemon.settled();
     deepEqual([task?.state, task?.restarts], ["succeeded", 0]);
   },
+  { fileOnly: NO_DATABASE },
 );
 
 programTest("a second SIGTERM ends it at once", async () => {
@@ -208,7 +209,7 @@ programTest("a second SIGTERM ends it at once", async () => {
   }
   await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ARGS });
   equal((await daemon.settled())[0]?.state, "succeeded");
-});
+}, { fileOnly: NO_DATABASE });
 
 programTest(
   "kill -9 while a step runs: what it left is ended before it runs again",

@@ -14,6 +14,7 @@ import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import {
   cleanEnv,
   DENO_DIR,
+  NO_DATABASE,
   ONE_PROGRAM,
   type Program,
   programTest,
@@ -103,6 +104,7 @@ programTest(
     deepEqual([stopped.code, stopped.stdout], [3, ""]);
     match(stopped.stderr, /^error: The daemon is not running on .*: start it with "svc daemon"/);
   },
+  { fileOnly: NO_DATABASE },
 );
 
 programTest("the data directory is ~/.svc when nothing else is said", async (program) => {
@@ -142,7 +144,7 @@ programTest("everything in the data directory is for its owner only", async (pro
     octal(0o666 & ~umask),
     "what a step writes has its own umask",
   );
-});
+}, { fileOnly: NO_DATABASE });
 
 programTest(
   "no secret stands in clear in the data directory, the database, the log or the list of processes",
@@ -346,6 +348,7 @@ programTest(
     deepEqual([refused.code, refused.stdout], [1, ""]);
     match(refused.stderr, /daemon\.yaml:2:1: .*"keep-task", did you mean "keep-tasks"\?/);
   },
+  { fileOnly: NO_DATABASE },
 );
 
 slowTest(
@@ -368,7 +371,7 @@ programTest("a port that is taken: exit 1, and it is named", async (program) => 
   const refused = await runSvc(program, args);
   deepEqual([refused.code, refused.stdout], [1, ""]);
   match(refused.stderr, new RegExp(address));
-});
+}, { fileOnly: NO_DATABASE });
 
 programTest(
   "a socket left by a crash does not keep the next daemon from starting",
@@ -382,6 +385,7 @@ programTest(
     await using daemon = await startDaemon(program, { directory });
     equal((await daemon.svc(["status"])).code, 0);
   },
+  { fileOnly: NO_DATABASE },
 );
 
 programTest(

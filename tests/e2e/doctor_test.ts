@@ -13,6 +13,7 @@ import { type DataDirectory, initDataDirectory, startDaemon } from "../helpers/d
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import {
   cleanEnv,
+  NO_DATABASE,
   type Program,
   programTest,
   run,
@@ -110,7 +111,7 @@ programTest("svc doctor: a data directory that is not there, or not made", async
   match(said(empty, "data directory"), /is not initialised: run "svc init /);
   const file = await dir.write("file", "");
   match(said(await examine(program, file), "data directory"), /is not a directory: name another/);
-});
+}, { fileOnly: NO_DATABASE });
 
 programTest(
   "svc doctor: what others can read, and a directory of somebody else",
@@ -219,7 +220,7 @@ programTest("svc doctor: ports that are taken, and settings that are wrong", asy
   const wrong = await examine(program, directory.path);
   deepEqual(troubled(wrong), ["ports"]);
   match(said(wrong, "ports"), /settings of the daemon are not valid.*webhook-bindd/s);
-});
+}, { fileOnly: NO_DATABASE });
 
 programTest("svc doctor: few descriptors, and a sandbox that does not work", async (program) => {
   await using directory = await initDataDirectory(program);
@@ -251,7 +252,7 @@ programTest("svc doctor: few descriptors, and a sandbox that does not work", asy
   );
   const bare = await examine(program, directory.path, { env: { PATH: bin.path } });
   match(said(bare, "git"), /^warning: The program "git" is not installed/);
-});
+}, { fileOnly: NO_DATABASE });
 
 programTest("svc doctor: a daemon looks itself, at what its steps need", async (program) => {
   await using daemon = await startDaemon(program);
@@ -334,7 +335,7 @@ slowTest("svc doctor --url: this daemon, another server, and nothing", async (pr
   }
   const remote = await daemon.svc(["doctor", "--server", "https://127.0.0.1:1"]);
   equal(remote.code, 2, "it is about this machine");
-});
+}, { fileOnly: NO_DATABASE });
 
 const mounting = await findMountObstacle();
 
@@ -360,7 +361,7 @@ programTest("svc doctor: a disk that is full, and one that is read-only", async 
   const readOnly = await examine(program, disk.path);
   ok(troubled(readOnly).includes("data directory"), readOnly.text);
   match(said(readOnly, "data directory"), /cannot be written \(.*Read-only file system/);
-}, { skip: mounting });
+}, { fileOnly: NO_DATABASE, skip: mounting });
 
 slowTest("svc doctor: a daemon that does not answer", async (program) => {
   await using daemon = await startDaemon(program);
@@ -374,4 +375,4 @@ slowTest("svc doctor: a daemon that does not answer", async (program) => {
   } finally {
     Deno.kill(daemon.pid, "SIGCONT");
   }
-});
+}, { fileOnly: NO_DATABASE });

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:
 import { shellWord } from "../../src/base/shell_word.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { type Program, programTest, run, slowTest } from "../helpers/program.ts";
+import { NO_DATABASE, type Program, programTest, run, slowTest } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
 
@@ -117,7 +117,7 @@ programTest("edit: cancelled, and things that cannot be edited", async (program)
   match(none.stderr, /exit code 127, which means the program was not found: set \$EDITOR\n$/);
   deepEqual(await specOf(daemon, "workflow/build"), { steps: [{ id: "s1", run: "make" }] });
   deepEqual(left(dir), []);
-});
+}, { fileOnly: NO_DATABASE });
 
 slowTest(
   "edit: on a terminal, what is refused opens again with its errors, or is kept",
@@ -150,7 +150,7 @@ sed -i 's/run: make/runs: ninja/' "$1"; fi`;
     match(gaveUp.stdout, /your text is kept: svc apply -f \S+/);
     equal(await Deno.readTextFile(`${dir.path}/openings`), "x\n");
   },
-  { skip: missing("script") },
+  { fileOnly: NO_DATABASE, skip: missing("script") },
 );
 
 slowTest(
@@ -176,6 +176,7 @@ slowTest(
     equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
     equal((await daemon.svc(["get", "workflow", "other"])).code, 4);
   },
+  { fileOnly: NO_DATABASE },
 );
 
 programTest(

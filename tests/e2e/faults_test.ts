@@ -26,6 +26,7 @@ import {
 import { trigger, workflow } from "../helpers/manifests.ts";
 import {
   longTest,
+  NO_DATABASE,
   ONE_PROGRAM,
   programTest,
   type ProgramTestOptions,
@@ -441,7 +442,7 @@ for (const [name, redirection] of Object.entries(OUTPUTS)) {
     await daemon;
     equal(await Deno.readTextFile(join(directory.path, "code")), "0\n");
     equal(await processRuns(status.pid), false);
-  });
+  }, { fileOnly: NO_DATABASE });
 }
 
 programTest(
@@ -463,6 +464,7 @@ programTest(
     equal((await shell("svc get task >&-")).stderr.split("\n").length, 1, "no stack");
     equal((await shell("svc get task 2>&-")).code, 0);
   },
+  { fileOnly: NO_DATABASE },
 );
 
 slowTest(
@@ -534,4 +536,5 @@ slowTest(
     equal(second.code, 1);
     equal(await daemon.stop(), 0);
   },
+  { fileOnly: NO_DATABASE },
 );

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { type FakeGitHub, fakeGitHub, problem, TOKEN } from "../fakes/github.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
+import { NO_DATABASE, ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const REPOSITORY = "brightwater/tidepool";
@@ -204,7 +204,7 @@ slowTest("from a step: comment, status and react, to its own task only", async (
   ok(second !== undefined && second.id !== task?.id);
   await sent(daemon);
   equal(ours(fake).length, 2, "keys are of the issue, not of the task");
-});
+}, { fileOnly: NO_DATABASE });
 
 slowTest("where there is nothing to answer to, it says why", async () => {
   await using fake = withIssues(fakeGitHub());
@@ -374,7 +374,7 @@ programTest("whom nobody can ask, and tasks of clocks: svc apply says it", async
     (await daemon.svc(["status"])).stdout,
     /^degraded: +trigger review: tasks fail, because/m,
   );
-});
+}, { fileOnly: NO_DATABASE });
 
 programTest("what GitHub refuses ends the message with what is missing", async () => {
   const weak = { ...TOKEN, token: "ghp_weak_0123456789", permissions: ["metadata=read"] };

@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, trigger } from "../helpers/manifests.ts";
-import { longTest, ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
+import { longTest, NO_DATABASE, ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
 import { logsIn } from "../helpers/stored_texts.ts";
 import { processRuns, untilFile } from "../helpers/until.ts";
@@ -117,7 +117,7 @@ slowTest("exit codes, signals and missing programs are told apart", async (progr
   }
   equal(pids.length, 8);
   deepEqual(await Promise.all(pids.map(Number).map(processRuns)), pids.map(() => false));
-});
+}, { fileOnly: NO_DATABASE });
 
 programTest(
   "a command line too long for the system fails its step, and the next task runs",
@@ -130,6 +130,7 @@ programTest(
     const id = await start(daemon, { steps: [{ id: "ok", run: "true" }] });
     equal((await daemon.settled()).find((task) => task.id === id)?.state, "succeeded");
   },
+  { fileOnly: NO_DATABASE },
 );
 
 slowTest(

@@ -10,7 +10,7 @@ import { ConsoleProcess } from "../rigs/console_process.ts";
 import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
 import { startDaemon } from "../helpers/daemon.ts";
 import { trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, slowTest } from "../helpers/program.ts";
+import { NO_DATABASE, ONE_PROGRAM, slowTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { ambiguousRequests, checkOneAnswer } from "../http/ambiguous_requests.ts";
 import { RawClient } from "../helpers/raw_client.ts";
@@ -97,5 +97,5 @@ slowTest(
       equal((await client.answer())?.status, status, `${name}: it is served by itself`);
     }
   },
-  { skip: NO_OPENSSL },
+  { fileOnly: NO_DATABASE, skip: NO_OPENSSL },
 );

@@ -12,6 +12,7 @@ import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import {
   cleanEnv,
   longTest,
+  NO_DATABASE,
   ONE_PROGRAM,
   type Program,
   programTest,
@@ -150,7 +151,7 @@ programTest(
     await daemon.settled();
     equal(await daemon.stop(), 0);
   },
-  CLOSED_BY_THEM,
+  { fileOnly: NO_DATABASE, ...CLOSED_BY_THEM },
 );
 
 slowTest(
@@ -161,7 +162,7 @@ slowTest(
     equal(await sendSigned(daemon), 200);
     equal(await daemon.stop(), 0);
   },
-  CLOSED_BY_THEM,
+  { fileOnly: NO_DATABASE, ...CLOSED_BY_THEM },
 );
 
 programTest(
@@ -189,7 +190,7 @@ programTest(
     await until("the new certificate", async () => await healthOver(url, two));
     equal(await healthOver(url, one), undefined);
   },
-  { ...CLOSED_BY_THEM, skip: NO_OPENSSL },
+  { fileOnly: NO_DATABASE, ...CLOSED_BY_THEM, skip: NO_OPENSSL },
 );
 
 /** What `/healthz` says over TLS; nothing when the server does not show this certificate. */

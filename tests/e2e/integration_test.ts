@@ -12,6 +12,7 @@ import { githubHeaders, withOneByteChanged } from "../helpers/github.ts";
 import { secretStore } from "../helpers/manifests.ts";
 import {
   cleanEnv,
+  NO_DATABASE,
   ONE_PROGRAM,
   programTest,
   ROOT,
@@ -225,6 +226,7 @@ programTest(
       equal((await daemon.status).code, 0);
     }
   },
+  { fileOnly: NO_DATABASE },
 );
 
 programTest(
@@ -280,6 +282,7 @@ programTest(
     equal((await svc("show", "github", "--file", "../slack/README.md")).code, 4);
     equal((await svc("show", "github", "--file", "README.md", "--unpack", "other")).code, 2);
   },
+  { fileOnly: NO_DATABASE },
 );
 
 const PTY = await run("/bin/sh", ["-c", "command -v script"]).then(({ code }) => code === 0);
@@ -326,5 +329,5 @@ slowTest(
     ok(!shown.includes("mistake"), shown);
     deepEqual(await values(daemon), { webhook_secret: SECRET });
   },
-  { skip: PTY ? undefined : "there is no script(1)" },
+  { fileOnly: NO_DATABASE, skip: PTY ? undefined : "there is no script(1)" },
 );

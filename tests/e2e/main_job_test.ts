@@ -10,7 +10,7 @@ import { basename, dirname, join } from "node:path";
 import { ONLY_NODE, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders, withOneByteChanged } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { programTest, ROOT, run, slowTest } from "../helpers/program.ts";
+import { NO_DATABASE, programTest, ROOT, run, slowTest } from "../helpers/program.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
 const ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
@@ -298,7 +298,7 @@ programTest("every example of GitHub's, one byte changed, is answered 401", asyn
     equal(changed.status, 401, name);
   }
   deepEqual(await daemon.tasks(), []);
-}, { skip });
+}, { fileOnly: NO_DATABASE, skip });
 
 const ITS_OWN = "the demo makes a data directory of its own";
 

@@ -9,7 +9,14 @@ import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest, ROOT, slowTest, SOURCE } from "../helpers/program.ts";
+import {
+  NO_DATABASE,
+  ONE_PROGRAM,
+  programTest,
+  ROOT,
+  slowTest,
+  SOURCE,
+} from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -100,6 +107,7 @@ programTest(
     const unknown = { authorization: "Bearer nobody" };
     equal((await onSocket(daemon, "/metrics", unknown)).status, 403);
   },
+  { fileOnly: NO_DATABASE },
 );
 
 programTest("GET /metrics at the webhook address: only with --metrics", async (program) => {
@@ -112,7 +120,7 @@ programTest("GET /metrics at the webhook address: only with --metrics", async (p
   deepEqual([status, text.includes("svc_build_info{")], [200, true]);
   equal((await daemon.send("/metrics", { method: "POST", body: "{}" })).status, 404);
   equal((await daemon.send("/metrics/x", { method: "GET" })).status, 404);
-});
+}, { fileOnly: NO_DATABASE });
 
 interface StatusJson {
   readonly queue: Record<string, number | null>;
@@ -186,7 +194,7 @@ programTest("docs/metrics.md names every metric there is, and no other", async (
   );
   ok(there.length > 25, text);
   deepEqual(named.toSorted(), there.toSorted());
-});
+}, { fileOnly: NO_DATABASE });
 
 /** A span as a collector gets it. */
 interface Span {

@@ -10,7 +10,15 @@ import { createHash, createHmac } from "node:crypto";
 import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { hookKind, type Manifest, secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { longTest, ONE_PROGRAM, programTest, ROOT, run, slowTest } from "../helpers/program.ts";
+import {
+  longTest,
+  NO_DATABASE,
+  ONE_PROGRAM,
+  programTest,
+  ROOT,
+  run,
+  slowTest,
+} from "../helpers/program.ts";
 import { changeIn, rowsIn } from "../helpers/stored_rows.ts";
 import { textsIn } from "../helpers/stored_texts.ts";
 import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
@@ -138,7 +146,7 @@ programTest("what docs/plugins.md says to try works", async (program) => {
   );
   equal(code, 0, stdout + stderr);
   match(stdout, /"status":"accepted"[\s\S]*a message from ann\n$/);
-}, { skip: missing("curl", "openssl") });
+}, { fileOnly: NO_DATABASE, skip: missing("curl", "openssl") });
 
 longTest("the cron plugin of docs/plugins.md refreshes its token", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
@@ -338,7 +346,7 @@ programTest("tightening the policy stops the next run, without a restart", async
   }
   const rows = await executions(daemon);
   equal(rows.filter(({ result }) => result === "denied").length, closed.length);
-});
+}, { fileOnly: NO_DATABASE });
 
 slowTest(
   "who is no admin applies no plugins, in whatever spelling, and nothing of the file",
@@ -398,6 +406,7 @@ spec:
     const { degraded } = await daemon.json("status") as { degraded: string[] };
     equal(degraded.length, 1);
   },
+  { fileOnly: NO_DATABASE },
 );
 
 slowTest(
@@ -585,7 +594,7 @@ programTest(
     equal((await from("svct_wrong", "status")).code, 5);
     equal((await from("", "status")).code, 2, "no token at all");
   },
-  { skip: NO_OPENSSL },
+  { fileOnly: NO_DATABASE, skip: NO_OPENSSL },
 );
 
 slowTest("delivery explain and apply --against tell what plugins did", async (program) => {

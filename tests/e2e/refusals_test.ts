@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { type Answer, type Send, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders, signGithub } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { programTest } from "../helpers/program.ts";
+import { NO_DATABASE, programTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -274,7 +274,7 @@ programTest("a body of exactly the cap is accepted, however it comes", async (pr
   equal((await daemon.send("/webhook/plain", signedBody(body))).status, 200);
   equal((await daemon.send("/webhook/plain", { ...signedBody(body), chunked: true })).status, 200);
   await daemon.settled();
-});
+}, { fileOnly: NO_DATABASE });
 
 // A server that answers and closes while the rest of a body still comes in resets the connection, and
 // then some senders never see the answer: hence so many.
@@ -294,7 +294,7 @@ programTest("413: a body over the cap, and every sender gets to read it", async 
   const unsigned = await daemon.send("/webhook/plain", { body: LARGE });
   expectProblem(unsigned, { name: "not signed", status: 413, code: "too_large" });
   deepEqual(await daemon.tasks(), []);
-});
+}, { fileOnly: NO_DATABASE });
 
 programTest(
   "every refusal of a known trigger leaves a record with its reason",

@@ -8,10 +8,8 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { join } from "node:path";
 import { VERSION } from "../../src/base/version.ts";
 import { boot, DIST, NOT_BOOTABLE } from "../helpers/boot.ts";
-import { programTest, runSvc, slowTest, SOURCE } from "../helpers/program.ts";
+import { NO_DATABASE, programTest, runSvc, slowTest, SOURCE } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
-
-const NO_DATABASE = { fileOnly: "it is about the machine, whatever the database" };
 
 /** Whether systemd runs this machine, which then is nobody's to test with. */
 const BOOTED = await Deno.stat("/run/systemd/system").then(
@@ -30,7 +28,7 @@ programTest("svc service: sources are no service, and wrong options are named", 
   match(await refused("install", "--system", "--run-as", "a b"), /^2 .*takes the name of a user/);
   match(await refused("logs", "--tail", "some"), /^2 .*--tail takes a whole number/);
   match(await refused("start"), /^2 .*svc service/s);
-}, NO_DATABASE);
+}, { fileOnly: NO_DATABASE });
 
 programTest("svc service: a machine without systemd", async (program) => {
   for (const args of [["status"], ["uninstall"], ["logs"], ["status", "-o", "json"]]) {
@@ -38,7 +36,7 @@ programTest("svc service: a machine without systemd", async (program) => {
     deepEqual([code, stdout], [1, ""]);
     match(stderr, /^error: There is no systemd here: have your service manager.*"svc daemon"/);
   }
-}, { ...NO_DATABASE, skip: BOOTED ?? NO_LINUX });
+}, { fileOnly: NO_DATABASE, skip: BOOTED ?? NO_LINUX });
 
 const LINES = [
   "svc service status",
@@ -145,4 +143,4 @@ slowTest("svc service in a container that systemd boots", async () => {
   match(next(0), /svc is ready: webhooks at/);
   match(next(1), /127\.0\.0\.1:19090 \(webhook-bind\) is taken by process \d+ \(svc\): stop that/);
   match(next(4), /Its data stays in \/home\/ada\/\.svc.*There is no svcd\.service here/s);
-}, { ...NO_DATABASE, skip: NOT_BOOTABLE });
+}, { fileOnly: NO_DATABASE, skip: NOT_BOOTABLE });

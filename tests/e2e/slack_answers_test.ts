@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { filesBelow } from "../helpers/files.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
+import { NO_DATABASE, ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
 import { slackApi } from "../fakes/slack_api.ts";
 import { loggedTexts, textsIn } from "../helpers/stored_texts.ts";
@@ -156,7 +156,7 @@ for (
     const { code: replied, stderr } = await reply;
     equal(replied, 3, stderr);
     ok(!`${stderr}${daemon.log}`.includes("xoxb"));
-  });
+  }, { fileOnly: NO_DATABASE });
 }
 
 slowTest("the token is used as it is now, and is nowhere to be read", async () => {

@@ -16,7 +16,7 @@ import { startDaemon as startInside } from "../../src/daemon.ts";
 import { initDataDirectory, ONLY_NODE, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, toText, workflow } from "../helpers/manifests.ts";
 import { setClock } from "../helpers/manual_clock.ts";
-import { ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
+import { NO_DATABASE, ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
 import { OFFLINE } from "../helpers/settings.ts";
 import { until } from "../helpers/until.ts";
 
@@ -259,7 +259,7 @@ slowTest("nobody below operator may fire, suspend or resume, steps included", as
     equal((await daemon.svc(["trigger", word, "other"])).code, 5);
   }
   equal((await daemon.tasks()).length, 1);
-});
+}, { fileOnly: NO_DATABASE });
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -8,7 +8,14 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TaskRecord, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, trigger } from "../helpers/manifests.ts";
-import { cleanEnv, ONE_PROGRAM, type Program, programTest, slowTest } from "../helpers/program.ts";
+import {
+  cleanEnv,
+  NO_DATABASE,
+  ONE_PROGRAM,
+  type Program,
+  programTest,
+  slowTest,
+} from "../helpers/program.ts";
 import { logsIn } from "../helpers/stored_texts.ts";
 import { until, untilFile } from "../helpers/until.ts";
 
@@ -213,6 +220,7 @@ slowTest(
     await Deno.writeTextFile(`${daemon.workspace}/go`, "");
     equal((await daemon.svc(["task", "wait", id])).code, 0);
   },
+  { fileOnly: NO_DATABASE },
 );
 
 slowTest(
@@ -232,6 +240,7 @@ slowTest(
       match(one.text.err, /^error: (The daemon is stopping|The connection to the daemon broke)/);
     }
   },
+  { fileOnly: NO_DATABASE },
 );
 
 /** Waits until this is in the log of the task. */
@@ -322,4 +331,5 @@ slowTest(
       }
     }
   },
+  { fileOnly: NO_DATABASE },
 );

@@ -10,7 +10,7 @@ import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
+import { NO_DATABASE, ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
 
 const SECRET = "correct horse battery staple";
@@ -60,7 +60,7 @@ programTest("what trigger send --curl prints is accepted", async () => {
   const shell = await new Deno.Command("/bin/sh", { args: ["-c", `${line.trim()} -s`] }).output();
   match(new TextDecoder().decode(shell.stdout), /"status":"accepted"/);
   ok(!line.includes(SECRET));
-}, { skip: missing("curl") });
+}, { fileOnly: NO_DATABASE, skip: missing("curl") });
 
 slowTest(
   "trigger send serves every scheme that it can sign, and says why of the others",
@@ -102,6 +102,7 @@ slowTest(
     equal(cron.code, 1);
     match(cron.stderr, /takes no requests, its source is cron: svc trigger fire nightly/);
   },
+  { fileOnly: NO_DATABASE },
 );
 
 slowTest(
@@ -131,6 +132,7 @@ slowTest(
       deepEqual([code, stdout], [5, ""], stderr);
     }
   },
+  { fileOnly: NO_DATABASE },
 );
 
 programTest(
@@ -189,5 +191,5 @@ programTest(
     const [row] = await daemon.json("get", "control-audit") as Record<string, unknown>[];
     deepEqual([row?.["operation"], row?.["result"]], ["trigger.send", "failed"]);
   },
-  { skip: NO_OPENSSL },
+  { fileOnly: NO_DATABASE, skip: NO_OPENSSL },
 );

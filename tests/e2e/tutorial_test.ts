@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { join } from "node:path";
 import { type FakeGitHub, fakeGitHub, TOKEN } from "../fakes/github.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
-import { DENO_DIR, ONE_PROGRAM, programTest, ROOT, run } from "../helpers/program.ts";
+import { DENO_DIR, NO_DATABASE, ONE_PROGRAM, programTest, ROOT, run } from "../helpers/program.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
@@ -128,7 +128,7 @@ programTest("docs/tutorial.md, with a repository", async () => {
   const removed = await type(`export SVC_TOKEN=${token}\n${away.replace("REPO", "tidepool")}`);
   match(removed, /trigger\/answer deleted/);
   equal(github.hooks.hooks.size, 0);
-});
+}, { fileOnly: NO_DATABASE });
 
 programTest("docs/tutorial.md, without GitHub", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);

@@ -6,9 +6,7 @@
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { VERSION } from "../../src/base/version.ts";
-import { programTest, runSvc } from "../helpers/program.ts";
-
-const NO_DATABASE = { fileOnly: "it uses no database" };
+import { NO_DATABASE, programTest, runSvc } from "../helpers/program.ts";
 
 /** A place of releases, of which `version` is the newest, and how often it was asked. */
 function startReleases(version: string) {
@@ -52,7 +50,7 @@ programTest("svc version --check: a newer version, and none", async (program) =>
   await using same = startReleases(VERSION);
   const none = await check(`${same.url}/releases`);
   deepEqual([none.code, none.stdout.split("\n")[1]], [0, "There is no newer one"]);
-}, NO_DATABASE);
+}, { fileOnly: NO_DATABASE });
 
 programTest("svc version --check: what keeps it from an answer", async (program) => {
   await using releases = startReleases("99.1.2");
@@ -77,4 +75,4 @@ programTest("svc version --check: what keeps it from an answer", async (program)
   await releases[Symbol.asyncDispose]();
   match(await at(`${releases.url}/releases`), /^3 error: Nothing listens at 127\.0\.0\.1:\d+\n$/);
   equal((await runSvc(program, ["version"])).code, 0);
-}, NO_DATABASE);
+}, { fileOnly: NO_DATABASE });

@@ -78,6 +78,9 @@ export const ONE_PROGRAM: Program = ON_POSTGRES
   ? { ...COMPILED ?? SOURCE, onPostgres: true }
   : COMPILED ?? SOURCE;
 
+/** Why a test runs once: what it judges is the same over any database. */
+export const NO_DATABASE = "no database has a part in it";
+
 /** What differs from the usual test. */
 export interface ProgramTestOptions
   extends Pick<Deno.TestDefinition, "sanitizeOps" | "sanitizeResources"> {
