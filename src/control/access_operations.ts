@@ -12,8 +12,8 @@ import type { AuditLog } from "./records/audit_log.ts";
 import type { Handlers } from "./server/server.ts";
 import type { AuditStore, TokenStore } from "../store/audit_store.ts";
 
-/** What these operations need. */
-export interface AccessHost extends Pick<AuditLog, "audited"> {
+/** The tokens of a daemon, and the audit of their changes. */
+interface AccessHost extends AuditLog {
   readonly store: AuditStore & TokenStore;
   readonly clock: Clock;
   readonly newId: NewId;

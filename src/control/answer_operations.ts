@@ -16,13 +16,13 @@ import { findTask } from "./records/records.ts";
 import type { Handlers } from "./server/server.ts";
 
 /** What answers are made from, and the outbox that sends them. */
-export interface AnswerOperationsHost extends AnswerSources {
+interface AnswersHost extends AnswerSources {
   readonly outbox: Outbox;
 }
 
 /** The handlers, by name of the operation. */
 export function answerHandlers(
-  host: AnswerOperationsHost,
+  host: AnswersHost,
 ): Pick<Handlers, keyof typeof ANSWER_OPERATIONS> {
   return {
     "github.comment": (input) => comment(input, host),
@@ -34,7 +34,7 @@ export function answerHandlers(
 
 async function comment(
   { task: id, text, key, format = "markdown" }: Input<"github.comment">,
-  host: AnswerOperationsHost,
+  host: AnswersHost,
 ): Promise<Output<"github.comment">> {
   const task = await findTask(id, host.store);
   const address = await addressOf(task, host);
@@ -44,7 +44,7 @@ async function comment(
 
 async function status(
   { task: id, state, context, description = "", sha }: Input<"github.status">,
-  host: AnswerOperationsHost,
+  host: AnswersHost,
 ): Promise<Output<"github.status">> {
   if (context.trim() === "") throw new AppError("invalid", "A status needs a context");
   const address = await addressOf(await findTask(id, host.store), host);
@@ -54,7 +54,7 @@ async function status(
 
 async function react(
   { task: id, content }: Input<"github.react">,
-  host: AnswerOperationsHost,
+  host: AnswersHost,
 ): Promise<Output<"github.react">> {
   const address = await addressOf(await findTask(id, host.store), host);
   return { content, ...await queue(reactionDraft(address, content), host) };
@@ -62,14 +62,14 @@ async function react(
 
 async function push(
   { task: id, text }: Input<"line.push">,
-  host: AnswerOperationsHost,
+  host: AnswersHost,
 ): Promise<Output<"line.push">> {
   const draft = await pushDraft(await findTask(id, host.store), text, host);
   const [outboxId = ""] = await host.outbox.enqueue([draft]);
   return { task_id: draft.taskId, to: String(draft.target["to"]), outbox_id: outboxId };
 }
 
-async function queue(draft: Draft, { outbox }: AnswerOperationsHost) {
+async function queue(draft: Draft, { outbox }: AnswersHost) {
   const [id = ""] = await outbox.enqueue([draft]);
   return {
     task_id: draft.taskId,

@@ -37,7 +37,9 @@ const MANY_WAITING = 100;
 export async function findDegraded(host: DegradedHost): Promise<readonly string[]> {
   const { dirs, health, semaphore } = host;
   const [policy, { fault }, disk, open] = await Promise.all([
-    ...[readPolicy(dirs), socketRole(dirs), findDiskSpace(dirs.root)] as const,
+    readPolicy(dirs),
+    socketRole(dirs),
+    findDiskSpace(dirs.root),
     findOpenToOthers(dirs),
   ]);
   const found: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * `svc doctor` while a daemon runs: the daemon looks, because the steps run with its environment,
- * its rights and its limits.
+ * `svc doctor` while a daemon runs: the daemon makes the checks, because the steps run with its
+ * environment, its rights and its limits.
  *
  * @module
  */
@@ -12,12 +12,9 @@ import { type Place, Scene } from "../doctor/place.ts";
 import { use, type UseHost } from "../doctor/use.ts";
 import type { Handlers } from "./server/server.ts";
 
-/** What the operation needs. */
-export type DoctorOperationsHost = Omit<Place, "inDaemon"> & UseHost;
-
 /** The handler, by name of the operation. */
 export function doctorHandlers(
-  host: DoctorOperationsHost,
+  host: Omit<Place, "inDaemon"> & UseHost,
 ): Pick<Handlers, keyof typeof DOCTOR_OPERATIONS> {
   return {
     async *"doctor"(_input, _caller, signal) {

@@ -17,15 +17,9 @@ import { findRecord } from "./records/records.ts";
 import type { RecordStore } from "./records/record_type.ts";
 import type { Handlers } from "./server/server.ts";
 
-/** What these operations need. */
-export interface NodeOperationsHost extends Pick<AuditLog, "audited"> {
-  readonly store: RecordStore & NodeStore;
-  readonly clock: Clock;
-}
-
 /** The handlers, by name of the operation. */
 export function nodeHandlers(
-  host: NodeOperationsHost,
+  host: AuditLog & { readonly store: RecordStore & NodeStore; readonly clock: Clock },
 ): Pick<Handlers, keyof typeof NODE_OPERATIONS> {
   return {
     "node.drain": ({ name, drained }, caller) =>

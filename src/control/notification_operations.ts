@@ -16,8 +16,8 @@ import { kindOfTarget } from "../resources/notification.ts";
 import { DEFAULT_PROJECT } from "../resources/resource.ts";
 import type { Handlers } from "./server/server.ts";
 
-/** What these operations need. */
-export interface NotificationOperationsHost {
+/** The Notifications of a daemon, and the outbox that sends their messages. */
+interface NotificationsHost {
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly outbox: Outbox;
@@ -25,7 +25,7 @@ export interface NotificationOperationsHost {
 
 /** The handlers, by name of the operation. */
 export function notificationHandlers(
-  host: NotificationOperationsHost,
+  host: NotificationsHost,
 ): Pick<Handlers, keyof typeof NOTIFICATION_OPERATIONS> {
   return { "notification.test": (input) => test(input, host) };
 }
@@ -37,7 +37,7 @@ export function notificationHandlers(
  */
 async function test(
   { name, project = DEFAULT_PROJECT }: Input<"notification.test">,
-  { catalog, clock, outbox }: NotificationOperationsHost,
+  { catalog, clock, outbox }: NotificationsHost,
 ): Promise<Output<"notification.test">> {
   const notification = findNotification(project, name, catalog);
   const notice: Notice = {

@@ -4,80 +4,78 @@
  * @module
  */
 
-import type { DataDir } from "../base/data_dir.ts";
-import { deliveryHandlers, type DeliveryOperationsHost } from "./deliveries/delivery_operations.ts";
-import { accessHandlers, type AccessHost } from "./access_operations.ts";
-import { answerHandlers, type AnswerOperationsHost } from "./answer_operations.ts";
-import { type ExplainingHost, explainingTasks } from "./records/explained_tasks.ts";
+import type { Core } from "../base/core.ts";
+import type { UseHost } from "../doctor/use.ts";
+import type { Place } from "../doctor/place.ts";
+import type { Outbox } from "../outbox/outbox.ts";
+import type { Events } from "../store/events.ts";
+import type { Store } from "../store/store.ts";
+import { lastWrittenAt } from "../tasks/log/log_reader.ts";
+import type { WorkerLoad } from "../tasks/worker_load.ts";
+import { accessHandlers } from "./access_operations.ts";
+import { answerHandlers } from "./answer_operations.ts";
+import { connectionHandlers } from "./connections/connection_operations.ts";
+import type { ConnectHost } from "./connections/connect_github.ts";
+import { type DeliveriesHost, deliveryHandlers } from "./deliveries/delivery_operations.ts";
+import { doctorHandlers } from "./doctor_operations.ts";
+import { nodeHandlers } from "./node_operations.ts";
+import { notificationHandlers } from "./notification_operations.ts";
+import { outboxHandlers } from "./outbox_operations.ts";
+import { recordHandlers } from "./record_operations.ts";
+import { explainingTasks } from "./records/explained_tasks.ts";
 import { recordType } from "./records/records.ts";
 import { resolveId } from "./records/resolve.ts";
 import { status, type StatusHost } from "./records/status.ts";
-import { apply, type ApplyHost } from "./resources/apply.ts";
+import { apply } from "./resources/apply.ts";
 import { remove } from "./resources/delete.ts";
 import { describe, get } from "./resources/queries.ts";
-import type { ResolveRecord } from "./server/references.ts";
 import { removeSecret, rotateSecret } from "./resources/rotate_secret.ts";
+import type { ResolveRecord } from "./server/references.ts";
 import type { Handlers } from "./server/server.ts";
-import {
-  connectionHandlers,
-  type ConnectionOperationsHost,
-} from "./connections/connection_operations.ts";
-import { sourceEventHandlers, type SourceEventHost } from "./source_events.ts";
-import { taskHandlers, type TaskOperationsHost } from "./tasks/task_operations.ts";
-import { nodeHandlers, type NodeOperationsHost } from "./node_operations.ts";
-import {
-  notificationHandlers,
-  type NotificationOperationsHost,
-} from "./notification_operations.ts";
-import { outboxHandlers, type OutboxOperationsHost } from "./outbox_operations.ts";
-import { recordHandlers, type RecordOperationsHost } from "./record_operations.ts";
-import { type TriggerActionHost, triggerHandlers } from "./triggers/trigger_actions.ts";
+import { sourceEventHandlers } from "./source_events.ts";
 import { stats, type StatsHost } from "./stats.ts";
-import { doctorHandlers, type DoctorOperationsHost } from "./doctor_operations.ts";
+import type { TasksHost } from "./tasks/task_actions.ts";
+import { taskHandlers } from "./tasks/task_operations.ts";
+import { type TriggerActionHost, triggerHandlers } from "./triggers/trigger_actions.ts";
 import { upkeepHandlers, type UpkeepHost } from "./upkeep_streams.ts";
-import type { Store } from "../store/store.ts";
-import { lastWrittenAt } from "../tasks/log/log_reader.ts";
-import { Watches, type WatchHost } from "./watch.ts";
-import { type SubjectsHost, SubjectWatch } from "./watch_subjects.ts";
+import { Watches } from "./watch.ts";
+import { SubjectWatch } from "./watch_subjects.ts";
 
-/** What the operations need. */
+/** The parts of a daemon, by what the operations do with them. */
 export interface OperationsHost
   extends
-    AccessHost,
-    ApplyHost,
-    ConnectionOperationsHost,
-    WatchHost,
-    SubjectsHost,
-    DeliveryOperationsHost,
-    TaskOperationsHost,
+    Core,
+    ConnectHost,
+    DeliveriesHost,
+    TasksHost,
     TriggerActionHost,
-    SourceEventHost,
-    AnswerOperationsHost,
-    OutboxOperationsHost,
-    NotificationOperationsHost,
-    NodeOperationsHost,
-    RecordOperationsHost,
     StatusHost,
     StatsHost,
-    Omit<ExplainingHost, "lastWrittenAt">,
     UpkeepHost,
-    DoctorOperationsHost {
+    Omit<Place, "inDaemon">,
+    UseHost {
   /** The whole store; each operation uses its part. */
   readonly store: Store;
-  readonly dirs: DataDir;
+  readonly events: Events;
+  readonly outbox: Outbox;
+  readonly dirs: Place["dirs"];
   /** State of the daemon that only the daemon knows. */
   readonly status: StatusHost["status"];
+  /** Runs the tasks of this daemon. */
+  readonly worker: { readonly load: () => WorkerLoad };
   /** This daemon among those that share its database; absent where none does. */
-  readonly shared?: NonNullable<DoctorOperationsHost["shared"]>;
+  readonly shared?: NonNullable<Place["shared"]>;
 }
 
 /** The handlers by operation, and the lookup of the ids that inputs name. */
 export function controlOperations(
-  given: OperationsHost,
+  daemon: OperationsHost,
 ): { readonly handlers: Handlers; readonly resolve: ResolveRecord } {
-  const silence = { lastWrittenAt: (id: string) => lastWrittenAt(given.logs.of(id)) };
-  const store = explainingTasks(given.store, { ...given, ...silence });
-  const host: OperationsHost = { ...given, store };
+  const store = explainingTasks(daemon.store, {
+    ...daemon,
+    lastWrittenAt: (id) => lastWrittenAt(daemon.logs.of(id)),
+  });
+  const host: OperationsHost = { ...daemon, store };
   const watches = new Watches(host);
   const subjects = new SubjectWatch(host, watches);
   return {

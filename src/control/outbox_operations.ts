@@ -19,8 +19,8 @@ import { MESSAGES } from "./records/outbox_views.ts";
 import { findRecord } from "./records/records.ts";
 import type { Handlers } from "./server/server.ts";
 
-/** What these operations need. */
-export interface OutboxOperationsHost {
+/** The messages of a daemon, and what sends them. */
+interface OutboxHost {
   readonly store: OutboxStore;
   readonly events: Events;
   readonly clock: Clock;
@@ -35,7 +35,7 @@ const KEEPALIVE_MS = 15_000;
 
 /** The handlers, by name of the operation. */
 export function outboxHandlers(
-  host: OutboxOperationsHost,
+  host: OutboxHost,
 ): Pick<Handlers, keyof typeof OUTBOX_OPERATIONS> {
   return {
     "outbox.wait": (input, _caller, signal) => waitForMessage(input, host, signal),
@@ -51,7 +51,7 @@ export function outboxHandlers(
  */
 async function* waitForMessage(
   { id }: Input<"outbox.wait">,
-  { store, events, clock }: OutboxOperationsHost,
+  { store, events, clock }: OutboxHost,
   signal: AbortSignal,
 ): AsyncGenerator<MessageStatus> {
   const isWanted = (changed: string) => changed === id;
@@ -74,7 +74,7 @@ async function* waitForMessage(
  */
 async function retryMessage(
   { id }: Input<"outbox.retry">,
-  { store, clock, outbox, catalog }: OutboxOperationsHost,
+  { store, clock, outbox, catalog }: OutboxHost,
 ): Promise<Output<"outbox.retry">> {
   const message = await findRecord(MESSAGES, id, store);
   const kind = findMessageKind(message.kind);
@@ -102,7 +102,7 @@ async function retryMessage(
  */
 async function dropMessage(
   { id }: Input<"outbox.drop">,
-  { store, clock }: OutboxOperationsHost,
+  { store, clock }: OutboxHost,
 ): Promise<Output<"outbox.drop">> {
   await findRecord(MESSAGES, id, store);
   return changed(id, await store.dropMessage(id, { reason: "dropped by hand", now: clock.now() }));

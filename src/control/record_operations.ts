@@ -13,18 +13,16 @@ import type { Log } from "../base/log.ts";
 import type { Deletion, DeletionStore } from "../store/deletion_store.ts";
 import type { AuditLog } from "./records/audit_log.ts";
 import type { Handlers } from "./server/server.ts";
-import type { TaskActionHost } from "./tasks/task_actions.ts";
-import type { LogsHost } from "./tasks/followed_log.ts";
+import type { TasksHost } from "./tasks/task_actions.ts";
 
-/** What these operations need. */
-export interface RecordOperationsHost
-  extends Pick<AuditLog, "audited">, Pick<TaskActionHost, "directories">, Pick<LogsHost, "logs"> {
+/** The records of a daemon, and the files of its tasks. */
+interface DeletionHost extends Pick<AuditLog, "audited">, Pick<TasksHost, "directories" | "logs"> {
   readonly store: DeletionStore;
   readonly log: Log;
 }
 
-/** A deletion that was asked for. */
-interface Wanted {
+/** A deletion that a caller asks for. */
+interface DeletionRequest {
   readonly operation: keyof typeof RECORD_OPERATIONS;
   readonly caller: Caller;
   readonly dryRun: boolean;
@@ -33,7 +31,7 @@ interface Wanted {
 
 /** The handlers, by name of the operation. */
 export function recordHandlers(
-  host: RecordOperationsHost,
+  host: DeletionHost,
 ): Pick<Handlers, keyof typeof RECORD_OPERATIONS> {
   const { store } = host;
   return {
@@ -56,8 +54,8 @@ export function recordHandlers(
 
 /** @throws {AppError} `conflict` while something still needs what is to be deleted. */
 async function deleteRecord(
-  { operation, caller, dryRun, carryOut }: Wanted,
-  host: RecordOperationsHost,
+  { operation, caller, dryRun, carryOut }: DeletionRequest,
+  host: DeletionHost,
 ): Promise<DeletedRecords> {
   const planned = await carryOut({ dryRun: true }); // refused, it is in no audit: nothing was tried
   if (dryRun) return view(planned, []);
@@ -70,7 +68,7 @@ async function deleteRecord(
 /** Removes the files of deleted tasks; a sentence for each task of which some are left. */
 async function removeFiles(
   { tasks }: Deletion,
-  { logs, directories, log }: RecordOperationsHost,
+  { logs, directories, log }: DeletionHost,
 ): Promise<readonly string[]> {
   const left: string[] = [];
   for (const task of tasks) {

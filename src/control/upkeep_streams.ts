@@ -21,8 +21,8 @@ import {
 import type { AuditLog, RecordEnd } from "./records/audit_log.ts";
 import type { Handlers } from "./server/server.ts";
 
-/** What these operations need. */
-export interface UpkeepHost extends Pick<AuditLog, "startAudited"> {
+/** The files and the store of a daemon. */
+export interface UpkeepHost extends AuditLog {
   readonly dirs: DataDir;
   readonly store: Maintenance;
   readonly log: Log;

@@ -32,9 +32,7 @@ interface WatchTiming {
 const TIMING: WatchTiming = { spacingMs: 500, keepaliveMs: 15_000 };
 
 /** The daemon whose resources and records are watched. */
-export interface WatchHost extends QueryHost {
-  readonly events: Events;
-}
+export type WatchHost = QueryHost & { readonly events: Events };
 
 /** What is new of a list. */
 export interface ListLine extends WatchLine {

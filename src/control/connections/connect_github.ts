@@ -34,6 +34,7 @@ import {
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
 import type { ConnectionStore } from "../../store/connection_store.ts";
 import { apply, type ApplyHost } from "../resources/apply.ts";
+import type { GitHubLogs } from "../../intake/github_logs.ts";
 import type { QueryHost } from "../resources/queries.ts";
 import { type CheckedToken, checkToken } from "./check_token.ts";
 import {
@@ -55,6 +56,7 @@ import { loggedBefore, type PingHost, waitForPing } from "./wait_for_ping.ts";
 export interface ConnectHost extends ApplyHost, QueryHost {
   readonly store: ApplyHost["store"] & ConnectionStore & PingHost["store"] & QueryHost["store"];
   readonly status: PingHost["status"];
+  readonly githubLogs: Pick<GitHubLogs, "run">;
 }
 
 type ConnectInput = Input<"connect.github">;

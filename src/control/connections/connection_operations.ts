@@ -12,14 +12,11 @@ import { connectLine } from "./connect_line.ts";
 import { connectSlack } from "./connect_slack.ts";
 import { disconnect } from "./disconnect.ts";
 import { audited, toLines } from "./lines.ts";
-import { repair, type RepairHost } from "./repair.ts";
-
-/** What these operations need. */
-export type ConnectionOperationsHost = ConnectHost & RepairHost & Pick<AuditLog, "startAudited">;
+import { repair } from "./repair.ts";
 
 /** The handlers, by name of the operation. */
 export function connectionHandlers(
-  host: ConnectionOperationsHost,
+  host: ConnectHost & AuditLog,
 ): Pick<Handlers, keyof typeof CONNECTION_OPERATIONS> {
   return {
     "connect.github": (input, caller, signal) => {

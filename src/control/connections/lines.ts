@@ -10,13 +10,7 @@ import { AppError } from "../../base/errors.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { Audited, AuditLog } from "../records/audit_log.ts";
 
-/** What the lines need. */
-export interface LinesHost {
-  /** Hides secrets. */
-  readonly secrets: KnownSecrets;
-}
-
-/** Work that says what it has done so far, and gives its result. */
+/** Work that yields what it has done so far, and returns its result. */
 export type ConnectionWork<Result> = AsyncGenerator<
   { readonly step: string } | { readonly note: string },
   Result,
@@ -24,12 +18,12 @@ export type ConnectionWork<Result> = AsyncGenerator<
 >;
 
 /**
- * Reports an error as a line, too: an answer that has begun cannot turn into an error response. No
- * line holds a secret, though the platform may have repeated what it was sent.
+ * Reports an error as a line too: an answer that has begun cannot turn into an error response. No
+ * line holds a secret, although a platform may repeat in its answer what it was sent.
  */
 export async function* toLines<Result>(
   work: ConnectionWork<Result>,
-  { secrets }: LinesHost,
+  { secrets }: { readonly secrets: KnownSecrets },
 ): AsyncGenerator<ConnectionLine<Result>, void, undefined> {
   await using _ended = work; // also when the reader leaves
   try {
@@ -54,7 +48,7 @@ export async function* toLines<Result>(
 export async function* audited<Result>(
   what: Audited,
   work: ConnectionWork<Result>,
-  host: LinesHost & Pick<AuditLog, "startAudited">,
+  host: Pick<AuditLog, "startAudited"> & { readonly secrets: KnownSecrets },
 ): AsyncGenerator<ConnectionLine<Result>, void, undefined> {
   const end = await host.startAudited(what);
   let failure: unknown = new AppError(
@@ -73,7 +67,7 @@ export async function* audited<Result>(
   }
 }
 
-/** Work that is told of its steps by calls, as lines. */
+/** Work that reports its steps by calling `onStep`. */
 export async function* stepsOf<Result>(
   work: (onStep: (step: string) => void) => Promise<Result>,
 ): ConnectionWork<Result> {

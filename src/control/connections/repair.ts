@@ -9,40 +9,35 @@ import type { Input } from "../../api/operations.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { type MissedEvent, tryText } from "../../connections/github/missed_events.ts";
-import type { GitHubLogs } from "../../intake/github_logs.ts";
 import { connection as kind, type ConnectionSpec } from "../../resources/connection.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
-import { findResource, type QueryHost } from "../resources/queries.ts";
+import { findResource } from "../resources/queries.ts";
+import type { ConnectHost } from "./connect_github.ts";
 import { type ConnectionWork, stepsOf } from "./lines.ts";
 
-/** What a repair needs. */
-export interface RepairHost extends QueryHost {
-  readonly githubLogs: Pick<GitHubLogs, "run">;
-}
-
 /**
- * Repairs.
+ * Has GitHub send again what its log shows as missed.
  *
  * @throws {AppError} `not_found`; `refused` for a Connection that has no webhooks at GitHub.
  */
 export async function* repair(
   input: Input<"connection.repair">,
-  host: RepairHost,
+  { catalog, clock, githubLogs }: ConnectHost,
   signal: AbortSignal,
 ): ConnectionWork<Repaired> {
   const { project = DEFAULT_PROJECT, name, since_secs: since, dry_run: dryRun } = input;
-  const found = findResource(kind, { project, name }, host.catalog) as Resource<ConnectionSpec>;
+  const found = findResource(kind, { project, name }, catalog) as Resource<ConnectionSpec>;
   if ((found.spec.github?.hooks ?? []).length === 0) {
     const message = `Connection "${name}" has no webhooks at GitHub: svc connect github ` +
       "creates them";
     throw new AppError("refused", message);
   }
   const done = yield* stepsOf((onStep) =>
-    host.githubLogs.run(found, {
+    githubLogs.run(found, {
       dryRun,
       onStep,
       signal,
-      ...(since === undefined ? {} : { since: host.clock.now() - since * 1000 }),
+      ...(since === undefined ? {} : { since: clock.now() - since * 1000 }),
     })
   );
   const { missed, repaired, lost, fault } = done;

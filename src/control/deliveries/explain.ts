@@ -31,12 +31,11 @@ import { keyUseView } from "../records/key_use_view.ts";
 import { findStored } from "./find_stored.ts";
 import type { RecordStore } from "../records/record_type.ts";
 
-/** What {@linkcode explain} needs. */
+/** The stored deliveries, and the triggers whose stages and keys explain them. */
 export interface ExplainHost extends ExplainingHost {
   readonly store: RecordStore & KeyUseStore;
   readonly keyUses: KeyUses;
   readonly clock: Clock;
-  /** Hides the values of SecretStores in what is told. */
   readonly secrets: KnownSecrets;
   readonly triggers: Triggers;
 }

@@ -17,18 +17,18 @@ import { findStored } from "./find_stored.ts";
 import type { RecordStore } from "../records/record_type.ts";
 import { recordType } from "../records/records.ts";
 
-/** What {@linkcode redeliver} needs. */
+/** The stored deliveries, and the pipeline through which they go again. */
 export type RedeliverHost = RedeliveryHost & {
   readonly store: RecordStore & IdSearch;
-  /** Records of refused requests that are not written yet. */
+  /** Writes the records of refused requests that are not stored yet. */
   readonly rejections: { readonly flush: () => Promise<void> };
 };
 
 /** Deliveries read in one call. */
 const PAGE_SIZE = 500;
 
-/** What is to be sent again. */
-type Wanted = Input<"delivery.redeliver">;
+/** Names one delivery, or filters deliveries. */
+type Selection = Input<"delivery.redeliver">;
 
 /**
  * Redelivers one delivery or those that match, oldest first; yields a line for each.
@@ -37,7 +37,7 @@ type Wanted = Input<"delivery.redeliver">;
  * an id nor a filter.
  */
 export async function* redeliver(
-  input: Wanted,
+  input: Selection,
   host: RedeliverHost,
   signal: AbortSignal,
 ): AsyncGenerator<RedeliveryLine> {
@@ -54,7 +54,7 @@ export async function* redeliver(
   }
 }
 
-function checkFilters({ id: _none, project: _all, dry_run: _only, ...filters }: Wanted): void {
+function checkFilters({ id: _none, project: _all, dry_run: _only, ...filters }: Selection): void {
   if (Object.values(filters).some((value) => value !== undefined)) return;
   throw new AppError(
     "usage",
@@ -64,16 +64,16 @@ function checkFilters({ id: _none, project: _all, dry_run: _only, ...filters }: 
 
 /** All ids are collected first, because each redelivery adds a delivery of its own; oldest first. */
 async function idsOf(
-  { id: _none, dry_run: _only, ...wanted }: Wanted,
+  { id: _none, dry_run: _only, ...filters }: Selection,
   host: RedeliverHost,
 ): Promise<readonly string[]> {
-  const page = toQuery({ ...wanted, limit: PAGE_SIZE }, host.clock.now());
+  const page = toQuery({ ...filters, limit: PAGE_SIZE }, host.clock.now());
   let rest = { ...page, oldestFirst: true };
   const ids: string[] = [];
   for (;;) {
     const { rows, next } = await listInSteps(recordType("delivery"), rest, host.store);
     const found = (rows as readonly Delivery[])
-      .filter((one) => canRedeliver(one, wanted.outcome));
+      .filter((one) => canRedeliver(one, filters.outcome));
     ids.push(...found.map(({ id }) => id));
     if (next === undefined) return ids;
     rest = { ...rest, after: next };

@@ -21,9 +21,6 @@ import { maskHeaders, maskQuery } from "../records/masked_headers.ts";
 import type { StatusHost } from "../records/status.ts";
 import { deliveryView } from "../records/views.ts";
 
-/** What {@linkcode showDelivery} needs. */
-export interface ShowHost extends ExplainHost, Pick<StatusHost, "status"> {}
-
 /** Bytes of a body that are shown where not all of it was asked for. */
 const MAX_SHOWN_BYTES = 256 * 1024;
 
@@ -34,7 +31,7 @@ const MAX_SHOWN_BYTES = 256 * 1024;
  */
 export async function showDelivery(
   { id, whole = false }: Input<"delivery.show">,
-  host: ShowHost,
+  host: ExplainHost & Pick<StatusHost, "status">,
 ): Promise<ShownDelivery> {
   const { delivery, content } = await findStored(id, host.store);
   const webhook = findWebhook(delivery, host.triggers);

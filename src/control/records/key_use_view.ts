@@ -5,7 +5,7 @@
  */
 
 import type { KeyUseView } from "../../api/key_use.ts";
-import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { rfc3339, type WallClock } from "../../base/clock.ts";
 import type { KeyUses } from "../../intake/pipeline/key_uses.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
@@ -14,20 +14,18 @@ import type { KeyUseStore } from "../../store/delivery_store.ts";
 /** A key can be removed after it was unused for this long while another was used. */
 const IDLE_MS = 72 * 3600 * 1000;
 
-/** What {@linkcode keyUseView} needs. */
-export interface KeyUseHost {
-  readonly store: KeyUseStore;
-  readonly keyUses: Pick<KeyUses, "flush">;
-  readonly clock: Pick<Clock, "now">;
-}
-
 /** `status.keys` of a SecretStore, in the order of its keys. */
 export async function keyUseView(
   resource: Resource,
-  host: KeyUseHost,
+  { store, keyUses, clock }: {
+    readonly store: KeyUseStore;
+    readonly keyUses: Pick<KeyUses, "flush">;
+    readonly clock: WallClock;
+  },
 ): Promise<{ keys: Record<string, KeyUseView> }> {
-  await host.keyUses.flush();
-  const uses = await host.store.listKeyUse(resource.project, resource.name);
+  await keyUses.flush();
+  const uses = await store.listKeyUse(resource.project, resource.name);
+  const now = clock.now();
   const names = Object.keys((resource.spec as SecretStoreSpec).data);
   const lastOf = (key: string) =>
     uses.filter((use) => use.key === key).reduce((last, use) => Math.max(last, use.lastAt), 0);
@@ -38,8 +36,7 @@ export async function keyUseView(
     const changes = changesOf(resource, key);
     // An unused key counts from the last change of the store: a new key could not be used yet.
     const idleSince = Math.max(last, resource.updatedAt);
-    const removable = newest > last && host.clock.now() - idleSince > IDLE_MS &&
-      host.clock.now() - newest <= IDLE_MS;
+    const removable = newest > last && now - idleSince > IDLE_MS && now - newest <= IDLE_MS;
     const [changedAt] = changes;
     const view: KeyUseView = {
       last_matched_at: last === 0 ? null : rfc3339(last),

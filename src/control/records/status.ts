@@ -12,14 +12,16 @@ import { VERSION } from "../../base/version.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { KINDS } from "../../resources/kinds.ts";
 import { projectsOf } from "../../resources/projects.ts";
-import { type UnknownPathsHost, unknownPathsSummary } from "./unknown_paths.ts";
+import type { UnknownPath } from "../../intake/unknown_paths.ts";
+import { unknownPathsSummary } from "./unknown_paths.ts";
 import type { NodeRecord } from "../../store/node_records.ts";
 import type { NodeStore } from "../../store/node_store.ts";
 import type { OutboxStore } from "../../store/outbox_store.ts";
 import type { TaskCounter } from "../../store/task_store.ts";
 
-/** What {@linkcode status} needs. */
-export interface StatusHost extends UnknownPathsHost {
+/** The parts of a daemon whose state `svc status` shows. */
+export interface StatusHost {
+  readonly unknownPaths: { readonly list: () => readonly UnknownPath[] };
   readonly store: TaskCounter & Pick<OutboxStore, "outboxCounts"> & Pick<NodeStore, "listNodes">;
   readonly catalog: Catalog;
   readonly dirs: DataDir;
@@ -50,12 +52,12 @@ export interface StatusHost extends UnknownPathsHost {
 /** The state of the daemon, the same for everyone. */
 export type DaemonStatus = Omit<Status, "caller">;
 
-/** The state of the daemon, and what it knows of the one who asks. */
+/** The state of the daemon and its caller. */
 export async function status(caller: Caller, host: StatusHost): Promise<Status> {
   return withCaller(await daemonStatus(host), caller);
 }
 
-/** The state of the daemon for one who asks. */
+/** Adds the caller, who sees its own role. */
 export function withCaller({ version, time, ...rest }: DaemonStatus, caller: Caller): Status {
   const role = caller.grant === undefined ? caller.role : null;
   return { version, time, caller: { name: caller.name, role }, ...rest };
@@ -65,8 +67,12 @@ export function withCaller({ version, time, ...rest }: DaemonStatus, caller: Cal
 export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
   const { webhookUrl, started, settings, server } = host.status();
   const [queue, outbox, nodes, sizes, degraded, open] = await Promise.all([
-    ...[host.store.counts(), host.store.outboxCounts(), host.store.listNodes()] as const,
-    ...[host.sizes(), host.degraded(), openSocketWarning(host.dirs)] as const,
+    host.store.counts(),
+    host.store.outboxCounts(),
+    host.store.listNodes(),
+    host.sizes(),
+    host.degraded(),
+    openSocketWarning(host.dirs),
   ]);
   const resources = KINDS.map((kind) =>
     [kind.plural, host.catalog.list(kind.kind).length] as const
@@ -113,13 +119,13 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
       unused_bytes: sizes.unusedBytes,
       disk_free_bytes: server === undefined ? sizes.diskFreeBytes ?? null : null,
     },
-    unknown_paths: unknownPathsSummary(host),
+    unknown_paths: unknownPathsSummary(host.unknownPaths.list()),
     warnings: open === undefined ? [] : [open],
     degraded,
   };
 }
 
-/** A node without a lease has no other. One that was forgotten enters itself again in a moment. */
+/** `null` for a node without a lease, which shares its database with no other. */
 function nodesSummary(nodes: readonly NodeRecord[]): Status["nodes"] {
   const self = nodes.find(({ isSelf }) => isSelf);
   if (self?.leaseUntil === undefined) return null;

@@ -12,14 +12,8 @@ import type { UnknownPath } from "../../intake/unknown_paths.ts";
 import type { Column } from "../../resources/kind.ts";
 import { table } from "./views.ts";
 
-/** What remembers them. */
-export interface UnknownPathsHost {
-  readonly unknownPaths: { readonly list: () => readonly UnknownPath[] };
-}
-
-/** All of them, for people and for machines. */
-export function unknownPathsListing({ unknownPaths }: UnknownPathsHost, now: number): Listing {
-  const found = unknownPaths.list();
+/** The listing of `svc get`. */
+export function unknownPathsListing(paths: readonly UnknownPath[], now: number): Listing {
   const columns: Column<UnknownPath>[] = [
     { header: "METHOD", cell: ({ method }) => method },
     { header: "PATH", fit: "name", cell: ({ path }) => path },
@@ -34,18 +28,17 @@ export function unknownPathsListing({ unknownPaths }: UnknownPathsHost, now: num
     { header: "FIRST", wide: true, cell: ({ firstAt }) => shortDuration(now - firstAt) },
   ];
   return {
-    items: found.map(view),
-    names: found.map(({ path }) => path),
-    ...table(found, columns, undefined),
+    items: paths.map(view),
+    names: paths.map(({ path }) => path),
+    ...table(paths, columns, undefined),
   };
 }
 
-/** The same in `svc status`, without their senders. */
-export function unknownPathsSummary({ unknownPaths }: UnknownPathsHost): Status["unknown_paths"] {
-  return unknownPaths.list().map((one) => {
-    const { method, path, count, lastAt, meant } = one;
-    return { method, path, count, last_at: rfc3339(lastAt), did_you_mean: meant ?? null };
-  });
+/** What `svc status` says of the paths: all but the senders. */
+export function unknownPathsSummary(paths: readonly UnknownPath[]): Status["unknown_paths"] {
+  return paths.map(({ method, path, count, lastAt, meant }) => (
+    { method, path, count, last_at: rfc3339(lastAt), did_you_mean: meant ?? null }
+  ));
 }
 
 function view(one: UnknownPath): Record<string, unknown> {

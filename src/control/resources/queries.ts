@@ -27,7 +27,8 @@ import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
 import type { CodeHost } from "./check_code.ts";
 import { keyUseView } from "../records/key_use_view.ts";
 import { nextColumns, type NextFires, nextStatus } from "./next_fires.ts";
-import { type UnknownPathsHost, unknownPathsListing } from "../records/unknown_paths.ts";
+import { unknownPathsListing } from "../records/unknown_paths.ts";
+import type { StatusHost } from "../records/status.ts";
 import type { RecordStore } from "../records/record_type.ts";
 import type { AuditRecorder } from "../../store/audit_store.ts";
 import type { IdSearch } from "../../store/id_search.ts";
@@ -48,7 +49,7 @@ import { wayStatus } from "./way_view.ts";
 
 /** What these operations need. */
 export interface QueryHost
-  extends CodeHost, UnknownPathsHost, ConnectionViewHost, Pick<AuditLog, "audited"> {
+  extends CodeHost, ConnectionViewHost, Pick<StatusHost, "unknownPaths">, AuditLog {
   /** Records of refused requests that are not written yet. */
   readonly rejections: { readonly flush: () => Promise<void> };
   readonly keyUses: KeyUses;
@@ -119,7 +120,7 @@ function listResources(
  * @throws {AppError} `usage` for anything but deliveries.
  */
 function listUnknown(what: string | undefined, host: QueryHost): Listing {
-  if (what === "delivery") return unknownPathsListing(host, host.clock.now());
+  if (what === "delivery") return unknownPathsListing(host.unknownPaths.list(), host.clock.now());
   throw new AppError("usage", "--unknown is for deliveries");
 }
 

@@ -9,17 +9,12 @@ import type { Input } from "../../api/operations.ts";
 import type { MatchingLine } from "../../api/task_operations.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
-import type { IdSearch } from "../../store/id_search.ts";
 import type { Task, TaskState } from "../../store/task_records.ts";
 import { listInSteps } from "../records/list_in_steps.ts";
 import { toQuery } from "../records/record_query.ts";
-import type { RecordStore } from "../records/record_type.ts";
 import { recordType } from "../records/records.ts";
-import { cancelOne, cancelReason, type TaskActionHost } from "./task_actions.ts";
-import { type RetryHost, retryTask } from "./task_retry.ts";
-
-/** What {@linkcode cancelMatching} and {@linkcode retryMatching} need. */
-export type MatchingHost = TaskActionHost & RetryHost & { readonly store: RecordStore & IdSearch };
+import { cancelOne, cancelReason, type TasksHost } from "./task_actions.ts";
+import { retryTask } from "./task_retry.ts";
 
 /** Which tasks are meant. */
 type Wanted = Omit<Input<"task.cancel.matching">, "reason" | "dry_run">;
@@ -43,7 +38,7 @@ const PAGE_SIZE = 500;
 export async function* cancelMatching(
   { reason, dry_run: dryRun = false, ...wanted }: Input<"task.cancel.matching">,
   caller: Caller,
-  { host, signal }: { readonly host: MatchingHost; readonly signal: AbortSignal },
+  { host, signal }: { readonly host: TasksHost; readonly signal: AbortSignal },
 ): AsyncGenerator<MatchingLine> {
   const why = cancelReason(reason, caller, host);
   const tasks = await collect(wanted, { states: ["pending", "running"], done: "cancelled" }, host);
@@ -58,7 +53,7 @@ export async function* cancelMatching(
  */
 export async function* retryMatching(
   { dry_run: dryRun = false, ...wanted }: Input<"task.retry.matching">,
-  { host, signal }: { readonly host: MatchingHost; readonly signal: AbortSignal },
+  { host, signal }: { readonly host: TasksHost; readonly signal: AbortSignal },
 ): AsyncGenerator<MatchingLine> {
   const states = wanted.state === undefined ? ["failed" as const] : ENDED;
   const tasks: Found[] = [];
@@ -95,7 +90,7 @@ async function* forEach(
 async function collect(
   wanted: Wanted,
   { states, done }: { readonly states: readonly TaskState[]; readonly done: string },
-  host: MatchingHost,
+  host: TasksHost,
 ): Promise<readonly Found[]> {
   checkWanted(wanted, states, done);
   const { state: only, ...query } = wanted;

@@ -7,28 +7,45 @@
 
 import type { Input, Output } from "../../api/operations.ts";
 import type { CancelResult } from "../../api/task_operations.ts";
-import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
+import type { NewId } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ResolvePath } from "../../base/user_paths.ts";
+import type { Catalog } from "../../resources/catalog.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
+import type { IdSearch } from "../../store/id_search.ts";
 import type { NodeStore } from "../../store/node_store.ts";
 import { staysBehind } from "../../store/rules/placement.ts";
 import type { InboxStore, TaskRecorder, TaskStore } from "../../store/task_store.ts";
 import type { InboxMessage, Task } from "../../store/task_records.ts";
-import { type Plan, planHere } from "../../tasks/plan.ts";
+import { type Plan, planHere, type Planner } from "../../tasks/plan.ts";
+import type { DefaultLimits } from "../../tasks/time_limits.ts";
 import { isDirectory } from "../../tasks/workspace/directory_fault.ts";
 import type { TaskDirectories } from "../../tasks/workspace/task_directory.ts";
 import { type Caller, withClient } from "../../auth/caller.ts";
+import type { RecordStore } from "../records/record_type.ts";
 import { findTask } from "../records/records.ts";
+import type { LogsHost } from "./followed_log.ts";
 import { findTaskHome } from "./task_home.ts";
 
-/** What these operations need. */
-export interface TaskActionHost {
-  /** Redacts secrets in the reason that a step gives. */
+/** The tasks of a daemon, and what changes them. */
+export interface TasksHost extends LogsHost {
   readonly secrets: KnownSecrets;
-  readonly store: TaskStore & InboxStore & NodeStore & Pick<TaskRecorder, "setTaskDirectory">;
-  readonly clock: Clock;
+  readonly store:
+    & TaskStore
+    & InboxStore
+    & RecordStore
+    & NodeStore
+    & IdSearch
+    & Pick<TaskRecorder, "setTaskDirectory">;
+  readonly catalog: Catalog;
+  /** Plans a task that never had a plan. */
+  readonly planner: Planner;
+  readonly newId: NewId;
+  /** How long tasks and steps may take that set no limit. */
+  readonly timeLimits: DefaultLimits;
   /** Directories and commits of tasks. */
   readonly directories: Pick<TaskDirectories, "discard" | "whereCommitsAre">;
   /** Makes the paths of manifests absolute. */
@@ -52,7 +69,7 @@ const MAX_TEXT = 256 * 1024;
 export async function cancelTasks(
   input: Input<"task.cancel">,
   caller: Caller,
-  host: TaskActionHost,
+  host: TasksHost,
 ): Promise<Output<"task.cancel">> {
   const why = cancelReason(input.reason, caller, host);
   const found = await Promise.all(input.ids.map((id) => findTask(id, host.store)));
@@ -70,7 +87,7 @@ export async function cancelTasks(
 export function cancelReason(
   reason = "",
   caller: Caller,
-  { secrets }: Pick<TaskActionHost, "secrets">,
+  { secrets }: Pick<TasksHost, "secrets">,
 ): string {
   if (reason.length > MAX_REASON) {
     throw new AppError("invalid", `A reason has at most ${MAX_REASON} characters`);
@@ -88,7 +105,7 @@ export function cancelReason(
 export async function cancelOne(
   id: string,
   why: string,
-  host: Pick<TaskActionHost, "store" | "cancelTask">,
+  host: TasksHost,
 ): Promise<Pick<CancelResult, "result" | "state">> {
   const result = await host.cancelTask(await findTask(id, host.store), why);
   const { state } = await findTask(id, host.store);
@@ -102,7 +119,7 @@ export async function cancelOne(
  */
 export async function readInbox(
   input: Input<"task.inbox">,
-  host: Pick<TaskActionHost, "store">,
+  host: TasksHost,
 ): Promise<Output<"task.inbox">> {
   const { id } = await findTask(input.id, host.store);
   const messages = await host.store.listInbox(id);
@@ -124,7 +141,7 @@ export async function readInbox(
 export async function sendToInbox(
   input: Input<"task.inbox.send">,
   caller: Caller,
-  host: TaskActionHost,
+  host: TasksHost,
 ): Promise<Output<"task.inbox.send">> {
   const { id } = await findTask(input.id, host.store);
   if (input.text.length > MAX_TEXT) {
@@ -146,7 +163,7 @@ export async function sendToInbox(
  */
 export async function taskWorkspace(
   input: Input<"task.workspace">,
-  host: Pick<TaskActionHost, "store" | "directories" | "resolvePath">,
+  host: TasksHost,
 ): Promise<Output<"task.workspace">> {
   const task = await findTask(input.id, host.store);
   const stored = await host.store.findPlan(task.id);
@@ -176,10 +193,7 @@ export async function taskWorkspace(
  */
 export async function cleanWorkspace(
   input: Input<"task.workspace.clean">,
-  { store, directories, resolvePath }: Pick<
-    TaskActionHost,
-    "store" | "directories" | "resolvePath"
-  >,
+  { store, directories, resolvePath }: TasksHost,
 ): Promise<Output<"task.workspace.clean">> {
   const task = await findTask(input.id, store);
   const { id, state, directory, finishedAt } = task;
@@ -192,7 +206,7 @@ export async function cleanWorkspace(
   // First, so that no retry goes on in what is being removed.
   if (directory !== "") await store.setTaskDirectory(id, "");
   try {
-    return { id, removed: await directories.discard({ id, directory }, optional(from)) };
+    return { id, removed: await directories.discard({ id, directory }, defined({ from })) };
   } catch (error) {
     if (directory !== "") await store.setTaskDirectory(id, directory);
     throw error;
@@ -205,8 +219,6 @@ async function checkIsHere(task: Task, store: Pick<NodeStore, "listNodes">): Pro
   if (home.is !== "elsewhere") return;
   throw new AppError("conflict", `Task ${task.id} ran on node "${home.node}": run this there`);
 }
-
-const optional = (from: string | undefined) => from === undefined ? {} : { from };
 
 function whyNoDirectory({ id, state, startedAt }: Task, isolation: string): string {
   const own = isolation === "worktree" ? "worktree" : "copy of the workspace";

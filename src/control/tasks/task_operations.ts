@@ -8,28 +8,24 @@ import type { TASK_OPERATIONS } from "../../api/task_operations.ts";
 import { findTask } from "../records/records.ts";
 import { taskView } from "../records/views.ts";
 import type { Handlers } from "../server/server.ts";
-import { cancelMatching, type MatchingHost, retryMatching } from "./matching_tasks.ts";
+import { cancelMatching, retryMatching } from "./matching_tasks.ts";
 import {
   cancelTasks,
   cleanWorkspace,
   readInbox,
   sendToInbox,
-  type TaskActionHost,
+  type TasksHost,
   taskWorkspace,
 } from "./task_actions.ts";
-import type { LogsHost } from "./followed_log.ts";
 import { taskLogs } from "./task_logs.ts";
-import { type PlanHost, taskPlan } from "./task_plan.ts";
+import { taskPlan } from "./task_plan.ts";
 import { readTaskLog } from "./log_read.ts";
-import { type RetryHost, retryTask } from "./task_retry.ts";
+import { retryTask } from "./task_retry.ts";
 import { waitForTasks } from "./task_wait.ts";
-
-/** What these operations need. */
-export type TaskOperationsHost = TaskActionHost & LogsHost & RetryHost & MatchingHost & PlanHost;
 
 /** The handlers, by name of the operation. */
 export function taskHandlers(
-  host: TaskOperationsHost,
+  host: TasksHost,
 ): Pick<Handlers, keyof typeof TASK_OPERATIONS> {
   return {
     "task": async ({ id }) => taskView(await findTask(id, host.store)),

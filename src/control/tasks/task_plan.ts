@@ -8,19 +8,12 @@
 import type { Input, Output } from "../../api/operations.ts";
 import type { PlannedStepView } from "../../api/task_operations.ts";
 import { findDurationSecs } from "../../base/duration.ts";
-import type { TaskStore } from "../../store/task_store.ts";
 import type { Plan } from "../../tasks/plan.ts";
 import { waitsFor } from "../../tasks/run/flow.ts";
 import { type DefaultLimits, limitOf, taskLimitOf } from "../../tasks/time_limits.ts";
 import { findTask } from "../records/records.ts";
 import { taskView } from "../records/views.ts";
-
-/** What {@linkcode taskPlan} needs. */
-export interface PlanHost {
-  readonly store: TaskStore;
-  /** How long tasks and steps may take that say nothing of it. */
-  readonly timeLimits: DefaultLimits;
-}
+import type { TasksHost } from "./task_actions.ts";
 
 /**
  * The plan of a task, without what its steps are given.
@@ -29,7 +22,7 @@ export interface PlanHost {
  */
 export async function taskPlan(
   input: Input<"task.plan">,
-  { store, timeLimits: limits }: PlanHost,
+  { store, timeLimits: limits }: TasksHost,
 ): Promise<Output<"task.plan">> {
   const { id, workflow, reason } = taskView(await findTask(input.id, store));
   const known = { id, workflow, reason };

@@ -6,30 +6,17 @@
  */
 
 import type { Input, Output } from "../../api/operations.ts";
-import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import type { NewId } from "../../base/ids.ts";
-import type { Catalog } from "../../resources/catalog.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import type { NodeStore } from "../../store/node_store.ts";
 import { staysBehind } from "../../store/rules/placement.ts";
-import type { TaskStore } from "../../store/task_store.ts";
 import type { RetryOf, StepRecord, Task } from "../../store/task_records.ts";
 import { keptSteps } from "../../tasks/run/kept_steps.ts";
-import type { Plan, Planner } from "../../tasks/plan.ts";
+import type { Plan } from "../../tasks/plan.ts";
 import { isDirectory } from "../../tasks/workspace/directory_fault.ts";
 import { findTask } from "../records/records.ts";
+import type { TasksHost } from "./task_actions.ts";
 import { findTaskHome } from "./task_home.ts";
-
-/** What {@linkcode retryTask} needs. */
-export interface RetryHost {
-  readonly store: TaskStore & NodeStore;
-  readonly catalog: Catalog;
-  /** Plans a task that never had a plan. */
-  readonly planner: Planner;
-  readonly clock: Clock;
-  readonly newId: NewId;
-}
 
 /** The parts of a retry that depend on how the old task ended. */
 interface RetryPlan extends Pick<RetryOf, "planned" | "kept" | "keepDirectory" | "staysOnNode"> {
@@ -45,7 +32,7 @@ interface RetryPlan extends Pick<RetryOf, "planned" | "kept" | "keepDirectory" |
  */
 export async function retryTask(
   { id, from }: Input<"task.retry">,
-  host: RetryHost,
+  host: TasksHost,
 ): Promise<Output<"task.retry">> {
   const task = await findTask(id, host.store);
   if (task.finishedAt === undefined) {
@@ -72,7 +59,7 @@ export async function retryTask(
  * Plans the task now: something it needs was missing when the event came, and may have been applied
  * since.
  */
-function newPlan(task: Task, from: string | undefined, host: RetryHost): RetryPlan {
+function newPlan(task: Task, from: string | undefined, host: TasksHost): RetryPlan {
   const trigger = host.catalog.find<TriggerSpec>("Trigger", task.project, task.trigger);
   const { workflow, workspace } = task;
   const action = trigger?.spec.action ?? { workflow, workspace };

@@ -7,24 +7,15 @@
 
 import type { Input } from "../../api/operations.ts";
 import type { WaitLine } from "../../api/task_operations.ts";
-import type { Clock } from "../../base/clock.ts";
-import type { Events } from "../../store/events.ts";
-import type { TaskStore } from "../../store/task_store.ts";
 import { type Changed, Changes } from "../records/changes.ts";
 import { findTask } from "../records/records.ts";
 import { taskView } from "../records/views.ts";
+import type { LogsHost } from "./followed_log.ts";
 
 /** Shortest time between two reads of the tasks, longer when many are waited for. */
 const SPACING_MS = { least: 50, each: 5 };
 /** Time after which a keepalive is sent and tasks are read without an announcement. */
 const KEEPALIVE_MS = 15_000;
-
-/** What {@linkcode waitForTasks} needs. */
-export interface WaitHost {
-  readonly store: TaskStore;
-  readonly events: Events;
-  readonly clock: Clock;
-}
 
 /**
  * Yields a line for each task as soon as it has ended, until all have or the time is up.
@@ -33,7 +24,7 @@ export interface WaitHost {
  */
 export async function* waitForTasks(
   input: Input<"task.wait">,
-  { store, events, clock }: WaitHost,
+  { store, events, clock }: LogsHost,
   signal: AbortSignal,
 ): AsyncGenerator<WaitLine> {
   const found = await Promise.all(input.ids.map((id) => findTask(id, store)));

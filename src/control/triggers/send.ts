@@ -25,7 +25,7 @@ import {
 } from "../../intake/tools/made_request.ts";
 
 /** What sending needs. */
-export interface SendHost extends MadeRequestHost, Pick<AuditLog, "audited"> {
+export interface SendHost extends MadeRequestHost, AuditLog {
   readonly triggers: Triggers;
   readonly clock: Clock;
   readonly newId: NewId;
