@@ -73,7 +73,7 @@ export async function controlRig(
       dir: dirs,
       clock,
       log,
-      settings: { ...OFFLINE, webhookBind: { hostname: "127.0.0.1", port: 0 } },
+      settings: { ...OFFLINE, workers: 2, webhookBind: { hostname: "127.0.0.1", port: 0 } },
       umask: 0o022,
       attempt: attemptWith(PROGRAM),
       env: (name) => ({ PATH: "/usr/bin:/bin", HOME: "/nonexistent", DENO_DIR })[name],
