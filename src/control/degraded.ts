@@ -1,6 +1,6 @@
 /**
  * Faults of the daemon, for `svc status` and the metrics: health conditions that other parts have
- * set, and what a check finds. Only reads, so it may be called often.
+ * set, and those that this file checks. It only reads, so it may be called often.
  *
  * @module
  */
@@ -15,22 +15,21 @@ import { socketRole } from "../auth/caller.ts";
 import type { WorkerLoad } from "../tasks/worker_load.ts";
 import { workerFaults } from "./worker_faults.ts";
 
-/** What is checked. */
+/** The parts of a daemon that can be at fault. */
 export interface DegradedHost {
   readonly dirs: DataDir;
   readonly health: HealthConditions;
-  /** Limits how many plugins run at once. */
+  /** The plugins that run and wait. */
   readonly semaphore: { readonly running: number; readonly waiting: number };
   readonly clock: Pick<Clock, "now">;
-  /** Runs the tasks of this daemon. */
   readonly worker: { readonly load: () => WorkerLoad };
-  /** Tasks that wait; `undefined` where the database does not say. */
+  /** Number of pending tasks; `undefined` if the database does not answer. */
   readonly pending: () => Promise<number | undefined>;
   /** Connections of the webhook server; `undefined` while there is none. */
   readonly connections: () => { readonly open: number; readonly most: number } | undefined;
 }
 
-/** Waiting plugins from which on plugins count as overloaded. */
+/** From this number of waiting plugins on, plugins count as overloaded. */
 const MANY_WAITING = 100;
 
 /** One sentence for each fault found. */

@@ -41,8 +41,8 @@ export function nodeHandlers(
 }
 
 /**
- * Refuses a node that was heard of within its lease, as far as others can know; the one that is
- * asked is refused by the store, whatever is forced.
+ * Refuses a node whose lease has not expired: it may still run. The store refuses the node of this
+ * daemon, also with `force`.
  *
  * @throws {AppError} `conflict`.
  */

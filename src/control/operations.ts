@@ -41,7 +41,7 @@ import { upkeepHandlers, type UpkeepHost } from "./upkeep_streams.ts";
 import { Watches } from "./watch.ts";
 import { SubjectWatch } from "./watch_subjects.ts";
 
-/** The parts of a daemon, by what the operations do with them. */
+/** The parts of a daemon that its operations use, a host for each subject. */
 export interface OperationsHost
   extends
     Core,
@@ -59,7 +59,6 @@ export interface OperationsHost
   readonly events: Events;
   readonly outbox: Outbox;
   readonly dirs: Place["dirs"];
-  /** State of the daemon that only the daemon knows. */
   readonly status: StatusHost["status"];
   /** Runs the tasks of this daemon. */
   readonly worker: { readonly load: () => WorkerLoad };

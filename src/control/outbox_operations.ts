@@ -66,11 +66,12 @@ async function* waitForMessage(
 }
 
 /**
- * Makes a message due now. Whoever asks for it has looked whether it has arrived, where no
- * program can. What was stored while no Connection was there goes through the one that is there now.
+ * Makes a message due now. If no program can see whether it has arrived, the caller has to have
+ * looked. A message that was stored without a Connection goes through the Connection that exists
+ * now.
  *
- * @throws {AppError} `not_found`; `conflict` when it was sent or cannot be; `refused` while there is
- * no way.
+ * @throws {AppError} `not_found`; `conflict` when it was sent or cannot be; `refused` while there
+ * is no way.
  */
 async function retryMessage(
   { id }: Input<"outbox.retry">,
@@ -96,7 +97,7 @@ async function retryMessage(
 }
 
 /**
- * Drops a message; what is on its way meanwhile still arrives.
+ * Drops a message, which still arrives if it is on its way.
  *
  * @throws {AppError} `not_found`; `conflict` when it was sent.
  */

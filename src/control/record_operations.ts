@@ -1,7 +1,7 @@
 /**
- * The handlers of `task.delete` and `delivery.delete`: a record with its content, in one transaction,
- * and then the files of its tasks. What a crash leaves of those is removed after the next start, as
- * files without a task.
+ * The handlers of `task.delete` and `delivery.delete`, which delete a record with its content in
+ * one transaction, and then the files of its tasks. Files that a crash leaves are removed after the
+ * next start, as files without a task.
  *
  * @module
  */
@@ -52,7 +52,7 @@ export function recordHandlers(
   };
 }
 
-/** @throws {AppError} `conflict` while something still needs what is to be deleted. */
+/** @throws {AppError} `conflict` while another record needs the deleted one. */
 async function deleteRecord(
   { operation, caller, dryRun, carryOut }: DeletionRequest,
   host: DeletionHost,
@@ -65,7 +65,7 @@ async function deleteRecord(
   return view(done, await removeFiles(done, host));
 }
 
-/** Removes the files of deleted tasks; a sentence for each task of which some are left. */
+/** Removes the files of deleted tasks; returns a sentence for each task with files left. */
 async function removeFiles(
   { tasks }: Deletion,
   { logs, directories, log }: DeletionHost,

@@ -20,7 +20,7 @@ import type { Handlers } from "./server/server.ts";
 import { findRecord, findTask } from "./records/records.ts";
 import { SOURCE_EVENTS } from "./records/source_event_views.ts";
 
-/** What these operations need. */
+/** The events and threads of chat platforms, and their tasks. */
 export interface SourceEventHost {
   readonly store: SourceEventStore & ThreadStore & TaskStore;
   readonly clock: Clock;

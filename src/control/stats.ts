@@ -1,5 +1,5 @@
 /**
- * `stats`: what happened minute by minute, of all triggers or of one.
+ * `stats`: counts and times minute by minute, of all triggers or of one.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { findResource } from "./resources/queries.ts";
 /** Minutes, where the input does not say how many. */
 const DEFAULT_MINUTES = 60;
 
-/** What {@linkcode stats} needs. */
+/** The triggers of a daemon, and its figures. */
 export interface StatsHost {
   readonly catalog: Catalog;
   /** The figures of the last minutes. */

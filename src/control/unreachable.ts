@@ -1,7 +1,6 @@
 /**
- * What cannot be sent or asked because the way to it is missing: of triggers that need a platform, and
- * of messages that were given up for that. Read from what is applied and stored, so it is over once the
- * way is there.
+ * The platforms that triggers need and cannot reach, and the messages that were given up for that.
+ * Both are read from resources and records, so a fault ends once there is a way.
  *
  * @module
  */
@@ -11,13 +10,12 @@ import type { Catalog } from "../resources/catalog.ts";
 import type { OutboxStore } from "../store/outbox_store.ts";
 import { lackingWays } from "./resources/way_view.ts";
 
-/** What is looked through. */
 export interface UnreachableHost {
   readonly catalog: Catalog;
   readonly store: Pick<OutboxStore, "listMessages">;
 }
 
-/** Most reasons that have a sentence of their own: each repository of an event can make one. */
+/** Most reasons with a sentence of their own: each repository of an event can make one. */
 const NAMED = 5;
 
 /** One sentence for each thing that is missing. */
@@ -32,7 +30,7 @@ export async function findUnreachable(host: UnreachableHost): Promise<readonly s
   ];
 }
 
-/** Kept for as long as nothing is applied: monitoring asks every few seconds. */
+/** Kept until resources change: monitoring asks every few seconds. */
 const known = new WeakMap<
   Catalog,
   { readonly version: number; readonly said: readonly string[] }

@@ -1,20 +1,20 @@
 /**
- * What may be wrong with the tasks that run here: all workers taken for long while others wait, or a
- * task of which nothing comes. Each is a fact with the command that helps, and gone when it is over.
+ * Suspicions about the tasks that run here: all workers are busy for long while tasks wait, or a
+ * task prints nothing. Each names the command that helps, and ends with its cause.
  *
  * @module
  */
 
 import type { RunningTask, WorkerLoad } from "../tasks/worker_load.ts";
 
-/** For so long no worker was free, and tasks wait: shorter than an agent works, and worth a look. */
+/** After this time without a free worker, while tasks wait, the workers are reported as busy. */
 const BUSY_MS = 10 * 60_000;
 /**
- * A step that has printed nothing for so long, and for half of the time that it may take: agents say
- * nothing for minutes, and who has given a step hours does not want to hear of it before.
+ * A step is reported as silent after this time, but not before half of its own time limit: agents
+ * print nothing for minutes, and a step with a limit of hours may be silent for long.
  */
 const SILENT_MS = 30 * 60_000;
-/** Most silent tasks that are named, each with a sentence of its own. */
+/** Most silent tasks with a sentence of their own. */
 const NAMED = 3;
 
 /** One sentence for each fault. `pending` is asked for only where it matters. */
@@ -23,7 +23,7 @@ export async function workerFaults(
   { now, pending }: {
     /** Milliseconds since the epoch. */
     readonly now: number;
-    /** Tasks that wait; `undefined` where that is not to be known now. */
+    /** Number of pending tasks; `undefined` if it is not known now. */
     readonly pending: () => Promise<number | undefined>;
   },
 ): Promise<readonly string[]> {
@@ -60,7 +60,7 @@ function silentTasks(running: readonly RunningTask[], now: number): readonly str
   );
 }
 
-/** In minutes alone: with a change of units people would be told of the same fault again. */
+/** Always in minutes: with another unit the same fault would be reported as a new one. */
 function minutes(ms: number): string {
   return `${Math.floor(ms / 60_000)}m`;
 }

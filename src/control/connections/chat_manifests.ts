@@ -1,6 +1,6 @@
 /**
- * What is applied for a Connection to a chat platform: the package where nothing takes its events
- * yet, the secret that requests are signed with, tokens, and the Connection itself.
+ * The manifests of a Connection to a chat platform: the package if no trigger takes its events yet,
+ * the secret that requests are signed with, tokens, and the Connection itself.
  *
  * @module
  */
@@ -27,21 +27,21 @@ export interface ConnectionName {
   readonly name: string;
 }
 
-/** Where a token of a Connection is. */
+/** The SecretStore and key of a token. */
 export interface TokenPlace {
   readonly store: string;
   readonly key: string;
 }
 
-/** What takes the events. */
+/** The endpoint that takes the events. */
 export interface ChatReceiving {
   readonly endpoint: string;
-  /** Manifests of the package; empty where triggers are there already. */
+  /** Manifests of the package; empty when the endpoint has triggers already. */
   readonly files: readonly ManifestFile[];
 }
 
 /**
- * The Connection of that name, where it is there.
+ * The Connection of that name, if there is one.
  *
  * @throws {AppError} `refused` when it is to another platform.
  */
@@ -103,7 +103,7 @@ export function tokenPlaces<Key extends string>(
   throw new AppError("refused", message);
 }
 
-/** The value of a key of a SecretStore; `undefined` where there is none. */
+/** The value of a key of a SecretStore, if there is one. */
 export function storedValue(
   { project }: Pick<ConnectionName, "project">,
   { store, key }: TokenPlace,
@@ -149,7 +149,7 @@ export function secretFiles(
 }
 
 /**
- * Applies the package where it is missing, then the other manifests, and says what is of interest.
+ * Applies the package if it is missing, then the other manifests; yields the warnings.
  *
  * @throws {AppError} what {@linkcode apply} throws.
  */

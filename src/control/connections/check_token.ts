@@ -1,6 +1,6 @@
 /**
- * What a token of GitHub can be told of before anything is made with it: whose it is, when it ends,
- * and whether it may see the webhooks.
+ * Checks a token of GitHub before it is used to make anything: its owner, its end, and whether it
+ * may see the webhooks.
  *
  * @module
  */
@@ -15,23 +15,25 @@ import { tokenEnd } from "../../connections/github/delivery_log.ts";
 import { nameOf } from "../../connections/platform_name.ts";
 import { type Hook, type HookOwner, listHooks, pathOf } from "../../connections/github/hooks.ts";
 
-/** What is known of a token. */
+/** The owner of a token, and what the token may see. */
 export interface CheckedToken {
   readonly login: string;
   readonly userId: string;
-  /** Milliseconds since the epoch; absent where it has no end, or none is told. */
+  /**
+   * Milliseconds since the epoch; absent for a token without an end, or if GitHub does not give it.
+   */
   readonly endsAt?: number;
   /** The repository or organization as it is written at the platform. */
   readonly owner: HookOwner;
-  /** The webhooks that it has. */
+  /** The webhooks of the repository or organization. */
   readonly hooks: readonly Hook[];
 }
 
 /**
- * Asks the platform.
+ * Asks GitHub.
  *
  * @throws {AppError} `refused` with what is wrong: the token, a right it lacks, the name;
- * `overloaded` where another time may go well.
+ * `overloaded` when a later try may succeed.
  */
 export async function checkToken(access: ApiAccess, owner: HookOwner): Promise<CheckedToken> {
   const user = await mustCall(access, { path: "/user" });

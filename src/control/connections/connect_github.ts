@@ -1,6 +1,6 @@
 /**
  * `svc connect github`, from a token to events that arrive: top to bottom in one function. Run
- * again, it finds what it made, puts right what somebody has changed, and changes nothing else.
+ * again, it finds what it made, repairs what was changed since, and changes nothing else.
  *
  * @module
  */
@@ -52,7 +52,7 @@ import { deleteResources } from "./disconnect.ts";
 import type { ConnectionWork } from "./lines.ts";
 import { loggedBefore, type PingHost, waitForPing } from "./wait_for_ping.ts";
 
-/** What connecting needs. */
+/** The resources of a daemon, and the webhooks that reach it. */
 export interface ConnectHost extends ApplyHost, QueryHost {
   readonly store: ApplyHost["store"] & ConnectionStore & PingHost["store"] & QueryHost["store"];
   readonly status: PingHost["status"];
@@ -61,10 +61,12 @@ export interface ConnectHost extends ApplyHost, QueryHost {
 
 type ConnectInput = Input<"connect.github">;
 
-/** Where nobody ever answers: the names below `.invalid` are reserved for that (RFC 6761). */
+/**
+ * An address at which no server answers: names below `.invalid` are reserved for that (RFC 6761).
+ */
 const DEAD_URL = "https://svc.invalid";
 
-/** What is to be connected, before GitHub was asked. */
+/** What to connect, from the input and the resources alone. */
 interface Plan {
   readonly project: string;
   readonly name: string;
@@ -79,11 +81,7 @@ interface Plan {
   readonly token: string;
 }
 
-/**
- * Connects.
- *
- * @throws {AppError} `usage`, `refused` or `overloaded`, with what is wrong and what to do.
- */
+/** @throws {AppError} `usage`, `refused` or `overloaded`, with what is wrong and what to do. */
 export async function* connectGitHub(
   input: ConnectInput,
   caller: Caller,
@@ -137,7 +135,7 @@ export async function* connectGitHub(
   };
 }
 
-/** What became of resources that were applied once or twice. */
+/** Joins the outcomes of two applies, of which both may have changed a resource. */
 function joined(
   first: readonly ApplyOutcome[],
   second: readonly ApplyOutcome[],
@@ -258,7 +256,7 @@ async function applyFiles(
   return await apply({ files: [...files], project, dry_run: false }, caller, host);
 }
 
-/** Takes away what was applied for a Connection whose webhooks could not be made. */
+/** Deletes what was applied for a Connection whose webhooks could not be made. */
 async function undo(
   { project, name, known, receiving }: Plan,
   caller: Caller,
@@ -269,7 +267,7 @@ async function undo(
   await deleteResources(made, { all: receiving.installs, caller, host });
 }
 
-/** Where the webhooks are made. */
+/** The webhooks to make, and the token that makes them. */
 interface Making {
   readonly access: ApiAccess;
   readonly owner: HookOwner;
@@ -340,7 +338,7 @@ async function noteConnected(
   }, clock.now());
 }
 
-/** Pings each webhook, and waits until it has come here. */
+/** Pings each webhook, and waits until the ping arrives here. */
 async function* checkWay(
   ensured: readonly EndpointHook[],
   at: Making,

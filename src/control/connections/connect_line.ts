@@ -40,7 +40,7 @@ import type { ConnectionWork } from "./lines.ts";
 
 type ConnectInput = Input<"connect.line">;
 
-/** What is to be connected, before LINE was asked. */
+/** What to connect, from the input and the resources alone. */
 interface Plan extends ConnectionName {
   readonly api: string;
   readonly url: string;
@@ -48,14 +48,13 @@ interface Plan extends ConnectionName {
   readonly receiving: ChatReceiving;
   readonly place: TokenPlace;
   readonly token: string;
-  /** The channel secret, where it is to be set. */
+  /** The channel secret to set, if any. */
   readonly secret: string | undefined;
 }
 
 /**
- * Connects.
- *
- * @throws {AppError} `usage`, `refused`, `invalid` or `overloaded`, with what is wrong and what to do.
+ * @throws {AppError} `usage`, `refused`, `invalid` or `overloaded`, with what is wrong and what to
+ * do.
  */
 export async function* connectLine(
   input: ConnectInput,

@@ -1,6 +1,6 @@
 /**
- * The manifests with which a Connection to GitHub is applied: the package where nothing takes its
- * events yet, the secret that GitHub signs with, the token, and the Connection itself.
+ * The manifests of a Connection to GitHub: the package if no trigger takes its events yet, the
+ * secret that GitHub signs with, the token, and the Connection itself.
  *
  * @module
  */
@@ -25,21 +25,23 @@ import type { TriggerSpec } from "../../resources/trigger.ts";
 /** Events that the triggers of the package take. */
 export const PACKAGE_EVENTS = ["push", "pull_request", "issue_comment", "release"] as const;
 
-/** What takes the events. */
+/** The endpoint that takes the events. */
 export interface Receiving {
   readonly endpoints: readonly string[];
   /** SecretStore whose values verify the signatures. */
   readonly store: string;
-  /** Manifests that have to be applied for it. */
+  /** Manifests to apply for it. */
   readonly files: readonly ManifestFile[];
   /** Whether they are those of the package. */
   readonly installs: boolean;
 }
 
 /**
- * What takes events of GitHub in a project: the triggers of an endpoint, else the package.
+ * The endpoint that takes events of GitHub in a project, with triggers that exist or those of the
+ * package.
  *
- * @throws {AppError} `refused` when there is nothing at the endpoint, or nothing is verified there.
+ * @throws {AppError} `refused` when no trigger is at the endpoint, or its requests are not
+ * verified.
  */
 export function receivingOf(
   { project, endpoint }: { readonly project: string; readonly endpoint: string | undefined },
@@ -85,11 +87,10 @@ export interface SecretToSet {
   readonly project: string;
   readonly store: string;
   readonly key: string;
-  /** What has no value yet gets this one. */
   readonly value: string;
-  /** Whether a value that is there is replaced. */
+  /** Whether it replaces another value. */
   readonly replace: boolean;
-  /** Labels of the store, where it is new. */
+  /** Labels of a new store. */
   readonly labels?: Readonly<Record<string, string>>;
 }
 
@@ -131,7 +132,8 @@ function manifest(name: string, value: unknown): ManifestFile {
 }
 
 /**
- * The SecretStore for the token of a Connection: the one it has, else one of its name.
+ * The SecretStore for the token of a Connection: that of a Connection that exists, else a store of
+ * its name.
  *
  * @throws {AppError} `refused` when signatures are verified with that store: its values, the token
  * too, would count as signing keys.
@@ -151,7 +153,7 @@ export function tokenStoreOf(
   throw new AppError("refused", message);
 }
 
-/** A secret that nobody guesses, in hexadecimal. */
+/** A random secret, in hexadecimal. */
 export function newSecret(): string {
   return toHex(crypto.getRandomValues(new Uint8Array(32)));
 }

@@ -33,7 +33,7 @@ import type { ConnectionWork } from "./lines.ts";
 
 type ConnectInput = Input<"connect.slack">;
 
-/** What the app needs a scope for, in words; the app of the printed link has them all. */
+/** By scope, what the app needs it for; the app of the printed link has all of them. */
 const SCOPES: Readonly<Record<string, string>> = {
   "app_mentions:read": "mentions of the app do not arrive",
   "chat:write": "tasks cannot answer",
@@ -41,10 +41,10 @@ const SCOPES: Readonly<Record<string, string>> = {
   "commands": "slash commands do not arrive",
 };
 
-/** Longest wait for Slack's hello. */
+/** Longest wait for the `hello` of Slack's socket. */
 const HELLO_MS = 30_000;
 
-/** What is to be connected, before Slack was asked. */
+/** What to connect, from the input and the resources alone. */
 interface Plan extends ConnectionName {
   readonly api: string;
   readonly known: Resource<ConnectionSpec> | undefined;
@@ -54,11 +54,7 @@ interface Plan extends ConnectionName {
   readonly botToken: string;
 }
 
-/**
- * Connects.
- *
- * @throws {AppError} `refused`, `invalid` or `overloaded`, with what is wrong and what to do.
- */
+/** @throws {AppError} `refused`, `invalid` or `overloaded`, with what is wrong and what to do. */
 export async function* connectSlack(
   input: ConnectInput,
   caller: Caller,
@@ -128,7 +124,7 @@ function toPlan(input: ConnectInput, host: ConnectHost): Plan {
   };
 }
 
-/** A token of the right sort: the two are easily taken for each other. */
+/** Refuses a token of the other kind: people confuse the two. */
 function checked(token: string, key: "appToken" | "botToken"): string {
   const [what, begin, other] = key === "botToken"
     ? ["bot token", "xoxb-", "xapp-"]
@@ -192,7 +188,7 @@ function filesOf({ project, name, api, known, receiving, places, appToken, botTo
   ];
 }
 
-/** Has the daemon open its socket now; gives what is wrong where that does not go well. */
+/** Waits until the daemon has opened the socket; returns what is wrong if it has not. */
 async function waitForHello(
   at: ConnectionName,
   { sockets, clock }: Pick<ConnectHost, "sockets" | "clock">,

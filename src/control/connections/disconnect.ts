@@ -29,8 +29,6 @@ import { signingStoresAt } from "../../connections/endpoints.ts";
 import type { ConnectionWork } from "./lines.ts";
 
 /**
- * Disconnects.
- *
  * @throws {AppError} `not_found`; `refused` or `overloaded` when a webhook cannot be deleted, and
  * then the Connection stays.
  */
@@ -77,8 +75,8 @@ async function* deleteHooks(
 }
 
 /**
- * Deletes a Connection with its token and the secret of its webhooks; with `all` also the package of
- * its platform. What others use stays.
+ * Deletes a Connection with its token and the secret of its webhooks; with `all` also the package
+ * of its platform. Resources that others use stay.
  */
 export async function deleteResources(
   found: Resource<ConnectionSpec>,
@@ -128,7 +126,7 @@ function packageTargets(pack: ReturnType<typeof packageOf>) {
   ];
 }
 
-/** Takes away the secret that its webhooks signed with; the last one of a store stays. */
+/** Deletes the secret that its webhooks signed with, unless it is the last key of its store. */
 async function forgetSecret(
   at: { readonly project: string; readonly store: string; readonly key: string },
   host: QueryHost,
@@ -141,7 +139,7 @@ async function forgetSecret(
   }
 }
 
-/** Where the owner of the token can revoke it. */
+/** The address at which the owner of the token can revoke it. */
 function revokeAt(spec: ConnectionSpec): string {
   if (spec.slack !== undefined) return "https://api.slack.com/apps";
   if (spec.line !== undefined) {

@@ -24,7 +24,7 @@ import type { Catalog } from "../../resources/catalog.ts";
 import { hmacKey, hmacOf } from "../../signatures/hmac_digest.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 
-/** What waiting needs. */
+/** The deliveries of a daemon, and the address at which it takes them. */
 export interface PingHost {
   readonly store: Pick<DeliveryStore, "listDeliveries">;
   readonly catalog: Catalog;
@@ -46,20 +46,23 @@ export interface AwaitedPing {
   readonly secret: string;
   /** Before it was sent, in milliseconds since the epoch. */
   readonly since: number;
-  /** Tries that stood in the log before. */
+  /** Ids of the tries that were in the log before. */
   readonly before: ReadonlySet<string>;
   readonly signal: AbortSignal;
 }
 
 /** How long a ping is waited for. */
 const WAIT_MS = 30_000;
-/** Time between two looks into our own deliveries, and how many of them there are to one at GitHub. */
+/**
+ * Time between two reads of the daemon's own deliveries, and how many of these come to one read of
+ * GitHub's log.
+ */
 const POLL_MS = 250;
 const POLLS_A_CALL = 6;
-/** How long our own record is waited for where GitHub says that it was answered well. */
+/** How long to wait for the daemon's own record when GitHub's log has a good answer. */
 const RECORD_MS = 2000;
 
-/** Ids of the tries that stand in the log; none where there is no log. */
+/** Ids of the tries in the log; none without a log. */
 export async function loggedBefore(
   access: ApiAccess,
   owner: HookOwner,
@@ -69,7 +72,7 @@ export async function loggedBefore(
   return new Set(typeof page === "object" && "tries" in page ? page.tries.map(({ id }) => id) : []);
 }
 
-/** Waits; gives what is wrong, or nothing when it has arrived. */
+/** Returns what is wrong, or `undefined` when the ping has arrived. */
 export async function waitForPing(
   ping: AwaitedPing,
   host: PingHost,
@@ -96,7 +99,7 @@ export async function waitForPing(
   }
 }
 
-/** Whether something has come that only GitHub could sign. */
+/** Whether a delivery has come that only GitHub could sign. */
 async function hasArrived(
   { project, endpoint, key, since }: AwaitedPing,
   { store, catalog }: PingHost,
@@ -112,7 +115,7 @@ function isAnswered({ statusCode }: LoggedTry): boolean {
   return statusCode >= 200 && statusCode < 300;
 }
 
-/** The newest ping since then; `undefined` where there is none, or no log. */
+/** The newest ping since then in the log, if there is one. */
 async function findPing(
   { access, owner, hook, before }: AwaitedPing,
 ): Promise<LoggedTry | undefined> {

@@ -84,7 +84,7 @@ function eventsOf(delivery: Delivery, event: SourceEvent | undefined): EventSumm
   }));
 }
 
-/** What is known of the keys where no mistake explains a signature that none of them made. */
+/** When the keys last matched: said of a signature that no known mistake explains. */
 async function keyAdvice(
   { delivery, content }: StoredDelivery,
   trigger: ActiveTrigger | undefined,
@@ -109,7 +109,7 @@ async function keyAdvice(
   ];
 }
 
-/** Mistakes that another value in the SecretStore mends. */
+/** Causes that another value in the SecretStore removes. */
 const STORED_WRONG: ReadonlySet<string> = new Set(["secret_has_white_space", "secret_quoted"]);
 
 /** How to change the secret of a trigger. */
@@ -126,7 +126,7 @@ function setCommand({ project, name }: Resource, key: string): string {
   return `svc secret set ${name} ${key}${project === DEFAULT_PROJECT ? "" : ` -p ${project}`}`;
 }
 
-/** What is left to do once the cause of a refusal is mended. */
+/** How to send a refused request again, once the cause of the refusal is removed. */
 function sendAgainAdvice({ delivery, content }: StoredDelivery): string[] {
   if (delivery.status !== 401 || content === undefined) return [];
   return [`Once that is fixed: svc delivery redeliver ${delivery.id}`];

@@ -81,9 +81,9 @@ async function idsOf(
 }
 
 /**
- * Which deliveries of a span are redelivered: duplicates are not, because their original is, nor
- * handshakes, which start nothing, and rejections only where those are asked for. Slack's events
- * have `svc source replay`.
+ * Whether a delivery that matches is redelivered: duplicates are not, because their original is,
+ * nor handshakes, which start nothing, and rejections only if the filter asks for them. Slack's
+ * events have `svc source replay`.
  */
 function canRedeliver({ outcome, via }: Delivery, asked: string | undefined): boolean {
   if (via === "chat") return false;

@@ -21,7 +21,7 @@ import { maskHeaders, maskQuery } from "../records/masked_headers.ts";
 import type { StatusHost } from "../records/status.ts";
 import { deliveryView } from "../records/views.ts";
 
-/** Bytes of a body that are shown where not all of it was asked for. */
+/** Bytes of a body that are shown without `whole`. */
 const MAX_SHOWN_BYTES = 256 * 1024;
 
 /**

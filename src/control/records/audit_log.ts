@@ -13,10 +13,10 @@ import type { ControlEvent } from "../../store/audit_records.ts";
 import type { ControlAuditStore } from "../../store/audit_store.ts";
 import { type Caller, withClient } from "../../auth/caller.ts";
 
-/** An operation that is recorded. */
+/** An operation to record. */
 export interface Audited {
   readonly operation: string;
-  /** Its objects, such as `secretstore/github`, a row each; without one nothing is recorded. */
+  /** Its objects, such as `secretstore/github`, a row each; nothing is recorded without one. */
   readonly targets: readonly string[];
   readonly caller: Caller;
 }
@@ -27,8 +27,8 @@ export type RecordEnd = (failure?: unknown) => Promise<void>;
 /** Writes audit rows. */
 export interface AuditLog {
   /**
-   * Records an operation before it is carried out, as `started`; without its row it is not carried
-   * out. Its end says what came of it: where the daemon dies in between, the row stays as it is.
+   * Records an operation as `started` before it is carried out; without its row it is not. The
+   * returned function records its end: if the daemon dies in between, the row stays as it is.
    *
    * @throws {AppError} `overloaded` when the row cannot be written.
    */

@@ -1,6 +1,6 @@
 /**
- * Tasks with what the daemon knows of them beside their rows: for what one waits, with the numbers of
- * now, and since when one that runs here is silent. Worked out for the tasks that are shown.
+ * Adds to tasks what the daemon knows beside their rows: what a task waits for, with the numbers of
+ * now, and since when a running task is silent. Worked out only for tasks that are shown.
  *
  * @module
  */
@@ -15,26 +15,25 @@ import { type KnownWorkers, type WaitsFor, whatItWaitsFor } from "./waits_for.ts
 
 /** A task as it is shown. */
 export interface ExplainedTask extends Task {
-  /** Absent where it waits for nothing. */
   readonly waitsFor?: WaitsFor;
   /**
-   * Milliseconds since the epoch; absent where none of its steps runs, and in a list where another
+   * Milliseconds since the epoch; absent when none of its steps runs, and in a list when another
    * daemon runs it.
    */
   readonly silentSince?: number;
 }
 
-/** What is known beside the rows. */
+/** The workers and logs that explain tasks. */
 export interface ExplainingHost {
   readonly clock: Clock;
   readonly worker: { readonly load: () => WorkerLoad };
-  /** There where other daemons share the database. */
+  /** Set when other daemons share the database. */
   readonly shared?: unknown;
   /** When something was written to the log of a task last; `undefined` where nothing was. */
   readonly lastWrittenAt: (taskId: string) => Promise<number | undefined>;
 }
 
-/** The store, whose tasks are explained. */
+/** A store that explains the tasks that it returns. */
 export function explainingTasks<
   Given extends Pick<TaskStore, "listTasks" | "findTasks"> & Pick<NodeStore, "listNodes">,
 >(store: Given, host: ExplainingHost): Given {
@@ -59,7 +58,7 @@ export function explainingTasks<
       };
     });
   };
-  /** Of a task that another daemon runs, its log says it. */
+  /** When another daemon runs the task, its log says since when it is silent. */
   const fromLog = async (task: ExplainedTask): Promise<ExplainedTask> => {
     if (host.shared === undefined || task.silentSince !== undefined) return task;
     const began = task.state !== "running"

@@ -51,12 +51,12 @@ export async function keyUseView(
   return { keys: Object.fromEntries(keys) };
 }
 
-/** When the value of a key was set, the newest first; none where that was not kept. */
+/** When the value of a key was set, the newest time first; empty if that was not kept. */
 function changesOf({ valuesChangedAt = {} }: Resource, key: string): readonly number[] {
   return Object.hasOwn(valuesChangedAt, key) ? valuesChangedAt[key] ?? [] : [];
 }
 
-/** Which value a key had at a time; `null` where its changes were not kept, and one may have come. */
+/** Which value a key had at a time; `null` if a change may have come that was not kept. */
 function valueAt(
   time: number,
   [changedAt, before = 0]: readonly number[],

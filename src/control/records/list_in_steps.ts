@@ -1,6 +1,6 @@
 /**
- * Reads long lists in pieces, so that none holds up what else the store has to do: a filter that no
- * index answers looks at so many records and no more, however few it finds.
+ * Reads long lists in pieces, so that no list holds up other work of the store: a filter that no
+ * index answers looks at a limited number of records, however few it finds.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import { isNumbered, type NumberedRecord } from "../../resources/record_names.ts
 import type { IdSearch } from "../../store/id_search.ts";
 import type { RecordQuery, RecordStore, RecordType } from "./record_type.ts";
 
-/** How much is read at once, in records. */
+/** Limits of a read, in records. */
 export interface StepSizes {
   /** Most records that one call returns. */
   readonly page: number;
   /** Most records that one call looks at. */
   readonly step: number;
-  /** Most records that one request looks at: who wants more goes on where it ended. */
+  /** Most records that one request looks at; another request goes on where it ended. */
   readonly search: number;
 }
 
@@ -29,7 +29,7 @@ export interface Part {
   readonly next?: string;
 }
 
-/** The rows of a list, as many as are asked for, or as many as one search finds. */
+/** The rows of a list: as many as the query asks for, or as many as one search finds. */
 export async function listInSteps(
   type: RecordType<unknown>,
   query: RecordQuery,
@@ -76,8 +76,8 @@ function canPage({ filters }: RecordType<unknown>): boolean {
 }
 
 /**
- * The type of records that have to be looked at one by one, because no index knows what is asked for;
- * `undefined` where one does.
+ * The name of a type whose records have to be looked at one by one for this query; `undefined` if
+ * an index answers it.
  */
 function searchedName(
   { name, searched = [] }: RecordType<unknown>,

@@ -1,5 +1,5 @@
 /**
- * What is wrong among the nodes that share a database, as one of them sees it.
+ * Faults of the nodes that share a database, as one of them sees them.
  *
  * @module
  */
@@ -12,12 +12,12 @@ export function takesTasks({ isAlive, isDrained }: NodeRecord): boolean {
   return isAlive && !isDrained;
 }
 
-/** Whether it is the one that tells people what is wrong among all: each sees the same. */
+/** Whether this node reports the faults of all: every node sees the same ones. */
 export function speaksForAll(nodes: readonly NodeRecord[]): boolean {
   return nodes.find(({ isAlive }) => isAlive)?.isSelf === true;
 }
 
-/** What is wrong with a node alone, or with several together: one sentence each. */
+/** A sentence for each fault of a node, or of several nodes together. */
 export function faultsAmongNodes(nodes: readonly NodeRecord[]): readonly string[] {
   const living = nodes.filter(({ isAlive }) => isAlive);
   return [
@@ -30,7 +30,7 @@ export function faultsAmongNodes(nodes: readonly NodeRecord[]): readonly string[
   ];
 }
 
-/** What the others say is wrong with themselves. */
+/** The faults that the other nodes report of themselves. */
 export function faultsOfOthers(nodes: readonly NodeRecord[]): readonly string[] {
   return nodes.filter(({ isAlive, isSelf }) => isAlive && !isSelf)
     .flatMap(({ name, facts }) => facts.faults.map((fault) => `node ${name}: ${fault}`));
@@ -60,7 +60,7 @@ function differences(nodes: readonly NodeRecord[]): string[] {
   ];
 }
 
-/** The names of those that have something in common, by what that is. */
+/** The names of nodes that have a value in common, by that value. */
 function sharing(
   nodes: readonly NodeRecord[],
   what: (node: NodeRecord) => string,

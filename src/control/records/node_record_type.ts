@@ -22,7 +22,7 @@ export const NODES: RecordType<NodeRecord, "node"> = {
   passing: ["lease_until"],
 };
 
-/** One that is drained runs what it has begun, and then nothing. */
+/** A drained node ends the tasks that it runs, and takes no others. */
 function stateOf(
   { isAlive, isDrained, running }: NodeRecord,
 ): "ready" | "draining" | "drained" | "gone" {
@@ -62,7 +62,7 @@ function nodeColumns(now: number): Column<NodeRecord>[] {
   ];
 }
 
-/** How long it holds; without one there is nobody who would take over. */
+/** The rest of a lease; empty for a node without one, which shares its database with no other. */
 function leaseText(until: number | undefined, now: number): string {
   if (until === undefined) return "none";
   return until > now ? shortDuration(until - now) : `over for ${shortDuration(now - until)}`;

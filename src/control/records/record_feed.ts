@@ -45,8 +45,8 @@ export function recordReads(
  */
 export class RecordFeed {
   /**
-   * Reads of which equal ones at the same time are one. Only for those that wait for
-   * {@linkcode follow}: the answer may be as old as the last batch.
+   * Reads that equal queries share while they are under way. Only for followers: the answer may be
+   * as old as the last batch.
    */
   readonly reads: RecordReads;
   readonly #clock: Clock;
@@ -54,13 +54,13 @@ export class RecordFeed {
   readonly #caches: readonly { clear(): void }[];
   /** What was announced since the last batch. */
   readonly #announced = new ChangeSet();
-  /** By id the last batch with that record, the oldest batch first; the last records only. */
+  /** The last batch of each of the records that changed last, by id; the oldest batch first. */
   readonly #batches = new Map<string, number>();
-  /** Up to this batch, it is not known of each change which record it was. */
+  /** Which records changed before the end of this batch is not known any more. */
   #forgotten = 0;
   #last = 0;
   #reportedAt = -Infinity;
-  /** The report to come, while there is a follower. */
+  /** The timer of the next report; set while there is a follower. */
   #report: Disposable | undefined;
   readonly #followers = new Set<ChangeSignal>();
 
@@ -204,7 +204,7 @@ export class Follower implements ChangeSource {
   }
 }
 
-/** Reads that are under way, so that who asks for the same waits for the same read. */
+/** Reads that are under way: a second read of the same query waits for the first one. */
 class ReadCache<Query, Answer> {
   readonly #read: (query: Query) => Promise<Answer>;
   readonly #ongoing = new Map<string, Promise<Answer>>();

@@ -1,6 +1,6 @@
 /**
- * What to list, from the words of a request: times become milliseconds, and records that are named
- * their whole ids.
+ * Turns the words of a request into a query of the store: times become milliseconds, and texts that
+ * name records their ids.
  *
  * @module
  */
@@ -15,7 +15,7 @@ const DEFAULT_LIMIT = 50;
 /** Length of a whole id. */
 const ID_LENGTH = 26;
 
-/** Fields of a request that the store takes as they are. */
+/** Fields that the store takes as they are. */
 const SAME = [
   ...["project", "trigger", "outcome", "state", "workflow"] as const,
   ...["reason", "status", "remote", "key", "delivery", "parent", "thread", "task"] as const,
@@ -25,7 +25,7 @@ const SAME = [
  * The store's query for a request; each type checks outcome and state itself.
  *
  * @throws {AppError} `usage` for a `before` or `after` that is not the beginning of an id, and for
- * what is no time.
+ * a `since` or `until` that is no time.
  */
 export function toQuery(
   input: Omit<GetInput, "what" | "name" | "selector">,
@@ -69,7 +69,7 @@ function idOf(given: string | undefined): string | undefined {
   throw new AppError("usage", `"${given}" is not an id or the beginning of one`);
 }
 
-/** A place behind every id that begins with a beginning: what comes after it is newer than all. */
+/** A text that sorts behind every id with this beginning. */
 function behind(id: string | undefined): string | undefined {
   return id === undefined || id.length === ID_LENGTH ? id : `${id}~`;
 }

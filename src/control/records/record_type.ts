@@ -37,20 +37,21 @@ export interface RecordType<Row, Name extends RecordName = RecordName, Part = Re
   /** The record with this id first, if there is one. */
   readonly find: (store: Part, prefix: string) => Promise<Row[]>;
   readonly id: (row: Row) => string;
-  /** As JSON. */
   readonly view: (row: Row) => Record<string, unknown>;
   readonly columns: (now: number) => readonly Column<Row>[];
   /** Filters it supports; none when absent. */
   readonly filters?: readonly RecordFilter[];
-  /** Those for which no index is there, so that its records have to be looked at one by one. */
+  /** Fields of a query without an index: the records have to be looked at one by one. */
   readonly searched?: readonly (keyof RecordQuery)[];
-  /** Fields of its view that change all the time, of which nobody who watches is told. */
+  /**
+   * Fields of its view that change all the time; their changes alone are not reported to watches.
+   */
   readonly passing?: readonly string[];
   /** Whether a record can still change, and in which states; absent when none ever changes. */
   readonly open?: {
     readonly isOpen: (row: Row) => boolean;
     readonly states: readonly string[];
-    /** Of these, the one in which what a record shows depends on others; none when absent. */
+    /** The one of these states in which the view of a record depends on other records, if any. */
     readonly pending?: string;
   };
 }

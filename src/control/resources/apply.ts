@@ -38,7 +38,7 @@ import { unsignedWarnings } from "./unsigned_reads.ts";
 import { wayWarnings } from "./way_view.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 
-/** What {@linkcode apply} needs. */
+/** The resources of a daemon, and what checks and tries an apply of others. */
 export interface ApplyHost extends BacktestHost, CodeHost {
   readonly store: AuditRecorder & DeliveryStore;
   readonly plugins: PluginHost;

@@ -1,6 +1,6 @@
 /**
- * The checks of an apply of a CustomResourceDefinition with plugins or hooks: the role admin, then
- * the plugin policy. Every plugin leaves an audit row, also a refused one.
+ * Checks an apply of a CustomResourceDefinition with plugins or hooks: the caller has to be admin,
+ * then the plugin policy is asked. Every plugin leaves an audit row, also a refused one.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import type { AuditEnd, AuditStart } from "../../store/audit_records.ts";
 import type { AuditRecorder } from "../../store/audit_store.ts";
 import type { Caller } from "../../auth/caller.ts";
 
-/** What these checks need. */
+/** The resources that are there, the plugin policy, and the audit. */
 export interface CodeHost {
   readonly catalog: Catalog;
   readonly store: AuditRecorder;

@@ -22,28 +22,28 @@ import type { ConnectionStore } from "../../store/connection_store.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
 import { nothingKnown } from "../../store/rules/connection_news.ts";
 
-/** What these views need. */
+/** The Connections of a daemon, and what it has recorded of them. */
 export interface ConnectionViewHost {
   readonly catalog: Catalog;
   readonly keyUses: KeyUses;
   readonly store: ConnectionStore & KeyUseStore;
-  /** The sockets that are open, or ought to be. */
+  /** The sockets of Connections that use Socket Mode, open or not. */
   readonly sockets: SocketStates;
 }
 
-/** What is known of one Connection. */
+/** The recorded state of a Connection, and its socket. */
 export interface KnownConnection extends ConnectionState {
-  /** How its socket is doing; absent where it is to have none. */
+  /** Absent for a Connection without Socket Mode. */
   readonly socket?: SocketState;
 }
 
-/** What is known of each Connection; empty for resources of other kinds. */
+/** By Connection; resources of other kinds are not in it. */
 export type KnownConnections = ReadonlyMap<Resource, KnownConnection>;
 
-/** From this long before its end on, a token is something to see to. */
+/** A token that ends within this time is reported. */
 const TOKEN_ENDS_SOON_MS = 7 * 24 * 3600 * 1000;
 
-/** What is known of these resources, as far as they are Connections. */
+/** Reads the states of those of the resources that are Connections. */
 export async function knownConnections(
   resources: readonly Resource[],
   host: ConnectionViewHost,
@@ -66,7 +66,10 @@ export async function knownConnections(
   return new Map(await Promise.all(known));
 }
 
-/** When its secret, which at GitHub has its name, last verified an event; 0 when it never did. */
+/**
+ * When a secret of the Connection, which at GitHub has its name, last verified an event; 0 for
+ * never.
+ */
 async function lastRequestAt(
   { name, project, spec }: Resource<ConnectionSpec>,
   { catalog, store }: ConnectionViewHost,
@@ -137,7 +140,7 @@ export function statusText({ fault, tokenEndsAt, socket }: KnownConnection, now:
     : "the token has expired";
 }
 
-/** What is known in the `status` of a Connection; nothing for other kinds. */
+/** The `status` of a Connection; empty for other kinds. */
 export function connectionStatus(
   resource: Resource,
   known: KnownConnections,

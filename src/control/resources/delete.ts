@@ -1,6 +1,6 @@
 /**
- * `delete`: finds what is meant, refuses or keeps what others use, and deletes the rest in one
- * transaction. What is in use is decided while no other change of resources can happen.
+ * `delete`: finds the resources, refuses or keeps those that others use, and deletes the rest in
+ * one transaction. Uses are checked while no other change of resources can happen.
  *
  * @module
  */
@@ -72,7 +72,6 @@ export function remove(
   });
 }
 
-/** What goes, what stays, and what to say of it. */
 interface Decision {
   readonly unused: readonly Resource[];
   readonly kept: readonly InUse[];
@@ -94,8 +93,8 @@ function decide(
 }
 
 /**
- * Whose plugins may have read the SecretStores that go. That cannot be a refusal: no field names what
- * a script reads, so each of them would hold up every SecretStore of its project.
+ * Names the plugins that may have read the deleted SecretStores. They cannot be a reason to refuse:
+ * no field says what a script reads, so each plugin would keep every SecretStore of its project.
  */
 function describeReaders(gone: readonly Resource[], catalog: Catalog): string[] {
   const among = new Set(gone.map(keyOf));
@@ -151,7 +150,7 @@ function findTarget(
     .filter(hasLabels(selector));
 }
 
-/** What to do in the place of deleting a record as if it were a resource. */
+/** The advice to a caller who tries to delete a record as a resource. */
 function howRecordsGo(record: RecordName): string {
   switch (record) {
     case "task":

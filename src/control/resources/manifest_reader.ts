@@ -39,7 +39,6 @@ const MAX_MESSAGE_BYTES = 4096;
 /** Kinds whose schemas come with the program. */
 const BUILT_IN = new Set(KINDS.map(({ kind }) => kind).filter((kind) => kind !== CRD_KIND));
 
-/** What the reader needs. */
 export interface ManifestReaderOptions {
   /** Path of the program `svc`, which reads in a process of its own. */
   readonly program: string;

@@ -12,15 +12,17 @@ import type { Resource } from "../../resources/resource.ts";
 import { Schedule } from "../../resources/schedule.ts";
 import { trigger as kind, type TriggerSpec } from "../../resources/trigger.ts";
 
-/** Times that are told: so many show a schedule that means something else than was meant. */
+/** Times that are shown: enough to notice a schedule that does not mean what its author meant. */
 const TOLD = 5;
 
-/** Times that are computed before other work gets a turn: each takes a tenth of a millisecond. */
+/**
+ * Schedules that are computed before other work gets a turn: each takes a tenth of a millisecond.
+ */
 const BATCH_SIZE = 50;
 
-/** Times of one schedule that are known. */
+/** Computed times of one schedule. */
 interface Known {
-  /** The time after which they are the next ones. */
+  /** They are the next times after this one. */
   readonly after: number;
   readonly times: readonly number[];
 }
@@ -53,7 +55,7 @@ export class NextFires {
     return found;
   }
 
-  /** Times that have come are replaced by later ones; all of them where the clock was set back. */
+  /** Replaces times that have passed; all times when the clock was set back. */
   #timesOf(schedule: Schedule, now: number): { times: readonly number[]; computed: number } {
     const known = this.#known.get(schedule);
     const times = known === undefined || known.after > now

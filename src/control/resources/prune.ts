@@ -1,5 +1,5 @@
 /**
- * `apply` with `prune`: what of the applied resources is no longer in the input. Pure.
+ * `apply` with `prune`: finds the applied resources that are no longer in the input. Pure.
  *
  * @module
  */
@@ -17,10 +17,10 @@ import { displayName, keyOf, type Resource } from "../../resources/resource.ts";
 const PRUNED = ["Trigger", "Workflow", "Agent", "StepTemplate", "Workspace"];
 
 /**
- * The resources with these labels that are not stated, in the projects of what is.
+ * The resources with these labels that are not in the input, in the projects of the input.
  *
- * @throws {AppError} `usage` without a label; `invalid` when what is stated does not have them: the
- * next prune would not find it.
+ * @throws {AppError} `usage` without a label; `invalid` when a resource of the input lacks the
+ * labels: the next prune would not find it.
  */
 export function findPruned(
   stated: readonly ManifestResource[],

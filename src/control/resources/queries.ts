@@ -47,18 +47,16 @@ import { projectColumn, resourceView, table } from "../records/views.ts";
 import { sourceStatus } from "./source_view.ts";
 import { wayStatus } from "./way_view.ts";
 
-/** What these operations need. */
+/** The resources and records of a daemon, and what it knows of them beside their rows. */
 export interface QueryHost
   extends CodeHost, ConnectionViewHost, Pick<StatusHost, "unknownPaths">, AuditLog {
-  /** Records of refused requests that are not written yet. */
+  /** Writes the records of refused requests that are not stored yet. */
   readonly rejections: { readonly flush: () => Promise<void> };
   readonly keyUses: KeyUses;
-  /** Records, uses of keys, and the audit. */
   readonly store: AuditRecorder & ConnectionStore & IdSearch & KeyUseStore & RecordStore;
   readonly writer: ResourceWriter;
   readonly plugins: PluginHost;
   readonly nextFires: NextFires;
-  /** What does not work on this node. */
   readonly health: HealthConditions;
 }
 
@@ -168,8 +166,8 @@ function suspendedStatus(resource: Resource): { readonly suspended_at?: string }
 }
 
 /**
- * Who uses a resource, whose plugins may read it where it is a SecretStore, and what of the resources
- * it needs is missing.
+ * The users of a resource, the plugins that may read it if it is a SecretStore, and the resources
+ * it needs that are missing.
  */
 function useStatus(resource: Resource, catalog: Catalog): Record<string, unknown> {
   const missing = needsOf(resource, catalog.kinds).flatMap(possibleLacks)
@@ -205,7 +203,7 @@ export function findResource(
   throw new AppError("not_found", `No ${kind.kind} "${wanted.name}"${where}${hint}`);
 }
 
-/** Words of other programs, and of the console, for what is listed here; in the singular. */
+/** Words of other programs, and of the console, for kinds and types of records; in the singular. */
 const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ["event", "deliveries"],
   ["request", "deliveries"],

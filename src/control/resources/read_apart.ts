@@ -13,7 +13,7 @@ export type ManifestAnswer = { readonly read: ManifestsRead } | { readonly error
 /** Environment variables that the YAML library reads. */
 const YAML_DEBUGGING = ["LOG_TOKENS", "LOG_STREAM"];
 
-/** Reads an input in a new Worker. */
+/** Reads an input in a Worker of its own, and ends it. */
 export async function readApart(input: ManifestInput): Promise<ManifestsRead> {
   const worker = new Worker(import.meta.resolve("#manifest-worker"), {
     type: "module",

@@ -46,7 +46,7 @@ export class ResourceWriter {
     });
   }
 
-  /** Takes in what other daemons have changed; resolves when the catalog holds it. */
+  /** Reads what other daemons have changed; resolves when the catalog holds it. */
   refresh(): Promise<void> {
     return this.#inTurn(() => this.#refresh());
   }
@@ -99,8 +99,8 @@ export class ResourceWriter {
 }
 
 /**
- * The values whose times are kept: a signature that matched before says nothing of the secret that is
- * there now, and an event that a suspended trigger skips says since when. Of other kinds none are.
+ * The values whose times are kept, by field: the data of a SecretStore, because a match before a
+ * change says nothing of the value since; and `suspend` of a trigger. Other kinds have none.
  */
 function timedValues(resource: Resource): Readonly<Record<string, unknown>> | undefined {
   if (resource.kind === secretStore.kind) return (resource.spec as SecretStoreSpec).data;

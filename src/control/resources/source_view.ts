@@ -1,6 +1,6 @@
 /**
- * What keeps the events of a trigger from arriving: the watch over its files, or a Connection that
- * brings them and does not work.
+ * Why no events of a trigger arrive: its files cannot be watched, or a Connection that brings its
+ * events does not work.
  *
  * @module
  */
@@ -14,12 +14,12 @@ import { displayName, type Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import { type ConnectionViewHost, knownConnections } from "./connection_view.ts";
 
-/** What this needs. */
+/** The Connections of a daemon, and its health. */
 export interface SourceViewHost extends ConnectionViewHost {
   readonly health: HealthConditions;
 }
 
-/** What `status` of a Trigger says of its source; nothing for other kinds. */
+/** The `status` of a Trigger, as far as its source is concerned; empty for other kinds. */
 export async function sourceStatus(
   resource: Resource,
   host: SourceViewHost,
@@ -33,7 +33,7 @@ export async function sourceStatus(
   return { faults: [...watch === undefined ? [] : [watch], ...await brokenAt(trigger, host)] };
 }
 
-/** What is wrong with the Connections whose events come to the endpoint of the trigger. */
+/** The faults of the Connections whose events come to the endpoint of the trigger. */
 async function brokenAt(
   trigger: Resource<TriggerSpec>,
   host: SourceViewHost,

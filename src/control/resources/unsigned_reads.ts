@@ -1,7 +1,7 @@
 /**
  * Warnings about values that an expression reads and the signature of its trigger does not cover:
- * who holds one signed request can send it again with others. Said only where there is a signature,
- * and something better to read.
+ * anyone with one signed request can send it again with other values. A trigger gets such a warning
+ * only if it has a signature that covers a value to read instead.
  *
  * @module
  */
@@ -25,7 +25,7 @@ import {
 } from "../../signatures/coverage.ts";
 import { coverageOf } from "../../signatures/signature_coverage.ts";
 
-/** Most warnings of this sort for one apply. */
+/** Most of these warnings for one apply. */
 const MAX_REPORTED = 100;
 
 /** Kinds whose expressions see the event of a task. */

@@ -1,6 +1,7 @@
 /**
- * How triggers reach the platforms that they need, as an operator is told: on apply, in `svc describe`
- * and, while there is no way, in `svc status`. What could not be sent meanwhile is in the outbox.
+ * How triggers reach the platforms that they need, for operators: on apply, in `svc describe` and,
+ * while a trigger cannot reach one, in `svc status`. Messages that could not be sent meanwhile are
+ * in the outbox.
  *
  * @module
  */
@@ -29,7 +30,7 @@ export function wayWarnings(stated: readonly PlacedUse[], proposed: Catalog): st
   });
 }
 
-/** What `status` of a Trigger says of its ways; nothing for other kinds. */
+/** The `status` of a Trigger, as far as its ways are concerned; empty for other kinds. */
 export function wayStatus(resource: Resource, catalog: Catalog): Record<string, unknown> {
   if (resource.kind !== "Trigger") return {};
   const ways = waysOf(resource as Resource<TriggerSpec>, catalog);
@@ -43,7 +44,7 @@ export function wayStatus(resource: Resource, catalog: Catalog): Record<string, 
 /** Most triggers that one sentence names. */
 const NAMED = 3;
 
-/** What triggers need and have no way to: a sentence for each thing that is missing. */
+/** A sentence for each thing that triggers need and have no way to. */
 export function lackingWays(catalog: Catalog): readonly string[] {
   const lacking = new Map<string, string[]>();
   for (const trigger of catalog.list("Trigger") as Resource<TriggerSpec>[]) {

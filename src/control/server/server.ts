@@ -44,15 +44,15 @@ export type Handlers =
     ) => AsyncGenerator<Output<Name>>;
   };
 
-/** What the control server needs. */
+/** The handlers of the operations, and what surrounds each call of one. */
 export interface ControlHost {
   readonly handlers: Handlers;
   /** Finds the records that an input names. */
   readonly resolve: ResolveRecord;
-  /** Identifies the caller of a request. */
+  /** The caller of a request; `undefined` for an unknown token. */
   readonly identify: (request: Request) => Promise<Caller | undefined>;
   readonly auditRefusal: (operation: string, caller: Caller) => Promise<void>;
-  /** Hides secrets in what callers are told. */
+  /** Hides secrets in answers. */
   readonly secrets: KnownSecrets;
   /** The answer to `GET /metrics`. */
   readonly metrics: () => Promise<Response>;
@@ -95,7 +95,7 @@ export function controlHandler(host: ControlHost): (request: Request) => Promise
   };
 }
 
-/** Tells requests whose client is there from those that were found late. */
+/** Tells requests whose client still waits from requests that the daemon found late. */
 class Freshness {
   readonly #clock: ControlHost["clock"];
   readonly #run = crypto.randomUUID();
@@ -104,7 +104,7 @@ class Freshness {
     this.#clock = clock;
   }
 
-  /** The answer to a request that may have been found late; `undefined` where it is to be done. */
+  /** The answer to a request that may have been found late; `undefined` for one to carry out. */
   findDoubt(request: Request, { role }: Operation): Response | undefined {
     const asked = request.headers.get(ASKED_HEADER);
     if (asked === null || role === "read_only") return undefined; // another program decides itself
@@ -125,7 +125,7 @@ async function answer(
   { inputs, freshness, during }: {
     readonly inputs: InputChecks;
     readonly freshness: Freshness;
-    /** What lasts as long as the answer. */
+    /** Disposed of at the end of the answer. */
     readonly during: DisposableStack;
   },
 ): Promise<Response> {

@@ -20,10 +20,10 @@ const DEFAULT_LIMIT = 10_000;
 const PROGRESS_MS = 250;
 
 /**
- * The result of each delivery and how far it has come, until all are examined or nobody reads on.
+ * The result of each delivery, and the progress, until all are examined or the reader leaves.
  *
  * @throws {AppError} `not_found` when there is no such trigger; `invalid` when the filter does not
- *   compile.
+ * compile.
  */
 export async function* backtestTrigger(
   input: Input<"trigger.backtest">,

@@ -24,12 +24,11 @@ import {
   type RequestToTrigger,
 } from "../../intake/tools/made_request.ts";
 
-/** What sending needs. */
+/** The triggers of a daemon, the keys that sign for them, and its own webhook server. */
 export interface SendHost extends MadeRequestHost, AuditLog {
   readonly triggers: Triggers;
   readonly clock: Clock;
   readonly newId: NewId;
-  /** Hides secrets in an address. */
   readonly secrets: KnownSecrets;
   /** The daemon's webhook address, where it has one. */
   readonly status: () => { readonly webhookUrl: string | undefined };

@@ -24,11 +24,10 @@ import type { Handlers } from "../server/server.ts";
 import { backtestTrigger } from "./backtest.ts";
 import { type SendHost, sendToTrigger, signForTrigger } from "./send.ts";
 
-/** What these operations need. */
+/** The triggers of a daemon, and the pipeline that their events pass. */
 export interface TriggerActionHost extends FireHost, TryHost, SendHost, BacktestHost {
   readonly store: FireHost["store"] & TryHost["store"] & BacktestHost["store"] & RecordStore;
   readonly catalog: Catalog;
-  /** Hides the values of SecretStores in what is told. */
   readonly secrets: KnownSecrets;
   readonly triggers: Triggers;
   readonly writer: ResourceWriter;
