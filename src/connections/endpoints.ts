@@ -1,5 +1,5 @@
 /**
- * Which triggers take the events of a Connection, and which secrets sign them. Pure over the
+ * The triggers that take the events of a Connection, and the secrets that sign them. Pure over the
  * catalog.
  *
  * @module
@@ -20,14 +20,14 @@ export function triggersAt(
   return all.filter((trigger) => endpointOf(trigger) === endpoint);
 }
 
-/** Endpoints that the platform posts to, as the Connection says. */
+/** Endpoints to which the platform of a Connection posts. */
 export function endpointsOf({ github, slack, line }: ConnectionSpec): readonly string[] {
   const named = slack?.endpoint ?? line?.endpoint;
   const hooks = github?.hooks?.map(({ endpoint }) => endpoint) ?? [];
   return named === undefined ? hooks : [...hooks, named];
 }
 
-/** Names of the SecretStores that verify what comes to an endpoint. */
+/** Names of the SecretStores that verify the requests of an endpoint. */
 export function signingStoresAt(
   at: { readonly project: string; readonly endpoint: string },
   catalog: Catalog,

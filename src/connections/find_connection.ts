@@ -1,6 +1,5 @@
 /**
- * Which Connection a task's answer, or a question about its sender, goes through. Pure over the
- * catalog.
+ * The Connection through which a task is answered, or its sender checked. Pure over the catalog.
  *
  * @module
  */
@@ -19,13 +18,13 @@ import {
 import { DEFAULT_PROJECT, type Resource } from "../resources/resource.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 
-/** What a Connection is looked for by. */
-export interface ConnectionWanted {
+/** The conditions of a search for a Connection. */
+export interface ConnectionQuery {
   readonly project: string;
   readonly platform: ConnectedPlatform;
-  /** `event.webhook.connection` of the trigger; absent where it names none. */
+  /** `event.webhook.connection` of the trigger; absent if it names none. */
   readonly named?: string;
-  /** `OWNER/NAME` that the Connection has to cover; absent where the platform has no repositories. */
+  /** `OWNER/NAME` that the Connection has to cover; absent if the platform has no repositories. */
   readonly repository?: string;
 }
 
@@ -38,9 +37,9 @@ export type Connection = Resource<ConnectionSpec>;
  *
  * @throws {AppError} `refused` with what was found and what to write.
  */
-export function findConnection(wanted: ConnectionWanted, catalog: Catalog): Connection {
-  const { project, platform, named, repository } = wanted;
-  if (named !== undefined) return namedConnection(named, wanted, catalog);
+export function findConnection(query: ConnectionQuery, catalog: Catalog): Connection {
+  const { project, platform, named, repository } = query;
+  if (named !== undefined) return namedConnection(named, query, catalog);
   const all = (catalog.list("Connection", project) as Connection[])
     .filter(({ spec }) => platformOfConnection(spec) === platform);
   const covering = all.filter(({ spec }) =>
@@ -51,21 +50,21 @@ export function findConnection(wanted: ConnectionWanted, catalog: Catalog): Conn
   const what = repository === undefined ? platform : `${platform} covers ${repository}`;
   const names = covering.map(({ name }) => `"${name}"`).join(" and ");
   const message = only === undefined
-    ? `No Connection to ${what} in project "${project}": ${remedy(all, wanted)}`
+    ? `No Connection to ${what} in project "${project}": ${remedy(all, query)}`
     : `More than one Connection to ${what}, ${names}: name one under event.webhook.connection`;
   throw new AppError("refused", message);
 }
 
-function remedy(all: readonly Connection[], wanted: ConnectionWanted): string {
-  const command = connectCommand(wanted);
+function remedy(all: readonly Connection[], query: ConnectionQuery): string {
+  const command = connectCommand(query);
   if (all.length === 0) return `make one with ${command}`;
-  const found = all.map(({ name, spec }) => `"${name}" is to ${connectedTo(spec)}`).join(", ");
-  return `${found}; make another with ${command}`;
+  const others = all.map(({ name, spec }) => `"${name}" is to ${connectedTo(spec)}`).join(", ");
+  return `${others}; make another with ${command}`;
 }
 
-/** The command that makes the Connection that is missing. */
-function connectCommand({ project, platform, repository = "" }: ConnectionWanted): string {
-  // A payload may name anything, and this is typed into a shell.
+/** The command that makes the missing Connection. */
+function connectCommand({ project, platform, repository = "" }: ConnectionQuery): string {
+  // A payload may name anything, and a person types this command into a shell.
   const to = isRepository(repository) ? repository : "OWNER/REPOSITORY";
   const of = project === DEFAULT_PROJECT ? "" : ` --project ${project}`;
   return `svc connect ${platform}${platform === "github" ? ` ${to}` : ""}${of}`;
@@ -73,15 +72,14 @@ function connectCommand({ project, platform, repository = "" }: ConnectionWanted
 
 function namedConnection(
   name: string,
-  { project, platform, repository }: ConnectionWanted,
+  { project, platform, repository }: ConnectionQuery,
   catalog: Catalog,
 ): Connection {
   const found = catalog.find<ConnectionSpec>("Connection", project, name);
   if (found === undefined) {
+    const command = connectCommand({ project, platform, ...defined({ repository }) });
     const message = `No Connection "${name}" in project "${project}", which the trigger names: ` +
-      `apply it, or make it with ${
-        connectCommand({ project, platform, ...defined({ repository }) })
-      } --name ${name}`;
+      `apply it, or make it with ${command} --name ${name}`;
     throw new AppError("refused", message);
   }
   const { spec } = found;
@@ -97,7 +95,7 @@ function namedConnection(
   return found;
 }
 
-/** Whether a repository belongs to what the Connection is to; names have no case. */
+/** Whether a Connection is to a repository or its owner; names have no case. */
 export function coversRepository({ github }: ConnectionSpec, repository: string): boolean {
   if (github === undefined) return false;
   const name = repository.toLowerCase();
@@ -106,21 +104,21 @@ export function coversRepository({ github }: ConnectionSpec, repository: string)
   return owner !== undefined && name.startsWith(`${owner}/`);
 }
 
-/** Whether answers may go to a repository: one that is covered, or that an admin has allowed. */
+/** Whether answers may go to a repository: the Connection covers it, or an admin has allowed it. */
 export function mayAnswerTo(spec: ConnectionSpec, repository: string): boolean {
   const name = repository.toLowerCase();
   return coversRepository(spec, repository) ||
     (spec.allow?.targets ?? []).some((target) => target.toLowerCase() === name);
 }
 
-/** `repository.full_name` of a payload; `undefined` where there is none. */
+/** `repository.full_name` of a payload; `undefined` if it has none. */
 export function repositoryOf(payload: unknown): string | undefined {
   const repository = isJsonObject(payload) ? payload["repository"] : undefined;
   const name = isJsonObject(repository) ? repository["full_name"] : undefined;
   return typeof name === "string" && name !== "" ? name : undefined;
 }
 
-/** Characters of a token, all of which a header can hold: an error of `fetch` would show others. */
+/** A header can hold all characters of a token; an error of `fetch` would show any others. */
 const TOKEN = /^[!-~]+$/;
 
 /** Whether a text can be a token. */
@@ -128,19 +126,19 @@ export function isToken(text: string): boolean {
   return TOKEN.test(text);
 }
 
-/** Where a secret value is: `fromSecret` of a field. */
-interface SecretPlace {
+/** A field whose value is in a SecretStore. */
+interface SecretRef {
   readonly fromSecret: { readonly store: string; readonly key: string };
 }
 
 /**
- * A token of a Connection as it is now.
+ * The current value of a token of a Connection.
  *
- * @throws {AppError} `refused` when the SecretStore or its key is not there, or holds no token.
+ * @throws {AppError} `refused` if the SecretStore or its key does not exist, or holds no token.
  */
 export function readToken(
   { name, project }: Pick<Connection, "name" | "project">,
-  { fromSecret: { store, key } }: SecretPlace,
+  { fromSecret: { store, key } }: SecretRef,
   catalog: Catalog,
 ): string {
   const found = catalog.find<SecretStoreSpec>("SecretStore", project, store);
@@ -156,7 +154,7 @@ export function readToken(
   throw new AppError("refused", `${message}: set it again with ${set}`);
 }
 
-/** Names the health condition of a Connection. */
+/** The name of a Connection's health condition. */
 export function conditionOf({ project, name }: { project: string; name: string }): string {
   return `connection ${project}/${name}`;
 }

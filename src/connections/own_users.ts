@@ -1,6 +1,6 @@
 /**
- * Who the token of a Connection belongs to, so that its own comments and events are known: kept in
- * the store, and in memory for those who cannot wait.
+ * The users to whom the tokens of Connections belong, by which svc knows its own comments and events.
+ * Kept in the store, and in memory for callers that cannot wait.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import type { ConnectionKey } from "../store/connection_records.ts";
 import type { ConnectionStore } from "../store/connection_store.ts";
 import type { Connection } from "./find_connection.ts";
 
-/** Knows the users of Connections. */
+/** The user of each Connection, as far as it is known. */
 export class OwnUsers {
   readonly #store: ConnectionStore;
   readonly #clock: WallClock;
   readonly #ids = new Map<string, string>();
 
-  /** Knows nobody before {@linkcode OwnUsers.load}. */
+  /** Empty before {@linkcode OwnUsers.load}. */
   constructor(store: ConnectionStore, clock: WallClock) {
     this.#store = store;
     this.#clock = clock;
@@ -25,19 +25,19 @@ export class OwnUsers {
   /** Reads what earlier runs of the daemon have learnt. */
   async load(): Promise<void> {
     for (const state of await this.#store.listConnectionStates()) {
-      if (state.userId !== undefined) this.#ids.set(nameOf(state), state.userId);
+      if (state.userId !== undefined) this.#ids.set(keyOf(state), state.userId);
     }
   }
 
-  /** Whether a user is that of any Connection. */
+  /** Whether a user belongs to any Connection. */
   isOwn(id: string): boolean {
     for (const own of this.#ids.values()) if (own === id) return true;
     return false;
   }
 
-  /** Id of the user, as the platform counts them; `undefined` while nobody was told. */
+  /** The platform's id of the user; `undefined` while it is not known. */
   find(connection: Connection): string | undefined {
-    return this.#ids.get(nameOf(connection));
+    return this.#ids.get(keyOf(connection));
   }
 
   /** Remembers the user of a Connection. */
@@ -45,14 +45,14 @@ export class OwnUsers {
     connection: Connection,
     { userId, login }: { readonly userId: string; readonly login: string },
   ): Promise<void> {
-    this.#ids.set(nameOf(connection), userId);
+    this.#ids.set(keyOf(connection), userId);
     const { project, name, createdAt } = connection;
     const key: ConnectionKey = { project, name, createdAt };
     await this.#store.noteConnection(key, { userId, login }, this.#clock.now());
   }
 }
 
-/** A Connection that was made anew under its name may have another token. */
-function nameOf({ project, name, createdAt }: ConnectionKey): string {
+/** A Connection that was deleted and made again under its name may have another token. */
+function keyOf({ project, name, createdAt }: ConnectionKey): string {
   return `${project}/${name}/${createdAt}`;
 }

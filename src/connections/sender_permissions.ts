@@ -1,11 +1,12 @@
 /**
- * Who may start a task with an event of GitHub, asked of GitHub: the API knows what somebody may do
- * now, a payload only what he is. Whatever is not certain is a no.
+ * Asks GitHub who may start a task with an event: the API knows the sender's present rights, a payload
+ * only the sender's role. Anything uncertain is a refusal.
  *
  * @module
  */
 
 import type { Clock } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { isRepository } from "../base/github_names.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
@@ -17,46 +18,43 @@ import { type Connection, findConnection, readToken, repositoryOf } from "./find
 import { callGitHub, type GitHubAnswer, type GitHubFailure } from "./github/github_client.ts";
 import { changeSince, type CheckedText, checkedTexts } from "./github/checked_text.ts";
 
-/** What the check needs. */
-export interface SenderPermissionsHost {
-  readonly catalog: Catalog;
-  readonly clock: Clock;
-}
-
-/** How long an answer counts. */
+/** How long an answer is used again. */
 const REMEMBERED_MS = 5 * 60_000;
 /** Most answers that are kept. */
 const MOST = 1000;
-/** Pauses before a call that had no answer is made again. */
+/** Pauses before a call without an answer is repeated. */
 const AGAIN_MS: readonly number[] = [2000, 10_000];
-/** What may write. GitHub says `maintain` as `write`; the owner of a repository at Gitea is `owner`. */
+/** Permissions to write. GitHub reports `maintain` as `write`; Gitea has `owner`. */
 const MAY_WRITE: ReadonlySet<unknown> = new Set(["write", "maintain", "admin", "owner"]);
 
-/** A login as a path can hold it: with the mark of an App behind it. */
+/** Form of the logins that a path can hold. */
 const LOGIN = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/;
+/** The end of an App's login. */
 const BOT = /\[bot\]$/;
 
-/** An answer, for a while. */
-interface Remembered {
+/** An answer of GitHub that is used until a time, in milliseconds since the epoch. */
+interface KnownPermission {
   readonly until: number;
   readonly mayWrite: boolean;
-  /** Why they may not, where it is not for their permission. */
+  /** Another reason than the permission why they may not. */
   readonly why?: string;
 }
 
-/** Makes one call over the Connection of a question. */
+/** Makes a call through the Connection of a question. */
 type Call = (path: string) => Promise<GitHubAnswer>;
 
-/** Asks GitHub who may write, and remembers the answers for some minutes. */
+/** Asks GitHub who may write, and uses the answers for some minutes. */
 export class SenderPermissions implements SenderCheck {
-  readonly #host: SenderPermissionsHost;
-  readonly #known = new Map<string, Remembered>();
+  readonly #catalog: Catalog;
+  readonly #clock: Clock;
+  readonly #known = new Map<string, KnownPermission>();
 
-  constructor(host: SenderPermissionsHost) {
-    this.#host = host;
+  constructor({ catalog, clock }: { readonly catalog: Catalog; readonly clock: Clock }) {
+    this.#catalog = catalog;
+    this.#clock = clock;
   }
 
-  /** Why the event may start nothing; `undefined` where it may. Never rejects. */
+  /** Why the event may not start a task; `undefined` if it may. Never rejects. */
   async whyNot(
     question: SenderQuestion,
     signal: AbortSignal,
@@ -64,8 +62,7 @@ export class SenderPermissions implements SenderCheck {
     try {
       return await this.#whyNot(question, signal);
     } catch (error) {
-      const said = error instanceof AppError ? error.message : "Internal error";
-      return unanswered(said);
+      return unanswered(error instanceof AppError ? error.message : "Internal error");
     }
   }
 
@@ -76,66 +73,65 @@ export class SenderPermissions implements SenderCheck {
     if (coverage.payload !== "all" || !isJsonObject(payload)) {
       return no("No signature covers the payload, so svc cannot know whose event it is");
     }
-    const who = member(payload, "sender");
-    const login = who?.["login"];
+    const sender = member(payload, "sender");
+    const login = sender?.["login"];
     const repository = repositoryOf(payload);
-    if (who === undefined || typeof login !== "string") {
+    if (sender === undefined || typeof login !== "string") {
       return no("The payload does not say whose event it is (sender.login)");
     }
-    if (BOT.test(login) || who["type"] === "Bot") return no(`${login} is a bot`);
+    if (BOT.test(login) || sender["type"] === "Bot") return no(`${login} is a bot`);
     if (!LOGIN.test(login)) return no("The login in the payload cannot be a person's");
     if (repository === undefined || !isRepository(repository)) {
       return no("The payload does not say which repository it is about");
     }
-    const wanted = { project, platform: "github" as const, repository };
     const connection = findConnection(
-      named === undefined ? wanted : { ...wanted, named },
-      this.#host.catalog,
+      { project, platform: "github", repository, ...defined({ named }) },
+      this.#catalog,
     );
     const call: Call = (path) => this.#call(connection, path, signal);
-    const refusal = isOwner(payload, who)
+    const refusal = isOwner(payload, sender)
       ? undefined
-      : await this.#askPermission({ connection, repository, who, login }, call);
+      : await this.#askPermission({ connection, repository, sender, login }, call);
     return refusal ?? await askForChanges(checkedTexts(payload), repository, call);
   }
 
   async #askPermission(
-    { connection, repository, who, login }: {
+    { connection, repository, sender, login }: {
       readonly connection: Connection;
       readonly repository: string;
-      readonly who: JsonObject;
+      readonly sender: JsonObject;
       readonly login: string;
     },
     call: Call,
   ): Promise<SenderRefusal | undefined> {
-    const { clock } = this.#host;
-    const key = JSON.stringify([apiUrlOf(connection.spec), repository, login, who["id"]]);
+    const now = this.#clock.now();
+    const key = JSON.stringify([apiUrlOf(connection.spec), repository, login, sender["id"]]);
     const known = this.#known.get(key);
-    if (known !== undefined && known.until > clock.now()) return judge(known, login, repository);
+    if (known !== undefined && known.until > now) return judge(known, login, repository);
     const answer = await call(`/repos/${repository}/collaborators/${login}/permission`);
     if (!answer.ok) return unanswered(answer.message);
     const data = isJsonObject(answer.data) ? answer.data : {};
-    // Somebody else may have the login by now.
+    // The login may belong to another user by now.
     const id = member(data, "user")?.["id"];
-    const isSame = id === undefined || who["id"] === undefined || id === who["id"];
-    const found = {
-      until: clock.now() + REMEMBERED_MS,
+    const isSame = id === undefined || sender["id"] === undefined || id === sender["id"];
+    const permission = {
+      until: this.#clock.now() + REMEMBERED_MS,
       mayWrite: isSame && MAY_WRITE.has(data["permission"]),
-      ...(isSame ? {} : { why: "another user has that login now" }),
+      ...defined({ why: isSame ? undefined : "another user has that login now" }),
     };
     if (this.#known.size >= MOST) this.#known.clear();
-    this.#known.set(key, found);
-    return judge(found, login, repository);
+    this.#known.set(key, permission);
+    return judge(permission, login, repository);
   }
 
-  /** One call; made again while there is no answer. */
+  /** Makes a call, and repeats it while there is no answer. */
   async #call(connection: Connection, path: string, signal: AbortSignal): Promise<GitHubAnswer> {
-    const { catalog, clock } = this.#host;
+    const clock = this.#clock;
     const { github } = connection.spec;
     if (github === undefined) throw new AppError("refused", "The Connection is not to GitHub");
     const access = {
       api: apiUrlOf(connection.spec),
-      token: () => readToken(connection, github.token, catalog),
+      token: () => readToken(connection, github.token, this.#catalog),
       clock,
       signal,
     };
@@ -167,19 +163,19 @@ function isGone({ status }: GitHubFailure): boolean {
 }
 
 /**
- * Whether the payload says that the sender owns the repository. What else it says of them is no answer:
- * a member or a collaborator may be one who can only read.
+ * Whether the payload says that the sender owns the repository. Its other roles decide nothing: a
+ * member or collaborator may have the right to read only.
  */
-function isOwner(payload: JsonObject, who: JsonObject): boolean {
+function isOwner(payload: JsonObject, sender: JsonObject): boolean {
   const text = member(payload, "comment") ?? member(payload, "review") ??
     member(payload, "pull_request") ?? member(payload, "issue");
   const author = text === undefined ? undefined : member(text, "user");
   return text?.["author_association"] === "OWNER" && author !== undefined &&
-    author["id"] !== undefined && author["id"] === who["id"];
+    author["id"] !== undefined && author["id"] === sender["id"];
 }
 
 function judge(
-  { mayWrite, why }: Remembered,
+  { mayWrite, why }: KnownPermission,
   login: string,
   repository: string,
 ): SenderRefusal | undefined {
@@ -196,6 +192,6 @@ function unanswered(why: string): SenderRefusal {
 }
 
 function member(value: JsonObject, name: string): JsonObject | undefined {
-  const found = value[name];
-  return isJsonObject(found) ? found : undefined;
+  const inner = value[name];
+  return isJsonObject(inner) ? inner : undefined;
 }

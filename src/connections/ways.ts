@@ -1,6 +1,6 @@
 /**
- * By which Connections a trigger's answers and questions reach a platform, or why there is no way. Pure
- * over the catalog.
+ * The Connections through which a trigger's answers and questions reach a platform, or why there is no
+ * way. Pure over the catalog.
  *
  * @module
  */
@@ -16,23 +16,23 @@ import type { TriggerSpec } from "../resources/trigger.ts";
 import type { WorkflowSpec } from "../resources/workflow.ts";
 import { type Connection, findConnection, readToken } from "./find_connection.ts";
 
-/** One thing for which a trigger needs a platform, and how it gets there. */
+/** A need of a trigger for a platform, and the way there. */
 export interface Way extends PlatformUse {
-  /** What it goes through, as a person would name it; none where there is no way. */
+  /** `connection/NAME` of each Connection, or `its own bot token`; empty if there is no way. */
   readonly over: readonly string[];
-  /** Why there is no way, and what to do, one sentence without a full stop. */
+  /** Why there is no way and what to do, one sentence without a full stop. */
   readonly lack?: string;
 }
 
 /**
- * How a trigger reaches the platforms that it needs, as far as that is known before an event comes:
- * which of several Connections covers its repository is not.
+ * The ways of a trigger to the platforms that it needs. Before an event comes it is not known which of
+ * several Connections covers its repository, so all of them are named.
  */
 export function waysOf(trigger: Resource<TriggerSpec>, catalog: Catalog): readonly Way[] {
   return platformUses(trigger.spec).filter((use) => isNeeded(use, trigger, catalog)).map((use) => {
     try {
       const over = use.platform === "slack"
-        ? slackOver(trigger, catalog)
+        ? overSlack(trigger, catalog)
         : overGitHub(trigger, catalog);
       return { ...use, over };
     } catch (error) {
@@ -42,7 +42,7 @@ export function waysOf(trigger: Resource<TriggerSpec>, catalog: Catalog): readon
   });
 }
 
-/** `from` with `only: agents` asks nobody while the workflow has no agent. */
+/** `from` with `only: agents` needs no platform while the workflow has no agent. */
 function isNeeded(
   { does }: PlatformUse,
   { project, spec }: Resource<TriggerSpec>,
@@ -54,21 +54,17 @@ function isNeeded(
   return [...steps, ...last].some(({ agent }) => agent !== undefined);
 }
 
-/** The Connections to GitHub that it may go through, whichever covers the repository of an event. */
+/** The Connections to GitHub, any of which may cover the repository of an event. */
 function overGitHub({ project, spec }: Resource<TriggerSpec>, catalog: Catalog): string[] {
   const named = spec.event.webhook?.connection;
   const all = (catalog.list("Connection", project) as Connection[])
-    .filter((one) => platformOfConnection(one.spec) === "github");
-  const some = named === undefined && all.length > 0 ? all : [
-    findConnection(
-      { project, platform: "github", ...defined({ named }) },
-      catalog,
-    ),
-  ];
-  return withToken(some, (one) => readToken(one, one.spec.github!.token, catalog));
+    .filter(({ spec }) => platformOfConnection(spec) === "github");
+  const query = { project, platform: "github", ...defined({ named }) } as const;
+  const usable = named === undefined && all.length > 0 ? all : [findConnection(query, catalog)];
+  return withToken(usable, (one) => readToken(one, one.spec.github!.token, catalog));
 }
 
-/** The Connections that can be used; where none can, what is wrong with the first. */
+/** The Connections whose token can be read; if there is none, throws what is wrong with the first. */
 function withToken(some: readonly Connection[], read: (one: Connection) => string): string[] {
   const usable = some.filter((one) => {
     try {
@@ -82,7 +78,7 @@ function withToken(some: readonly Connection[], read: (one: Connection) => strin
   return usable.map(({ name }) => `connection/${name}`);
 }
 
-function slackOver(trigger: Resource<TriggerSpec>, catalog: Catalog): string[] {
+function overSlack(trigger: Resource<TriggerSpec>, catalog: Catalog): string[] {
   const name = slackConnectionOf(trigger, catalog);
   if (name === "") return ["its own bot token"];
   const found = catalog.find<ConnectionSpec>("Connection", trigger.project, name)!;
@@ -90,10 +86,11 @@ function slackOver(trigger: Resource<TriggerSpec>, catalog: Catalog): string[] {
 }
 
 /**
- * The Connection whose bot posts for a trigger that has no bot token of its own: the one it names, the
- * one that brings the events of its endpoint, else the only one to Slack. Empty where it has a token.
+ * The Connection whose bot posts for a trigger without a bot token: the Connection that the trigger
+ * names, else the Connection of its endpoint, else the only one to Slack. Empty for a trigger with a
+ * bot token.
  *
- * @throws {AppError} `refused` where there is none, or several.
+ * @throws {AppError} `refused` if there is none, or there are several.
  */
 export function slackConnectionOf(trigger: Resource<TriggerSpec>, catalog: Catalog): string {
   const { project, spec: { event: { webhook } } } = trigger;
@@ -103,11 +100,10 @@ export function slackConnectionOf(trigger: Resource<TriggerSpec>, catalog: Catal
   if (all.length === 0 && webhook?.connection === undefined) throw noBotToken(trigger.name);
   const at = all.filter(({ spec }) => spec.slack?.endpoint === endpointOf(trigger));
   const named = webhook?.connection ?? (at.length === 1 ? at[0]?.name : undefined);
-  const wanted = { project, platform: "slack" } as const;
-  return findConnection(named === undefined ? wanted : { ...wanted, named }, catalog).name;
+  return findConnection({ project, platform: "slack", ...defined({ named }) }, catalog).name;
 }
 
-/** Why nothing can be posted for a trigger where there is no Connection to Slack either. */
+/** The refusal to post for a trigger that has neither a bot token nor a Connection to Slack. */
 export function noBotToken(trigger: string): AppError {
   return new AppError(
     "refused",

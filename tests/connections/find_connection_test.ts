@@ -7,7 +7,7 @@
 
 import { strictEqual as equal, throws } from "node:assert/strict";
 import {
-  type ConnectionWanted,
+  type ConnectionQuery,
   findConnection,
   readToken,
   repositoryOf,
@@ -33,7 +33,7 @@ const CATALOG = new Catalog([
   resource("SecretStore", "s", { data: { token: "ghp_good", bad: "a b", empty: "" } }),
 ]);
 
-function find(wanted: Partial<ConnectionWanted>): string {
+function find(wanted: Partial<ConnectionQuery>): string {
   return findConnection({ project: "default", platform: "github", ...wanted }, CATALOG).name;
 }
 
@@ -46,7 +46,7 @@ Deno.test("the only Connection that covers the repository is taken, in any case"
 Deno.test("a Connection that is named has to be there, of the platform, and to the repository", () => {
   equal(find({ named: "acme", repository: "acme/app" }), "acme");
   equal(find({ named: "tidepool", repository: "Brightwater/notes" }), "tidepool");
-  const refuses = (wanted: Partial<ConnectionWanted>, message: RegExp) =>
+  const refuses = (wanted: Partial<ConnectionQuery>, message: RegExp) =>
     throws(() => find(wanted), { code: "refused", message });
   refuses({ named: "gone" }, /No Connection "gone".*svc connect/);
   refuses({ named: "chat" }, /"chat" is to slack, not to github/);
@@ -55,7 +55,7 @@ Deno.test("a Connection that is named has to be there, of the platform, and to t
 });
 
 Deno.test("none and several are refused, with what there is", () => {
-  const refuses = (wanted: Partial<ConnectionWanted>, message: RegExp) =>
+  const refuses = (wanted: Partial<ConnectionQuery>, message: RegExp) =>
     throws(() => find(wanted), { code: "refused", message });
   refuses({ repository: "stranger/app" }, /covers stranger\/app.*"tidepool" is to Brightwater/);
   refuses({ repository: "acme/app" }, /"acme" and "acme-app".*event\.webhook\.connection/);

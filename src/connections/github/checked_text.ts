@@ -1,44 +1,44 @@
 /**
- * What of an event may be changed after it was sent, so that a step would get something else than the
- * sender wrote: the text of a comment, the newest commit of a pull request. Pure.
+ * The parts of an event that may be changed after it was sent, so that a step would read something
+ * else than the sender wrote: the text of a comment, the newest commit of a pull request. Pure.
  *
  * @module
  */
 
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 
-/** Something that is at GitHub still, and what it was when the event was sent. */
+/** A value at GitHub, and what it was when the event was sent. */
 export interface CheckedText {
-  /** What it is, as the beginning of a sentence. */
+  /** Its name, as the beginning of a sentence. */
   readonly what: string;
   /** Path below the repository. */
   readonly path: string;
-  /** Members that have to be as they were, the outer one first. */
+  /** Names of the members that lead to the value, the outer one first. */
   readonly field: readonly string[];
   readonly was: string;
 }
 
-/** What has to be as the payload says. */
+/** The values that must be as the payload says. */
 export function checkedTexts(payload: JsonObject): readonly CheckedText[] {
   const [comment, pull, issue] = ["comment", "pull_request", "issue"].map((name) => payload[name]);
-  const found: CheckedText[] = [];
+  const texts: CheckedText[] = [];
   const id = numberIn(comment, "id");
   const body = textAt(comment, ["body"]);
   const place = isJsonObject(issue) ? "issues" : isJsonObject(pull) ? "pulls" : undefined;
   if (id !== undefined && body !== undefined) {
     const path = place === undefined ? `/comments/${id}` : `/${place}/comments/${id}`;
-    found.push({ what: "The comment", path, field: ["body"], was: body });
+    texts.push({ what: "The comment", path, field: ["body"], was: body });
   }
   const number = numberIn(pull, "number") ?? numberIn(payload, "number");
   const head = textAt(pull, ["head", "sha"]);
   if (number !== undefined && head !== undefined) {
     const path = `/pulls/${number}`;
-    found.push({ what: "The pull request", path, field: ["head", "sha"], was: head });
+    texts.push({ what: "The pull request", path, field: ["head", "sha"], was: head });
   }
-  return found;
+  return texts;
 }
 
-/** What has happened to it since, as the end of a sentence; `undefined` where nothing has. */
+/** The change since the event, as the end of a sentence; `undefined` for none. */
 export function changeSince({ field, was }: CheckedText, now: unknown): string | undefined {
   return textAt(now, field) === was ? undefined : "was changed";
 }

@@ -1,6 +1,6 @@
 /**
- * GitHub's log of what it has sent to a webhook: github.com keeps three days of it, GitHub
- * Enterprise Server seven, Gitea and Forgejo none. It never sends anything again by itself.
+ * GitHub's log of the deliveries of a webhook: github.com keeps three days of it, GitHub Enterprise
+ * Server seven, Gitea and Forgejo none. GitHub never sends a delivery again by itself.
  *
  * @module
  */
@@ -12,34 +12,34 @@ import type { ApiAccess } from "../api/api_call.ts";
 import { callGitHub, type GitHubFailure } from "./github_client.ts";
 import { type HookOwner, pathOf } from "./hooks.ts";
 
-/** One try to deliver an event. */
+/** A try to deliver an event. */
 export interface LoggedTry {
-  /** A number beyond what a double holds, as its digits. */
+  /** The digits of a number that is too large for a double. */
   readonly id: string;
-  /** Names the event: every try has the same, `X-GitHub-Delivery` of the request. */
+  /** `X-GitHub-Delivery` of the request: all tries of an event have the same. */
   readonly guid: string;
   /** Milliseconds since the epoch, by GitHub's clock. */
   readonly at: number;
-  /** Of the answer; 0 where there was none. */
+  /** Status of the answer; 0 if there was none. */
   readonly statusCode: number;
-  /** What became of it in words, such as `failed to connect to host`. */
+  /** The result in words, such as `failed to connect to host`. */
   readonly status: string;
   readonly event: string;
-  /** `action` of the event; empty where it has none. */
+  /** `action` of the event; empty if it has none. */
   readonly action: string;
   readonly redelivery: boolean;
 }
 
-/** One page of the log, newest first. */
+/** A page of the log, newest first. */
 export interface LogPage {
   readonly tries: readonly LoggedTry[];
   /** Path of the page after it; absent on the last one. */
   readonly next?: string;
-  /** Time at GitHub when it answered, in milliseconds since the epoch. */
+  /** GitHub's time of the answer, in milliseconds since the epoch. */
   readonly now?: number;
-  /** End of the token, where the answer says it. */
+  /** End of the token in milliseconds since the epoch, if the answer says it. */
   readonly tokenEndsAt?: number;
-  /** To be given with the next call of the same page. */
+  /** For the next call of the same page. */
   readonly etag?: string;
 }
 
@@ -48,7 +48,7 @@ export function logPath(owner: HookOwner, hook: number): string {
   return `${pathOf(owner)}/hooks/${hook}/deliveries?per_page=100`;
 }
 
-/** Reads one page; `unchanged` where it is as it was with this `etag`. */
+/** Reads a page; `unchanged` if it is the same as with this `etag`. */
 export async function readLogPage(
   access: ApiAccess,
   path: string,
@@ -59,21 +59,21 @@ export async function readLogPage(
   if (answer.status === 304) return "unchanged";
   const { headers, next, data } = answer;
   const now = Date.parse(headers.get("date") ?? "");
-  const ends = tokenEnd(headers);
-  const tag = headers.get("etag");
   return {
     tries: Array.isArray(data) ? data.flatMap((item) => toTry(item) ?? []) : [],
-    ...defined({ next }),
-    ...(Number.isNaN(now) ? {} : { now }),
-    ...defined({ tokenEndsAt: ends }),
-    ...(tag === null ? {} : { etag: tag }),
+    ...defined({
+      next,
+      now: Number.isNaN(now) ? undefined : now,
+      tokenEndsAt: tokenEnd(headers),
+      etag: headers.get("etag") ?? undefined,
+    }),
   };
 }
 
-/** Names the end of the token, in every answer where it has one. */
+/** The header with the end of the token, in every answer if the token has an end. */
 const EXPIRATION = "github-authentication-token-expiration";
 
-/** When the token of a call ends; `undefined` where its answer does not say. */
+/** The end of the token of a call in milliseconds since the epoch, if its answer says it. */
 export function tokenEnd(headers: Headers): number | undefined {
   const text = headers.get(EXPIRATION);
   if (text === null) return undefined;
@@ -81,17 +81,17 @@ export function tokenEnd(headers: Headers): number | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** Most characters of a text in the log; those of GitHub are far shorter. */
+/** Most characters of a text of the log; GitHub's texts are far shorter. */
 const MAX_TEXT = 200;
 
-function toTry(item: unknown): LoggedTry[] | undefined {
+function toTry(item: unknown): LoggedTry | undefined {
   if (!isJsonObject(item)) return undefined;
   const { guid, delivered_at: deliveredAt, status_code: code, status, event, action } = item;
   const id = idText(item["id"]);
   const at = typeof deliveredAt === "string" ? Date.parse(deliveredAt) : NaN;
   if (id === undefined || typeof guid !== "string" || Number.isNaN(at)) return undefined;
   if (id.length + guid.length > MAX_TEXT) return undefined;
-  return [{
+  return {
     id,
     guid,
     at,
@@ -100,7 +100,7 @@ function toTry(item: unknown): LoggedTry[] | undefined {
     event: textIn(event),
     action: textIn(action),
     redelivery: item["redelivery"] === true,
-  }];
+  };
 }
 
 function textIn(value: unknown): string {
@@ -111,22 +111,22 @@ function idText(id: unknown): string | undefined {
   return typeof id === "number" ? String(id) : findRawNumber(id);
 }
 
-/** The request of one try, and what it was answered. */
+/** The request of a try, and its answer. */
 export interface LoggedRequest {
-  /** Names in lower case. */
+  /** Headers of the request, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The body as GitHub writes it in the log: mostly, but not always, as it was sent. */
+  /** The body as the log writes it: mostly, but not always, the bytes that were sent. */
   readonly body: string;
-  /** The body of the answer; empty where there was none. */
+  /** Body of the answer; empty if there was none. */
   readonly answer: string;
   /** Headers of the answer, names in lower case. */
   readonly answerHeaders: Readonly<Record<string, string>>;
 }
 
-/** GitHub sends no larger body; written in the log it is somewhat longer. */
+/** Longest answer that is read: GitHub's largest body, which is somewhat longer in the log. */
 const MAX_LOGGED_BYTES = 64 * 1024 * 1024;
 
-/** Reads the request of one try; `undefined` when it is no longer in the log. */
+/** Reads the request of a try; `undefined` if it is no longer in the log. */
 export async function readLogged(
   access: ApiAccess,
   { owner, hook, id }: { readonly owner: HookOwner; readonly hook: number; readonly id: string },
@@ -146,7 +146,7 @@ export async function readLogged(
   };
 }
 
-/** Members by name as they stand in the text. */
+/** Members of an object as texts of JSON, exactly as they were written. */
 function membersOf(json: string | undefined, names: readonly string[]) {
   return json === undefined ? {} : findMembers(json, names, MAX_LOGGED_BYTES) ?? {};
 }
@@ -164,7 +164,7 @@ function headersOf(json: string | undefined): Record<string, string> {
 /**
  * Has GitHub send an event again.
  *
- * @returns Why it does not; `undefined` when it will.
+ * @returns Why GitHub refuses; `undefined` if it will send it.
  */
 export async function redeliver(
   access: ApiAccess,

@@ -1,13 +1,13 @@
 /**
- * Why a `ping` did not come through, told from what GitHub's log says of it: the name, the
- * certificate, the proxy, the path, the secret, or a body that was changed on its way. Pure.
+ * Finds out why a `ping` did not arrive, from its entry in GitHub's log: the name, the certificate,
+ * the proxy, the path, the secret, or a body that was changed on its way. Pure.
  *
  * @module
  */
 
 import { isJsonObject } from "../../base/json.ts";
 
-/** What is wrong on the way here. */
+/** A fault on the way from GitHub to the daemon. */
 export type PingFault =
   | "dns"
   | "tls"
@@ -23,31 +23,31 @@ export type PingFault =
   | "elsewhere"
   | "not_sent";
 
-/** What is known of a ping that did not come through. */
+/** The facts about a ping that did not arrive. */
 export interface PingFacts {
   /** Address of the webhook. */
   readonly url: string;
-  /** Where this daemon listens; `undefined` where it does not. */
+  /** Address at which this daemon listens; `undefined` if it does not listen. */
   readonly listensAt: string | undefined;
-  /** What the log has of it; absent where it is not there. */
+  /** Its entry in the log, if there is one. */
   readonly logged?: {
     readonly statusCode: number;
     readonly status: string;
     /** Body of the answer. */
     readonly answer: string;
-    /** Whether its signature was made with our secret. */
+    /** Whether its signature was made with the secret of this daemon. */
     readonly signedByUs: boolean;
   };
 }
 
-/** What is wrong, and what to do. */
+/** A fault, and what to do. */
 export interface PingDiagnosis {
   readonly fault: PingFault;
   /** Sentences without a full stop at the end. */
   readonly message: string;
 }
 
-/** Says what is wrong. */
+/** The fault that explains the facts. */
 export function diagnosePing({ url, listensAt, logged }: PingFacts): PingDiagnosis {
   const { host, pathname } = new URL(url);
   if (logged === undefined) {
@@ -57,7 +57,7 @@ export function diagnosePing({ url, listensAt, logged }: PingFacts): PingDiagnos
   }
   const { statusCode: code, status, answer } = logged;
   if (code === 0) return unreachable(host, status);
-  const ours = isOurs(answer);
+  const isFromSvc = isAnswerOfSvc(answer);
   const daemon = listensAt === undefined
     ? "the daemon, which takes no requests now (--webhook-bind none)"
     : `the daemon at ${listensAt}`;
@@ -71,7 +71,7 @@ export function diagnosePing({ url, listensAt, logged }: PingFacts): PingDiagnos
       "address with --url, and put no login page in front of /webhook/";
     return { fault: "redirect", message };
   }
-  if (code === 404 && ours) {
+  if (code === 404 && isFromSvc) {
     const message = "The ping reached an svc daemon at a path that has no trigger: the proxy " +
       `must pass on ${pathname} unchanged`;
     return { fault: "path", message };
@@ -82,7 +82,7 @@ export function diagnosePing({ url, listensAt, logged }: PingFacts): PingDiagnos
       `/webhook/ to ${daemon}`;
     return { fault: "path", message };
   }
-  if ((code === 401 || code === 403) && !ours) {
+  if ((code === 401 || code === 403) && !isFromSvc) {
     const message = `${host} asks GitHub for a login (${code}): exempt /webhook/ in the proxy ` +
       "or tunnel, because the daemon checks signatures itself";
     return { fault: "login", message };
@@ -100,7 +100,7 @@ export function diagnosePing({ url, listensAt, logged }: PingFacts): PingDiagnos
         message: "GitHub signs with a secret that this daemon does not know",
       };
   }
-  if (ours) {
+  if (isFromSvc) {
     return { fault: "daemon", message: `The daemon answered ${code}: see svc get deliveries` };
   }
   const message = `${host} answered ${code}: the proxy or tunnel does not reach ${daemon}`;
@@ -130,8 +130,8 @@ function unreachable(host: string, status: string): PingDiagnosis {
   return { fault: "refused", message };
 }
 
-/** Whether a body is an answer of svc: its refusals name the request, its pong is a pong. */
-function isOurs(answer: string): boolean {
+/** Whether a body is an answer of svc: a refusal with an id of the request, or a pong. */
+function isAnswerOfSvc(answer: string): boolean {
   try {
     const value: unknown = JSON.parse(answer);
     if (!isJsonObject(value)) return false;

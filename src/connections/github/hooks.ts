@@ -1,10 +1,11 @@
 /**
- * Webhooks at GitHub: found again by their address, made where they are missing, put right where
- * somebody has changed them.
+ * Webhooks at GitHub: svc finds them by their address, makes those that are missing, and corrects
+ * those that were changed.
  *
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { isOrganization, isRepository } from "../../base/github_names.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
@@ -12,37 +13,37 @@ import { type ApiAccess, apiError } from "../api/api_call.ts";
 import { callGitHub, type GitHubFailure, listAll, mustCall } from "./github_client.ts";
 import { EndlessListError } from "./pages.ts";
 
-/** What a webhook belongs to: exactly one of them is there. */
+/** The owner of a webhook: exactly one of the two. */
 export interface HookOwner {
   readonly repository?: string | undefined;
   readonly organization?: string | undefined;
 }
 
-/** A webhook as GitHub shows it; its secret never is. */
+/** A webhook as GitHub shows it, without its secret. */
 export interface Hook {
   readonly id: number;
   readonly url: string;
   readonly active: boolean;
   readonly events: readonly string[];
   readonly contentType: string;
-  /** Whether certificates are not checked. */
+  /** Whether GitHub does not check certificates. */
   readonly insecure: boolean;
 }
 
-/** A webhook as it has to be. */
-export interface WantedHook {
+/** The settings that a webhook must have. */
+export interface HookSettings {
   readonly url: string;
   readonly secret: string;
-  /** Events that it has to send; others that somebody has added stay. */
+  /** Events that it must send; other events stay. */
   readonly events: readonly string[];
 }
 
-/** What became of a webhook. */
+/** The result of {@linkcode ensureHook}. */
 export interface EnsuredHook {
   readonly hook: Hook;
-  /** `changed` where it was there and not as it has to be. */
+  /** `configured` if the webhook existed with other settings. */
   readonly action: "created" | "configured" | "unchanged";
-  /** What was put right, one part of a sentence each. */
+  /** The settings that were corrected, one part of a sentence each. */
   readonly changes: readonly string[];
 }
 
@@ -54,18 +55,18 @@ export interface EnsuredHook {
 export function pathOf({ repository, organization }: HookOwner): string {
   if (repository !== undefined && isRepository(repository)) return `/repos/${repository}`;
   if (organization !== undefined && isOrganization(organization)) return `/orgs/${organization}`;
-  // Only the manifest of an earlier version, or an answer, has one.
+  // Only a manifest of an earlier version or an answer of GitHub can hold such a name.
   const message = `"${repository ?? organization}" is not the name of a repository or an ` +
     "organization";
   throw new AppError("refused", message);
 }
 
-/** Whether an API is that of Gitea or Forgejo, which differ from GitHub here and there. */
+/** Whether an API belongs to Gitea or Forgejo, which differ from GitHub in places. */
 export function isGitea(api: string): boolean {
   return api.endsWith("/api/v1");
 }
 
-/** Page on which people see a webhook. */
+/** URL of the page of a webhook for people. */
 export function hookPage(api: string, owner: HookOwner, id: number): string {
   const { origin } = new URL(api);
   const site = origin === "https://api.github.com" ? "https://github.com" : origin;
@@ -73,13 +74,13 @@ export function hookPage(api: string, owner: HookOwner, id: number): string {
   return `${site}/${place}/settings/hooks/${id}`;
 }
 
-/** Far more than GitHub lets anybody have. */
+/** Most webhooks that are read: far more than GitHub allows. */
 const MAX_HOOKS = 1000;
 
 /**
  * All webhooks of a repository or an organization.
  *
- * @throws {AppError} `refused` with the missing right, `overloaded` where another time may go well.
+ * @throws {AppError} `refused` with the missing right, `overloaded` if a later try may succeed.
  */
 export async function listHooks(access: ApiAccess, owner: HookOwner): Promise<Hook[]> {
   const hooks: Hook[] = [];
@@ -93,7 +94,7 @@ export async function listHooks(access: ApiAccess, owner: HookOwner): Promise<Ho
   return hooks;
 }
 
-/** One webhook; `undefined` when it is gone. */
+/** The webhook with an id; `undefined` if it no longer exists. */
 export async function findHook(
   access: ApiAccess,
   owner: HookOwner,
@@ -105,27 +106,27 @@ export async function findHook(
 }
 
 /**
- * Sees to it that the webhook is there as it has to be.
+ * Creates a webhook, or corrects it.
  *
- * @param known Webhooks that are there.
- * @param id The one it was when it was made; its address may be another one since then.
+ * @param known The webhooks that exist.
+ * @param id Id that the webhook got when it was made; its address may have changed since.
  * @throws {AppError} as {@linkcode listHooks}.
  */
 export async function ensureHook(
   access: ApiAccess,
   owner: HookOwner,
   { wanted, known, id }: {
-    readonly wanted: WantedHook;
+    readonly wanted: HookSettings;
     readonly known: readonly Hook[];
     readonly id?: number | undefined;
   },
 ): Promise<EnsuredHook> {
-  const found = known.find((hook) => hook.id === id) ??
+  const existing = known.find((hook) => hook.id === id) ??
     known.find(({ url }) => sameUrl(url, wanted.url));
-  if (found === undefined) {
+  if (existing === undefined) {
     const body = {
       name: "web",
-      ...(isGitea(access.api) ? { type: "gitea" } : {}),
+      ...defined({ type: isGitea(access.api) ? "gitea" : undefined }),
       active: true,
       events: [...wanted.events],
       config: configOf(wanted),
@@ -135,26 +136,23 @@ export async function ensureHook(
       path: `${pathOf(owner)}/hooks`,
       body,
     });
-    return { hook: made(data), action: "created", changes: [] };
+    return { hook: readHook(data), action: "created", changes: [] };
   }
-  const changes = differences(found, wanted);
-  if (changes.length === 0) return { hook: found, action: "unchanged", changes };
-  return {
-    hook: await setHook(access, owner, { hook: found, wanted }),
-    action: "configured",
-    changes,
-  };
+  const changes = differences(existing, wanted);
+  if (changes.length === 0) return { hook: existing, action: "unchanged", changes };
+  const hook = await setHook(access, owner, { hook: existing, wanted });
+  return { hook, action: "configured", changes };
 }
 
 /**
- * Sets everything of a webhook, its secret too.
+ * Sets all settings of a webhook, its secret too.
  *
  * @throws {AppError} as {@linkcode listHooks}.
  */
 export async function setHook(
   access: ApiAccess,
   owner: HookOwner,
-  { hook, wanted }: { readonly hook: Hook; readonly wanted: WantedHook },
+  { hook, wanted }: { readonly hook: Hook; readonly wanted: HookSettings },
 ): Promise<Hook> {
   const events = [...new Set([...hook.events, ...wanted.events])];
   const { data } = await mustCall(access, {
@@ -162,11 +160,11 @@ export async function setHook(
     path: `${pathOf(owner)}/hooks/${hook.id}`,
     body: { active: true, events, config: configOf(wanted) },
   });
-  return made(data);
+  return readHook(data);
 }
 
 /**
- * Deletes a webhook; one that is gone already is none the less deleted.
+ * Deletes a webhook; `gone` if it did not exist any more.
  *
  * @throws {AppError} as {@linkcode listHooks}.
  */
@@ -183,7 +181,7 @@ export async function deleteHook(
 }
 
 /**
- * Has GitHub send a `ping`; Gitea and Forgejo have none and send the last push again.
+ * Has GitHub send a `ping`. Gitea and Forgejo have no ping and send the last push again.
  *
  * @throws {AppError} as {@linkcode listHooks}.
  */
@@ -192,12 +190,12 @@ export async function ping(access: ApiAccess, owner: HookOwner, id: number): Pro
   await mustCall(access, { method: "POST", path: `${pathOf(owner)}/hooks/${id}/${what}` });
 }
 
-function configOf({ url, secret }: WantedHook): JsonObject {
+function configOf({ url, secret }: HookSettings): JsonObject {
   return { url, content_type: "json", insecure_ssl: "0", secret };
 }
 
-/** What of a webhook is not as it has to be. */
-function differences(hook: Hook, { url, events }: WantedHook): string[] {
+/** The settings of a webhook that are wrong, each as a part of a sentence. */
+function differences(hook: Hook, { url, events }: HookSettings): string[] {
   const missing = hook.events.includes("*")
     ? []
     : events.filter((event) => !hook.events.includes(event));
@@ -214,7 +212,7 @@ function sameUrl(one: string, other: string): boolean {
   return (URL.parse(one)?.href ?? one) === (URL.parse(other)?.href ?? other);
 }
 
-function made(data: unknown): Hook {
+function readHook(data: unknown): Hook {
   const hook = toHook(data);
   if (hook !== undefined) return hook;
   throw new AppError("refused", "The server did not return the webhook that it created");

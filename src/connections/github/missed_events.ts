@@ -1,5 +1,5 @@
 /**
- * Which events GitHub could not deliver, told from its log. Pure.
+ * The events that GitHub could not deliver, by its log. Pure.
  *
  * @module
  */
@@ -7,23 +7,23 @@
 import { rfc3339 } from "../../base/clock.ts";
 import type { LoggedTry } from "./delivery_log.ts";
 
-/** An event that did not get through. */
+/** An event that was not delivered. */
 export interface MissedEvent {
   readonly guid: string;
   readonly event: string;
-  /** Empty where it has none. */
+  /** Empty if it has none. */
   readonly action: string;
-  /** Its first try that the log has, in milliseconds since the epoch. */
+  /** Time of its first try in the log, in milliseconds since the epoch. */
   readonly at: number;
   /** Its last try. */
   readonly last: LoggedTry;
-  /** How often it was sent again. */
+  /** How often GitHub was asked to send it again. */
   readonly redeliveries: number;
 }
 
 /**
- * The events of which no try got through, oldest first. A redirection is no way through: GitHub does
- * not follow it, and login pages redirect. What a `ping` asks is answered by the next one.
+ * The events of which no try was delivered, oldest first. A redirection does not count as delivered:
+ * GitHub does not follow it, and login pages redirect. A missed `ping` needs no repair.
  */
 export function missedEvents(tries: readonly LoggedTry[]): MissedEvent[] {
   const groups = new Map<string, LoggedTry[]>();
@@ -34,15 +34,15 @@ export function missedEvents(tries: readonly LoggedTry[]): MissedEvent[] {
   }
   return [...groups.values()].flatMap((group) => {
     const [first, ...rest] = group.toSorted(byTime);
-    if (first === undefined || first.event === "ping" || group.some(gotThrough)) return [];
+    if (first === undefined || first.event === "ping" || group.some(wasDelivered)) return [];
     const { guid, event, action, at } = first;
     const redeliveries = group.filter(({ redelivery }) => redelivery).length;
     return [{ guid, event, action, at, last: rest.at(-1) ?? first, redeliveries }];
   }).toSorted((a, b) => a.at - b.at || byId(a.last.id, b.last.id));
 }
 
-/** Whether a try was answered as GitHub wants it. */
-export function gotThrough({ statusCode }: LoggedTry): boolean {
+/** Whether a try was delivered, by GitHub's rule. */
+export function wasDelivered({ statusCode }: LoggedTry): boolean {
   return statusCode >= 200 && statusCode < 300;
 }
 
@@ -50,7 +50,7 @@ function byTime(a: LoggedTry, b: LoggedTry): number {
   return a.at - b.at || byId(a.id, b.id);
 }
 
-/** Numbers as digits, which a double would not hold. */
+/** Compares numbers by their digits, because they may be too large for a double. */
 function byId(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
@@ -58,31 +58,31 @@ function byId(a: string, b: string): number {
 /** How often GitHub is asked to send one event again. */
 export const MAX_REDELIVERIES = 3;
 
-/** What a try says of the way here, or of the event. */
-export type TryMeans =
-  /** It arrived. */
+/** The meaning of the result of a try. */
+export type TryMeaning =
+  /** The event arrived. */
   | "arrived"
-  /** Something that answers does not want it: asking again may help, a few times. */
+  /** A server refused the event: another try may help, a few times. */
   | "refused"
-  /** Nothing answers, or a gateway before us: no other event arrives either. */
+  /** No server answered, or only a gateway: other events do not arrive either. */
   | "unreachable";
 
-/** What the end of a redelivery means. */
-export function meaningOf(tried: LoggedTry): TryMeans {
-  if (gotThrough(tried)) return "arrived";
-  const { statusCode } = tried;
+/** The meaning of a redelivery. */
+export function meaningOf(redelivery: LoggedTry): TryMeaning {
+  if (wasDelivered(redelivery)) return "arrived";
+  const { statusCode } = redelivery;
   return statusCode === 0 || statusCode >= 500 ? "unreachable" : "refused";
 }
 
-/** How a try ended, in a few words. */
+/** The result of a try in a few words. */
 export function tryText({ statusCode, status }: LoggedTry): string {
   return statusCode === 0 ? status || "no answer" : `answered ${statusCode}`;
 }
 
-/** Events that are named; of more only the number is. */
+/** Most events that a text names; it counts the others. */
 const MAX_NAMED = 5;
 
-/** Names events that are lost, for people. */
+/** The names of lost events, for people. */
 export function lostText(lost: readonly MissedEvent[]): string {
   const named = lost.slice(0, MAX_NAMED).map(({ guid, event, action, at, last }) =>
     `${event}${action === "" ? "" : ` ${action}`} ${guid} of ${rfc3339(at)} (${tryText(last)})`

@@ -1,6 +1,6 @@
 /**
- * The pages of a list, one after the other, with an end whatever the server says: a list that goes on
- * for ever, comes back to where it was or comes too slowly must not keep anybody waiting for good.
+ * The pages of a list, one after the other, with an end whatever the server says: a list that is
+ * endless, returns to an earlier page or is too slow must not keep a caller waiting for ever.
  *
  * @module
  */
@@ -8,30 +8,30 @@
 import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 
-/** Most pages of a list, and how long all of them may take together. */
+/** Most pages of a list, and the longest time for all of them. */
 const MOST = { pages: 100, withinMs: 60_000 };
 
-/** A list that has no end, or is longer than what is read of any. */
+/** Thrown for a list without an end, or with more pages than svc reads. */
 export class EndlessListError extends AppError {
   constructor(message: string) {
     super("refused", message);
   }
 }
 
-/** How pages are read. */
+/** Reads the pages of a list. */
 export interface PageReading<Page> {
-  /** Reads one; its `next` is the path of the page after it, absent on the last one. */
+  /** Reads a page; its `next` is the path of the page after it, absent on the last one. */
   readonly read: (path: string) => Promise<Page>;
   readonly clock: Pick<Clock, "monotonicMs">;
-  /** Other bounds than {@linkcode MOST} where a list is long by nature. */
+  /** Other bounds than {@linkcode MOST}, for a list that is long by nature. */
   readonly most?: typeof MOST;
 }
 
 /**
- * Gives pages until there is no next one.
+ * Yields pages until there is no next one.
  *
- * @throws {EndlessListError} when there would be too many, or one comes again.
- * @throws {AppError} `overloaded` when they take too long, and what reading one throws.
+ * @throws {EndlessListError} if there are too many pages, or a page comes twice.
+ * @throws {AppError} `overloaded` if they take too long, and what `read` throws.
  */
 export async function* pagesOf<Page>(
   first: string,

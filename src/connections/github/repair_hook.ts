@@ -1,6 +1,6 @@
 /**
- * Gets back what GitHub could not deliver to one webhook: reads its log as far back as needed, and
- * has every event that is not here sent again, oldest first, one a second.
+ * Repairs the gaps of a webhook: reads GitHub's log as far back as needed, and has GitHub send every
+ * event again that is not stored here, oldest first, one a second.
  *
  * @module
  */
@@ -15,63 +15,64 @@ import { logRetentionMs } from "../../resources/connection.ts";
 import { type LoggedTry, type LogPage, logPath, readLogPage, redeliver } from "./delivery_log.ts";
 import type { HookOwner } from "./hooks.ts";
 import {
-  gotThrough,
   MAX_REDELIVERIES,
   meaningOf,
   type MissedEvent,
   missedEvents,
+  type TryMeaning,
   tryText,
+  wasDelivered,
 } from "./missed_events.ts";
 import { EndlessListError, pagesOf } from "./pages.ts";
 
-/** A webhook whose log is read. */
+/** The log of a webhook, and how to read it. */
 export interface HookLog {
   readonly access: ApiAccess;
   readonly owner: HookOwner;
   readonly hook: number;
   readonly project: string;
-  /** Up to when nothing is missing, by GitHub's clock, in milliseconds since the epoch. */
+  /** Time up to which nothing is missing, by GitHub's clock, in milliseconds since the epoch. */
   readonly upTo: number;
   readonly signal: AbortSignal;
 }
 
-/** What reading needs. */
+/** The stored deliveries, with which a log is compared, and the clock. */
 export interface LogHost {
   readonly store: Pick<DeliveryStore, "listHeaderValues">;
   readonly clock: Clock;
 }
 
-/** What was found in a log. */
+/** The result of reading a log. */
 export interface LogFindings {
-  /** Time at GitHub when the reading began; by our clock where it does not tell. */
+  /** GitHub's time when the reading began; the local time if GitHub does not say. */
   readonly now: number;
-  /** What our clock is ahead of GitHub's, in milliseconds. */
+  /** By how many milliseconds the local clock is ahead of GitHub's. */
   readonly ahead: number;
-  /** Events that did not get through and are not here, oldest first. */
+  /** Events that were not delivered and are not stored here, oldest first. */
   readonly missed: readonly MissedEvent[];
-  /** When the newest try got through, in milliseconds since the epoch. */
+  /** Time of the newest delivered try, in milliseconds since the epoch. */
   readonly arrivedAt?: number;
-  /** End of the token, where an answer said it. */
+  /** End of the token in milliseconds since the epoch, if an answer said it. */
   readonly tokenEndsAt?: number;
-  /** From when to when the log was not looked through, and why as one sentence without a full stop. */
+  /** The time for which the log could not be read, and why as one sentence without a full stop. */
   readonly beyond?: { readonly from: number; readonly to: number; readonly why: string };
-  /** Of the first page, to be given with the next reading. */
+  /** `etag` of the first page, for the next reading. */
   readonly etag?: string;
 }
 
-/** The log lags behind by minutes: so much before the mark is read once more. */
+/** The log is minutes behind, so this much before the mark is read again. */
 const OVERLAP_MS = 10 * 60_000;
-/** The header `Date`, from which the mark comes, has whole seconds. */
+/** Resolution of the header `Date`, from which the mark comes. */
 const DATE_MS = 1000;
-/** A log is long where much is sent and nothing came for days. */
+/** Bounds for a log that is long because nothing was delivered for days. */
 const MOST_OF_LOG = { pages: 500, withinMs: 5 * 60_000 };
 const MAX_TRIES = 50_000;
-/** Deliveries that are looked at in one call of the store. */
+/** Deliveries that one call of the store reads. */
 const PAGE = 500;
 /** Header that names an event at GitHub, in lower case. */
 export const GUID = "x-github-delivery";
 
-/** Reads a log; `unchanged` where it is as it was with this `etag`. */
+/** Reads a log; `unchanged` if it is the same as with this `etag`. */
 export async function readLog(
   log: HookLog,
   host: LogHost,
@@ -87,25 +88,25 @@ export async function readLog(
   const read = await readBack(first, { access, from, clock: host.clock });
   if ("ok" in read) return read;
   const { tries, cut } = read;
-  // What an earlier run gave up stands in the overlap, and is not missing once more.
+  // An event that an earlier run has given up is in the overlap too, and must not count twice.
   const wasGivenUp = ({ at, redeliveries }: MissedEvent) =>
     at < upTo + DATE_MS && redeliveries >= MAX_REDELIVERIES;
   const missed = missedEvents(tries.filter(({ at }) => at >= from))
     .filter((event) => !wasGivenUp(event));
-  const arrivedAt = tries.find(gotThrough)?.at;
+  const arrivedAt = tries.find(wasDelivered)?.at;
   const ahead = local - now;
-  const here = await findHere(missed, { project: log.project, ahead }, host);
+  const stored = await findStored(missed, { project: log.project, ahead }, host);
   return {
     now,
     ahead,
-    missed: missed.filter(({ guid }) => !here.has(guid)),
+    missed: missed.filter(({ guid }) => !stored.has(guid)),
     ...defined({ arrivedAt, tokenEndsAt: first.tokenEndsAt }),
     ...beyondOf(upTo, cut ?? { at: oldest, why: "GitHub's log does not reach that far back" }),
     ...defined({ etag: first.etag }),
   };
 }
 
-/** Where the reading of a log ended although older tries are wanted, and why. */
+/** The point at which reading a log ended too early. */
 interface Cut {
   /** Time of the oldest try that was read. */
   readonly at: number;
@@ -123,9 +124,9 @@ async function readBack(
   },
 ): Promise<{ readonly tries: readonly LoggedTry[]; readonly cut?: Cut } | GitHubFailure> {
   const tries: LoggedTry[] = [];
-  /** Takes the tries of a page; gives whether older ones are wanted. */
+  /** Adds the tries of a page; returns whether older ones are needed. */
   const take = (page: LogPage) => {
-    for (const one of page.tries) tries.push(one);
+    for (const logged of page.tries) tries.push(logged);
     const last = page.tries.at(-1);
     return last !== undefined && last.at >= from;
   };
@@ -147,25 +148,25 @@ async function readBack(
   }
 }
 
-/** What lies between the mark and the oldest try that could be read. */
+/** The time between the mark and the oldest try that could be read. */
 function beyondOf(upTo: number, { at, why }: Cut): Pick<LogFindings, "beyond"> {
   return upTo < at ? { beyond: { from: upTo, to: at, why } } : {};
 }
 
-/** Clocks of which neither is right, and a delivery that was long under way. */
-const SLACK_MS = 3600_000;
+/** Allowance for clocks that are both wrong, and for a delivery that took long. */
+const ALLOWANCE_MS = 3600_000;
 
-/** Which of these events are stored here. */
-async function findHere(
+/** Ids of those of these events that are stored here. */
+async function findStored(
   missed: readonly MissedEvent[],
   { project, ahead }: { readonly project: string; readonly ahead: number },
   { store }: LogHost,
 ): Promise<ReadonlySet<string>> {
   const [oldest] = missed;
-  const here = new Set<string>();
-  if (oldest === undefined) return here;
-  const wanted = new Set(missed.map(({ guid }) => guid));
-  const since = Math.max(0, oldest.at + ahead - SLACK_MS);
+  const stored = new Set<string>();
+  if (oldest === undefined) return stored;
+  const guids = new Set(missed.map(({ guid }) => guid));
+  const since = Math.max(0, oldest.at + ahead - ALLOWANCE_MS);
   let before: string | undefined;
   for (;;) {
     const page: HeaderPage = await store.listHeaderValues({
@@ -175,35 +176,35 @@ async function findHere(
       limit: PAGE,
       ...defined({ before }),
     });
-    for (const value of page.values) if (wanted.has(value)) here.add(value);
+    for (const value of page.values) if (guids.has(value)) stored.add(value);
     before = page.before;
-    if (before === undefined || here.size === wanted.size) return here;
+    if (before === undefined || stored.size === guids.size) return stored;
   }
 }
 
-/** What became of the events of one webhook. */
+/** The result of repairing a webhook. */
 export interface RepairedHook {
   readonly repaired: readonly MissedEvent[];
   readonly lost: readonly MissedEvent[];
-  /** Why it was not gone through to its end; absent when it was. */
+  /** Why it ended early; absent if it did not. */
   readonly fault?: string;
-  /** Whether somebody has to do something before it works again. */
+  /** Whether only a person can solve the fault. */
   readonly broken?: boolean;
-  /** Seconds to wait for at least before the next time. */
+  /** Seconds to wait for at least before the next repair. */
   readonly retryAfterSecs?: number;
 }
 
 /** Pause between two redeliveries. */
-const PACE_MS = 1000;
-/** How long an event is waited for. */
+const PAUSE_MS = 1000;
+/** Longest wait for an event that is sent again. */
 const ARRIVES_WITHIN_MS = 60_000;
 const POLL_MS = 250;
-/** Time between two looks into GitHub's log meanwhile. */
+/** Time between two readings of GitHub's log during that wait. */
 const LOG_EVERY_MS = 3000;
-/** Events that nothing answers to, after which no further one is tried. */
+/** Number of unreachable events after which no further event is tried. */
 const MAX_UNREACHED = 2;
 
-/** Has each event sent again; `onStep` hears how far it is. */
+/** Has GitHub send each event again; `onStep` reports the progress. */
 export async function redeliverMissed(
   log: HookLog,
   { missed, arrivedAt }: Pick<LogFindings, "missed" | "arrivedAt">,
@@ -214,7 +215,7 @@ export async function redeliverMissed(
   const unreached: MissedEvent[] = [];
   for (const [index, event] of missed.entries()) {
     if (log.signal.aborted || unreached.length >= MAX_UNREACHED) break;
-    if (index > 0) await host.clock.pause(PACE_MS, log.signal);
+    if (index > 0) await host.clock.pause(PAUSE_MS, log.signal);
     onStep(`${event.event} ${event.guid}, ${index + 1} of ${missed.length}`);
     const end = await redeliverUntilClear(log, event, host);
     if ("failure" in end) {
@@ -226,7 +227,7 @@ export async function redeliverMissed(
     else unreached.push(end.event);
   }
   if (log.signal.aborted) return { repaired, lost, fault: "The repair was ended" };
-  // What nothing answers to is given up only where others have got through since.
+  // An unreachable event is given up only if others were delivered since.
   const isPoison = ({ redeliveries, last }: MissedEvent) =>
     redeliveries >= MAX_REDELIVERIES &&
     (repaired.length > 0 || arrivedAt !== undefined && arrivedAt > last.at);
@@ -239,41 +240,39 @@ export async function redeliverMissed(
   return { repaired, lost, fault };
 }
 
-/** A failed call as the fault of a run. */
+/** The fault of a run, for a call that failed. */
 export function faultOf(
   { kind, message, retryAfterSecs }: GitHubFailure,
 ): Pick<RepairedHook, "fault" | "broken" | "retryAfterSecs"> {
-  return {
-    fault: message,
-    broken: kind === "refused",
-    ...defined({ retryAfterSecs }),
-  };
+  return { fault: message, broken: kind === "refused", ...defined({ retryAfterSecs }) };
 }
 
-/** Sends one event again, and once more where something refuses it. */
+/** The end of a redelivery: a failed call, or the event with its last try. */
+type RedeliveryEnd =
+  | { readonly failure: GitHubFailure }
+  | { readonly event: MissedEvent; readonly means: TryMeaning };
+
+/** Sends an event again, several times if a server refuses it. */
 async function redeliverUntilClear(
   log: HookLog,
   event: MissedEvent,
   host: LogHost,
-): ReturnType<typeof redeliverOne> {
+): Promise<RedeliveryEnd> {
   for (let last = event;;) {
     const end = await redeliverOne(log, last, host);
     if ("failure" in end || end.means !== "refused") return end;
     if (end.event.redeliveries >= MAX_REDELIVERIES || log.signal.aborted) return end;
     last = end.event;
-    await host.clock.pause(PACE_MS, log.signal);
+    await host.clock.pause(PAUSE_MS, log.signal);
   }
 }
 
-/** Sends one event again and waits for it, here and in the log. */
+/** Sends an event again and waits until it is stored here, or its try is in the log. */
 async function redeliverOne(
   log: HookLog,
   event: MissedEvent,
   host: LogHost,
-): Promise<
-  | { readonly failure: GitHubFailure }
-  | { readonly event: MissedEvent; readonly means: ReturnType<typeof meaningOf> }
-> {
+): Promise<RedeliveryEnd> {
   const { access, owner, hook, signal } = log;
   const { clock } = host;
   const since = clock.now() - POLL_MS;
@@ -281,15 +280,15 @@ async function redeliverOne(
   if (failure !== undefined) return { failure };
   const started = clock.monotonicMs();
   for (let logAt = started + LOG_EVERY_MS;;) {
-    if (await hasCome(event.guid, since, log, host)) return { event, means: "arrived" };
+    if (await isStored(event.guid, since, log, host)) return { event, means: "arrived" };
     const now = clock.monotonicMs();
     const isLate = now - started >= ARRIVES_WITHIN_MS || signal.aborted;
     if (isLate || now >= logAt) {
       logAt = now + LOG_EVERY_MS;
-      const tried = await findNewer(log, event);
-      if (tried !== undefined) {
-        const next = { ...event, last: tried, redeliveries: event.redeliveries + 1 };
-        return { event: next, means: meaningOf(tried) };
+      const newer = await findNewer(log, event);
+      if (newer !== undefined) {
+        const next = { ...event, last: newer, redeliveries: event.redeliveries + 1 };
+        return { event: next, means: meaningOf(newer) };
       }
       if (isLate) return { event, means: "unreachable" };
     }
@@ -297,7 +296,7 @@ async function redeliverOne(
   }
 }
 
-async function hasCome(
+async function isStored(
   guid: string,
   since: number,
   { project }: HookLog,
@@ -307,13 +306,13 @@ async function hasCome(
   return values.includes(guid);
 }
 
-/** The newest try of an event, where it is newer than the one that is known. */
+/** The newest try of an event, if it is newer than `last`. */
 async function findNewer(
   { access, owner, hook }: HookLog,
   { guid, last }: MissedEvent,
 ): Promise<LoggedTry | undefined> {
   const page = await readLogPage(access, logPath(owner, hook));
   if (page === "unchanged" || "ok" in page) return undefined;
-  const found = page.tries.find((one) => one.guid === guid);
-  return found === undefined || found.id === last.id ? undefined : found;
+  const newest = page.tries.find((logged) => logged.guid === guid);
+  return newest?.id === last.id ? undefined : newest;
 }

@@ -1,5 +1,5 @@
 /**
- * What an event of GitHub is about, so that an answer goes there: read from the payload alone.
+ * The subject of an event of GitHub, to which an answer goes. Read from the payload alone.
  *
  * @module
  */
@@ -8,26 +8,26 @@ import { defined } from "../../base/defined.ts";
 import { isRepository } from "../../base/github_names.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 
-/** What an event is about. */
+/** The repository, issue, pull request or commit of an event. */
 export interface GitHubSubject {
   /** `OWNER/NAME`. */
   readonly repository: string;
-  /** Number of the issue or pull request; absent where there is none. */
+  /** Number of the issue or pull request, if there is one. */
   readonly number?: number;
-  /** Whether that number is a pull request's. */
+  /** Whether the number belongs to a pull request. */
   readonly isPull: boolean;
-  /** Commit; absent where there is none, or the payload does not name it. */
+  /** Commit, if there is one and the payload names it. */
   readonly sha?: string;
   /** Other commits of the event. */
   readonly commits: readonly string[];
-  /** What can be reacted to, as a path below the repository; absent where nothing can. */
+  /** Path below the repository of what can get a reaction, if anything can. */
   readonly reactTo?: string;
 }
 
 /** SHA-1 or SHA-256. */
 export const SHA = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 
-/** What an event is about; `undefined` where its payload names no repository. */
+/** The subject of a payload; `undefined` if it names no repository. */
 export function findSubject(payload: unknown): GitHubSubject | undefined {
   const repository = member(member(payload, "repository"), "full_name");
   if (typeof repository !== "string" || !isRepository(repository)) return undefined;
@@ -49,7 +49,9 @@ export function findSubject(payload: unknown): GitHubSubject | undefined {
   return {
     repository,
     isPull: isJsonObject(pull) || isJsonObject(member(issue, "pull_request")),
-    commits: Array.isArray(commits) ? commits.map((one) => member(one, "id")).filter(isSha) : [],
+    commits: Array.isArray(commits)
+      ? commits.map((commit) => member(commit, "id")).filter(isSha)
+      : [],
     ...defined({ number, sha, reactTo }),
   };
 }
@@ -68,7 +70,7 @@ function reactionPath(
   return release === undefined ? undefined : `releases/${release}`;
 }
 
-/** A commit; where a branch is deleted, `after` is all zeros. */
+/** Whether a value is the id of a commit. `after` is all zeros if a branch was deleted. */
 function isSha(value: unknown): value is string {
   return typeof value === "string" && SHA.test(value) && !/^0+$/.test(value);
 }

@@ -6,18 +6,19 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
-import { isJsonObject, parseJson } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { askedPause } from "../../http/asked_pause.ts";
 import { type Answered, send } from "../../http/send.ts";
+import { objectOf } from "../api/api_call.ts";
 
-/** How to reach LINE. */
+/** LINE's API and the token of a push. */
 export interface LineAccess {
   /** Base URL of the API, without a slash at its end. */
   readonly api: string;
   /** Channel access token, of characters that a header can hold. */
   readonly token: string;
   readonly clock: Clock;
-  /** Gives the call up. */
+  /** Ends the call. */
   readonly signal: AbortSignal;
 }
 
@@ -30,11 +31,11 @@ export interface LinePush {
   readonly retryKey: string;
 }
 
-/** What came of a push. */
+/** The result of a push. */
 export type PushResult =
   | {
     readonly pushed: true;
-    /** Id of the first message; empty where LINE names none. */
+    /** Id of the first message; empty if LINE names none. */
     readonly id: string;
   }
   | {
@@ -50,13 +51,13 @@ export type PushResult =
 /** Longest text of one message, in UTF-16 code units, and most messages of one push. */
 const MAX_UNITS = 5000;
 const MAX_MESSAGES = 5;
-/** Stands where the rest was cut off. */
+/** The end of a text that was cut. */
 const CUT = "… (cut)";
 const TIMEOUT_MS = 10_000;
-/** Pause where LINE limits the rate. */
+/** Pause after an exceeded rate if LINE names none. */
 const LIMIT_SECS = 60;
 
-/** Pushes a text, as several messages where it is long. */
+/** Pushes a text, as several messages if it is long. */
 export async function pushText(
   { to, text, retryKey }: LinePush,
   { api, token, clock, signal }: LineAccess,
@@ -95,43 +96,33 @@ function whole(text: string, length: number): string {
   return part.length < text.length && /[\ud800-\udbff]$/.test(part) ? part.slice(0, -1) : part;
 }
 
-function readAnswer({ status, headers, text }: Answered, now: number): PushResult {
-  const data = parsed(text);
-  // It was carried out before, under the same key.
+function readAnswer(answer: Answered, now: number): PushResult {
+  const { status, headers } = answer;
+  const data = objectOf(answer);
+  // 409: the push was carried out before, under the same key.
   if (status < 300 || status === 409) return { pushed: true, id: firstId(data) };
-  const said = isJsonObject(data) && typeof data["message"] === "string"
-    ? data["message"].slice(0, 200)
-    : "";
+  const said = typeof data["message"] === "string" ? data["message"].slice(0, 200) : "";
   const quoted = said === "" ? "" : ` (${said})`;
-  const no = { pushed: false, isTemporary: false, mayHaveArrived: false } as const;
+  const refused = { pushed: false, isTemporary: false, mayHaveArrived: false } as const;
   if (status === 429 && /monthly limit/i.test(said)) {
     const reason = `This month's LINE messages are used up${quoted}: buy more at LINE`;
-    return { ...no, reason };
+    return { ...refused, reason };
   }
   if (status === 429) {
     const afterSecs = askedPause(headers, now) ?? LIMIT_SECS;
-    return { ...no, isTemporary: true, afterSecs, reason: "LINE limits the rate of messages" };
+    return { ...refused, isTemporary: true, afterSecs, reason: "LINE limits the rate of messages" };
   }
   if (status >= 500) {
     const reason = `LINE answered with status ${status}`;
-    return { ...no, isTemporary: true, mayHaveArrived: true, reason };
+    return { ...refused, isTemporary: true, mayHaveArrived: true, reason };
   }
   if (status === 401) {
-    return { ...no, reason: `LINE refuses the channel access token${quoted}: set it again` };
+    return { ...refused, reason: `LINE refuses the channel access token${quoted}: set it again` };
   }
-  return { ...no, reason: `LINE refused the message with status ${status}${quoted}` };
+  return { ...refused, reason: `LINE refused the message with status ${status}${quoted}` };
 }
 
-function parsed(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function firstId(data: unknown): string {
-  const sent = isJsonObject(data) ? data["sentMessages"] : undefined;
+function firstId({ sentMessages: sent }: JsonObject): string {
   const first: unknown = Array.isArray(sent) ? sent[0] : undefined;
   const id = isJsonObject(first) ? first["id"] : undefined;
   return typeof id === "string" ? id : "";

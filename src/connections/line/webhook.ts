@@ -1,5 +1,5 @@
 /**
- * The webhook of a LINE channel: where it goes, whether it is used, and whether LINE comes through.
+ * The webhook of a LINE channel: its URL, whether it is used, and whether LINE reaches svc.
  *
  * @module
  */
@@ -7,9 +7,9 @@
 import type { ApiAccess } from "../api/api_call.ts";
 import { callLine, mustCallLine } from "./line_client.ts";
 
-/** The webhook as LINE has it. */
+/** The webhook in LINE's settings. */
 export interface LineWebhook {
-  /** Its URL; empty where none is set. */
+  /** Empty if none is set. */
   readonly url: string;
   /** The switch *Use webhook*, which only a person can set. */
   readonly isUsed: boolean;
@@ -41,17 +41,17 @@ export async function setWebhook(access: ApiAccess, url: string): Promise<void> 
   await mustCallLine(access, { method: "PUT", path: PATH, body: { endpoint: url } });
 }
 
-/** What came of a test of the way. */
+/** The result of LINE's test. */
 export interface WebhookTest {
   readonly ok: boolean;
-  /** What is wrong, one word; `null` when nothing is. */
+  /** One word for what is wrong; `null` for nothing. */
   readonly fault: string | null;
   /** One sentence without a full stop. */
   readonly message: string;
 }
 
 /**
- * Has LINE send an event without content, and says what came of it.
+ * Has LINE send an event without content, and waits for the result.
  *
  * @throws {AppError} what {@linkcode mustCallLine} throws.
  */
@@ -70,7 +70,7 @@ export async function testWebhook(access: ApiAccess): Promise<WebhookTest> {
   return { ok: false, fault, message: words === "" ? remedy : `${remedy} (LINE says ${words})` };
 }
 
-/** What keeps LINE from coming through. */
+/** What keeps LINE from reaching svc, and what to do. */
 function explain(
   status: number,
   reason: string,

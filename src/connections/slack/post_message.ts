@@ -1,17 +1,18 @@
 /**
  * `chat.postMessage` of Slack's Web API
- * (https://docs.slack.dev/reference/methods/chat.postMessage): the only way anything is sent to
- * Slack. Where to is configuration; nothing of a payload chooses it.
+ * (https://docs.slack.dev/reference/methods/chat.postMessage): the only call that writes to Slack.
+ * The channel comes from the configuration, never from a payload.
  *
  * @module
  */
 
 import type { Clock } from "../../base/clock.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { defined } from "../../base/defined.ts";
 import { askedPause } from "../../http/asked_pause.ts";
 import { type Answered, send } from "../../http/send.ts";
+import { objectOf } from "../api/api_call.ts";
 
-/** A text to post, and the thread it goes to. */
+/** A text, and the channel or thread to which it goes. */
 export interface Post {
   /** Channel id. */
   readonly channel: string;
@@ -21,18 +22,18 @@ export interface Post {
   readonly text: string;
 }
 
-/** How to reach Slack. */
+/** Slack's API and the token of a post. */
 export interface SlackAccess {
   /** Base URL of the Web API, without a slash at its end. */
   readonly apiUrl: string;
   /** Bot token, of characters that a header can hold. */
   readonly token: string;
   readonly clock: Clock;
-  /** Gives the call up. */
+  /** Ends the call. */
   readonly signal: AbortSignal;
 }
 
-/** What came of a post. */
+/** The result of a post. */
 export type PostResult =
   | {
     readonly posted: true;
@@ -41,13 +42,13 @@ export type PostResult =
   }
   | {
     readonly posted: false;
-    /** One sentence without a full stop; Slack's own word where it gave one. */
+    /** One sentence without a full stop, with Slack's own word if it gave one. */
     readonly reason: string;
     /** Whether another try may help. */
     readonly isTemporary: boolean;
     /** Pause that Slack asks for, in seconds. */
     readonly afterSecs?: number;
-    /** Whether it may have been posted all the same. */
+    /** Whether it may have been posted nevertheless. */
     readonly mayHaveArrived: boolean;
   };
 
@@ -56,12 +57,12 @@ export const SLACK_API_URL = "https://slack.com/api";
 
 /** Longest text: Slack truncates longer ones. */
 export const MAX_POST_CHARACTERS = 40_000;
-/** Deadline of one call. */
+/** Longest time of a call. */
 const TIMEOUT_MS = 10_000;
-/** Pause where Slack limits the rate and does not say for how long. */
+/** Pause after an exceeded rate if Slack names none. */
 const LIMIT_SECS = 1;
 
-/** Whether Slack takes a text as it is. */
+/** Whether Slack would truncate a text. */
 export function isTooLong(text: string): boolean {
   return text.length > 2 * MAX_POST_CHARACTERS || [...text].length > MAX_POST_CHARACTERS;
 }
@@ -100,7 +101,8 @@ export async function postMessage(
   return { posted: false, reason: message, isTemporary: true, mayHaveArrived };
 }
 
-function readAnswer({ status, headers, text }: Answered, now: number): PostResult {
+function readAnswer(answer: Answered, now: number): PostResult {
+  const { status, headers } = answer;
   if (status === 429) {
     const afterSecs = askedPause(headers, now) ?? LIMIT_SECS;
     const reason = `Slack limits the rate of posts, and asks for a pause of ${afterSecs} s`;
@@ -108,22 +110,12 @@ function readAnswer({ status, headers, text }: Answered, now: number): PostResul
   }
   if (status >= 500) {
     const reason = `Slack answered with status ${status}`;
-    const afterSecs = askedPause(headers, now);
-    const asked = afterSecs === undefined ? {} : { afterSecs };
-    return { posted: false, reason, isTemporary: true, ...asked, mayHaveArrived: false };
+    const pause = defined({ afterSecs: askedPause(headers, now) });
+    return { posted: false, reason, isTemporary: true, ...pause, mayHaveArrived: false };
   }
-  const { ok, ts, error } = parseAnswer(text);
+  const { ok, ts, error } = objectOf(answer);
   if (status < 300 && ok === true && typeof ts === "string") return { posted: true, ts };
   const word = typeof error === "string" ? error.slice(0, 80) : `status ${status}`;
   const reason = `Slack refused the post: ${word}`;
   return { posted: false, reason, isTemporary: false, mayHaveArrived: false };
-}
-
-function parseAnswer(text: string): JsonObject {
-  try {
-    const answer = parseJson(text);
-    return isJsonObject(answer) ? answer : {};
-  } catch {
-    return {};
-  }
 }
