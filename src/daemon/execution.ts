@@ -12,8 +12,7 @@ import { Answers } from "../outbox/answers.ts";
 import { Outbox } from "../outbox/outbox.ts";
 import { startAuditRetention } from "../plugins/audit_retention.ts";
 import { CronPlugins } from "../plugins/cron_plugins.ts";
-import { endInterruptedPlugins } from "../plugins/end_interrupted.ts";
-import { guardPlugins } from "../plugins/guard_plugins.ts";
+import { endInterruptedPlugins, guardPlugins } from "../plugins/plugin_processes.ts";
 import { policyCheck } from "../plugins/policy/policy_check.ts";
 import { PluginFailures } from "../plugins/plugin_failures.ts";
 import type { PluginHost } from "../plugins/run_plugin.ts";
@@ -78,7 +77,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
     discard: (task, signal) => directories.discard(task, { signal }),
   }));
   const { catalog, store } = state;
-  busy.use(new CronPlugins({ ...plugins, catalog, store }));
+  busy.use(new CronPlugins(plugins, catalog, store));
   const open = opening.move();
   const dispose = () => open.disposeAsync();
   return {

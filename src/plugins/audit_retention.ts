@@ -1,5 +1,5 @@
 /**
- * Retention of the plugin audit, by age and by number: a few rows at a time, so that requests do
+ * Removes rows of the plugin audit by age and by number, a few rows at a time, so that requests do
  * not wait long.
  *
  * @module
@@ -7,8 +7,8 @@
 
 import type { HealthConditions } from "../base/health_conditions.ts";
 import type { Clock } from "../base/clock.ts";
+import type { Core } from "../base/core.ts";
 import { messageOf } from "../base/errors.ts";
-import type { Log } from "../base/log.ts";
 import type { AuditStore } from "../store/audit_store.ts";
 
 /** Age above which rows are removed. */
@@ -22,12 +22,9 @@ const CALLS = 500;
 const PAUSE_MS = 50;
 
 /** Starts to prune the audit at regular intervals, until disposed. */
-export function startAuditRetention(host: {
-  readonly store: AuditStore;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly health: HealthConditions;
-}): Disposable {
+export function startAuditRetention(
+  host: Core & { readonly store: AuditStore; readonly health: HealthConditions },
+): Disposable {
   const stopping = new AbortController();
   const timer = host.clock.every(POLL_INTERVAL_MS, async () => {
     try {

@@ -1,6 +1,6 @@
 /**
- * Hooks of custom resources: run after the commit, never on a dry run; a failure is reported to the
- * caller of the apply.
+ * Hooks of custom resources. They run after the commit, never on a dry run, and the caller of the
+ * apply gets their failures.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Plugins in the webhook pipeline: interceptors authenticate instead of the built-in check,
+ * Plugins in the webhook pipeline: interceptors authenticate instead of the built-in check, and
  * transformers turn a payload into another.
  *
  * @module
@@ -34,7 +34,7 @@ export function pluginsOf(crd: CrdSpec, type: PluginType): readonly PluginSpec[]
 }
 
 /**
- * Runs every interceptor, in order; all have to pass.
+ * Runs every interceptor, in order; all have to accept the delivery.
  *
  * @throws {AppError} `unauthorized` when one does not; `invalid` when two headers would become one
  * variable; `overloaded`.
@@ -81,11 +81,11 @@ export async function transformPayload(
 ): Promise<Transformed | undefined> {
   let last: Transformed | undefined;
   for (const plugin of pluginsOf(crd, "transformer")) {
-    const given = { ...delivery, body: last?.bytes ?? delivery.body };
+    const input = { ...delivery, body: last?.bytes ?? delivery.body };
     // A body that fits no variable is still in the file and on standard input.
-    const env = variables(plugin, given) ?? headerVariables(given.headers);
+    const env = variables(plugin, input) ?? headerVariables(input.headers);
     const maxOutputBytes = host.maxPayloadBytes;
-    const result = await run(crd, plugin, { delivery: given, env, host, maxOutputBytes });
+    const result = await run(crd, plugin, { delivery: input, env, host, maxOutputBytes });
     if (result.result !== "ok") throw failure(result.reason);
     last = { payload: toObject(result.output, plugin), bytes: result.output };
   }
@@ -120,8 +120,8 @@ function run(
 }
 
 /**
- * The variables of a phase; `undefined` when the plugin relies on a variable that the body does not
- * fit.
+ * The variables of a phase; `undefined` when the body fits no variable and the plugin reads it from
+ * there.
  */
 function variables(
   plugin: PluginSpec,

@@ -1,6 +1,7 @@
 /**
- * Plugins that fail one time after the other, which no sender and no list of tasks shows: they are
- * `degraded` in `svc status` until they work again or their definition changes, and told of once.
+ * Plugins that fail several times in a row, which no sender and no list of tasks shows. They are
+ * `degraded` in `svc status` until they work again or their definition changes, and one
+ * notification reports them.
  *
  * @module
  */
@@ -12,41 +13,41 @@ import type { Resource } from "../resources/resource.ts";
 import type { Events } from "../store/events.ts";
 import type { PluginResult, PluginRun } from "./run_plugin.ts";
 
-/** What counting needs. */
-export interface PluginFailuresHost {
-  readonly health: HealthConditions;
-  readonly events: Events;
-  readonly catalog: Catalog;
-}
-
-/** So often in a row is repeatedly. */
+/** Failures in a row from which on a plugin is reported. */
 const REPEATEDLY = 2;
 
-/** Characters of a reason that are shown: the audit row has all of what the plugin printed. */
+/** Most characters of a reason that are shown; the audit row has the whole output. */
 const MAX_REASON = 300;
 
 interface Failing {
   count: number;
   readonly kind: string;
-  /** The definition that failed: another one starts anew. */
+  /** The definition that failed; a changed definition starts a new count. */
   readonly definition: Resource<CrdSpec> | undefined;
 }
 
-/** Counts until disposed. */
+/** Counts the failures of each plugin in a row, until disposed. */
 export class PluginFailures implements Disposable {
-  readonly #host: PluginFailuresHost;
+  readonly #health: HealthConditions;
+  readonly #events: Events;
+  readonly #catalog: Catalog;
   readonly #subscription: Disposable;
   readonly #failing = new Map<string, Failing>();
 
-  /** Nothing has failed yet. */
-  constructor(host: PluginFailuresHost) {
-    this.#host = host;
-    this.#subscription = host.events.on("resourcesChanged", () => this.#forgetChanged());
+  constructor({ health, events, catalog }: {
+    readonly health: HealthConditions;
+    readonly events: Events;
+    readonly catalog: Catalog;
+  }) {
+    this.#health = health;
+    this.#events = events;
+    this.#catalog = catalog;
+    this.#subscription = events.on("resourcesChanged", () => this.#forgetChanged());
   }
 
   /**
-   * Notes what came of a run. To reject is the work of an interceptor that has run; hooks are told of
-   * by the apply that runs them.
+   * Counts a run. An interceptor that ran and rejected has done its work. Failures of hooks are
+   * reported by the apply that runs them.
    *
    * @param audit Id of its audit row.
    */
@@ -56,7 +57,7 @@ export class PluginFailures implements Disposable {
     const name = `plugin ${kind}/${run.name}`;
     const hasWorked = result === "ok" || result === "rejected" && isNotRun !== true;
     if (hasWorked) {
-      if (this.#failing.delete(name)) this.#host.health.clear(name);
+      if (this.#failing.delete(name)) this.#health.clear(name);
       return;
     }
     const failing = this.#failing.get(name) ??
@@ -65,19 +66,19 @@ export class PluginFailures implements Disposable {
     this.#failing.set(name, failing);
     if (failing.count < REPEATEDLY) return;
     const [line = ""] = reason.split("\n", 1);
-    const said = `${name} failed ${failing.count} times in a row: ${line.slice(0, MAX_REASON)} ` +
+    const message =
+      `${name} failed ${failing.count} times in a row: ${line.slice(0, MAX_REASON)} ` +
       `(svc describe audit/${audit})`;
-    this.#host.health.set(name, said);
+    this.#health.set(name, message);
     if (failing.count > REPEATEDLY) return;
-    this.#host.events.publish("incidentHappened", {
+    this.#events.publish("incidentHappened", {
       kind: "plugin.failed",
       project: run.project,
       connection: "",
-      reason: said,
+      reason: message,
     });
   }
 
-  /** Hears of no more changes. */
   [Symbol.dispose](): void {
     this.#subscription[Symbol.dispose]();
   }
@@ -86,12 +87,12 @@ export class PluginFailures implements Disposable {
     for (const [name, { kind, definition }] of this.#failing) {
       if (this.#definitionOf(kind) === definition) continue;
       this.#failing.delete(name);
-      this.#host.health.clear(name);
+      this.#health.clear(name);
     }
   }
 
   #definitionOf(kind: string): Resource<CrdSpec> | undefined {
-    const all = this.#host.catalog.list(CRD_KIND) as Resource<CrdSpec>[];
+    const all = this.#catalog.list(CRD_KIND) as Resource<CrdSpec>[];
     return all.find(({ spec }) => spec.kind === kind);
   }
 }

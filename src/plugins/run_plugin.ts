@@ -1,5 +1,5 @@
 /**
- * The only way a plugin or a hook runs: the policy decides, an audit row is written, the shell
+ * The only way to run a plugin or a hook: the policy decides, an audit row is written, the shell
  * runs, the row is finished. No plugin runs without a row.
  *
  * @module
@@ -8,38 +8,31 @@
 import { join } from "node:path";
 import { setImmediate } from "node:timers";
 import { concatBytes, findText } from "../base/bytes.ts";
-import type { Clock } from "../base/clock.ts";
+import type { Core } from "../base/core.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { defined } from "../base/defined.ts";
 import { AppError, findNotNow, messageOf } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
-import type { Log } from "../base/log.ts";
 import type { KnownSecrets } from "../secrets/known_secrets.ts";
 import { Capture } from "../shell/capture.ts";
 import type { ProcessGroups } from "../shell/process_groups.ts";
 import { type OutputStream, runShell, type ShellExit } from "../shell/run_shell.ts";
-import type { AuditEnd, AuditResult, AuditStart } from "../store/audit_records.ts";
+import type { AuditEnd, AuditStart } from "../store/audit_records.ts";
 import type { AuditRecorder } from "../store/audit_store.ts";
 import type { Semaphore } from "./semaphore.ts";
 import { type PolicyCheck, warnOfViolation } from "./policy/policy_check.ts";
 import type { Grant, RunTokens } from "../auth/run_tokens.ts";
 
-/** What running plugins needs. */
-export interface PluginHost {
-  /** Stores the audit rows. */
+/** The parts of the daemon with which plugins run. */
+export interface PluginHost extends Core {
   readonly store: AuditRecorder;
   /** Decides whether a command may run, by the policy file as it is at that time. */
   readonly policy: PolicyCheck;
-  /** Limits how many plugins run at once. */
   readonly semaphore: Semaphore;
   /** Hides secrets that the run may have been given in its output. */
   readonly secrets: KnownSecrets;
-  /** Makes the run tokens. */
   readonly tokens: RunTokens;
-  /** Ends leftover processes of plugins. */
   readonly groups: ProcessGroups;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly newId: NewId;
   readonly dirs: DataDir;
   /** Directory that relative commands start from. */
@@ -48,7 +41,7 @@ export interface PluginHost {
   readonly umask: number;
   /** Most bytes a transformer may print. */
   readonly maxPayloadBytes: number;
-  /** Tells of those that fail again and again; nobody is told when absent. */
+  /** Counts the failures of each plugin; not counted when absent. */
   readonly failures?: {
     readonly ended: (run: PluginRun, result: PluginResult, audit: string) => void;
   };
@@ -56,7 +49,7 @@ export interface PluginHost {
   readonly inherited: Readonly<Record<string, string>>;
 }
 
-/** One run of a plugin or hook. */
+/** One run of a plugin or hook. `trigger` and `deliveryId` are empty outside the pipeline. */
 export interface PluginRun {
   /** Kind of the CRD that it belongs to. */
   readonly crdKind: string;
@@ -66,13 +59,11 @@ export interface PluginRun {
   /** Phase of the pipeline; empty outside the pipeline. */
   readonly phase: string;
   readonly command: string;
-  /** Time limit in seconds; absent when it has none of its own. */
+  /** Time limit of its own in seconds. */
   readonly timeout?: number;
   /** Project whose secrets it may read. */
   readonly project: string;
-  /** Empty outside the pipeline. */
   readonly trigger: string;
-  /** Empty outside the pipeline. */
   readonly deliveryId: string;
   /** Further variables. */
   readonly env: Readonly<Record<string, string>>;
@@ -87,22 +78,25 @@ export interface PluginRun {
 /** Result of a run. */
 export interface PluginResult {
   /** As in the audit row. */
-  readonly result: Extract<AuditResult, "ok" | "rejected" | "failed" | "timeout" | "denied">;
+  readonly result: "ok" | "rejected" | "failed" | "timeout" | "denied";
   /** One sentence for the operator; empty after a success. */
   readonly reason: string;
   readonly output: Uint8Array;
-  /** Whether nothing ran: no shell finds its command, or may execute it, or none could be started. */
+  /**
+   * Whether nothing ran: the shell found no such command, or could not execute it, or no shell
+   * started.
+   */
   readonly isNotRun?: boolean;
 }
 
-/** Codes with which a shell ends that cannot execute a command, or finds none. */
+/** Exit codes of a shell that cannot execute a command, or does not find it. */
 const NOT_RUN: readonly number[] = [126, 127];
 
 /** Time limit of a plugin that has none of its own. */
 const DEFAULT_TIMEOUT_SECS = 5;
 /** Bytes of standard error that are kept. */
 const MAX_STDERR = 8 * 1024;
-/** Time of a plugin between TERM and KILL, short because it is late already. */
+/** Time between TERM and KILL, short because the plugin has exceeded its time already. */
 const GRACE_MS = 500;
 /** Variable that marks every process of a run, whatever its group. */
 export const RUN_MARK = "SVC_RUN_ID";
@@ -121,7 +115,7 @@ export async function runPlugin(run: PluginRun, host: PluginHost): Promise<Plugi
 }
 
 async function runAudited(run: PluginRun, id: string, host: PluginHost): Promise<PluginResult> {
-  const decision = await host.policy(run, "run");
+  const decision = host.policy(run, "run");
   const start: AuditStart = {
     id,
     createdAt: host.clock.now(),
@@ -152,7 +146,7 @@ async function runAudited(run: PluginRun, id: string, host: PluginHost): Promise
   return await host.semaphore.run(async (keepRoomFor) => {
     const began = { ...start, createdAt: host.clock.now() };
     const directory = join(host.dirs.run, `plugin-${start.id}`);
-    // The result does not wait for it: mostly there is nothing, and to ask takes a while.
+    // The result does not wait for leftover processes: mostly there are none, and looking takes time.
     const onLeft = (gone: Promise<void>) =>
       keepRoomFor(
         gone.catch((error) =>
@@ -172,8 +166,8 @@ async function runAudited(run: PluginRun, id: string, host: PluginHost): Promise
       const finish = (end: Ended["end"]) => {
         const finishedAt = host.clock.now();
         const durationMs = finishedAt - began.createdAt;
-        // Called before anything that follows from the result, so the row is stored with that or
-        // before it.
+        // This call comes before those for what follows from the result, so the store has the row
+        // with those or before them.
         host.store.finishAudit(start.id, { ...end, finishedAt, durationMs }).catch((error) =>
           host.log.error("the end of a plugin's run could not be stored", {
             audit: start.id,
@@ -188,14 +182,16 @@ async function runAudited(run: PluginRun, id: string, host: PluginHost): Promise
       finish(ran.value.end);
       return ran.value.result;
     } finally {
-      setImmediate(() => removeQuietly(directory)); // the store has received every call by then
+      setImmediate(() => removeQuietly(directory)); // after the store has received its calls
     }
   });
 }
 
 type Ended = { readonly end: Omit<AuditEnd, "finishedAt">; readonly result: PluginResult };
 
-/** Runs the plugin once its `row` is stored; the shell starts meanwhile, and waits for that. */
+/**
+ * Runs the plugin once its `row` is stored; the shell starts before that, and waits for the row.
+ */
 async function execute(
   run: PluginRun,
   { host, id, timeoutSecs, row, directory, onLeft }: {
@@ -218,7 +214,7 @@ async function execute(
     ...(run.fileVariable === undefined ? {} : { body }),
   });
   try {
-    // Starting a process blocks this thread, and the row is sent to the store at the end of a turn.
+    // The row is sent to the store at the end of a turn, and starting a process blocks the thread.
     await new Promise((resolve) => setImmediate(resolve));
     if (run.fileVariable !== undefined) {
       Deno.mkdirSync(directory, { mode: 0o700 });
@@ -263,7 +259,7 @@ async function execute(
 
 /** Name of the file with the input. */
 const BODY = "body";
-/** A file up to this size is written faster than a thread could take it over. */
+/** Largest file that is written faster here than by a thread. */
 const SMALL_FILE = 256 * 1024;
 
 async function writePrivate(path: string, content: Uint8Array): Promise<void> {
@@ -275,15 +271,15 @@ function removeQuietly(directory: string): void {
   try {
     Deno.removeSync(join(directory, BODY));
     Deno.removeSync(directory);
-  } catch { // never made, or changed: checking its content first takes twice as long
+  } catch { // it does not exist, or has other files: looking first would take twice as long
     Deno.remove(directory, { recursive: true }).catch(() => {});
   }
 }
 
 /**
- * Standard error as text, secrets hidden. Called when the run is over, so that secrets the run made
- * itself are known. Where the output was cut off, the beginning of a secret is removed with its
- * rest.
+ * Standard error as text, secrets hidden. Called when the run is over, so that secrets that the run
+ * itself made are known. Where the output was cut off, a secret whose rest is missing is removed,
+ * too.
  */
 function toText(capture: Capture, secrets: KnownSecrets): string {
   const bytes = capture.bytes();

@@ -9,9 +9,9 @@ import { AppError } from "../base/errors.ts";
 
 /** Limits of a semaphore. */
 export interface SemaphoreLimits {
-  /** Most that run at once. */
+  /** Most runs at once. */
   readonly running: number;
-  /** Most that wait. */
+  /** Most runs that wait. */
   readonly waiting: number;
 }
 
@@ -40,8 +40,8 @@ export class Semaphore {
   }
 
   /**
-   * Runs `work` when there is room. What it gives to `keepRoomFor` keeps its room until that has
-   * resolved, after its own result is there.
+   * Runs `work` when there is room. A promise that it passes to `keepRoomFor` keeps the room until
+   * the promise has settled, also after `work` has its result.
    *
    * @throws {AppError} `overloaded` when too many wait already.
    */

@@ -79,8 +79,7 @@ async function bench(
     inherited: { PATH: "/usr/bin:/bin" },
     tokens: new RunTokens(),
     store,
-    policy: () =>
-      Promise.resolve({ verdict: "allowed", reason: "", mode: "allowlist", maxTimeoutSecs: 5 }),
+    policy: () => ({ verdict: "allowed", reason: "", mode: "allowlist", maxTimeoutSecs: 5 }),
     log: { debug: nobody, info: nobody, warn: nobody, error: nobody } as unknown as Log,
     newId: () => `run${runs++}`,
     dirs: { root: dir.path, run } as unknown as DataDir,

@@ -10,7 +10,11 @@ import { AppError } from "../../base/errors.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
-import { type PolicyCheck, warnOfViolation } from "../../plugins/policy/policy_check.ts";
+import {
+  type PolicyCheck,
+  type PolicyViolation,
+  warnOfViolation,
+} from "../../plugins/policy/policy_check.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import {
   CRD_KIND,
@@ -91,12 +95,12 @@ export async function checkPolicy(
   host: CodeHost,
 ): Promise<string[]> {
   const rows: Row[] = [];
-  const violations: Parameters<typeof warnOfViolation>[1][] = [];
+  const violations: PolicyViolation[] = [];
   const warnings: string[] = [];
   const refusals: string[] = [];
   for (const { name, spec } of crds as readonly { name: string; spec: CrdSpec }[]) {
     for (const code of codeOf(spec)) {
-      const { result, reason, mode } = await decide(code, host.policy);
+      const { result, reason, mode } = decide(code, host.policy);
       const line = `${name}: ${code.type} "${code.name}": ${reason}`;
       if (result === "denied") refusals.push(line);
       else if (reason !== "") warnings.push(line);
@@ -118,11 +122,11 @@ export async function checkPolicy(
 
 type Result = "allowed" | "denied" | "audit_warning";
 
-async function decide(
+function decide(
   code: Code,
   policy: PolicyCheck,
-): Promise<{ result: Result; reason: string; mode: string }> {
-  const { verdict, reason, mode, maxTimeoutSecs } = await policy(code, "apply");
+): { result: Result; reason: string; mode: string } {
+  const { verdict, reason, mode, maxTimeoutSecs } = policy(code, "apply");
   if (verdict !== "denied" && (code.timeout ?? 0) > maxTimeoutSecs) {
     const why = `its timeout of ${code.timeout} s is above max_timeout_secs (${maxTimeoutSecs})`;
     return { result: "denied", reason: why, mode };

@@ -1,7 +1,7 @@
 /**
- * The policy over plugins (`docs/design/security.md#plugin-policy`): which commands may run,
- * decided from the text of the line, the policy and what the file system says. Pure: reads no file
- * and starts nothing.
+ * The policy over plugins (`docs/design/security.md#plugin-policy`): it decides which commands may
+ * run, from the line, the policy and the facts of the file system. Pure: reads no file and starts
+ * nothing.
  *
  * ```ts
  * import { decideCommand, DEFAULT_POLICY } from "./policy.ts";
@@ -26,9 +26,12 @@ import { findRefusal, type PolicyFacts, type RefusalRule } from "./policy_rules.
 /** Modes of the policy. */
 export const POLICY_MODES = ["deny", "allowlist", "audit"] as const;
 
-/** A policy as its file states it, with defaults filled in. */
+/** A policy from its file, with defaults filled in. */
 export interface Policy {
-  /** What happens to a command that breaks a rule; with `deny`, to every command. */
+  /**
+   * With `allowlist`, a command that breaks a rule does not run. With `audit` it runs, and the
+   * daemon logs a warning. With `deny` no command runs.
+   */
   readonly mode: typeof POLICY_MODES[number];
   /** Allowed beginnings of commands; empty ones are ignored. */
   readonly allowedCommandPrefixes: readonly string[];
@@ -36,7 +39,7 @@ export interface Policy {
   readonly maxTimeoutSecs: number;
   /** Whether the policy applies to hooks too. */
   readonly enforceOnHooks: boolean;
-  /** With `any` only the beginning of a line is checked, not what else the shell makes of it. */
+  /** With `any` the rules judge only the beginning of a line, not the further commands in it. */
   readonly shellSyntax: "strict" | "any";
 }
 
@@ -49,7 +52,7 @@ export const DEFAULT_POLICY: Policy = {
   shellSyntax: "strict",
 };
 
-/** Result of reading a policy file: a policy, or why everything is denied. */
+/** Result of reading a policy file: a policy, or the reason why every command is denied. */
 export type PolicyReading =
   | {
     readonly policy: Policy;
@@ -59,22 +62,22 @@ export type PolicyReading =
     readonly locate: (path: FieldPath) => string;
   }
   | {
-    /** One sentence. */
+    /** The reason, in one sentence. */
     readonly closed: string;
     /** Every finding: `FILE:LINE:COLUMN: message`. */
     readonly errors: readonly string[];
   };
 
-/** Every rule that can decide. */
+/** The rules that can decide. */
 export type PolicyRule = "allowed" | "mode_deny" | RefusalRule;
 
 /** The policy's decision on one command. */
 export interface PolicyDecision {
-  /** With `audit_warning`, in mode `audit`, a command runs although it breaks a rule. */
+  /** `audit_warning`: in mode `audit` the command runs although it breaks a rule. */
   readonly verdict: "allowed" | "denied" | "audit_warning";
   /** Rule that decided. */
   readonly rule: PolicyRule;
-  /** What to do, as a sentence; empty when there is nothing to say. */
+  /** What the user can do, as a sentence; empty when there is nothing to do. */
   readonly reason: string;
 }
 
@@ -99,7 +102,7 @@ const policySchema = compileSchema({
 export function parsePolicy(text: string, file = "plugin-policy.yaml"): PolicyReading {
   const { documents, errors, warnings } = parseManifest(file, text);
   const [document, second] = documents;
-  const broken = [...errors, ...warnings]; // what YAML only warns of is not understood either
+  const broken = [...errors, ...warnings]; // a policy with a YAML warning may mean something else
   if (second !== undefined) {
     broken.push(`${second.locate([])}: A policy is one document: remove this one`);
   }

@@ -1,6 +1,6 @@
 /**
- * The policy as plugins meet it: the file is read and the command checked before every apply and
- * every run, so that a stricter policy needs neither restart nor apply.
+ * The policy for plugins and hooks: the file is read and the command checked before every apply and
+ * every run, so that a stricter policy needs neither a restart nor an apply.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { fileFacts, policyReader } from "./policy_file.ts";
 /** The plugin or hook to check. */
 export interface PolicySubject {
   readonly command: string;
-  /** Its type; hooks are checked only where the policy says so. */
+  /** Its type; the policy says whether it applies to hooks. */
   readonly type: "interceptor" | "transformer" | "cron" | "hook";
 }
 
@@ -29,25 +29,22 @@ export interface PolicyOutcome {
 }
 
 /** Checks a plugin or hook against the policy. */
-export type PolicyCheck = (
-  subject: PolicySubject,
-  when: "apply" | "run",
-) => Promise<PolicyOutcome>;
+export type PolicyCheck = (subject: PolicySubject, when: "apply" | "run") => PolicyOutcome;
 
-/**
- * Writes to the daemon's log that something runs, or is accepted, only because the mode is `audit`.
- */
+/** A plugin or hook that the policy lets pass only because its mode is `audit`. */
+export interface PolicyViolation {
+  readonly when: "apply" | "run";
+  readonly crdKind: string;
+  readonly type: PolicySubject["type"];
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** Writes a violation to the daemon's log. */
 export function warnOfViolation(
   log: Log,
-  violation: {
-    readonly when: "apply" | "run";
-    readonly crdKind: string;
-    readonly type: PolicySubject["type"];
-    readonly name: string;
-    readonly reason: string;
-  },
+  { when, crdKind: crd, type, name: plugin, reason }: PolicyViolation,
 ): void {
-  const { when, crdKind: crd, type, name: plugin, reason } = violation;
   log.warn("plugin violates the policy", { when, crd, type, plugin, reason });
 }
 
@@ -59,19 +56,20 @@ export function policyCheck(host: {
 }): PolicyCheck {
   const facts = fileFacts(host.pluginRoot);
   const readPolicy = policyReader(host.dirs);
-  return async (subject, when) => {
-    const read = await readPolicy();
-    if ("closed" in read) {
-      host.log.error("plugin policy is not usable, everything is denied", { reason: read.closed });
-      const reason = `the policy file is not usable: ${read.closed}`;
+  return (subject, when) => {
+    const reading = readPolicy();
+    if ("closed" in reading) {
+      const { closed } = reading;
+      host.log.error("plugin policy is not usable, everything is denied", { reason: closed });
+      const reason = `the policy file is not usable: ${closed}`;
       return { verdict: "denied", reason, mode: "closed", maxTimeoutSecs: 1 };
     }
-    const { policy } = read;
-    const governed = { mode: policy.mode, maxTimeoutSecs: policy.maxTimeoutSecs };
+    const { policy } = reading;
+    const limits = { mode: policy.mode, maxTimeoutSecs: policy.maxTimeoutSecs };
     if (subject.type === "hook" && !policy.enforceOnHooks) {
-      return { ...governed, verdict: "allowed", reason: "" };
+      return { ...limits, verdict: "allowed", reason: "" };
     }
     const { verdict, reason } = decideCommand(subject.command, policy, { ...facts, when });
-    return { ...governed, verdict, reason };
+    return { ...limits, verdict, reason };
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the policy's file and the facts of files that its rules need, before every use. Anything
- * that keeps the file from being read in full, or lets another user write to it, closes the policy
+ * Reads the file of the policy, and the facts of files that its rules need, before every use. If
+ * the file cannot be read in full, or another user can write to it, every command is denied
  * (`docs/design/security.md#plugin-policy`).
  *
  * @module
@@ -17,7 +17,7 @@ import type { FileFact, PolicyFacts } from "./policy_rules.ts";
 
 /** Name of the file in the data directory. */
 const POLICY_FILE = "plugin-policy.yaml";
-/** A larger file is no policy. */
+/** Size above which a file is refused. */
 const MAX_FILE_BYTES = 64 * 1024;
 
 /** Path of the policy of a data directory. */
@@ -31,8 +31,8 @@ export function readPolicy(dir: Pick<DataDir, "root">): PolicyReading {
 }
 
 /**
- * Makes a function that does what {@linkcode readPolicy} does: it reads the file every time, but
- * parses its text only when that has changed.
+ * Returns a function like {@linkcode readPolicy} that reads the file at every call, but parses its
+ * text only when the text has changed.
  */
 export function policyReader(dir: Pick<DataDir, "root">): () => PolicyReading {
   const path = policyPath(dir);
@@ -44,12 +44,12 @@ export function policyReader(dir: Pick<DataDir, "root">): () => PolicyReading {
   let last: { readonly text: string; readonly reading: PolicyReading } | undefined;
   return () => {
     try {
-      // Synchronously: handing it to a thread takes ten times as long.
-      const found = statFile(path);
-      if (found === undefined) return { policy: DEFAULT_POLICY, warnings: [], locate: () => path };
-      if (!found.isFile) return closed("is not a regular file");
+      // Reads synchronously: a thread takes ten times as long.
+      const info = statFile(path);
+      if (info === undefined) return { policy: DEFAULT_POLICY, warnings: [], locate: () => path };
+      if (!info.isFile) return closed("is not a regular file");
       using file = RegularFile.open(path);
-      const problem = findProblem(file.facts, found.isLink ? undefined : dir.root);
+      const problem = findProblem(file.facts, info.isLink ? undefined : dir.root);
       if (problem !== undefined) return closed(problem);
       const bytes = buffer.subarray(0, file.readSync(buffer));
       if (bytes.length > MAX_FILE_BYTES) return closed(TOO_LARGE);
@@ -66,8 +66,8 @@ export function policyReader(dir: Pick<DataDir, "root">): () => PolicyReading {
 const TOO_LARGE = `is larger than ${MAX_FILE_BYTES} bytes`;
 
 /**
- * What is at `path`, through a symbolic link. A dangling one is not an absent file: a user put it
- * there on purpose.
+ * Whether `path` is a symbolic link, and whether it leads to a regular file; `undefined` without a
+ * file. A dangling link is an error, because a user made it on purpose.
  */
 function statFile(path: string): { isLink: boolean; isFile: boolean } | undefined {
   let info: Deno.FileInfo;
@@ -88,9 +88,9 @@ function findProblem(info: Facts, directory: string | undefined): string | undef
 }
 
 /**
- * Facts from the file system at this moment. A user with write access to the directories on the
- * path can replace a file between the decision and the shell's own look-up of its name, and can
- * change the content of a checked file at any time. No check here could prevent that: the security
+ * The facts of the file system at this moment. A user who can write to the directories on a path
+ * can replace a file between the decision and the shell's own look-up of its name, and can change
+ * the content of a checked file at any time. No check here could prevent that: the security
  * boundary is write access to the directories of the prefixes.
  */
 export function fileFacts(pluginRoot: string): Omit<PolicyFacts, "when"> {

@@ -1,6 +1,6 @@
 /**
- * The rules of `allowlist`, in their order: they find why a line must not run.
- * `tests/plugins/policy_test.ts` runs every line that they allow in a real shell.
+ * The rules of `allowlist`, in the order in which they apply, as `docs/design/security.md` lists
+ * them. `tests/plugins/policy_test.ts` runs every line that they allow in a real shell.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { ShellFault } from "./shell_word.ts";
 
 /** A fact of the file system about a path. */
 export interface FileFact {
-  /** Kind of the file, links resolved; `other` also for one that cannot be inspected. */
+  /** Kind of the file at the end of links; `other` also for a file that cannot be inspected. */
   readonly kind: "file" | "directory" | "other" | "missing";
   /** Its real path, without links; the path itself where no file exists. */
   readonly real: string;
@@ -31,7 +31,7 @@ export interface PolicyFacts {
 export interface PolicyLimits {
   /** Allowed beginnings of commands; empty ones are ignored. */
   readonly allowedCommandPrefixes: readonly string[];
-  /** `any` leaves out the second half of rule 2. */
+  /** `any`: only the first command of a line has to have an allowed prefix. */
   readonly shellSyntax: "strict" | "any";
 }
 
@@ -55,21 +55,36 @@ export interface Refusal {
   readonly rule: RefusalRule;
   /** What to do, as a sentence. */
   readonly reason: string;
-  /** The line may run, and this is only a warning. */
+  /** Set for a line that may run and only gets a warning. */
   readonly warning?: true;
 }
 
 /** Longest line, in bytes of UTF-8. */
 const MAX_LINE_BYTES = 8 * 1024;
-/** Includes lone surrogates, for which the shell would get other bytes than were checked. */
+/**
+ * Control characters, and lone surrogates, for which the shell would get other bytes than were
+ * checked.
+ */
 const CONTROL = /(?![\t\n])\p{Cc}|\p{Cs}/u;
-/** Denied anywhere, also as letters of any case that fold to these. */
+/**
+ * Programs denied anywhere in a line, in upper and lower case, and in letters that Unicode treats
+ * as these.
+ */
 const DENIED_ANYWHERE = /curl|wget|base64/iu;
-/** Denied as a word of its own. */
+/** Programs denied as a whole word. */
 const DENIED_WORD = /(?<![A-Za-z0-9_])(?:nc|eval)(?![A-Za-z0-9_])/iu;
-/** The shell's own commands that cannot run another program. */
+/** Builtins of the shell that cannot run another program. */
 const BUILTINS: readonly string[] = [
-  ...["exit", "true", "false", ":", "test", "[", "echo", "printf", "read", "set"],
+  "exit",
+  "true",
+  "false",
+  ":",
+  "test",
+  "[",
+  "echo",
+  "printf",
+  "read",
+  "set",
 ];
 
 /** The first rule that `line` breaks; `undefined` when it may run. */
@@ -98,13 +113,13 @@ export function findRefusal(
 export function findDeniedName(text: string): string | undefined {
   const bare = text.replace(/\\\n|['"\\]/g, "");
   for (const form of [text, bare]) {
-    const found = DENIED_ANYWHERE.exec(form) ?? DENIED_WORD.exec(form);
-    if (found !== null) return found[0];
+    const match = DENIED_ANYWHERE.exec(form) ?? DENIED_WORD.exec(form);
+    if (match !== null) return match[0];
   }
   return undefined;
 }
 
-/** Rules 0 and 1. */
+/** The rules over the text alone: control characters, length, denied programs. */
 function findTextRefusal(line: string): Refusal | undefined {
   const control = CONTROL.exec(line)?.[0];
   if (control !== undefined) {
@@ -123,13 +138,15 @@ function findTextRefusal(line: string): Refusal | undefined {
   };
 }
 
-/** Rule 2, first half. */
+/** The rule that a line begins with an allowed prefix. */
 function findPrefixRefusal(line: string, prefixes: readonly string[]): Refusal | undefined {
   if (prefixes.some((prefix) => line.startsWith(prefix, startOf(line)))) return undefined;
   return { rule: "prefix", reason: notAllowed("the command", prefixes) };
 }
 
-/** Rule 2, second half. */
+/**
+ * The rule that each command in the line begins with an allowed prefix, or is a harmless builtin.
+ */
 function findCommandRefusal(
   command: ShellCommand,
   line: string,
@@ -146,13 +163,13 @@ function notAllowed(what: string, prefixes: readonly string[]): string {
   return `${what} starts with no allowed prefix (${list}): add one, or move it into a script`;
 }
 
-/** Options of `set` that change neither variables nor what is exported. */
+/** Options of `set` that neither set nor export variables. */
 const HARMLESS_SET = /^[-+][efuxvC]+$/;
 
 /**
- * Arguments with which a builtin acts as an assignment: `set -a` exports what is set from then on,
- * `read PATH` sets it, and where /bin/sh is Bash so does `printf -v`, and `test -v` runs the
- * content of a subscript.
+ * The rule over arguments of builtins that assign: `set -a` exports what is set from then on, `read
+ * PATH` sets it, `printf -v` sets a variable where /bin/sh is Bash, and `test -v` runs the content
+ * of a subscript there.
  */
 function findBuiltinRefusal({ word, args }: ShellCommand): Refusal | undefined {
   const [first] = args;
@@ -180,15 +197,15 @@ function findBuiltinRefusal({ word, args }: ShellCommand): Refusal | undefined {
   return undefined;
 }
 
-/** The first word of a line that is not parsed; empty when it is not plain text. */
+/** The first word of a line, without parsing it; empty when it is not plain text. */
 function firstCommand(line: string): Pick<ShellCommand, "at" | "word"> {
   const at = startOf(line);
-  // Only blanks of the shell: any other blank belongs to the word.
+  // Only the shell's own blanks end a word; any other blank belongs to it.
   const word = /^[^ \t\n;&|<>()'"`$\\*?[\]{}~]+(?=[ \t\n;&|<>()]|$)/.exec(line.slice(at))?.[0];
   return { at, word: word ?? "" };
 }
 
-/** Rule 3: a command that is a file has to be in the directory of its prefix. */
+/** The rule that a command which is a file is in the directory of its prefix. */
 function findFileRefusal(
   { at, word }: Pick<ShellCommand, "at" | "word">,
   { line, prefixes }: { readonly line: string; readonly prefixes: readonly string[] },

@@ -1,8 +1,8 @@
 /**
- * Splits a shell line into its simple commands. The only importer of the shell parser, which reads
- * Bash and repairs what it does not understand, while the line runs in any POSIX shell: so only
- * nodes named here are allowed, and `shell_word.ts` and `shell_structure.ts` check the text again.
- * It does not judge commands.
+ * Splits a shell line into its simple commands, and judges none. The only importer of the shell
+ * parser. The parser reads Bash and repairs what it does not understand, but the line runs in any
+ * POSIX shell. So only nodes named here are allowed, and `shell_word.ts` and `shell_structure.ts`
+ * check the text again.
  *
  * @module
  */
@@ -40,7 +40,7 @@ import {
   UNCLEAR,
 } from "./shell_word.ts";
 
-/** One simple command; those in substitutions, loops and functions count too. */
+/** A simple command, also one in a substitution, a loop or a function. */
 export interface ShellCommand {
   /** Start of its first word, in UTF-16 units from the start of the line. */
   readonly at: number;
@@ -54,8 +54,9 @@ export interface ShellCommand {
 export type ShellLine = { readonly commands: readonly ShellCommand[] } | Fault;
 
 /**
- * Names that a loop, `read` or a function may define: without upper case, so none that the shell,
- * the loader or an interpreter uses (`PATH`, `IFS`, `LD_PRELOAD`), and without a slash.
+ * Names that a loop, `read` or a function may define. Without upper case, so that none is a
+ * variable of the shell, the loader or an interpreter (`PATH`, `IFS`, `LD_PRELOAD`), and without a
+ * slash.
  */
 export const OWN_NAME = /^[a-z_][a-z0-9_]*$/;
 
@@ -68,7 +69,7 @@ export function readShellLine(line: string): ShellLine {
   try {
     reader.script(parse(line), { start: 0, end: line.length });
   } catch {
-    return { fault: "unparsable", reason: UNCLEAR }; // the parser's own limits
+    return { fault: "unparsable", reason: UNCLEAR }; // the line exceeds limits of the parser
   }
   return reader.fault ?? { commands: reader.commands };
 }
@@ -85,7 +86,7 @@ class Reader {
   script(script: ParsedScript, span: Span): void {
     const error = script.errors?.[0];
     if (error !== undefined) return this.#fail("unparsable", `not a shell line: ${error.message}`);
-    // A script with a text of its own came out of backquotes with backslashes.
+    // The parser gives a script its own text if it had to remove backslashes from backquotes.
     if (script.source !== undefined) return this.#fail("unparsable", UNCLEAR);
     const pieces: Piece[] = [];
     for (const statement of script.commands) this.#statement(statement, pieces);
@@ -161,10 +162,10 @@ class Reader {
   #function({ name, body }: FunctionNode, pieces: Piece[]): void {
     const parentheses = PARENTHESES.exec(this.#source.slice(name.end))?.[0];
     if (parentheses === undefined || body.type === "CompoundList") {
-      // in other shells `function f` is a command of that name
+      // Other shells than Bash read `function f` as a command called `function`.
       return this.#fail("unparsable", UNCLEAR);
     }
-    // the closing parenthesis begins the body
+    // The name ends before the closing parenthesis, which separates it from the body.
     this.#name(name, COMMAND_BREAK, pieces, parentheses.length - 1);
     this.#node(body, pieces);
   }

@@ -1,18 +1,18 @@
 /**
- * Checks the text between the words of a shell line, without trusting the parser. It may only
- * consist of blanks, operators, and reserved words that are tokens of their own; and before each
- * word has to be what makes it the kind of word the parser took it for.
+ * Checks the text between the words of a shell line without trusting the parser. The text may only
+ * consist of blanks, operators, and reserved words that are tokens of their own. Before each word
+ * has to stand what makes it the kind of word for which the parser took it.
  *
  * @module
  */
 
-/** A word or a redirection, and what may stand before it. */
+/** A word or a redirection, and the text that has to stand before it. */
 export interface Piece {
   /** Start, in UTF-16 units from the start of the line. */
   readonly pos: number;
   /** End, exclusive. */
   readonly end: number;
-  /** Pattern for the text since the piece before, besides being structure. */
+  /** Pattern of the text between the piece before and this one. */
   readonly after: RegExp;
 }
 
@@ -24,33 +24,35 @@ export interface Span {
   readonly end: number;
 }
 
-/** Between words of one simple command. */
+/** Text between the words of a simple command. */
 export const BLANKS = /^(?:[ \t]|\\\n)+$/;
-/** The same where no blank is needed: before a redirection without a number. */
+/** Text before a redirection without a number, which needs no blank. */
 export const BLANKS_OR_NONE = /^(?:[ \t]|\\\n)*$/;
-/** After the name of a function. */
+/** Text after the name of a function. */
 export const PARENTHESES = /^[ \t]*\([ \t]*\)/;
-/** Ends the command before. */
+/** Text that ends the command before. */
 export const COMMAND_BREAK = /[;&|()\n]/;
-/** Before the variable of a loop. */
+/** Text before the variable of a loop. */
 export const FOR = /(?:^|[\s;&|(])for[ \t]+$/;
-/** Before the first word a loop goes over. */
+/** Text before the first word of the list of a loop. */
 export const FOR_IN = /^[ \t\n]+in[ \t]+$/;
-/** Before the word that is compared. */
+/** Text before the word that `case` compares. */
 export const CASE = /(?:^|[\s;&|(])case[ \t]+$/;
-/** Before the first pattern of a branch, and between its patterns. */
+/** Text before the first pattern of a branch, and between its patterns. */
 export const CASE_PATTERN = /(?:\sin|;;)\s*\(?[ \t]*$|^[ \t]*\|[ \t]*$/;
 
 /**
- * Tokens between words; reserved words have a delimiter on both sides, and a comment ends with its
- * line. `x` stands for the words around, `<` for a redirection, a blank for the ends of the script.
+ * Tokens between two words. A reserved word has a delimiter on both sides, and a comment ends with
+ * its line. In the tested text, `x` stands for the words around it, `<` for a redirection, and a
+ * blank for an end of the script.
  */
 const STRUCTURE =
   /^[ x](?:[ \t\n;&|()]|\\\n|(?<![^\s;&|()])(?:if|then|elif|else|fi|for|in|do|done|while|until|case|esac|[{}!])(?![^\s;&|()<])|(?<![^\s;&|()])#[^\n]*(?=\n| $))*[ x<]$/;
 
 /**
- * Whether only structure stands between the pieces of a script, and each piece follows what it
- * needs. The start of a script counts as a semicolon. A script inside another has no comments.
+ * Whether only such tokens stand between the pieces of a script, and each piece follows the text
+ * that it needs. The start of the script counts as a semicolon. A script inside another has no
+ * comments.
  */
 export function isStructured(source: string, span: Span, pieces: readonly Piece[]): boolean {
   let at = span.start;
@@ -60,7 +62,7 @@ export function isStructured(source: string, span: Span, pieces: readonly Piece[
     const right = "<>".includes(source.charAt(pos)) ? "<" : "x";
     if (pos < at || !isStructure(left + gap + right, span)) return false;
     if (!after.test(left === " " ? `;${gap}` : gap)) return false;
-    // The parser skips a parenthesis after a word; that of a function belongs to its name.
+    // The parser skips a parenthesis after a word. After the name of a function it is in the piece.
     if (/^[ \t]*\(/.test(source.slice(end, span.end))) return false;
     at = end;
     left = "x";
@@ -73,8 +75,8 @@ function isStructure(text: string, span: Span): boolean {
 }
 
 /**
- * Whether a word may continue on the next line: only a blank before the backslash ends the word for
- * sure.
+ * Whether a line break after a backslash may be inside a word: only a blank before the backslash
+ * surely ends the word.
  */
 export function continuesInWord(text: string): boolean {
   return /(?<![ \t])\\\n/.test(text);

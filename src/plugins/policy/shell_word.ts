@@ -1,7 +1,6 @@
 /**
- * Reads one word of a shell line: its plain text, or the fact that it depends on variables or
- * commands. The parts that the parser found are allowed only in forms that every POSIX shell reads
- * alike.
+ * Reads one word of a shell line: its plain text, or that it depends on variables or commands. The
+ * parts that the parser reports are allowed only in forms that every POSIX shell reads alike.
  *
  * @module
  */
@@ -17,14 +16,14 @@ export type ShellFault =
   | "expansion"
   | "glob";
 
-/** The first fault of a line. */
+/** A fault of a line. */
 export interface Fault {
   readonly fault: ShellFault;
-  /** What to do, as a sentence. */
+  /** What the user can do, as a sentence. */
   readonly reason: string;
 }
 
-/** A word, or a part of one, as the parser returns it; `S` is its type of an inner script. */
+/** A word, or a part of one, from the parser; `S` is the parser's type of a script. */
 export interface ParsedText<S> {
   /** Type of the part, in the parser's names. */
   readonly type: string;
@@ -34,7 +33,7 @@ export interface ParsedText<S> {
   readonly pos: number;
   /** End, exclusive. */
   readonly end: number;
-  /** Its parts; absent where it is plain. */
+  /** Its parts; absent in a plain word. */
   readonly parts?: readonly ParsedText<S>[] | undefined;
   /** The script of a command substitution. */
   readonly script?: S | undefined;
@@ -51,33 +50,35 @@ export interface Substitution<S> {
 
 /** Result of reading a word. */
 export interface WordReading<S> {
-  /** Its text without quotes; `undefined` where it depends on variables or commands. */
+  /** Its text without quotes; `undefined` if it depends on variables or commands. */
   readonly value: string | undefined;
   /** Its command substitutions, in order. */
   readonly substitutions: readonly Substitution<S>[];
   readonly fault?: Fault;
 }
 
-/** Reason where shells differ, or where the parser and this code differ. */
+/**
+ * Reason for text that shells read differently, or that the parser and this code read differently.
+ */
 export const UNCLEAR = "shells disagree about this: move it into a script";
 const WRITTEN_OUT = "write out the name of the command, without $, backquotes, \\ * ? [ ] { } ~";
 
-/** Unquoted: no quote, expansion or operator, and no blank of any script, unless escaped. */
+/** Unquoted text without quote, expansion, operator or any Unicode blank, unless escaped. */
 const PLAIN = /^(?:\\[^\n]|[^\\\s"'`$;&|<>()])*$/;
 const SINGLE_QUOTED = /^'[^']*'$/;
-/** Between double quotes, with every literal dollar sign escaped. */
+/** Text between double quotes in which every literal dollar sign is escaped. */
 const IN_DOUBLE_QUOTES = /^(?:\\[\s\S]|[^\\"`$])*$/;
 const GLOB = /^(?:[*?]|\[[^\s"'`$\\;&|<>()[\]]+\])$/;
 /** `$NAME`, `$1`, `$@`, `${NAME}`, `${#NAME}`. */
 const VARIABLE =
   /^\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]|\{#?[A-Za-z_][A-Za-z0-9_]*\}|\{[0-9@*#]\})$/;
-/** The forms of `${NAME…}` that do not assign, over plain text. */
+/** The forms of `${NAME…}` with plain text that do not assign. */
 const VARIABLE_WITH_TEXT =
   /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::?[-+?]|##?|%%?)[A-Za-z0-9_ .,:=/@+*?-]*\}$/;
 const COMMAND_SUBSTITUTION = /^\$\((?!\()[\s\S]*\)$/;
-/** Without characters that have another meaning inside backquotes. */
+/** A substitution without characters that have another meaning inside backquotes. */
 const BACKQUOTES = /^`[^`\\"'#]*`$/;
-/** Between file descriptors of one digit, and from and to `/dev/null`. */
+/** Redirections between file descriptors of one digit, and from and to `/dev/null`. */
 const REDIRECTION = /^[0-9]?(?:(?:>>?|<)[ \t]*\/dev\/null|[<>]&[0-9])$/;
 
 /** Whether a redirection can neither read nor write a file. */
@@ -85,7 +86,7 @@ export function isHarmlessRedirection(text: string): boolean {
   return REDIRECTION.test(text);
 }
 
-/** Reads a word; the name of a command has to be plain from its text alone. */
+/** Reads a word. The name of a command must be plain text as written. */
 export function readWord<S>(word: ParsedText<S>, role: "command" | "argument"): WordReading<S> {
   const { text, pos, end } = word;
   const parts = word.parts ?? [{ type: "Literal", text, pos, end }];
