@@ -97,7 +97,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "node:net": ["src/base/cidr.ts", "src/http/server/client_address.ts"],
   "node:os": ["src/daemon/settings.ts"],
   "node:path": ["cli.ts", "src/"],
-  "node:process": ["cli.ts", "src/telemetry/process_facts.ts"],
+  "node:process": ["cli.ts", "src/telemetry/readings.ts"],
   "node:sqlite": ["src/store/sqlite/engine/database.ts"],
   "node:timers": [
     "src/plugins/run_plugin.ts",

@@ -77,7 +77,7 @@ const COUNTS = [
 Deno.test("a metric ends with its unit, a counter with _total", () => {
   const metrics = new Metrics({ version: "", deno: "" });
   const readings = Object.fromEntries(READ.map(({ name }) => [name, [{ value: 0 }]]));
-  const text = metrics.text({ readings, exists: () => true });
+  const text = metrics.text(readings, () => true);
   const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
   ok(types.length > 30, text);
   const wrong = types.filter(([, name = "", type]) =>

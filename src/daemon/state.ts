@@ -108,7 +108,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
   const { keyring, formerKeys, keyFiles } = opening.use(await takeDataDir(config));
   secrets.know(...keyFiles.flatMap(secretsInKeyFile));
   const health = new HealthConditions();
-  const telemetry = opening.use(new Telemetry({ clock, health }));
+  const telemetry = opening.use(new Telemetry(clock, health));
   if (config.wantsTraces && !telemetry.traces) {
     log.warn("no traces are collected: compile the program with OTEL_DENO=true to collect them");
   }

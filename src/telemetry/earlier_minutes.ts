@@ -1,6 +1,6 @@
 /**
- * What happened in the day before the start, from what is stored: once, some rows at a time, so
- * that nothing else that the store has to do waits.
+ * Counts the events of the day before the start, from the store. It reads a page of rows at a time,
+ * with pauses, so that other calls of the store do not wait.
  *
  * @module
  */
@@ -15,33 +15,27 @@ import type { TaskStore } from "../store/task_store.ts";
 import { KEPT_MINUTES } from "./minute_series.ts";
 import type { Minutes } from "./minutes.ts";
 
-/** What {@linkcode countEarlier} needs. */
-export interface EarlierHost {
-  readonly store: Pick<DeliveryStore, "listDeliveries"> & Pick<TaskStore, "listTasks">;
-  readonly minutes: Minutes;
-  readonly clock: Clock;
-}
+/** Lists the rows that are counted. */
+export type CountedRows = Pick<DeliveryStore, "listDeliveries"> & Pick<TaskStore, "listTasks">;
 
 const MINUTE_MS = 60_000;
 /** Time after the start in which the daemon has other work. */
 const FIRST_MS = 2000;
-/** Rows read at once: some two milliseconds, for which a request may have to wait. */
+/** Rows read at once; it takes about two milliseconds, for which a request may have to wait. */
 const PAGE_SIZE = 100;
-/** Pause between two reads. */
 const PAUSE_MS = 25;
-/** Most deliveries, and most tasks, that are read. */
+/** Most deliveries, and most tasks, to read. */
 const MOST_ROWS = 100_000;
 
-/** Things by the minute in which they happened. */
+/** Events by the minute in which they happened. */
 type ByMinute<Thing> = Map<number, Thing[]>;
 
-/** Reads and counts until it is done, or `signal` aborts; counts nothing if something fails. */
+/** Reads and counts until it is done, or `signal` aborts; counts nothing if a read fails. */
 export async function countEarlier(
-  host: EarlierHost,
+  { store, minutes, clock }: { store: CountedRows; minutes: Minutes; clock: Clock },
   signal: AbortSignal,
   most: number = MOST_ROWS,
 ): Promise<void> {
-  const { store, minutes, clock } = host;
   const until = minutes.since;
   const first = Math.floor(until / MINUTE_MS) - KEPT_MINUTES + 1;
   const isEarlier = (at: number | undefined): at is number => at !== undefined && at < until;
@@ -55,8 +49,8 @@ export async function countEarlier(
     ({ receivedAt }) => receivedAt,
     ({ project, trigger, outcome, receivedAt, via, durationMs }) => {
       if (!isEarlier(receivedAt)) return;
-      const tookMs = via === "internal" ? {} : { tookMs: durationMs };
-      put(deliveries, receivedAt, { project, trigger, outcome, ...tookMs });
+      const tookMs = via === "internal" ? undefined : durationMs;
+      put(deliveries, receivedAt, { project, trigger, outcome, ...defined({ tookMs }) });
     },
     range,
   );
@@ -85,7 +79,7 @@ export async function countEarlier(
   minutes.countedFrom(from * MINUTE_MS);
 }
 
-/** Gives the rows of the last minutes, newest first; returns the first minute that has all. */
+/** Gives `take` the rows from minute `first` on, newest first; returns the first complete minute. */
 async function eachRow<Row extends { readonly id: string }>(
   list: (query: { readonly limit: number; readonly before?: string }) => Promise<Row[]>,
   timeOf: (row: Row) => number,
@@ -103,7 +97,7 @@ async function eachRow<Row extends { readonly id: string }>(
     page.forEach(take);
     before = page.at(-1)?.id;
     read += page.length;
-    // Ids are near the order of time, so that one of the page may be the exception.
+    // Rows come in the order of ids, which is nearly that of time: the newest of the page counts.
     const newest = Math.floor(Math.max(...page.map(timeOf)) / MINUTE_MS);
     if (page.length < PAGE_SIZE || newest < first) return first;
     if (read >= most) return Math.max(first, newest + 1);
@@ -114,7 +108,7 @@ async function eachRow<Row extends { readonly id: string }>(
 
 function put<Thing>(things: ByMinute<Thing>, at: number, thing: Thing): void {
   const minute = Math.floor(at / MINUTE_MS);
-  const there = things.get(minute);
-  if (there === undefined) things.set(minute, [thing]);
-  else there.push(thing);
+  const ofMinute = things.get(minute);
+  if (ofMinute === undefined) things.set(minute, [thing]);
+  else ofMinute.push(thing);
 }

@@ -9,20 +9,12 @@ import { READ, type Readings } from "./readings.ts";
 import { Counter, Histogram, Histograms } from "./counters.ts";
 import { exposition } from "./exposition.ts";
 
-/** Whether a trigger still exists. */
+/** Tells whether a trigger still exists. */
 export type TriggerExists = (project: string, trigger: string) => boolean;
 
-/** What the text of the metrics is made from. */
-export interface MetricsText {
-  /** Values read just now. */
-  readonly readings: Readings;
-  /** Series of triggers that no longer exist are left out. */
-  readonly exists: TriggerExists;
-}
-
-/** Most series with user-given names; further ones count under {@linkcode OTHERS}. */
+/** Most series with names that users gave; further ones count under {@linkcode OTHERS}. */
 const MAX_NAMED = 5000;
-/** Cannot be a user-given name: those have no brackets. */
+/** No name that a user gave: those have no brackets. */
 const OTHERS = "(others)";
 
 const REQUEST_SECS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -32,7 +24,7 @@ const TASK_SECS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400];
 const DELAY_SECS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5, 30, 60, 300, 1800];
 const PLUGIN_SECS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Counts and measures events of the daemon. */
+/** Every metric that is counted as things happen. */
 export class Metrics {
   readonly #deliveries = new Counter("project", "trigger", "outcome");
   readonly #requests = new Map<number, Histogram>();
@@ -90,18 +82,17 @@ export class Metrics {
     this.#tasks.at(isNamed ? key : `${OTHERS}/${state}`, labels).add(Math.max(0, secs));
   }
 
-  /** Counts an ended step. */
   stepEnd(state: string): void {
     this.#steps.add(state);
   }
 
-  /** Counts a plugin that ran or was denied. */
+  /** Counts a plugin that ran, in `secs`, or was denied. */
   pluginEnd(type: string, result: string, secs: number | undefined): void {
     this.#plugins.add(type, result);
     if (secs !== undefined) this.#pluginSecs.at(type, () => ({ type })).add(secs);
   }
 
-  /** Counts a message of the outbox that was sent or given up. */
+  /** Counts a message that was sent or given up. */
   messageEnd(kind: string, state: string): void {
     this.#messages.add(kind, state);
   }
@@ -116,8 +107,11 @@ export class Metrics {
     this.#late++;
   }
 
-  /** The metrics in the text format of Prometheus. */
-  text({ readings, exists }: MetricsText): string {
+  /**
+   * The metrics in the text format of Prometheus, with values that were read just now. Deliveries of
+   * triggers that no longer exist are left out.
+   */
+  text(readings: Readings, exists: TriggerExists): string {
     this.#deliveries.prune(({ project = "", trigger = "" }) =>
       project === OTHERS || exists(project, trigger)
     );

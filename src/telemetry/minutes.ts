@@ -1,7 +1,7 @@
 /**
- * What happened minute by minute in the last day, for `svc stats`: deliveries, how long their
- * senders and their tasks waited, tasks that ended, and the queue. In memory only, and at the start
- * from what is stored (`earlier_minutes.ts`); of the triggers, the first ones by themselves.
+ * The figures of `svc stats`, minute by minute for the last day: deliveries, how long their senders
+ * and their tasks waited, tasks that ended, and the queue. They are kept in memory;
+ * `earlier_minutes.ts` counts what happened before the start from the store.
  *
  * @module
  */
@@ -9,55 +9,53 @@
 import type { Clock } from "../base/clock.ts";
 import { DELIVERY_OUTCOMES } from "../store/delivery_records.ts";
 import type { TriggerKey } from "../store/retention_store.ts";
-import { Latencies } from "./latencies.ts";
 import { KEPT_MINUTES, MinuteSeries, type Percentiles, type Values } from "./minute_series.ts";
 
-/** Most triggers whose figures are kept by themselves; those of others are in the sum only. */
+/** Most triggers that have figures of their own; the others count in the sum only. */
 export const MAX_TRIGGERS = 32;
 const MINUTE_MS = 60_000;
-/** Time between two looks at the queue. */
+/** Time between two samples of the queue. */
 const SAMPLE_INTERVAL_MS = 20_000;
 
 const ENDED = ["succeeded", "failed", "cancelled"] as const;
 
-/** Which figures are read. */
+/** The minutes and the trigger of which figures are read. */
 export interface MinutesQuery {
-  /** Number of minutes, the one that runs included. */
+  /** Number of minutes, with the present one. */
   readonly minutes: number;
-  /** Only those of this trigger. */
+  /** Only figures of this trigger; of all triggers if absent. */
   readonly trigger?: { readonly project: string; readonly name: string };
 }
 
-/** Figures of each minute; the last one still runs. */
+/** Figures of each minute; the last one is the present minute. */
 export interface MinuteFigures {
   /** Start of the first minute, in milliseconds since the epoch. */
   readonly from: number;
-  /** Since when there are figures; `undefined` for a trigger that has none of its own. */
+  /** Start of the figures, in milliseconds since the epoch; `undefined` for a trigger without any. */
   readonly since: number | undefined;
-  /** Deliveries by outcome. */
   readonly deliveries: Readonly<Record<string, readonly number[]>>;
   /** Milliseconds from the arrival of a request until it is stored or refused. */
   readonly answerMs: Percentiles;
   /** Milliseconds from the arrival to the start of the task. */
   readonly startMs: Percentiles;
-  /** Tasks that ended, by state; only of all triggers together. */
+  /** Tasks that ended, by state; absent for one trigger. */
   readonly tasks?: Readonly<Record<string, readonly number[]>>;
-  /** The longest queue seen; only of all triggers together. */
+  /** The longest queue of each minute, as sampled; absent for one trigger. */
   readonly queue?: { readonly pending: Values; readonly running: Values };
 }
 
-/** How much waits and runs. */
+/** Numbers of tasks. */
 export interface QueueSample {
   readonly pending: number;
   readonly running: number;
 }
 
-/** What happened in one minute before the start. */
+/** The events of one minute before the start. */
 export interface EarlierMinute {
-  /** `tookMs` as where they are counted as they come. */
+  /** `tookMs` is absent where no sender waited. */
   readonly deliveries:
     readonly (TriggerKey & { readonly outcome: string; readonly tookMs?: number })[];
-  /** Tasks that started, so long after their delivery arrived. */
+  /** Tasks that started, `tookMs` after their delivery arrived. */
   readonly starts: readonly (TriggerKey & { readonly tookMs: number })[];
   /** The states of tasks that ended. */
   readonly ends: readonly string[];
@@ -80,10 +78,10 @@ export class Minutes implements Disposable {
     this.#clock = clock;
     this.#since = clock.now();
     this.#minute = this.#now();
-    this.#timer = clock.every(SAMPLE_INTERVAL_MS, () => this.#look());
+    this.#timer = clock.every(SAMPLE_INTERVAL_MS, () => this.#tick());
   }
 
-  /** Counts a delivery; `tookMs` is the time until its sender can be answered, where there is one. */
+  /** Counts a delivery; `tookMs` is the time until its sender can be answered, if one waits. */
   delivery(
     { project, trigger }: TriggerKey,
     outcome: string,
@@ -98,7 +96,7 @@ export class Minutes implements Disposable {
     own?.took("answer", tookMs, minute);
   }
 
-  /** Counts a task that starts, so long after its delivery arrived. */
+  /** Counts a task that starts `delayMs` after its delivery arrived. */
   taskStart(
     { project, trigger }: TriggerKey,
     delayMs: number,
@@ -108,17 +106,16 @@ export class Minutes implements Disposable {
     this.#of(project, trigger)?.took("start", delayMs, minute);
   }
 
-  /** Counts a task that has ended. */
   taskEnd(state: string): void {
     this.#all.add(state, this.#now());
   }
 
-  /** Since when there are figures, in milliseconds since the epoch. */
+  /** Start of the figures, in milliseconds since the epoch. */
   get since(): number {
     return this.#since;
   }
 
-  /** Adds what happened in a minute before the start; of the latencies, only where there are none. */
+  /** Adds the events of a minute before the start; their latencies only if the minute has none. */
   earlier(minute: number, { deliveries, starts, ends }: EarlierMinute): void {
     if (minute <= this.#now() - KEPT_MINUTES) return;
     for (const { project, trigger, outcome } of deliveries) {
@@ -130,17 +127,16 @@ export class Minutes implements Disposable {
     this.#tookEarlier("start", starts, minute);
   }
 
-  /** Says that all is counted that happened since then. */
+  /** Sets an earlier start of the figures: everything since then is counted. */
   countedFrom(since: number): void {
     this.#since = Math.min(this.#since, since);
   }
 
-  /** From now on, looks at this queue some times a minute. */
+  /** From now on, samples this queue three times a minute. */
   watchQueue(sample: () => Promise<QueueSample>): void {
     this.#sample = sample;
   }
 
-  /** The figures of the last minutes. */
   read({ minutes, trigger }: MinutesQuery): MinuteFigures {
     const count = Math.min(minutes, KEPT_MINUTES);
     const from = this.#now() - count + 1;
@@ -159,14 +155,14 @@ export class Minutes implements Disposable {
       startMs: series.percentiles("start", from, count),
     };
     if (trigger !== undefined) return figures;
-    const [pending, running] = [
-      series.levels("pending", from, count),
-      series.levels("running", from, count),
-    ];
-    return { ...figures, tasks: sums(ENDED), queue: { pending, running } };
+    const queue = {
+      pending: series.levels("pending", from, count),
+      running: series.levels("running", from, count),
+    };
+    return { ...figures, tasks: sums(ENDED), queue };
   }
 
-  /** Stops looking at the queue. */
+  /** Stops sampling the queue. */
   [Symbol.dispose](): void {
     this.#timer[Symbol.dispose]();
   }
@@ -193,32 +189,28 @@ export class Minutes implements Disposable {
     things: readonly (TriggerKey & { readonly tookMs?: number })[],
     minute: number,
   ): void {
-    const latencies = new Map<MinuteSeries, Latencies>();
-    for (const { project, trigger, tookMs } of things) {
-      if (tookMs === undefined) continue;
-      for (const series of [this.#all, this.#of(project, trigger)]) {
-        if (series === undefined) continue;
-        const known = latencies.get(series) ?? new Latencies();
-        known.add(tookMs);
-        latencies.set(series, known);
-      }
+    const timed = things.flatMap(({ project, trigger, tookMs }) =>
+      tookMs === undefined ? [] : [{ tookMs, series: this.#of(project, trigger) }]
+    );
+    this.#all.tookEarlier(name, timed.map(({ tookMs }) => tookMs), minute);
+    for (const [series, ofSeries] of Map.groupBy(timed, (one) => one.series)) {
+      series?.tookEarlier(name, ofSeries.map(({ tookMs }) => tookMs), minute);
     }
-    for (const [series, all] of latencies) series.tookEarlier(name, all, minute);
   }
 
-  #look(): void {
+  #tick(): void {
     this.#sample().then(({ pending, running }) => {
       const minute = this.#now();
       this.#all.raise("pending", pending, minute);
       this.#all.raise("running", running, minute);
-    }, () => {}); // what cannot be read has no value
+    }, () => {}); // a queue that cannot be read has no value
     const minute = this.#now();
     if (minute === this.#minute) return;
     this.#minute = minute;
     this.#forget(minute);
   }
 
-  /** Forgets what is too old, and triggers of which nothing is left. */
+  /** Forgets what is too old, and triggers that have nothing left. */
   #forget(minute: number): void {
     this.#all.forget(minute);
     for (const [project, names] of this.#triggers) {

@@ -1,24 +1,23 @@
 /**
- * Recent rates for `svc status`, from totals and their values some time ago. Recording an event
- * only adds one to a number.
+ * Recent rates for `svc status`: the totals now, less the totals some time ago. To count an event is
+ * one addition.
  *
  * @module
  */
 
 import type { Clock } from "../base/clock.ts";
 
-/** How often something happened. */
+/** Numbers of events. */
 export interface Rate {
   readonly last_minute: number;
   readonly last_five_minutes: number;
 }
 
-/** What is counted, each by its outcome. */
+/** The counted events; each kind is counted by its outcome. */
 export type RateKind = "deliveries" | "tasks";
 
 type Totals = Readonly<Record<RateKind, ReadonlyMap<string, number>>>;
 
-/** Time between two samples of the totals. */
 const SAMPLE_INTERVAL_MS = 5000;
 const SAMPLES_PER_MINUTE = 60_000 / SAMPLE_INTERVAL_MS;
 
@@ -28,25 +27,24 @@ export class Rates implements Disposable {
   readonly #samples: Totals[] = [];
   readonly #timer: Disposable;
 
-  /** Starts to sample; has to be disposed. */
+  /** Samples until it is disposed. */
   constructor(clock: Clock) {
     this.#timer = clock.every(SAMPLE_INTERVAL_MS, () => this.#sample());
   }
 
-  /** Counts an event; there must be only few different outcomes. */
+  /** Counts an event; `outcome` is from a closed list. */
   add(kind: RateKind, outcome: string): void {
     const totals = this.#totals[kind];
     totals.set(outcome, (totals.get(outcome) ?? 0) + 1);
   }
 
-  /** Stores a sample of the totals. */
   #sample(): void {
     const { deliveries, tasks } = this.#totals;
     this.#samples.push({ deliveries: new Map(deliveries), tasks: new Map(tasks) });
     if (this.#samples.length > 5 * SAMPLES_PER_MINUTE) this.#samples.shift();
   }
 
-  /** Recent rates by outcome; only outcomes that ever occurred are present. */
+  /** Recent rates by outcome; an outcome that has not occurred is absent. */
   lately(): Record<RateKind, Record<string, Rate>> {
     return { deliveries: this.#of("deliveries"), tasks: this.#of("tasks") };
   }

@@ -1,22 +1,21 @@
 /**
- * Metrics whose value is read when they are asked for, as opposed to those that are counted as
- * things happen.
+ * Metrics that are read when `GET /metrics` is answered. `metrics.ts` has those that are counted.
  *
  * @module
  */
 
+import { cpuUsage } from "node:process";
 import type { Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { defined } from "../base/defined.ts";
 import { findDiskSpace } from "../base/disk_space.ts";
 import { AppError } from "../base/errors.ts";
-import { findCpuSecs, findOpenDescriptors } from "./process_facts.ts";
 import type { DatabaseSize } from "../store/maintenance.ts";
 import type { OutboxCounts } from "../store/outbox_records.ts";
 import type { Store } from "../store/store.ts";
 import type { TaskCounts } from "../store/task_records.ts";
 
-/** Every such metric, without the prefix of its name; a `counter` only grows. */
+/** Every metric that is read, its name without the prefix `svc_`. */
 export const READ = [
   { name: "uptime_seconds", type: "gauge", help: "Time since the daemon started" },
   { name: "tasks", type: "gauge", help: "Tasks that have not ended" },
@@ -63,8 +62,7 @@ export const READ = [
   { name: "degraded_reasons", type: "gauge", help: "Entries under degraded in svc status" },
 ] as const;
 
-/** Name of such a metric. */
-export type ReadName = typeof READ[number]["name"];
+type ReadName = typeof READ[number]["name"];
 
 /** One value; every other field is a label. */
 export type Reading = { readonly value: number } & Readonly<Record<string, string | number>>;
@@ -85,17 +83,16 @@ export interface Sizes {
   readonly diskBytes?: number;
 }
 
-/** Where the values are read from. */
+/** The parts of the daemon that have the values. */
 export interface ReadingsHost {
-  /** Counts tasks, and measures the database. */
   readonly store: Pick<Store, "counts" | "outboxCounts" | "databaseSize">;
   readonly clock: Clock;
   readonly dirs: Pick<DataDir, "root" | "database">;
   /** Start of the daemon, in milliseconds since the epoch. */
   readonly started: number;
-  /** Limits how many plugins run at once. */
+  /** The limit of plugins that run at once. */
   readonly semaphore: { readonly running: number; readonly waiting: number };
-  /** Request bodies being received. */
+  /** The budget of request bodies. */
   readonly bodies: { readonly inUse: number };
   /** Connections of the webhook server; `undefined` while it is not running. */
   readonly connections: () =>
@@ -107,15 +104,16 @@ export interface ReadingsHost {
   readonly degraded: () => Promise<readonly string[]>;
 }
 
-/** How long the database may take to answer before it counts as away. */
+/** If the database takes longer to answer, it counts as away. */
 const ANSWER_MS = 5000;
 
-/** Reads every value once; without those of the database where that is away. */
+/** Reads every value once; those of the database are absent while it is away. */
 export async function takeReadings(host: ReadingsHost): Promise<Readings> {
   const now = host.clock.now();
-  const [stored, files, degraded, open, cpu] = await Promise.all([
-    ...[findStored(host), readFiles(host.dirs), host.degraded()] as const,
-    ...[findOpenDescriptors(), findCpuSecs()] as const,
+  const [stored, files, degraded] = await Promise.all([
+    findStored(host),
+    readFiles(host.dirs),
+    host.degraded(),
   ]);
   const { rss, heapUsed } = Deno.memoryUsage();
   const connections = host.connections();
@@ -134,31 +132,31 @@ export async function takeReadings(host: ReadingsHost): Promise<Readings> {
     connections_displaced_total: one(connections?.displaced),
     process_resident_memory_bytes: one(rss),
     process_heap_bytes: one(heapUsed),
-    process_open_descriptors: one(open),
+    process_open_descriptors: one(findOpenDescriptors()),
     process_max_descriptors: one(host.descriptors),
-    process_cpu_seconds_total: one(cpu),
+    process_cpu_seconds_total: one(findCpuSecs()),
     degraded_reasons: one(degraded.length),
   };
 }
 
-/** What the database says. */
+/** The answers of the database. */
 interface Stored {
   readonly counts: TaskCounts;
   readonly outbox: OutboxCounts;
   readonly size: DatabaseSize;
 }
 
-/** What was asked of the database; `undefined` when it says nothing for so long that it is away. */
+/** The answer of the database; `undefined` when it takes so long that the database counts as away. */
 export async function answerInTime<T>(
-  asked: Promise<T>,
+  answer: Promise<T>,
   clock: Pick<Clock, "after">,
 ): Promise<T | undefined> {
   const silent = Promise.withResolvers<undefined>();
   using _deadline = clock.after(ANSWER_MS, () => silent.resolve(undefined));
-  return await Promise.race([asked, silent.promise]);
+  return await Promise.race([answer, silent.promise]);
 }
 
-/** Asks the database; `undefined` when it cannot answer now. */
+/** `undefined` when the database cannot answer now. */
 async function findStored({ store, clock }: ReadingsHost): Promise<Stored | undefined> {
   const asked = Promise.all([store.counts(), store.outboxCounts(), store.databaseSize()]);
   try {
@@ -217,4 +215,25 @@ async function readFiles(
     walBytes,
     ...defined({ diskFreeBytes: disk?.freeBytes, diskBytes: disk?.totalBytes }),
   };
+}
+
+/** Number of open descriptors; `undefined` where there is no `/proc`. */
+function findOpenDescriptors(): number | undefined {
+  try {
+    let open = -1; // reading the directory opens one itself
+    for (const _ of Deno.readDirSync("/proc/self/fd")) open++;
+    return open;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Processor time since the start in seconds; `undefined` where the system does not report it. */
+function findCpuSecs(): number | undefined {
+  try {
+    const { user, system } = cpuUsage();
+    return (user + system) / 1e6;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * Metrics and traces of the daemon in one object for its parts: it counts what they report, and
- * turns it into spans where traces are collected.
+ * Metrics and traces of the daemon. Its parts report to one object, which counts, and makes spans
+ * where traces are collected.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { VERSION } from "../base/version.ts";
 import type { Delivery } from "../store/delivery_records.ts";
 import type { Batch } from "../store/maintenance.ts";
 import type { Store } from "../store/store.ts";
-import { countEarlier, type EarlierHost } from "./earlier_minutes.ts";
+import { countEarlier, type CountedRows } from "./earlier_minutes.ts";
 import { counting } from "./counting.ts";
 import { CONTENT_TYPE } from "./exposition.ts";
 import { Metrics, type TriggerExists } from "./metrics.ts";
@@ -21,13 +21,6 @@ import { type ReadingsHost, takeReadings } from "./readings.ts";
 import { reportRefusal, withTracing } from "./spans.ts";
 import { observeStore } from "./store_observer.ts";
 import { findTracing } from "./tracing.ts";
-
-/** What telemetry needs. */
-export interface TelemetryHost {
-  readonly clock: Clock;
-  /** Where it is shown that the database cannot be written. */
-  readonly health: HealthConditions;
-}
 
 /** Answers a request; `remote` is the sender's address. */
 type Handler = (request: Request, remote: string) => Response | Promise<Response>;
@@ -40,26 +33,27 @@ export class Telemetry implements Disposable {
   readonly #metrics = new Metrics({ version: VERSION, deno: Deno.version.deno });
   readonly #rates: Rates;
   readonly #minutes: Minutes;
-  readonly #host: TelemetryHost;
+  readonly #clock: Clock;
+  readonly #health: HealthConditions;
   readonly #startSpan = findTracing();
   /** Whether traces are collected. */
   readonly traces = this.#startSpan !== undefined;
   #text: { readonly at: number; readonly promise: Promise<string> } | undefined;
 
-  /** Starts with every count at zero. */
-  constructor(host: TelemetryHost) {
-    this.#host = host;
-    this.#rates = new Rates(host.clock);
-    this.#minutes = new Minutes(host.clock);
+  /** Starts with every count at zero; `health` shows when the database cannot be written. */
+  constructor(clock: Clock, health: HealthConditions) {
+    this.#clock = clock;
+    this.#health = health;
+    this.#rates = new Rates(clock);
+    this.#minutes = new Minutes(clock);
   }
 
   /** Receives every batch of the store. */
   readonly onBatch = ({ calls, wrote, tookMs, refused }: Batch): void => {
-    const { health } = this.#host;
     if (refused !== undefined) {
-      health.set("database", refused.replace(/^T/, "t"));
+      this.#health.set("database", refused.replace(/^T/, "t"));
     } else if (wrote) { // a batch without changes would succeed on a full disk too
-      health.clear("database");
+      this.#health.clear("database");
       this.#metrics.commit(calls, tookMs / 1000);
     }
   };
@@ -77,19 +71,18 @@ export class Telemetry implements Disposable {
 
   /** Wraps a store so that its calls are counted and traced. */
   observe(store: Store): Store {
-    const startSpan = this.#startSpan;
-    const { clock } = this.#host;
     const counts = { metrics: this.#metrics, rates: this.#rates, minutes: this.#minutes };
-    const counted = observeStore(store, counting(counts, clock));
+    const counted = observeStore(store, counting(counts, this.#clock));
     this.#minutes.watchQueue(() => store.counts());
-    return startSpan === undefined ? counted : withTracing(counted, startSpan, clock);
+    const startSpan = this.#startSpan;
+    return startSpan === undefined ? counted : withTracing(counted, startSpan, this.#clock);
   }
 
   /**
    * Wraps a handler so that its answers are measured; with `page`, it also answers `GET /metrics`.
    */
   measured(handler: Handler, page?: () => Promise<Response>): Handler {
-    const { clock } = this.#host;
+    const clock = this.#clock;
     return (request, remote) => {
       if (request.method === "GET") {
         const asked = page !== undefined && /^https?:\/\/[^/]+\/metrics$/.test(request.url);
@@ -110,18 +103,16 @@ export class Telemetry implements Disposable {
     return this.#rates.lately();
   }
 
-  /** What happened minute by minute. */
   minutes(query: MinutesQuery): MinuteFigures {
     return this.#minutes.read(query);
   }
 
-  /** Counts what happened before the start, in the background, until disposed. */
-  countEarlier(store: EarlierHost["store"]): AsyncDisposable {
+  /** Counts the events of the day before the start, in the background, until disposed. */
+  countEarlier(store: CountedRows): AsyncDisposable {
     const stop = new AbortController();
-    const { clock } = this.#host;
-    const host = { store, minutes: this.#minutes, clock };
-    // What cannot be read is not counted, and `since` says so.
-    const work = countEarlier(host, stop.signal).catch(() => {});
+    const counted = { store, minutes: this.#minutes, clock: this.#clock };
+    // Rows that cannot be read are not counted, and `MinuteFigures.since` tells it.
+    const work = countEarlier(counted, stop.signal).catch(() => {});
     return {
       async [Symbol.asyncDispose]() {
         stop.abort();
@@ -132,10 +123,10 @@ export class Telemetry implements Disposable {
 
   /** The answer to `GET /metrics`. */
   async page(host: ReadingsHost, exists: TriggerExists): Promise<Response> {
-    const now = this.#host.clock.monotonicMs();
+    const now = this.#clock.monotonicMs();
     if (this.#text === undefined || now - this.#text.at > FRESH_MS) {
       const promise = takeReadings(host)
-        .then((readings) => this.#metrics.text({ readings, exists }));
+        .then((readings) => this.#metrics.text(readings, exists));
       this.#text = { at: now, promise };
     }
     const text = await this.#text.promise.catch((error) => {

@@ -13,18 +13,17 @@ import { VERSION } from "../base/version.ts";
 export interface TraceSpan {
   /** W3C `traceparent` for its child spans. */
   readonly traceparent: string;
-  /** Adds attributes. */
   note(attributes: SpanAttributes): void;
-  /** Ends it, now or at a time in milliseconds since the epoch. */
+  /** Ends the span at `at`, in milliseconds since the epoch; now when absent. */
   end(how: { readonly failed: boolean; readonly at?: number }): void;
 }
 
 /** Attributes of a span; undefined ones are left out. */
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
-/** The start of a span. */
+/** How a span starts. */
 export interface SpanStart {
-  /** One of a few fixed names. */
+  /** From a closed list. */
   readonly name: string;
   /** Milliseconds since the epoch; now when absent. */
   readonly at?: number;
@@ -33,7 +32,7 @@ export interface SpanStart {
   readonly attributes: SpanAttributes;
 }
 
-/** Starts a span. */
+/** Starts a span, which the caller has to end. */
 export type StartSpan = (start: SpanStart) => TraceSpan;
 
 /** Starts spans where the runtime collects them; `undefined` where it does not. */
@@ -63,7 +62,7 @@ export function findTracing(): StartSpan | undefined {
   };
 }
 
-/** Context of a span that may have ended long ago, or in an earlier run of the daemon. */
+/** The context of a span that may have ended long ago, or in an earlier run of the daemon. */
 function contextOf(traceparent: string) {
   const [, traceId = "", spanId = "", flags = "00"] = traceparent.split("-");
   const remote = { traceId, spanId, traceFlags: parseInt(flags, 16), isRemote: true };

@@ -7,7 +7,7 @@ function linesOf(
   metrics: Metrics,
   exists: (project: string, trigger: string) => boolean = () => true,
 ): string[] {
-  return metrics.text({ readings: {}, exists }).split("\n");
+  return metrics.text({}, exists).split("\n");
 }
 
 function samples(lines: readonly string[], name: string): string[] {
@@ -74,7 +74,7 @@ Deno.test("Metrics shows what was read, each time anew", () => {
       tasks: [{ state: "ready", value: n }],
       process_cpu_seconds_total: [{ value: n }],
     };
-    return metrics.text({ readings, exists: () => true }).split("\n");
+    return metrics.text(readings, () => true).split("\n");
   };
   text(1);
   const lines = text(5);

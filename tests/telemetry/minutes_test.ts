@@ -6,7 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
-import { Latencies } from "../../src/telemetry/latencies.ts";
+import { Latencies } from "../../src/telemetry/minute_series.ts";
 import { MAX_TRIGGERS, Minutes } from "../../src/telemetry/minutes.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 

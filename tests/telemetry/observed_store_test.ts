@@ -32,7 +32,7 @@ function countedRig(store: Store) {
     rates,
     minutes,
     lines: () =>
-      metrics.text({ readings: {}, exists: () => true }).split("\n")
+      metrics.text({}, () => true).split("\n")
         .filter((line) => line !== "" && !line.startsWith("#") && !line.includes("_bucket")),
     [Symbol.dispose]() {
       rates[Symbol.dispose]();
