@@ -1,6 +1,6 @@
 /**
- * Bytes and their spellings: strict hexadecimal, base64 and UTF-8, and a comparison whose time does
- * not depend on where two values differ. Nothing here guesses: what is not exact is `undefined`.
+ * Bytes and their texts: strict hexadecimal, base64 and UTF-8, and a comparison whose time does not
+ * depend on where two values differ. A text that is not exactly valid gives `undefined`.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { createHash, hash, timingSafeEqual } from "node:crypto";
 const ENCODER = new TextEncoder();
 const STRICT_DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** UTF-8 bytes of `text`. */
+/** The UTF-8 bytes of `text`. */
 export function utf8(text: string): Uint8Array<ArrayBuffer> {
   return ENCODER.encode(text);
 }
@@ -24,7 +24,7 @@ export function findText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** What V8 offers and TypeScript's library does not know yet (TC39 "Uint8Array to/from base64"). */
+/** A function of V8 that TypeScript's library does not declare yet (TC39 "Uint8Array to/from base64"). */
 const HEX = Uint8Array as unknown as { fromHex(text: string): Uint8Array<ArrayBuffer> };
 
 /** Bytes of an even-length hexadecimal text in either case; `undefined` for anything else. */
@@ -60,7 +60,7 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** One byte string out of several. */
+/** The parts, one after the other. */
 export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
@@ -71,7 +71,7 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array<ArrayBu
   return whole;
 }
 
-/** Bytes as a text of code units 0 to 255, the form in which byte patterns can be searched. */
+/** Bytes as a text of code units 0 to 255, in which patterns of bytes can be searched. */
 export function latin1Text(bytes: Uint8Array): string {
   let text = "";
   for (let i = 0; i < bytes.length; i += 8192) {

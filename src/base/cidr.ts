@@ -20,12 +20,12 @@ export function isCidr(text: string): boolean {
   return parts(text) !== undefined;
 }
 
-/** Tells whether an address is in one of `ranges`; ranges that are none are passed over. */
+/** A function that says whether an address is in one of `ranges`; invalid ranges are ignored. */
 export function cidrMatcher(ranges: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const range of ranges) {
-    const found = parts(range);
-    if (found !== undefined) list.addSubnet(found.address, found.bits, found.family);
+    const subnet = parts(range);
+    if (subnet !== undefined) list.addSubnet(subnet.address, subnet.bits, subnet.family);
   }
   return (address) => {
     const plain = withoutMapping(address);
@@ -49,7 +49,7 @@ function parts(
   };
 }
 
-/** An IPv4 address as a dual-stack socket shows it (`::ffff:192.0.2.1`). */
+/** The IPv4 address in `::ffff:192.0.2.1`, as dual-stack sockets show it; any other text as it is. */
 function withoutMapping(address: string): string {
   return /^::ffff:([0-9.]+)$/i.exec(address)?.[1] ?? address;
 }

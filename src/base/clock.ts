@@ -1,32 +1,29 @@
 /**
- * Time as an argument, so that tests move it: what time it is, how long something took, and
- * waiting. Nothing else in the program reads the system clock or starts a timer.
+ * Time as an argument, so that tests can move it. Nothing else in the program reads the system clock or
+ * starts a timer.
  *
  * @module
  */
 
-/** What time it is. */
+/** The time of day. */
 export interface WallClock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
 }
 
-/** Time in full. What only stamps records asks for a {@linkcode WallClock}. */
+/** All functions of time. Code that only needs the time of day takes a {@linkcode WallClock}. */
 export interface Clock extends WallClock {
-  /**
-   * Milliseconds since some moment, to measure how long something takes: setting the clock is not
-   * in it.
-   */
+  /** Milliseconds since a fixed moment, to measure durations: setting the clock does not change it. */
   monotonicMs(): number;
-  /** Calls `then` once, after `ms` milliseconds, however many; not after it has been disposed. */
+  /** Calls `then` once after `ms` milliseconds, which may be any number, unless it is disposed before. */
   after(ms: number, then: () => void): Disposable;
-  /** Calls `then` every `ms` milliseconds, first after so long, until it is disposed. */
+  /** Calls `then` every `ms` milliseconds, first after `ms`, until it is disposed. */
   every(ms: number, then: () => void): Disposable;
   /** Resolves after `ms` milliseconds, or as soon as `signal` aborts; never rejects. */
   pause(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** A clock whose intervals and pauses are made of its `after`. */
+/** A clock whose `every` and `pause` are made of its `after`. */
 export function clockOf(base: Pick<Clock, "now" | "monotonicMs" | "after">): Clock {
   const { after } = base;
   return {
@@ -56,10 +53,10 @@ export function clockOf(base: Pick<Clock, "now" | "monotonicMs" | "after">): Clo
   };
 }
 
-/** Longest time a timer of the runtime takes; beyond it, it would fire at once. */
+/** Longest time of a timer of the runtime, which fires at once for a longer one. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The machine's own clock. */
+/** The clock of the machine. */
 export const systemClock: Clock = clockOf({
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
@@ -76,26 +73,26 @@ export const systemClock: Clock = clockOf({
   },
 });
 
-/** Lets the event loop do what else is there to be done; that is no question of time. */
+/** Resolves after the event loop has handled everything that is ready now. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }
 
-/** Last time that RFC 3339 can write, whose years have four digits. */
+/** Last time that RFC 3339 can express: its years have four digits. */
 export const LAST_TIME_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-/** First one. */
+/** First time that RFC 3339 can express. */
 const FIRST_TIME_MS = new Date(0).setUTCFullYear(0, 0, 1);
 
 /**
- * `ms` since the epoch as RFC 3339 in UTC, as every time is shown. A time it cannot write becomes
- * the nearest it can: one row with such a time must not keep a whole list from being shown.
+ * `ms` since the epoch as RFC 3339 in UTC, the form in which each time is shown. A time beyond its
+ * limits becomes the limit: one row with such a time must not prevent a whole list.
  */
 export function rfc3339(ms: number): string {
   const known = Number.isNaN(ms) ? 0 : ms;
   return new Date(Math.min(Math.max(known, FIRST_TIME_MS), LAST_TIME_MS)).toISOString();
 }
 
-/** The same to the second, without marks that names of files do not take: `20260102T030405Z`. */
+/** A time to the second, without characters that names of files cannot have: `20260102T030405Z`. */
 export function timeInName(ms: number): string {
   return rfc3339(ms).replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
 }

@@ -1,37 +1,37 @@
 /**
- * Characters that nobody sees. Some a terminal obeys: control characters, and marks that turn the
- * direction of a line, with which a text looks like another. Others have no width or no ink: a name
- * with one looks like the name without it, and whole sentences can stand between two letters.
+ * Hidden characters. Control characters drive a terminal. Marks of direction reverse a part of a line,
+ * so that a text looks like another one. Characters without width or ink make a name look like another
+ * name, and can hide whole sentences between two letters.
  *
  * @module
  */
 
-// deno-lint-ignore no-control-regex -- control characters are what is looked for
+// deno-lint-ignore no-control-regex -- the pattern finds control characters
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Letters and marks of scripts in which a joiner changes how the letter beside it looks. */
+/** Letters and marks of scripts in which a joiner changes the form of its neighbours. */
 const JOINED = `(?=[\\p{L}\\p{M}])[${
   ("Arab Syrc Nkoo Mand Mong Adlm Rohg Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Khmr Mymr " +
     "Tibt Java Bali").split(" ").map((script) => `\\p{scx=${script}}`).join("")
 }]`;
 
-// deno-lint-ignore no-control-regex -- what is looked for
+// deno-lint-ignore no-control-regex -- the pattern finds control characters
 const HIDDEN_IN_ASCII = /([\x00-\x1f\x7f]+)/g;
 
-// deno-lint-ignore no-control-regex -- the whole of ASCII
+// deno-lint-ignore no-control-regex -- all of ASCII
 const ASCII = /^[\x00-\x7f]*$/;
 
-/** {@linkcode makeHidden}, made when a text first needs it: its classes take some 6 ms. */
+/** The pattern of {@linkcode makeHidden}, made for the first text that needs it: that takes some 6 ms. */
 let hidden: RegExp | undefined;
 
-/** Finds the runs of hidden characters of this text; the group of a match is the run. */
+/** The pattern for runs of hidden characters in this text; the group of a match is the run. */
 function hiddenIn(text: string): RegExp {
   return ASCII.test(text) ? HIDDEN_IN_ASCII : hidden ??= makeHidden();
 }
 
-// What belongs where it stands is left: what makes an emoji of several characters or says how one
-// looks, and joiners beside letters of scripts that join. Each alternative begins with what it leaves,
-// so that plain text is gone through fast. The group is what is hidden.
+// Some of these characters are not hidden, and match without the group: those that combine characters
+// to an emoji or select its look, and joiners beside letters of scripts that join. Each alternative
+// begins with its rare character, so that the search in plain text is fast.
 function makeHidden(): RegExp {
   return new RegExp(
     [
@@ -47,12 +47,12 @@ function makeHidden(): RegExp {
   );
 }
 
-/** A text with something else in the place of each control character and mark of direction. */
+/** A text in which each control character and each mark of direction is replaced. */
 export function replaceControls(text: string, replace: (control: string) => string): string {
   return text.replace(CONTROLS, replace);
 }
 
-/** Where a text has characters that nobody sees, one run after the other; control characters are some. */
+/** The runs of hidden characters in a text, control characters among them; `at` is an index. */
 export function* hiddenRuns(
   text: string,
 ): Generator<{ readonly at: number; readonly run: string }> {
@@ -61,27 +61,27 @@ export function* hiddenRuns(
   }
 }
 
-/** A text in which the hidden ones are spelled as in JSON: what was JSON stays it, with the same values. */
+/** A text with hidden characters escaped as in JSON: a JSON text keeps its values. */
 export function escapeHidden(text: string): string {
   return replaceHidden(text, escaped);
 }
 
-/** The same for a text of lines, which stay lines. */
+/** The same for a text of several lines, whose line breaks and tabs stay. */
 export function escapeInLines(text: string): string {
   return replaceHidden(text.replaceAll("\r\n", "\n"), keeping("\n\t", escaped));
 }
 
-/** The same for YAML, whose strings with hidden characters all stand in double quotes. */
+/** The same for YAML, if all its strings with hidden characters are in double quotes. */
 export function escapeInYaml(text: string): string {
   return replaceHidden(text, keeping("\n\t", escapedForYaml));
 }
 
-/** A text for people, of lines, in which the hidden ones are spelled out; all of `kept` stay. */
+/** A text of lines for people, with hidden characters spelled out; characters in `kept` stay. */
 export function spellInLines(text: string, kept = "\n\t"): string {
   return replaceHidden(text.replaceAll("\r\n", "\n"), keeping(kept, spelled));
 }
 
-/** A character as people write it where they name it. */
+/** The name of a character, as people write it: `\n` for a line break, `\u200b` for others. */
 export function spelled(character: string): string {
   if (/[\t\n\r]/.test(character)) return JSON.stringify(character).slice(1, -1);
   const code = (character.codePointAt(0) ?? 0).toString(16);
@@ -100,12 +100,12 @@ function keeping(kept: string, replace: (character: string) => string) {
   return (character: string) => kept.includes(character) ? character : replace(character);
 }
 
-/** JSON knows UTF-16 units only. */
+/** Escapes each UTF-16 unit, as JSON does. */
 function escaped(character: string): string {
   return character.split("").map((unit) => `\\u${hex(unit.charCodeAt(0), 4)}`).join("");
 }
 
-/** YAML knows whole characters only. */
+/** Escapes whole characters, as YAML does. */
 function escapedForYaml(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   return code > 0xffff ? `\\U${hex(code, 8)}` : `\\u${hex(code, 4)}`;

@@ -1,5 +1,5 @@
 /**
- * What nearly every part of a daemon is made with.
+ * The parts that nearly all code of a daemon uses.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 
-/** The time and the log. A part that needs more names only the rest: `interface X extends Core`. */
+/** The clock and the log. Code that needs more extends it: `interface RunHost extends Core`. */
 export interface Core {
   readonly clock: Clock;
   readonly log: Log;

@@ -1,5 +1,5 @@
 /**
- * The data directory: where each file lives. Names only; nothing is created here.
+ * The paths of the data directory. No file is created or read here.
  *
  * @module
  */
@@ -7,18 +7,18 @@
 import { join, resolve } from "node:path";
 import { AppError } from "./errors.ts";
 
-/** Absolute paths of everything the daemon keeps. */
+/** Absolute paths of all files of the daemon. */
 export interface DataDir {
   readonly root: string;
   /** Settings of the daemon. */
   readonly settings: string;
   /** SQLite database. */
   readonly database: string;
-  /** Address of the PostgreSQL that takes its place, where several daemons share one. */
+  /** Address of the PostgreSQL database that several daemons share, in place of the SQLite database. */
   readonly databaseUrl: string;
-  /** Which of those daemons this is. */
+  /** Identity of this daemon among those that share the database. */
   readonly node: string;
-  /** Held by the one daemon that runs on this directory. */
+  /** Locked by the daemon that runs on this directory. */
   readonly lock: string;
   /** Directory of the control socket. */
   readonly controlPlane: string;
@@ -30,30 +30,30 @@ export interface DataDir {
   readonly pluginPolicy: string;
   /** Key that encrypts secret values at rest. */
   readonly secretKey: string;
-  /** Default home of plugin scripts. */
+  /** Default directory of plugin scripts. */
   readonly scripts: string;
-  /** First on the PATH of plugins and steps; holds `svc`. */
+  /** First directory on the PATH of plugins and steps; holds `svc`. */
   readonly bin: string;
-  /** Working directories that have no other place. */
+  /** Working directories whose Workspace names no other place. */
   readonly workspaces: string;
-  /** Git worktrees of tasks that have one for themselves. */
+  /** Git worktrees, one for each task with `isolation: worktree`. */
   readonly worktrees: string;
-  /** Copies of workspaces of tasks that have one for themselves. */
+  /** Copies of workspaces, one for each task with `isolation: copy`. */
   readonly copies: string;
-  /** Step output, one file a task. */
+  /** Output of steps, one file for each task. */
   readonly logs: string;
   /** Short-lived files of running tasks and plugins. */
   readonly run: string;
-  /** Pipes by which scripts of runs ask the daemon. */
+  /** Pipes over which `svc` in scripts calls the daemon. */
   readonly calls: string;
 }
 
-/** Longest path a Unix socket can have on Linux, in bytes, less its terminating zero. */
+/** Longest path of a Unix socket on Linux, in bytes, without its terminating zero. */
 const MAX_SOCKET_PATH = 107;
 
-/** Where the data directory is looked for. */
+/** The places that may name the data directory. */
 export interface DataDirSources {
-  /** Value of `--data-dir`, if given. */
+  /** Value of `--data-dir`. */
   flag?: string | undefined;
   /** Reads an environment variable. */
   env: (name: string) => string | undefined;
@@ -62,7 +62,7 @@ export interface DataDirSources {
 /**
  * The data directory: `--data-dir`, else `$SVC_DATA_DIR`, else `~/.svc`.
  *
- * @throws {AppError} `usage` when none of the three can be had.
+ * @throws {AppError} `usage` when none of the three is known.
  */
 export function locateDataDir(sources: DataDirSources): DataDir {
   const root = sources.flag || sources.env("SVC_DATA_DIR") || inHome(sources.env("HOME"));
@@ -76,7 +76,7 @@ function inHome(home: string | undefined): string {
   return home ? join(home, ".svc") : "";
 }
 
-/** The layout below `root`, which is made absolute. */
+/** The paths below `path`, made absolute. */
 export function dataDirAt(path: string): DataDir {
   const root = resolve(path);
   const under = (...parts: string[]) => join(root, ...parts);
@@ -104,7 +104,7 @@ export function dataDirAt(path: string): DataDir {
 }
 
 /**
- * Refuses a directory whose control socket could not be bound.
+ * Refuses a directory whose control socket cannot be bound.
  *
  * @throws {AppError} `invalid` when the socket's path is too long for the operating system.
  */

@@ -1,5 +1,5 @@
 /**
- * How much room there is where a file lies, and how much a file takes.
+ * The free space of a disk, and the space that a file takes.
  *
  * @module
  */
@@ -7,23 +7,22 @@
 import { statfs } from "node:fs/promises";
 import { sizeText } from "./size.ts";
 
-/** Room of a file system, in bytes. */
+/** The space of a file system, in bytes. */
 export interface DiskSpace {
-  /** What may still be written. */
+  /** Free for unprivileged users. */
   readonly freeBytes: number;
-  /** All of it. */
   readonly totalBytes: number;
 }
 
-/** Bytes of a block, as the system counts them. */
+/** Size of the blocks in which `stat` counts, in bytes. */
 const BLOCK_BYTES = 512;
 
-/** What a file takes on its disk, in bytes. */
+/** The space that a file takes on its disk, in bytes. */
 export function bytesOnDisk({ blocks, size }: Pick<Deno.FileInfo, "blocks" | "size">): number {
   return blocks === null ? size : blocks * BLOCK_BYTES;
 }
 
-/** The room where `path` lies; `undefined` where the system does not tell. */
+/** The space of the file system of `path`; `undefined` where the system does not report it. */
 export async function findDiskSpace(path: string): Promise<DiskSpace | undefined> {
   try {
     const { bsize, bavail, blocks } = await statfs(path);
@@ -34,12 +33,12 @@ export async function findDiskSpace(path: string): Promise<DiskSpace | undefined
 }
 
 /**
- * When a disk is nearly full: below `leastBytes`, or below the smaller of `leastPart` of the disk
- * and `enoughBytes`.
+ * A disk is nearly full when its free space is below `leastBytes`, or below the smaller of `leastPart`
+ * of the disk and `enoughBytes`.
  */
 const NEARLY_FULL = { leastBytes: 256 * 2 ** 20, leastPart: 1 / 20, enoughBytes: 5 * 2 ** 30 };
 
-/** What is wrong where little room is left for `path`, as a sentence; if anything is known to be. */
+/** A sentence about a disk that is nearly full; `undefined` for any other, or if `space` is not known. */
 export function diskFault(space: DiskSpace | undefined, path: string): string | undefined {
   if (space === undefined) return undefined;
   const { freeBytes, totalBytes } = space;

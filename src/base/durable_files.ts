@@ -1,25 +1,25 @@
 /**
- * Files and directories that others rely on as soon as they are there: after a power cut each is
- * whole, or as it was before. A write alone promises neither: a file system may keep the name of a
- * file and lose its content for half a minute.
+ * Files and directories on which other code relies as soon as they exist: after a power cut each is
+ * complete, or as it was before. A plain write does not promise that: for half a minute, a file system
+ * may have the name of a file without its content.
  *
  * @module
  */
 
 import { dirname } from "node:path";
 
-/** Mode of a file that is its owner's alone. */
+/** Mode of a file that only its owner can read. */
 const PRIVATE = 0o600;
 
-/** Writes a file in the place of the one at `path`, if there is one. */
+/** Writes a file; replaces one that is at `path`. */
 export async function writeDurably(path: string, text: string, mode = PRIVATE): Promise<void> {
   await writeBeside(path, text, { mode, rename: Deno.rename });
 }
 
-/** Makes a file; `false` where there is one already, which then stays as it is. */
+/** Makes a file; returns `false` if `path` exists already, which then stays as it is. */
 export async function createDurably(path: string, text: string): Promise<boolean> {
   if (await isThere(path)) {
-    await Deno.remove(partOf(path)).catch(() => {}); // of one that was killed
+    await Deno.remove(partOf(path)).catch(() => {}); // left by a process that was killed
     return false;
   }
   try {
@@ -32,29 +32,29 @@ export async function createDurably(path: string, text: string): Promise<boolean
 }
 
 /**
- * Makes a directory that is its owner's alone, with those above it that are missing; `false` where
- * it is there already.
+ * Makes a directory that only its owner can use, and missing ones above it; returns `false` if it
+ * exists already.
  */
 export async function makeDirectoryDurably(path: string): Promise<boolean> {
   if (await isThere(path)) return false;
   const parent = dirname(path);
   if (parent !== path) await makeDirectoryDurably(parent);
-  // of several that make it at once, each finds it made
+  // Another process may have made it meanwhile.
   await Deno.mkdir(path, { recursive: true, mode: 0o700 });
   await syncDirectory(parent);
   return true;
 }
 
-/** Has the content of a file on disk. */
+/** Waits until the content of a file is on disk. */
 export async function syncFile(path: string): Promise<void> {
   using file = await Deno.open(path, { read: true, write: true });
   await file.sync();
 }
 
-/** What systems say that sync no directories: their names are on disk with the content of files. */
+/** Error codes of systems that sync no directories: there, the sync of a file includes its name. */
 const NOT_FOR_DIRECTORIES = new Set<unknown>(["EINVAL", "EBADF", "EISDIR", "EACCES", "EPERM"]);
 
-/** Has the names in a directory on disk, as `fsync` of a file does with its content. */
+/** Waits until the names in a directory are on disk. */
 export async function syncDirectory(path: string): Promise<void> {
   try {
     using directory = await Deno.open(path);
@@ -64,9 +64,10 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** How a file gets its content and its name. */
+/** How a file is made. */
 interface Beside {
   readonly mode: number;
+  /** Gives the file its name when its content is on disk. */
   readonly rename: (from: string, to: string) => Promise<void>;
 }
 
@@ -75,29 +76,29 @@ const partOf = (path: string) => `${path}.part`;
 async function writeBeside(path: string, text: string, { mode, rename }: Beside): Promise<void> {
   const part = partOf(path);
   try {
-    await Deno.remove(part).catch(() => {}); // of one that was killed
+    await Deno.remove(part).catch(() => {}); // left by a process that was killed
     await Deno.writeTextFile(part, text, { createNew: true, mode });
     await syncFile(part);
     await rename(part, path);
     await syncDirectory(dirname(path));
   } finally {
-    await Deno.remove(part).catch(() => {}); // gone already where it was renamed
+    await Deno.remove(part).catch(() => {}); // not there any more after a rename
   }
 }
 
-/** A second name refuses to take the place of a file, which renaming does not. */
+/** Gives a file its name unless the name exists: a hard link fails then, a rename would replace it. */
 async function nameUnlessThere(from: string, to: string): Promise<void> {
   try {
     await Deno.link(from, to);
   } catch (error) {
     if (error instanceof Deno.errors.AlreadyExists) throw error;
-    // a file system without second names
+    // A file system without hard links.
     if (await isThere(to)) throw new Deno.errors.AlreadyExists(to);
     await Deno.rename(from, to);
   }
 }
 
-/** Whether something has this name, a link that leads nowhere included. */
+/** Whether `path` exists, also as a link that leads nowhere. */
 export async function isThere(path: string): Promise<boolean> {
   try {
     await Deno.lstat(path);

@@ -1,5 +1,5 @@
 /**
- * Lengths of time as people write and read them: `90`, `"10m"`, `"1h30m"` in, `3m12s` out.
+ * Durations as people write and read them: `90`, `"10m"`, `"1h30m"` are read, `3m12s` is written.
  *
  * ```ts
  * import { DURATION_PATTERN, findDurationSecs, shortDuration } from "./duration.ts";
@@ -15,27 +15,24 @@
 
 const UNIT_SECS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
-/**
- * Longest duration that is taken: a hundred years, with which every time stays one that can be
- * shown.
- */
+/** Longest duration: a hundred years, so that a time plus a duration can always be shown. */
 export const MAX_DURATION_SECS = 36_500 * 86_400;
-/** {@linkcode MAX_DURATION_SECS} as people write it. */
+/** {@linkcode MAX_DURATION_SECS} as text. */
 export const MAX_DURATION = "36500d";
 
-/** What a duration looks like in a manifest; used in the schemas of our kinds. */
+/** Pattern of a duration in manifests, for the schemas of kinds. */
 export const DURATION_PATTERN = "^([0-9]{1,9}[smhdw])+$";
 
 /**
- * Whole seconds of `10`, `"10"`, `"10m"` or `"1h30m"`; `undefined` for anything else, and for what
- * is longer than {@linkcode MAX_DURATION_SECS}.
+ * Whole seconds of `10`, `"10"`, `"10m"` or `"1h30m"`; `undefined` for anything else, and for more than
+ * {@linkcode MAX_DURATION_SECS}.
  */
 export function findDurationSecs(value: string | number): number | undefined {
   const secs = typeof value === "number" ? value : readDuration(value);
   return Number.isInteger(secs) && secs >= 0 && secs <= MAX_DURATION_SECS ? secs : undefined;
 }
 
-/** Seconds of a text, however many; not a number where it is no duration. */
+/** Seconds of a text, without a limit; `NaN` if it is not a duration. */
 function readDuration(value: string): number {
   if (/^[0-9]{1,9}$/.test(value)) return Number(value);
   if (!new RegExp(DURATION_PATTERN).test(value)) return NaN;

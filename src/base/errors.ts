@@ -1,5 +1,5 @@
 /**
- * The program's refusals: one closed list of codes, and the one table that maps each to an HTTP
+ * The refusals of the program: a closed list of codes, and the table that maps each code to an HTTP
  * status and an exit code, for both servers, the client and the command line.
  *
  * @module
@@ -29,38 +29,37 @@ const CODES = {
   unreachable: { status: 503, exit: 3 },
 } as const;
 
-/** A stable name for one kind of refusal; appears as `code` in every error body. */
+/** The stable name of a kind of refusal, `code` in the body of an error answer. */
 export type ErrorCode = keyof typeof CODES;
 
-/** What an {@linkcode AppError} may carry beside its message. */
+/** The optional parts of an {@linkcode AppError}. */
 export interface AppErrorOptions {
-  /** The error underneath, for the log only; never shown to a stranger. */
+  /** The original error, for the log only. */
   cause?: unknown;
-  /** Several findings at once, one line each, in the order of the input. */
+  /** One line for each finding, in the order of the input. */
   details?: readonly string[];
-  /** What the operator may know and the sender of a request must not; kept with the delivery. */
+  /** For the operator, not for the sender of a request; kept with the delivery. */
   reason?: string;
-  /** Seconds after which the same request may succeed; absent when it is not known. */
+  /** Seconds after which the same request may succeed; absent if not known. */
   retryAfterSecs?: number;
 }
 
 /**
- * A refusal the program means: its message is one sentence that says what to do, written for the
- * person at the terminal. Anything else that is thrown is a bug and is answered as `internal`.
+ * An intended refusal. Its message is one sentence that says what to do, for the person at the terminal.
+ * Any other error is a bug, and is answered as `internal`.
  */
 export class AppError extends Error {
-  /** Name of the class, also in a bundle. */
+  /** The name of the class, also in a bundle, which renames classes. */
   override readonly name = "AppError";
-  /** Which kind of refusal this is. */
   readonly code: ErrorCode;
-  /** One line per finding; empty when the message says it all. */
+  /** One line for each finding; may be empty. */
   readonly details: readonly string[];
-  /** What only the operator may know; empty when there is nothing to add. */
+  /** For the operator only; may be empty. */
   readonly reason: string;
-  /** Seconds after which the same request may succeed; `undefined` when it is not known. */
+  /** Seconds after which the same request may succeed; `undefined` if not known. */
   readonly retryAfterSecs: number | undefined;
 
-  /** Makes a refusal; the message starts with a capital and has no full stop. */
+  /** `message` begins with a capital and has no full stop. */
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? {} : { cause: options.cause });
     this.code = code;
@@ -80,17 +79,17 @@ export class AppError extends Error {
   }
 }
 
-/** A sender that is refused: always with the same words, the reason is for the operator only. */
+/** The refusal of a sender, always with the same message; `reason` is for the operator only. */
 export function unauthorized(reason: string): AppError {
   return new AppError("unauthorized", "Not authenticated", { reason });
 }
 
-/** Whether `code` is one of ours; used where a code arrives as text from the other side. */
+/** Whether `code`, which another program sent, is an {@linkcode ErrorCode}. */
 export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(CODES, code);
 }
 
-/** The refusal `overloaded` where the machine was short of something; `undefined` for other errors. */
+/** The refusal `overloaded` for an error of a machine that is short of something; else `undefined`. */
 export function findNotNow(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error.code === "overloaded" ? error : undefined;
   const shortage = findShortage(error);
@@ -100,8 +99,8 @@ export function findNotNow(error: unknown): AppError | undefined {
 }
 
 /**
- * Returns `error` itself when it is a refusal of ours, says what the machine was short of, and wraps
- * every bug as `internal`.
+ * The refusal for any error: `error` itself if it is one, `overloaded` if the machine was short of
+ * something, and `internal` for a bug.
  */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
@@ -110,14 +109,14 @@ export function toAppError(error: unknown): AppError {
   return new AppError("internal", "Internal error, see the daemon's log", { cause: error });
 }
 
-/** The system's number of an error, and the call that failed: both mean nothing to a reader. */
+/** The number of a system error and the failed call, which messages for people leave out. */
 const OS_ERROR = / \(os error [0-9]+\)(?:: [a-z_]+ '.*)?/s;
 
-/** What Deno says of a right that the program was compiled without: flags of a compiler. */
+/** Deno's message about a permission that the program was compiled without, with advice for developers. */
 const DENO_RIGHT =
   /Requires (\w+) access(?: to ("[^"]*"|[^\s,]+))?, (?:specify the required permissions during compilation using `[^`]*`|run again with the \S+ flag)/g;
 
-/** What may not be done without that right. */
+/** The verb for each permission. */
 const VERBS: { readonly [Right in string]?: string } = {
   read: "read",
   write: "write to",
@@ -126,16 +125,16 @@ const VERBS: { readonly [Right in string]?: string } = {
   env: "read the variable",
 };
 
-/** A text with what Deno says of rights in words that mean something to a user of svc. */
+/** A text in which Deno's messages about permissions are replaced by messages for users of svc. */
 export function inOwnWords(text: string): string {
   return text.replace(DENO_RIGHT, (_, right: string, what = "this") => {
-    // reading and writing there needs every right at once, which svc does without
+    // Deno asks for all permissions to read and write below /dev, /proc and /sys.
     if (right === "all") return `svc does not use ${what}: it is below /dev, /proc or /sys`;
     return `svc has no right to ${VERBS[right] ?? "use"} ${what}`;
   });
 }
 
-/** The message of anything that was thrown, in words only. */
+/** The message of any thrown value, for people. */
 export function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return inOwnWords(message).replace(OS_ERROR, "");

@@ -1,18 +1,18 @@
 /**
- * Tells the rooms of the daemon what has happened, without their knowing each other. Publishing is
- * a plain loop over the listeners: nothing is queued, and nothing is allocated.
+ * Events between the parts of the daemon, which do not have to know each other. Publishing is a loop
+ * over the listeners, without a queue and without allocations.
  *
  * @module
  */
 
 import type { Log } from "./log.ts";
 
-/** Hears of one kind of event; has to return soon, because the publisher waits for it. */
+/** A function that is called for each event of one name; it has to return soon, as the publisher waits. */
 export type Listener<Event> = (event: Event) => void;
 
-/** Events by name, each with what is told of it. */
+/** Publishes events; `Events` maps the name of each event to its content. */
 export class EventHub<Events extends object> {
-  /** Replaced as a whole, so that a listener may come or go while an event is being published. */
+  /** Each list is replaced, never changed, so that listeners may come and go during an event. */
   readonly #listeners = new Map<keyof Events, readonly Listener<never>[]>();
   readonly #log: Pick<Log, "error">;
 
@@ -23,7 +23,7 @@ export class EventHub<Events extends object> {
 
   /** Calls `listener` for each event of this name, until the subscription is disposed. */
   on<Name extends keyof Events>(name: Name, listener: Listener<Events[Name]>): Disposable {
-    const own: Listener<Events[Name]> = (event) => listener(event); // the same one may come twice
+    const own: Listener<Events[Name]> = (event) => listener(event); // the same listener may subscribe twice
     this.#listeners.set(name, [...this.#listeners.get(name) ?? [], own]);
     return {
       [Symbol.dispose]: () => {

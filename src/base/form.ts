@@ -1,7 +1,6 @@
 /**
- * `application/x-www-form-urlencoded`, in time that grows with its length only. Whether a body is a
- * form is decided here and nowhere else: what one reader verifies, no other may read as something
- * else.
+ * `application/x-www-form-urlencoded`, parsed in time that grows with the length only. Only this file
+ * decides whether a body is a form: no reader may see something else than what was verified.
  *
  * ```ts
  * import { isForm, mediaType, parseForm } from "./form.ts";
@@ -17,7 +16,7 @@
  * @module
  */
 
-/** Fields a form may have; no platform sends more than a hundred. */
+/** Most fields of a form; no platform sends more than a hundred. */
 export const MAX_FORM_FIELDS = 1000;
 
 /** The type and subtype of a `Content-Type`, in lower case; empty when there is none. */
@@ -26,9 +25,9 @@ export function mediaType(contentType = ""): string {
 }
 
 /**
- * Whether a body is a form. No signature covers `Content-Type`, so it only decides where the bytes
- * leave it open: what begins as a JSON object, list or string is never a form, else a signed JSON
- * text could be read as the form that its author wrote into one of its strings.
+ * Whether a body is a form. No signature covers `Content-Type`, so it only decides if the bytes could be
+ * either: a body that begins as a JSON object, list or string is never a form. Otherwise a stranger
+ * could have signed JSON read as a form that its author wrote into one of its strings.
  */
 export function isForm(contentType: string | undefined, body: Uint8Array): boolean {
   return mediaType(contentType) === "application/x-www-form-urlencoded" && !beginsAsJson(body);
@@ -45,7 +44,7 @@ export function parseForm(text: string): [name: string, value: string][] | undef
   return [...new URLSearchParams(text)];
 }
 
-/** Values by name, in the order of the names; of a name that comes more than once, all of them. */
+/** Values by name, in the order of the names; a name that occurs more than once has all its values. */
 export function groupFields(
   fields: readonly (readonly [name: string, value: string])[],
 ): Record<string, string | string[]> {
@@ -58,14 +57,14 @@ export function groupFields(
   return Object.fromEntries(byName);
 }
 
-/** The parameters of a URL's query; none where there are more than {@linkcode MAX_FORM_FIELDS}. */
+/** The parameters of a URL's query; none if there are more than {@linkcode MAX_FORM_FIELDS}. */
 export function parseQuery(url: string): Record<string, string | string[]> {
   const [location = ""] = url.split("#", 1);
   const start = location.indexOf("?");
   return start === -1 ? {} : groupFields(parseForm(location.slice(start + 1)) ?? []);
 }
 
-/** A parameter of a URL's query; of one that is there twice nobody knows which one counts. */
+/** A parameter of a URL's query; `undefined` if it is absent, or occurs twice, which is ambiguous. */
 export function findParameter(url: string, name: string): string | undefined {
   const query = parseQuery(url);
   const value = Object.hasOwn(query, name) ? query[name] : undefined;
@@ -77,7 +76,7 @@ function beginsAsJson(body: Uint8Array): boolean {
   return first === 0x7b || first === 0x5b || first === 0x22; // { [ "
 }
 
-/** The first byte behind JSON white space and a byte order mark; `undefined` when there is none. */
+/** The first byte after JSON white space and byte order marks; `undefined` if there is none. */
 export function firstByte(body: Uint8Array): number | undefined {
   let at = 0;
   for (;;) {

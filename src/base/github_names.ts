@@ -1,6 +1,6 @@
 /**
- * How repositories and organizations at GitHub, Gitea and Forgejo are named. The names go into paths
- * of calls that carry a token, so none leads elsewhere in one.
+ * The names of repositories and organizations at GitHub, Gitea and Forgejo. They become parts of paths in
+ * calls that carry a token, so no name may change the path, as `..` does.
  *
  * @module
  */

@@ -1,14 +1,14 @@
 /**
- * Globs over paths: `*`, `?`, `[a-z]`, `{a,b}` and `**` for any number of directories. Matching
- * takes time in proportion to glob and path, whatever is in them: names of files come from
- * strangers, and a regular expression made of a glob can be stalled by one.
+ * Globs over paths: `*`, `?`, `[a-z]`, `{a,b}` and `**` for any number of directories. The time to match
+ * is in proportion to the lengths of glob and path. A regular expression made of a glob does not have
+ * that limit, and strangers choose names of files.
  *
  * @module
  */
 
 import { AppError } from "./errors.ts";
 
-/** Part of one segment: a character, a class of characters, any one of them, or any number. */
+/** A part of a segment: a character, a class of characters, any character (`one`), or `*` (`any`). */
 type Token = "one" | "any" | { readonly char: string } | CharacterClass;
 
 interface CharacterClass {
@@ -16,21 +16,21 @@ interface CharacterClass {
   readonly ranges: readonly (readonly [low: number, high: number])[];
 }
 
-/** What stands between two slashes; `**` stands for any number of directories. */
+/** The part of a glob between two slashes. */
 type Segment = "**" | readonly Token[];
 
-/** How a glob is meant. */
+/** How a glob is matched. */
 export interface GlobOptions {
-  /** Whether wildcards match a leading dot; by default it has to be written. */
+  /** Whether wildcards match a leading dot; by default they do not. */
   readonly dots?: boolean;
 }
 
-/** Most patterns that `{a,b}` may make of one glob. */
+/** Most patterns to which the braces of one glob may expand. */
 const MAX_PATTERNS = 256;
 
-/** A glob, ready to be matched. A slash at its end stands for everything below. */
+/** A parsed glob. With a slash at its end it matches everything below. */
 export class Glob {
-  /** The directory that every match lies in, without wildcards; empty for the top. */
+  /** The deepest directory that contains all matches; empty for the top. */
   readonly base: string;
   readonly #patterns: readonly (readonly Segment[])[];
   readonly #dots: boolean;
@@ -39,7 +39,7 @@ export class Glob {
    * Parses a glob.
    *
    * @throws {AppError} `invalid` for a bracket or brace that is not closed, or too many
-   * alternatives.
+   * patterns.
    */
   constructor(text: string, { dots = false }: GlobOptions = {}) {
     this.#patterns = expandBraces(text).map(parsePattern);
@@ -47,13 +47,13 @@ export class Glob {
     this.base = commonBase(this.#patterns);
   }
 
-  /** Whether a path matches; its names are separated by slashes, with none at either end. */
+  /** Whether a path matches; it has no slash at its beginning or end. */
   matches(path: string): boolean {
     const names = path.split("/");
     return this.#patterns.some((pattern) => this.#walk(pattern, names).has(pattern.length));
   }
 
-  /** Whether something below this directory may match; the top is empty. */
+  /** Whether a path below this directory may match; the top is the empty text. */
   reaches(directory: string): boolean {
     const names = directory === "" ? [] : directory.split("/");
     return this.#patterns.some((pattern) =>
@@ -61,7 +61,7 @@ export class Glob {
     );
   }
 
-  /** Every place in the pattern at which these names may leave it. */
+  /** All positions in the pattern that can be reached with these names. */
   #walk(pattern: readonly Segment[], names: readonly string[]): ReadonlySet<number> {
     let places = new Set<number>();
     enter(pattern, 0, places);
@@ -88,7 +88,7 @@ export class Glob {
   }
 }
 
-/** What is wrong with a glob, as a sentence; `undefined` when nothing is. */
+/** The fault of a glob, as a sentence; `undefined` for a valid one. */
 export function findGlobFault(text: string): string | undefined {
   try {
     new Glob(text);
@@ -99,13 +99,13 @@ export function findGlobFault(text: string): string | undefined {
   }
 }
 
-/** At `**` a path may also go on behind it at once. */
+/** Adds a position; at `**` also the next one, because `**` matches no directory as well. */
 function enter(pattern: readonly Segment[], at: number, places: Set<number>): void {
   places.add(at);
   if (pattern[at] === "**") enter(pattern, at + 1, places);
 }
 
-/** The usual walk with one place to fall back to: only the last `*` ever has to take more. */
+/** Matches a name with one position to go back to: only the last `*` ever has to match more. */
 function matchTokens(tokens: readonly Token[], name: readonly string[]): boolean {
   let [at, place, star, taken] = [0, 0, -1, 0];
   while (place < name.length) {
@@ -134,9 +134,10 @@ function matchesCharacter(token: Exclude<Token, "any">, character: string): bool
 function parsePattern(text: string): readonly Segment[] {
   const names = text.split("/").filter((name) => name !== "" && name !== ".");
   const segments = names.map((name): Segment => name === "**" ? "**" : parseSegment(name, text));
-  // What ends in `**` or in a slash means what lies below, not the directory itself.
+  // A glob that ends in `**` or in a slash matches what is below the directory, not the directory.
   const below = segments.at(-1) === "**" || text.endsWith("/");
-  return below ? [...segments, ...(text.endsWith("/") ? ["**" as const] : []), ["any"]] : segments;
+  if (!below) return segments;
+  return text.endsWith("/") ? [...segments, "**", ["any"]] : [...segments, ["any"]];
 }
 
 function parseSegment(name: string, whole: string): readonly Token[] {
@@ -157,7 +158,7 @@ function parseSegment(name: string, whole: string): readonly Token[] {
   return tokens;
 }
 
-/** `[abc]`, `[a-z]`, `[!a]`; a `]` that comes first stands for itself. */
+/** Parses `[abc]`, `[a-z]`, `[!a]`; a `]` in the first place is a member of the class. */
 function parseClass(
   characters: readonly string[],
   start: number,
@@ -180,7 +181,7 @@ function parseClass(
 
 const HYPHEN = 0x2d;
 
-/** Every text that the braces of a glob stand for. */
+/** All texts to which the braces of a glob expand. */
 function expandBraces(text: string): readonly string[] {
   const open = findUnescaped(text, "{", 0);
   if (open === -1) return [text];
@@ -214,7 +215,7 @@ function findUnescaped(text: string, character: string, from: number): number {
   return -1;
 }
 
-/** The directory that every pattern begins with. */
+/** The directory with which every pattern begins. */
 function commonBase(patterns: readonly (readonly Segment[])[]): string {
   const bases = patterns.map((pattern) => {
     const names = pattern.slice(0, -1).map(literalName);

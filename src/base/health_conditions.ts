@@ -1,31 +1,31 @@
 /**
- * What does not work just now. A part of the daemon sets its condition when it fails and clears it
- * when it works again; `svc status` shows them as `degraded`.
+ * The health conditions of the daemon. A part of it sets a condition when it fails, and clears it when
+ * it works again; `svc status` shows the conditions as `degraded`.
  *
  * @module
  */
 
-/** What is wrong, at most one thing of each sort. */
+/** The present conditions, at most one for each part. */
 export class HealthConditions {
-  readonly #known = new Map<string, string>();
+  readonly #conditions = new Map<string, string>();
 
-  /** Notes what is wrong with `what`, as a sentence without a full stop. */
-  set(what: string, sentence: string): void {
-    this.#known.set(what, sentence);
+  /** Sets the condition of `part`, a sentence without a full stop. */
+  set(part: string, sentence: string): void {
+    this.#conditions.set(part, sentence);
   }
 
-  /** `what` works. */
-  clear(what: string): void {
-    this.#known.delete(what);
+  /** Clears the condition of `part`, which works again. */
+  clear(part: string): void {
+    this.#conditions.delete(part);
   }
 
-  /** What is wrong with `what`; `undefined` when nothing is. */
-  find(what: string): string | undefined {
-    return this.#known.get(what);
+  /** The condition of `part`; `undefined` while it works. */
+  find(part: string): string | undefined {
+    return this.#conditions.get(part);
   }
 
-  /** One sentence each. */
+  /** All conditions. */
   list(): readonly string[] {
-    return [...this.#known.values()];
+    return [...this.#conditions.values()];
   }
 }

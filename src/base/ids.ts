@@ -1,5 +1,6 @@
 /**
- * Identifiers: ULIDs, which sort by time of making, so that the newest rows lie together on disk.
+ * Identifiers: ULIDs. They sort by the time at which they were made, so the newest rows are neighbours on
+ * the disk.
  *
  * @module
  */
@@ -8,19 +9,19 @@ import { encodeTime, monotonicFactory } from "ulid";
 import { sha256Hex } from "./bytes.ts";
 import { LAST_TIME_MS, type WallClock } from "./clock.ts";
 
-/** Makes a new identifier: 26 characters, later ones sort after earlier ones. */
+/** Makes an identifier of 26 characters, which sorts after all that were made before. */
 export type NewId = () => string;
 
-/** A maker of identifiers that reads the time from `clock`. */
+/** A function that makes identifiers with the time of `clock`. */
 export function idFactory(clock: WallClock): NewId {
   const next = monotonicFactory(randomFractions());
   return () => next(clock.now());
 }
 
-/** Random bytes drawn at once: the package by itself draws them one by one, 10 µs an identifier. */
+/** Random bytes that are drawn at once; the package draws them one by one, which takes 10 µs for an id. */
 const RANDOM_BYTES = 1024;
 
-/** Fractions from 0 to less than 1 in steps of 1/256; each becomes one of 32 digits. */
+/** A function that returns random fractions below 1; each becomes one of 32 digits. */
 function randomFractions(): () => number {
   const bytes = new Uint8Array(RANDOM_BYTES);
   let used = RANDOM_BYTES;
@@ -33,7 +34,7 @@ function randomFractions(): () => number {
   };
 }
 
-/** The text before which the identifiers made before `ms` since the epoch sort. */
+/** A text that sorts after all identifiers that were made before `ms` since the epoch. */
 export function firstIdAt(ms: number): string {
   return encodeTime(Math.min(Math.max(0, Math.floor(ms)), LAST_TIME_MS));
 }
@@ -42,9 +43,8 @@ export function firstIdAt(ms: number): string {
 const DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /**
- * The identifier of something that names itself: the same time and text give the same identifier,
- * in any process and any number of times. `ms` is the event's own time, `text` everything that
- * tells it from others.
+ * The identifier of an event that has an identity of its own: the same time and text give the same
+ * identifier in every process. `ms` is the event's own time; `text` is everything that distinguishes it.
  */
 export function eventId(ms: number, text: string): string {
   const bits = BigInt(`0x${sha256Hex(text).slice(0, 20)}`);

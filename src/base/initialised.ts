@@ -1,5 +1,5 @@
 /**
- * Whether `svc init` has made a data directory, in words for who wants to use it.
+ * Whether `svc init` has made a data directory, and what to do if not.
  *
  * @module
  */
@@ -8,18 +8,18 @@ import type { DataDir } from "./data_dir.ts";
 import { AppError } from "./errors.ts";
 import { shellWord } from "./shell_word.ts";
 
-/** What a data directory lacks. */
+/** The fault of a data directory that cannot be used. */
 export interface Missing {
-  /** In words that follow "the data directory". */
+  /** Follows the words "the data directory". */
   readonly fault: "does not exist" | "is not a directory" | "is not initialised";
   /**
-   * The option that names it to `svc init`, which makes what is missing; absent where something else
-   * is in its place.
+   * The option with which `svc init` makes what is missing; absent where the path is something else
+   * than a directory.
    */
   readonly option?: string;
 }
 
-/** What keeps a data directory from use before `svc init`; `undefined` when nothing is known to. */
+/** The fault of a data directory that `svc init` has not made; `undefined` if none is found. */
 export async function findMissing(
   dir: Pick<DataDir, "root" | "database" | "databaseUrl">,
 ): Promise<Missing | undefined> {

@@ -1,6 +1,6 @@
 /**
- * JSON that keeps the digits of numbers a double cannot hold: such a number is
- * read as a raw JSON value and written back as it stood.
+ * JSON that keeps the digits of numbers that a double cannot hold: such a number is read as a raw JSON
+ * value, and written with the same digits.
  *
  * ```ts
  * import { findRawNumber, isJsonObject, type JsonObject, parseJson, toJson } from "./json.ts";
@@ -19,10 +19,10 @@ import { AppError } from "./errors.ts";
 import { checkJsonLimits, isLargeJson } from "./json_limits.ts";
 import { findLongNumbers, markNumbers, type NumberPlace } from "./long_numbers.ts";
 
-/** A JSON object whose values are still to be looked at. */
+/** A JSON object whose values have not been checked. */
 export type JsonObject = { [key: string]: unknown };
 
-/** What V8 offers and TypeScript's library does not know yet (TC39 "JSON.parse source text"). */
+/** Functions of V8 that TypeScript's library does not declare yet (TC39 "JSON.parse source text"). */
 interface SourceTextJson {
   rawJSON(source: string): unknown;
   isRawJSON(value: unknown): value is { rawJSON: string };
@@ -31,7 +31,7 @@ interface SourceTextJson {
 const SOURCE_JSON = JSON as unknown as SourceTextJson;
 
 /**
- * Reads JSON text; numbers a double cannot hold become raw JSON values.
+ * Parses a JSON text; numbers that a double cannot hold become raw JSON values.
  *
  * @throws {AppError} `invalid` when the text is not JSON, or large and beyond `JSON_LIMITS`.
  */
@@ -42,8 +42,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * The same without the limits: for text that this program wrote itself, made of values that were
- * within the limits when they came in, and for processes in which no other request waits.
+ * The same without the limits: for texts that this program has written, from values that were within
+ * the limits when they arrived, and for processes in which no other request waits.
  *
  * @throws {AppError} `invalid` when the text is not JSON.
  */
@@ -61,7 +61,7 @@ function parseText(text: string): unknown {
   }
 }
 
-/** Whether any number of a parsed text was too long for a double; no recursion, it can be deep. */
+/** Whether a parsed value has a long number. It uses no recursion, because the value can be deep. */
 function hasLongNumber(root: unknown): boolean {
   const open = [root];
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
@@ -70,7 +70,7 @@ function hasLongNumber(root: unknown): boolean {
     } else if (Array.isArray(value)) {
       for (const item of value) if (canHoldNumber(item)) open.push(item);
     } else if (typeof value === "object" && value !== null) {
-      for (const key in value) { // makes no list of keys; parsed objects inherit none
+      for (const key in value) { // without a list of keys; parsed objects inherit no keys
         const item = (value as JsonObject)[key];
         if (canHoldNumber(item)) open.push(item);
       }
@@ -83,14 +83,14 @@ function canHoldNumber(value: unknown): boolean {
   return typeof value === "number" || typeof value === "object" && value !== null;
 }
 
-/** Reads `text`, which is the JSON of `value`, once more where it has long numbers: with them marked. */
+/** Parses `text`, the JSON of `value`, again if it has long numbers, which are marked in it. */
 function keepDigits(text: string, value: unknown, longNumbers: readonly NumberPlace[]): unknown {
   if (longNumbers.length === 0) return value;
-  const mark = `${crypto.randomUUID()} `; // which no sender can know
+  const mark = `${crypto.randomUUID()} `; // no sender can know it
   return unmark(JSON.parse(markNumbers(text, longNumbers, mark)), mark);
 }
 
-/** Puts raw JSON values where the marks are; no recursion, a payload can be nested deeply. */
+/** Replaces marked texts by raw JSON values. It uses no recursion, because a payload can be deep. */
 function unmark(root: unknown, mark: string): unknown {
   const open: object[] = [];
   const look = (value: unknown) => {
@@ -110,12 +110,12 @@ function unmark(root: unknown, mark: string): unknown {
   return whole;
 }
 
-/** The source text of a number kept by {@linkcode parseJson}; `undefined` for anything else. */
+/** The digits of a number that {@linkcode parseJson} has kept; `undefined` for anything else. */
 export function findRawNumber(value: unknown): string | undefined {
   return SOURCE_JSON.isRawJSON(value) ? value.rawJSON : undefined;
 }
 
-/** JSON text of a value that may hold bigints and kept numbers, all their digits included. */
+/** The JSON text of a value, with all digits of its bigints and kept numbers. */
 export function toJson(value: unknown): string {
   try {
     return JSON.stringify(value); // many times faster than with a replacer
@@ -128,7 +128,7 @@ export function toJson(value: unknown): string {
   );
 }
 
-/** Whether `value` is a JSON object: neither null, nor a list, nor a kept number. */
+/** Whether `value` is a JSON object: not null, a list or a kept number. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) &&
     !SOURCE_JSON.isRawJSON(value);

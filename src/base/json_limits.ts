@@ -1,7 +1,6 @@
 /**
- * What a large JSON text may hold, found in one pass over its characters and before any value is
- * made of it, because no other request is served while a text is parsed. The parser refuses what is
- * not JSON.
+ * Limits for large JSON texts, checked in one pass over the characters before the text is parsed: no
+ * other request is served while a text is parsed. A text that is not JSON is left to the parser.
  *
  * @module
  */
@@ -16,41 +15,38 @@ import {
   QUOTE,
 } from "./long_numbers.ts";
 
-/** Texts up to this length are read whatever they hold: it cannot take long. */
+/** Texts up to this length are not checked, because parsing them cannot take long. */
 const LARGE_TEXT = 64 * 1024;
 
-/**
- * Each is far from what platforms send in their largest bodies, and all are read in under a second.
- */
+/** Far above the largest bodies of platforms; a text within them is parsed in less than a second. */
 export const JSON_LIMITS = {
-  /** Levels of lists and objects inside each other. */
+  /** Levels of lists and objects in each other. */
   depth: 1000,
-  /** Values, as many as there are commas and opening brackets. */
+  /** Values, counted by commas and opening brackets. */
   values: 2_000_000,
-  /** Different names of members, and texts of ten characters or less: V8 keeps a table of them. */
+  /** Different names of members and texts up to ten characters, which V8 keeps in a table. */
   names: 250_000,
   /** Numbers that keep their digits. */
   longNumbers: 100_000,
-  /** Their characters, of all of them together: each is read several times. */
+  /** Characters of all these numbers together, because each is read several times. */
   longNumberCharacters: 4_000_000,
   /**
-   * Different texts of digits only whose number ends in the same 16 bits. V8 keeps short texts in a
-   * table and finds their place by that number: a hundred thousand at one place take it ten
-   * seconds.
+   * Different texts that consist of digits and whose numbers end in the same 16 bits. V8 hashes such a
+   * text by its number, and a hundred thousand in one place of its table take ten seconds.
    */
   alikeDigits: 100,
 } as const;
 
-/** Whether a text is large enough to be looked through before it is parsed. */
+/** Whether a text has to be checked before it is parsed. */
 export function isLargeJson(text: string): boolean {
   return text.length > LARGE_TEXT;
 }
 
 /**
- * Looks through a large text.
+ * Checks a large text.
  *
- * @returns the numbers that a double cannot hold, so that nobody has to look for them again
- * @throws {AppError} `invalid` when it holds more than it may.
+ * @returns The numbers that a double cannot hold, which the parser needs.
+ * @throws {AppError} `invalid` when the text exceeds a limit.
  */
 export function checkJsonLimits(text: string): NumberPlace[] {
   const strings = new StringScan(text);
@@ -96,19 +92,16 @@ const CLOSE_OBJECT = 0x7d;
 
 /** Random, so that a sender cannot choose texts that collide. */
 const SEED = crypto.getRandomValues(new Int32Array(1))[0] ?? 0;
-/**
- * Characters of a text that V8 keeps in its table, and digits of a number that is its own place
- * there.
- */
+/** Longest text that V8 keeps in its table, and longest text of digits that it hashes by its number. */
 const SHORT = 10;
 const SEEN_BITS = 1 << 21;
 
-/** Passes over the strings of a text and counts those that are dear, each once. */
+/** Reads the strings of a text, and counts those that V8 keeps in its table, each once. */
 class StringScan {
   readonly #text: string;
-  /** One bit for each string that was seen, or for another one that looks the same here. */
+  /** A bit for the hash of each string that was read. */
   readonly #seen = new Int32Array(SEEN_BITS / 32);
-  /** Of texts that are digits, by the end of their number. */
+  /** Number of texts of digits, by the last 16 bits of their number. */
   readonly #alike = new Uint16Array(1 << 16);
   #names = 0;
 
@@ -116,7 +109,7 @@ class StringScan {
     this.#text = text;
   }
 
-  /** From the quote that opens a string to the one that closes it. */
+  /** Reads a string from its opening quote; returns the index of the closing quote. */
   pass(quote: number): number {
     const text = this.#text;
     let hash = SEED;
@@ -173,7 +166,7 @@ class StringScan {
   }
 }
 
-/** The digit that an escape such as `\u0037` stands for. */
+/** The character code of the digit that an escape such as `\u0037` means. */
 function escapedDigit(text: string, backslash: number): number | undefined {
   if (!text.startsWith("u003", backslash + 1)) return undefined;
   const code = text.charCodeAt(backslash + 5);

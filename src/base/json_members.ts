@@ -1,8 +1,7 @@
 /**
- * Members of a JSON object, found in one pass that makes no value of anything else: for bodies
- * whose sender is not known yet. In a text that is JSON, what is found is exactly what a parser
- * finds: strings are read as strings, and a name that comes twice, which parsers read differently,
- * is refused.
+ * Finds members of a JSON object in one pass, without parsing the other values: for bodies whose sender
+ * is not authenticated yet. In valid JSON it finds exactly what a parser finds, because it reads strings
+ * as strings. A name that occurs twice, which parsers treat differently, is refused.
  *
  * ```ts
  * import { findMembers, textOf } from "./json_members.ts";
@@ -17,15 +16,12 @@
  * @module
  */
 
-/**
- * Longest text that is looked through where the caller says nothing else; the events of platforms
- * that need it are shorter by far.
- */
+/** Longest text, unless the caller sets another limit; events of the platforms that need it are far shorter. */
 export const MAX_SCANNED = 1024 * 1024;
 
 /**
- * The JSON of the members with these names; `undefined` when the text does not look like an object,
- * is longer than `maxLength`, or has one of the names twice.
+ * The JSON of the members with these names; `undefined` if the text does not look like an object, is
+ * longer than `maxLength`, or has one of the names twice.
  */
 export function findMembers(
   json: string,
@@ -33,7 +29,7 @@ export function findMembers(
   maxLength = MAX_SCANNED,
 ): Readonly<Record<string, string>> | undefined {
   if (json.length > maxLength) return undefined;
-  const found = new Map<string, string>();
+  const members = new Map<string, string>();
   let at = afterBlanks(json, 0);
   if (json[at] !== "{") return undefined;
   at = afterBlanks(json, at + 1);
@@ -47,8 +43,8 @@ export function findMembers(
     const end = endOfValue(json, start);
     if (end === start) return undefined;
     if (names.includes(name)) {
-      if (found.has(name)) return undefined;
-      found.set(name, json.slice(start, end));
+      if (members.has(name)) return undefined;
+      members.set(name, json.slice(start, end));
     }
     at = afterBlanks(json, end);
     if (json[at] !== ",") break;
@@ -56,10 +52,10 @@ export function findMembers(
     if (json[at] !== '"') return undefined;
   }
   const isWhole = json[at] === "}" && afterBlanks(json, at + 1) === json.length;
-  return isWhole ? Object.fromEntries(found) : undefined;
+  return isWhole ? Object.fromEntries(members) : undefined;
 }
 
-/** The text that a JSON string stands for; `undefined` when it is none, or absent. */
+/** The text of a JSON string; `undefined` for other JSON, or if it is absent. */
 export function textOf(json: string | undefined): string | undefined {
   if (json === undefined || !json.startsWith('"')) return undefined;
   try {
@@ -78,14 +74,14 @@ function afterBlanks(json: string, from: number): number {
   return at;
 }
 
-/** Where the string that begins at `from` is over; the end of the text when it never is. */
+/** The index after the string that begins at `from`; the end of the text if the string does not end. */
 function endOfString(json: string, from: number): number {
   let at = from + 1;
   while (at < json.length && json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
   return Math.min(at + 1, json.length);
 }
 
-/** Where the value that begins at `from` is over: behind its brackets, or before what ends it. */
+/** The index after the value that begins at `from`. */
 function endOfValue(json: string, from: number): number {
   let depth = 0;
   let at = from;

@@ -1,18 +1,18 @@
 /**
- * One thing after another where they share a name, side by side where they do not.
+ * A mutex with keys: work with the same key runs one after the other, other work in parallel.
  *
  * @module
  */
 
 import { AppError } from "./errors.ts";
 
-/** Turns by name. */
+/** Runs work in turns, a queue for each key. */
 export class KeyedMutex {
   readonly #tails = new Map<string, Promise<void>>();
 
   /**
-   * Runs `work` when all earlier work of the same key has ended, however it ended. An aborted
-   * `signal` takes this call out of the queue; the calls behind it still wait for those before it.
+   * Runs `work` when all earlier work of the same key has ended, also with an error. An aborted `signal`
+   * removes this call from the queue; later calls still wait for the earlier ones.
    *
    * @throws {AppError} `invalid` when `signal` aborts before its turn has come; and what `work`
    * throws.
@@ -33,7 +33,7 @@ export class KeyedMutex {
   }
 }
 
-/** Resolves with `turn`, or throws as soon as `signal` aborts. */
+/** Resolves when `turn` does; throws as soon as `signal` aborts. */
 async function reached(turn: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   const { promise: aborted, resolve } = Promise.withResolvers<void>();
   const onAbort = () => resolve();

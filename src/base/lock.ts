@@ -1,6 +1,6 @@
 /**
- * The lock of a data directory: one process at a time may write to it. An operating system lock,
- * gone with the process, however that ends.
+ * The lock of a data directory, which lets one process at a time write to it. It is a lock of the
+ * operating system, which ends with the process.
  *
  * @module
  */
@@ -12,15 +12,15 @@ import { fileFault } from "./file_fault.ts";
 import { refuseMissing } from "./initialised.ts";
 
 /**
- * How long a lock is waited for. A daemon that is killed while it starts a process leaves a copy of
- * itself behind, which holds all that was open until it becomes that process: most times a moment
- * (measured: 70 ms, and 900 ms on a busy machine). Nothing tells such a copy from a daemon.
+ * Longest wait for a lock. A daemon that is killed while it starts a process leaves a copy of itself,
+ * which has all its open files until it becomes that process (measured: 70 ms, and 900 ms on a busy
+ * machine). Such a copy cannot be told from a running daemon.
  */
 const WITHIN_MS = 3000;
 const POLL_INTERVAL_MS = 20;
 
 /**
- * Takes the lock; disposing it gives it back. Waits a little for one that is on its way out.
+ * Takes the lock; disposing it releases it. Waits a while if another process holds it.
  *
  * @throws {AppError} `refused` when another process holds it, or the directory cannot be used.
  */
@@ -31,13 +31,13 @@ export async function lockDataDir(dir: DataDir, clock: Clock): Promise<Disposabl
 }
 
 /**
- * Takes the lock like {@linkcode lockDataDir}, or gives nothing: where another process holds it, and
- * needless says that there is nothing to do under it.
+ * Takes the lock like {@linkcode lockDataDir}. Returns `undefined` if another process holds it and
+ * `isNeedless` says that the lock is not needed.
  *
  * @throws {AppError} `refused`.
  */
 export async function lockUnless(
-  needless: () => Promise<boolean>,
+  isNeedless: () => Promise<boolean>,
   { dir, clock }: { readonly dir: DataDir; readonly clock: Clock },
 ): Promise<Disposable | undefined> {
   for (
@@ -47,7 +47,7 @@ export async function lockUnless(
   ) {
     const lock = await tryLock(dir);
     if (lock !== undefined) return lock;
-    if (await needless()) return undefined;
+    if (await isNeedless()) return undefined;
   }
   throw new AppError(
     "refused",
@@ -58,7 +58,7 @@ export async function lockUnless(
 async function tryLock(dir: DataDir): Promise<Disposable | undefined> {
   const file = await open(dir);
   try {
-    if (await file.tryLock(true)) return held(file);
+    if (await file.tryLock(true)) return releaserOf(file);
     file.close();
     return undefined;
   } catch (error) {
@@ -68,10 +68,10 @@ async function tryLock(dir: DataDir): Promise<Disposable | undefined> {
 }
 
 /**
- * Gives the lock back by itself, and not by closing its file: a process that is being started from
- * another thread at that moment has a copy of the open file, and would hold the lock a while longer.
+ * Releases the lock before it closes the file: a process that another thread is starting at that moment
+ * has a copy of the open file, and would hold the lock for a while.
  */
-function held(file: Deno.FsFile): Disposable {
+function releaserOf(file: Deno.FsFile): Disposable {
   return {
     [Symbol.dispose]() {
       file.unlockSync();
@@ -82,7 +82,7 @@ function held(file: Deno.FsFile): Disposable {
 
 async function open(dir: DataDir): Promise<Deno.FsFile> {
   try {
-    // Open for both directions, which waits for nobody, should a pipe be there.
+    // For reading and writing: so opening does not wait, even if it is a named pipe.
     return await Deno.open(dir.lock, { create: true, read: true, write: true, mode: 0o600 });
   } catch (cause) {
     await refuseMissing(dir);

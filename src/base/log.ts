@@ -1,6 +1,6 @@
 /**
- * The daemon's log: one line per event on standard error, as JSON or for reading. Values are
- * written as JSON, so a line break or a terminal escape in one cannot forge another line.
+ * The daemon's log: one line for each event on standard error, as JSON or for people. Values are written
+ * as JSON, so a line break or a terminal escape in one cannot forge another line.
  *
  * @module
  */
@@ -10,50 +10,49 @@ import { rfc3339, type WallClock } from "./clock.ts";
 import { escapeHidden } from "./control_characters.ts";
 import { toJson } from "./json.ts";
 
-/** How much is written; each level includes those after it. */
+/** The levels of a log; each includes the levels after it. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 /** One of {@linkcode LOG_LEVELS}. */
 export type LogLevel = typeof LOG_LEVELS[number];
 
-/** How lines look. */
+/** The forms of the lines. */
 export const LOG_FORMATS = ["pretty", "json"] as const;
 /** One of {@linkcode LOG_FORMATS}. */
 export type LogFormat = typeof LOG_FORMATS[number];
 
-/** Facts of one event; keys are snake_case. Never put a secret here. */
+/** The facts of an event; keys are in snake_case. They must not hold secrets. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Where events are written to. */
+/** Writes events. */
 export interface Log {
-  /** Something only a developer wants to see. */
+  /** For developers only. */
   debug(message: string, fields?: LogFields): void;
-  /** Something normal that an operator may want to see. */
+  /** A normal event that interests operators. */
   info(message: string, fields?: LogFields): void;
-  /** Something an operator should look at. */
+  /** An event that an operator should look at. */
   warn(message: string, fields?: LogFields): void;
-  /** Something that failed; pass what was thrown as `error`. */
+  /** A failure; the thrown value goes into the field `error`. */
   error(message: string, fields?: LogFields): void;
 }
 
 /** The log of a daemon. */
 export interface DaemonLog extends Log {
-  /** From now on every line goes through `redact`. */
+  /** Passes every line through `redact` from now on. */
   redactWith(redact: (line: string) => string): void;
 }
 
-/** How to make a {@linkcode DaemonLog}. */
+/** The form of a {@linkcode DaemonLog} and its output. */
 export interface LogOptions {
   /** Least level that is written. */
   level: LogLevel;
-  /** How a line looks. */
   format: LogFormat;
-  /** Source of the time of each line. */
+  /** The source of the time of each line. */
   clock: WallClock;
   /** Receives each line, without its line break. */
   write: (line: string) => void;
 }
 
-/** A log that writes one line per event through `options.write`. */
+/** A log that writes a line for each event with `options.write`. */
 export function createLog(options: LogOptions): DaemonLog {
   let redact = (line: string) => line;
   const least = LOG_LEVELS.indexOf(options.level);
@@ -64,23 +63,23 @@ export function createLog(options: LogOptions): DaemonLog {
     const line = options.format === "json"
       ? jsonLine({ time, level, message }, facts)
       : [time, level.toUpperCase().padEnd(5), message, ...facts.map(pretty)].join(" ");
-    options.write(escapeHidden(redact(line))); // of which JSON leaves some as they are
+    options.write(escapeHidden(redact(line))); // JSON does not escape all hidden characters
   };
   return {
     debug: at("debug"),
     info: at("info"),
     warn: at("warn"),
     error: at("error"),
-    redactWith: (given) => void (redact = given),
+    redactWith: (redactor) => void (redact = redactor),
   };
 }
 
 type Fact = readonly [key: string, value: unknown];
 
-/** Most errors of a cause chain that are shown; a chain can lead back to its beginning. */
+/** Most errors of a chain of causes that are shown; a chain can be a circle. */
 const MAX_CAUSES = 8;
 
-/** An error with its cause chain, which is for the operator and never leaves the machine. */
+/** A value of a field; an error becomes a text with its causes, which only the operator may read. */
 function plain(value: unknown): unknown {
   if (!(value instanceof Error)) return value;
   let text = value instanceof AppError ? value.message : inOwnWords(value.stack ?? value.message);
@@ -92,7 +91,7 @@ function plain(value: unknown): unknown {
   return text;
 }
 
-/** One JSON object; a fact named like a field of `head` stands under its name and `_`. */
+/** A line as one JSON object; a fact with the name of a field of `head` gets a `_` behind it. */
 function jsonLine(head: LogFields, facts: readonly Fact[]): string {
   const fields = [
     ...Object.entries(head),
@@ -108,7 +107,7 @@ function pretty([key, value]: Fact): string {
   return `${key}=${typeof value === "string" && /^[\w./:@-]+$/.test(value) ? value : json(value)}`;
 }
 
-/** JSON of any value: a log line is written whatever is in it. */
+/** The JSON of any value: a line is written even if a value has no JSON. */
 function json(value: unknown): string {
   try {
     return toJson(value) ?? String(value);

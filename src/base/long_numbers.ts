@@ -1,6 +1,6 @@
 /**
- * Finds the numbers of a JSON text that a double cannot hold. One pass over the characters: a
- * payload has megabytes, and a reviver, which V8 calls for every value, takes seconds for them.
+ * Finds the numbers of a JSON text that a double cannot hold, in one pass over the characters. A payload
+ * can have megabytes, for which a reviver, which V8 calls for every value, takes seconds.
  *
  * @module
  */
@@ -10,17 +10,17 @@ export const QUOTE = 0x22;
 /** `\` */
 export const BACKSLASH = 0x5c;
 
-/** Where a number is in its text. */
+/** The range of a number in its text. */
 export interface NumberPlace {
-  /** Of its first character. */
+  /** Index of its first character. */
   readonly first: number;
-  /** Of its last one. */
+  /** Index of its last character. */
   readonly last: number;
 }
 
-/** The long numbers of a text, in their order. The text has to be JSON. */
+/** The long numbers of a JSON text, in their order. */
 export function findLongNumbers(text: string): NumberPlace[] {
-  const found: NumberPlace[] = [];
+  const places: NumberPlace[] = [];
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
@@ -28,13 +28,13 @@ export function findLongNumbers(text: string): NumberPlace[] {
     } else if (isDigit(code)) {
       const first = text[at - 1] === "-" ? at - 1 : at;
       at = lastOfNumber(text, at);
-      if (isLongNumber(text, first, at)) found.push({ first, last: at });
+      if (isLongNumber(text, first, at)) places.push({ first, last: at });
     }
   }
-  return found;
+  return places;
 }
 
-/** `text` with these numbers of it as strings that begin with `mark`. */
+/** `text` with the numbers at `places` as strings that begin with `mark`. */
 export function markNumbers(text: string, places: readonly NumberPlace[], mark: string): string {
   let marked = "";
   let done = 0;
@@ -53,14 +53,14 @@ function lastOfString(text: string, quote: number): number {
   return at;
 }
 
-/** Where the number ends that has its first digit at `first`. */
+/** Index of the last character of the number whose first digit is at `first`. */
 export function lastOfNumber(text: string, first: number): number {
   let at = first;
   while (isOfNumber(text.charCodeAt(at + 1))) at++;
   return at;
 }
 
-/** Digits, and `+`, `-`, `.`, `E`, `e`. */
+/** Whether a character is a digit or one of `+`, `-`, `.`, `E`, `e`. */
 function isOfNumber(code: number): boolean {
   return isDigit(code) || code === 0x2b || code === 0x2d || code === 0x2e || code === 0x45 ||
     code === 0x65;
@@ -71,12 +71,10 @@ export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** Digits that a double holds, whatever they are. */
+/** Number of digits that a double always holds. */
 const SAFE_DIGITS = 15;
 
-/**
- * Whether a double does not hold the number from `first` to `last`, as far as people expect that.
- */
+/** Whether a double cannot hold the number from `first` to `last`; lost digits after a point do not count. */
 export function isLongNumber(text: string, first: number, last: number): boolean {
   if (last - first < 2) return false; // even with an exponent: 9e9
   if (last - first < SAFE_DIGITS && !hasExponent(text, first, last)) return false;

@@ -1,20 +1,20 @@
 /**
- * Several streams as one.
+ * Merges several streams into one.
  *
  * @module
  */
 
 /**
- * Yields what any of the streams yields, in the order in which it comes. Each stream waits until
- * its last value was taken, so that one that has much to say takes turns with the others. Ends when
- * all have ended, or with the first error of one; ends them when its reader has had enough, for
- * which their own waiting has to be over soon after `stop` was called.
+ * Yields the values of all streams, in the order in which they come. Each stream waits until its last
+ * value was taken, so a busy stream takes turns with the others. Ends when all streams have ended, or
+ * with the first error of one. When its reader stops, it calls `stop` and waits for the streams, which
+ * have to end soon after that.
  */
 export async function* mergedStreams<T>(
   streams: readonly AsyncIterable<T>[],
   stop: () => void,
 ): AsyncGenerator<T> {
-  const given: { readonly value: T; readonly taken: () => void }[] = [];
+  const queue: { readonly value: T; readonly taken: () => void }[] = [];
   let taken = () => {};
   let failed: { readonly error: unknown } | undefined;
   let running = streams.length;
@@ -25,7 +25,7 @@ export async function* mergedStreams<T>(
       for await (const value of stream) {
         if (stopped) break;
         const { promise, resolve } = Promise.withResolvers<void>();
-        given.push({ value, taken: resolve });
+        queue.push({ value, taken: resolve });
         wake();
         await promise;
       }
@@ -38,7 +38,7 @@ export async function* mergedStreams<T>(
   const following = streams.map(follow);
   try {
     for (;;) {
-      const next = given.shift();
+      const next = queue.shift();
       if (next !== undefined) {
         taken = next.taken;
         yield next.value;
@@ -57,7 +57,7 @@ export async function* mergedStreams<T>(
     stopped = true;
     stop();
     taken();
-    for (const one of given) one.taken();
+    for (const one of queue) one.taken();
     await Promise.all(following);
   }
 }

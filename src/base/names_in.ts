@@ -1,10 +1,10 @@
 /**
- * What is in a directory that may not be there yet.
+ * The names in a directory that may not exist.
  *
  * @module
  */
 
-/** The names of the entries of a directory; none when it does not exist. */
+/** The names of the entries of a directory; none if it does not exist. */
 export async function* namesIn(directory: string): AsyncGenerator<string> {
   try {
     for await (const { name } of Deno.readDir(directory)) yield name;

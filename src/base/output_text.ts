@@ -1,7 +1,6 @@
 /**
- * What of the output of a task is shown, in a terminal and in a page: its text and its colours. All
- * else that would drive a terminal (titles, cursor, clipboard, links) goes, and so does what nobody
- * sees.
+ * The output of a task as terminals and pages show it: its text and its colours. Other sequences that
+ * drive a terminal (titles, cursor, clipboard, links) and hidden characters are removed.
  *
  * ```ts
  * import { cleanOutput } from "./output_text.ts";
@@ -15,24 +14,24 @@
 
 import { replaceControls } from "./control_characters.ts";
 
-/** What begins every sequence to a terminal. */
+/** The first character of every sequence for a terminal. */
 export const ESCAPE = String.fromCharCode(0x1b);
-/** What ends some of them. */
+/** The last character of some sequences. */
 export const BELL = String.fromCharCode(0x07);
 
 /** A colour or a style (SGR). */
 const STYLE = new RegExp(`${ESCAPE}\\[[0-9;]*m`, "g");
 
-/** A command to the terminal (title, link, clipboard) as a whole, however it ends. */
+/** A complete command for the terminal (title, link, clipboard), with either end. */
 const COMMAND = new RegExp(
   `${ESCAPE}[\\]P^_X][^${BELL}${ESCAPE}]*(?:${BELL}|${ESCAPE}\\\\)`,
   "g",
 );
 
-/** Any other sequence, and the beginning of a command whose end has not come. */
+/** Any other sequence, and the beginning of a command that has no end. */
 const SEQUENCE = new RegExp(`${ESCAPE}(?:\\[[0-?]*[ -/]*[@-~]|[ -/]*[0-~])`, "g");
 
-/** Text and colours of output; a line that begins anew is another, and hides none. */
+/** The text and the colours of some output. A carriage return becomes a line break, so it hides no text. */
 export function cleanOutput(text: string): string {
   const parts: string[] = [];
   const shown = text.replace(/\r\n?/g, "\n").replace(COMMAND, "");
@@ -44,7 +43,7 @@ export function cleanOutput(text: string): string {
   return [...parts, harmless(shown.slice(at))].join("");
 }
 
-/** Without escape sequences, and without what an escape cut in two leaves behind. */
+/** `text` without escape sequences, and without the rest of one that was cut in two. */
 function harmless(text: string): string {
   return replaceControls(text.replace(SEQUENCE, ""), (c) => "\t\n".includes(c) ? c : "");
 }

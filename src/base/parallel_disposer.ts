@@ -1,23 +1,22 @@
 /**
- * Ends several things side by side, where a stack would end one after the other: each may wait some
- * seconds for work under way, and all together have to be done within the time a service manager
- * gives.
+ * Disposes several parts in parallel, where a stack disposes one after the other: each may wait some
+ * seconds for its work, and all of them have to end within the time that a service manager allows.
  *
  * @module
  */
 
-/** What is disposed side by side; the newest is told first. */
+/** Parts that are disposed in parallel, beginning with the newest. */
 export class ParallelDisposer implements AsyncDisposable {
   readonly #parts: AsyncDisposable[] = [];
 
-  /** Takes over a part, and gives it back. */
+  /** Adds a part, and returns it. */
   use<Part extends AsyncDisposable>(part: Part): Part {
     this.#parts.push(part);
     return part;
   }
 
   /**
-   * Resolves when every part has ended, also those beside one that failed.
+   * Resolves when all parts have ended, even if one of them has failed.
    *
    * @throws The error of a part that could not be disposed.
    */

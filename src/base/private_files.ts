@@ -1,9 +1,9 @@
 /**
- * The data directory is its owner's alone: what others could do to it is taken from them
- * where that can be done, and named where it cannot.
+ * Keeps the data directory private to its owner: the modes that let others in are changed where that is
+ * possible, and reported where it is not.
  *
- * From the root down, and links are never followed when a mode is changed: once the root is closed
- * to others, no other user can swap the next file that is looked at.
+ * It works from the root down, and follows no link when it changes a mode: once the root is closed to
+ * others, no other user can exchange the next file.
  *
  * @module
  */
@@ -13,49 +13,49 @@ import type { DataDir } from "./data_dir.ts";
 import { AppError } from "./errors.ts";
 import { fileFault } from "./file_fault.ts";
 
-/** Bits of a mode: what the group and others may do, and with what they may change something. */
+/** Bits of a mode: all rights of the group and others, and their rights to write. */
 const [ANY, WRITE] = [0o077, 0o022];
-/** Only others: the group of a key that a service manager hands over may hold no further user. */
+/** The right of others to read, without the group: a service manager may hand over a key by its group. */
 const READ_BY_OTHERS = 0o004;
-/** Set on a directory that all users share, such as /tmp. */
+/** Bit of a directory that all users share, such as /tmp. */
 const STICKY = 0o1000;
-/** Most paths that one line names. */
+/** Most paths in one line. */
 const NAMED = 5;
 
-/** One path that is to be private. */
+/** A path that has to be private. */
 interface Entry {
   readonly path: string;
-  /** What the group and others must not do with it. */
+  /** Bits that its mode must not have. */
   readonly forbidden: number;
-  /** The same for what it leads to, where it is a link; absent where its mode does not matter. */
+  /** The same for the target, if the path is a link; absent where that mode does not matter. */
   readonly elsewhere?: number;
 }
 
-/** What must not be done with a path of the data directory. */
+/** The bits that a mode must not have. */
 type Rule = Omit<Entry, "path">;
 
-/** What svc writes itself. */
+/** The rule for files that svc writes. */
 const OWN: Rule = { forbidden: ANY, elsewhere: WRITE };
 
 /**
- * The paths with another rule. A policy that others can write to allows nothing, which is looked at
- * whenever it is read: its mode is its owner's business.
+ * The paths with another rule. The modes of policies are checked whenever they are read: a policy that
+ * others can write to allows nothing.
  */
-const OTHERWISE: { readonly [Name in keyof DataDir]?: Rule | "looked at when it is read" } = {
+const OTHER_RULES: { readonly [Name in keyof DataDir]?: Rule | "checked when it is read" } = {
   root: { forbidden: ANY, elsewhere: ANY },
   secretKey: { forbidden: ANY, elsewhere: WRITE | READ_BY_OTHERS },
-  settings: { forbidden: WRITE, elsewhere: WRITE }, // written by people, who may read it
-  udsPolicy: "looked at when it is read",
-  pluginPolicy: "looked at when it is read",
+  settings: { forbidden: WRITE, elsewhere: WRITE }, // people write it, and others may read it
+  udsPolicy: "checked when it is read",
+  pluginPolicy: "checked when it is read",
 };
 
-/** All that is known and ours, the outer before the inner. */
-function known(dir: DataDir): Entry[] {
+/** All paths with a rule, directories before their files. */
+function entriesOf(dir: DataDir): Entry[] {
   const { database, secretKey } = dir;
   const more = [`${database}-wal`, `${database}-shm`, `${database}-journal`, dirname(secretKey)];
   return [
     ...(Object.keys(dir) as (keyof DataDir)[]).flatMap((name) => {
-      const rule = OTHERWISE[name] ?? OWN;
+      const rule = OTHER_RULES[name] ?? OWN;
       return typeof rule === "string" ? [] : [{ path: dir[name], ...rule }];
     }),
     ...more.map((path) => ({ path, ...OWN })),
@@ -63,20 +63,20 @@ function known(dir: DataDir): Entry[] {
 }
 
 /**
- * Closes the data directory to others: its own files and directories, and what is run from `bin/`
- * and `scripts/`.
+ * Closes the data directory to others: its own files and directories, and everything in `bin/` and
+ * `scripts/`.
  *
- * @returns A sentence that says what was changed; `undefined` when nothing had to be.
- * @throws {AppError} `refused` when something stays open to others, with what to do in the details.
+ * @returns A sentence about the changes; `undefined` if there was none.
+ * @throws {AppError} `refused` when a path stays open to others; the details say what to do.
  */
 export async function closeToOthers(dir: DataDir): Promise<string | undefined> {
-  const mended: { path: string; was: number }[] = [];
+  const closed: { path: string; was: number }[] = [];
   const faults: string[] = [];
   const close = async (entry: Entry) => {
     const fault = await findFault(entry, dir.root);
     if (fault === undefined) return;
-    if (fault.mend === undefined) return void faults.push(fault.says);
-    const { path, mode, bits } = fault.mend;
+    if (fault.repair === undefined) return void faults.push(fault.says);
+    const { path, mode, bits } = fault.repair;
     if (entry.path === dir.root && !await isDataDirectory(dir)) {
       return void faults.push(
         `${fault.says}; svc leaves it, because it holds other files or is shared`,
@@ -88,10 +88,10 @@ export async function closeToOthers(dir: DataDir): Promise<string | undefined> {
       return void faults.push(`${fault.says} (${fileFault(error)})`);
     }
     const left = await findFault(entry, dir.root);
-    if (left === undefined) mended.push({ path, was: mode });
+    if (left === undefined) closed.push({ path, was: mode });
     else faults.push(`${left.says}; the file system does not keep modes`);
   };
-  for (const entry of known(dir)) await close(entry);
+  for (const entry of entriesOf(dir)) await close(entry);
   for (const top of [dir.bin, dir.scripts]) {
     for (const path of await findAllIn(top)) await close({ path, forbidden: WRITE });
   }
@@ -102,19 +102,19 @@ export async function closeToOthers(dir: DataDir): Promise<string | undefined> {
         : faults,
     });
   }
-  return mended.length === 0 ? undefined : sentence(mended);
+  return closed.length === 0 ? undefined : sentence(closed);
 }
 
-/** What is open to others just now, one sentence each. Looks only. */
+/** A sentence for each path that is open to others now. Changes nothing. */
 export async function findOpenToOthers(dir: DataDir): Promise<readonly string[]> {
-  const faults = await Promise.all(known(dir).map((entry) => findFault(entry, dir.root)));
+  const faults = await Promise.all(entriesOf(dir).map((entry) => findFault(entry, dir.root)));
   return faults.flatMap((fault) => fault === undefined ? [] : [fault.says]);
 }
 
 /**
- * Which other user could have written a file that decides on rights or on whom to trust.
- * `directory` is the private directory that keeps the file's group away; absent where the file lies
- * elsewhere. The answer is a predicate, to be put behind the name of the file.
+ * Why another user could have written a file that decides on rights or on trust, as a predicate to be put
+ * behind the name of the file; `undefined` if none could. `directory` is the private directory that keeps
+ * the file's group away; absent for a file elsewhere.
  */
 export function findOtherWriter(
   info: Pick<Deno.FileInfo, "uid" | "mode">,
@@ -136,17 +136,17 @@ function isPrivate(directory: string): boolean {
   return ((Deno.statSync(directory).mode ?? 0o777) & ANY) === 0;
 }
 
-/** The owner of a file, when it is neither this user nor root, which may do anything anyway. */
+/** The owner of a file, unless it is this user or root, which may do anything. */
 function findStranger({ uid }: Pick<Deno.FileInfo, "uid">): number | undefined {
   return uid === null || uid === 0 || uid === Deno.uid() ? undefined : uid;
 }
 
-/** Why a path is open to others. */
+/** A path that is open to others. */
 interface Fault {
   /** A sentence with what to do. */
   readonly says: string;
-  /** Where taking these bits away may mend it. */
-  readonly mend?: { readonly path: string; readonly mode: number; readonly bits: number };
+  /** The bits of the mode whose removal may close the path. */
+  readonly repair?: { readonly path: string; readonly mode: number; readonly bits: number };
 }
 
 async function findFault(entry: Entry, root: string): Promise<Fault | undefined> {
@@ -156,61 +156,61 @@ async function findFault(entry: Entry, root: string): Promise<Fault | undefined>
   const stranger = findStranger(link);
   if (stranger !== undefined) return belongsTo(path, stranger);
   if (!link.isSymlink) {
-    // Inside the root, which is closed, it does no harm that a file of root's can be read.
+    // Within the closed root, others cannot reach a file of the user root that everybody may read.
     const bits = link.uid === Deno.uid() || path === root ? forbidden : WRITE;
-    return findOpen(path, link, { bits, mayMend: true });
+    return findOpen(path, link, { bits, mayRepair: true });
   }
   const info = elsewhere === undefined ? undefined : await look(path, Deno.stat);
   if (info === undefined || elsewhere === undefined) return undefined;
   const real = await Deno.realPath(path);
   const owner = findStranger(info);
   if (owner !== undefined) return belongsTo(real, owner);
-  return findOpen(real, info, { bits: elsewhere, mayMend: path === root });
+  return findOpen(real, info, { bits: elsewhere, mayRepair: path === root });
 }
 
 function findOpen(
   path: string,
   info: Deno.FileInfo,
-  { bits, mayMend }: { bits: number; mayMend: boolean },
+  { bits, mayRepair }: { bits: number; mayRepair: boolean },
 ): Fault | undefined {
   const mode = (info.mode ?? 0o777) & 0o7777; // no mode on this system: taken as open to all
   if ((mode & bits) === 0) return undefined;
   const can = (mode & bits & WRITE) === 0 ? "read" : "write to";
   const cure = `chmod go-${bits === WRITE ? "w" : "rwx"} "${path}"`;
   const says = `Others can ${can} "${path}", its mode is ${octal(mode)}: ${cure}`;
-  return mayMend && info.uid === Deno.uid() ? { says, mend: { path, mode, bits } } : { says };
+  return mayRepair && info.uid === Deno.uid() ? { says, repair: { path, mode, bits } } : { says };
 }
 
 function belongsTo(path: string, uid: number): Fault {
   return { says: `"${path}" belongs to user ${uid}, and not to user ${Deno.uid()}: chown it` };
 }
 
-/**
- * Whether the root can be closed without harm: /tmp or a home directory is not closed by mistake.
- */
+/** Whether the root is a data directory: /tmp or a home directory must not be closed by mistake. */
 async function isDataDirectory(dir: DataDir): Promise<boolean> {
   const { mode } = await Deno.stat(dir.root);
   if (((mode ?? STICKY) & STICKY) !== 0) return false;
   if (await look(dir.database, Deno.lstat) !== undefined) return true;
   const ours = new Set(
-    [...known(dir).map(({ path }) => path), ...Object.values(dir)].map((path) => basename(path)),
+    [...entriesOf(dir).map(({ path }) => path), ...Object.values(dir)].map((path) =>
+      basename(path)
+    ),
   );
   for await (const { name } of Deno.readDir(dir.root)) if (!ours.has(name)) return false;
   return true;
 }
 
-/** Everything below a directory that is one, links not followed; the outer before the inner. */
+/** All paths below a directory, which is no link; links are not followed. Directories come first. */
 async function findAllIn(directory: string): Promise<string[]> {
-  const found: string[] = [];
+  const paths: string[] = [];
   const waiting = (await look(directory, Deno.lstat))?.isDirectory === true ? [directory] : [];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     for await (const { name, isDirectory } of Deno.readDir(next)) {
       const path = join(next, name);
-      found.push(path);
+      paths.push(path);
       if (isDirectory) waiting.push(path);
     }
   }
-  return found;
+  return paths;
 }
 
 async function look(
@@ -227,10 +227,10 @@ async function look(
   }
 }
 
-function sentence(mended: readonly { path: string; was: number }[]): string {
-  const named = mended.slice(0, NAMED).map(({ path, was }) => `"${path}" (was ${octal(was)})`);
-  const more = mended.length > NAMED ? ` and ${mended.length - NAMED} more` : "";
-  const written = mended.some(({ was }) => (was & WRITE) !== 0);
+function sentence(closed: readonly { path: string; was: number }[]): string {
+  const named = closed.slice(0, NAMED).map(({ path, was }) => `"${path}" (was ${octal(was)})`);
+  const more = closed.length > NAMED ? ` and ${closed.length - NAMED} more` : "";
+  const written = closed.some(({ was }) => (was & WRITE) !== 0);
   const advice = written
     ? "others could write there until now: check that they left nothing in it"
     : "others could read it until now";

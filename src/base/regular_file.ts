@@ -1,17 +1,17 @@
 /**
- * Files at paths where somebody else may have put another thing. To open a named pipe waits for its
- * other end and to read it waits for its writer, on one of the few threads that the runtime has for
- * files or on the only one that answers requests. So these functions open without waiting and take
- * nothing but a regular file; what it is is asked of the open file, since its path may change.
+ * Files at paths where another user or a step may have put something else, such as a named pipe. Opening
+ * a pipe waits for its other end, and reading it waits for a writer. That would block one of the
+ * runtime's few threads for files, or the only thread that answers requests. So these functions open
+ * without waiting, and accept regular files only. They check the open file, because its path may change.
  *
  * @module
  */
 
 import { closeSync, constants, fstatSync, openSync, read, readSync, writeSync } from "node:fs";
 
-/** How to open. */
+/** How a file is opened. */
 export interface OpenOptions {
-  /** Opens it for writing, too: at its end, where reading has come to, or in place of its content. */
+  /** Opens for writing, too: at the end, at the position of reading, or after removing the content. */
   readonly for?: "append" | "write" | "replace";
   /** Refuses a symbolic link. */
   readonly noLink?: boolean;
@@ -20,14 +20,14 @@ export interface OpenOptions {
 /** Most bytes of {@linkcode RegularFile.contentSync}. */
 const MAX_CONTENT = 16 * 1024 * 1024;
 
-/** What is known of an open file. */
+/** The facts about an open file. */
 export type Facts = Pick<Deno.FileInfo, "size" | "mode" | "uid" | "nlink">;
 
 const { O_RDONLY, O_RDWR, O_APPEND, O_NONBLOCK, O_NOFOLLOW, O_TRUNC } = constants;
 
 /** An open regular file. */
 export class RegularFile implements Disposable {
-  /** Size, mode and owner at the time it was opened. */
+  /** Size, mode and owner when the file was opened. */
   readonly facts: Facts;
   readonly #fd: number;
 
@@ -39,7 +39,7 @@ export class RegularFile implements Disposable {
   /**
    * Opens the file at `path`.
    *
-   * @throws As the runtime does, and where there is something else than a regular file.
+   * @throws The errors of the runtime, and an error for anything else than a regular file.
    */
   static open(path: string, options: OpenOptions = {}): RegularFile {
     const access = options.for === undefined ? O_RDONLY : O_RDWR;
@@ -57,7 +57,7 @@ export class RegularFile implements Disposable {
     }
   }
 
-  /** Fills `buffer` from where reading has come to, as far as there is content; gives how far. */
+  /** Fills `buffer` from the position of reading to the end of the file; returns the number of bytes. */
   readSync(buffer: Uint8Array): number {
     let done = 0;
     while (done < buffer.length) {
@@ -68,7 +68,7 @@ export class RegularFile implements Disposable {
     return done;
   }
 
-  /** Fills `buffer` from this position, as far as there is content; gives how far. */
+  /** Fills `buffer` from `position` to the end of the file; returns the number of bytes. */
   async read(buffer: Uint8Array, position: number): Promise<number> {
     let done = 0;
     while (done < buffer.length) {
@@ -85,12 +85,12 @@ export class RegularFile implements Disposable {
   }
 
   /**
-   * What is left of the content, from where reading has come to.
+   * The content from the position of reading on.
    *
-   * @throws When it is more than 16 MiB.
+   * @throws If it has more than 16 MiB.
    */
   contentSync(): Uint8Array<ArrayBuffer> {
-    // One byte more than it should have, as it may be growing.
+    // One byte more than the size, because the file may grow.
     let bytes = new Uint8Array(Math.min(this.facts.size, MAX_CONTENT) + 1);
     for (let done = 0; bytes.length <= MAX_CONTENT + 1;) {
       done += this.readSync(bytes.subarray(done));
@@ -102,7 +102,7 @@ export class RegularFile implements Disposable {
     throw new Error(`it is longer than ${MAX_CONTENT} bytes`);
   }
 
-  /** The same as text; what is no UTF-8 in it is replaced. */
+  /** The same as text; invalid UTF-8 is replaced. */
   textSync(): string {
     return new TextDecoder().decode(this.contentSync());
   }
@@ -131,7 +131,7 @@ export function readRegularText(path: string): string {
   return file.textSync();
 }
 
-/** Errors of the one library as those of the other, by which the rest of the program knows them. */
+/** Converts the errors of `node:fs` to those of Deno, which the rest of the program knows. */
 function orAsRuntime<T>(open: () => T): T {
   try {
     return open();
@@ -147,7 +147,7 @@ function orAsRuntime<T>(open: () => T): T {
         throw new Deno.errors.NotADirectory(message, { cause });
       case "EISDIR":
         throw new Deno.errors.IsADirectory(message, { cause });
-      case "ENXIO": // a pipe that nobody reads, or a socket
+      case "ENXIO": // a pipe without a reader, or a socket
         throw new Error("it is not a regular file", { cause });
       default:
         throw cause;

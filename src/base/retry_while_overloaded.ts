@@ -1,6 +1,5 @@
 /**
- * Writes that have to happen: what a process has done is done, whether or not the disk takes it
- * now.
+ * Repeats writes to the store that must not be lost: they record what processes have done already.
  *
  * @module
  */
@@ -8,53 +7,55 @@
 import type { Clock } from "./clock.ts";
 import { AppError } from "./errors.ts";
 
-/** Longest pause between two tries. */
+/** Longest pause between two tries, in milliseconds. */
 const MAX_PAUSE_MS = 5000;
-/** Tries that are made at least, also when the daemon is to stop. */
+/** Number of tries that are made even if the daemon stops. */
 const MIN_TRIES = 3;
 
-/** How to go on trying. */
-export interface Retrying {
+/** When to stop, and who hears of errors. */
+export interface RetryOptions {
   readonly clock: Clock;
-  /** Aborts when the daemon is to stop. */
+  /** Aborts when the daemon stops. */
   readonly signal: AbortSignal;
-  /** Receives the first error that is no "not now". */
+  /** Receives the first error other than `overloaded`. */
   readonly onFault?: (error: unknown) => void;
 }
 
 /**
- * Tries until the store takes it, for as long as it says "not now" and the daemon is to go on.
+ * Repeats `write` while the store is `overloaded`, until the daemon stops.
  *
- * @throws Whatever else the store says.
+ * @throws Any other error of the store.
  */
-export function retryWhileOverloaded<T>(write: () => Promise<T>, retrying: Retrying): Promise<T> {
-  return retryWhile(isNotNow, write, retrying);
+export function retryWhileOverloaded<T>(
+  write: () => Promise<T>,
+  options: RetryOptions,
+): Promise<T> {
+  return retryWhile(isNotNow, write, options);
 }
 
 /**
- * Tries until the store takes it or refuses it, whatever goes wrong meanwhile, for as long as the
- * daemon is to go on: nobody else knows what is to be stored here.
+ * Repeats `write` after any error, until the store takes it, refuses it, or the daemon stops.
  *
- * @throws {AppError} when it is refused; any error once the daemon is to stop.
+ * @throws {AppError} when the store refuses it; any error when the daemon stops.
  */
-export function retryUntilStored<T>(write: () => Promise<T>, retrying: Retrying): Promise<T> {
-  return retryWhile((error) => !isRefusal(error), write, retrying);
+export function retryUntilStored<T>(write: () => Promise<T>, options: RetryOptions): Promise<T> {
+  return retryWhile((error) => !isRefusal(error), write, options);
 }
 
 async function retryWhile<T>(
   isWorthIt: (error: unknown) => boolean,
   write: () => Promise<T>,
-  { clock, signal, onFault }: Retrying,
+  { clock, signal, onFault }: RetryOptions,
 ): Promise<T> {
-  let isTold = false;
+  let isReported = false;
   for (let tries = 1, ms = 100;; tries++, ms = Math.min(ms * 2, MAX_PAUSE_MS)) {
     try {
       return await write();
     } catch (error) {
       const isEnough = tries >= MIN_TRIES;
       if (!isWorthIt(error) || (signal.aborted && isEnough)) throw error;
-      if (!isTold && !isNotNow(error)) {
-        isTold = true;
+      if (!isReported && !isNotNow(error)) {
+        isReported = true;
         onFault?.(error);
       }
       await (isEnough ? clock.pause(ms, signal) : clock.pause(ms));
@@ -64,6 +65,6 @@ async function retryWhile<T>(
 
 const isNotNow = (error: unknown) => error instanceof AppError && error.code === "overloaded";
 
-/** Whether the store has decided: it will say the same again. */
+/** Whether the store has refused a write: it would refuse it again. */
 const isRefusal = (error: unknown) =>
   error instanceof AppError && error.code !== "overloaded" && error.code !== "internal";

@@ -1,30 +1,30 @@
 /**
- * Work that must never run twice at once: it runs when it is asked for or due, and once more when it
- * was asked for while it ran.
+ * Runs work that must never run twice at once: when it is due or kicked, and once more if it was kicked
+ * while it ran.
  *
  * @module
  */
 
 import type { Clock } from "./clock.ts";
 
-/** What a runner runs. */
+/** The work of a runner. */
 export interface SerialWork {
   /**
    * Does the work once. Resolves with the time at which it is due again, in milliseconds since the
    * epoch; `undefined` when only {@linkcode SerialRunner.kick} brings the next run.
    */
   readonly run: () => Promise<number | undefined>;
-  /** Gets the error of a run that failed; the next run is due a second later. */
+  /** Receives the error of a run that failed; the next run is due a second later. */
   readonly onError: (error: unknown) => void;
   readonly clock: Clock;
 }
 
 /** Pause after a run that failed. */
 const RETRY_MS = 1000;
-/** Longest wait for a run that is due: the clock may be set forward meanwhile. */
+/** Longest wait for the next run, because the clock may be set forward meanwhile. */
 const MAX_WAIT_MS = 60_000;
 
-/** Runs one piece of work, one run at a time, until it is disposed. */
+/** Runs its work, one run at a time, until it is disposed. */
 export class SerialRunner implements AsyncDisposable {
   readonly #work: SerialWork;
   #running: Promise<void> | undefined;
@@ -37,7 +37,7 @@ export class SerialRunner implements AsyncDisposable {
     this.#work = work;
   }
 
-  /** Whether it was disposed: no run starts any more. */
+  /** Whether it was disposed, so that no run starts any more. */
   get isStopped(): boolean {
     return this.#stopped;
   }
@@ -52,7 +52,7 @@ export class SerialRunner implements AsyncDisposable {
     });
   }
 
-  /** Resolves when no run is under way and none has been asked for. */
+  /** Resolves when no run is under way and no kick is left. */
   async settled(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
   }
@@ -71,7 +71,7 @@ export class SerialRunner implements AsyncDisposable {
     }
   }
 
-  /** The time of the next run. */
+  /** Runs the work; returns the time of the next run. */
   async #runOnce(): Promise<number | undefined> {
     const { run, onError, clock } = this.#work;
     try {

@@ -1,5 +1,5 @@
 /**
- * Texts as words of a shell.
+ * Quotes texts for a shell.
  *
  * ```ts
  * import { shellWord } from "./shell_word.ts";
@@ -11,7 +11,7 @@
  * @module
  */
 
-/** One word that every POSIX shell reads back as `text`, which holds no NUL. */
+/** `text` as one word of a POSIX shell; `text` has no NUL. */
 export function shellWord(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

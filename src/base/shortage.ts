@@ -1,11 +1,10 @@
 /**
- * What a machine may be short of for a while: not a fault of whatever failed for it, which may go
- * well once there is some again.
+ * Shortages of a machine, such as a full disk. An operation that fails for one may succeed later.
  *
  * @module
  */
 
-/** By the system's name of the error: what is missing, and what to do. */
+/** What the machine is short of, and what to do, by the code of the system error. */
 const SENTENCES: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full: make room on it",
   EDQUOT: "the disk quota is used up: make room, or raise the quota",
@@ -19,7 +18,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   ENOMEM: "the machine has no memory left",
 };
 
-/** The same errors in the words of the C library, with which programs end their messages. */
+/** The codes of the same errors, by the words of the C library at the end of programs' messages. */
 const TEXTS: Readonly<Record<string, string>> = {
   "No space left on device": "ENOSPC",
   "Disk quota exceeded": "EDQUOT",
@@ -32,7 +31,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   "Cannot allocate memory": "ENOMEM",
 };
 
-/** What the machine was short of, by the error that came of it; `undefined` for any other error. */
+/** What the machine is short of, according to an error; `undefined` for other errors. */
 export function findShortage(error: unknown): string | undefined {
   for (let one = error; one instanceof Error; one = one.cause) {
     if ("code" in one && Object.hasOwn(SENTENCES, String(one.code))) {
@@ -42,7 +41,7 @@ export function findShortage(error: unknown): string | undefined {
   return undefined;
 }
 
-/** The same, by what a program has written to standard error in the locale `C`. */
+/** The same, according to a program's standard error in the locale `C`. */
 export function findShortageIn(text: string): string | undefined {
   for (const line of text.trimEnd().split("\n")) {
     const end = Object.keys(TEXTS).find((known) => line.endsWith(known));

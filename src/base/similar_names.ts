@@ -1,49 +1,49 @@
 /**
- * Finds the name that somebody meant who misspelt it.
+ * Finds the known name that was probably meant by a misspelt one.
  *
  * @module
  */
 
-/** The known name that `name` is probably a misspelling of: the closest, the first among equals. */
+/** The known name that `name` probably misspells: the closest one, the first of equally close ones. */
 export function findLike(name: string, known: readonly string[]): string | undefined {
-  const wanted = name.toLowerCase();
-  const near = known.map((candidate) => ({ candidate, edits: editsTo(candidate, wanted) }))
+  const lower = name.toLowerCase();
+  const near = known.map((candidate) => ({ candidate, edits: editsTo(candidate, lower) }))
     .filter(({ edits }) => edits !== undefined) as { candidate: string; edits: number }[];
   return near.toSorted((a, b) => a.edits - b.edits)[0]?.candidate;
 }
 
 /**
- * The known name that was meant where names are words of ours: one that `name` misspells, else the
- * first that it is the beginning of.
+ * The known name that was probably meant, for names that svc has chosen: one that `name` misspells, else
+ * the first that begins with `name`.
  */
 export function findMeant(name: string, known: readonly string[]): string | undefined {
-  const wanted = name.toLowerCase();
-  const begun = wanted.length < 3
+  const lower = name.toLowerCase();
+  const begun = lower.length < 3
     ? undefined
-    : known.find((candidate) => candidate.toLowerCase().startsWith(wanted));
+    : known.find((candidate) => candidate.toLowerCase().startsWith(lower));
   return findLike(name, known) ?? begun;
 }
 
-/** The `count` known names that are nearest to `name`, however far: the nearest first. */
+/** The `count` known names that are closest to `name`, even if they are far; the closest first. */
 export function findNearest(name: string, known: readonly string[], count: number): string[] {
-  const wanted = name.toLowerCase();
-  return known.map((candidate) => ({ candidate, edits: distance(candidate.toLowerCase(), wanted) }))
+  const lower = name.toLowerCase();
+  return known.map((candidate) => ({ candidate, edits: distance(candidate.toLowerCase(), lower) }))
     .toSorted((a, b) => a.edits - b.edits).slice(0, count).map(({ candidate }) => candidate);
 }
 
 /**
- * How many letters `name` is away from `known`; `undefined` when it is too far to be a
- * misspelling: one edit in a short name, two in a longer one.
+ * The number of edits from `known` to `name`; `undefined` if there are too many for a misspelling: more
+ * than one in a short name, more than two in a longer one.
  */
 export function editsTo(known: string, name: string): number | undefined {
   const most = known.length < 6 ? 1 : 2;
   if (Math.abs(known.length - name.length) > most) return undefined;
   const edits = distance(known.toLowerCase(), name.toLowerCase());
-  // Of a name that is one letter, one edit leaves nothing.
+  // One edit of a name with one letter leaves nothing of it.
   return edits <= most && edits < Math.max(known.length, name.length) ? edits : undefined;
 }
 
-/** Edit distance: letters to insert, remove, change, or swap with their neighbour. */
+/** The edit distance: the number of letters to insert, remove, change, or swap with their neighbour. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

@@ -1,5 +1,5 @@
 /**
- * Numbers of bytes as people read them.
+ * Numbers of bytes in the units that people read.
  *
  * @module
  */

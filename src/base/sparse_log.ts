@@ -1,6 +1,6 @@
 /**
- * Warnings that others can cause as often as they like: each is written at once, then at most once a
- * minute with how often it came, so that no flood of anything becomes a flood of lines.
+ * Warnings that strangers can cause at will. The first is written at once, then at most one a minute,
+ * with a count, so that a flood of requests does not become a flood of lines.
  *
  * ```ts
  * import { SparseLog } from "./sparse_log.ts";
@@ -20,38 +20,38 @@
  * @module
  */
 
-import type { Clock } from "./clock.ts";
-import type { Log, LogFields } from "./log.ts";
+import type { Core } from "./core.ts";
+import type { LogFields } from "./log.ts";
 
-/** Least time between two lines of one key. */
+/** Least time between two lines with the same key. */
 const EVERY_MS = 60_000;
 
-/** A warning that was written lately. */
-interface Written {
+/** A warning that was written within the last minute. */
+interface RecentWarning {
   readonly message: string;
-  /** How often it has come since. */
+  /** Number of repetitions since then. */
   count: number;
-  /** Facts of the last time. */
+  /** Facts of the last repetition. */
   facts: LogFields;
   timer: Disposable;
 }
 
-/** Writes warnings, each at most once a minute. */
+/** Writes warnings, each key at most once a minute. */
 export class SparseLog implements Disposable {
-  readonly #host: { readonly log: Log; readonly clock: Clock };
-  readonly #written = new Map<string, Written>();
+  readonly #core: Core;
+  readonly #written = new Map<string, RecentWarning>();
 
-  constructor(host: { readonly log: Log; readonly clock: Clock }) {
-    this.#host = host;
+  constructor(core: Core) {
+    this.#core = core;
   }
 
   /**
-   * Writes a warning with `count`, or only counts it where one of its key was written less than a minute
-   * ago: the next line then has the count, and the facts of the last time.
+   * Writes a warning with its `count`. If one with the same key was written less than a minute ago, it is
+   * only counted: the next line has the count, and the facts of the last warning.
    *
-   * @param options.key What is written apart; the message when absent. Of our own words only: each key
+   * @param options.key The message when absent. It must not contain text from outside, because each key
    *   takes memory for a minute.
-   * @param options.count How often it has just happened; once when absent.
+   * @param options.count Number of events in this call; 1 when absent.
    */
   warn(
     message: string,
@@ -64,26 +64,26 @@ export class SparseLog implements Disposable {
       written.facts = facts;
       return;
     }
-    this.#host.log.warn(message, { ...facts, count });
+    this.#core.log.warn(message, { ...facts, count });
     this.#written.set(key, { message, count: 0, facts: {}, timer: this.#later(key) });
   }
 
-  /** Writes what was only counted. It can be used on. */
+  /** Writes the warnings that were only counted. The object can still be used. */
   [Symbol.dispose](): void {
     for (const { message, count, facts, timer } of this.#written.values()) {
       timer[Symbol.dispose]();
-      if (count > 0) this.#host.log.warn(message, { ...facts, count });
+      if (count > 0) this.#core.log.warn(message, { ...facts, count });
     }
     this.#written.clear();
   }
 
   #later(key: string): Disposable {
-    return this.#host.clock.after(EVERY_MS, () => {
+    return this.#core.clock.after(EVERY_MS, () => {
       const written = this.#written.get(key);
       if (written === undefined) return;
       const { message, count, facts } = written;
       if (count === 0) return void this.#written.delete(key);
-      this.#host.log.warn(message, { ...facts, count });
+      this.#core.log.warn(message, { ...facts, count });
       Object.assign(written, { count: 0, timer: this.#later(key) });
     });
   }

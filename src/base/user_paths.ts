@@ -1,5 +1,5 @@
 /**
- * Paths as users write them in manifests, made absolute.
+ * Makes the paths that users write in manifests absolute.
  *
  * @module
  */
@@ -9,10 +9,7 @@ import { join, resolve } from "node:path";
 /** Makes a path absolute. */
 export type ResolvePath = (path: string) => string;
 
-/**
- * Resolves `~` and `~/…` at the home directory, where there is one, and other relative paths at the
- * directory `from`.
- */
+/** Resolves `~` and `~/…` at `home`, if it is known, and other relative paths at `from`. */
 export function pathResolver(
   { from, home }: { readonly from: string; readonly home: string | undefined },
 ): ResolvePath {

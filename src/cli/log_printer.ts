@@ -9,8 +9,8 @@
 import type { LogEntry } from "../api/task_operations.ts";
 import { findBase64 } from "../base/bytes.ts";
 import { rfc3339 } from "../base/clock.ts";
-import { type Line, Lines } from "../base/lines.ts";
 import type { Io } from "./io.ts";
+import { type AssembledLine, LineAssembler } from "./line_assembler.ts";
 import { PLAIN, styledLine, TerminalText } from "./terminal_text.ts";
 
 /** What stands before each line. */
@@ -27,7 +27,7 @@ type Source = Pick<LogEntry, "step" | "stream">;
 export class LogPrinter {
   readonly #io: Io;
   readonly #start: LineStart;
-  readonly #lines = new Lines<Source>(keyOf);
+  readonly #lines = new LineAssembler<Source>(keyOf);
   readonly #texts = new Map<string, TerminalText>();
   /** Whether there was anything to print. */
   printed = false;
@@ -79,7 +79,7 @@ export class LogPrinter {
     return (prefix ? `[${step}] ` : "") + (timestamps ? `${rfc3339(at)} ` : "");
   }
 
-  #printLine({ at, source, bytes }: Line<Source>): void {
+  #printLine({ at, source, bytes }: AssembledLine<Source>): void {
     const start = this.#startOf(source.step, at);
     const isWhole = bytes.at(-1) === LINE_BREAK;
     this.#io.out(start);

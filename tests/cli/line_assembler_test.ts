@@ -5,14 +5,14 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
-import { type Line, Lines, MAX_LINE_BYTES } from "../../src/base/lines.ts";
+import { type AssembledLine, LineAssembler, MAX_LINE_BYTES } from "../../src/cli/line_assembler.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-const assembly = () => new Lines<string>((source) => source);
-const show = (lines: readonly Line<string>[]) =>
+const assembly = () => new LineAssembler<string>((source) => source);
+const show = (lines: readonly AssembledLine<string>[]) =>
   lines.map(({ source, at, bytes }) => [source, at, new TextDecoder().decode(bytes)]);
 
-Deno.test("Lines keeps streams apart whose pieces come mixed", () => {
+Deno.test("LineAssembler keeps streams apart whose pieces come mixed", () => {
   const lines = assembly();
   deepEqual(show(lines.push("a", { at: 1, bytes: bytes("one, ") })), []);
   deepEqual(show(lines.push("b", { at: 2, bytes: bytes("other\nsec") })), [["b", 2, "other\n"]]);
@@ -24,13 +24,13 @@ Deno.test("Lines keeps streams apart whose pieces come mixed", () => {
   deepEqual(show(lines.flush()), []);
 });
 
-Deno.test("Lines gives the same lines wherever the pieces are cut", () => {
+Deno.test("LineAssembler gives the same lines wherever the pieces are cut", () => {
   const text = "first\n\nänder ✓ \u{1f600}\r\nno end";
   const whole = ["first\n", "\n", "änder ✓ \u{1f600}\r\n", "no end"];
   const all = bytes(text);
   for (let size = 1; size <= all.length; size++) {
     const lines = assembly();
-    const found: Line<string>[] = [];
+    const found: AssembledLine<string>[] = [];
     for (let at = 0; at < all.length; at += size) {
       found.push(...lines.push("a", { at: 0, bytes: all.subarray(at, at + size) }));
     }
@@ -47,7 +47,7 @@ Deno.test("Lines.flush gives what has begun, and what follows is a line of its o
   deepEqual(show(lines.push("a", { at: 5, bytes: bytes("ls\n") })), [["a", 5, "ls\n"]]);
 });
 
-Deno.test("Lines cuts a line that has no end, and loses none of it", () => {
+Deno.test("LineAssembler cuts a line that has no end, and loses none of it", () => {
   const lines = assembly();
   const long = new Uint8Array(MAX_LINE_BYTES * 2 + 5).fill(0x78);
   const found = lines.push("a", { at: 1, bytes: long });
