@@ -11,7 +11,6 @@ import {
   type Command,
   type CommandEntry,
   CONNECTION,
-  type OptionDefinition,
   OUTPUT,
   OUTPUT_TEXT_JSON,
   PROJECT,
@@ -19,6 +18,7 @@ import {
 import { sections, USAGE } from "../src/cli/command_list.ts";
 import { LISTED } from "../src/cli/commands/commands.ts";
 import { type HelpLine, helpParts } from "../src/cli/help.ts";
+import type { OptionDefinition } from "../src/cli/option.ts";
 
 /** The page. */
 export const PAGE = join(fileURLToPath(new URL(".", import.meta.url)), "commands.md");

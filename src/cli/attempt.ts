@@ -10,7 +10,7 @@ import { type Address, type Client, connect } from "../api/client.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import type { Attempt, Call, Written } from "../calls/call.ts";
 import { readGivenFile } from "../calls/given_file.ts";
-import type { Program } from "./command.ts";
+import { type Program } from "./command.ts";
 import { type Io, OutputClosed, writers } from "./io.ts";
 
 /** Most bytes that a command may write. */

@@ -6,41 +6,10 @@
 
 import type { Client } from "../api/client.ts";
 import { type DataDir, locateDataDir } from "../base/data_dir.ts";
-import { findDurationSecs, MAX_DURATION } from "../base/duration.ts";
 import { AppError } from "../base/errors.ts";
 import { fileFault } from "../base/file_fault.ts";
-import type { RecordName } from "../resources/record_names.ts";
 import type { Io } from "./io.ts";
-
-/**
- * What completes a value in a shell: a list of words; a file; names or ids of a kind or a type of
- * record, under its singular; the `name` of what the argument before it names the kind of; a `key`
- * of the SecretStore, or a `step` of the task, that an argument or option before it names.
- */
-export type Completed = readonly string[] | "file" | "key" | "name" | "step" | CompletedName;
-
-type CompletedName =
-  | RecordName
-  | "connection"
-  | "notification"
-  | "project"
-  | "secretstore"
-  | "trigger"
-  | "workflow";
-
-/** One option: flags as they are shown (`-o, --output <format>`), and what it is for. */
-export interface OptionDefinition {
-  /** Flags and placeholder; `<x>` takes a value, `<x...>` several, none makes it a switch. */
-  readonly flags: string;
-  /** One line of help. */
-  readonly help: string;
-  /** Closed list of values. */
-  readonly choices?: readonly string[];
-  /** What completes its value, where neither `choices` nor a placeholder such as `<file>` says it. */
-  readonly complete?: Completed;
-  /** Value when it is not given. */
-  readonly fallback?: string;
-}
+import type { Completed, OptionDefinition, OptionValues } from "./option.ts";
 
 /** One positional argument: `<name>`, `[name]` or `[name...]`. */
 export interface ArgumentDefinition {
@@ -52,7 +21,7 @@ export interface ArgumentDefinition {
   readonly complete?: Completed;
 }
 
-/** One command. */
+/** One command, as the program runs it: whatever options it has. */
 export interface Command {
   /** One sentence or two for its own help. */
   readonly help: string;
@@ -62,8 +31,29 @@ export interface Command {
   readonly options?: readonly OptionDefinition[];
   /** Complete command lines that work, with what they do where it is not plain. */
   readonly examples: readonly string[];
-  /** Carries it out; gives the exit code, 0 when nothing is given. */
-  readonly run: (context: CommandContext, program: Program) => Promise<number | void>;
+  /**
+   * Carries it out with the values that `parseArguments` reads by these options; gives the exit
+   * code, 0 when nothing is given.
+   */
+  run(context: CommandContext, program: Program): Promise<number | void>;
+}
+
+/** One command, whose context has the values of its options. */
+interface CommandWith<Options extends readonly OptionDefinition[]> extends Command {
+  readonly options?: Options;
+  run(context: Context<Options>, program: Program): Promise<number | void>;
+}
+
+/** What a command with these options works with. */
+export type Context<Options extends readonly OptionDefinition[]> = CommandContext<
+  OptionValues<Options>
+>;
+
+/** A command; the types of `context.options` follow from its definitions of options. */
+export function defineCommand<const Options extends readonly OptionDefinition[] = []>(
+  command: CommandWith<Options>,
+): Command {
+  return command;
 }
 
 /**
@@ -141,13 +131,13 @@ export const MESSAGE: ArgumentDefinition = {
 };
 
 /** `--data-dir`, which every command that needs a daemon or its files has. */
-export const DATA_DIR: OptionDefinition = {
+export const DATA_DIR = {
   flags: "--data-dir <dir>",
   help: "data directory (default: $SVC_DATA_DIR, else ~/.svc)",
-};
+} as const satisfies OptionDefinition;
 
 /** Options of every command that asks a daemon. */
-export const CONNECTION: readonly OptionDefinition[] = [
+export const CONNECTION = [
   DATA_DIR,
   {
     flags: "--server <url>",
@@ -158,131 +148,75 @@ export const CONNECTION: readonly OptionDefinition[] = [
     flags: "--ca-file <file>",
     help: "CA certificate that the server is verified with (default: $SVC_CA_FILE)",
   },
-];
+] as const satisfies readonly OptionDefinition[];
 
 /** `-p/--project`. */
-export const PROJECT: OptionDefinition = {
+export const PROJECT = {
   flags: "-p, --project <name>",
   help: 'project (default: $SVC_PROJECT, else "default")',
   complete: "project",
-};
+} as const satisfies OptionDefinition;
 
 /** `-o` of commands that show things. */
-export const OUTPUT: OptionDefinition = {
+export const OUTPUT = {
   flags: "-o, --output <format>",
   help: "how to print",
   choices: ["table", "wide", "json", "yaml", "name"],
   fallback: "table",
-};
+} as const satisfies OptionDefinition;
 
 /** `-o` of commands that report what they did. */
-export const OUTPUT_TEXT_JSON: OptionDefinition = {
+export const OUTPUT_TEXT_JSON = {
   flags: "-o, --output <format>",
   help: "how to print",
   choices: ["text", "json"],
   fallback: "text",
-};
-
-/** Largest number an option takes where it names no other. */
-const MOST = 1_000_000_000;
+} as const satisfies OptionDefinition;
 
 /** What a command line came to. */
 export interface ParsedArguments {
   /** Positional arguments; a repeated one is several texts. */
   readonly positional: readonly (string | readonly string[] | undefined)[];
-  /** Options by name in camelCase; switches are `true`. */
+  /** The values of all options of the command ({@linkcode OptionValues}). */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
 /** What a command works with. */
-export class CommandContext {
+export class CommandContext<Options = object> {
   /** Terminal, environment, standard streams. */
   readonly io: Io;
-  readonly #parsed: ParsedArguments;
+  /** The values of the options of the command. */
+  readonly options: Options;
+  readonly #positional: ParsedArguments["positional"];
 
   /** A context for one run. */
-  constructor(io: Io, parsed: ParsedArguments) {
+  constructor(io: Io, options: Options, positional: ParsedArguments["positional"] = []) {
     this.io = io;
-    this.#parsed = parsed;
-  }
-
-  /** The same command line with these options in place of its own of the same name. */
-  withOptions(options: ParsedArguments["options"]): CommandContext {
-    const { positional } = this.#parsed;
-    return new CommandContext(this.io, {
-      positional,
-      options: Object.assign({}, this.#parsed.options, options),
-    });
+    this.options = options;
+    this.#positional = positional;
   }
 
   /** The positional argument at `index`; empty when it was left out. */
   argument(index: number): string {
-    const value = this.#parsed.positional[index];
+    const value = this.#positional[index];
     return typeof value === "string" ? value : "";
   }
 
   /** The values of the repeated positional argument at `index`. */
   arguments(index: number): readonly string[] {
-    const value = this.#parsed.positional[index];
+    const value = this.#positional[index];
     return typeof value === "string" ? [value] : value ?? [];
   }
 
-  /** The value of an option, if it was given or has a fallback. */
-  option(name: string): string | undefined {
-    const value = this.#parsed.options[name];
-    return typeof value === "string" ? value : undefined;
-  }
-
-  /** The values of a repeated option. */
-  list(name: string): readonly string[] {
-    const value = this.#parsed.options[name];
-    return Array.isArray(value) ? value.map(String) : typeof value === "string" ? [value] : [];
-  }
-
-  /** Whether a switch was given. */
-  flag(name: string): boolean {
-    return this.#parsed.options[name] === true;
-  }
-
-  /**
-   * A whole number of at least `least`, and at most `most`.
-   *
-   * @throws {AppError} `usage` when the option holds anything else.
-   */
-  count(name: string, least: number, most = MOST): number | undefined {
-    const text = this.option(name);
-    if (text === undefined) return undefined;
-    const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : NaN;
-    if (value >= least && value <= most) return value;
-    const range = `from ${least} to ${most}`;
-    throw new AppError("usage", `--${dashed(name)} takes a whole number ${range}, not "${text}"`);
-  }
-
-  /**
-   * A span of time in seconds.
-   *
-   * @throws {AppError} `usage` when the option holds anything else.
-   */
-  duration(name: string): number | undefined {
-    const text = this.option(name);
-    if (text === undefined) return undefined;
-    const secs = findDurationSecs(text);
-    if (secs !== undefined) return secs;
-    throw new AppError(
-      "usage",
-      `--${dashed(name)} takes a duration such as 30m, 1h or 7d, ${MAX_DURATION} at most, ` +
-        `not "${text}"`,
-    );
-  }
-
-  dir(): DataDir {
-    return locateDataDir({ flag: this.option("dataDir"), env: this.io.env });
+  /** The data directory that the option names, or the environment. */
+  dir(this: Context<[typeof DATA_DIR]>): DataDir {
+    return locateDataDir({ flag: this.options.dataDir, env: this.io.env });
   }
 
   /** A client of the daemon. */
-  client(): Client {
+  client(this: Context<typeof CONNECTION>): Client {
     const token = this.#token();
-    const url = this.option("server") || this.io.env("SVC_SERVER");
+    const url = this.options.server || this.io.env("SVC_SERVER");
     if (!url) return this.localClient();
     if (!/^https:\/\/[^\s/]+\/?$/.test(url)) {
       throw new AppError("usage", `--server takes https://HOST:PORT, not "${url}"`);
@@ -293,13 +227,13 @@ export class CommandContext {
         '--server needs a token: set SVC_TOKEN ("svc token create" makes one)',
       );
     }
-    const caFile = this.option("caFile") || this.io.env("SVC_CA_FILE");
+    const caFile = this.options.caFile || this.io.env("SVC_CA_FILE");
     const tls = caFile ? { caCert: () => readCertificate(caFile) } : {};
     return this.io.connect({ url, ...tls }, token);
   }
 
   /** A client of the daemon on this machine, whatever other one is named. */
-  localClient(): Client {
+  localClient(this: Context<[typeof DATA_DIR]>): Client {
     const dataDir = this.dir();
     return this.io.connect({ socket: dataDir.socket, dataDir }, this.#token());
   }
@@ -309,8 +243,8 @@ export class CommandContext {
   }
 
   /** `{project}` when one was named, to be spread into a request. */
-  project(): { project?: string } {
-    const project = this.option("project") ?? this.io.env("SVC_PROJECT");
+  project(this: Context<[typeof PROJECT]>): { project?: string } {
+    const project = this.options.project ?? this.io.env("SVC_PROJECT");
     return project === undefined || project === "" ? {} : { project };
   }
 }
@@ -321,8 +255,4 @@ function readCertificate(path: string): string {
   } catch (cause) {
     throw new AppError("usage", `Cannot read "${path}": ${fileFault(cause)}`, { cause });
   }
-}
-
-function dashed(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -6,7 +6,7 @@
  */
 
 import { AppError } from "../base/errors.ts";
-import type { CommandEntry } from "./command.ts";
+import { type CommandEntry } from "./command.ts";
 import { isGroup, type ListedName, suggestCommand } from "./suggest.ts";
 
 /** The headings of the list, each with the first words of the commands under it. */

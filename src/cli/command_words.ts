@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { CommandEntry } from "./command.ts";
+import { type CommandEntry } from "./command.ts";
 
 /** Short names of commands: the first word that stands for the words of one. */
 export const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = { logs: ["task", "logs"] };

@@ -10,12 +10,8 @@ import { camelCase } from "../base/camel_case.ts";
 import { defined } from "../base/defined.ts";
 import { findRecordName, type RecordName } from "../resources/record_names.ts";
 import { DEFAULT_PROJECT } from "../resources/resource.ts";
-import {
-  type ArgumentDefinition,
-  type Command,
-  type Completed,
-  type OptionDefinition,
-} from "./command.ts";
+import { type ArgumentDefinition, type Command } from "./command.ts";
+import { type Completed, type OptionDefinition } from "./option.ts";
 
 /** The long and short flags of an option, in the order in which they are written. */
 export function flagsOf({ flags }: OptionDefinition): readonly string[] {

@@ -6,19 +6,20 @@
  */
 
 import { AppError } from "../base/errors.ts";
-import type { CommandContext, OptionDefinition } from "./command.ts";
+import type { Context } from "./command.ts";
+import { type OptionDefinition } from "./option.ts";
 import type { Io } from "./io.ts";
 
 /** The option that answers in advance. */
-export const YES: OptionDefinition = { flags: "-y, --yes", help: "do not ask" };
+export const YES = { flags: "-y, --yes", help: "do not ask" } as const satisfies OptionDefinition;
 
 /**
  * Returns when `question` was answered with yes, or `--yes` was given.
  *
  * @throws {AppError} `refused` for any other answer, and where nobody can be asked.
  */
-export async function confirm(question: string, context: CommandContext): Promise<void> {
-  if (context.flag("yes")) return;
+export async function confirm(question: string, context: Context<[typeof YES]>): Promise<void> {
+  if (context.options.yes) return;
   const { io } = context;
   if (!io.inIsTerminal) {
     throw new AppError(

@@ -10,7 +10,9 @@ import type { Input, Output, StreamName } from "../api/operations.ts";
 import { findText } from "../base/bytes.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
-import type { CommandContext } from "./command.ts";
+import type { CommandContext, CONNECTION, Context, PROJECT } from "./command.ts";
+import type { Io } from "./io.ts";
+import type { OptionValues } from "./option.ts";
 import { readFile, withoutLastLineBreak } from "./read_file.ts";
 
 /** Names of the operations on Connections. */
@@ -30,7 +32,7 @@ type ResultOf<Name extends WorkName> = Extract<
 export async function doConnectionWork<Name extends WorkName>(
   name: Name,
   input: Input<Name>,
-  context: CommandContext,
+  context: Context<typeof CONNECTION>,
 ): Promise<ResultOf<Name>> {
   const { io } = context;
   using client = context.client();
@@ -66,14 +68,13 @@ export interface TokenSource {
 export async function readNewToken(
   source: TokenSource,
   isKnown: boolean,
-  context: CommandContext,
+  io: Io,
 ): Promise<string | undefined> {
-  return source.given === undefined && isKnown ? undefined : await readToken(source, context);
+  return source.given === undefined && isKnown ? undefined : await readToken(source, io);
 }
 
-async function readToken(source: TokenSource, context: CommandContext): Promise<string> {
+async function readToken(source: TokenSource, io: Io): Promise<string> {
   const { what, flag, given, variable } = source;
-  const { io } = context;
   const ways = `${flag} - (standard input), ${flag} @FILE or ${flag} env ($${variable})`;
   if (given === "env") {
     const value = io.env(variable) ?? "";
@@ -105,22 +106,24 @@ export interface ConnectOptions {
   readonly api?: string;
 }
 
+/** What commands work with that have these options. */
+type ConnectContext = CommandContext<
+  & OptionValues<[typeof PROJECT, ...typeof CONNECTION]>
+  & { readonly [Name in "name" | "endpoint" | "api"]: string | undefined }
+>;
+
 /**
  * Reads these options.
  *
  * @throws {AppError} `usage` when the API is no URL.
  */
-export function connectOptions(context: CommandContext): ConnectOptions {
-  const [name, endpoint] = [context.option("name"), context.option("endpoint")];
-  const api = urlOption("api", context);
-  return {
-    ...context.project(),
-    ...defined({ name, endpoint, api }),
-  };
+export function connectOptions(context: ConnectContext): ConnectOptions {
+  const { name, endpoint, api } = context.options;
+  return { ...context.project(), ...defined({ name, endpoint, api: urlOption("api", api) }) };
 }
 
 /** Whether there is a Connection of that name. */
-export async function findConnection(name: string, context: CommandContext): Promise<boolean> {
+export async function findConnection(name: string, context: ConnectContext): Promise<boolean> {
   using client = context.client();
   try {
     await client.call("describe", {
@@ -141,8 +144,7 @@ export async function findConnection(name: string, context: CommandContext): Pro
  *
  * @throws {AppError} `usage` when it is none.
  */
-export function urlOption(name: string, context: CommandContext): string | undefined {
-  const url = context.option(name);
+export function urlOption(name: string, url: string | undefined): string | undefined {
   if (url === undefined || /^https?:\/\/[^\s/?#]+[^\s?#]*$/i.test(url)) {
     return url?.replace(/\/+$/, "");
   }

@@ -15,7 +15,7 @@ import { lockDataDir } from "../base/lock.ts";
 import { checkStorage } from "../storage/check_storage.ts";
 import { refuseShared } from "../storage/no_shared_database.ts";
 import { settleKey } from "../storage/sealed_storage.ts";
-import type { CommandContext } from "./command.ts";
+import type { CONNECTION, Context } from "./command.ts";
 import type { Io } from "./io.ts";
 import { CLEAR_LINE } from "./terminal_text.ts";
 
@@ -47,7 +47,7 @@ export interface WorkPlace {
  */
 export async function doDatabaseWork<Name extends UpkeepName, Result>(
   work: DatabaseWork<Name, Result>,
-  context: CommandContext,
+  context: Context<typeof CONNECTION>,
   signal?: AbortSignal,
 ): Promise<Result> {
   using client = context.client();
@@ -57,7 +57,7 @@ export async function doDatabaseWork<Name extends UpkeepName, Result>(
   try {
     first = await lines.next();
   } catch (error) {
-    const remote = context.option("server") || context.io.env("SVC_SERVER");
+    const remote = context.options.server || context.io.env("SVC_SERVER");
     if (!(error instanceof AppError) || error.code !== "unreachable" || remote) throw error;
   }
   if (first !== undefined) {

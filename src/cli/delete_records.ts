@@ -9,9 +9,29 @@ import type { Client } from "../api/client.ts";
 import type { DeletedRecords } from "../api/record_operations.ts";
 import { AppError } from "../base/errors.ts";
 import { findRecordName } from "../resources/record_names.ts";
-import type { CommandContext } from "./command.ts";
-import { confirm } from "./confirm.ts";
+import { CONNECTION, type Context, OUTPUT_TEXT_JSON, PROJECT } from "./command.ts";
+import type { OptionDefinition } from "./option.ts";
+import { confirm, YES } from "./confirm.ts";
 import { jsonText } from "./json_text.ts";
+
+/** The options of `svc delete`. */
+export const DELETE_OPTIONS = [
+  {
+    flags: "-f, --filename <file...>",
+    help: "delete what these name: file, directory, or - for standard input",
+  },
+  { flags: "-l, --selector <labels>", help: "with KIND: all with these labels: k=v,k2=v2" },
+  { flags: "--force", help: "also delete what others use" },
+  { flags: "--cascade", help: "with a delivery: also the tasks of its events" },
+  { ...YES, help: "do not ask before deleting records" },
+  { flags: "--ignore-not-found", help: "ignore what does not exist" },
+  { flags: "--dry-run", help: "print the same, but change nothing" },
+  PROJECT,
+  ...CONNECTION,
+  OUTPUT_TEXT_JSON,
+] as const satisfies readonly OptionDefinition[];
+
+type DeleteContext = Context<typeof DELETE_OPTIONS>;
 
 /** A record that can be deleted. */
 interface Named {
@@ -59,17 +79,17 @@ function deletable(word: string): Named["record"] | undefined {
 /** Deletes records, after a question that says what goes along. */
 export async function deleteRecords(
   named: readonly Named[],
-  context: CommandContext,
+  context: DeleteContext,
 ): Promise<void> {
   if (named.length === 0) {
     throw new AppError("usage", "Name what to delete: svc delete delivery ID, or latest");
   }
-  const isForResources = context.list("filename").length > 0 ||
-    context.option("selector") !== undefined || context.flag("force");
+  const isForResources = context.options.filename.length > 0 ||
+    context.options.selector !== undefined || context.options.force;
   if (isForResources) {
     throw new AppError("usage", "-f, -l and --force are for resources: name records by their ids");
   }
-  if (context.flag("cascade") && named.every(({ record }) => record === "task")) {
+  if (context.options.cascade && named.every(({ record }) => record === "task")) {
     throw cascadeAlone();
   }
   using client = context.client();
@@ -78,7 +98,7 @@ export async function deleteRecords(
       .map((one) => plan(client, one, context)),
   );
   const found = planned.filter((one) => one !== undefined);
-  const isDry = context.flag("dryRun");
+  const isDry = context.options.dryRun;
   const all = new Set(found.flatMap(({ deleted }) => deleted));
   if (!isDry && all.size > 0) await confirm(`Delete ${listed([...all])} for good?`, context);
   const done: DeletedRecords[] = [];
@@ -102,13 +122,13 @@ function listed(names: readonly string[]): string {
 async function plan(
   client: Client,
   { record, id }: Named,
-  context: CommandContext,
+  context: DeleteContext,
 ): Promise<DeletedRecords | undefined> {
   try {
     return await ask(client, { record, id, dryRun: true }, context);
   } catch (error) {
     const isMissing = error instanceof AppError && error.code === "not_found";
-    if (isMissing && context.flag("ignoreNotFound")) return undefined;
+    if (isMissing && context.options.ignoreNotFound) return undefined;
     throw error;
   }
 }
@@ -117,7 +137,7 @@ async function plan(
 function remove(
   client: Client,
   { deleted: [first = ""] }: DeletedRecords,
-  context: CommandContext,
+  context: DeleteContext,
 ): Promise<DeletedRecords> {
   const [record, id = ""] = first.split("/");
   const named = { record: record === "task" ? "task" : "delivery", id } as const;
@@ -127,17 +147,17 @@ function remove(
 function ask(
   client: Client,
   { record, id, dryRun }: Named & { readonly dryRun: boolean },
-  context: CommandContext,
+  context: DeleteContext,
 ): Promise<DeletedRecords> {
   if (record === "task") return client.call("task.delete", { id, dry_run: dryRun });
-  const cascade = context.flag("cascade");
+  const cascade = context.options.cascade;
   return client.call("delivery.delete", { id, cascade, dry_run: dryRun });
 }
 
-function print(done: readonly DeletedRecords[], context: CommandContext): void {
+function print(done: readonly DeletedRecords[], context: DeleteContext): void {
   const deleted = [...new Set(done.flatMap((one) => one.deleted))];
-  const suffix = context.flag("dryRun") ? " (dry run)" : "";
-  if (context.option("output") === "json") context.io.out(jsonText(deleted));
+  const suffix = context.options.dryRun ? " (dry run)" : "";
+  if (context.options.output === "json") context.io.out(jsonText(deleted));
   else for (const name of deleted) context.io.out(`${name} deleted${suffix}\n`);
   if (deleted.length === 0) context.io.err("Nothing found\n");
   const kept = new Set(done.flatMap((one) => one.kept_by).filter((one) => !deleted.includes(one)));

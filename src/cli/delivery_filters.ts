@@ -5,16 +5,37 @@
  */
 
 import type { GetInput } from "../api/resource_operations.ts";
-import type { CommandContext, OptionDefinition } from "./command.ts";
+import { defined } from "../base/defined.ts";
+import type { Context } from "./command.ts";
+import { count, DURATION, type OptionDefinition, type OptionValue } from "./option.ts";
+
+/** Milliseconds, of `250ms` or of a duration like others. */
+const MIN_DURATION: OptionValue<number> = {
+  takes: DURATION.takes,
+  parse: (text) => {
+    const [, ms] = /^([0-9]{1,9})ms$/.exec(text) ?? [];
+    if (ms !== undefined) return Number(ms);
+    const secs = DURATION.parse(text);
+    return secs === undefined ? undefined : secs * 1000;
+  },
+};
 
 /** The options. */
-export const DELIVERY_FILTERS: readonly OptionDefinition[] = [
+export const DELIVERY_FILTERS = [
   { flags: "--reason <text>", help: "only deliveries whose reason contains this, in any case" },
-  { flags: "--status <code>", help: "only deliveries answered with this status" },
+  {
+    flags: "--status <code>",
+    value: count(0, 999),
+    help: "only deliveries answered with this status",
+  },
   { flags: "--remote <address>", help: "only deliveries of this sender" },
   { flags: "--key <name>", help: "only deliveries whose signature matched this key" },
-  { flags: "--min-duration <duration>", help: "only deliveries that took at least 500ms, 2s, …" },
-];
+  {
+    flags: "--min-duration <duration>",
+    value: MIN_DURATION,
+    help: "only deliveries that took at least 500ms, 2s, …",
+  },
+] as const satisfies readonly OptionDefinition[];
 
 /** What they pick. */
 export type DeliveryFilters = Pick<
@@ -23,22 +44,7 @@ export type DeliveryFilters = Pick<
 >;
 
 /** What is picked by the options that were given. */
-export function deliveryFilters(context: CommandContext): DeliveryFilters {
-  const all = {
-    reason: context.option("reason"),
-    status: context.count("status", 0, 999),
-    remote: context.option("remote"),
-    key: context.option("key"),
-    min_duration_ms: milliseconds(context),
-  };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-}
-
-/** `--min-duration`: milliseconds as `250ms`, or a duration like others. */
-function milliseconds(context: CommandContext): number | undefined {
-  const text = context.option("minDuration");
-  const found = /^([0-9]{1,9})ms$/.exec(text ?? "");
-  if (found !== null) return Number(found[1]);
-  const secs = context.duration("minDuration");
-  return secs === undefined ? undefined : secs * 1000;
+export function deliveryFilters(context: Context<typeof DELIVERY_FILTERS>): DeliveryFilters {
+  const { reason, status, remote, key, minDuration } = context.options;
+  return defined({ reason, status, remote, key, min_duration_ms: minDuration });
 }

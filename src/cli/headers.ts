@@ -5,23 +5,24 @@
  */
 
 import { AppError } from "../base/errors.ts";
-import type { CommandContext, OptionDefinition } from "./command.ts";
+import type { Context } from "./command.ts";
+import { type OptionDefinition } from "./option.ts";
 import type { Io } from "./io.ts";
 
 /** The flag. */
-export const HEADER: OptionDefinition = {
+export const HEADER = {
   flags: "--header <header...>",
   help: 'a header, "Name: value"; may be repeated',
-};
+} as const satisfies OptionDefinition;
 
 /**
  * The headers that were given, by their names as written.
  *
  * @throws {AppError} `usage` for one that is not `Name: value`.
  */
-export function readHeaders(context: CommandContext): Record<string, string> {
+export function readHeaders(context: Context<[typeof HEADER]>): Record<string, string> {
   return Object.fromEntries(
-    context.list("header").map((text) => {
+    context.options.header.map((text) => {
       const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*([\t\x20-\x7e]*)$/.exec(text) ??
         [];
       if (name !== undefined && value !== undefined) return [name, value.trim()];

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Command } from "./command.ts";
+import { type Command } from "./command.ts";
 import { HELP } from "./parse.ts";
 
 /** What the help of a command says. */

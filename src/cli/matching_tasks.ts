@@ -9,7 +9,8 @@ import type { Input } from "../api/operations.ts";
 import type { MatchingLine } from "../api/task_operations.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
-import { type CommandContext, type OptionDefinition, PROJECT } from "./command.ts";
+import { type Context, PROJECT } from "./command.ts";
+import { DURATION, type OptionDefinition } from "./option.ts";
 import { confirm, YES } from "./confirm.ts";
 
 /** Which tasks are meant. */
@@ -19,29 +20,32 @@ export type Matching = Omit<Input<"task.retry.matching">, "dry_run">;
 export type MatchingResult = Exclude<MatchingLine, { readonly total: number }>;
 
 /** The filters, for tasks in one of these states, and the two ways not to be asked. */
-export const matchingOptions = (states: readonly string[]): readonly OptionDefinition[] => [
-  { flags: "--trigger <name>", help: "all tasks of this trigger", complete: "trigger" },
-  { flags: "--workflow <name>", help: "all tasks of this workflow", complete: "workflow" },
-  { flags: "--state <state>", help: `all that are ${states.join(" or ")}`, complete: states },
-  { flags: "--since <duration>", help: "all tasks of the last 1h, 7d, …" },
-  PROJECT,
-  YES,
-  { flags: "--dry-run", help: "print which tasks these are, but change nothing" },
-];
+export const matchingOptions = (states: readonly string[]) =>
+  [
+    { flags: "--trigger <name>", help: "all tasks of this trigger", complete: "trigger" },
+    { flags: "--workflow <name>", help: "all tasks of this workflow", complete: "workflow" },
+    { flags: "--state <state>", help: `all that are ${states.join(" or ")}`, complete: states },
+    { flags: "--since <duration>", value: DURATION, help: "all tasks of the last 1h, 7d, …" },
+    PROJECT,
+    YES,
+    { flags: "--dry-run", help: "print which tasks these are, but change nothing" },
+  ] as const satisfies readonly OptionDefinition[];
+
+type MatchingContext = Context<ReturnType<typeof matchingOptions>>;
 
 /**
  * The filters of a command line; `undefined` where it names tasks instead.
  *
  * @throws {AppError} `usage` for both, and for neither.
  */
-export function findMatching(named: boolean, context: CommandContext): Matching | undefined {
+export function findMatching(named: boolean, context: MatchingContext): Matching | undefined {
   const texts = (["trigger", "workflow", "state"] as const).flatMap((name) => {
-    const value = context.option(name);
+    const value = context.options[name];
     return value === undefined ? [] : [[name, value] as const];
   });
-  const since = context.duration("since");
+  const since = context.options.since;
   const some = texts.length > 0 || since !== undefined;
-  if (named && !some && context.flag("dryRun")) {
+  if (named && !some && context.options.dryRun) {
     throw new AppError(
       "usage",
       "--dry-run tells which tasks match: give filters such as --trigger",
@@ -70,14 +74,14 @@ export function findMatching(named: boolean, context: CommandContext): Matching 
  */
 export async function forMatching(
   verb: string,
-  context: CommandContext,
+  context: MatchingContext,
   { stream, tell }: {
     readonly stream: (dryRun: boolean) => AsyncIterable<MatchingLine>;
     readonly tell: (result: MatchingResult) => unknown;
   },
 ): Promise<readonly MatchingResult[]> {
-  const dryRun = context.flag("dryRun");
-  if (!dryRun && !context.flag("yes")) {
+  const dryRun = context.options.dryRun;
+  if (!dryRun && !context.options.yes) {
     const total = await countOf(stream(true));
     if (total > 0) await confirm(`${verb} ${total === 1 ? "1 task" : `${total} tasks`}?`, context);
   }

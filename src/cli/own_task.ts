@@ -6,7 +6,8 @@
 
 import { findText } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
-import { type ArgumentDefinition, type CommandContext, TASK } from "./command.ts";
+import { type ArgumentDefinition, type CommandContext, type Context, TASK } from "./command.ts";
+import type { OptionDefinition } from "./option.ts";
 import { readFile } from "./read_file.ts";
 
 /** A task that may be left out inside a step. */
@@ -17,7 +18,10 @@ export const OWN_TASK: ArgumentDefinition = {
 };
 
 /** `--text`. */
-export const ANSWER_TEXT = { flags: "--text <text>", help: "the text; - for standard input" };
+export const ANSWER_TEXT = {
+  flags: "--text <text>",
+  help: "the text; - for standard input",
+} as const satisfies OptionDefinition;
 
 /**
  * The task that is named, else that of the step.
@@ -35,8 +39,8 @@ export function taskOf(context: CommandContext): string {
  *
  * @throws {AppError} `usage` without one; `invalid` when it is not UTF-8.
  */
-export async function answerText(context: CommandContext): Promise<string> {
-  const given = context.option("text");
+export async function answerText(context: Context<[typeof ANSWER_TEXT]>): Promise<string> {
+  const given = context.options.text;
   if (given === undefined) throw new AppError("usage", "Give the text: --text TEXT, or --text -");
   const text = given === "-" ? findText(await readFile("-", context.io)) : given;
   if (text === undefined) throw new AppError("invalid", "The text is not UTF-8");

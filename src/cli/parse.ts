@@ -9,7 +9,8 @@ import { camelCase } from "../base/camel_case.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { findLike } from "../base/similar_names.ts";
-import type { Command, OptionDefinition, ParsedArguments } from "./command.ts";
+import type { Command, ParsedArguments } from "./command.ts";
+import type { OptionDefinition } from "./option.ts";
 
 /** The option that every command has. */
 export const HELP: OptionDefinition = { flags: "-h, --help", help: "print this help" };
@@ -20,7 +21,7 @@ interface Flag {
   readonly long: string;
   readonly short?: string;
   readonly takes: "nothing" | "one" | "several";
-  readonly choices: readonly string[] | undefined;
+  readonly definition: OptionDefinition;
 }
 
 /**
@@ -33,8 +34,8 @@ export function parseArguments(
   command: Command,
   args: readonly string[],
 ): ParsedArguments | undefined {
-  const flags = new Map([HELP, ...command.options ?? []].map((one) => {
-    const flag = readFlag(one);
+  const flags = new Map([HELP, ...command.options ?? []].map((definition) => {
+    const flag = readFlag(definition);
     return [flag.long, flag] as const;
   }));
   const { tokens } = parseArgs({
@@ -47,67 +48,69 @@ export function parseArguments(
     tokens: true,
   });
   if (tokens.some((token) => token.kind === "option" && token.name === "help")) return undefined;
+  flags.delete("help");
 
-  const options: Record<string, string | string[] | boolean> = fallbacks(command.options ?? []);
-  const given: string[] = [];
+  const given = new Map<Flag, string[]>();
+  const rest: string[] = [];
   let taking: string[] | undefined; // the values of an option that takes several
   for (const token of tokens) {
     if (token.kind === "positional") {
-      (taking ?? given).push(token.value);
+      (taking ?? rest).push(token.value);
       continue;
     }
     taking = undefined;
     if (token.kind === "option-terminator") continue;
     const flag = flags.get(token.name);
-    if (flag === undefined) throw unknownOption(token.rawName, [...flags.keys()], words);
-    const { long, takes } = flag;
-    const value = valueOf(flag, token.value, words);
-    const key = camelCase(long.replace(/^no-/, ""));
-    if (value === undefined) {
-      options[key] = !long.startsWith("no-");
-    } else if (takes === "one") {
-      options[key] = value;
-    } else {
-      const before = options[key];
-      const values = options[key] = [...Array.isArray(before) ? before : [], value];
-      if (token.kind === "option" && !token.inlineValue) taking = values;
-    }
+    if (flag === undefined) throw unknownOption(token.rawName, ["help", ...flags.keys()], words);
+    const texts = given.get(flag) ?? [];
+    given.set(flag, texts);
+    texts.push(...valueOf(flag, token.value, words));
+    if (flag.takes === "several" && !token.inlineValue) taking = texts;
   }
-  return { positional: positionals(words, command, given), options };
+  const positional = positionals(words, command, rest);
+  const options = [...flags.values()].map((flag) =>
+    [camelCase(flag.long.replace(/^no-/, "")), optionValue(flag, given.get(flag))] as const
+  );
+  return { positional, options: Object.fromEntries(options) };
 }
 
 /** `-o, --output <format>`, its parts. */
-function readFlag({ flags, choices }: OptionDefinition): Flag {
-  const [, short, long = "", name] = /^(?:-(\w), )?--([\w-]+)(?: <([^>]+)>)?$/.exec(flags) ?? [];
+function readFlag(definition: OptionDefinition): Flag {
+  const [, short, long = "", name] =
+    /^(?:-(\w), )?--([\w-]+)(?: <([^>]+)>)?$/.exec(definition.flags) ?? [];
   const takes = name === undefined ? "nothing" : name.endsWith("...") ? "several" : "one";
-  return { long, ...defined({ short }), takes, choices };
+  return { long, ...defined({ short }), takes, definition };
 }
 
-/** What options are that are not given: `--no-open` is a switch that is on. */
-function fallbacks(options: readonly OptionDefinition[]): Record<string, string | boolean> {
-  const known: Record<string, string | boolean> = {};
-  for (const { flags, fallback } of options) {
-    const [, no, name = ""] = /--(no-)?([\w-]+)/.exec(flags) ?? [];
-    if (no !== undefined) known[camelCase(name)] = true;
-    if (fallback !== undefined) known[camelCase(name)] = fallback;
-  }
-  return known;
-}
-
+/** The text that an option was given; none of a switch. */
 function valueOf(
-  { long, takes, choices }: Flag,
+  { long, takes, definition: { choices } }: Flag,
   value: string | undefined,
   words: string,
-): string | undefined {
+): readonly string[] {
   if (takes === "nothing") {
-    if (value === undefined) return undefined;
+    if (value === undefined) return [];
     throw new AppError("usage", `--${long} takes no value: see "svc help ${words}"`);
   }
   if (value === undefined) {
     throw new AppError("usage", `--${long} needs a value: see "svc help ${words}"`);
   }
-  if (choices === undefined || choices.includes(value)) return value;
+  if (choices === undefined || choices.includes(value)) return [value];
   throw new AppError("usage", `--${long} takes ${choices.join(", ")}, not "${value}"`);
+}
+
+/** What a command reads of an option; `texts` is `undefined` if the option was not given. */
+function optionValue(
+  { long, takes, definition: { fallback, value } }: Flag,
+  texts: readonly string[] | undefined,
+): unknown {
+  if (takes === "nothing") return (texts !== undefined) !== long.startsWith("no-");
+  if (takes === "several") return texts ?? [];
+  const text = texts?.at(-1) ?? fallback;
+  if (text === undefined || value === undefined) return text;
+  const read = value.parse(text);
+  if (read !== undefined) return read;
+  throw new AppError("usage", `--${long} takes ${value.takes}, not "${text}"`);
 }
 
 /** The values of the arguments, in the order of their definitions. */

@@ -5,20 +5,20 @@
  */
 
 import type { Output } from "../api/operations.ts";
-import type { CommandContext } from "./command.ts";
+import type { Context, OUTPUT_TEXT_JSON } from "./command.ts";
 import { jsonText } from "./json_text.ts";
 
 /** Prints it; gives the exit code, 1 where a hook failed. */
 export function printApplied(
   applied: Output<"apply">,
-  context: CommandContext,
+  context: Context<[typeof OUTPUT_TEXT_JSON]>,
   suffix = "",
 ): number {
   const { results, warnings, hook_failures: failures, against } = applied;
   const { io } = context;
   for (const warning of warnings) io.err(`warning: ${warning}\n`);
   for (const failure of failures) io.err(`hook failed: ${failure}\n`);
-  if (context.option("output") === "json") {
+  if (context.options.output === "json") {
     const shown = against === undefined ? results : { results, against };
     io.out(jsonText(shown));
   } else {

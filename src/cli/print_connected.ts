@@ -5,7 +5,7 @@
  */
 
 import type { Connected } from "../api/connection_operations.ts";
-import type { CommandContext } from "./command.ts";
+import type { Context, OUTPUT_TEXT_JSON } from "./command.ts";
 import { jsonText } from "./json_text.ts";
 
 /**
@@ -17,11 +17,11 @@ import { jsonText } from "./json_text.ts";
 export function printConnected(
   connected: Connected,
   next: string,
-  context: CommandContext,
+  context: Context<[typeof OUTPUT_TEXT_JSON]>,
 ): number {
   const { name, to, resources, hooks, check } = connected;
   const isOk = check?.ok !== false;
-  if (context.option("output") === "json") {
+  if (context.options.output === "json") {
     context.io.out(jsonText(connected));
     return isOk ? 0 : 1;
   }

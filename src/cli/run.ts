@@ -44,7 +44,10 @@ export async function runCommand(
   io: Io,
 ): Promise<number> {
   const parsed = parseArguments(words, command, args);
-  if (parsed !== undefined) return await command.run(new CommandContext(io, parsed), PROGRAM) ?? 0;
+  if (parsed !== undefined) {
+    const context = new CommandContext(io, parsed.options, parsed.positional);
+    return await command.run(context, PROGRAM) ?? 0;
+  }
   const { helpText } = await import("./help.ts");
   io.out(helpText(words, command, io.columns));
   return 0;

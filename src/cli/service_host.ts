@@ -8,14 +8,15 @@ import { AppError } from "../base/errors.ts";
 import type { Scope, ServiceHost } from "../service/host.ts";
 import { lastingPath } from "../service/install.ts";
 import { askProgram } from "../shell/ask_program.ts";
-import type { CommandContext, OptionDefinition } from "./command.ts";
+import type { Context } from "./command.ts";
+import { type OptionDefinition } from "./option.ts";
 import type { Io } from "./io.ts";
 
 /** Names the service of the system. */
-export const SYSTEM: OptionDefinition = {
+export const SYSTEM = {
   flags: "--system",
   help: "the system's service, which is root's default, not your own user's",
-};
+} as const satisfies OptionDefinition;
 
 /** This machine and this process. */
 export function serviceHost(io: Io): ServiceHost {
@@ -34,8 +35,8 @@ export function serviceHost(io: Io): ServiceHost {
 }
 
 /** The service that the options name. */
-export function namedScope(context: CommandContext): Scope | undefined {
-  return context.flag("system") ? "system" : undefined;
+export function namedScope(context: Context<[typeof SYSTEM]>): Scope | undefined {
+  return context.options.system ? "system" : undefined;
 }
 
 /**

@@ -7,15 +7,16 @@
 
 import { findText } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
-import type { CommandContext, OptionDefinition } from "./command.ts";
+import type { CommandContext, Context } from "./command.ts";
+import { type OptionDefinition } from "./option.ts";
 import { readFile, withoutLastLineBreak } from "./read_file.ts";
 
 /** The option. */
-export const SET_SECRET: OptionDefinition = {
+export const SET_SECRET = {
   flags: "--set-secret <key=value...>",
   help: "a secret: KEY=- from standard input (typed unseen on a terminal), KEY=@FILE from a " +
     "file, or KEY=VALUE, which other users can see; a last line break is left out",
-};
+} as const satisfies OptionDefinition;
 
 /**
  * The values given for some of `keys`, by key.
@@ -25,11 +26,11 @@ export const SET_SECRET: OptionDefinition = {
  */
 export async function readSetSecrets(
   keys: readonly string[],
-  context: CommandContext,
+  context: Context<[typeof SET_SECRET]>,
 ): Promise<ReadonlyMap<string, string>> {
   const secrets = new Map<string, string>();
   let piped = false;
-  for (const text of context.list("setSecret")) {
+  for (const text of context.options.setSecret) {
     const [, key = "", source = ""] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
     if (!keys.includes(key) || secrets.has(key)) {
       // The text may hold a secret, so it is not repeated.

@@ -4,18 +4,18 @@
  * @module
  */
 
-import { type CommandContext, CONNECTION, OUTPUT_TEXT_JSON, PROJECT, TRIGGER } from "./command.ts";
+import { CONNECTION, type Context, OUTPUT_TEXT_JSON, PROJECT, TRIGGER } from "./command.ts";
 import { jsonText } from "./json_text.ts";
 
 /** Arguments and options of both commands. */
 export const PARAMETERS = {
   arguments: [TRIGGER],
   options: [PROJECT, ...CONNECTION, OUTPUT_TEXT_JSON],
-};
+} as const;
 
 /** Changes a trigger, and says so also when it was so before: the wish is fulfilled. */
 export async function setSuspended(
-  context: CommandContext,
+  context: Context<typeof PARAMETERS.options>,
   operation: "trigger.suspend" | "trigger.resume",
 ): Promise<void> {
   using client = context.client();
@@ -23,6 +23,6 @@ export async function setSuspended(
   const result = await client.call(operation, input);
   const state = operation === "trigger.suspend" ? "suspended" : "resumed";
   context.io.out(
-    context.option("output") === "json" ? jsonText(result) : `${result.name} ${state}\n`,
+    context.options.output === "json" ? jsonText(result) : `${result.name} ${state}\n`,
   );
 }

@@ -6,27 +6,28 @@
  */
 
 import { utf8 } from "../base/bytes.ts";
-import { MAX_DURATION_SECS } from "../base/duration.ts";
 import { AppError } from "../base/errors.ts";
 import type { HmacOptions, Scheme, SchemeOptions, SigningKey } from "../signatures/scheme.ts";
 import { findScheme, SCHEMES } from "../platforms/schemes.ts";
 import { likeliestKey } from "../platforms/sender.ts";
 import { readFile, withoutLastLineBreak } from "./read_file.ts";
-import { type CommandContext, CONNECTION, type OptionDefinition, PROJECT } from "./command.ts";
+import { CONNECTION, type Context, PROJECT } from "./command.ts";
+import type { Io } from "./io.ts";
+import { type OptionDefinition } from "./option.ts";
 
 /** Flags of {@linkcode readKeys} that need no daemon. */
-export const SECRET_FLAGS: readonly OptionDefinition[] = [
+export const SECRET_FLAGS = [
   { flags: "--secret <text>", help: "the secret; visible to other users, prefer the next three" },
   { flags: "--secret-env <name>", help: "environment variable that holds the secret" },
   {
     flags: "--secret-file <file>",
     help: "file that holds the secret, its last line break left out; - for standard input",
   },
-];
+] as const satisfies readonly OptionDefinition[];
 
 /** Flags of {@linkcode readKeys} that ask the daemon; `key` says which key is the default. */
-export function secretRefFlags(key: string): readonly OptionDefinition[] {
-  return [
+export const secretRefFlags = (key: string) =>
+  [
     {
       flags: "--secret-ref <store>",
       help: "SecretStore that holds the secret",
@@ -35,27 +36,28 @@ export function secretRefFlags(key: string): readonly OptionDefinition[] {
     { flags: "--key <name>", help: `its key (default: ${key})`, complete: "key" },
     PROJECT,
     ...CONNECTION,
-  ];
-}
+  ] as const satisfies readonly OptionDefinition[];
+
+type SecretContext = Context<[...typeof SECRET_FLAGS, ...ReturnType<typeof secretRefFlags>]>;
 
 /** The key that commands sign with where none is named. */
 export const LIKELIEST_KEY = "the key that matched last, else the newest";
 
 /** `--event` of commands that make up a request. */
-export const EVENT: OptionDefinition = {
+export const EVENT = {
   flags: "--event <name>",
   help: "type of the event, where the platform names it in a header (X-GitHub-Event: push)",
-};
+} as const satisfies OptionDefinition;
 
 /** Flags of {@linkcode readBody}. */
-export const BODY_FLAGS: readonly OptionDefinition[] = [
+export const BODY_FLAGS = [
   { flags: "--body <text>", help: "the body; - for standard input" },
   { flags: "--body-env <name>", help: "environment variable that holds the body" },
   { flags: "--body-file <file>", help: "file that holds the exact body; - for standard input" },
-];
+] as const satisfies readonly OptionDefinition[];
 
 /** Flags of {@linkcode readScheme}. */
-export const SCHEME_FLAGS: readonly OptionDefinition[] = [
+export const SCHEME_FLAGS = [
   {
     flags: "--scheme <name>",
     help: "how it is signed",
@@ -91,21 +93,22 @@ export const SCHEME_FLAGS: readonly OptionDefinition[] = [
     help: "for hmac: how the secret is written (default: text)",
     choices: ["text", "base64", "hex"],
   },
-];
+] as const satisfies readonly OptionDefinition[];
 
 /** Replay window where none is given, as that of a trigger. */
 const DEFAULT_TOLERANCE_SECS = 300;
 
 /**
- * The scheme and its settings.
+ * The scheme and its settings; `toleranceSecs` is the replay window that was given, if any.
  *
  * @throws {AppError} `usage` when the flags do not go together.
  */
 export function readScheme(
-  context: CommandContext,
+  context: Context<typeof SCHEME_FLAGS>,
+  toleranceSecs?: number,
 ): { readonly scheme: Scheme; readonly options: SchemeOptions } {
-  const header = context.option("signatureHeader");
-  const name = context.option("scheme") ?? "sha256";
+  const header = context.options.signatureHeader;
+  const name = context.options.scheme;
   const scheme = findScheme(name, header);
   if (scheme === undefined) {
     throw new AppError("usage", `Unknown scheme "${name}": see --help for the list`);
@@ -121,8 +124,7 @@ export function readScheme(
     scheme,
     options: {
       signatureHeader: (header ?? scheme.defaultHeader).toLowerCase(),
-      toleranceSecs: context.count("tolerance", 0, MAX_DURATION_SECS) ??
-        scheme.defaultToleranceSecs ?? DEFAULT_TOLERANCE_SECS,
+      toleranceSecs: toleranceSecs ?? scheme.defaultToleranceSecs ?? DEFAULT_TOLERANCE_SECS,
       ...(name === "hmac" ? { hmac: hmac ?? { algorithm: "sha256" } } : {}),
     },
   };
@@ -139,8 +141,8 @@ const HMAC_FLAGS = [
   "keyEncoding",
 ] as const;
 
-function readHmac(context: CommandContext): HmacOptions | undefined {
-  const given = HMAC_FLAGS.map((name) => [name, context.option(name)] as const)
+function readHmac(context: Context<typeof SCHEME_FLAGS>): HmacOptions | undefined {
+  const given = HMAC_FLAGS.map((name) => [name, context.options[name]] as const)
     .filter(([, text]) => text !== undefined);
   // The parser has checked the choices.
   const options = Object.fromEntries(given) as Partial<HmacOptions>;
@@ -155,16 +157,19 @@ type StoredKey = SigningKey & { readonly lastAt: number };
  *
  * @throws {AppError} `usage`, `invalid`; with `--secret-ref` whatever the daemon refuses with.
  */
-export async function readKeys(context: CommandContext): Promise<readonly StoredKey[]> {
-  const names = ["secret", "secretEnv", "secretFile", "secretRef"];
-  const [text, variable, file, store] = onlyOne(context, names, "secret");
+export async function readKeys(context: SecretContext): Promise<readonly StoredKey[]> {
+  const { secret, secretEnv, secretFile, secretRef } = context.options;
+  const [text, variable, file, store] = onlyOne(
+    [secret, secretEnv, secretFile, secretRef],
+    "secret",
+  );
   if (store !== undefined) return await readStore(store, context);
-  if (context.option("key") !== undefined) {
+  if (context.options.key !== undefined) {
     throw new AppError("usage", "--key names a key of the SecretStore given with --secret-ref");
   }
   const value = text ??
     (variable !== undefined
-      ? fromEnv(variable, context)
+      ? fromEnv(variable, context.io)
       : withoutLastLineBreak(new TextDecoder().decode(await readFile(file ?? "", context.io))));
   if (value === "") {
     throw new AppError("invalid", "The secret is empty: anyone could have made this signature");
@@ -177,7 +182,7 @@ export async function readKeys(context: CommandContext): Promise<readonly Stored
  *
  * @throws {AppError} as {@linkcode readKeys}.
  */
-export async function readSigningKey(context: CommandContext): Promise<SigningKey> {
+export async function readSigningKey(context: SecretContext): Promise<SigningKey> {
   const key = likeliestKey(await readKeys(context));
   if (key === undefined) throw new Error("There is at least one key, else reading them refuses");
   return key;
@@ -191,7 +196,7 @@ interface RevealedStore {
   };
 }
 
-async function readStore(name: string, context: CommandContext): Promise<readonly StoredKey[]> {
+async function readStore(name: string, context: SecretContext): Promise<readonly StoredKey[]> {
   using client = context.client();
   const input = { what: "secretstore", name, ...context.project(), reveal: true };
   const { spec, status } = await client.call("describe", input) as RevealedStore;
@@ -200,7 +205,7 @@ async function readStore(name: string, context: CommandContext): Promise<readonl
     value: String(value),
     lastAt: Date.parse(status?.keys?.[key]?.last_matched_at ?? "") || 0,
   }));
-  const wanted = context.option("key");
+  const wanted = context.options.key;
   const keys = wanted === undefined ? data : data.filter((key) => key.name === wanted);
   if (keys.length === 0) {
     throw new AppError(
@@ -227,21 +232,25 @@ export interface GivenBody {
  *
  * @throws {AppError} `usage` or `invalid`.
  */
-export async function readBody(context: CommandContext): Promise<GivenBody> {
-  const names = ["body", "bodyEnv", "bodyFile"];
-  const [text, variable, file = ""] = onlyOne(context, names, "body");
-  if (variable !== undefined) return { bytes: utf8(fromEnv(variable, context)) };
+export async function readBody(
+  context: Context<[...typeof BODY_FLAGS, ...typeof SECRET_FLAGS]>,
+): Promise<GivenBody> {
+  const { body, bodyEnv, bodyFile } = context.options;
+  const [text, variable, file = ""] = onlyOne([body, bodyEnv, bodyFile], "body");
+  if (variable !== undefined) return { bytes: utf8(fromEnv(variable, context.io)) };
   if (text !== undefined && text !== "-") return { bytes: utf8(text) };
   if (text === undefined && file !== "-") return { bytes: await readFile(file, context.io), file };
-  if (context.option("secretFile") === "-") {
+  if (context.options.secretFile === "-") {
     throw new AppError("usage", "Secret and body cannot both come from standard input");
   }
   return { bytes: await readFile("-", context.io) };
 }
 
 /** The values of options of which exactly one has to be given. */
-function onlyOne(context: CommandContext, names: readonly string[], what: string) {
-  const values = names.map((name) => context.option(name));
+function onlyOne(
+  values: readonly (string | undefined)[],
+  what: string,
+): readonly (string | undefined)[] {
   const given = values.filter((value) => value !== undefined).length;
   if (given === 1) return values;
   throw new AppError(
@@ -250,8 +259,8 @@ function onlyOne(context: CommandContext, names: readonly string[], what: string
   );
 }
 
-function fromEnv(name: string, context: CommandContext): string {
-  const value = context.io.env(name);
+function fromEnv(name: string, io: Io): string {
+  const value = io.env(name);
   if (value === undefined) {
     throw new AppError("usage", `The environment variable ${name} is not set`);
   }

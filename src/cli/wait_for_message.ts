@@ -6,15 +6,16 @@
 
 import type { Client } from "../api/client.ts";
 import { AppError } from "../base/errors.ts";
-import type { CommandContext, OptionDefinition } from "./command.ts";
+import type { CONNECTION, Context, OUTPUT_TEXT_JSON } from "./command.ts";
+import { type OptionDefinition } from "./option.ts";
 import { interruptible } from "./interrupt.ts";
 import { jsonText } from "./json_text.ts";
 
 /** `--wait`. */
-export const WAIT: OptionDefinition = {
+export const WAIT = {
   flags: "--wait",
   help: "wait until it was sent; exit 1 when it is given up",
-};
+} as const satisfies OptionDefinition;
 
 /** What an operation says of a message that it has stored. */
 export interface QueuedMessage extends Readonly<Record<string, unknown>> {
@@ -39,12 +40,12 @@ export interface Reported<Queued extends QueuedMessage> {
  * @throws {AppError} `refused` when it is given up; `unreachable` when the daemon ends meanwhile.
  */
 export async function reportMessage<Queued extends QueuedMessage>(
-  context: CommandContext,
+  context: Context<[typeof WAIT, typeof OUTPUT_TEXT_JSON, ...typeof CONNECTION]>,
   { queue, sent, idField }: Reported<Queued>,
 ): Promise<number> {
   const { io } = context;
-  const json = context.option("output") === "json";
-  if (!context.flag("wait")) {
+  const json = context.options.output === "json";
+  if (!context.options.wait) {
     using client = context.client();
     const queued = await queue(client);
     io.out(json ? jsonText(queued) : `queued as outbox/${queued.outbox_id}\n`);

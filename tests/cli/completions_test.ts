@@ -13,7 +13,6 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { command } from "../../src/cli/commands/completions.ts";
-import { CommandContext } from "../../src/cli/command.ts";
 import type { Client } from "../../src/api/client.ts";
 import { entryOf, inFull } from "../../src/cli/command_words.ts";
 import { LISTED } from "../../src/cli/commands/commands.ts";
@@ -28,11 +27,12 @@ import { PROGRAM } from "../../src/cli/run.ts";
 import { get } from "../../src/control/resources/queries.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { missing, skippable } from "../helpers/requirements.ts";
+import { contextOf } from "../rigs/command_context.ts";
 
 async function script(shell: string): Promise<string> {
   let text = "";
   const io = { out: (data: string) => text += data } as unknown as Io;
-  await command.run(new CommandContext(io, { positional: [shell], options: {} }), PROGRAM);
+  await command.run(contextOf(command, io, { positional: [shell] }), PROGRAM);
   return text;
 }
 

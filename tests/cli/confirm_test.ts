@@ -10,12 +10,15 @@ import { confirm } from "../../src/cli/confirm.ts";
 import { screen } from "../rigs/screen.ts";
 
 /** A person who types these chunks, or nobody; gives what was shown. */
-async function ask(typed: readonly string[] | undefined, options = {}): Promise<string> {
+async function ask(
+  typed: readonly string[] | undefined,
+  options = { yes: false },
+): Promise<string> {
   const { io, text } = screen(true, {
     inIsTerminal: typed !== undefined,
     stdin: () => ReadableStream.from((typed ?? []).map((part) => new TextEncoder().encode(part))),
   });
-  await confirm("Delete it?", new CommandContext(io, { positional: [], options }));
+  await confirm("Delete it?", new CommandContext(io, options));
   return text.err;
 }
 

@@ -7,9 +7,9 @@
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import type { GetInput, Listing } from "../../src/api/resource_operations.ts";
-import { CommandContext } from "../../src/cli/command.ts";
 import { command } from "../../src/cli/commands/get.ts";
 import { PROGRAM } from "../../src/cli/run.ts";
+import { contextOf } from "../rigs/command_context.ts";
 import { screen } from "../rigs/screen.ts";
 
 type Page = { readonly ids: readonly string[] } & Pick<Listing, "more_before" | "more_after">;
@@ -18,8 +18,8 @@ type Page = { readonly ids: readonly string[] } & Pick<Listing, "more_before" | 
 async function run(options: Record<string, string>, pages: readonly Page[] = [{ ids: [] }]) {
   const { io, text } = screen(true);
   const asked: GetInput[] = [];
-  const context = new CommandContext(io, {
-    positional: ["deliveries", []],
+  const context = contextOf(command, io, {
+    positional: ["deliveries"],
     options: { output: "name", ...options },
   });
   const client = {

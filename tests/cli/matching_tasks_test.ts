@@ -7,10 +7,10 @@
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import type { MatchingLine } from "../../src/api/task_operations.ts";
-import { CommandContext } from "../../src/cli/command.ts";
 import { command as cancel } from "../../src/cli/commands/task_cancel.ts";
 import { command as retry } from "../../src/cli/commands/task_retry.ts";
 import { PROGRAM } from "../../src/cli/run.ts";
+import { contextOf } from "../rigs/command_context.ts";
 import { screen } from "../rigs/screen.ts";
 
 interface Given {
@@ -50,11 +50,7 @@ async function run(command: typeof cancel, given: Given) {
     },
     [Symbol.dispose]: () => {},
   };
-  const positional = command === cancel ? [named] : [...named];
-  const context = new CommandContext(io, {
-    positional,
-    options: { output: "text", wait: true, ...options },
-  });
+  const context = contextOf(command, io, { positional: named, options });
   Object.assign(context, { client: () => client });
   const code = await command.run(context, PROGRAM);
   return { code: code ?? 0, asked, ...text };

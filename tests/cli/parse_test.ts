@@ -1,6 +1,7 @@
 import { deepStrictEqual as deepEqual, ok, throws } from "node:assert/strict";
 import type { Command } from "../../src/cli/command.ts";
 import { helpText } from "../../src/cli/help.ts";
+import { count, DURATION, type OptionValues } from "../../src/cli/option.ts";
 import { parseArguments } from "../../src/cli/parse.ts";
 
 const COMMAND: Command = {
@@ -13,11 +14,21 @@ const COMMAND: Command = {
     { flags: "-w, --watch", help: "go on" },
     { flags: "--no-open", help: "open nothing" },
     { flags: "--data-dir <dir>", help: "where" },
+    { flags: "--limit <n>", value: count(1, 50), help: "how many", fallback: "10" },
+    { flags: "--since <duration>", value: DURATION, help: "since when" },
   ],
   examples: ["svc do it"],
   run: () => Promise.resolve(),
 };
-const NONE = { output: "text", open: true };
+const NONE = {
+  output: "text",
+  filename: [],
+  watch: false,
+  open: true,
+  dataDir: undefined,
+  limit: 10,
+  since: undefined,
+};
 
 const parse = (...args: string[]) => parseArguments("do", COMMAND, args);
 
@@ -37,6 +48,7 @@ const PARSED: readonly (readonly [line: string, positional: unknown[], options: 
   ["-f x -- a", ["a", []], { ...NONE, filename: ["x"] }],
   ["-wf x -o json a", ["a", []], { ...NONE, filename: ["x"], output: "json", watch: true }],
   ["-f - -o text a", ["a", []], { ...NONE, filename: ["-"] }],
+  ["a --limit 50 --since 2m", ["a", []], { ...NONE, limit: 50, since: 120 }],
   ["-- a -w --help", ["a", ["-w", "--help"]], NONE],
 ];
 
@@ -46,7 +58,7 @@ for (const [line, positional, options] of PARSED) {
   });
 }
 
-const REFUSED: readonly (readonly [line: string, message: string])[] = [
+const REFUSED: readonly (readonly [line: string, message: string | RegExp])[] = [
   ["", "TASK is missing: svc do TASK [NAME...]"],
   ["a --outptu json", 'Unknown option "--outptu", did you mean "--output"?'],
   ["a --nope=3", 'Unknown option "--nope": see "svc help do"'],
@@ -56,6 +68,9 @@ const REFUSED: readonly (readonly [line: string, message: string])[] = [
   ["a --watch=yes", '--watch takes no value: see "svc help do"'],
   ["a -o", '--output needs a value: see "svc help do"'],
   ["a -o yaml", '--output takes text, json, not "yaml"'],
+  ["a --limit 51", '--limit takes a whole number from 1 to 50, not "51"'],
+  ["a --limit 0x5", '--limit takes a whole number from 1 to 50, not "0x5"'],
+  ["a --since soon", /^--since takes a duration such as 30m, .* at most, not "soon"$/],
   ["a --output=", '--output takes text, json, not ""'],
 ];
 
@@ -74,6 +89,38 @@ Deno.test("parseArguments refuses one argument too many", () => {
   throws(() => parseArguments("do", { ...COMMAND, arguments: [first] }, ["a", "b"]), {
     message: "Too many arguments: svc do TASK",
   });
+});
+
+Deno.test("the types of values follow from the definitions", () => {
+  const options = [
+    { flags: "-o, --output <format>", help: "", choices: ["text", "json"], fallback: "text" },
+    { flags: "--no-open", help: "" },
+    { flags: "--header <name=value...>", help: "" },
+    { flags: "--max-body <bytes>", help: "", value: count(1) },
+    { flags: "--data-dir <dir>", help: "" },
+  ] as const;
+  // Each of these must be exactly the type: the compiler refuses more and less.
+  type Values = {
+    readonly output: "text" | "json";
+    readonly open: boolean;
+    readonly header: readonly string[];
+    readonly maxBody: number | undefined;
+    readonly dataDir: string | undefined;
+  };
+  const exactly = <One, Other>(
+    same: [One] extends [Other] ? [Other] extends [One] ? true : 0 : 0,
+  ) => same;
+  const isSame = exactly<OptionValues<typeof options>, Values>(true);
+  const command = { help: "", options, examples: [], run: () => Promise.resolve() };
+  const values = parseArguments("do", command, ["--max-body", "7", "--header", "a=b"])?.options;
+  deepEqual(values, {
+    output: "text",
+    open: true,
+    header: ["a=b"],
+    maxBody: 7,
+    dataDir: undefined,
+  });
+  ok(isSame);
 });
 
 Deno.test("help is asked for wherever it stands, beside whatever is wrong", () => {

@@ -6,10 +6,11 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
-import { type Command, CommandContext } from "../../src/cli/command.ts";
+import type { Command } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands/commands.ts";
 import { writers } from "../../src/cli/io.ts";
 import { PROGRAM, runCli } from "../../src/cli/run.ts";
+import { type CommandLine, contextOf } from "../rigs/command_context.ts";
 import { screen } from "../rigs/screen.ts";
 
 /**
@@ -28,18 +29,16 @@ function withoutOwn(text: string): string {
     .replaceAll("\x1b[0m", "");
 }
 
-interface Shown {
+interface Shown extends CommandLine {
   readonly words: string;
-  readonly positional?: readonly string[];
-  readonly options?: Record<string, unknown>;
   readonly answer?: unknown;
   readonly lines?: readonly unknown[];
 }
 
-async function show({ words, answer, lines = [], ...parsed }: Shown, isTerminal: boolean) {
+async function show({ words, answer, lines = [], ...line }: Shown, isTerminal: boolean) {
   const { io, text } = screen(isTerminal);
   const command = await commandOf(words);
-  const context = new CommandContext(io, { positional: [], options: {}, ...parsed });
+  const context = contextOf(command, io, line);
   const client = {
     call: () => Promise.resolve(answer),
     async *stream() {
@@ -100,13 +99,13 @@ const CASES: readonly Shown[] = [
     { words: "apply", options: { output, filename: [file] }, answer: APPLIED },
     {
       words: "delete",
-      positional: ["trigger", ["x"]] as never,
+      positional: ["trigger", ["x"]],
       options: { output },
       answer: { deleted: [HOSTILE], warnings: [HOSTILE], hook_failures: [HOSTILE] },
     },
     {
       words: "delete",
-      positional: ["task", ["x"]] as never,
+      positional: ["task", ["x"]],
       options: { output, yes: true },
       answer: { deleted: [HOSTILE], kept_by: [`task/${HOSTILE}`], warnings: [HOSTILE] },
     },

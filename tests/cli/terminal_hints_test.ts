@@ -13,13 +13,13 @@ import {
 import type { Client } from "../../src/api/client.ts";
 import type { TaskRecord } from "../../src/api/records.ts";
 import type { WaitLine } from "../../src/api/task_operations.ts";
-import { CommandContext } from "../../src/cli/command.ts";
 import { command as get } from "../../src/cli/commands/get.ts";
 import { command as inbox } from "../../src/cli/commands/task_inbox.ts";
 import { command as plan } from "../../src/cli/commands/task_plan.ts";
 import { PROGRAM } from "../../src/cli/run.ts";
 import { waitForTasks } from "../../src/cli/wait_for_tasks.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
+import { contextOf } from "../rigs/command_context.ts";
 import { screen } from "../rigs/screen.ts";
 
 /** A client whose streams give these lines, a number being a pause in milliseconds. */
@@ -81,7 +81,7 @@ async function run(
   },
 ) {
   const { io, text } = screen(isTerminal);
-  const context = new CommandContext(io, { positional, options });
+  const context = contextOf(command, io, { positional, options });
   const client = { call: () => Promise.resolve(answer), [Symbol.dispose]: () => {} };
   Object.assign(context, { client: () => client });
   await command.run(context, PROGRAM);

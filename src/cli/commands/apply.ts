@@ -10,36 +10,41 @@ import { AppError } from "../../base/errors.ts";
 import { printCounts } from "../backtest_text.ts";
 import {
   type Command,
-  type CommandContext,
   CONNECTION,
+  type Context,
+  defineCommand,
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
+import { DURATION, type OptionDefinition } from "../option.ts";
 import { readManifestFiles } from "../manifest_files.ts";
 import { printApplied } from "../print_applied.ts";
 import { printable } from "../terminal_text.ts";
 
+const OPTIONS = [
+  { flags: "-f, --filename <file...>", help: "file, directory, or - for standard input" },
+  { flags: "--dry-run", help: "check everything and print the same, but change nothing" },
+  {
+    flags: "--against <duration>",
+    value: DURATION,
+    help: "with --dry-run: also run the deliveries of the last 1h, 7d, … through the manifests",
+  },
+  {
+    flags: "--prune",
+    help: "with -l: also delete triggers, workflows, agents, step templates and workspaces " +
+      "with these labels that are not in the files, in the projects of the files",
+  },
+  { flags: "-l, --selector <labels>", help: "with --prune: k=v,k2=v2" },
+  PROJECT,
+  ...CONNECTION,
+  OUTPUT_TEXT_JSON,
+] as const satisfies readonly OptionDefinition[];
+
 /** Applies manifests. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Creates or changes the resources in YAML or JSON files, all of them or none. " +
     "A directory stands for the .yaml, .yml and .json files in it.",
-  options: [
-    { flags: "-f, --filename <file...>", help: "file, directory, or - for standard input" },
-    { flags: "--dry-run", help: "check everything and print the same, but change nothing" },
-    {
-      flags: "--against <duration>",
-      help: "with --dry-run: also run the deliveries of the last 1h, 7d, … through the manifests",
-    },
-    {
-      flags: "--prune",
-      help: "with -l: also delete triggers, workflows, agents, step templates and workspaces " +
-        "with these labels that are not in the files, in the projects of the files",
-    },
-    { flags: "-l, --selector <labels>", help: "with --prune: k=v,k2=v2" },
-    PROJECT,
-    ...CONNECTION,
-    OUTPUT_TEXT_JSON,
-  ],
+  options: OPTIONS,
   examples: [
     "svc apply -f trigger.yaml",
     "svc apply -f integrations/github --dry-run",
@@ -47,13 +52,13 @@ export const command: Command = {
     "svc apply -f ./manifests --prune -l app=shop --dry-run",
     "generate-manifests | svc apply -f -",
   ],
-  async run(context: CommandContext) {
-    const names = context.list("filename");
+  async run(context) {
+    const names = context.options.filename;
     if (names.length === 0) throw new AppError("usage", "Name a file: svc apply -f FILE");
     const files = await readManifestFiles(names, context.io);
     using client = context.client();
-    const dryRun = context.flag("dryRun");
-    const span = context.duration("against");
+    const dryRun = context.options.dryRun;
+    const span = context.options.against;
     if (span !== undefined && !dryRun) {
       throw new AppError("usage", "--against requires --dry-run");
     }
@@ -65,17 +70,17 @@ export const command: Command = {
       ...defined({ against_secs: span, prune }),
     });
     const code = printApplied(applied, context, dryRun ? " (dry run)" : "");
-    if (applied.against !== undefined && context.option("output") !== "json") {
+    if (applied.against !== undefined && context.options.output !== "json") {
       printAgainst(applied.against, context);
     }
     return code;
   },
-};
+});
 
 /** The labels of what may be pruned. */
-function readPrune(context: CommandContext): string | undefined {
-  const selector = context.option("selector");
-  if (context.flag("prune") === (selector !== undefined)) return selector;
+function readPrune(context: Context<typeof OPTIONS>): string | undefined {
+  const selector = context.options.selector;
+  if (context.options.prune === (selector !== undefined)) return selector;
   throw new AppError(
     "usage",
     selector === undefined
@@ -84,7 +89,7 @@ function readPrune(context: CommandContext): string | undefined {
   );
 }
 
-function printAgainst(against: AgainstResult, { io }: CommandContext): void {
+function printAgainst(against: AgainstResult, { io }: Context<typeof OPTIONS>): void {
   printCounts(against, io);
   for (const { delivery_id, trigger, change, reason } of against.changed) {
     io.out(

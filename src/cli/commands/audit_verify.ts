@@ -4,19 +4,19 @@
  * @module
  */
 
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 
 /** Checks the audit. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Verifies the hash chain of the plugin audit: reports each row that something other " +
     "than the daemon changed, removed or added. Exit 1 if it finds one.",
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc audit verify", "svc get audit --outcome denied --since 7d"],
-  async run(context: CommandContext) {
+  async run(context) {
     using client = context.client();
     const { rows, faults } = await client.call("audit.verify", {});
-    if (context.option("output") === "json") {
+    if (context.options.output === "json") {
       context.io.out(jsonText({ rows, faults }));
     } else {
       for (const fault of faults) context.io.out(`${fault}\n`);
@@ -26,4 +26,4 @@ export const command: Command = {
     }
     return faults.length === 0 ? 0 : 1;
   },
-};
+});

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { CommandEntry } from "../command.ts";
+import { type CommandEntry } from "../command.ts";
 
 /** Words, summary, file, and whether the command is `served` or `internal` ({@linkcode CommandEntry}). */
 type Row = readonly [

@@ -5,7 +5,7 @@
  */
 
 import { systemClock } from "../../base/clock.ts";
-import type { Command, CommandContext, Program } from "../command.ts";
+import { type Command, CommandContext, defineCommand } from "../command.ts";
 import { entryOf, inFull } from "../command_words.ts";
 import { candidates, cursorAt } from "../completion.ts";
 
@@ -13,12 +13,12 @@ import { candidates, cursorAt } from "../completion.ts";
 const DEADLINE_MS = 1000;
 
 /** Prints what the last word can be, one `VALUE TAB DESCRIPTION` a line. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Prints the completions of the last of these words. For completion scripts: prints " +
     "nothing if it has none, or if the daemon is not reachable.",
   arguments: [{ name: "[word...]", help: "the words after svc, the one under the cursor last" }],
   examples: ["svc complete -- task logs ''"],
-  async run(context: CommandContext, { commands }: Program) {
+  async run(context, { commands }) {
     const words = inFull(context.arguments(0));
     const entry = entryOf(words, commands);
     if (entry === undefined) return;
@@ -27,7 +27,8 @@ export const command: Command = {
     const deadline = new AbortController();
     using _timer = systemClock.after(DEADLINE_MS, () => deadline.abort());
     try {
-      const other = context.withOptions(cursor.options);
+      const { dataDir, server, caFile, project } = cursor.options;
+      const other = new CommandContext(context.io, { dataDir, server, caFile, project });
       using client = other.client();
       const asking = { client, ...other.project(), signal: deadline.signal };
       for (const { value, about } of await candidates(cursor, asking)) {
@@ -37,4 +38,4 @@ export const command: Command = {
       // Whoever presses Tab has asked no question that an error could answer.
     }
   },
-};
+});

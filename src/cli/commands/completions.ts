@@ -5,13 +5,8 @@
  */
 
 import { AppError } from "../../base/errors.ts";
-import type {
-  Command,
-  CommandContext,
-  CommandEntry,
-  OptionDefinition,
-  Program,
-} from "../command.ts";
+import { type Command, type CommandEntry, defineCommand } from "../command.ts";
+import { type OptionDefinition } from "../option.ts";
 import { SHORT_NAMES } from "../command_words.ts";
 import { completedArgument, completedOption, flagsOf } from "../completion.ts";
 import { type CompletedOption, type Place, SCRIPTS } from "../completion_scripts.ts";
@@ -19,7 +14,7 @@ import { type CompletedOption, type Place, SCRIPTS } from "../completion_scripts
 const SHELLS = Object.keys(SCRIPTS);
 
 /** Prints a completion script. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Prints a script that completes commands, options and their values; names and ids come " +
     "from the daemon, if it runs. To install the script:\n\n" +
     "bash: into ~/.local/share/bash-completion/completions/svc\n\n" +
@@ -33,7 +28,7 @@ export const command: Command = {
     'svc completions zsh > "${fpath[1]}/_svc"',
     "svc completions fish > ~/.config/fish/completions/svc.fish",
   ],
-  async run(context: CommandContext, { commands }: Program) {
+  async run(context, { commands }) {
     const shell = context.argument(0);
     const make = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined;
     if (make === undefined) {
@@ -42,7 +37,7 @@ export const command: Command = {
     const entries = withShortNames(commands.filter(({ internal }) => !internal));
     context.io.out(make([...groups(entries), ...await Promise.all(entries.map(toPlace))]));
   },
-};
+});
 
 /** Each command, also under its short name. */
 function withShortNames(entries: readonly CommandEntry[]): readonly CommandEntry[] {

@@ -11,11 +11,13 @@ import { AppError } from "../../base/errors.ts";
 import { defaultConnectionName } from "../../resources/connection.ts";
 import {
   type Command,
-  type CommandContext,
   CONNECTION,
+  type Context,
+  defineCommand,
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
+import type { OptionDefinition } from "../option.ts";
 import {
   connectOptions,
   doConnectionWork,
@@ -25,8 +27,37 @@ import {
 } from "../connection_work.ts";
 import { jsonText } from "../json_text.ts";
 
+const OPTIONS = [
+  {
+    flags: "--url <url>",
+    help: "where GitHub reaches the daemon, such as https://hooks.example.com",
+  },
+  {
+    flags: "--pull",
+    help: "without a public address: read the events from GitHub's log every 15 seconds",
+  },
+  {
+    flags: "--token <source>",
+    help: "the token: - for standard input, @FILE, or env for $GITHUB_TOKEN; otherwise svc asks " +
+      "for it",
+  },
+  {
+    flags: "--api <url>",
+    help: "API of another server: https://HOST/api/v3 (GitHub Enterprise), …/api/v1 (Gitea)",
+  },
+  { flags: "--name <name>", help: "name of the Connection (default: that of the repository)" },
+  {
+    flags: "--endpoint <name>",
+    help: "endpoint of your own triggers, instead of the package github",
+  },
+  { flags: "--event <name...>", help: "events to send (default: those of the package)" },
+  PROJECT,
+  ...CONNECTION,
+  OUTPUT_TEXT_JSON,
+] as const satisfies readonly OptionDefinition[];
+
 /** Connects a repository or an organization. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Connects a GitHub repository or organization in one step: checks the token, creates a " +
     "secret and the webhook, installs the package github if no trigger takes its events yet, " +
     "and waits for GitHub's ping. It says what is wrong on the way (DNS, TLS, proxy, path, " +
@@ -36,69 +67,41 @@ export const command: Command = {
     "A fine-grained token needs the permission Webhooks: read and write (a classic one " +
     "admin:repo_hook). --api connects GitHub Enterprise, Gitea or Forgejo in the same way.",
   arguments: [{ name: "<to>", help: "OWNER/REPOSITORY, or the name of an organization" }],
-  options: [
-    {
-      flags: "--url <url>",
-      help: "where GitHub reaches the daemon, such as https://hooks.example.com",
-    },
-    {
-      flags: "--pull",
-      help: "without a public address: read the events from GitHub's log every 15 seconds",
-    },
-    {
-      flags: "--token <source>",
-      help:
-        "the token: - for standard input, @FILE, or env for $GITHUB_TOKEN; otherwise svc asks " +
-        "for it",
-    },
-    {
-      flags: "--api <url>",
-      help: "API of another server: https://HOST/api/v3 (GitHub Enterprise), …/api/v1 (Gitea)",
-    },
-    { flags: "--name <name>", help: "name of the Connection (default: that of the repository)" },
-    {
-      flags: "--endpoint <name>",
-      help: "endpoint of your own triggers, instead of the package github",
-    },
-    { flags: "--event <name...>", help: "events to send (default: those of the package)" },
-    PROJECT,
-    ...CONNECTION,
-    OUTPUT_TEXT_JSON,
-  ],
+  options: OPTIONS,
   examples: [
     "svc connect github brightwater/tidepool --url https://box.tail1234.ts.net",
     "svc connect github brightwater/tidepool --pull --token @token.txt",
     "svc connect github acme --url https://hooks.example.com --token env -o json",
     "svc connect github ada/app --api https://git.example.com/api/v1 --url https://hooks.example.com",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const input = await toInput(context);
     const connected = await doConnectionWork("connect.github", input, context);
     const isOk = connected.check?.ok !== false;
-    if (context.option("output") === "json") context.io.out(jsonText(connected));
+    if (context.options.output === "json") context.io.out(jsonText(connected));
     else context.io.out(textOf(connected));
     return isOk ? 0 : 1;
   },
-};
+});
 
-async function toInput(context: CommandContext): Promise<Input<"connect.github">> {
+async function toInput(context: Context<typeof OPTIONS>): Promise<Input<"connect.github">> {
   const to = context.argument(0);
   const at = to.includes("/") ? { repository: to } : { organization: to };
   const options = connectOptions(context);
-  const url = urlOption("url", context);
-  const pull = context.flag("pull");
+  const url = urlOption("url", context.options.url);
+  const pull = context.options.pull;
   if (!pull && url === undefined) {
     const message =
       "Give the address at which GitHub reaches the daemon with --url, or use --pull without " +
       "one";
     throw new AppError("usage", message);
   }
-  const events = context.list("event");
-  const given = context.option("token");
+  const events = context.options.event;
+  const given = context.options.token;
   const token = await readNewToken(
     { what: "token of GitHub", flag: "--token", given, variable: "GITHUB_TOKEN" },
     await findConnection(options.name ?? defaultConnectionName(to), context),
-    context,
+    context.io,
   );
   return {
     ...at,

@@ -9,11 +9,13 @@ import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import {
   type Command,
-  type CommandContext,
   CONNECTION,
+  type Context,
+  defineCommand,
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
+import type { OptionDefinition } from "../option.ts";
 import {
   connectOptions,
   doConnectionWork,
@@ -23,8 +25,33 @@ import {
 } from "../connection_work.ts";
 import { printConnected } from "../print_connected.ts";
 
+const OPTIONS = [
+  {
+    flags: "--url <url>",
+    help: "where LINE reaches the daemon, such as https://hooks.example.com",
+  },
+  {
+    flags: "--token <source>",
+    help: "the channel access token: - for standard input, @FILE, or env for $LINE_TOKEN; " +
+      "otherwise svc asks for it",
+  },
+  {
+    flags: "--channel-secret <source>",
+    help: "the channel secret: the same, env for $LINE_CHANNEL_SECRET",
+  },
+  {
+    flags: "--endpoint <name>",
+    help: "endpoint of your own triggers, instead of the package line",
+  },
+  { flags: "--name <name>", help: "name of the Connection (default: line)" },
+  { flags: "--api <url>", help: "base URL of LINE's Messaging API, for a proxy" },
+  PROJECT,
+  ...CONNECTION,
+  OUTPUT_TEXT_JSON,
+] as const satisfies readonly OptionDefinition[];
+
 /** Connects a channel. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help:
     "Connects a LINE channel: checks the channel access token, installs the package line if no " +
     "trigger takes its events yet, sets the webhook of the channel and has LINE test it. It " +
@@ -32,42 +59,19 @@ export const command: Command = {
     "Exit 1 if LINE cannot reach the daemon.\n\n" +
     "Both secrets are in the LINE Developers Console: the channel secret in the tab Basic " +
     "settings, the channel access token (long-lived) in the tab Messaging API.",
-  options: [
-    {
-      flags: "--url <url>",
-      help: "where LINE reaches the daemon, such as https://hooks.example.com",
-    },
-    {
-      flags: "--token <source>",
-      help: "the channel access token: - for standard input, @FILE, or env for $LINE_TOKEN; " +
-        "otherwise svc asks for it",
-    },
-    {
-      flags: "--channel-secret <source>",
-      help: "the channel secret: the same, env for $LINE_CHANNEL_SECRET",
-    },
-    {
-      flags: "--endpoint <name>",
-      help: "endpoint of your own triggers, instead of the package line",
-    },
-    { flags: "--name <name>", help: "name of the Connection (default: line)" },
-    { flags: "--api <url>", help: "base URL of LINE's Messaging API, for a proxy" },
-    PROJECT,
-    ...CONNECTION,
-    OUTPUT_TEXT_JSON,
-  ],
+  options: OPTIONS,
   examples: [
     "svc connect line --url https://box.tail1234.ts.net",
     "svc connect line --url https://hooks.example.com --token @token.txt --channel-secret @secret.txt",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const connected = await doConnectionWork("connect.line", await toInput(context), context);
     return printConnected(connected, "write to the account", context);
   },
-};
+});
 
-async function toInput(context: CommandContext): Promise<Input<"connect.line">> {
-  const url = urlOption("url", context);
+async function toInput(context: Context<typeof OPTIONS>): Promise<Input<"connect.line">> {
+  const url = urlOption("url", context.options.url);
   if (url === undefined) {
     throw new AppError("usage", "Give the address at which LINE reaches the daemon with --url");
   }
@@ -77,13 +81,13 @@ async function toInput(context: CommandContext): Promise<Input<"connect.line">> 
     {
       what: "channel access token",
       flag: "--token",
-      given: context.option("token"),
+      given: context.options.token,
       variable: "LINE_TOKEN",
     },
     isKnown,
-    context,
+    context.io,
   );
-  const given = context.option("channelSecret");
+  const given = context.options.channelSecret;
   const channelSecret = options.endpoint === undefined || given !== undefined
     ? await readNewToken(
       {
@@ -93,7 +97,7 @@ async function toInput(context: CommandContext): Promise<Input<"connect.line">> 
         variable: "LINE_CHANNEL_SECRET",
       },
       isKnown,
-      context,
+      context.io,
     )
     : undefined;
   return {

@@ -8,11 +8,13 @@ import type { Input } from "../../api/operations.ts";
 import { defined } from "../../base/defined.ts";
 import {
   type Command,
-  type CommandContext,
   CONNECTION,
+  type Context,
+  defineCommand,
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
+import type { OptionDefinition } from "../option.ts";
 import {
   connectOptions,
   doConnectionWork,
@@ -65,54 +67,55 @@ const STEPS = `1. Create the app with this link, which fills in its settings:
 
 `;
 
+const OPTIONS = [
+  {
+    flags: "--bot-token <source>",
+    help: "the token xoxb-…: - for standard input, @FILE, or env for $SLACK_BOT_TOKEN; otherwise " +
+      "svc asks for it",
+  },
+  {
+    flags: "--app-token <source>",
+    help: "the token xapp-…: the same, env for $SLACK_APP_TOKEN",
+  },
+  {
+    flags: "--endpoint <name>",
+    help: "endpoint of your own triggers, instead of the package slack",
+  },
+  { flags: "--name <name>", help: "name of the Connection (default: slack)" },
+  { flags: "--api <url>", help: "base URL of Slack's Web API, for a proxy" },
+  PROJECT,
+  ...CONNECTION,
+  OUTPUT_TEXT_JSON,
+] as const satisfies readonly OptionDefinition[];
+
 /** Connects an app. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Connects a Slack app over Socket Mode, which needs no public address: prints the link " +
     "that creates the app, checks its two tokens, installs the package slack if no trigger " +
     "takes its events yet, opens the socket and waits for Slack's hello. It says what is " +
     "wrong, missing scopes included. Running it again changes nothing. Exit 1 if the socket " +
     "does not open.",
-  options: [
-    {
-      flags: "--bot-token <source>",
-      help:
-        "the token xoxb-…: - for standard input, @FILE, or env for $SLACK_BOT_TOKEN; otherwise " +
-        "svc asks for it",
-    },
-    {
-      flags: "--app-token <source>",
-      help: "the token xapp-…: the same, env for $SLACK_APP_TOKEN",
-    },
-    {
-      flags: "--endpoint <name>",
-      help: "endpoint of your own triggers, instead of the package slack",
-    },
-    { flags: "--name <name>", help: "name of the Connection (default: slack)" },
-    { flags: "--api <url>", help: "base URL of Slack's Web API, for a proxy" },
-    PROJECT,
-    ...CONNECTION,
-    OUTPUT_TEXT_JSON,
-  ],
+  options: OPTIONS,
   examples: [
     "svc connect slack",
     "svc connect slack --bot-token @bot.txt --app-token @app.txt",
     "svc connect slack --bot-token env --app-token env --endpoint chat",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const connected = await doConnectionWork("connect.slack", await toInput(context), context);
     return printConnected(connected, "write to the app, or /invite it and mention it", context);
   },
-};
+});
 
-async function toInput(context: CommandContext): Promise<Input<"connect.slack">> {
+async function toInput(context: Context<typeof OPTIONS>): Promise<Input<"connect.slack">> {
   const options = connectOptions(context);
-  const [bot, app] = [context.option("botToken"), context.option("appToken")];
+  const [bot, app] = [context.options.botToken, context.options.appToken];
   const isKnown = await findConnection(options.name ?? "slack", context);
   if (!isKnown && bot === undefined && app === undefined) context.io.err(STEPS);
   const botToken = await readNewToken(
     { what: "bot token xoxb-…", flag: "--bot-token", given: bot, variable: "SLACK_BOT_TOKEN" },
     isKnown,
-    context,
+    context.io,
   );
   const appToken = await readNewToken(
     {
@@ -122,7 +125,7 @@ async function toInput(context: CommandContext): Promise<Input<"connect.slack">>
       variable: "SLACK_APP_TOKEN",
     },
     isKnown,
-    context,
+    context.io,
   );
   return {
     ...options,

@@ -6,19 +6,14 @@
 
 import type { Repaired } from "../../api/connection_operations.ts";
 import { defined } from "../../base/defined.ts";
-import {
-  type Command,
-  type CommandContext,
-  CONNECTION,
-  OUTPUT_TEXT_JSON,
-  PROJECT,
-} from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON, PROJECT } from "../command.ts";
+import { DURATION } from "../option.ts";
 import { doConnectionWork } from "../connection_work.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Repairs a Connection. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Looks in GitHub's log for events that it could not deliver, and has GitHub send the " +
     "missing ones again. The daemon does this by itself when it starts and every five minutes; " +
     "this command does it now. GitHub keeps its log for three days (GitHub Enterprise for " +
@@ -27,6 +22,7 @@ export const command: Command = {
   options: [
     {
       flags: "--since <duration>",
+      value: DURATION,
       help: "how far to look back, such as 3d (default: the last repair)",
     },
     { flags: "--dry-run", help: "print what is missing, but change nothing" },
@@ -39,19 +35,19 @@ export const command: Command = {
     "svc connection repair tidepool --since 3d --dry-run",
     "svc connection repair tidepool -o json",
   ],
-  async run(context: CommandContext) {
-    const since = context.duration("since");
+  async run(context) {
+    const since = context.options.since;
     const done = await doConnectionWork("connection.repair", {
       name: context.argument(0),
       ...context.project(),
-      dry_run: context.flag("dryRun"),
+      dry_run: context.options.dryRun,
       ...defined({ since_secs: since }),
     }, context);
-    context.io.out(context.option("output") === "json" ? jsonText(done) : textOf(done));
+    context.io.out(context.options.output === "json" ? jsonText(done) : textOf(done));
     const isOk = done.fault === null && done.lost === 0;
     return isOk ? 0 : 1;
   },
-};
+});
 
 function textOf({ missed, repaired, lost, fault, dry_run: dryRun, name }: Repaired): string {
   const lines = missed.map(({ first_tried_at: at, event, action, guid, status, result }) =>

@@ -13,13 +13,28 @@ import { isPage, PAGES } from "../../console/pages.ts";
 import { newAddress } from "../../console/address.ts";
 import { hasOwnScreen, openInBrowser, tunnelSteps } from "../../console/open_browser.ts";
 import { type ConsoleServer, serveConsole } from "../../console/server.ts";
-import { type Command, type CommandContext, CONNECTION } from "../command.ts";
+import { type Command, CONNECTION, type Context, defineCommand } from "../command.ts";
+import { count, type OptionDefinition } from "../option.ts";
 import { INTERRUPTED, interruptible } from "../interrupt.ts";
 import type { Io } from "../io.ts";
 
+/** Ports below need more rights, and a browser names no port 80. */
+const [LEAST_PORT, MOST_PORT] = [1024, 65_535];
+
+const OPTIONS = [
+  {
+    flags: "--port <n>",
+    value: count(LEAST_PORT, MOST_PORT),
+    help: "port to listen on, from 1024 on (default: any free one)",
+  },
+  { flags: "--read-only", help: "only what the role read_only may do" },
+  { flags: "--no-open", help: "print the link, wherever the output goes; open no browser" },
+  ...CONNECTION,
+] as const satisfies readonly OptionDefinition[];
+
 /** The command that serves the page's files from where `findAsset` finds them. */
 export function consoleCommand(findAsset: FindAsset): Command {
-  return {
+  return defineCommand({
     help: "Opens the console in your browser: deliveries, tasks, logs and triggers, live. It " +
       "listens on loopback only, at a new address each time, has the rights that svc has here, " +
       "and ends with this command. A link works once; Enter prints a fresh one. Over ssh, it " +
@@ -28,12 +43,7 @@ export function consoleCommand(findAsset: FindAsset): Command {
       name: "[page]",
       help: "what to open, such as task/ID, deliveries, trigger/NAME",
     }],
-    options: [
-      { flags: "--port <n>", help: "port to listen on, from 1024 on (default: any free one)" },
-      { flags: "--read-only", help: "only what the role read_only may do" },
-      { flags: "--no-open", help: "print the link, wherever the output goes; open no browser" },
-      ...CONNECTION,
-    ],
+    options: OPTIONS,
     examples: [
       "svc console",
       "svc console task/latest",
@@ -45,23 +55,20 @@ export function consoleCommand(findAsset: FindAsset): Command {
       // A read of standard input that waits cannot be broken off, and would keep the process.
       Deno.exit(INTERRUPTED);
     },
-  };
+  });
 }
 
 /** The console with the page that is in the program. */
 export const command: Command = consoleCommand(findEmbedded);
 
-/** Ports below need more rights, and a browser names no port 80. */
-const [LEAST_PORT, MOST_PORT] = [1024, 65_535];
-
 async function run(
-  context: CommandContext,
+  context: Context<typeof OPTIONS>,
   findAsset: FindAsset,
   signal: AbortSignal,
 ): Promise<void> {
   const { io } = context;
   const path = pagePath(context.argument(0));
-  const port = context.count("port", LEAST_PORT, MOST_PORT) ?? 0;
+  const port = context.options.port ?? 0;
   using client = context.client();
   await client.call("status", {}, signal); // whether there is a daemon, and it lets us in
   const write = (line: string) => io.err(`${line}\n`);
@@ -73,18 +80,18 @@ async function run(
     port,
     client,
     findAsset,
-    readOnly: context.flag("readOnly"),
+    readOnly: context.options.readOnly,
     clock: systemClock,
     log: createLog({ level: "warn", format: "pretty", clock: systemClock, write }),
     newId: idFactory(systemClock),
   });
   // A file or a journal keeps a link for others to read, so it gets none that nobody asked for.
-  const printsLinks = io.outIsTerminal || !context.flag("open");
+  const printsLinks = io.outIsTerminal || !context.options.open;
   const show = (why = "") => {
     if (printsLinks) return io.out(`${why}\n  ${freshLink(server, path).link}\n\n`);
     io.out("The link is not printed, because the output is not a terminal: --no-open prints it\n");
   };
-  const opens = context.flag("open") && hasOwnScreen(env);
+  const opens = context.options.open && hasOwnScreen(env);
   io.out(`svc console is ready on ${server.url}: Enter prints a link, Ctrl-C ends it\n`);
   if (opens) {
     const opening = openInBrowser({

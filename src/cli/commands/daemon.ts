@@ -22,19 +22,14 @@ import {
 import { readSettingsFile } from "../../daemon/settings_file.ts";
 import { URL_VARIABLE } from "../../storage/shared_database.ts";
 import { attemptWith } from "../attempt.ts";
-import {
-  type Command,
-  type CommandContext,
-  DATA_DIR,
-  type OptionDefinition,
-  type Program,
-} from "../command.ts";
+import { type Command, type CommandContext, DATA_DIR, defineCommand } from "../command.ts";
+import type { OptionDefinition } from "../option.ts";
 
 /** Longest time an orderly end may take before the process ends anyway. */
 const STOP_WITHIN_MS = 14_000;
 
 /** Runs the daemon in the foreground. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Runs the daemon in the foreground until SIGTERM or SIGINT; a second signal stops it at " +
     "once. Options that you leave out come from daemon.yaml in the data directory, under the " +
     "same names without the dashes.",
@@ -44,13 +39,13 @@ export const command: Command = {
     "svc daemon --webhook-bind 127.0.0.1:0 --workers 8",
     "svc daemon --step-env ANTHROPIC_API_KEY GITHUB_TOKEN",
   ],
-  async run(context: CommandContext, program: Program) {
+  async run(context, program) {
     const umask = Deno.umask(0o077); // first of all: everything made from here on is private
     const { io } = context;
     const environment = io.environment();
     io.unset(URL_VARIABLE); // it may hold a password, and concerns nothing that is begun here
     const dir = context.dir();
-    const given = givenSettings(context, dir);
+    const given = givenSettings(context.options, dir);
     const settings = valuesOf(new Map([...given].map(([name, { value }]) => [name, value])));
     const log = createLog({
       level: settings.logLevel,
@@ -91,7 +86,7 @@ export const command: Command = {
       );
     }
   },
-};
+});
 
 /**
  * The daemon must not end because its output cannot be written: the reader may have gone, or the
@@ -133,6 +128,9 @@ function toOption(
   };
 }
 
+/** What the flags of the settings give, by their names in camelCase. */
+type Flags = Readonly<Record<string, unknown>>;
+
 /** A setting that a flag or the file gives. */
 interface GivenSetting {
   readonly value: SettingValue;
@@ -144,12 +142,12 @@ interface GivenSetting {
  *
  * @throws {AppError} `usage` for a flag and `invalid` for an entry of the file that is wrong.
  */
-function givenSettings(context: CommandContext, dir: DataDir): ReadonlyMap<string, GivenSetting> {
+function givenSettings(flags: Flags, dir: DataDir): ReadonlyMap<string, GivenSetting> {
   const file = readSettingsFile(dir.settings, dir.root);
   const given = new Map<string, GivenSetting>();
   for (const setting of SETTINGS) {
     const { name } = setting;
-    const ofFlag = flagValue(setting, context);
+    const ofFlag = flagValue(setting, flags);
     const ofFile = file.get(name);
     if (ofFlag !== undefined) given.set(name, { value: ofFlag, source: "flag" });
     else if (ofFile !== undefined) given.set(name, { value: ofFile, source: "file" });
@@ -166,11 +164,11 @@ function effective(
 }
 
 /** The value that a flag gives, as the file would have it; `undefined` when it was not given. */
-function flagValue(setting: Setting, context: CommandContext): SettingValue | undefined {
+function flagValue(setting: Setting, flags: Flags): SettingValue | undefined {
   const { name, type: { kind } } = setting;
-  const key = camelCase(name);
-  if (kind === "switch") return context.flag(key) ? true : undefined;
-  const texts = context.list(key);
+  const given = flags[camelCase(name)];
+  if (kind === "switch") return given === true ? true : undefined;
+  const texts = Array.isArray(given) ? given.map(String) : typeof given === "string" ? [given] : [];
   const [text] = texts;
   if (text === undefined) return undefined;
   const isNumber = kind === "count" && /^[0-9]{1,15}$/.test(text);

@@ -8,13 +8,13 @@ import { resolve } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import { sizeText } from "../../base/size.ts";
 import { backupLines } from "../../upkeep/lines.ts";
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { doDatabaseWork } from "../database_work.ts";
 import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
 
 /** Copies the database. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Copies the database to one file, mode 0600, as it is at this moment. Works with and " +
     "without a daemon; a running daemon keeps serving, writes the file itself, and requires " +
     "the role admin. The key of the secrets is not in the copy: back up " +
@@ -31,10 +31,10 @@ export const command: Command = {
     'svc db backup "/backup/svc-$(date +%u).db" --force   # the last seven days',
     "svc db check /backup/svc.db",
   ],
-  run(context: CommandContext) {
+  run(context) {
     const given = context.argument(0);
     if (given === "" || given === "-") throw new AppError("usage", "Give the name of a file");
-    const request = { file: resolve(given), force: context.flag("force") };
+    const request = { file: resolve(given), force: context.options.force };
     return interruptible(context.io, async (signal) => {
       const backup = await doDatabaseWork(
         {
@@ -45,7 +45,7 @@ export const command: Command = {
         context,
         signal,
       );
-      if (context.option("output") === "json") {
+      if (context.options.output === "json") {
         return context.io.out(jsonText(backup));
       }
       const { file, bytes, schema_version, key_file } = backup;
@@ -55,4 +55,4 @@ export const command: Command = {
       );
     });
   },
-};
+});

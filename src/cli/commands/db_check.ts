@@ -8,13 +8,22 @@ import { resolve } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import { sizeText } from "../../base/size.ts";
 import { checkLines, ownCheckLines } from "../../upkeep/lines.ts";
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import {
+  type Command,
+  CONNECTION,
+  type Context,
+  defineCommand,
+  OUTPUT_TEXT_JSON,
+} from "../command.ts";
+import type { OptionDefinition } from "../option.ts";
 import { doDatabaseWork, follow } from "../database_work.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
+const OPTIONS = [...CONNECTION, OUTPUT_TEXT_JSON] as const satisfies readonly OptionDefinition[];
+
 /** Checks the database. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help:
     "Checks every page and every row of the database, the chain of the plugin audit, and that " +
     "the key file opens every secret. Exit 1 if something is wrong. Works while the daemon " +
@@ -22,9 +31,9 @@ export const command: Command = {
     "and the jobs of tasks there, and the rest as usual. Given a file, it checks that copy " +
     "instead.",
   arguments: [{ name: "[file]", help: "a backup (default: the database of the data directory)" }],
-  options: [...CONNECTION, OUTPUT_TEXT_JSON],
+  options: OPTIONS,
   examples: ["svc db check", "svc db check /backup/svc.db -o json"],
-  async run(context: CommandContext) {
+  async run(context) {
     const given = context.argument(0);
     const dir = context.dir();
     const isCopy = given !== "" && resolve(given) !== dir.database;
@@ -35,7 +44,7 @@ export const command: Command = {
       anyDatabase: true,
     }, context);
     const { file, bytes, faults, notes } = report;
-    if (context.option("output") === "json") {
+    if (context.options.output === "json") {
       context.io.out(jsonText(report));
     } else {
       const verdict = faults.length === 0
@@ -49,9 +58,9 @@ export const command: Command = {
     }
     return faults.length === 0 ? 0 : 1;
   },
-};
+});
 
-async function checkCopy(file: string, context: CommandContext) {
+async function checkCopy(file: string, context: Context<typeof OPTIONS>) {
   const there = await Deno.stat(file).catch(() => undefined);
   if (there?.isFile !== true) throw new AppError("not_found", `No file "${file}"`);
   return await follow(checkLines({ file, alone: false }, context.dir()), {

@@ -8,13 +8,13 @@ import type { Rekeyed } from "../../api/upkeep_operations.ts";
 import { systemClock } from "../../base/clock.ts";
 import { closeToOthers } from "../../base/private_files.ts";
 import { rekeyLines } from "../../upkeep/lines.ts";
-import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, DATA_DIR, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { follow } from "../database_work.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Changes the encryption key. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Creates a new encryption key and seals every secret value again. Stop the daemon first, " +
     "or all daemons that share the PostgreSQL. The old key stays beside the new one as " +
     "secretstore.key.before-rekey-TIME: earlier backups open with it. If the command is " +
@@ -29,18 +29,18 @@ export const command: Command = {
     "svc db rekey --dry-run",
     "svc db rekey && svc daemon",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const { io } = context;
     const dirs = context.dir();
     const closed = await closeToOthers(dirs);
     if (closed !== undefined) io.err(`warning: ${closed}\n`);
-    const request = { dryRun: context.flag("dryRun") };
+    const request = { dryRun: context.options.dryRun };
     const onNote = (text: string) => io.err(`note: ${text}\n`);
     const host = { dirs, clock: systemClock, env: io.env, onNote };
     const rekeyed = await follow(rekeyLines(request, host), { io });
-    io.out(context.option("output") === "json" ? jsonText(rekeyed) : rekeyedText(rekeyed));
+    io.out(context.options.output === "json" ? jsonText(rekeyed) : rekeyedText(rekeyed));
   },
-};
+});
 
 function rekeyedText(rekeyed: Rekeyed): string {
   const { secret_stores, values, key_file, former_key_file, changed_at, other_nodes } = rekeyed;

@@ -9,14 +9,14 @@ import type { Restored } from "../../api/upkeep_operations.ts";
 import { systemClock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { restoreLines } from "../../upkeep/lines.ts";
-import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, DATA_DIR, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { follow } from "../database_work.ts";
 import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Restores a backup. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Replaces the database with a backup; stop the daemon first. It checks the backup " +
     "first, and keeps the old database beside the new one as svc.db.before-restore-TIME. Tasks " +
     "that waited or ran when the backup was made continue at the next start, even if they have " +
@@ -43,26 +43,26 @@ export const command: Command = {
     "svc db restore /backup/svc.db",
     "svc db restore /backup/svc.db --cancel-tasks && svc daemon",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const file = resolve(context.argument(0));
     if ((await Deno.stat(file).catch(() => undefined))?.isFile !== true) {
       throw new AppError("not_found", `No file "${file}"`);
     }
     const request = {
       file,
-      cancelTasks: context.flag("cancelTasks"),
-      dropSecrets: context.flag("dropSecrets"),
-      revokeTokens: context.flag("revokeTokens"),
+      cancelTasks: context.options.cancelTasks,
+      dropSecrets: context.options.dropSecrets,
+      revokeTokens: context.options.revokeTokens,
     };
     return await interruptible(context.io, async (signal) => {
       const host = { dirs: context.dir(), clock: systemClock, signal };
       const restored = await follow(restoreLines(request, host), { io: context.io, signal });
       context.io.out(
-        context.option("output") === "json" ? jsonText(restored) : restoredText(restored),
+        context.options.output === "json" ? jsonText(restored) : restoredText(restored),
       );
     });
   },
-};
+});
 
 /** Most lines of one sort; `-o json` has all. */
 const MAX_LISTED = 20;

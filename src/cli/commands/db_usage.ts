@@ -7,14 +7,14 @@
 import type { Usage } from "../../api/upkeep_operations.ts";
 import { sizeText } from "../../base/size.ts";
 import { usageLines } from "../../upkeep/lines.ts";
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { doDatabaseWork } from "../database_work.ts";
 import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
 import { formatTable } from "../table.ts";
 
 /** Shows what takes the disk. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Shows what uses the disk: the database with its log, the directories of the data " +
     "directory, old databases and backups in it, and how much of the database each trigger " +
     "uses: bodies of deliveries, tasks, logs. Works without a daemon, and while one runs (role " +
@@ -22,7 +22,7 @@ export const command: Command = {
     "this machine.",
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc db usage", "svc db usage -o json"],
-  run(context: CommandContext) {
+  run(context) {
     return interruptible(context.io, async (signal) => {
       const usage = await doDatabaseWork(
         {
@@ -33,11 +33,11 @@ export const command: Command = {
         context,
         signal,
       );
-      if (context.option("output") === "json") return context.io.out(jsonText(usage));
+      if (context.options.output === "json") return context.io.out(jsonText(usage));
       context.io.out(usageText(usage, context.io.columns));
     });
   },
-};
+});
 
 /** Most triggers that are shown; `-o json` has all. */
 const MAX_TRIGGERS = 20;

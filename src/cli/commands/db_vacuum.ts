@@ -7,19 +7,19 @@
 import { sizeText } from "../../base/size.ts";
 import { openStore } from "../../store/sqlite/open_store.ts";
 import { vacuumLines } from "../../upkeep/lines.ts";
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { doDatabaseWork } from "../database_work.ts";
 import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
 
 /** Shrinks the database. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Returns the space of deleted records to the file system, a mebibyte at a time, so " +
     "that a running daemon keeps serving (role operator). The database reuses such space " +
     "anyway, so you need this only after deleting a lot at once.",
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc db vacuum", "svc db vacuum -o json"],
-  run(context: CommandContext) {
+  run(context) {
     return interruptible(context.io, async (signal) => {
       const done = await doDatabaseWork(
         {
@@ -33,11 +33,11 @@ export const command: Command = {
         context,
         signal,
       );
-      if (context.option("output") === "json") {
+      if (context.options.output === "json") {
         return context.io.out(jsonText(done));
       }
       const { freed_bytes, bytes } = done;
       context.io.out(`${sizeText(freed_bytes)} returned, ${sizeText(bytes)} in use\n`);
     });
   },
-};
+});

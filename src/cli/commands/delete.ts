@@ -8,19 +8,12 @@ import type { DeleteTarget } from "../../api/resource_operations.ts";
 import { jsonText } from "../json_text.ts";
 import { KIND_PLURALS } from "../listed_names.ts";
 import { AppError } from "../../base/errors.ts";
-import {
-  type Command,
-  type CommandContext,
-  CONNECTION,
-  OUTPUT_TEXT_JSON,
-  PROJECT,
-} from "../command.ts";
-import { YES } from "../confirm.ts";
-import { cascadeAlone, deleteRecords, findRecords } from "../delete_records.ts";
+import { type Command, type Context, defineCommand } from "../command.ts";
+import { cascadeAlone, DELETE_OPTIONS, deleteRecords, findRecords } from "../delete_records.ts";
 import { readManifestFiles, targetsOf } from "../manifest_files.ts";
 
 /** Deletes resources, or single records. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Deletes all of the named resources, or none. A resource that others use is refused " +
     "unless you delete those with it or give --force. Tasks and records stay. A delivery or a " +
     "task is deleted with its content, permanently: svc asks first, and needs the role admin.",
@@ -32,21 +25,7 @@ export const command: Command = {
     },
     { name: "[name...]", help: "names, ids or latest, or more KIND/NAME", complete: "name" },
   ],
-  options: [
-    {
-      flags: "-f, --filename <file...>",
-      help: "delete what these name: file, directory, or - for standard input",
-    },
-    { flags: "-l, --selector <labels>", help: "with KIND: all with these labels: k=v,k2=v2" },
-    { flags: "--force", help: "also delete what others use" },
-    { flags: "--cascade", help: "with a delivery: also the tasks of its events" },
-    { ...YES, help: "do not ask before deleting records" },
-    { flags: "--ignore-not-found", help: "ignore what does not exist" },
-    { flags: "--dry-run", help: "print the same, but change nothing" },
-    PROJECT,
-    ...CONNECTION,
-    OUTPUT_TEXT_JSON,
-  ],
+  options: DELETE_OPTIONS,
   examples: [
     "svc delete trigger/github-push",
     "svc delete workflows build deploy -p shop",
@@ -56,26 +35,26 @@ export const command: Command = {
     "svc delete delivery latest --cascade",
     "svc delete task 01J8ZQ4T --yes",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const records = findRecords([context.argument(0), ...context.arguments(1)]);
     if (records !== undefined) {
       await deleteRecords(records, context);
       return 0;
     }
-    if (context.flag("cascade")) throw cascadeAlone();
+    if (context.options.cascade) throw cascadeAlone();
     const targets = await readTargets(context);
-    const dryRun = context.flag("dryRun");
+    const dryRun = context.options.dryRun;
     using client = context.client();
     const { deleted, warnings, hook_failures: failures } = await client.call("delete", {
       targets,
       ...context.project(),
-      used: context.flag("force") ? "delete" : "refuse",
-      ignore_missing: context.flag("ignoreNotFound"),
+      used: context.options.force ? "delete" : "refuse",
+      ignore_missing: context.options.ignoreNotFound,
       dry_run: dryRun,
     });
     for (const warning of warnings) context.io.err(`warning: ${warning}\n`);
     for (const failure of failures) context.io.err(`hook failed: ${failure}\n`);
-    if (context.option("output") === "json") {
+    if (context.options.output === "json") {
       context.io.out(jsonText(deleted));
     } else {
       const suffix = dryRun ? " (dry run)" : "";
@@ -84,12 +63,12 @@ export const command: Command = {
     }
     return failures.length === 0 ? 0 : 1;
   },
-};
+});
 
-async function readTargets(context: CommandContext): Promise<DeleteTarget[]> {
+async function readTargets(context: Context<typeof DELETE_OPTIONS>): Promise<DeleteTarget[]> {
   const [first, rest] = [context.argument(0), context.arguments(1)];
-  const files = context.list("filename");
-  const selector = context.option("selector");
+  const files = context.options.filename;
+  const selector = context.options.selector;
   if (files.length > 0 && (first !== "" || selector !== undefined)) {
     throw new AppError("usage", "-f says what to delete: leave out KIND, names and -l");
   }

@@ -5,33 +5,27 @@
  */
 
 import type { Explanation } from "../../api/delivery_operations.ts";
-import {
-  type Command,
-  type CommandContext,
-  CONNECTION,
-  DELIVERY,
-  OUTPUT_TEXT_JSON,
-} from "../command.ts";
+import { type Command, CONNECTION, defineCommand, DELIVERY, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Explains a delivery. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Shows what happened to a delivery at each stage: which secret key matched, which part " +
     "of the condition was false and the values it saw, and for a rejected signature what " +
     "would make it pass (this needs recordRejected: true on the trigger).",
   arguments: [DELIVERY],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc delivery explain latest", "svc get deliveries --outcome rejected"],
-  async run(context: CommandContext) {
+  async run(context) {
     using client = context.client();
     const found = await client.call("delivery.explain", { id: context.argument(0) });
-    if (context.option("output") === "json") {
+    if (context.options.output === "json") {
       return context.io.out(jsonText(found));
     }
     context.io.out(toLines(found).map((line) => `${printable(line)}\n`).join(""));
   },
-};
+});
 
 function toLines(found: Explanation): string[] {
   const { delivery, stages, events, diagnoses, advice } = found;

@@ -7,20 +7,14 @@
 import type { ShownDelivery } from "../../api/delivery_operations.ts";
 import { findBase64, utf8 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
-import {
-  type Command,
-  type CommandContext,
-  CONNECTION,
-  DELIVERY,
-  OUTPUT_TEXT_JSON,
-} from "../command.ts";
+import { type Command, CONNECTION, defineCommand, DELIVERY, OUTPUT_TEXT_JSON } from "../command.ts";
 import { curlLine, inlineData } from "../curl_line.ts";
 import type { Io } from "../io.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Shows what was kept of a delivery. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Shows the stored headers of a delivery, signatures and tokens masked, and its body. " +
     "Those of a rejected delivery are stored only if the trigger has recordRejected: true. " +
     "Needs the role operator; a step may read the delivery that started its task.",
@@ -37,11 +31,11 @@ export const command: Command = {
     "svc delivery show latest --body | svc tool payload-extract --path repository.full_name",
     "svc delivery show latest --curl",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const { io } = context;
-    const parts = ["headers", "body", "curl"].filter((name) => context.flag(name));
+    const parts = (["headers", "body", "curl"] as const).filter((name) => context.options[name]);
     const [part, second] = parts;
-    const json = context.option("output") === "json";
+    const json = context.options.output === "json";
     if (second !== undefined) {
       throw new AppError("usage", `Give --${part} or --${second}, not both`);
     }
@@ -57,7 +51,7 @@ export const command: Command = {
     io.out(`${summaryOf(shown)}\n${headerLines(shown)}\n`);
     printBody(shown, io);
   },
-};
+});
 
 function summaryOf({ delivery, method, url }: ShownDelivery): string {
   const reason = delivery["reason"] === "" ? "" : `, ${delivery["reason"]}`;

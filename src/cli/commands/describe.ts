@@ -9,14 +9,14 @@ import { systemClock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { findRecordName } from "../../resources/record_names.ts";
-import { type Command, type CommandContext, CONNECTION, PROJECT } from "../command.ts";
+import { type Command, CONNECTION, defineCommand, PROJECT } from "../command.ts";
 import { PLURALS } from "../listed_names.ts";
 import { describeDelivery, describeResource, describeTask, type Facts } from "../describe_text.ts";
 import { splitKindAndName } from "./get.ts";
 import { printValue } from "../print.ts";
 
 /** Shows one thing. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Shows one resource or record: what it is, what uses it, what is wrong with it, what " +
     "happened lately, and what to do next. -o json and -o yaml print the whole object; secret " +
     "values are masked unless you may read them.",
@@ -43,12 +43,12 @@ export const command: Command = {
     "svc describe workflow build",
     "svc describe secretstore/github -o json",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const { what, name } = splitKindAndName(context.argument(0), context.argument(1));
     if (name === "") {
       throw new AppError("usage", "Name one resource or record, such as task/ID or trigger/NAME");
     }
-    const output = context.option("output");
+    const output = context.options.output;
     using client = context.client();
     const input = { what, name, ...context.project(), reveal: output !== "text" };
     const found = await client.call("describe", input);
@@ -65,7 +65,7 @@ export const command: Command = {
     if (record !== undefined) return await printValue(found, "yaml", context.io);
     context.io.out(describeResource({ ...facts, ...await lately(found, client) }));
   },
-};
+});
 
 /** Messages of a task that are shown. */
 const ANSWERS = 10;

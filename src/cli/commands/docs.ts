@@ -19,7 +19,7 @@ import { type PageTexts, readPages, START } from "../../docs/pages.ts";
 import { Search, type SearchHit } from "../../docs/search.ts";
 import { pageLines } from "../../docs/terminal_page.ts";
 import { type Piece, wrap } from "../../docs/wrapped_lines.ts";
-import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { type Io, isColoured } from "../io.ts";
 import { jsonText } from "../json_text.ts";
 import { formatTable } from "../table.ts";
@@ -31,7 +31,7 @@ const WIDTH = 80;
 const WIDEST = 100;
 
 /** Prints the manual. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help:
     "Prints the manual of this version of svc: without a topic the list of pages, else the page " +
     "or one section of it. --search finds sections. Needs no daemon and no network.",
@@ -49,10 +49,10 @@ export const command: Command = {
     "svc docs commands svc apply",
     "svc docs --search why did it not fire",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const { io } = context;
-    const isJson = context.option("output") === "json";
-    const [texts, words] = [await readPages(), context.list("search").join(" ")];
+    const isJson = context.options.output === "json";
+    const [texts, words] = [await readPages(), context.options.search.join(" ")];
     const [asked = "", anchor = ""] = context.argument(0).split("#");
     if (words.trim() !== "") {
       if (asked !== "") throw new AppError("usage", "--search looks through all topics: name none");
@@ -67,7 +67,7 @@ export const command: Command = {
     const { topic, title } = page;
     io.out(jsonText({ topic, title: heading?.title ?? title, ...anchorOf(heading), text }));
   },
-};
+});
 
 function anchorOf(heading: Heading | undefined): { anchor?: string } {
   return heading === undefined ? {} : { anchor: heading.anchor };

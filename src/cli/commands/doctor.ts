@@ -23,7 +23,7 @@ import { ports } from "../../doctor/ports.ts";
 import { serviceUnit } from "../../doctor/service_unit.ts";
 import { findProgramVersion } from "../../service/program_version.ts";
 import { findService, hasManager } from "../../service/service_lookup.ts";
-import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, DATA_DIR, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { FindingsPrinter } from "../findings_printer.ts";
 import type { Io } from "../io.ts";
 import { jsonText } from "../json_text.ts";
@@ -34,7 +34,7 @@ import { statusWithin } from "../status_within.ts";
 const ANSWER_WITHIN_MS = 10_000;
 
 /** Looks for what keeps svc from working. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Looks for what keeps svc from working on this machine, and says how to fix it: data " +
     "directory, disk, database, key, clock, descriptors, system, git, the programs and " +
     "directories that applied resources name, the sandbox of agents, certificates, the " +
@@ -55,12 +55,12 @@ export const command: Command = {
     "svc doctor --url https://hooks.example.com",
     "sudo -u svc svc doctor --data-dir /var/lib/svc -o json",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const { io } = context;
-    const url = urlOf(context.option("url"));
+    const url = urlOf(context.options.url);
     const dirs = context.dir();
     using client = context.localClient();
-    const isJson = context.option("output") === "json";
+    const isJson = context.options.output === "json";
     using printer = new FindingsPrinter(io, isJson);
     const status = await printer.during(daemon.name, askStatus(client));
     const runs = "version" in status;
@@ -95,7 +95,7 @@ export const command: Command = {
     else io.out(`${summary(printer)}\n`);
     return failed > 0 ? 1 : 0;
   },
-};
+});
 
 function summary(printer: FindingsPrinter): string {
   const [well, warnings, failed] = (["ok", "warning", "failed"] as const)

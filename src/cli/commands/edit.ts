@@ -17,18 +17,26 @@ import { displayName } from "../../resources/resource.ts";
 import { runAttached } from "../../shell/run_attached.ts";
 import {
   type Command,
-  type CommandContext,
   CONNECTION,
+  type Context,
+  defineCommand,
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
+import type { OptionDefinition } from "../option.ts";
 import { type Refusal, sameText, withErrors, withHint, withoutComments } from "../edited_text.ts";
 import type { Io } from "../io.ts";
 import { KIND_PLURALS } from "../listed_names.ts";
 import { printApplied } from "../print_applied.ts";
 
+const OPTIONS = [
+  PROJECT,
+  ...CONNECTION,
+  OUTPUT_TEXT_JSON,
+] as const satisfies readonly OptionDefinition[];
+
 /** Edits a resource. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Opens a resource in your editor ($VISUAL, else $EDITOR, else vi) and applies what you " +
     "save. If svc refuses it, Enter opens it again with the reasons at the top; without a " +
     "terminal, svc keeps the text and ends. An empty or unchanged file changes nothing. " +
@@ -37,12 +45,12 @@ export const command: Command = {
     { name: "<kind>", help: "KIND/NAME, or KIND followed by the name", complete: KIND_PLURALS },
     { name: "[name]", help: "name", complete: "name" },
   ],
-  options: [PROJECT, ...CONNECTION, OUTPUT_TEXT_JSON],
+  options: OPTIONS,
   examples: [
     "svc edit trigger/github-push",
     "EDITOR='code --wait' svc edit workflow build -p shop",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     using client = context.client();
     const { expected, text } = await read(client, context);
     const directory = await Deno.makeTempDir({ prefix: "svc-edit-" }); // 0700
@@ -59,7 +67,7 @@ export const command: Command = {
       if (!kept) await Deno.remove(directory, { recursive: true }).catch(() => {});
     }
   },
-};
+});
 
 /** The resource as the precondition of the apply: it is to be the same one, and unchanged. */
 type Expected = NonNullable<Input<"apply">["expected"]>;
@@ -69,7 +77,7 @@ interface Session {
   readonly original: string;
   readonly path: string;
   readonly client: Client;
-  readonly context: CommandContext;
+  readonly context: Context<typeof OPTIONS>;
 }
 
 /** A text that was changed and not applied, so it must not be lost. */
@@ -86,7 +94,7 @@ class NotApplied extends Error {
 
 async function read(
   client: Client,
-  context: CommandContext,
+  context: Context<typeof OPTIONS>,
 ): Promise<{ expected: Expected; text: string }> {
   const [what, name] = nameOf(context);
   if (findRecordName(what) !== undefined) {
@@ -104,7 +112,7 @@ async function read(
   return { expected, text: toYaml({ kind, metadata, spec }) };
 }
 
-function nameOf(context: CommandContext): [what: string, name: string] {
+function nameOf(context: Context<typeof OPTIONS>): [what: string, name: string] {
   const [first, second] = [context.argument(0), context.argument(1)];
   const [what = "", name = "", ...rest] = second === "" ? first.split("/") : [first, second];
   if (what !== "" && name !== "" && rest.length === 0 && !what.includes("/")) return [what, name];

@@ -8,7 +8,8 @@ import type { Client } from "../../api/client.ts";
 import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
-import { type Command, type CommandContext, CONNECTION, OUTPUT } from "../command.ts";
+import { type Command, CONNECTION, type Context, defineCommand, OUTPUT } from "../command.ts";
+import { count, DURATION, type OptionDefinition, type OptionValue } from "../option.ts";
 import { DELIVERY_FILTERS, deliveryFilters } from "../delivery_filters.ts";
 import type { Io } from "../io.ts";
 import { interruptible } from "../interrupt.ts";
@@ -23,8 +24,79 @@ import { TASK_STATES } from "../../store/task_records.ts";
 import type { ListedName } from "../suggest.ts";
 import { WatchPrinter } from "../watch_printer.ts";
 
+/** A span of time back from now, or a time; what the text is shows its form. */
+const SINCE: OptionValue<Pick<GetInput, "since" | "since_secs">> = {
+  takes: DURATION.takes,
+  parse: (text) => {
+    if (/^\d{4}-/.test(text)) return { since: text };
+    const secs = DURATION.parse(text);
+    return secs === undefined ? undefined : { since_secs: secs };
+  },
+};
+
+const OPTIONS = [
+  {
+    flags: "-p, --project <name>",
+    help: 'only this project (default: $SVC_PROJECT, else all; with a name, "default")',
+    complete: "project",
+  },
+  { flags: "-l, --selector <labels>", help: "only resources with these labels: k=v,k2=v2" },
+  { flags: "--trigger <name>", help: "only records of this trigger", complete: "trigger" },
+  {
+    flags: "--state <state>",
+    help: "only tasks in this state: pending, running, succeeded, failed, cancelled; or " +
+      "source-events: received, routed, ignored, needs_attention, failed …; or outbox: pending, " +
+      "sent, failed, dropped",
+    complete: [...new Set([...TASK_STATES, ...SOURCE_EVENT_STATES, ...MESSAGE_STATES])],
+  },
+  { flags: "--workflow <name>", help: "only tasks of this workflow", complete: "workflow" },
+  {
+    flags: "--outcome <outcome>",
+    help:
+      "only deliveries with this outcome: accepted, filtered, duplicate, skipped, rejected, failed …",
+    complete: [...DELIVERY_OUTCOMES, "failed"],
+  },
+  {
+    flags: "--unknown",
+    help: "with deliveries: requests to paths without a trigger, since the daemon started",
+  },
+  {
+    flags: "--since <time>",
+    value: SINCE,
+    help: "only records of the last 1h, 7d, …, or from a time on: 2026-01-31T08:00:00Z",
+  },
+  { flags: "--until <time>", help: "only records up to this time: 2026-01-31T08:00:00Z" },
+  { flags: "--limit <n>", value: count(1), help: "at most this many (records: 50 unless given)" },
+  { flags: "--before <id>", help: "only records older than this id: the next page" },
+  { flags: "--after <id>", help: "only records newer than this id: the page before" },
+  ...DELIVERY_FILTERS,
+  {
+    flags: "--delivery <delivery>",
+    help: "only tasks of this delivery, retries included",
+    complete: "delivery",
+  },
+  {
+    flags: "--parent <task>",
+    help: "only tasks that this task started, retries included",
+    complete: "task",
+  },
+  { flags: "--retry-of <task>", help: "only tasks that retry this task", complete: "task" },
+  {
+    flags: "--task <task>",
+    help: "only messages of the outbox about this task",
+    complete: "task",
+  },
+  { flags: "--thread <id>", help: "only source-events of this thread, by the platform's id" },
+  {
+    flags: "-w, --watch",
+    help: "keep printing what is added or changed; json is one object per line",
+  },
+  OUTPUT,
+  ...CONNECTION,
+] as const satisfies readonly OptionDefinition[];
+
 /** Lists things. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Lists resources or records, records newest first.\n\n" +
     `Resources:  ${namesOf(KIND_NAMES)}, and the kinds of your CustomResourceDefinitions; ` +
     '"all" means all of these.\n\n' +
@@ -45,65 +117,7 @@ export const command: Command = {
       complete: "name",
     },
   ],
-  options: [
-    {
-      flags: "-p, --project <name>",
-      help: 'only this project (default: $SVC_PROJECT, else all; with a name, "default")',
-      complete: "project",
-    },
-    { flags: "-l, --selector <labels>", help: "only resources with these labels: k=v,k2=v2" },
-    { flags: "--trigger <name>", help: "only records of this trigger", complete: "trigger" },
-    {
-      flags: "--state <state>",
-      help: "only tasks in this state: pending, running, succeeded, failed, cancelled; or " +
-        "source-events: received, routed, ignored, needs_attention, failed …; or outbox: pending, " +
-        "sent, failed, dropped",
-      complete: [...new Set([...TASK_STATES, ...SOURCE_EVENT_STATES, ...MESSAGE_STATES])],
-    },
-    { flags: "--workflow <name>", help: "only tasks of this workflow", complete: "workflow" },
-    {
-      flags: "--outcome <outcome>",
-      help:
-        "only deliveries with this outcome: accepted, filtered, duplicate, skipped, rejected, failed …",
-      complete: [...DELIVERY_OUTCOMES, "failed"],
-    },
-    {
-      flags: "--unknown",
-      help: "with deliveries: requests to paths without a trigger, since the daemon started",
-    },
-    {
-      flags: "--since <time>",
-      help: "only records of the last 1h, 7d, …, or from a time on: 2026-01-31T08:00:00Z",
-    },
-    { flags: "--until <time>", help: "only records up to this time: 2026-01-31T08:00:00Z" },
-    { flags: "--limit <n>", help: "at most this many (records: 50 unless given)" },
-    { flags: "--before <id>", help: "only records older than this id: the next page" },
-    { flags: "--after <id>", help: "only records newer than this id: the page before" },
-    ...DELIVERY_FILTERS,
-    {
-      flags: "--delivery <delivery>",
-      help: "only tasks of this delivery, retries included",
-      complete: "delivery",
-    },
-    {
-      flags: "--parent <task>",
-      help: "only tasks that this task started, retries included",
-      complete: "task",
-    },
-    { flags: "--retry-of <task>", help: "only tasks that retry this task", complete: "task" },
-    {
-      flags: "--task <task>",
-      help: "only messages of the outbox about this task",
-      complete: "task",
-    },
-    { flags: "--thread <id>", help: "only source-events of this thread, by the platform's id" },
-    {
-      flags: "-w, --watch",
-      help: "keep printing what is added or changed; json is one object per line",
-    },
-    OUTPUT,
-    ...CONNECTION,
-  ],
+  options: OPTIONS,
   examples: [
     "svc get task",
     "svc get task latest -o json",
@@ -115,7 +129,7 @@ export const command: Command = {
     "svc get deliveries --reason signature --status 401 --since 7d",
     "svc get deliveries --unknown",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const { io } = context;
     const first = context.argument(0);
     if (first === "") {
@@ -123,9 +137,9 @@ export const command: Command = {
       return new AppError("usage", "").exitCode;
     }
     const wanted = toWanted(first, context.arguments(1));
-    const format = context.option("output") as Format;
-    if (context.flag("watch")) {
-      if (context.flag("unknown")) {
+    const format = context.options.output;
+    if (context.options.watch) {
+      if (context.options.unknown) {
         throw new AppError("usage", "--unknown cannot be watched: leave out --watch");
       }
       return await watch(toInput(onlyOne(wanted), context), format, context);
@@ -137,7 +151,7 @@ export const command: Command = {
     await print({ inputs, listings }, format, io);
     return 0;
   },
-};
+});
 
 function namesOf(listed: readonly ListedName[]): string {
   return listed.map(({ plural, names: [, , ...short] }) =>
@@ -226,32 +240,25 @@ const TEXTS = [
   ...["delivery", "parent", "thread", "task"] as const,
 ];
 
-function toInput({ what, name }: Wanted, context: CommandContext): GetInput {
-  const texts = TEXTS.map((option) => [option, context.option(option)] as const);
+function toInput({ what, name }: Wanted, context: Context<typeof OPTIONS>): GetInput {
+  const texts = TEXTS.map((option) => [option, context.options[option]] as const);
   const others = {
-    ...sinceOf(context),
-    limit: context.count("limit", 1),
+    ...context.options.since,
+    limit: context.options.limit,
     ...deliveryFilters(context),
-    retry_of: context.option("retryOf"),
+    retry_of: context.options.retryOf,
   };
   const given = [...texts, ...Object.entries(others)].filter(([, value]) => value !== undefined);
   return {
     what,
     ...(name === "" ? {} : { name }),
     ...context.project(),
-    ...(context.flag("unknown") ? { unknown: true } : {}),
+    ...(context.options.unknown ? { unknown: true } : {}),
     ...Object.fromEntries(given),
   };
 }
 
-/** A span of time back from now, or a time; what the text is shows its form. */
-function sinceOf(context: CommandContext): Pick<GetInput, "since" | "since_secs"> {
-  const text = context.option("since");
-  if (text === undefined) return {};
-  return /^\d{4}-/.test(text) ? { since: text } : { since_secs: context.duration("since") ?? 0 };
-}
-
-function watch(input: GetInput, format: Format, context: CommandContext): Promise<number> {
+function watch(input: GetInput, format: Format, context: Context<typeof OPTIONS>): Promise<number> {
   const printer = new WatchPrinter(context.io, format);
   return interruptible(context.io, async (signal) => {
     using client = context.client();

@@ -5,12 +5,12 @@
  */
 
 import { defined } from "../../base/defined.ts";
-import { type Command, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { ANSWER_TEXT, answerText, OWN_TASK, taskOf } from "../own_task.ts";
 import { reportMessage, WAIT } from "../wait_for_message.ts";
 
 /** Comments on what a task is about. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help:
     "Comments on the issue or pull request that a task is about; a later comment with the same " +
     "key updates it. The text is Markdown; mentions, remote content and bot commands in it " +
@@ -37,8 +37,8 @@ export const command: Command = {
   async run(context) {
     const task = taskOf(context);
     const text = await answerText(context);
-    const key = context.option("key");
-    const format = context.option("format") === "text" ? "text" : "markdown";
+    const key = context.options.key;
+    const format = context.options.format === "text" ? "text" : "markdown";
     const input = { task, text, format, ...defined({ key }) } as const;
     return await reportMessage(context, {
       queue: (client) => client.call("github.comment", input),
@@ -46,4 +46,4 @@ export const command: Command = {
       idField: "comment_id",
     });
   },
-};
+});

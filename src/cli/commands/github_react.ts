@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../../base/errors.ts";
-import { type Command, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { OWN_TASK, taskOf } from "../own_task.ts";
 import { reportMessage, WAIT } from "../wait_for_message.ts";
 
@@ -14,7 +14,7 @@ const REACTIONS = [
 ];
 
 /** Reacts to what a task is about. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help:
     "Reacts to the comment, issue, pull request or release that a task is about. Inside a step, " +
     "the task defaults to its own.",
@@ -28,7 +28,7 @@ export const command: Command = {
   examples: ["svc github react --with eyes", "svc github react latest --with rocket --wait"],
   async run(context) {
     const task = taskOf(context);
-    const content = REACTIONS.find((known) => known === context.option("with"));
+    const content = REACTIONS.find((known) => known === context.options.with);
     if (content === undefined) {
       throw new AppError("usage", `Give the reaction: --with ${REACTIONS.join(", ")}`);
     }
@@ -38,4 +38,4 @@ export const command: Command = {
       idField: "reaction_id",
     });
   },
-};
+});

@@ -6,14 +6,14 @@
 
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
-import { type Command, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { OWN_TASK, taskOf } from "../own_task.ts";
 import { reportMessage, WAIT } from "../wait_for_message.ts";
 
 const STATES = ["pending", "success", "failure", "error"] as const;
 
 /** Sets the status of the commit that a task is about. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Sets a status on the commit that a task is about: the newest of a push, the head of a " +
     "pull request. You can name another commit of the same push or pull request. Inside a " +
     "step, the task defaults to its own.",
@@ -33,12 +33,12 @@ export const command: Command = {
   ],
   async run(context) {
     const task = taskOf(context);
-    const state = STATES.find((known) => known === context.option("state"));
-    const name = context.option("context") ?? "";
+    const state = STATES.find((known) => known === context.options.state);
+    const name = context.options.context ?? "";
     if (state === undefined) throw new AppError("usage", `Give --state: ${STATES.join(", ")}`);
     if (name === "") throw new AppError("usage", "Give the name of the status: --context NAME");
-    const description = context.option("description");
-    const sha = context.option("sha");
+    const description = context.options.description;
+    const sha = context.options.sha;
     const input = {
       task,
       state,
@@ -51,4 +51,4 @@ export const command: Command = {
       idField: "sha",
     });
   },
-};
+});

@@ -10,35 +10,44 @@ import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { shellWord } from "../../base/shell_word.ts";
 import { initDataDir, type InitOptions } from "../../init.ts";
-import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from "../command.ts";
+import {
+  type Command,
+  type Context,
+  DATA_DIR,
+  defineCommand,
+  OUTPUT_TEXT_JSON,
+} from "../command.ts";
+import type { OptionDefinition } from "../option.ts";
 import { jsonText } from "../json_text.ts";
 
+const OPTIONS = [
+  DATA_DIR,
+  {
+    flags: "--database <url>",
+    help: "PostgreSQL to share with other daemons; other users can see a password in it, but " +
+      "not in PGPASSFILE or SVC_DATABASE_URL",
+  },
+  { flags: "--node <name>", help: "name of this daemon among them (default: the host's name)" },
+  {
+    flags: "--key-file <file>",
+    help: "secrets/secretstore.key of a daemon that shares it; also after its key was changed",
+  },
+  OUTPUT_TEXT_JSON,
+] as const satisfies readonly OptionDefinition[];
+
 /** Makes the data directory. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Creates the data directory with its database and its encryption key. Run it once before " +
     "the daemon; running it again changes nothing that exists. With --database, several daemons " +
     "share one PostgreSQL: the first makes it, the others join with the key of the first.",
-  options: [
-    DATA_DIR,
-    {
-      flags: "--database <url>",
-      help: "PostgreSQL to share with other daemons; other users can see a password in it, but " +
-        "not in PGPASSFILE or SVC_DATABASE_URL",
-    },
-    { flags: "--node <name>", help: "name of this daemon among them (default: the host's name)" },
-    {
-      flags: "--key-file <file>",
-      help: "secrets/secretstore.key of a daemon that shares it; also after its key was changed",
-    },
-    OUTPUT_TEXT_JSON,
-  ],
+  options: OPTIONS,
   examples: [
     "svc init",
     "svc init --data-dir /var/lib/svc",
     "svc init --database postgres://svc@db.internal/svc --key-file /root/secretstore.key",
     "svc init --key-file /root/secretstore.key   # the key of the others was changed",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const dir = context.dir();
     const { io } = context;
     const options = sharedOf(context);
@@ -49,14 +58,14 @@ export const command: Command = {
       ...options,
     });
     if (closed !== undefined) io.err(`warning: ${closed}\n`);
-    if (context.option("output") === "json") {
+    if (context.options.output === "json") {
       return io.out(jsonText({ data_dir: dir.root, created: made }));
     }
     for (const path of made) io.out(`created ${path}\n`);
     if (made.length === 0) io.out(`${dir.root} is initialised already\n`);
     else io.out(nextSteps(dir, options));
   },
-};
+});
 
 /** What comes next where daemons share a database: only the first can say what the others need. */
 function nextSteps(dir: DataDir, { shared, keyFile }: ReturnType<typeof sharedOf>): string {
@@ -72,9 +81,9 @@ function nextSteps(dir: DataDir, { shared, keyFile }: ReturnType<typeof sharedOf
 }
 
 /** What is to be shared, where a database is named. */
-function sharedOf(context: CommandContext): Pick<InitOptions, "shared" | "keyFile"> {
-  const url = context.option("database");
-  const [name, keyFile] = [context.option("node"), context.option("keyFile")];
+function sharedOf(context: Context<typeof OPTIONS>): Pick<InitOptions, "shared" | "keyFile"> {
+  const url = context.options.database;
+  const [name, keyFile] = [context.options.node, context.options.keyFile];
   if (url === undefined) {
     if (name !== undefined) throw new AppError("usage", "--node requires --database");
     return keyFile === undefined ? {} : { keyFile };

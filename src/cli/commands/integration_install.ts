@@ -20,16 +20,30 @@ import {
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import {
   type Command,
-  type CommandContext,
   CONNECTION,
+  type Context,
+  defineCommand,
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
+import type { OptionDefinition } from "../option.ts";
 import { jsonText } from "../json_text.ts";
 import { readSetSecrets, SET_SECRET } from "../set_secret.ts";
 
+const OPTIONS = [
+  SET_SECRET,
+  {
+    flags: "--url <url>",
+    help: "where the platform reaches the daemon, such as https://hooks.example.com",
+  },
+  { flags: "--dry-run", help: "check everything and print the same, but change nothing" },
+  PROJECT,
+  ...CONNECTION,
+  OUTPUT_TEXT_JSON,
+] as const satisfies readonly OptionDefinition[];
+
 /** Installs a package. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Applies an integration package, all of it or nothing, and prints the addresses to " +
     "paste into the platform. Running it again resets the package's resources and keeps the " +
     "secrets, unless you give new ones.",
@@ -38,28 +52,18 @@ export const command: Command = {
     help: "name of the package, see svc integration list",
     complete: PACKAGE_NAMES,
   }],
-  options: [
-    SET_SECRET,
-    {
-      flags: "--url <url>",
-      help: "where the platform reaches the daemon, such as https://hooks.example.com",
-    },
-    { flags: "--dry-run", help: "check everything and print the same, but change nothing" },
-    PROJECT,
-    ...CONNECTION,
-    OUTPUT_TEXT_JSON,
-  ],
+  options: OPTIONS,
   examples: [
     "svc integration install github --set-secret webhook_secret=-",
     "svc integration install slack --set-secret signing_secret=@secret.txt --url https://hooks.example.com",
     "svc integration install line --dry-run -o json",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const pack = packageNamed(context.argument(0));
     const keys = secretTemplatesOf(pack).flatMap((store) => store.keys);
     const given = await readSetSecrets(keys, context);
     const url = readUrl(context);
-    const dryRun = context.flag("dryRun");
+    const dryRun = context.options.dryRun;
     using client = context.client();
     const base = url ?? (await client.call("status", {})).webhook_url;
     const { files, kept } = await fillSecrets(pack, given, { client, context });
@@ -72,7 +76,7 @@ export const command: Command = {
     for (const failure of applied.hook_failures) context.io.err(`hook failed: ${failure}\n`);
     const addresses = addressesOf(pack, applied.results, base);
     const code = applied.hook_failures.length === 0 ? 0 : 1;
-    if (context.option("output") === "json") {
+    if (context.options.output === "json") {
       const shown = { name: pack.name, dry_run: dryRun, results: applied.results, kept, addresses };
       context.io.out(jsonText(shown));
       return code;
@@ -84,7 +88,7 @@ export const command: Command = {
     noteOn(base, context);
     return code;
   },
-};
+});
 
 /** Where one trigger or several take requests. */
 interface Address {
@@ -111,7 +115,7 @@ function addressesOf(
 function printAddresses(
   { name, title }: IntegrationPackage,
   addresses: readonly Address[],
-  { io }: CommandContext,
+  { io }: Context<typeof OPTIONS>,
 ): void {
   io.out(`\nEnter these at ${title} (svc integration show ${name} says where):\n`);
   for (const { triggers, url, path } of addresses) {
@@ -122,7 +126,7 @@ function printAddresses(
 /** Hosts that mean this machine, or all of its addresses. */
 const LOCAL = /^https?:\/\/(localhost|127\.[0-9.]+|0\.0\.0\.0|\[::1?\])(:[0-9]+)?(\/|$)/i;
 
-function noteOn(base: string | null, { io }: CommandContext): void {
+function noteOn(base: string | null, { io }: Context<typeof OPTIONS>): void {
   if (base === null) {
     io.err(
       "note: the daemon receives no webhooks (--webhook-bind none); --url completes the list\n",
@@ -143,7 +147,7 @@ function noteOn(base: string | null, { io }: CommandContext): void {
 async function fillSecrets(
   pack: IntegrationPackage,
   given: ReadonlyMap<string, string>,
-  { client, context }: { client: Client; context: CommandContext },
+  { client, context }: { client: Client; context: Context<typeof OPTIONS> },
 ): Promise<{ files: ManifestFile[]; kept: string[] }> {
   const files: ManifestFile[] = [];
   const kept: string[] = [];
@@ -163,7 +167,7 @@ async function fillSecrets(
 
 async function findStore(
   name: string,
-  { client, context }: { client: Client; context: CommandContext },
+  { client, context }: { client: Client; context: Context<typeof OPTIONS> },
 ): Promise<Record<string, string> | undefined> {
   try {
     const input = { what: "secretstore", name, ...context.project(), reveal: false };
@@ -184,8 +188,8 @@ function toManifest(
   return { name: `${name}/${path}`, text };
 }
 
-function readUrl(context: CommandContext): string | undefined {
-  const url = context.option("url");
+function readUrl(context: Context<typeof OPTIONS>): string | undefined {
+  const url = context.options.url;
   if (url === undefined || /^https?:\/\/[^\s/?#]+[^\s?#]*$/i.test(url)) {
     return url?.replace(/\/+$/, "");
   }

@@ -5,17 +5,17 @@
  */
 
 import { type IntegrationPackage, listPackages } from "../../integrations/packages.ts";
-import { type Command, type CommandContext, OUTPUT } from "../command.ts";
+import { type Command, defineCommand, OUTPUT } from "../command.ts";
 import { packageView } from "./integration_show.ts";
-import { type Format, printListing } from "../print.ts";
+import { printListing } from "../print.ts";
 
 /** Lists packages. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Lists the integration packages that are built into svc: triggers, workflows and prompts " +
     "for one platform, ready to be installed. Needs no daemon.",
   options: [OUTPUT],
   examples: ["svc integration list", "svc integration list -o json"],
-  async run(context: CommandContext) {
+  async run(context) {
     const packages = listPackages();
     const listing = {
       items: packages.map(packageView),
@@ -27,9 +27,9 @@ export const command: Command = {
       ],
       rows: packages.map(toRow),
     };
-    await printListing(listing, context.option("output") as Format, context.io);
+    await printListing(listing, context.options.output, context.io);
   },
-};
+});
 
 function toRow({ name, title, summary }: IntegrationPackage): string[] {
   return [name, title, summary];

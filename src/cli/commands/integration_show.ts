@@ -15,11 +15,11 @@ import {
   resourcesOf,
   secretTemplatesOf,
 } from "../../integrations/packages.ts";
-import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 
 /** Shows a package. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Prints the guide of an integration package: how to set the platform up, which events it " +
     "handles, how to try it. --file prints one of its files instead, --unpack writes all of " +
     "them into a directory, to be changed and applied with svc apply -f. Needs no daemon.",
@@ -38,14 +38,14 @@ export const command: Command = {
     "svc integration show github --file workflow-push.yaml",
     "svc integration show github --unpack ./github && svc apply -f ./github",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const { io } = context;
     const pack = packageNamed(context.argument(0));
-    const [path, directory] = [context.option("file"), context.option("unpack")];
+    const [path, directory] = [context.options.file, context.options.unpack];
     if (path !== undefined && directory !== undefined) {
       throw new AppError("usage", "Give either --file or --unpack");
     }
-    const json = context.option("output") === "json";
+    const json = context.options.output === "json";
     if (directory !== undefined) {
       const written = await unpack(pack, directory);
       const lines = written.map((file) => `${file}\n`).join("");
@@ -56,7 +56,7 @@ export const command: Command = {
     }
     io.out(fileOf(pack, path ?? "README.md"));
   },
-};
+});
 
 /** A package as JSON. */
 export function packageView(pack: IntegrationPackage): Record<string, unknown> {

@@ -20,17 +20,28 @@ import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import { confirm, YES } from "../confirm.ts";
 import {
   type Command,
-  type CommandContext,
   CONNECTION,
+  type Context,
+  defineCommand,
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
+import type { OptionDefinition } from "../option.ts";
 import { jsonText } from "../json_text.ts";
 
 const SECRET_STORE = "SecretStore";
 
+const OPTIONS = [
+  { flags: "--secrets", help: "also delete its SecretStores, with their values" },
+  YES,
+  { flags: "--dry-run", help: "print the same, but change nothing" },
+  PROJECT,
+  ...CONNECTION,
+  OUTPUT_TEXT_JSON,
+] as const satisfies readonly OptionDefinition[];
+
 /** Uninstalls a package. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Deletes the resources of an integration package: those with the label " +
     "integration=NAME. It keeps and lists those that other resources use, and the SecretStores " +
     "unless you give --secrets. Tasks and records stay. Asks first.",
@@ -39,23 +50,16 @@ export const command: Command = {
     help: "name of the package, see svc integration list",
     complete: PACKAGE_NAMES,
   }],
-  options: [
-    { flags: "--secrets", help: "also delete its SecretStores, with their values" },
-    YES,
-    { flags: "--dry-run", help: "print the same, but change nothing" },
-    PROJECT,
-    ...CONNECTION,
-    OUTPUT_TEXT_JSON,
-  ],
+  options: OPTIONS,
   examples: [
     "svc integration uninstall github --dry-run",
     "svc integration uninstall github --secrets --yes",
     "svc integration uninstall slack -p shop",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const { io } = context;
     const pack = packageNamed(context.argument(0));
-    const [secrets, dryRun] = [context.flag("secrets"), context.flag("dryRun")];
+    const [secrets, dryRun] = [context.options.secrets, context.options.dryRun];
     const targets = [...targetsOf(pack), ...secrets ? storesOf(pack) : []];
     using client = context.client();
     const plan = await remove(targets, { client, context, dryRun: true });
@@ -69,14 +73,14 @@ export const command: Command = {
       );
     }
     if (!dryRun && plan.deleted.length > 0) {
-      if (io.inIsTerminal && !context.flag("yes")) io.err(`${plan.deleted.join("\n")}\n`);
+      if (io.inIsTerminal && !context.options.yes) io.err(`${plan.deleted.join("\n")}\n`);
       await confirm(`Delete ${countOf(plan.deleted)}?`, context);
     }
     const done = dryRun || plan.deleted.length === 0
       ? plan
       : await remove(targets, { client, context, dryRun });
     const kept = [...done.kept, ...stores.map((name) => ({ name, uses: [] }))];
-    if (context.option("output") === "json") {
+    if (context.options.output === "json") {
       const shown = { name: pack.name, dry_run: dryRun, deleted: done.deleted, kept };
       return io.out(jsonText(shown));
     }
@@ -87,7 +91,7 @@ export const command: Command = {
       io.err(`note: remove its addresses at ${pack.title} too: svc answers them with 404 now\n`);
     }
   },
-};
+});
 
 /** Everything with the package's label that belongs to a project and holds no secrets. */
 function targetsOf(pack: IntegrationPackage): DeleteTarget[] {
@@ -107,7 +111,11 @@ function storesOf(pack: IntegrationPackage): DeleteTarget[] {
 
 function remove(
   targets: readonly DeleteTarget[],
-  { client, context, dryRun }: { client: Client; context: CommandContext; dryRun: boolean },
+  { client, context, dryRun }: {
+    client: Client;
+    context: Context<typeof OPTIONS>;
+    dryRun: boolean;
+  },
 ): Promise<Output<"delete">> {
   return client.call("delete", {
     targets,
@@ -121,7 +129,7 @@ function remove(
 /** What there is of `targets`, used or not. */
 async function find(
   targets: readonly DeleteTarget[],
-  { client, context }: { client: Client; context: CommandContext },
+  { client, context }: { client: Client; context: Context<typeof OPTIONS> },
 ): Promise<readonly string[]> {
   const { deleted } = await client.call("delete", {
     targets,

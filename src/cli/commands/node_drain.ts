@@ -4,11 +4,11 @@
  * @module
  */
 
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 
 /** Drains a node. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Stops a node from taking new tasks: it finishes what it runs, and still takes webhooks, " +
     "whose tasks run on other nodes. It stays drained across restarts, until --undo. Tasks " +
     "that only this node may run wait. Needs the role operator.",
@@ -19,12 +19,12 @@ export const command: Command = {
     OUTPUT_TEXT_JSON,
   ],
   examples: ["svc get nodes --watch", "svc node drain build-2", "svc node drain build-2 --undo"],
-  async run(context: CommandContext) {
+  async run(context) {
     using client = context.client();
-    const drained = !context.flag("undo");
+    const drained = !context.options.undo;
     const result = await client.call("node.drain", { name: context.argument(0), drained });
     const { name, running, any_takes_tasks } = result;
-    if (context.option("output") === "json") {
+    if (context.options.output === "json") {
       context.io.out(jsonText(result));
     } else if (!drained) {
       context.io.out(`node/${name} takes tasks again\n`);
@@ -34,4 +34,4 @@ export const command: Command = {
     }
     if (!any_takes_tasks) context.io.err("warning: no node takes new tasks: they wait\n");
   },
-};
+});

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 
 /** Forgets a node. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Forgets a node that has ended for good: other nodes at once take over the tasks it ran " +
     "and those that only it could run. While its lease is valid it may still run, so svc " +
     "refuses; with --force svc forgets it, and it ends its tasks when it learns of it. Needs " +
@@ -20,11 +20,11 @@ export const command: Command = {
     OUTPUT_TEXT_JSON,
   ],
   examples: ["svc get nodes", "svc node forget build-2"],
-  async run(context: CommandContext) {
+  async run(context) {
     using client = context.client();
-    const force = context.flag("force");
+    const force = context.options.force;
     const { name } = await client.call("node.forget", { name: context.argument(0), force });
-    const json = context.option("output") === "json";
+    const json = context.options.output === "json";
     context.io.out(json ? jsonText({ name }) : `node/${name} forgotten\n`);
   },
-};
+});

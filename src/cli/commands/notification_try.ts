@@ -6,19 +6,13 @@
 
 import type { Client } from "../../api/client.ts";
 import type { TestMessage } from "../../api/notification_operations.ts";
-import {
-  type Command,
-  type CommandContext,
-  CONNECTION,
-  OUTPUT_TEXT_JSON,
-  PROJECT,
-} from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON, PROJECT } from "../command.ts";
 import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Tries each target of a Notification. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help:
     "Sends a message to each target of a Notification, and reports each result. A message that " +
     "fails at the first try is dropped. Exit 0 if all were sent, else 1.",
@@ -29,7 +23,7 @@ export const command: Command = {
   }],
   options: [PROJECT, ...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc notification test me", "svc notification test me -o json"],
-  async run(context: CommandContext) {
+  async run(context) {
     const { io } = context;
     using client = context.client();
     const input = { name: context.argument(0), ...context.project() };
@@ -37,14 +31,14 @@ export const command: Command = {
       const { messages } = await client.call("notification.test", input);
       const results = await Promise.all(messages.map((one) => resultOf(client, one, signal)));
       io.out(
-        context.option("output") === "json"
+        context.options.output === "json"
           ? jsonText({ results })
           : results.map((one) => `${one.target}: ${printable(textOf(one))}\n`).join(""),
       );
       return results.every(({ sent }) => sent) ? 0 : 1;
     });
   },
-};
+});
 
 interface Result extends TestMessage {
   readonly sent: boolean;

@@ -9,32 +9,39 @@ import { decideCommand } from "../../plugins/policy/policy.ts";
 import { fileFacts, readPolicy } from "../../plugins/policy/policy_file.ts";
 import {
   type Command,
-  type CommandContext,
+  type Context,
   DATA_DIR,
-  type OptionDefinition,
+  defineCommand,
   OUTPUT_TEXT_JSON,
 } from "../command.ts";
+import type { OptionDefinition } from "../option.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
 /** `--plugin-root`, as of the daemon. */
-export const PLUGIN_ROOT: OptionDefinition = {
+export const PLUGIN_ROOT = {
   flags: "--plugin-root <dir>",
   help: "where relative commands start, as given to the daemon (default: the data directory)",
-};
+} as const satisfies OptionDefinition;
+
+const OPTIONS = [
+  DATA_DIR,
+  PLUGIN_ROOT,
+  OUTPUT_TEXT_JSON,
+] as const satisfies readonly OptionDefinition[];
 
 /** Says what the policy makes of a command. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Says whether a plugin's command may run now, and by which rule of the plugin policy. " +
     "Exit 0 when it may run (under mode audit, every command may), else 1. Give the command " +
     "as one quoted argument after --. Needs no daemon.",
   arguments: [{ name: "<command...>", help: "the command, exactly as in the plugin" }],
-  options: [DATA_DIR, PLUGIN_ROOT, OUTPUT_TEXT_JSON],
+  options: OPTIONS,
   examples: [
     `svc policy check -- 'scripts/verify.sh "$WEBHOOK_HEADER_X_SIGNATURE"'`,
     "svc policy check -o json -- 'scripts/refresh.sh | scripts/store.sh'",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const line = context.arguments(0).join(" ");
     const reading = await readPolicy(context.dir());
     const { mode, decision } = "closed" in reading
@@ -50,7 +57,7 @@ export const command: Command = {
         }),
       };
     const facts = { verdict: decision.verdict, rule: decision.rule, mode, reason: decision.reason };
-    if (context.option("output") === "json") {
+    if (context.options.output === "json") {
       context.io.out(jsonText({ command: line, ...facts }));
     } else {
       const lines = Object.entries(facts).filter(([, value]) => value !== "");
@@ -60,9 +67,9 @@ export const command: Command = {
     }
     return decision.verdict === "denied" ? 1 : 0;
   },
-};
+});
 
 /** Where relative commands start. */
-export function pluginRoot(context: CommandContext): string {
-  return resolve(context.option("pluginRoot") ?? context.dir().root);
+export function pluginRoot(context: Context<typeof OPTIONS>): string {
+  return resolve(context.options.pluginRoot ?? context.dir().root);
 }

@@ -12,7 +12,7 @@ import { parsePolicy, type Policy, type PolicyReading } from "../../plugins/poli
 import { policyPath, readPolicy } from "../../plugins/policy/policy_file.ts";
 import { findDeniedName, prefixDirectory } from "../../plugins/policy/policy_rules.ts";
 import type { FieldPath } from "../../resources/resource.ts";
-import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, DATA_DIR, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import type { Io } from "../io.ts";
 import { PLUGIN_ROOT, pluginRoot } from "./policy_check.ts";
 import { jsonText } from "../json_text.ts";
@@ -24,7 +24,7 @@ const INTERPRETERS =
   /^(?:env|exec|command|xargs|find|sudo|doas|su|nohup|nice|timeout|setsid|strace|busybox|make|git|ssh|docker|podman|vim?|ed|sed|[gmn]?awk|(?:ba|da|z|k|mk|c|tc|a|fi)?sh|python[0-9.]*|perl[0-9.]*|ruby[0-9.]*|lua[0-9.]*|php[0-9.]*|tclsh|node|deno|bun|npx|npm|osascript|pwsh)$/;
 
 /** Looks for mistakes in a policy. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Looks for mistakes in a plugin policy: errors, with which no plugin runs, and prefixes " +
     "that allow more than they seem to, or nothing. Exit 1 when there are errors. Needs no " +
     "daemon.",
@@ -34,14 +34,14 @@ export const command: Command = {
   }],
   options: [DATA_DIR, PLUGIN_ROOT, OUTPUT_TEXT_JSON],
   examples: ["svc policy lint", "svc policy lint deploy/plugin-policy.yaml"],
-  async run(context: CommandContext) {
+  async run(context) {
     const file = context.argument(0);
     const reading = file === ""
       ? await readPolicy(context.dir())
       : await readPolicyFile(file, context.io);
     const errors = "closed" in reading ? reading.errors : [];
     const warnings = "closed" in reading ? [] : await findWarnings(reading, pluginRoot(context));
-    if (context.option("output") === "json") {
+    if (context.options.output === "json") {
       context.io.out(jsonText({ errors, warnings }));
     } else {
       for (const line of errors) context.io.out(`error: ${printable(line)}\n`);
@@ -54,7 +54,7 @@ export const command: Command = {
     }
     return errors.length > 0 ? 1 : 0;
   },
-};
+});
 
 async function readPolicyFile(path: string, io: Io): Promise<PolicyReading> {
   const name = inputName(path);

@@ -9,18 +9,18 @@ import { findMeant } from "../../base/similar_names.ts";
 import { KindLookup } from "../../resources/kind_lookup.ts";
 import { KINDS } from "../../resources/kinds.ts";
 import { documentSchema } from "../../resources/read.ts";
-import { type Command, type CommandContext } from "../command.ts";
+import { type Command, defineCommand } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 
 const NAMES = KINDS.map(({ kind }) => kind);
 
 /** Prints a schema. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Prints the JSON Schema of a kind, so that an editor can check and complete manifests. " +
     "Without a kind, prints that of a document of any kind. Needs no daemon.",
   arguments: [{ name: "[kind]", help: `one of ${NAMES.join(", ")}`, complete: NAMES }],
   examples: ["svc schema Trigger > trigger.schema.json", "svc schema"],
-  run(context: CommandContext) {
+  run(context) {
     const name = context.argument(0);
     const kind = new KindLookup([]).byAnyName(name);
     if (name !== "" && kind === undefined) {
@@ -40,4 +40,4 @@ export const command: Command = {
     context.io.out(jsonText(schema));
     return Promise.resolve();
   },
-};
+});

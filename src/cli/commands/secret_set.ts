@@ -8,33 +8,37 @@ import { findText } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import {
   type Command,
-  type CommandContext,
   CONNECTION,
+  type Context,
+  defineCommand,
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
+import type { OptionDefinition } from "../option.ts";
 import { jsonText } from "../json_text.ts";
 import { readInput, withoutLastLineBreak } from "../read_file.ts";
 
+const OPTIONS = [
+  { flags: "--exact", help: "keep the line break at the end of standard input" },
+  PROJECT,
+  ...CONNECTION,
+  OUTPUT_TEXT_JSON,
+] as const satisfies readonly OptionDefinition[];
+
 /** Sets a secret. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Sets one key of a SecretStore to a value that you type twice, hidden, or pass on " +
     "standard input; the next request uses it. A key or store that does not exist is created.",
   arguments: [
     { name: "<store>", help: "name of the SecretStore", complete: "secretstore" },
     { name: "<key>", help: "key in it", complete: "key" },
   ],
-  options: [
-    { flags: "--exact", help: "keep the line break at the end of standard input" },
-    PROJECT,
-    ...CONNECTION,
-    OUTPUT_TEXT_JSON,
-  ],
+  options: OPTIONS,
   examples: [
     "svc secret set github webhook_secret",
     "openssl rand -hex 32 | svc secret set github next",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const [store, key] = [context.argument(0), context.argument(1)];
     const value = context.io.inIsTerminal
       ? readTyped(`${store} ${key}`, context)
@@ -42,7 +46,7 @@ export const command: Command = {
     using client = context.client();
     const input = { store, key, value, ...context.project(), create: true };
     const set = await client.call("secret.rotate", input);
-    if (context.option("output") === "json") {
+    if (context.options.output === "json") {
       return context.io.out(jsonText(set));
     }
     const where = set.store_created ? " in a new SecretStore" : "";
@@ -52,7 +56,7 @@ export const command: Command = {
     if (set.uses > 0) return;
     context.io.err(`note: ${unusedText(`secretstore/${store}`, set.readable_by)}\n`);
   },
-};
+});
 
 /** Most readers that are named. */
 const NAMED = 3;
@@ -65,7 +69,7 @@ function unusedText(store: string, readers: readonly string[]): string {
     "may read it";
 }
 
-function readTyped(what: string, { io }: CommandContext): string {
+function readTyped(what: string, { io }: Context<typeof OPTIONS>): string {
   const typed = io.hiddenLine(`${what} (not shown): `);
   const again = typed === undefined ? undefined : io.hiddenLine("once more: ");
   if (typed === undefined || again === undefined) {
@@ -77,10 +81,10 @@ function readTyped(what: string, { io }: CommandContext): string {
   return typed;
 }
 
-async function readPiped(context: CommandContext): Promise<string> {
+async function readPiped(context: Context<typeof OPTIONS>): Promise<string> {
   const text = findText(await readInput(context.io));
   if (text === undefined) throw new AppError("invalid", "The secret is not UTF-8 text");
-  if (context.flag("exact")) return text;
+  if (context.options.exact) return text;
   const value = withoutLastLineBreak(text);
   if (value !== text) {
     context.io.err("note: the line break at the end is left out; --exact keeps it\n");

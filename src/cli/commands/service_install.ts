@@ -20,7 +20,8 @@ import type { Scope, ServiceHost } from "../../service/host.ts";
 import { type InstallPlan, pathForService, planInstall } from "../../service/install.ts";
 import type { ServiceManager, ServiceOptions, ServiceState } from "../../service/service_state.ts";
 import { carryOut, commandLine, plainWord } from "../../service/steps.ts";
-import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, type Context, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
+import type { OptionDefinition } from "../option.ts";
 import type { Io } from "../io.ts";
 import { jsonText } from "../json_text.ts";
 import { namedScope, refuseUnlessRoot, serviceHost, SYSTEM } from "../service_host.ts";
@@ -36,41 +37,43 @@ const MOST_RESTARTS = 2;
 /** Lines of the log that say why. */
 const LOG_LINES = 15;
 
+const OPTIONS = [
+  SYSTEM,
+  {
+    flags: "--data-dir <dir>",
+    help: `data directory (default: $SVC_DATA_DIR, else ~/.svc, or ${SYSTEM_DATA_DIR} as root)`,
+  },
+  { flags: "--run-as <user>", help: "user that a system service runs as (default: svc)" },
+  {
+    flags: "--hardened",
+    help: "give a system service no devices and fewer system calls (hardening.conf)",
+  },
+  { flags: "--dry-run", help: "print the unit and what would be done, but change nothing" },
+  OUTPUT_TEXT_JSON,
+] as const satisfies readonly OptionDefinition[];
+
 /** Installs svc as a service. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help:
     "Installs the daemon as a service that starts by itself: systemd, or launchd on macOS. As " +
     "root, it installs a system service that runs as its own user (svc) with its data in " +
     "/var/lib/svc; otherwise one for your user, with your current data directory and PATH. " +
     "Waits until the daemon answers. Running it again updates the service, leaves its data in " +
     "place, and restarts it only if something changed.",
-  options: [
-    SYSTEM,
-    {
-      flags: "--data-dir <dir>",
-      help: `data directory (default: $SVC_DATA_DIR, else ~/.svc, or ${SYSTEM_DATA_DIR} as root)`,
-    },
-    { flags: "--run-as <user>", help: "user that a system service runs as (default: svc)" },
-    {
-      flags: "--hardened",
-      help: "give a system service no devices and fewer system calls (hardening.conf)",
-    },
-    { flags: "--dry-run", help: "print the unit and what would be done, but change nothing" },
-    OUTPUT_TEXT_JSON,
-  ],
+  options: OPTIONS,
   examples: [
     "svc service install",
     "svc service install --dry-run",
     "sudo svc service install",
     "sudo svc service install --run-as deploy --data-dir /srv/svc",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const { io } = context;
     const host = serviceHost(io);
     const scope = namedScope(context) ?? usualScope(host);
     refuseWrong(context, host, scope);
     const manager = await openManager(host, scope);
-    const isDry = context.flag("dryRun");
+    const isDry = context.options.dryRun;
     if (!isDry) refuseUnlessRoot(scope, host, "install");
     const now = await manager.look();
     const options = optionsOf(context, host, { scope, now });
@@ -80,7 +83,7 @@ export const command: Command = {
     const request = { manager, options, now, daemon, version: VERSION };
     const plan = await planInstall(request, host);
     if (daemon === undefined && now?.pid === undefined) await refuseTakenPorts(dirs, io);
-    const isJson = context.option("output") === "json";
+    const isJson = context.options.output === "json";
     if (isDry) return io.out(isJson ? planJson(plan) : planText(plan));
     const status = await bringUp(plan, { client, manager, host, io });
     const isChanged = plan.steps.length > 0;
@@ -88,15 +91,15 @@ export const command: Command = {
     io.out(resultText({ manager, options, status, isChanged }));
     for (const warning of await manager.warnings()) io.err(`warning: ${warning}\n`);
   },
-};
+});
 
 /**
  * Refuses what no service can be made of.
  *
  * @throws {AppError} `usage`, or `refused` where this program is none that a service could run.
  */
-function refuseWrong(context: CommandContext, host: ServiceHost, scope: Scope): void {
-  const [user, isHardened] = [context.option("runAs"), context.flag("hardened")];
+function refuseWrong(context: Context<typeof OPTIONS>, host: ServiceHost, scope: Scope): void {
+  const [user, isHardened] = [context.options.runAs, context.options.hardened];
   if (scope === "user" && (user !== undefined || isHardened)) {
     const option = user === undefined ? "--hardened" : "--run-as";
     throw new AppError("usage", `${option} is for a system service: run this with sudo`);
@@ -115,13 +118,13 @@ function refuseWrong(context: CommandContext, host: ServiceHost, scope: Scope): 
 
 /** The service that is asked for; what nobody says stays as it is. */
 function optionsOf(
-  context: CommandContext,
+  context: Context<typeof OPTIONS>,
   { program = "", env }: ServiceHost,
   { scope, now }: { readonly scope: Scope; readonly now: ServiceState | undefined },
 ): ServiceOptions {
   const own = now?.author === "svc" ? now : undefined;
-  const user = context.option("runAs") ?? (scope === "system" ? own?.user : undefined);
-  const isSaid = context.option("dataDir") !== undefined;
+  const user = context.options.runAs ?? (scope === "system" ? own?.user : undefined);
+  const isSaid = context.options.dataDir !== undefined;
   const isUsual = !isSaid && scope === "system" && !env("SVC_DATA_DIR");
   const dataDir = (isSaid ? undefined : own?.dataDir) ??
     (isUsual ? SYSTEM_DATA_DIR : context.dir().root);
@@ -130,7 +133,7 @@ function optionsOf(
     program,
     dataDir,
     ...defined({ user, path }),
-    ...context.flag("hardened") ? { hardened: true } : {},
+    ...context.options.hardened ? { hardened: true } : {},
   };
 }
 

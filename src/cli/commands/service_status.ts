@@ -13,7 +13,7 @@ import { findService } from "../../service/service_lookup.ts";
 import type { ServiceManager, ServiceState } from "../../service/service_state.ts";
 import { findProgramVersion } from "../../service/program_version.ts";
 import { commandLines } from "../../service/steps.ts";
-import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import type { Io } from "../io.ts";
 import { jsonText } from "../json_text.ts";
 import { namedScope, serviceHost, SYSTEM } from "../service_host.ts";
@@ -25,7 +25,7 @@ const NOT_RUNNING = 3;
 const ANSWER_WITHIN_MS = 5000;
 
 /** Shows how the service is. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help:
     "Shows whether svc is installed as a service, starts by itself and runs, since when, which " +
     "version, and where its data is: your own service, or the system's if you have none. Exit " +
@@ -36,7 +36,7 @@ export const command: Command = {
     "svc service status --system",
     "svc service status -o json | svc tool payload-extract --path state",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const { io } = context;
     const host = serviceHost(io);
     const { manager, state } = await findService(host, namedScope(context));
@@ -54,12 +54,12 @@ export const command: Command = {
       runs: daemon?.pid === pid ? daemon?.version : undefined,
       installed: program === undefined ? undefined : await findProgramVersion(host, program),
     };
-    if (context.option("output") === "json") io.out(factsJson(facts));
+    if (context.options.output === "json") io.out(factsJson(facts));
     else io.out(factsText(facts));
     for (const warning of await manager.warnings()) io.err(`warning: ${warning}\n`);
     return state.state === "running" ? 0 : NOT_RUNNING;
   },
-};
+});
 
 /** What is known of the service. */
 interface Facts {

@@ -8,12 +8,12 @@ import { AppError } from "../../base/errors.ts";
 import { findService } from "../../service/service_lookup.ts";
 import { carryOut, commandLine, plainWord } from "../../service/steps.ts";
 import { SERVICE_USER } from "../../service/systemd.ts";
-import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 import { namedScope, refuseUnlessRoot, serviceHost, SYSTEM } from "../service_host.ts";
 
 /** Takes the service away. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Stops the service that svc service install created, and removes its file. The data " +
     "and the user svc stay: it prints how to delete them. Exit 4 if there is no service.",
   options: [
@@ -26,7 +26,7 @@ export const command: Command = {
     "sudo svc service uninstall",
     "svc service uninstall --dry-run",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const { io } = context;
     const host = serviceHost(io);
     const { manager, state } = await findService(host, namedScope(context));
@@ -39,11 +39,11 @@ export const command: Command = {
         "installed";
       throw new AppError("refused", `${file} ${whose}: ${cure}`);
     }
-    const isDry = context.flag("dryRun");
+    const isDry = context.options.dryRun;
     if (!isDry) refuseUnlessRoot(scope, host, "uninstall");
     const steps = await manager.remove();
     if (!isDry) await carryOut(steps, host);
-    if (context.option("output") === "json") {
+    if (context.options.output === "json") {
       const facts = { service, scope, file, data_dir: dataDir ?? null };
       return io.out(jsonText({ ...facts, commands: steps.map(commandLine) }));
     }
@@ -56,4 +56,4 @@ export const command: Command = {
         `${user === SERVICE_USER ? `, "userdel ${user}" its user` : ""}\n`,
     );
   },
-};
+});

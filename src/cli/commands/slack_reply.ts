@@ -4,12 +4,12 @@
  * @module
  */
 
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { ANSWER_TEXT, answerText, OWN_TASK, taskOf } from "../own_task.ts";
 import { reportMessage, WAIT } from "../wait_for_message.ts";
 
 /** Posts a text to the thread of a task. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Posts a text to the Slack thread a task came from. The text is posted as plain text: " +
     "no markup, no mentions. The bot is that of the Connection to Slack (svc connect slack), " +
     "or the trigger's own (event.webhook.slack.botToken). Inside a step, the task defaults to " +
@@ -27,7 +27,7 @@ export const command: Command = {
     'svc slack reply latest --text "Done" --wait',
     "./report.sh | svc slack reply latest --text -",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const task = taskOf(context);
     const text = await answerText(context);
     return await reportMessage(context, {
@@ -36,4 +36,4 @@ export const command: Command = {
       idField: "ts",
     });
   },
-};
+});

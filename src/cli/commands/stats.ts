@@ -8,13 +8,8 @@ import type { MinuteValues, Stats } from "../../api/status_operations.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { shortDuration } from "../../base/duration.ts";
-import {
-  type Command,
-  type CommandContext,
-  CONNECTION,
-  OUTPUT_TEXT_JSON,
-  PROJECT,
-} from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON, PROJECT } from "../command.ts";
+import { count } from "../option.ts";
 import { jsonText } from "../json_text.ts";
 import { formatTable } from "../table.ts";
 
@@ -22,7 +17,7 @@ import { formatTable } from "../table.ts";
 const DEFAULT_MINUTES = 60;
 
 /** Shows figures by minute. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Shows what happened minute by minute (UTC) in the last hour, at most in the last day. " +
     "Minutes in which nothing happened are left out; the last one is not over yet. Of the time " +
     "before the daemon started, it counts the deliveries and tasks that are stored.\n\n" +
@@ -31,7 +26,11 @@ export const command: Command = {
     "time after their delivery arrived. ENDED: tasks that ended. RUNNING, PENDING: the most " +
     "tasks that ran, and that waited, at once.",
   options: [
-    { flags: "--minutes <n>", help: `how many, up to 1440 (default: ${DEFAULT_MINUTES})` },
+    {
+      flags: "--minutes <n>",
+      value: count(1, 1440),
+      help: `how many, up to 1440 (default: ${DEFAULT_MINUTES})`,
+    },
     { flags: "--trigger <name>", help: "only this trigger", complete: "trigger" },
     PROJECT,
     ...CONNECTION,
@@ -41,22 +40,22 @@ export const command: Command = {
     "svc stats",
     "svc stats --trigger github-push --minutes 1440 -o json",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const { io } = context;
-    const trigger = context.option("trigger");
+    const trigger = context.options.trigger;
     using client = context.client();
     const stats = await client.call("stats", {
-      minutes: context.count("minutes", 1, 1440) ?? DEFAULT_MINUTES,
+      minutes: context.options.minutes ?? DEFAULT_MINUTES,
       ...context.project(),
       ...defined({ trigger }),
     });
-    if (context.option("output") === "json") return io.out(jsonText(stats));
+    if (context.options.output === "json") return io.out(jsonText(stats));
     io.out(table(stats, io.columns));
     if (stats.counted_since === null) {
       io.err("Too many triggers: this one is counted only with all others, in svc stats\n");
     } else io.err(`counted since ${stats.counted_since}\n`);
   },
-};
+});
 
 /** One column of numbers, and how its minutes are shown. */
 interface Column {

@@ -8,12 +8,12 @@ import { nodesText } from "../../api/node_states.ts";
 import type { Rate, Status } from "../../api/status_operations.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { sizeText } from "../../base/size.ts";
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Shows the daemon's status. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help:
     "Shows whether the daemon runs, where it receives webhooks, which role you have, which settings are not the default, how many resources there " +
     "are, what waits, what happened in the last minutes, what is left open, and what does not " +
@@ -29,11 +29,11 @@ export const command: Command = {
     "svc status -o json | svc tool payload-extract --path webhook_url",
     "svc status -o json | svc tool payload-extract --path queue.oldest_pending_secs",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     using client = context.client();
     const status = await client.call("status", {});
-    const exitCode = context.flag("exitStatus") && status.degraded.length > 0 ? 1 : 0;
-    if (context.option("output") === "json") {
+    const exitCode = context.options.exitStatus && status.degraded.length > 0 ? 1 : 0;
+    if (context.options.output === "json") {
       context.io.out(jsonText(status));
       return exitCode;
     }
@@ -64,7 +64,7 @@ export const command: Command = {
     );
     return exitCode;
   },
-};
+});
 
 /** What the one who asks may do, and by what the daemon knows that. */
 function callerText({ name, role }: Status["caller"]): string {

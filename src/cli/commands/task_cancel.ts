@@ -8,53 +8,57 @@ import type { Client } from "../../api/client.ts";
 import type { CancelResult } from "../../api/task_operations.ts";
 import {
   type Command,
-  type CommandContext,
   CONNECTION,
+  type Context,
+  defineCommand,
   OUTPUT_TEXT_JSON,
   TASK,
 } from "../command.ts";
+import type { OptionDefinition } from "../option.ts";
 import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
 import { findMatching, forMatching, matchingOptions } from "../matching_tasks.ts";
 import { printable } from "../terminal_text.ts";
 import { waitForTasks } from "../wait_for_tasks.ts";
 
+const OPTIONS = [
+  { flags: "--reason <text>", help: "why; it is kept with the task" },
+  { flags: "--no-wait", help: "do not wait until they have ended" },
+  ...matchingOptions(["pending", "running"]),
+  ...CONNECTION,
+  OUTPUT_TEXT_JSON,
+] as const satisfies readonly OptionDefinition[];
+
 /** Cancels tasks. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Cancels tasks. A pending task ends at once; every process of a running one gets TERM " +
     "and, after 5 seconds, KILL, then its finally steps run. Waits until all have ended. " +
     "Exit 1 when a task had already ended. With filters instead of tasks, all that match and " +
     "have not ended; asks first.",
   arguments: [{ name: "[task...]", help: TASK.help, complete: "task" }],
-  options: [
-    { flags: "--reason <text>", help: "why; it is kept with the task" },
-    { flags: "--no-wait", help: "do not wait until they have ended" },
-    ...matchingOptions(["pending", "running"]),
-    ...CONNECTION,
-    OUTPUT_TEXT_JSON,
-  ],
+  options: OPTIONS,
   examples: [
     "svc task cancel latest",
     'svc task cancel latest --reason "wrong branch"',
     "svc task cancel --trigger github-push --state pending --yes",
   ],
-  run(context: CommandContext) {
+  run(context) {
     const { io } = context;
-    const json = context.option("output") === "json";
+    const json = context.options.output === "json";
     const say = (line: string) => json || io.out(`${line}\n`);
     return interruptible(io, async (signal) => {
       using client = context.client();
-      if (context.flag("dryRun")) return await tryCancel(client, context);
+      if (context.options.dryRun) return await tryCancel(client, context);
       const tasks = await cancel(client, context, ({ id, result, state }) => {
         if (result === "cancelled") say(`task/${id} cancelled`);
         if (result === "ended") io.err(`task/${id} has already ended: ${state}\n`);
       });
       const stopping = tasks.filter(({ result }) => result === "stopping").map(({ id }) => id);
       const ended = new Map<string, string>();
-      if (!context.flag("wait")) {
+      if (!context.options.wait) {
         for (const id of stopping) say(`task/${id} is being cancelled`);
       }
-      for (let at = 0; context.flag("wait") && at < stopping.length; at += MAX_WAITED) {
+      for (let at = 0; context.options.wait && at < stopping.length; at += MAX_WAITED) {
         await waitForTasks(stopping.slice(at, at + MAX_WAITED), {
           client,
           io,
@@ -74,7 +78,7 @@ export const command: Command = {
       return shown.some(({ result }) => result === "ended") ? 1 : 0;
     });
   },
-};
+});
 
 /** Tasks that one wait takes. */
 const MAX_WAITED = 1000;
@@ -82,12 +86,12 @@ const MAX_WAITED = 1000;
 /** Cancels what the command line means, and tells of each task. */
 async function cancel(
   client: Client,
-  context: CommandContext,
+  context: Context<typeof OPTIONS>,
   tell: (task: CancelResult) => void,
 ): Promise<readonly CancelResult[]> {
   const ids = context.arguments(0);
   const matching = findMatching(ids.length > 0, context);
-  const reason = context.option("reason");
+  const reason = context.options.reason;
   const why = reason === undefined ? {} : { reason };
   if (matching === undefined) {
     const { tasks } = await client.call("task.cancel", { ids, ...why });
@@ -106,8 +110,8 @@ async function cancel(
 }
 
 /** Tells which tasks would be cancelled. */
-async function tryCancel(client: Client, context: CommandContext): Promise<number> {
-  const json = context.option("output") === "json";
+async function tryCancel(client: Client, context: Context<typeof OPTIONS>): Promise<number> {
+  const json = context.options.output === "json";
   const matching = findMatching(context.arguments(0).length > 0, context);
   const found = await forMatching("Cancel", context, {
     stream: (dryRun) => client.stream("task.cancel.matching", { ...matching, dry_run: dryRun }),

@@ -7,7 +7,7 @@
 import type { InboxEntry } from "../../api/task_operations.ts";
 import { findText } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
-import { type Command, type CommandContext, CONNECTION, TASK } from "../command.ts";
+import { type Command, CONNECTION, defineCommand, TASK } from "../command.ts";
 import type { Io } from "../io.ts";
 import { printValue } from "../print.ts";
 import { formatTable } from "../table.ts";
@@ -16,7 +16,7 @@ import { readInput } from "../read_file.ts";
 const FORMATS = ["table", "lines", "json", "yaml"];
 
 /** Reads and writes the inbox of a task. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Prints the messages to a task, oldest first, or sends one to a task that has not ended. " +
     "Its steps read them from the file $SVC_INBOX, one JSON object per line.",
   arguments: [TASK],
@@ -35,11 +35,11 @@ export const command: Command = {
     'svc task inbox latest --send "leave the tests alone"',
     "svc task inbox latest --send - < notes.txt",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const { io } = context;
     const id = context.argument(0);
-    const format = context.option("output") ?? (io.outIsTerminal ? "table" : "lines");
-    const text = context.option("send");
+    const format = context.options.output ?? (io.outIsTerminal ? "table" : "lines");
+    const text = context.options.send;
     using client = context.client();
     if (text !== undefined) {
       const sent = await client.call("task.inbox.send", { id, text: await textOf(text, io) });
@@ -56,7 +56,7 @@ export const command: Command = {
     if (messages.length === 0) return io.err("No messages\n");
     io.out(formatTable(COLUMNS, messages.map(toCells), io.columns));
   },
-};
+});
 
 const COLUMNS = [
   { header: "AT", wide: false },

@@ -9,48 +9,66 @@ import type { Client } from "../../api/client.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { TASK_STATES } from "../../store/task_records.ts";
-import { type Command, type CommandContext, CONNECTION, PROJECT, TASK } from "../command.ts";
+import {
+  type Command,
+  CONNECTION,
+  type Context,
+  defineCommand,
+  PROJECT,
+  TASK,
+} from "../command.ts";
+import { count, DURATION, type OptionDefinition } from "../option.ts";
 import { interruptible } from "../interrupt.ts";
 import { LogPrinter } from "../log_printer.ts";
 import { printable } from "../terminal_text.ts";
 
+const OPTIONS = [
+  { flags: "--latest", help: "the newest task, with --trigger or --state the newest of these" },
+  {
+    flags: "--trigger <name>",
+    help: "with --latest: only tasks of this trigger",
+    complete: "trigger",
+  },
+  {
+    flags: "--state <state>",
+    help: "with --latest: only tasks in this state",
+    complete: TASK_STATES,
+  },
+  { flags: "--exit-status", help: "exit 0 only if the task has succeeded, else 1" },
+  PROJECT,
+  { flags: "-f, --follow", help: "keep printing until the task has ended" },
+  { flags: "--step <id>", help: "only this step", complete: "step" },
+  {
+    flags: "--tail <n>",
+    value: count(0, 100_000),
+    help: "only the last lines; with -f also new ones",
+  },
+  { flags: "--grep <text>", help: "only lines that contain this text, in any case" },
+  {
+    flags: "--since <duration>",
+    value: DURATION,
+    help: "only the output of the last 10m, 1h, …",
+  },
+  { flags: "--prefix", help: "begin each line with its step: [build] …" },
+  { flags: "--timestamps", help: "begin each line with its time" },
+  {
+    flags: "-o, --output <format>",
+    help: "how to print; json is one line per chunk",
+    choices: ["text", "json"],
+    fallback: "text",
+  },
+  ...CONNECTION,
+] as const satisfies readonly OptionDefinition[];
+
 /** Prints the output of a task. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help:
     "Prints the output of the steps of a task, in order, secrets as ***. svc's own messages go " +
     'to standard error, in lines such as [svc: step "build" failed: exit code 1]: how a step ' +
     "or a task failed, that it never started, or that a step runs again. The name of a trigger " +
     "stands for its latest task.",
   arguments: [{ name: "[task]", help: `${TASK.help}; or the name of a trigger`, complete: "task" }],
-  options: [
-    { flags: "--latest", help: "the newest task, with --trigger or --state the newest of these" },
-    {
-      flags: "--trigger <name>",
-      help: "with --latest: only tasks of this trigger",
-      complete: "trigger",
-    },
-    {
-      flags: "--state <state>",
-      help: "with --latest: only tasks in this state",
-      complete: TASK_STATES,
-    },
-    { flags: "--exit-status", help: "exit 0 only if the task has succeeded, else 1" },
-    PROJECT,
-    { flags: "-f, --follow", help: "keep printing until the task has ended" },
-    { flags: "--step <id>", help: "only this step", complete: "step" },
-    { flags: "--tail <n>", help: "only the last lines; with -f also new ones" },
-    { flags: "--grep <text>", help: "only lines that contain this text, in any case" },
-    { flags: "--since <duration>", help: "only the output of the last 10m, 1h, …" },
-    { flags: "--prefix", help: "begin each line with its step: [build] …" },
-    { flags: "--timestamps", help: "begin each line with its time" },
-    {
-      flags: "-o, --output <format>",
-      help: "how to print; json is one line per chunk",
-      choices: ["text", "json"],
-      fallback: "text",
-    },
-    ...CONNECTION,
-  ],
+  options: OPTIONS,
   examples: [
     "svc task logs latest",
     "svc task logs --latest --trigger github-push --exit-status",
@@ -58,22 +76,22 @@ export const command: Command = {
     "svc task logs latest --step build --tail 20 --timestamps",
     "svc task logs latest --grep error --prefix",
   ],
-  run(context: CommandContext) {
+  run(context) {
     const { io } = context;
-    const [step, tail] = [context.option("step"), context.count("tail", 0, 100_000)];
-    const since = context.duration("since");
-    const grep = context.option("grep");
+    const [step, tail] = [context.options.step, context.options.tail];
+    const since = context.options.since;
+    const grep = context.options.grep;
     if (grep === "") throw new AppError("usage", "--grep needs the text that the lines contain");
-    const json = context.option("output") === "json";
+    const json = context.options.output === "json";
     const printer = new LogPrinter(io, {
-      prefix: context.flag("prefix"),
-      timestamps: context.flag("timestamps"),
+      prefix: context.options.prefix,
+      timestamps: context.options.timestamps,
     });
     return interruptible(io, async (signal) => {
       using client = context.client();
       const lines = client.stream("task.logs", {
         id: await nameOf(context, client),
-        follow: context.flag("follow"),
+        follow: context.options.follow,
         ...defined({ step, tail, since_secs: since, contains: grep }),
       }, signal);
       let end: LogEnd | undefined;
@@ -91,10 +109,10 @@ export const command: Command = {
       }
       const line = endLine(end);
       if (!json && line !== "" && (step === undefined || !printer.printed)) printer.note(line);
-      return context.flag("exitStatus") && end.state !== "succeeded" ? 1 : 0;
+      return context.options.exitStatus && end.state !== "succeeded" ? 1 : 0;
     });
   },
-};
+});
 
 /** What svc itself has to say at the end; nothing of a task that goes on, or ended well. */
 function endLine({ state, reason }: LogEnd): string {
@@ -104,11 +122,11 @@ function endLine({ state, reason }: LogEnd): string {
 }
 
 /** What names the task: as it was given, or the id of the latest of a trigger or state. */
-async function nameOf(context: CommandContext, client: Client): Promise<string> {
+async function nameOf(context: Context<typeof OPTIONS>, client: Client): Promise<string> {
   const given = context.argument(0);
-  const trigger = context.option("trigger");
-  const state = context.option("state");
-  const isLatest = context.flag("latest");
+  const trigger = context.options.trigger;
+  const state = context.options.state;
+  const isLatest = context.options.latest;
   if (isLatest === (given !== "") || !isLatest && (trigger ?? state) !== undefined) {
     throw new AppError(
       "usage",

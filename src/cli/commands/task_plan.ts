@@ -6,19 +6,13 @@
 
 import type { PlannedStepView } from "../../api/task_operations.ts";
 import { shortDuration } from "../../base/duration.ts";
-import {
-  type Command,
-  type CommandContext,
-  CONNECTION,
-  OUTPUT_TEXT_JSON,
-  TASK,
-} from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON, TASK } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 import { formatTable } from "../table.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Prints the plan of a task. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Prints the steps that a task runs, and what each waits for. They were copied when the " +
     "task was created; later applies do not change them. Steps under finally come last. A " +
     "timeout that no manifest sets is the daemon's current setting. svc describe task shows " +
@@ -26,11 +20,11 @@ export const command: Command = {
   arguments: [TASK],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc task plan latest", "svc task plan latest -o json"],
-  async run(context: CommandContext) {
+  async run(context) {
     const { io } = context;
     using client = context.client();
     const plan = await client.call("task.plan", { id: context.argument(0) });
-    if (context.option("output") === "json") return io.out(jsonText(plan));
+    if (context.options.output === "json") return io.out(jsonText(plan));
     if (!plan.planned) {
       io.err(
         `Task ${plan.id} never got a plan, something it needs was missing: ` +
@@ -42,7 +36,7 @@ export const command: Command = {
     io.out(`\nThe whole task: ${limitText(plan, "workflow") || "no timeout"}\n`);
     if (plan.reason !== "") io.err(`Task ${plan.id}: ${printable(plan.reason)}\n`);
   },
-};
+});
 
 const COLUMNS = [
   { header: "STEP", wide: false, fit: "name" },

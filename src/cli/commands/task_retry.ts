@@ -9,11 +9,13 @@ import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import {
   type Command,
-  type CommandContext,
   CONNECTION,
+  type Context,
+  defineCommand,
   OUTPUT_TEXT_JSON,
   TASK,
 } from "../command.ts";
+import type { OptionDefinition } from "../option.ts";
 import { jsonText } from "../json_text.ts";
 import {
   findMatching,
@@ -24,8 +26,15 @@ import {
 } from "../matching_tasks.ts";
 import { printable } from "../terminal_text.ts";
 
+const OPTIONS = [
+  { flags: "--from <step>", help: "run this step again, and all that need it", complete: "step" },
+  ...matchingOptions(["failed", "cancelled", "succeeded"]),
+  ...CONNECTION,
+  OUTPUT_TEXT_JSON,
+] as const satisfies readonly OptionDefinition[];
+
 /** Runs again what a task did not get done. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Creates a task that runs what an ended one did not complete, on the same event, and " +
     "prints its id. Steps that succeeded are carried over; with --from, that step and all " +
     "that need it run again too. Steps under finally always run again, and so does every " +
@@ -34,22 +43,17 @@ export const command: Command = {
     "retried yet, the failed ones unless --state says otherwise; asks first. Exit 1 when one " +
     "could not be retried.",
   arguments: [{ name: "[task]", help: TASK.help, complete: "task" }],
-  options: [
-    { flags: "--from <step>", help: "run this step again, and all that need it", complete: "step" },
-    ...matchingOptions(["failed", "cancelled", "succeeded"]),
-    ...CONNECTION,
-    OUTPUT_TEXT_JSON,
-  ],
+  options: OPTIONS,
   examples: [
     "svc task retry latest",
     "svc task retry latest --from deploy",
     'svc task wait "$(svc task retry latest)"',
     "svc task retry --trigger github-push --since 1d",
   ],
-  async run(context: CommandContext) {
-    const from = context.option("from");
+  async run(context) {
+    const from = context.options.from;
     const id = context.argument(0);
-    const json = context.option("output") === "json";
+    const json = context.options.output === "json";
     const matching = findMatching(id !== "", context);
     using client = context.client();
     if (matching !== undefined) return await retryAll(matching, client, context);
@@ -58,18 +62,18 @@ export const command: Command = {
     context.io.out(json ? jsonText(made) : `${made.id}\n`);
     return 0;
   },
-};
+});
 
 async function retryAll(
   matching: Matching,
   client: Client,
-  context: CommandContext,
+  context: Context<typeof OPTIONS>,
 ): Promise<number> {
   const { io } = context;
-  if (context.option("from") !== undefined) {
+  if (context.options.from !== undefined) {
     throw new AppError("usage", "--from is for one task: leave it out, or name the task");
   }
-  const json = context.option("output") === "json";
+  const json = context.options.output === "json";
   const results = await forMatching("Retry", context, {
     stream: (dryRun) => client.stream("task.retry.matching", { ...matching, dry_run: dryRun }),
     tell(line) {

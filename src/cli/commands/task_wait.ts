@@ -5,26 +5,22 @@
  */
 
 import { defined } from "../../base/defined.ts";
-import {
-  type Command,
-  type CommandContext,
-  CONNECTION,
-  OUTPUT_TEXT_JSON,
-  TASKS,
-} from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON, TASKS } from "../command.ts";
+import { DURATION } from "../option.ts";
 import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 import { type EndedTask, waitForTasks } from "../wait_for_tasks.ts";
 
 /** Waits for tasks. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Waits until tasks have ended and prints the state of each. Exit 0 if all succeeded, " +
     "else 1. On a timeout, it exits 1 and prints how far the others are and what they wait for.",
   arguments: [TASKS],
   options: [
     {
       flags: "--timeout <duration>",
+      value: DURATION,
       help: "longest time to wait, such as 10m (default: no limit)",
     },
     ...CONNECTION,
@@ -34,10 +30,10 @@ export const command: Command = {
     "svc task wait latest",
     "svc get tasks --state running -o name | xargs svc task wait --timeout 10m",
   ],
-  run(context: CommandContext) {
+  run(context) {
     const { io } = context;
-    const timeoutSecs = context.duration("timeout");
-    const json = context.option("output") === "json";
+    const timeoutSecs = context.options.timeout;
+    const json = context.options.output === "json";
     const ended: EndedTask[] = [];
     return interruptible(io, async (signal) => {
       using client = context.client();
@@ -55,12 +51,12 @@ export const command: Command = {
       if (late.length > 0) {
         const [first, ...more] = late.map(describeEnd);
         const lines = more.length === 0 ? ` ${first}` : ["", first, ...more].join("\n  ");
-        io.err(`Timed out after ${context.option("timeout")}:${lines}\n`);
+        io.err(`Timed out after ${context.options.timeout}:${lines}\n`);
       }
       return late.length === 0 && ended.every(({ state }) => state === "succeeded") ? 0 : 1;
     });
   },
-};
+});
 
 /** How a task ended, or for what it waits, in one line. */
 function describeEnd({ id, state, reason }: Pick<EndedTask, "id" | "state" | "reason">): string {

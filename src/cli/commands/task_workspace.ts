@@ -4,17 +4,11 @@
  * @module
  */
 
-import {
-  type Command,
-  type CommandContext,
-  CONNECTION,
-  OUTPUT_TEXT_JSON,
-  TASK,
-} from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON, TASK } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 
 /** Prints where a task ran, or removes what is kept of that. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Prints the directory in which the steps of a task run or ran: the workspace itself, " +
     "or the worktree or copy of this task. If it does not exist, prints why and where its " +
     "commits are, and exits 1. --clean removes what is kept for a task that has ended: its " +
@@ -30,11 +24,11 @@ export const command: Command = {
     'cd "$(svc task workspace latest)"',
     "svc task workspace latest --clean",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     using client = context.client();
-    const json = context.option("output") === "json";
+    const json = context.options.output === "json";
     const id = context.argument(0);
-    if (context.flag("clean")) {
+    if (context.options.clean) {
       const cleaned = await client.call("task.workspace.clean", { id });
       if (json) return context.io.out(jsonText(cleaned));
       for (const what of cleaned.removed) context.io.out(`removed ${what}\n`);
@@ -44,4 +38,4 @@ export const command: Command = {
     const found = await client.call("task.workspace", { id });
     context.io.out(json ? jsonText(found) : `${found.path}\n`);
   },
-};
+});

@@ -5,7 +5,7 @@
  */
 
 import type { Input, Output } from "../../api/operations.ts";
-import { type Role, ROLES } from "../../api/roles.ts";
+import { ROLES } from "../../api/roles.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { AppError } from "../../base/errors.ts";
@@ -14,39 +14,45 @@ import { lockDataDir } from "../../base/lock.ts";
 import { keepToken, newToken } from "../../auth/tokens.ts";
 import { checkStorage } from "../../storage/check_storage.ts";
 import { openStorage } from "../../storage/open_storage.ts";
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import {
+  type Command,
+  CONNECTION,
+  type Context,
+  defineCommand,
+  OUTPUT_TEXT_JSON,
+} from "../command.ts";
+import { DURATION, type OptionDefinition } from "../option.ts";
 import type { Io } from "../io.ts";
 import { jsonText } from "../json_text.ts";
 
+const OPTIONS = [
+  {
+    flags: "--role <role>",
+    help: "role of its bearer",
+    choices: ROLES,
+    fallback: "read_only",
+  },
+  { flags: "--ttl <duration>", value: DURATION, help: "how long it is valid", fallback: "30d" },
+  { flags: "--name <text>", help: "what it is for", fallback: "unnamed" },
+  ...CONNECTION,
+  OUTPUT_TEXT_JSON,
+] as const satisfies readonly OptionDefinition[];
+
 /** Makes a token. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Creates a bearer token for the control plane and prints it, once: only its hash is " +
     "stored. Needs the role admin; with the daemon stopped, the owner of the data directory " +
     "can create the first.",
-  options: [
-    {
-      flags: "--role <role>",
-      help: "role of its bearer",
-      choices: ROLES,
-      fallback: "read_only",
-    },
-    { flags: "--ttl <duration>", help: "how long it is valid", fallback: "30d" },
-    { flags: "--name <text>", help: "what it is for", fallback: "unnamed" },
-    ...CONNECTION,
-    OUTPUT_TEXT_JSON,
-  ],
+  options: OPTIONS,
   examples: [
     "svc token create --role operator --ttl 30d --name laptop",
     "SVC_TOKEN=$(svc token create --role admin --ttl 1h) svc apply -f crd.yaml",
   ],
-  async run(context: CommandContext) {
-    const input = {
-      role: context.option("role") as Role,
-      ttl_secs: context.duration("ttl") ?? 0,
-      name: context.option("name") ?? "",
-    };
+  async run(context) {
+    const { role, ttl, name } = context.options;
+    const input = { role, ttl_secs: ttl, name };
     const made = await create(input, context);
-    if (context.option("output") === "json") {
+    if (context.options.output === "json") {
       return context.io.out(jsonText(made));
     }
     context.io.out(`${made.token}\n`);
@@ -54,19 +60,19 @@ export const command: Command = {
       `Token ${made.id} of role ${made.role} until ${made.expires_at}. It is not shown again\n`,
     );
   },
-};
+});
 
 type Created = Output<"token.create">;
 
 async function create(
   input: Input<"token.create">,
-  context: CommandContext,
+  context: Context<typeof OPTIONS>,
 ): Promise<Created> {
   using client = context.client();
   try {
     return await client.call("token.create", input);
   } catch (error) {
-    const remote = context.option("server") ?? context.io.env("SVC_SERVER");
+    const remote = context.options.server ?? context.io.env("SVC_SERVER");
     if (!(error instanceof AppError) || error.code !== "unreachable" || remote) throw error;
     return await createOffline(input, context.dir(), context.io);
   }

@@ -4,19 +4,19 @@
  * @module
  */
 
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 
 /** Ends a token. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Revokes a token of the control plane at once. Needs the role admin.",
   arguments: [{ name: "<token>", help: "its id, or a part of it", complete: "token" }],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ['svc token revoke "$(svc get token latest -o name)"'],
-  async run(context: CommandContext) {
+  async run(context) {
     using client = context.client();
     const { id } = await client.call("token.revoke", { id: context.argument(0) });
     context.io.out(
-      context.option("output") === "json" ? `${JSON.stringify({ id })}\n` : `${id} revoked\n`,
+      context.options.output === "json" ? `${JSON.stringify({ id })}\n` : `${id} revoked\n`,
     );
   },
-};
+});

@@ -7,11 +7,11 @@
 import { AppError } from "../../base/errors.ts";
 import { findText } from "../../base/bytes.ts";
 import { findRawNumber, isJsonObject, parseOwnJson, toJson } from "../../base/json.ts";
-import { type Command, type CommandContext } from "../command.ts";
+import { type Command, defineCommand } from "../command.ts";
 import { readInput } from "../read_file.ts";
 
 /** Prints one value of a document. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Reads JSON from standard input and prints the value at a dotted path: text as it is, " +
     "everything else as JSON. A number in the path is an index of a list. Exit 1 and no output " +
     "if the value does not exist. In a SecretStore, a path not found from the root is looked " +
@@ -24,8 +24,8 @@ export const command: Command = {
     'svc tool payload-extract --path repository.full_name < "$SVC_PAYLOAD_FILE"',
     "svc describe secretstore/github -o json | svc tool payload-extract --path webhook_secret",
   ],
-  async run(context: CommandContext) {
-    const path = context.option("path");
+  async run(context) {
+    const path = context.options.path;
     if (path === undefined || path === "") {
       throw new AppError("usage", "Give the path: --path a.b.c");
     }
@@ -36,7 +36,7 @@ export const command: Command = {
     context.io.out(`${typeof value === "string" ? value : toJson(value)}\n`);
     return 0;
   },
-};
+});
 
 function findValue(document: unknown, path: string): unknown {
   const found = walk(document, path.split("."));

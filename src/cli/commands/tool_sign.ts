@@ -10,7 +10,8 @@ import { AppError } from "../../base/errors.ts";
 import { platformOf } from "../../platforms/platforms.ts";
 import { makeRequest, signerOf } from "../../platforms/sender.ts";
 import { signsUrl } from "../../signatures/scheme.ts";
-import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
+import { count } from "../option.ts";
 import { curlLine, inlineData } from "../curl_line.ts";
 import { jsonText } from "../json_text.ts";
 import {
@@ -27,7 +28,7 @@ import {
 } from "../signing_flags.ts";
 
 /** Signs a request. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Signs a body as a platform does and prints the curl line that sends it. Where a " +
     "scheme sends the secret itself (bearer, basic, gitlab), the line shows it. Needs no " +
     "daemon, except for --secret-ref; svc trigger send signs and sends in one step.",
@@ -36,7 +37,11 @@ export const command: Command = {
     ...secretRefFlags(LIKELIEST_KEY),
     ...BODY_FLAGS,
     ...SCHEME_FLAGS,
-    { flags: "--timestamp <seconds>", help: "time of signing (default: now)" },
+    {
+      flags: "--timestamp <seconds>",
+      value: count(0, Math.floor(LAST_TIME_MS / 1000)),
+      help: "time of signing (default: now)",
+    },
     { flags: "--id <text>", help: "id of the message, if the scheme signs one (default: random)" },
     EVENT,
     { flags: "--content-type <type>", help: "type of the body (default: JSON, or form if it is)" },
@@ -47,11 +52,11 @@ export const command: Command = {
     "svc tool sign --scheme github --event push --secret-ref github --body-file push.json --url http://127.0.0.1:19090/webhook/github-push",
     "svc tool sign --scheme line --secret-ref line --body '{}' -o json",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const { scheme, options } = readScheme(context);
     signerOf(scheme);
-    const json = context.option("output") === "json";
-    const given = context.option("url");
+    const json = context.options.output === "json";
+    const given = context.options.url;
     if (given === undefined && (!json || signsUrl(scheme, options))) {
       throw new AppError("usage", "Give the endpoint: --url http://HOST/webhook/TRIGGER");
     }
@@ -60,14 +65,14 @@ export const command: Command = {
     }
     const key = await readSigningKey(context);
     const body = await readBody(context);
-    const platform = platformOf(context.option("scheme"), context.option("signatureHeader"));
-    const secs = context.count("timestamp", 0, Math.floor(LAST_TIME_MS / 1000));
-    const [contentType, event] = [context.option("contentType"), context.option("event")];
+    const platform = platformOf(context.options.scheme, context.options.signatureHeader);
+    const secs = context.options.timestamp;
+    const [contentType, event] = [context.options.contentType, context.options.event];
     const { url, headers } = await makeRequest({ scheme, options, platform }, {
       body: body.bytes,
       now: secs === undefined ? systemClock.now() : secs * 1000,
       url: given ?? "",
-      id: context.option("id") ?? `msg_${crypto.randomUUID().replaceAll("-", "")}`,
+      id: context.options.id ?? `msg_${crypto.randomUUID().replaceAll("-", "")}`,
       ...defined({ contentType, event }),
     }, key);
     if (json) {
@@ -80,7 +85,7 @@ export const command: Command = {
       context.io.err(`${title} names its event in ${sends.event}: add --event NAME\n`);
     }
   },
-};
+});
 
 function dataWords({ bytes, file }: GivenBody): readonly string[] {
   if (file !== undefined) return ["--data-binary", `@${file}`];

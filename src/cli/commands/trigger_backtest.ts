@@ -8,7 +8,15 @@ import type { BacktestCounts, BacktestLine } from "../../api/trigger_operations.
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { printCounts } from "../backtest_text.ts";
-import { type Command, type CommandContext, CONNECTION, PROJECT, TRIGGER } from "../command.ts";
+import {
+  type Command,
+  CONNECTION,
+  type Context,
+  defineCommand,
+  PROJECT,
+  TRIGGER,
+} from "../command.ts";
+import { count, DURATION, type OptionDefinition } from "../option.ts";
 import { interruptible } from "../interrupt.ts";
 import { CLEAR_LINE, printable } from "../terminal_text.ts";
 
@@ -17,39 +25,49 @@ const DEFAULT_SECS = 7 * 24 * 3600;
 /** Most changed deliveries that are named. */
 const MAX_NAMED = 100;
 
+const OPTIONS = [
+  { flags: "--filter <condition>", help: "CEL condition to use instead of the trigger's own" },
+  {
+    flags: "--since <duration>",
+    value: DURATION,
+    help: "those of the last 1h, 7d, … (default: 7d)",
+  },
+  {
+    flags: "--limit <n>",
+    value: count(1, 100_000),
+    help: "at most this many, the newest (default: 10000)",
+  },
+  PROJECT,
+  ...CONNECTION,
+  {
+    flags: "-o, --output <format>",
+    help: "how to print; json is one line per delivery, with lines of progress between",
+    choices: ["text", "json"],
+    fallback: "text",
+  },
+] as const satisfies readonly OptionDefinition[];
+
 /** Runs stored deliveries again. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Runs the stored deliveries of a trigger through it again, with another filter or as " +
     "it is now, and prints which would have another outcome. Stores and starts nothing; " +
     "transformers run. A delivery that was authenticated on arrival counts as authenticated.",
   arguments: [TRIGGER],
-  options: [
-    { flags: "--filter <condition>", help: "CEL condition to use instead of the trigger's own" },
-    { flags: "--since <duration>", help: "those of the last 1h, 7d, … (default: 7d)" },
-    { flags: "--limit <n>", help: "at most this many, the newest (default: 10000)" },
-    PROJECT,
-    ...CONNECTION,
-    {
-      flags: "-o, --output <format>",
-      help: "how to print; json is one line per delivery, with lines of progress between",
-      choices: ["text", "json"],
-      fallback: "text",
-    },
-  ],
+  options: OPTIONS,
   examples: [
     `svc trigger backtest github-push --filter 'payload.ref == "refs/heads/main"'`,
     "svc trigger backtest github-push --since 1d",
   ],
-  run(context: CommandContext) {
+  run(context) {
     const { io } = context;
-    const [filter, limit] = [context.option("filter"), context.count("limit", 1, 100_000)];
-    const json = context.option("output") === "json";
+    const [filter, limit] = [context.options.filter, context.options.limit];
+    const json = context.options.output === "json";
     return interruptible(io, async (signal) => {
       using client = context.client();
       const lines = client.stream("trigger.backtest", {
         name: context.argument(0),
         ...context.project(),
-        since_secs: context.duration("since") ?? DEFAULT_SECS,
+        since_secs: context.options.since ?? DEFAULT_SECS,
         ...defined({ filter, limit }),
       }, signal);
       const report = new Report(context);
@@ -60,17 +78,17 @@ export const command: Command = {
       report.end(json);
     });
   },
-};
+});
 
 /** What is printed of a backtest, and on a terminal how far it has got. */
 class Report {
-  readonly #context: CommandContext;
+  readonly #context: Context<typeof OPTIONS>;
   readonly #live: boolean;
   #total = 0;
   #changed = 0;
   #end: { readonly examined: number; readonly counts: BacktestCounts } | undefined;
 
-  constructor(context: CommandContext) {
+  constructor(context: Context<typeof OPTIONS>) {
     this.#context = context;
     this.#live = context.io.errColor;
   }

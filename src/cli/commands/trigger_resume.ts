@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { Command, CommandContext } from "../command.ts";
+import { type Command, defineCommand } from "../command.ts";
 import { PARAMETERS, setSuspended } from "../set_suspended.ts";
 
 /** Resumes a trigger. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Lets a suspended trigger start tasks again. What arrived meanwhile stays skipped; svc " +
     "delivery redeliver --trigger NAME --since 2h --outcome skipped runs it.",
   ...PARAMETERS,
@@ -16,5 +16,5 @@ export const command: Command = {
     "svc trigger resume nightly",
     "svc trigger resume push && svc delivery redeliver --trigger push --since 2h --outcome skipped",
   ],
-  run: (context: CommandContext) => setSuspended(context, "trigger.resume"),
-};
+  run: (context) => setSuspended(context, "trigger.resume"),
+});

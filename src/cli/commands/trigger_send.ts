@@ -11,8 +11,8 @@ import { AppError } from "../../base/errors.ts";
 import { isJsonObject } from "../../base/json.ts";
 import {
   type Command,
-  type CommandContext,
   CONNECTION,
+  defineCommand,
   OUTPUT_TEXT_JSON,
   PROJECT,
   TRIGGER,
@@ -26,7 +26,7 @@ import { EVENT, LIKELIEST_KEY } from "../signing_flags.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Sends a request. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Signs a body as the sender of the trigger would, posts it to the daemon's webhook " +
     "address and prints the answer: a real delivery, with everything that follows. The daemon " +
     "signs, so the secret stays hidden; --url and --curl, which show a signature or the secret " +
@@ -48,11 +48,11 @@ export const command: Command = {
     "svc trigger send line-message -f message.json",
     "svc trigger send github-push -f push.json --event push --curl",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const { io } = context;
-    const file = context.option("filename");
+    const file = context.options.filename;
     const body = file === undefined ? utf8("{}") : await readFile(file, io);
-    const [event, key, url] = ["event", "key", "url"].map((name) => context.option(name));
+    const { event, key, url } = context.options;
     const input = {
       name: context.argument(0),
       ...context.project(),
@@ -61,8 +61,8 @@ export const command: Command = {
       ...defined({ event, key, url }),
     };
     using client = context.client();
-    const json = context.option("output") === "json";
-    if (context.flag("curl")) {
+    const json = context.options.output === "json";
+    if (context.options.curl) {
       const signed = await client.call("trigger.sign", input);
       return io.out(
         json ? jsonText(signed) : curlLine(signed.url, signed.headers, data(body, file)),
@@ -74,7 +74,7 @@ export const command: Command = {
     else printAnswer(sent, answer, io);
     return answer.started ? 0 : 1;
   },
-};
+});
 
 function data(body: Uint8Array, file: string | undefined): readonly string[] {
   if (file !== undefined && file !== "-") return ["--data-binary", `@${file}`];

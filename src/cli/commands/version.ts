@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { systemClock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { VERSION } from "../../base/version.ts";
-import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
+import { type Command, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
 
@@ -17,7 +17,7 @@ const NEWER = 1;
 const ANSWER_WITHIN_MS = 15_000;
 
 /** Prints the version of this program and of what it runs on. */
-export const command: Command = {
+export const command: Command = defineCommand({
   help: "Prints the version of svc and of the Deno it runs on. Needs no daemon. With --check, it " +
     "asks the release address once whether a newer version is out, and says how to update this " +
     "svc: exit 1 if there is one, 3 if the address does not say. svc never asks otherwise, and " +
@@ -36,25 +36,25 @@ export const command: Command = {
     "svc version --check",
     "svc version --check --url https://github.com/OWNER/svc/releases",
   ],
-  async run(context: CommandContext) {
+  async run(context) {
     const { io } = context;
     const facts = { version: VERSION, deno: Deno.version.deno, target: Deno.build.target };
-    const isJson = context.option("output") === "json";
+    const isJson = context.options.output === "json";
     const text = `svc ${facts.version} (Deno ${facts.deno}, ${facts.target})\n`;
-    if (!context.flag("check")) {
-      if (context.option("url") !== undefined) {
+    if (!context.options.check) {
+      if (context.options.url !== undefined) {
         throw new AppError("usage", "--url requires --check");
       }
       return io.out(isJson ? jsonText(facts) : text);
     }
     return await interruptible(io, async (signal) => {
-      const { newest, isOut, how } = await check(context.option("url"), signal);
+      const { newest, isOut, how } = await check(context.options.url, signal);
       if (isJson) io.out(jsonText({ ...facts, newest, newer: isOut, update: isOut ? how : null }));
       else io.out(text + (isOut ? `svc ${newest} is out: ${how}\n` : "There is no newer one\n"));
       return isOut ? NEWER : 0;
     });
   },
-};
+});
 
 /**
  * Asks for the newest release.

@@ -1,0 +1,93 @@
+/**
+ * Options of commands: their definitions, and the types of their values that follow from these.
+ *
+ * @module
+ */
+
+import type { CamelCase } from "../base/camel_case.ts";
+import { findDurationSecs, MAX_DURATION } from "../base/duration.ts";
+import type { RecordName } from "../resources/record_names.ts";
+
+/**
+ * What completes a value in a shell: a list of words; a file; names or ids of a kind or a type of
+ * record, under its singular; the `name` of what the argument before it names the kind of; a `key`
+ * of the SecretStore, or a `step` of the task, that an argument or option before it names.
+ */
+export type Completed = readonly string[] | "file" | "key" | "name" | "step" | CompletedName;
+
+type CompletedName =
+  | RecordName
+  | "connection"
+  | "notification"
+  | "project"
+  | "secretstore"
+  | "trigger"
+  | "workflow";
+
+/** One option: flags as they are shown (`-o, --output <format>`), and what it is for. */
+export interface OptionDefinition {
+  /** Flags and placeholder; `<x>` takes a value, `<x...>` several, none makes it a switch. */
+  readonly flags: string;
+  /** One line of help. */
+  readonly help: string;
+  /** Closed list of values. */
+  readonly choices?: readonly string[];
+  /** How its value is read; as it is written if absent. */
+  readonly value?: OptionValue<unknown>;
+  /** What completes its value, where neither `choices` nor a placeholder such as `<file>` says it. */
+  readonly complete?: Completed;
+  /** Value when it is not given. */
+  readonly fallback?: string;
+}
+
+/** How the value of an option is read. */
+export interface OptionValue<Value> {
+  /** The values it takes, in the words of a refusal: `a whole number from 1 to 10`. */
+  readonly takes: string;
+  /** The value that a text means; `undefined` for a text that the option does not take. */
+  readonly parse: (text: string) => Value | undefined;
+}
+
+/**
+ * The values of options by their names in camelCase: a switch is a `boolean`, an option that takes
+ * several values is a list, and any other is `undefined` unless it is given or has a fallback.
+ */
+export type OptionValues<Options extends readonly OptionDefinition[]> = {
+  readonly [Option in Options[number] as NameOf<Option["flags"]>]: ValueOf<Option>;
+};
+
+type NameOf<Flags extends string> = Flags extends `${string}--${infer Long}`
+  ? CamelCase<WithoutNo<Long extends `${infer Name} <${string}` ? Name : Long>>
+  : never;
+
+type WithoutNo<Name extends string> = Name extends `no-${infer Rest}` ? Rest : Name;
+
+type ValueOf<Option extends OptionDefinition> = Option extends { value: OptionValue<infer Value> }
+  ? Value | Absent<Option>
+  : Option["flags"] extends `${string}...>` ? readonly string[]
+  : Option["flags"] extends `${string}>` ? TextOf<Option> | Absent<Option>
+  : boolean;
+
+type TextOf<Option> = Option extends { choices: readonly (infer Choice)[] } ? Choice : string;
+
+type Absent<Option> = Option extends { fallback: string } ? never : undefined;
+
+/** Largest number that an option takes where it names no other. */
+const MOST = 1_000_000_000;
+
+/** A whole number. */
+export function count(least: number, most = MOST): OptionValue<number> {
+  return {
+    takes: `a whole number from ${least} to ${most}`,
+    parse: (text) => {
+      const number = /^[0-9]{1,15}$/.test(text) ? Number(text) : NaN;
+      return number >= least && number <= most ? number : undefined;
+    },
+  };
+}
+
+/** A span of time, in seconds. */
+export const DURATION: OptionValue<number> = {
+  takes: `a duration such as 30m, 1h or 7d, ${MAX_DURATION} at most`,
+  parse: findDurationSecs,
+};
