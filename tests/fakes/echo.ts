@@ -1,5 +1,6 @@
 /**
- * A server that answers as a test likes, knowing what it was sent: some repeat that in their errors.
+ * A server that answers as a test likes, knowing what it was sent: some repeat that in their
+ * errors.
  *
  * @module
  */
@@ -24,7 +25,6 @@ export interface Echo extends AsyncDisposable {
   answer: (sent: Sent) => unknown;
 }
 
-/** Starts one. */
 export function echo(answer: Echo["answer"]): Echo {
   const ended = new AbortController();
   const all: Sent[] = [];

@@ -45,7 +45,6 @@ export interface RouteRequest {
   readonly headers: Headers;
 }
 
-/** One route. */
 export interface Route {
   readonly method: string;
   /** Over the path below the base URL. */
@@ -55,7 +54,6 @@ export interface Route {
   readonly answer: (request: RouteRequest) => Response | Promise<Response>;
 }
 
-/** A repository. */
 export interface FakeRepository {
   readonly full_name: string;
   readonly private?: boolean;
@@ -87,7 +85,6 @@ export interface FakeOptions {
   readonly repositories?: readonly FakeRepository[];
   /** Path of the API below the host, such as `/api/v1`; none when absent. */
   readonly base?: string;
-  /** Further routes. */
   readonly routes?: (state: FakeState) => readonly Route[];
 }
 
@@ -107,7 +104,6 @@ export interface FakeGitHub extends AsyncDisposable {
 /** The token that a fake knows where a test names none. */
 export const TOKEN: FakeToken = { token: "ghp_fake0123456789", login: "svc-bot", id: 4242 };
 
-/** Starts one. */
 export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
   const { base = "", tokens = [TOKEN] } = options;
   const repositories = options.repositories ??

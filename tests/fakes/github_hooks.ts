@@ -8,7 +8,6 @@
 import { createHmac } from "node:crypto";
 import { type FakeState, page, problem, type Route, type RouteRequest } from "./github.ts";
 
-/** A webhook. */
 export interface FakeHook {
   readonly id: number;
   /** `repos/OWNER/NAME` or `orgs/NAME`. */
@@ -34,7 +33,6 @@ export interface FakeTry {
   readonly headers: Readonly<Record<string, string>>;
   /** The body as it was sent. */
   readonly payload: string;
-  /** The answer's body. */
   readonly answer: string;
 }
 

@@ -15,7 +15,6 @@ import {
 } from "./github.ts";
 import type { HookRoutes } from "./github_hooks.ts";
 
-/** Who wrote something. */
 export interface FakeUser {
   readonly login: string;
   readonly id: number;
@@ -32,7 +31,6 @@ export interface FakeIssue {
   readonly pull?: { sha: string; commits: string[] };
 }
 
-/** A comment. */
 export interface FakeComment {
   readonly id: number;
   readonly repository: string;
@@ -73,7 +71,6 @@ export interface NewComment {
   readonly association?: string;
 }
 
-/** Longest comment. */
 const MAX_BODY = 65_536;
 const CONTENTS = ["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"];
 const STATES = ["error", "failure", "pending", "success"];

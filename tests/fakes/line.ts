@@ -31,7 +31,6 @@ export interface FakeLine extends AsyncDisposable {
 /** The token that a fake knows. */
 export const LINE_TOKEN = "line-channel-access-token-of-these-tests";
 
-/** Starts one. */
 export function fakeLine(): FakeLine {
   const ended = new AbortController();
   const pushes: FakePush[] = [];

@@ -1,6 +1,6 @@
 /**
- * The routes of a stand-in for LINE that are about the channel: whose it is, where its webhook goes,
- * and trying that, which it really does.
+ * The routes of a stand-in for LINE that are about the channel: whose it is, where its webhook
+ * goes, and trying that, which it really does.
  *
  * @module
  */
@@ -10,7 +10,6 @@ import { createHmac } from "node:crypto";
 /** The channel secret with which a fake signs. */
 export const LINE_SECRET = "8c570fa6dd201bb328f1c1eac23a96d8";
 
-/** A channel. */
 export interface FakeChannel {
   /** Its webhook, and whether it is used. */
   readonly webhook: { endpoint: string; active: boolean };

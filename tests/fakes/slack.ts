@@ -1,8 +1,8 @@
 /**
  * A server that speaks Slack's Web API and Socket Mode as their descriptions say
  * (https://docs.slack.dev/reference/methods,
- * https://docs.slack.dev/apis/events-api/using-socket-mode): what a daemon does there is remembered,
- * and a test can make it refuse, slow down, go silent or take its sockets away.
+ * https://docs.slack.dev/apis/events-api/using-socket-mode): what a daemon does there is
+ * remembered, and a test can make it refuse, slow down, go silent or take its sockets away.
  *
  * @module
  */
@@ -99,7 +99,6 @@ export interface FakeSlack extends AsyncDisposable {
 /** Most sockets of one app. */
 const MAX_LINES = 10;
 
-/** Starts one. */
 export function fakeSlack(options: FakeSlackOptions = {}): FakeSlack {
   const { bot = BOT_TOKEN, app = APP_TOKEN } = options;
   const calls: FakeSlackCall[] = [];

@@ -23,7 +23,6 @@ export interface SmtpAnswers {
   data?: string;
 }
 
-/** A running server. */
 export interface FakeSmtp extends AsyncDisposable {
   readonly port: number;
   readonly mails: ReceivedMail[];

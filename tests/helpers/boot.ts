@@ -1,5 +1,5 @@
 /**
- * A machine of its own for a test: a container in which systemd boots a root directory, by `.ci/boot`.
+ * A container for a test, in which systemd boots a root directory (`.ci/boot`).
  *
  * @module
  */
@@ -15,23 +15,24 @@ const BOOTABLE = Deno.env.get("SVC_TEST_ROOT") ?? "";
 /** Directory of the compiled program. */
 export const DIST = Deno.env.get("SVC_TEST_DIST") ?? "";
 
-/** Why no such machine can be had; undefined where it can. */
+/** Why no such container can be started here; `undefined` where it can. */
 export const NOT_BOOTABLE = BOOTABLE === ""
   ? "SVC_TEST_ROOT names no root directory with systemd"
   : DIST === ""
   ? "a service runs a compiled program"
   : NOT_ROOT ?? missing("systemd-nspawn");
 
-/** What came of one line. */
+/** The result of one line. */
 export interface LineResult {
   readonly line: string;
   readonly code: number;
-  /** Both outputs, as they came. */
+  /** Standard output and standard error, mixed. */
   readonly out: string;
 }
 
 /**
- * Boots a machine and runs lines of a shell there as root, one after the other, whatever they come to.
+ * Boots a machine and runs lines of a shell there as root, one after the other, whatever they come
+ * to.
  *
  * @param directory what is in it is at `/svc-test` there, which is the working directory
  * @param prelude what comes before the first line: functions, files

@@ -1,6 +1,6 @@
 /**
- * A console in a browser under test: `svc console` as a process, and Chromium on its page. `.ci/test`
- * says where Chromium is; without one the tests say that they were skipped.
+ * A console in a browser under test: `svc console` as a process, and Chromium on its page.
+ * `.ci/test` says where Chromium is; without one the tests say that they were skipped.
  *
  * @module
  */
@@ -40,7 +40,7 @@ export function browserTest(
   });
 }
 
-/** What failed first; what failed because of it, while everything was ended, is told beside it. */
+/** Throws the first failure; failures of the clean-up stand beside it. */
 function throwFirst(thrown: unknown): never {
   if (!(thrown instanceof SuppressedError)) throw thrown;
   console.error("afterwards:", thrown.error);
@@ -125,11 +125,11 @@ export async function startConsole(
 /** Chromium with a profile of its own. */
 export interface TestBrowser extends AsyncDisposable {
   readonly context: BrowserContext;
-  /** A tab; what goes wrong in it (errors, what the policy forbids) fails the test. */
+  /** Opens a tab. Errors and violations of the policy in it fail the test. */
   readonly open: (address: string) => Promise<Page>;
-  /** What has gone wrong so far; the test may take out what it has looked at. */
+  /** Faults so far; a test removes those that it expects. */
   readonly faults: string[];
-  /** Fails the test for no fault that matches, however late the browser reports it. */
+  /** Ignores faults that match, also those that the browser reports late. */
   readonly expects: (fault: RegExp) => void;
 }
 
@@ -140,7 +140,6 @@ export interface BrowserOptions {
   readonly colorScheme?: "light" | "dark";
 }
 
-/** Starts Chromium. */
 export async function startBrowser(options: BrowserOptions = {}): Promise<TestBrowser> {
   await using opening = new AsyncDisposableStack();
   const home = opening.use(await tempDir());

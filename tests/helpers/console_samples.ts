@@ -1,7 +1,6 @@
 /**
- * A daemon with something of everything that the console shows: deliveries of every outcome, a task
- * whose steps branch and of which one fails, a thread that was answered, messages that were not
- * sent, runs of a plugin.
+ * A daemon with one of each thing that the console shows: deliveries of every outcome, a task with
+ * branches and a failed step, an answered thread, unsent messages, runs of a plugin.
  *
  * @module
  */
@@ -18,7 +17,7 @@ import { until } from "./until.ts";
 
 /** Secret of the trigger `github-push`. */
 export const GITHUB_SECRET = "an example's secret";
-/** Posts are as old as they say, as they are at Slack. */
+/** The `ts` of a post of so many seconds ago. */
 const postedAgo = (secs: number) => `${Math.floor(Date.now() / 1000) - secs}.000100`;
 
 /** The daemon, and one of each thing that has a screen. */
@@ -38,7 +37,7 @@ export interface ConsoleSamples extends AsyncDisposable {
   readonly audit: string;
   /** A row of the audit of the control plane. */
   readonly control: string;
-  /** Sends a push of GitHub's; gives the status of the answer. */
+  /** Sends a push of GitHub; returns the status of the answer. */
   readonly push: (
     options?: { readonly branch?: string; readonly secret?: string },
   ) => Promise<number>;
@@ -154,7 +153,7 @@ const MANIFESTS: readonly Manifest[] = [
   NIGHTLY,
 ];
 
-/** Starts it; everything has happened when it is given. */
+/** Starts the daemon, and resolves when every sample is there. */
 export async function startConsoleSamples(): Promise<ConsoleSamples> {
   await using opening = new AsyncDisposableStack();
   const slack = opening.use(

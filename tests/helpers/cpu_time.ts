@@ -1,12 +1,12 @@
 /**
- * How much work something is, on a machine that has other things to do.
+ * Processor time, which other work on the machine hardly changes.
  *
  * @module
  */
 
 /**
- * Milliseconds for which the thread of this test has had a processor: what others do meanwhile, and
- * waiting, is not in it. Where the system does not tell (only Linux does), the time on the clock.
+ * Milliseconds for which the thread of this test has had a processor. Outside Linux, the time of
+ * the clock.
  */
 export function cpuMs(): number {
   try {
@@ -19,8 +19,8 @@ export function cpuMs(): number {
 }
 
 /**
- * Milliseconds for which a process, and those children of it that have ended, had a processor. Where
- * the system does not tell, and once the process has ended, 0.
+ * Milliseconds for which a process and its ended children have had a processor. Outside Linux, and
+ * after the end of the process, 0.
  */
 export function cpuMsOf(pid: number): number {
   try {

@@ -1,6 +1,6 @@
 /**
- * A daemon under test: a process on a free port and a data directory of its own, ended in order
- * with the test and checked to have ended well.
+ * A daemon as a process, on a free port and a data directory of its own. It ends with the test,
+ * which fails unless it ends well.
  *
  * @module
  */
@@ -78,10 +78,13 @@ export interface DaemonOptions {
   readonly directory?: DataDirectory;
 }
 
-/** What a daemon over PostgreSQL is called that is the only one. */
+/** Name of the only daemon over a PostgreSQL. */
 export const ONLY_NODE = "one";
 
-/** A data directory as `svc init` makes it, and its database where that is no file in it. */
+/**
+ * Makes a data directory as `svc init` does, and its database on PostgreSQL if it has none in a
+ * file.
+ */
 export async function initDataDirectory(program: Program): Promise<DataDirectory> {
   const template = templates.get(program.command) ?? makeTemplate(program);
   templates.set(program.command, template);
@@ -96,12 +99,12 @@ export async function initDataDirectory(program: Program): Promise<DataDirectory
   return { path: dir.path, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
-/** How a data directory joins those that share a database. */
+/** How a data directory joins a shared database. */
 export interface Joining {
   readonly url: string;
-  /** Its name among them. */
+  /** Name of its node. */
   readonly node: string;
-  /** The key of the others; the first has none of them. */
+  /** Key file of the other nodes; absent for the first. */
   readonly keyFile?: string | undefined;
 }
 
@@ -120,7 +123,7 @@ export async function joinDatabase(
   return dir;
 }
 
-/** A data directory that `svc init` has made, and that no daemon has touched. */
+/** A data directory made by `svc init`, which no daemon has used. */
 interface Template {
   readonly path: string;
   /** Its database; a file in it when absent. */
@@ -130,7 +133,7 @@ interface Template {
 /** By executable. */
 const templates = new Map<Program["command"], Promise<Template>>();
 
-/** Once in each file of tests is enough: making one takes as long as starting a daemon. */
+/** Made once in each test file, because `svc init` takes as long as starting a daemon. */
 async function makeTemplate(program: Program): Promise<Template> {
   if (program.onPostgres === true) return await makeTemplateOnPostgres(program);
   const { path } = await tempDir();
@@ -147,7 +150,7 @@ async function makeTemplateOnPostgres(program: Program): Promise<Template> {
   return { path, database };
 }
 
-/** What goes away after the tests of a file. */
+/** Templates, which are removed after the tests of a file. */
 const onceDone = new AsyncDisposableStack();
 if (ONE_PROGRAM.onPostgres === true) Deno.test.afterAll(() => onceDone.disposeAsync());
 
@@ -185,9 +188,7 @@ export async function startDaemon(
 /** Address of a daemon without a webhook server. */
 const NOWHERE = "http://nowhere.invalid";
 
-/** A running daemon. */
 export class TestDaemon implements AsyncDisposable {
-  /** Data directory. */
   readonly dataDir: string;
   /** Base address of the webhook server. */
   url = "";
@@ -217,12 +218,10 @@ export class TestDaemon implements AsyncDisposable {
     ]);
   }
 
-  /** Process id. */
   get pid(): number {
     return this.#child.pid;
   }
 
-  /** The workspace `default`. */
   get workspace(): string {
     return `${this.dataDir}/workspaces/default`;
   }
@@ -245,14 +244,14 @@ export class TestDaemon implements AsyncDisposable {
     return runSvc(this.#program, args, { ...options, env });
   }
 
-  /** The JSON that a command prints, which has to end well. */
+  /** Runs a command with `-o json`, fails unless it succeeds, and returns the JSON. */
   async json(...args: string[]): Promise<unknown> {
     const result = await this.svc([...args, "-o", "json"]);
     equal(result.code, 0, `${result.stderr}The daemon's log: ${this.log}`);
     return JSON.parse(result.stdout);
   }
 
-  /** Applies documents as `svc apply` does, which has to go well; gives what became of each. */
+  /** Applies documents as `svc apply` does, and fails unless it succeeds. */
   async apply(...documents: readonly Manifest[]): Promise<Output<"apply">> {
     using client = this.client(); // most tests only begin with it, so a process is not worth it
     const files = [{ name: "-", text: toText(documents) }];
@@ -276,7 +275,7 @@ export class TestDaemon implements AsyncDisposable {
   }
 
   /**
-   * Sends these bytes as they stand; gives the status, 0 when the connection was closed instead.
+   * Sends exactly this text; returns the status, or 0 if the connection was closed.
    */
   async sendRaw(text: string): Promise<number> {
     const { hostname, port } = new URL(this.url);
@@ -310,25 +309,24 @@ export class TestDaemon implements AsyncDisposable {
     return await this.tasks();
   }
 
-  /** Sends a signal. */
   signal(signal: Deno.Signal): void {
     this.#told = true;
     this.#child.kill(signal);
   }
 
-  /** The exit code it has to end with; 0 when nothing is said. */
+  /** Sets the exit code that the daemon has to end with, instead of 0. */
   expectCode(code: number): void {
     this.#expectedCode = code;
   }
 
-  /** Ends it by force; that it then ends with this signal's code is no failure. */
+  /** Sends SIGKILL, and expects the exit code of that signal. */
   async crash(): Promise<void> {
     this.expectCode(137);
     if (this.#ended === undefined) this.signal("SIGKILL");
     await this.#output;
   }
 
-  /** SIGTERM; gives the exit code, which is that of SIGKILL when the daemon does not end. */
+  /** Sends SIGTERM, and SIGKILL if the daemon does not end; returns the exit code. */
   async stop(): Promise<number> {
     if (this.#ended === undefined) this.signal("SIGTERM");
     const timer = setTimeout(() => this.#child.kill("SIGKILL"), STOP_WITHIN_MS);
@@ -338,7 +336,7 @@ export class TestDaemon implements AsyncDisposable {
     return code;
   }
 
-  /** What else goes with the daemon, once; it includes the daemon itself. */
+  /** Replaces the disposal of the daemon, once. */
   onDispose(dispose: () => Promise<void>): void {
     this.#dispose = dispose;
   }
@@ -355,7 +353,7 @@ export class TestDaemon implements AsyncDisposable {
   }
 }
 
-/** Never text, to which `fetch` would add a content type of its own. */
+/** A body as bytes: `fetch` would give a text a content type. */
 function toBody({ body = "", chunked = false }: Send): BodyInit {
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body);
   if (!chunked) return bytes;

@@ -6,7 +6,6 @@
 
 import { defined } from "../../src/base/defined.ts";
 
-/** One document. */
 export interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly project?: string };
@@ -18,7 +17,6 @@ export function toText(documents: readonly Manifest[]): string {
   return documents.map((document) => JSON.stringify(document, null, 2)).join("\n---\n");
 }
 
-/** A SecretStore. */
 export function secretStore(name: string, data: Record<string, string>): Manifest {
   return { kind: "SecretStore", metadata: { name }, spec: { data } };
 }
@@ -44,7 +42,6 @@ export function workflow(name: string, ...lines: readonly string[]): Manifest {
   return { kind: "Workflow", metadata: { name }, spec: { steps } };
 }
 
-/** What of a trigger differs from the usual one. */
 export interface TriggerOptions {
   /** `spec.event.webhook`; GitHub's header and the SecretStore `github` when absent. */
   readonly webhook?: Record<string, unknown>;

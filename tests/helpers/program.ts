@@ -15,11 +15,12 @@ import { PATIENCE_MS } from "./until.ts";
 export interface Program {
   /** What it is called in the names of tests. */
   readonly name: "source" | "compiled";
-  /** Executable. */
   readonly command: string;
   /** Arguments before those of svc. */
   readonly args: readonly string[];
-  /** Whether its data directories share a PostgreSQL; they have a database in a file when absent. */
+  /**
+   * Whether its data directories share a PostgreSQL; they have a database in a file when absent.
+   */
   readonly onPostgres?: boolean;
 }
 
@@ -30,7 +31,6 @@ export const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/
 export const DENO_DIR = Deno.env.get("DENO_DIR") ??
   join(Deno.env.get("XDG_CACHE_HOME") ?? join(Deno.env.get("HOME") ?? "", ".cache"), "deno");
 
-/** Runs the sources. */
 export const SOURCE: Program = {
   name: "source",
   command: Deno.execPath(),
@@ -130,7 +130,10 @@ function test(program: Program, name: string, body: Body, options: ProgramTestOp
 /** How often a test repeats itself. */
 export interface Times {
   readonly count: number;
-  /** For the end of its name: by ` (2 of 50 times)`, `.ci/test --skipped-in` knows what is left to do. */
+  /**
+   * For the end of its name: by ` (2 of 50 times)`, `.ci/test --skipped-in` knows what is left to
+   * do.
+   */
   readonly inName: string;
   /** That many of these items; after the last one comes the first again. */
   readonly of: <T>(items: readonly T[]) => T[];
@@ -159,7 +162,6 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Standard input; none when absent. */
   readonly stdin?: string | Uint8Array;
-  /** Working directory. */
   readonly cwd?: string;
   /** Ends it by force after this long; when absent, only when it hangs. */
   readonly withinMs?: number;
@@ -167,7 +169,6 @@ export interface RunOptions {
 
 /** How a run ended. */
 export interface RunResult {
-  /** Exit code. */
   readonly code: number;
   /** Standard output as text. */
   readonly stdout: string;

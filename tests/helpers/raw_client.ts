@@ -11,7 +11,6 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** A bare connection. */
 export class RawClient implements Disposable {
   readonly #connection: Deno.Conn;
   #rest = "";

@@ -1,5 +1,5 @@
 /**
- * Data directories as earlier daemons left them, from `tests/fixtures/data_dirs`.
+ * Data directories of earlier releases, from `tests/fixtures/data_dirs`.
  *
  * @module
  */
@@ -10,7 +10,6 @@ import type { DataDir } from "../../src/base/data_dir.ts";
 
 const HERE = fileURLToPath(new URL("../fixtures/data_dirs/", import.meta.url));
 
-/** One of them. */
 export interface ReleasedData {
   /** Version of its schema. */
   readonly version: number;
@@ -20,7 +19,7 @@ export interface ReleasedData {
   readonly key: string;
 }
 
-/** All that kept their database in a file, or in PostgreSQL, the oldest first. */
+/** Releases with their database in a file, or in PostgreSQL, oldest first. */
 export function releasedData(where: "file" | "postgres"): readonly ReleasedData[] {
   const form = where === "file" ? /^schema_(\d+)\.sql$/ : /^postgres_schema_(\d+)\.sql$/;
   return [...Deno.readDirSync(HERE)].flatMap(({ name }) => {
@@ -35,14 +34,16 @@ export function releasedData(where: "file" | "postgres"): readonly ReleasedData[
 }
 
 const MINUTE_MS = 60_000;
-/** Rows with a time that work depends on. Those of resources stay: their values are sealed with it. */
+/**
+ * Rows with a time that work depends on. Those of resources stay: their values are sealed with it.
+ */
 const DATED_ROW = /^INSERT INTO (?!.*\bresources"? ).*$/gm;
 /** A number of milliseconds, or a `timestamptz`. */
 const TIME = /(?<=[(, ])1\d{12}(?=[,)])|(?<=')20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?\+00(?=')/g;
 
 /**
- * The same rows, the first of them written a minute ago: what an earlier daemon has delayed for a day
- * is delayed still, and what it has remembered for a day is remembered.
+ * The same rows with their times moved so that the oldest is a minute old: what was delayed for a
+ * day is still delayed, and what was remembered for a day is still known.
  */
 function leftJustNow(sql: string): string {
   const timeOf = (text: string) => text.includes("-") ? Date.parse(text) : Number(text);
@@ -55,7 +56,7 @@ function leftJustNow(sql: string): string {
     }));
 }
 
-/** Writes what is the daemon's alone; `svc init` adds the rest. */
+/** Writes the database and the key; `svc init` adds the rest. */
 export async function writeReleased(
   { sql, key }: ReleasedData,
   { database, secretKey }: Pick<DataDir, "database" | "secretKey">,

@@ -1,6 +1,6 @@
 /**
- * What a test needs of the machine. A fresh one has a base system, make, Node and npm, and every test
- * file loads there: a test that needs more asks here first, and is skipped with the reason in its name.
+ * Requirements of a test. Every test file loads on a machine with a base system, make, Node and
+ * npm; a test that needs more is skipped there, with the reason in its name.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { join } from "node:path";
 /** Why a test that gives files to other users is skipped; undefined for root, who may. */
 export const NOT_ROOT = Deno.uid() === 0 ? undefined : "only root can give a file away";
 
-/** Why a test of what a user may not do is skipped; undefined for anybody but root. */
+/** Why a test of a refused permission is skipped; undefined for any user but root. */
 export const IS_ROOT = Deno.uid() === 0 ? "root may do anything" : undefined;
 
 /** Path of the first of these programs that is on the PATH. */

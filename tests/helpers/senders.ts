@@ -23,12 +23,11 @@ export function mac(
   return createHmac(hash, key).update(data).digest(encoding);
 }
 
-/** GitHub, and everybody who signs as it does. */
+/** GitHub, and platforms that sign as it does. */
 export function github(body: string, type = JSON_TYPE): Record<string, string> {
   return { "x-hub-signature-256": `sha256=${mac(body, "hex")}`, "content-type": type };
 }
 
-/** LINE. */
 export function line(body: string): Record<string, string> {
   return { "x-line-signature": mac(body, "base64"), "content-type": JSON_TYPE };
 }
@@ -85,7 +84,7 @@ export function discord(body: string, at: number): Record<string, string> {
   };
 }
 
-/** The answer to a request that has to be taken. */
+/** Fails unless a response is 200; returns its JSON. */
 export async function answerOf(
   response: Response | Promise<Response>,
 ): Promise<Record<string, unknown>> {

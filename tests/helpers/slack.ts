@@ -24,7 +24,6 @@ export function slackHeaders(
   };
 }
 
-/** What of a message differs from the usual one. */
 export interface Message {
   readonly text: string;
   /** `ts` of the post. */

@@ -1,5 +1,5 @@
 /**
- * File systems of a test's own, which can be filled or made read-only.
+ * Small file systems that a test fills or makes read-only.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { run } from "./program.ts";
 import { tempDir } from "./temp_dir.ts";
 
-/** A file system of its own; everything on it goes with it. */
+/** A mounted file system, which is removed with its files. */
 export interface SmallDisk extends AsyncDisposable {
   readonly path: string;
   /** Writes to it until it is full; gives the file. */

@@ -1,12 +1,12 @@
 /**
- * A look at a database file past the store, and a hand on it.
+ * Reads and changes a database file past the store.
  *
  * @module
  */
 
 import { DatabaseSync } from "node:sqlite";
 
-/** Rows of a query over the file itself, past the store. */
+/** Rows of a query over a database file. */
 export function rowsOf(path: string, sql: string): Record<string, unknown>[] {
   const db = new DatabaseSync(path, { readOnly: true });
   try {
@@ -16,7 +16,7 @@ export function rowsOf(path: string, sql: string): Record<string, unknown>[] {
   }
 }
 
-/** Changes the file itself, past the store. */
+/** Runs statements on a database file. */
 export function changeFile(path: string, sql: string): void {
   const db = new DatabaseSync(path);
   try {
@@ -26,7 +26,7 @@ export function changeFile(path: string, sql: string): void {
   }
 }
 
-/** Keeps everybody else from writing to the database, until disposed. */
+/** Locks the database for other writers until disposed. */
 export function lockDatabase(path: string): Disposable {
   const db = new DatabaseSync(path);
   db.exec("BEGIN EXCLUSIVE");

@@ -1,6 +1,5 @@
 /**
- * Records to fill a store with: the one place of the tests that knows every field of a delivery and
- * of a task.
+ * Records to fill a store with. Only this file knows every field of a delivery and of a task.
  *
  * @module
  */
@@ -32,7 +31,7 @@ const OWN = crypto.randomUUID().replaceAll("-", "").toUpperCase().slice(0, 10);
 /** Steps of the plan every test task has. */
 export const STEPS = ["build", "deploy"];
 
-/** What may differ from one accepted delivery to the next. */
+/** Fields in which an accepted delivery differs from the usual. */
 export interface Accepted {
   readonly project?: string;
   readonly trigger?: string;
@@ -44,7 +43,7 @@ export interface Accepted {
   /** The plan; `undefined` for a task that misses something. */
   readonly plan?: { readonly hash: string; readonly json: string } | undefined;
   readonly taskId?: string;
-  /** Whatever else is said of the task. */
+  /** Further fields of the task. */
   readonly task?: Partial<NewTask>;
   /** Whether the id of the delivery names the event. */
   readonly once?: boolean;
@@ -60,7 +59,7 @@ export const PLAN = {
   json: JSON.stringify({ steps: STEPS.map((id) => ({ id })), workspace: { path: "/srv/repo" } }),
 };
 
-/** Stores delivery `n` and task `n`; gives what became of it. */
+/** Stores delivery `n` and task `n`; returns the result. */
 export async function accept(
   store: Pick<DeliveryRecorder, "recordDelivery">,
   n: number,

@@ -1,6 +1,5 @@
 /**
- * A look at the database of a data directory past the program, and a hand on it: a file, or a
- * PostgreSQL.
+ * Reads and changes the database of a data directory past the program, in a file or in PostgreSQL.
  *
  * @module
  */
@@ -15,13 +14,13 @@ export async function isShared(dataDir: string): Promise<boolean> {
   return await findSharedDatabase(dataDirAt(dataDir)) !== undefined;
 }
 
-/** Rows of a query that both understand. */
+/** Rows of a query that SQLite and PostgreSQL both understand. */
 export async function rowsIn(dataDir: string, sql: string): Promise<Record<string, unknown>[]> {
   if (!await isShared(dataDir)) return rowsOf(dataDirAt(dataDir).database, sql);
   return await inShared(dataDir, (db) => db.all(sql));
 }
 
-/** Changes the database, past the store, by a statement that both understand. */
+/** Runs a statement that SQLite and PostgreSQL both understand. */
 export async function changeIn(dataDir: string, sql: string): Promise<void> {
   if (!await isShared(dataDir)) return changeFile(dataDirAt(dataDir).database, sql);
   await inShared(dataDir, (db) => db.exec(sql));

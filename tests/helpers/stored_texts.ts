@@ -8,7 +8,7 @@ import { concatBytes } from "../../src/base/bytes.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
 import { isShared, rowsIn } from "./stored_rows.ts";
 
-/** A text, and where it stands. */
+/** A text, and its place: table and column, or file. */
 export type Found = readonly [where: string, text: string];
 
 /** Tables of a file, and those of `svc` in a PostgreSQL. */
@@ -41,7 +41,7 @@ function textOf(value: unknown): string {
     : JSON.stringify(value);
 }
 
-/** The log of each task that has one, as it is kept. */
+/** The stored log of each task that has one. */
 export async function logsIn(dataDir: string): Promise<readonly Found[]> {
   if (!await isShared(dataDir)) {
     const { logs } = dataDirAt(dataDir);
@@ -56,7 +56,7 @@ export async function logsIn(dataDir: string): Promise<readonly Found[]> {
   ]);
 }
 
-/** The same, and what it says without its form. */
+/** The stored logs, and the texts of their lines. */
 export async function loggedTexts(dataDir: string): Promise<readonly Found[]> {
   return (await logsIn(dataDir)).flatMap(([where, text]): Found[] => {
     const lines = text.trim().split("\n").map((line) => JSON.parse(line));

@@ -1,5 +1,6 @@
 /**
- * Temporary directories that are gone with the test, with paths short enough for a socket in them.
+ * Temporary directories that are removed with the test; their paths are short enough for a socket
+ * in them.
  *
  * @module
  */

@@ -1,16 +1,15 @@
 /**
- * Waiting for what happens in another process: looks again and again, and gives up in time. How
- * long that is says nothing about the program, only that a test that hangs fails: it is far more
- * than a busy machine needs.
+ * Waits for something that happens in another process, by polling. The limit is far longer than a
+ * busy machine needs: it only makes a test fail that would hang.
  *
  * @module
  */
 
-/** How long a test waits for what is to come, unless it says otherwise. */
+/** How long `until` waits when no limit is given. */
 export const PATIENCE_MS = 120_000;
 
 /**
- * What `look` gives once it gives something.
+ * Calls `look` until it returns something, and returns that.
  *
  * @throws {Error} that names `what` when it has not come within `withinMs`.
  */
@@ -43,12 +42,12 @@ export async function findFile(path: string): Promise<string | undefined> {
 }
 
 /**
- * Whether a process is there and runs. One that has ended and that nobody has waited for does not,
- * although `kill -0` would still find it.
+ * Whether a process runs. One that has ended and is not waited for does not run, although `kill -0`
+ * still finds it.
  */
 export async function processRuns(pid: number): Promise<boolean> {
   const stat = await findFile(`/proc/${pid}/stat`).catch(() => undefined); // ESRCH: it just went
-  // A name may hold anything, a `)` too: what counts is behind the last one.
+  // The name of a program may contain `)`: the state stands behind the last one.
   if (stat !== undefined) return !/\) [ZX] [^)]*$/.test(stat);
   const { success } = await new Deno.Command("/bin/sh", {
     args: ["-c", 'kill -0 "$1" 2>/dev/null', "sh", String(pid)],

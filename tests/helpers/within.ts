@@ -1,15 +1,14 @@
 /**
- * A bound on how long a test waits, so that what hangs fails one test.
+ * A limit for work that may hang.
  *
  * @module
  */
 
-/** How much longer than alone something may take on a busy machine. */
+/** How much longer work may take on a busy machine than on an idle one. */
 const BUSY = 10;
 
 /**
- * Rejects when `work` takes far longer than the `ms` it may take on a machine that has nothing else
- * to do: what hangs shall fail its test and not stop them all.
+ * Rejects when `work` takes far longer than the `ms` that it takes on an idle machine.
  */
 export async function within<T>(ms: number, work: PromiseLike<T>): Promise<T> {
   const { promise, reject: giveUp } = Promise.withResolvers<never>();

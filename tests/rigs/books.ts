@@ -1,6 +1,5 @@
 /**
- * What has to hold in the database of a cluster, at any moment and at the end: read from outside,
- * past the daemons.
+ * Invariants of the database that a cluster shares, read past the daemons.
  *
  * @module
  */
@@ -9,7 +8,7 @@ import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import { Connections } from "../../src/store/postgres/database/connections.ts";
 import type { Row } from "../../src/store/sql/row.ts";
 
-/** The rows of a database. */
+/** Reads the rows of a cluster's database. */
 export class Books implements AsyncDisposable {
   readonly #connections: Connections;
 
@@ -18,7 +17,7 @@ export class Books implements AsyncDisposable {
     this.#connections = new Connections({ url: database, owner, max: 1 });
   }
 
-  /** Every task that is ready or runs has its job, and there is no other job. */
+  /** Fails unless each task that is ready or running has its job, and no other job exists. */
   async agree(): Promise<void> {
     deepEqual(
       await this.#all(`
@@ -30,7 +29,7 @@ export class Books implements AsyncDisposable {
     );
   }
 
-  /** Ids of senders under which a delivery was accepted, each as often as that happened. */
+  /** `X-GitHub-Delivery` of each accepted delivery, sorted; repeats stay. */
   async accepted(): Promise<readonly string[]> {
     const rows = await this.#all(
       `SELECT headers::json ->> 'x-github-delivery' AS id FROM deliveries
@@ -39,7 +38,7 @@ export class Books implements AsyncDisposable {
     return rows.map(({ id }) => String(id));
   }
 
-  /** How many tasks a node runs, or has left running. */
+  /** Number of tasks that are `running` in the name of a node. */
   async running(node: string): Promise<number> {
     const [row] = await this.#all(
       `SELECT count(*) FROM tasks JOIN nodes ON nodes.id = tasks.node

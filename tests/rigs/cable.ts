@@ -1,25 +1,25 @@
 /**
- * A cable between daemons and PostgreSQL that can be cut and mended: an address that passes every
- * byte on to the server of the tests.
+ * A proxy between daemons and the PostgreSQL of the tests, whose connections a test can cut, delay
+ * and restore.
  *
  * @module
  */
 
 import { concatBytes } from "../../src/base/bytes.ts";
 
-/** What a connection has been used for. */
+/** Statements that a connection has carried. */
 interface Use {
   isBatch: boolean;
   isListening: boolean;
 }
 
-/** Who has sent what passes. */
+/** The end that sent a chunk. */
 export type Sender = "daemon" | "database";
-/** Whether a connection breaks before or after these bytes, given as text. */
+/** Decides whether a connection breaks before or after these bytes. */
 export type Breaks = (bytes: string, from: Sender) => "before" | "after" | undefined;
 type Filter = (chunk: Uint8Array) => Uint8Array;
 
-/** A way to a database that may be interrupted. */
+/** A proxy in front of one database. */
 export class Cable implements AsyncDisposable {
   readonly #database: URL;
   readonly #port: number;
@@ -38,7 +38,7 @@ export class Cable implements AsyncDisposable {
     this.#pass(listener);
   }
 
-  /** The database, over the cable. */
+  /** Address of the database through the proxy. */
   get url(): string {
     const url = new URL(this.#database);
     url.host = `127.0.0.1:${this.#port}`;
@@ -54,12 +54,12 @@ export class Cable implements AsyncDisposable {
     await this.#over;
   }
 
-  /** Passes nothing on, and tells nobody: as if packets were lost. */
+  /** Keeps back every byte in both directions, as a network does that loses packets. */
   hold(): void {
     this.#held ??= Promise.withResolvers();
   }
 
-  /** Passes on what has waited. */
+  /** Ends `hold`, and passes on the bytes kept back. */
   release(): void {
     this.#held?.resolve();
     this.#held = undefined;
@@ -70,17 +70,17 @@ export class Cable implements AsyncDisposable {
     this.#losesCommit = true;
   }
 
-  /** Whether the answer that is to be lost was lost. */
+  /** Whether `loseNextCommit` has broken its connection. */
   get hasLostCommit(): boolean {
     return !this.#losesCommit;
   }
 
-  /** Asks this of whatever passes, to break its connection there. */
+  /** Asks `breaks` about each chunk that passes. */
   breakWhere(breaks: Breaks): void {
     this.#breaks = breaks;
   }
 
-  /** Passes on no more of what others tell over the database (`NOTIFY`). */
+  /** Drops every `NOTIFY` of other connections from now on. */
   deafen(): void {
     this.#isDeaf = true;
   }
@@ -119,7 +119,7 @@ export class Cable implements AsyncDisposable {
     }
   }
 
-  /** What of the server's bytes is passed on; throws where the connection is to break. */
+  /** Filters the bytes of the server; throws to break the connection. */
   #filter(use: Use): Filter {
     const withoutHints = messageFilter((type) => type !== NOTIFICATION);
     return (chunk) => {
@@ -131,17 +131,17 @@ export class Cable implements AsyncDisposable {
     };
   }
 
-  /** Breaks the connection of these ends where that is wanted. */
+  /** Asks `#breaks` about each chunk, and closes `ends` where it says so. */
   #breaking(from: Sender, ends: readonly Deno.Conn[], filter: Filter): Filter {
     return (chunk) => {
       const place = this.#breaks(textOf(chunk), from);
       if (place === "before") throw new Error("The cable is cut");
-      if (place === "after") setTimeout(() => ends.forEach(close)); // it may arrive, or not
+      if (place === "after") setTimeout(() => ends.forEach(close)); // the chunk may still arrive
       return filter(chunk);
     };
   }
 
-  /** Until either end is closed; the other one is closed then. */
+  /** Copies bytes until either end is closed, then closes the other. */
   async #carry(
     from: Deno.Conn,
     to: Deno.Conn,
@@ -176,13 +176,13 @@ export class Cable implements AsyncDisposable {
 }
 
 const POSTGRES_PORT = 5432;
-/** The type of the message by which the server tells what another connection has said. */
+/** Type of the server's message that carries a `NOTIFY`. */
 const NOTIFICATION = "A".charCodeAt(0);
 
 const latin1 = new TextDecoder("latin1");
 const textOf = (chunk: Uint8Array) => latin1.decode(chunk);
 
-/** Passes on what a client sends, and notes what for. */
+/** Records in `use` what a client's chunk is for, and returns the chunk. */
 function noted(chunk: Uint8Array, use: Use): Uint8Array {
   const text = textOf(chunk);
   use.isBatch ||= text.includes("SELECT write(");
@@ -190,7 +190,10 @@ function noted(chunk: Uint8Array, use: Use): Uint8Array {
   return chunk;
 }
 
-/** Lets through those messages of the server whose type is wanted; it begins with a whole one. */
+/**
+ * Passes on messages of the server whose type is wanted. The first chunk has to begin with a whole
+ * message.
+ */
 function messageFilter(isWanted: (type: number) => boolean): Filter {
   let rest = new Uint8Array();
   return (chunk) => {

@@ -1,5 +1,5 @@
 /**
- * Several daemons over one database, as processes, which may be killed and started again.
+ * Several daemons over one database, as processes that a test kills and starts again.
  *
  * @module
  */
@@ -16,12 +16,12 @@ import { Cable } from "./cable.ts";
 
 /** Daemons that share a database. */
 export interface Cluster extends AsyncDisposable {
-  /** Address of the database, not over the cables. */
+  /** Address of the database itself, past the cables. */
   readonly database: string;
   readonly daemons: readonly TestDaemon[];
-  /** The way of each daemon to the database; none where they are `direct`. */
+  /** The cable of each daemon; empty with `direct`. */
   readonly cables: readonly Cable[];
-  /** What the daemons have written whose place others took. */
+  /** Logs of the daemons that `revive` has replaced. */
   readonly pastLogs: readonly string[];
   /** Starts a daemon that was killed again, on the same data directory. */
   revive(index: number): Promise<void>;
@@ -29,15 +29,15 @@ export interface Cluster extends AsyncDisposable {
 
 /** What differs from the usual cluster. */
 export interface ClusterOptions {
-  /** Flags of each daemon. */
+  /** Flags that each daemon is started with. */
   readonly args?: readonly string[];
   /** An empty database; one that goes away with the cluster when absent. */
   readonly database?: string;
-  /** They connect without cables, which cost time. */
+  /** Daemons connect without cables, which take time. */
   readonly direct?: boolean;
 }
 
-/** Starts daemons called `a`, `b` and so on, which have the key of the first. */
+/** Starts daemons named `a`, `b`, …; all have the key of the first. */
 export async function startCluster(
   program: Program,
   count: number,

@@ -1,6 +1,6 @@
 /**
- * What has to hold once a cluster has been through its ordeal, whatever that was: held against the
- * answers that senders got, the database, the logs of the daemons and the journal of the steps.
+ * Checks a cluster after faults: compares the answers that senders got, the database, the logs of
+ * the daemons and the journal of the steps.
  *
  * @module
  */
@@ -13,19 +13,18 @@ import type { Pushes } from "./pushes.ts";
 import { findMarkedProcesses } from "../helpers/leftovers.ts";
 import { repeated, type StepJournal, type StepRun } from "./step_journal.ts";
 
-/** How often a task is begun anew before it fails. */
+/** How often a task is restarted before it fails. */
 const MOST_RESTARTS = 3;
 
-/** What is judged. */
 export interface Ordeal {
   readonly cluster: Cluster;
   readonly books: Books;
   readonly journal: StepJournal;
-  /** They have to be over. */
+  /** They have been stopped. */
   readonly pushes: Pushes;
 }
 
-/** Waits for the end of every task, and judges; gives the tasks. */
+/** Waits until every task has ended, checks everything, and returns the tasks. */
 export async function judge(ordeal: Ordeal): Promise<readonly TaskRecord[]> {
   const tasks = await ordeal.cluster.daemons[0]?.settled() ?? [];
   await judgePromises(tasks, ordeal);
@@ -38,8 +37,8 @@ export async function judge(ordeal: Ordeal): Promise<readonly TaskRecord[]> {
 }
 
 /**
- * Runs after which their task ran again although the lease of their node had not ended: every end of
- * a lease is in the log of its daemon.
+ * Runs after which their task ran again although the lease of their node had not ended: every end
+ * of a lease is in the log of its daemon.
  */
 export async function repeatedUnderLease(
   { daemons }: Cluster,
@@ -54,7 +53,7 @@ export async function repeatedUnderLease(
   );
 }
 
-/** Each 200 is one task, each task is of a 200, and both books say so. */
+/** Each push that was answered 200 is one task, and there is no other task. */
 async function judgePromises(
   tasks: readonly TaskRecord[],
   { pushes, books }: Ordeal,
@@ -79,7 +78,9 @@ function judgeLogs({ pastLogs, daemons }: Cluster): void {
   deepEqual(logs.match(/.*(?:failed inside|ERROR .*could not be stored).*/g), null);
 }
 
-/** Every task ran to its end, never beside itself, and to a second end only where it was taken over. */
+/**
+ * Every task ran to its end, never beside itself, and to a second end only where it was taken over.
+ */
 async function judgeSteps(tasks: readonly TaskRecord[], journal: StepJournal): Promise<void> {
   deepEqual(
     tasks.filter(({ state, reason, restarts }) =>

@@ -27,7 +27,6 @@ export class ConsoleProcess implements AsyncDisposable {
   readonly #over: Promise<number>;
   #code: number | undefined;
 
-  /** Starts it. */
   constructor(program: Program, { args = [], env, onTerminal = false }: ConsoleProcessOptions) {
     const line = [program.command, ...program.args, "console", ...args];
     const [command = "", ...rest] = onTerminal
@@ -56,17 +55,16 @@ export class ConsoleProcess implements AsyncDisposable {
     ]).then(([{ code }]) => this.#code = code);
   }
 
-  /** Process id. */
   get pid(): number {
     return this.#child.pid;
   }
 
-  /** Every link it has printed. */
+  /** Every link printed so far. */
   get links(): readonly string[] {
     return this.stdout.match(/http:\/\/\S+#ticket=[0-9a-f]{64}(?=\n)/g) ?? [];
   }
 
-  /** What it is ready on, such as `http://127.83.201.9:8137`. */
+  /** Waits for its address, such as `http://127.83.201.9:8137`. */
   async ready(): Promise<string> {
     return await this.#until(
       "the ready line of the console",
@@ -74,12 +72,11 @@ export class ConsoleProcess implements AsyncDisposable {
     );
   }
 
-  /** The last of its links once there are so many. */
+  /** Waits for `count` links; returns the last. */
   async link(count = 1): Promise<string> {
     return await this.#until(`link ${count} of the console`, () => this.links[count - 1]);
   }
 
-  /** Presses Enter. */
   async enter(): Promise<void> {
     await this.#input.write(new TextEncoder().encode("\n"));
   }
@@ -119,9 +116,9 @@ export class ConsoleProcess implements AsyncDisposable {
   }
 }
 
-/** What the page does with a console. */
+/** Requests to a console as the page makes them. */
 export class PageSession {
-  /** Such as `http://127.83.201.9:8137`. */
+  /** Address of the console, such as `http://127.83.201.9:8137`. */
   readonly url: string;
   readonly key: string;
 
@@ -139,7 +136,6 @@ export class PageSession {
     return new PageSession(origin, key);
   }
 
-  /** Calls an operation. */
   async call(name: string, input: unknown, signal?: AbortSignal): Promise<Response> {
     const url = `${this.url}/v1/${name}`;
     return await post(url, input, { key: this.key, ...defined({ signal }) });
@@ -165,14 +161,14 @@ export async function post(
   });
 }
 
-/** The status of an answer, which is read to its end. */
+/** Reads an answer to its end; returns its status. */
 export async function statusOf(answer: Promise<Response>): Promise<number> {
   const response = await answer;
   await response.text();
   return response.status;
 }
 
-/** Reads a stream until what it gave from now on matches. */
+/** Reads a stream until the text read here matches. */
 export async function readUntil({ body }: Response, pattern: RegExp): Promise<void> {
   const reader = body?.getReader();
   const decoder = new TextDecoder();
@@ -184,7 +180,7 @@ export async function readUntil({ body }: Response, pattern: RegExp): Promise<vo
   reader?.releaseLock();
 }
 
-/** A word for a shell. */
+/** Quotes a word for a shell. */
 function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }

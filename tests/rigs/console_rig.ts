@@ -1,5 +1,5 @@
 /**
- * A console in this process, on a free port, in front of a daemon that the test plays.
+ * The console's server in this process, on a free port; the test plays the daemon behind it.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { type ConsoleServer, serveConsole } from "../../src/console/server.ts";
 import { ask, type RawAnswer } from "../helpers/raw_client.ts";
 import { type SetClock, setClock } from "../helpers/manual_clock.ts";
 
-/** What the daemon was asked. */
+/** A request that the daemon received. */
 export interface DaemonCall {
   readonly path: string;
   readonly headers: Headers;
@@ -25,7 +25,7 @@ export interface DaemonCall {
 /** How to make a rig. */
 export interface RigOptions {
   readonly readOnly?: boolean;
-  /** Where it is; a new address of 127.0.0.0/8 when absent. */
+  /** Address; a new one of 127.0.0.0/8 when absent. */
   readonly address?: ConsoleAddress;
   /** Any free one when absent. */
   readonly port?: number;
@@ -38,17 +38,14 @@ export interface ConsoleRig extends AsyncDisposable {
   readonly server: ConsoleServer;
   readonly address: ConsoleAddress;
   readonly clock: SetClock;
-  /** What the daemon was asked, in order. */
+  /** Requests that the daemon received, oldest first. */
   readonly calls: readonly DaemonCall[];
-  /** What was logged. */
   readonly logged: readonly string[];
-  /** Host and port. */
   readonly host: string;
-  /** A new key. */
   key(): Promise<string>;
-  /** Sends one request with these headers beside its length; none is added but those. */
+  /** Sends one request with exactly these headers and its length. */
   send(line: string, headers: Readonly<Record<string, string>>, body?: string): Promise<RawAnswer>;
-  /** Sends what the page would, with changes; a header that is changed to nothing is left out. */
+  /** Sends the page's request with these changes; a header changed to `undefined` is left out. */
   page(
     path: string,
     input: unknown,
@@ -61,7 +58,6 @@ export const DAEMON_TOKEN = "svct_this-is-for-the-daemon-alone";
 
 const PAGE = "<!doctype html><title>the page</title>";
 
-/** Starts a console. */
 export async function consoleRig(options: RigOptions = {}): Promise<ConsoleRig> {
   const { daemon = () => Response.json({}), readOnly = false } = options;
   const { address = newAddress(() => undefined), port = 0 } = options;

@@ -1,6 +1,5 @@
 /**
- * Logs of tasks in each store that takes them: a case is a test for each, judged through the
- * interface alone.
+ * Registers each case of a task's log once for every store of logs.
  *
  * @module
  */
@@ -20,15 +19,15 @@ interface TestedLog extends AsyncDisposable {
 
 /** A store of logs. */
 interface Tested {
-  /** Begins the names of its tests. */
+  /** Prefix of the names of its tests. */
   readonly name: string;
-  /** Registers a test of it; as an ignored one where what it needs is missing. */
+  /** Registers a test; ignored where the machine lacks what the store needs. */
   test(name: string, fn: () => Promise<void>): void;
   /** Opens an empty log. */
   open(): Promise<TestedLog>;
 }
 
-/** The stores: another one is a line here. */
+/** The stores of logs, one a line. */
 const STORES: readonly Tested[] = [
   { name: "files", test: Deno.test, open: openFile },
   { name: "PostgreSQL", test: postgresTest, open: openRows },
@@ -47,7 +46,7 @@ export function eachLog(
   }
 }
 
-/** What a writer is told where nothing stops it. */
+/** Options of a writer that nothing stops. */
 export const WRITING = { onWritten: () => {}, stop: new AbortController().signal };
 
 /** Adds lines to a log. */

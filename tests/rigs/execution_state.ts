@@ -1,6 +1,6 @@
 /**
- * The part of a daemon's state that running tasks works with: a real store, real processes, the
- * machine's own clock, and a log to read.
+ * The part of a daemon's state that tasks run on: a real store, real processes, the system's clock,
+ * and a log to read.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import { LogFiles } from "../../src/store/files/log_files.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
-/** What running tasks uses of a {@linkcode State}. */
+/** The fields of {@linkcode State} that running tasks uses. */
 export type StateOfExecution = Pick<
   State,
   | "dirs"
@@ -43,7 +43,7 @@ export type StateOfExecution = Pick<
   | "tokens"
 >;
 
-/** A state, and what a test sees of it. */
+/** A state with the places that a test looks at. */
 export interface ExecutionState extends AsyncDisposable {
   readonly state: StateOfExecution;
   /** Directory for the workspaces of tests. */
@@ -51,7 +51,7 @@ export interface ExecutionState extends AsyncDisposable {
   readonly logged: string[];
 }
 
-/** Opens a state with these resources; what is stored is not announced. */
+/** Opens a state with these resources. The store announces nothing. */
 export async function executionState(resources: readonly Resource[]): Promise<ExecutionState> {
   const opening = new AsyncDisposableStack();
   const temp = opening.use(await tempDir());
@@ -78,7 +78,7 @@ export async function executionState(resources: readonly Resource[]): Promise<Ex
     tokens: new RunTokens(),
     lease: ENDLESS,
   };
-  // Until it is first asked it leaves its output open at the end.
+  // Asked once here: its first question leaves an output open at the end of a test.
   await state.groups.alive(2 ** 22 - 1);
   const dispose = () => opening.disposeAsync();
   return { state, workspace, logged, [Symbol.asyncDispose]: dispose };

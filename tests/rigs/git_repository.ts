@@ -1,5 +1,5 @@
 /**
- * Repositories of tests: git as a user runs it, with no configuration but that of the repository.
+ * Runs git for tests, without the configuration of the user.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { strictEqual as equal } from "node:assert/strict";
 import type { RunRig } from "./run_rig.ts";
 
-/** Runs git, which has to go well; gives what it printed. */
+/** Runs git, fails unless it succeeds, and returns its output. */
 export async function git(cwd: string, ...args: string[]): Promise<string> {
   const who = ["-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"];
   const { code, stdout, stderr } = await new Deno.Command("git", {

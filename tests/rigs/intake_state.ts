@@ -1,6 +1,6 @@
 /**
- * The part of a daemon's state that intake works with: a real store, resources, a clock whose time
- * of day the test sets, and a log to read.
+ * The part of a daemon's state that intake works on: a real store, resources, a clock that the test
+ * sets, and a log to read.
  *
  * @module
  */
@@ -27,7 +27,7 @@ import { type SetClock, setClock } from "../helpers/manual_clock.ts";
 import { knownIn } from "../helpers/known_secrets.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 
-/** What intake uses of a {@linkcode State}. */
+/** The fields of {@linkcode State} that intake uses. */
 export type StateOfIntake = Pick<
   State,
   | "dirs"
@@ -48,12 +48,12 @@ export type StateOfIntake = Pick<
   | "keyUses"
 >;
 
-/** A state, and what a test sees of it. */
+/** A state with the places that a test looks at. */
 export interface IntakeState extends AsyncDisposable {
   readonly state: StateOfIntake;
-  /** The store itself, past whatever stands in for parts of it. */
+  /** The store without the replacements in `broken`. */
   readonly store: Store;
-  /** The store below the announcements; methods that a test puts in it stand in for the real ones. */
+  /** The store below the announcements; a test replaces its methods. */
   readonly broken: Store;
   /** Path of the database. */
   readonly path: string;
@@ -63,10 +63,10 @@ export interface IntakeState extends AsyncDisposable {
   readonly kicks: { count: number; events: number };
 }
 
-/** When every test takes place. */
+/** Time of every test, in milliseconds since the epoch. */
 export const NOW = Date.parse("2026-01-02T03:04:05.678Z");
 
-/** Fails whatever asks it for anything: the triggers of these tests have no plugins. */
+/** Throws at every access: the triggers of these tests have no plugins. */
 export const NO_PLUGINS = new Proxy({} as PluginHost, {
   get(_, name) {
     throw new Error(`A plugin was asked for: ${String(name)}`);

@@ -1,6 +1,6 @@
 /**
- * The load balancers of docs/scale-out.md, as they stand there: real programs with the blocks of
- * the page, in which only addresses and paths of certificates are those of the test.
+ * Runs the load balancers of docs/scale-out.md with the configurations of that page; only addresses
+ * and paths of certificates are replaced.
  *
  * @module
  */
@@ -18,9 +18,9 @@ const PAGE = await Deno.readTextFile(join(ROOT, "docs/scale-out.md"));
 /** A kind of load balancer. */
 export interface Balancer {
   readonly program: string;
-  /** Language of its block in the page. */
+  /** Language of its code block in the page. */
   readonly block: string;
-  /** What of the block is of the machine it is for, and what takes its place. */
+  /** Texts of the block that name a machine, each with its replacement. */
   readonly replaced: (to: Places) => readonly [from: string, to: string][];
   /** The whole file with the block in it. */
   readonly file: (block: string, dir: string) => string;
@@ -29,7 +29,7 @@ export interface Balancer {
 
 interface Places {
   readonly port: number;
-  /** Of the certificate and its key: `.crt`, `.key`, and `.pem` with both. */
+  /** Path without its end: `.crt` is the certificate, `.key` the key, `.pem` both. */
   readonly pair: string;
 }
 
@@ -112,7 +112,7 @@ function blockOf({ block }: Balancer): string {
   return text;
 }
 
-/** What the page says has to be there, each text once. */
+/** Replaces each text, which has to stand in the block once. */
 function fill(text: string, replaced: readonly (readonly [from: string, to: string])[]): string {
   return replaced.reduce((filled, [from, to]) => {
     ok(filled.split(from).length === 2, `"${from}" once in the block`);

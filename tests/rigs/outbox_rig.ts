@@ -1,5 +1,5 @@
 /**
- * An outbox over a real store, with kinds of messages that a test makes, at a time that it moves.
+ * An outbox over a real store and a manual clock, with kinds of messages that the test makes.
  *
  * @module
  */
@@ -35,7 +35,7 @@ export interface OutboxRig extends AsyncDisposable {
   /** What a try gives, in the order of the tries; the last one for ever. */
   answers: readonly (SendResult | Promise<SendResult>)[];
   found: FindResult;
-  /** Starts the outbox, or another one after it was stopped. */
+  /** Starts an outbox; after it was stopped, another one. */
   start(): Outbox;
   stop(): Promise<void>;
   /** Resolves when so many tries have begun. */
@@ -64,7 +64,7 @@ export function draft(text: string, given: Partial<Draft> = {}): Draft {
 /** The value of the SecretStore that these tests know. */
 export const SECRET = "the-secret-of-these-tests";
 
-/** Puts one together; nothing runs yet. */
+/** Makes the parts of an outbox; `start` starts one. */
 export async function outboxRig(): Promise<OutboxRig> {
   const temp = await tempStore();
   const clock = new ManualClock();
@@ -112,7 +112,7 @@ export async function outboxRig(): Promise<OutboxRig> {
     },
     async tries(count) {
       await until(`${count} tries`, async () => {
-        await clock.advance(0); // calls what came due while the store answered
+        await clock.advance(0); // timers that came due while the store answered
         return rig.sent.length >= count || undefined;
       });
     },

@@ -1,6 +1,6 @@
 /**
- * Signed pushes to all daemons of a cluster, by senders who do as a load balancer does: what was not
- * answered, or with 503, is sent again to another daemon, as the same delivery.
+ * Sends signed pushes to all daemons of a cluster as a load balancer does: a push without an
+ * answer, or answered 503, goes to another daemon as the same delivery.
  *
  * @module
  */
@@ -12,51 +12,50 @@ import type { Cluster } from "./cluster.ts";
 
 const SECRET = "the secret that GitHub signs with";
 
-/** The store of the secret, and what a trigger says to have pushes signed with it. */
+/** A SecretStore, and the `webhook` block of a trigger that takes pushes signed with it. */
 export const SIGNING: readonly [store: Manifest, webhook: Record<string, unknown>] = [
   secretStore("github", { webhook_secret: SECRET }),
   { secret: { fromRef: "github" }, signatureHeader: "X-Hub-Signature-256" },
 ];
 
-/** A push of this id. */
+/** Headers and body of a push with this id. */
 export function signedPush(id: string): { headers: Record<string, string>; body: string } {
   const body = JSON.stringify({ ref: "refs/heads/main", after: id });
   return { headers: { ...githubHeaders(SECRET, body, "push"), "x-github-delivery": id }, body };
 }
 
-/** Senders who go on sending. */
+/** Senders that send all the time. */
 const SENDERS = 3;
-/** Longest pause of one of them. */
+/** Longest pause between two pushes of a sender. */
 const PAUSE_MS = 600;
-/** How long one waits for an answer: a daemon that stands still gives none. */
+/** How long a sender waits for an answer: a stopped daemon gives none. */
 const ANSWER_MS = 5000;
-/** Part of the pushes that are sent again although they were answered. */
+/** Share of answered pushes that are sent again. */
 const REPEATED = 0.2;
 
 /** Pushes to the trigger `beat`. */
 export class Pushes {
-  /** The tasks that the answers to each push named, by its id; of one that was stored. */
+  /** Ids of the tasks that the answers named, by the id of the push. */
   readonly stored = new Map<string, Set<string>>();
-  /** How often what was answered: a status, or `none`. */
+  /** Number of answers by status; `none` for no answer. */
   readonly answers: Record<string, number> = {};
-  /** Answers that may not be given. */
+  /** Answers that no push may get. */
   readonly faults: string[] = [];
   readonly #cluster: Cluster;
   readonly #senders: Promise<void>[];
   #isOver = false;
 
-  /** Begins to send. */
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
     this.#senders = Array.from({ length: SENDERS }, () => this.#send());
   }
 
-  /** Sends so many at once; resolves when each is stored. */
+  /** Sends `count` pushes at once; resolves when each is stored. */
   async burst(count: number): Promise<void> {
     await Promise.all(Array.from({ length: count }, () => this.#push()));
   }
 
-  /** Sends no more; resolves when all that were sent are stored. */
+  /** Ends the senders; resolves when every push is stored. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#senders);
@@ -87,7 +86,7 @@ export class Pushes {
   async #try(at: number, id: string, request: RequestInit): Promise<boolean> {
     const { daemons } = this.#cluster;
     const url = `${daemons[at % daemons.length]?.url}/webhook/beat`;
-    const patience = new AbortController(); // until the status: a body that is broken off leaks
+    const patience = new AbortController(); // only until the status: a body cut off leaks
     const timer = setTimeout(() => patience.abort(), ANSWER_MS);
     const answer = await fetch(url, { ...request, signal: patience.signal })
       .finally(() => clearTimeout(timer))

@@ -1,6 +1,6 @@
 /**
- * What a task needs to run, without a worker: a real store, real processes, the machine's own
- * clock. Tasks are queued as a webhook would queue them, and handed to `runTask` by the test.
+ * Runs tasks without a worker, over a real store and real processes: the rig queues a task as a
+ * webhook does, and the test hands it to `runTask`.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import { accept, taskIdOf } from "../helpers/store_records.ts";
 import { type ExecutionState, executionState } from "./execution_state.ts";
 import { within } from "../helpers/within.ts";
 
-/** Documents beside the workflow, and what the event brings. */
+/** Documents beside the workflow, and the event of the task. */
 export interface Given {
   /** More documents, as YAML. */
   readonly more?: string;
@@ -31,19 +31,18 @@ export interface Given {
   readonly goal?: string;
   /** `spec` of the workspace, as YAML; the directory `repo` when absent. */
   readonly workspace?: string;
-  /** Payload, as JSON. */
   readonly payload?: string;
-  /** Headers of the delivery. */
+  /** Headers of the delivery, by name. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** When what runs is to be ended. */
+/** Signals that end a run. */
 export interface Stops {
   readonly stop?: AbortSignal;
   readonly cancel?: AbortSignal;
 }
 
-/** The surroundings of a task. */
+/** A store, a workspace and the host of a run. */
 export class RunRig implements AsyncDisposable {
   readonly dirs: DataDir;
   readonly store: Store;
@@ -105,7 +104,7 @@ ${given.more === undefined ? "" : `---\n${given.more}`}
     return found;
   }
 
-  /** Runs a claimed task; its end is not stored, but that of its steps is. */
+  /** Runs a claimed task. The ends of its steps are stored, its own is not. */
   async run(claimed: ClaimedTask, stops: Stops = {}, host = this.host): Promise<TaskResult> {
     const never = new AbortController().signal;
     const { stop = never, cancel = never } = stops;
@@ -152,7 +151,7 @@ export async function runRig(secrets: Readonly<Record<string, string>> = {}): Pr
   return new RunRig(base, withTaskRunning(base.state, { stepEnv, umask: 0o022, timeLimits: {} }));
 }
 
-/** What is compared of steps: `a succeeded`, with the reason where there is one. */
+/** Steps as text: `a succeeded`, with the reason if there is one. */
 export function stepsOf(records: readonly StepRecord[]): string[] {
   return records.map(({ id, state, reason }) =>
     `${id} ${state}${reason === "" ? "" : `: ${reason}`}`

@@ -1,19 +1,19 @@
 /**
- * A terminal, or none, behind the door through which every command writes.
+ * An `Io` for commands, with a terminal or without, that keeps the output.
  *
  * @module
  */
 
 import { type Io, terminal, writers } from "../../src/cli/io.ts";
 
-/** What was written; `bytes` as they came to standard output. */
+/** The output so far; `bytes` are those of standard output. */
 export interface Written {
   out: string;
   err: string;
   bytes: number[];
 }
 
-/** An Io of which a test may say what it needs, and what was written to it. */
+/** Makes an `Io` with these members in place of the usual, and the output that it keeps. */
 export function screen(isTerminal: boolean, more: Partial<Io> = {}): { io: Io; text: Written } {
   const text: Written = { out: "", err: "", bytes: [] };
   const [outDecoder, errDecoder] = [new TextDecoder(), new TextDecoder()];

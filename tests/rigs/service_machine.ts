@@ -1,6 +1,6 @@
 /**
- * A machine for tests of `svc service`: a folder in the place of its file system, and programs that
- * write down how they are called and answer what the test says.
+ * A machine for tests of `svc service`: a folder is its file system, and its programs record their
+ * calls and give the answers that the test sets.
  *
  * @module
  */
@@ -10,27 +10,26 @@ import type { ServiceHost } from "../../src/service/host.ts";
 import { askProgram } from "../../src/shell/ask_program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
-/** Such a machine. */
 export interface Machine extends AsyncDisposable {
   readonly host: ServiceHost;
-  /** Path of what is at `path` of the machine. */
+  /** Real path of `path` on the machine. */
   at(path: string): string;
   /** Writes a file, with the directories above it. */
   write(path: string, text: string): Promise<void>;
-  /** What a program answers from now on: its output, and its exit code. */
+  /** Sets the output and the exit code of a program from now on. */
   answer(program: string, out: string, code?: number): Promise<void>;
-  /** How its programs were called since this was last asked, in order. */
+  /** Calls of its programs since the last call of this method, oldest first. */
   calls(): Promise<readonly string[]>;
-  /** The same machine, as another user or system, or with another program. */
+  /** The same machine with another user, system or program. */
   as(other: Partial<ServiceHost>): ServiceHost;
 }
 
 const PROGRAMS = ["systemctl", "journalctl", "loginctl", "useradd", "launchctl", "id", "chown"];
 
-/** What `systemctl show` says of a unit that it does not know. */
+/** Output of `systemctl show` for an unknown unit. */
 export const NO_UNIT = "LoadState=not-found\nActiveState=inactive\nMainPID=0\n";
 
-/** What it says of one that runs. */
+/** Output of `systemctl show` for a unit that runs. */
 export function showOf(file: string, more: Readonly<Record<string, string>> = {}): string {
   const properties = {
     LoadState: "loaded",

@@ -1,6 +1,6 @@
 /**
- * The Slack source as the daemon puts it together, without a socket: requests go in, a real router
- * takes the events from a real store, at a time that is moved by hand.
+ * The Slack source without a socket, over a real store and a manual clock: requests go in, and a
+ * real router routes the events.
  *
  * @module
  */
@@ -52,29 +52,29 @@ export const ROOT = "1700000000.000100";
 export interface SlackRig extends AsyncDisposable {
   /** Store, clock and resources. */
   readonly base: SourceRig;
-  /** What the router said became of events. */
+  /** Results of the router, each with its event. */
   readonly told: (RoutingResult & { readonly event: string })[];
   /** Sends a body to the trigger `chat`, or to another one. */
   post(body: string, options?: { trigger?: string; type?: string }): Promise<Response>;
-  /** Sends a message; gives the id of its event. */
+  /** Sends a message; returns the id of its event. */
   say(
     text: string,
     ts: string,
     more?: Partial<Parameters<typeof slackMessage>[0]>,
   ): Promise<string>;
-  /** Starts a router; what it needs may be stood in for. */
+  /** Starts a router, with these members in place of the usual. */
   route(standIn?: Partial<RouterHost>): SlackRouter;
   /** Every event, oldest first. */
   events(): Promise<SourceEvent[]>;
-  /** Every event, once none is to be routed now. */
+  /** Waits until no event is due; returns every event. */
   settled(): Promise<SourceEvent[]>;
-  /** State and reason of every event by its text, once they are settled. */
+  /** State and reason of every settled event, by its text. */
   outcomes(): Promise<Record<string, string>>;
-  /** Runs everything that is ready to its end. */
+  /** Ends every ready task; returns them. */
   finish(state?: "succeeded" | "failed"): Promise<readonly Task[]>;
 }
 
-/** Puts the source together; no router runs yet. */
+/** Makes the source; `route` starts a router. */
 export async function slackRig(triggers: string): Promise<SlackRig> {
   const base = await sourceRig(SLACK_BASE + triggers);
   const { host, store, clock } = base;

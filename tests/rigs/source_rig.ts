@@ -1,6 +1,6 @@
 /**
- * What a source of events needs, without a daemon: a real store, resources, a clock that is moved
- * by hand, and a log to look at.
+ * A source of events without a daemon: a real store, resources, a clock that the test moves, and a
+ * log to read.
  *
  * @module
  */
@@ -13,27 +13,24 @@ import { withPipeline } from "../../src/daemon/intake.ts";
 import { intakeState, NO_PLUGINS, type StateOfIntake } from "./intake_state.ts";
 import { manifestResources } from "./webhook_rig.ts";
 
-/** What every source of this program needs. */
 export type SourceHost = ReturnType<typeof withPipeline<StateOfIntake>>;
 
-/** A store with resources, and everything around them. */
+/** A store with resources, and the host of a source. */
 export interface SourceRig extends AsyncDisposable {
   readonly host: SourceHost;
-  /** The store itself, past whatever stands in for parts of it. */
+  /** The store without the replacements in `broken`. */
   readonly store: Store;
   /** Moved by hand. */
   readonly clock: { time: number };
   readonly logged: string[];
-  /** How often the worker was told of a task. */
+  /** Number of times that the worker was woken. */
   readonly kicks: { count: number };
   /**
-   * The store as the host has it: a test may put methods of its own in it, and those of `store`
-   * back.
+   * The store of the host; a test replaces its methods.
    */
   readonly broken: Store;
   /** Applies manifests at the time of the clock, as `svc apply` would. */
   apply(text: string): void;
-  /** Deletes a trigger. */
   remove(trigger: string): void;
   /** Every delivery, by id. */
   deliveries(): Promise<readonly Delivery[]>;
@@ -64,7 +61,6 @@ spec: {event: {${event}}, action: {workflow: ci, workspace: repo}${more === "" ?
 `;
 }
 
-/** Puts everything together. */
 export async function sourceRig(manifest: string): Promise<SourceRig> {
   const { state, store, clock, logged, kicks, broken, ...base } = await intakeState([]);
   const host = withPipeline(state, NO_PLUGINS);

@@ -1,6 +1,6 @@
 /**
- * What the steps of a test write down while they run, wherever they do: one line for each beat of
- * each process. It shows which daemon ran a task when, and whether two ever did at once.
+ * A file to which the steps of a test write a line ten times a second, on any daemon. It shows
+ * which daemon ran a task when, and whether two ran it at once.
  *
  * @module
  */
@@ -14,10 +14,10 @@ export interface StepRun {
   /** The data directory of the daemon that ran it. */
   readonly dataDir: string;
   readonly pid: number;
-  /** When it wrote its first and its last line, in milliseconds since the epoch. */
+  /** Times of its first and last line, in milliseconds since the epoch. */
   readonly from: number;
   readonly to: number;
-  /** Whether it came to its end. */
+  /** Whether it wrote its last line. */
   readonly isDone: boolean;
 }
 
@@ -30,7 +30,9 @@ export class StepJournal {
     this.#path = path;
   }
 
-  /** A trigger `beat`, which anybody may call unless it says otherwise: its one step beats so long. */
+  /**
+   * A trigger `beat`, unsigned unless `webhook` says otherwise; its step beats for so many seconds.
+   */
   manifests(
     seconds: number,
     webhook: Record<string, unknown> = { allowUnsigned: true },
@@ -63,13 +65,13 @@ export class StepJournal {
     return (await this.runs()).filter((run) => run.dataDir === dataDir);
   }
 
-  /** Pairs of runs of one task that were there at the same time. */
+  /** Pairs of runs of one task that overlap in time. */
   async overlaps(): Promise<readonly (readonly [StepRun, StepRun])[]> {
     return repeated(await this.runs()).filter(([run, next]) => next.from <= run.to);
   }
 }
 
-/** Runs of a task after which it ran again, each with the next one. */
+/** Runs of a task that were followed by another, each with that one. */
 export function repeated(
   runs: readonly StepRun[],
 ): readonly (readonly [run: StepRun, next: StepRun])[] {
@@ -78,7 +80,7 @@ export function repeated(
   );
 }
 
-/** Those of the runs whose process is there. */
+/** The runs whose process is alive. */
 export async function alive(runs: readonly StepRun[]): Promise<readonly StepRun[]> {
   const found = await Promise.all(runs.map(({ pid }) => processRuns(pid)));
   return runs.filter((_, index) => found[index]);

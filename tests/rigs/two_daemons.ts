@@ -10,7 +10,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { openPostgresStore, type PostgresStore } from "../../src/store/postgres/open_store.ts";
 import { createTestDatabase, postgresTest } from "../helpers/postgres.ts";
 
-/** Both daemons live until the test lets one die. */
+/** Two stores with live leases. */
 export interface TwoDaemons {
   readonly url: string;
   readonly a: PostgresStore;
@@ -19,11 +19,13 @@ export interface TwoDaemons {
   restartA(): Promise<PostgresStore>;
   /** Lets the lease of daemon `a` run out. */
   endLeaseOfA(): Promise<void>;
-  /** Runs statements in one transaction, as somebody may who has the password of the database. */
+  /** Runs statements in one transaction, past the daemons. */
   sql<T>(work: (db: Session) => Promise<T>): Promise<T>;
 }
 
-/** Registers a test with an empty database, over which no two transactions may wait for each other. */
+/**
+ * Registers a test with an empty database, over which no two transactions may wait for each other.
+ */
 export function twoDaemonsTest(
   name: string,
   body: (daemons: TwoDaemons) => Promise<void>,
@@ -59,7 +61,7 @@ export function twoDaemonsTest(
       endLeaseOfA: async () => void await lease("a", "-infinity"),
       sql: (work) => admin.transaction(work),
     });
-    await stores.disposeAsync(); // what its connections counted is known once they are closed
+    await stores.disposeAsync(); // the counters are complete once the connections are closed
     const counted = await admin.use((db) => db.get(DEADLOCKS));
     equal(counted?.["deadlocks"], 0);
   });
@@ -67,6 +69,6 @@ export function twoDaemonsTest(
 
 const DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
 
-/** Ends the session that holds the lock of node `a`, as it ends with its daemon. */
+/** Ends the session that holds the lock of node `a`, as the death of its daemon does. */
 const KILL_A = `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'
   AND (classid::bigint << 32) | objid::bigint = hashtextextended('node/a', 0)`;

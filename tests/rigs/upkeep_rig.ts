@@ -1,6 +1,5 @@
 /**
- * A data directory with something in its database and no daemon, and what the tests of its upkeep
- * do with it.
+ * A data directory with a filled database and without a daemon.
  *
  * @module
  */
@@ -15,12 +14,11 @@ import { tempDir } from "../helpers/temp_dir.ts";
 import { rowsOf } from "../helpers/sqlite_file.ts";
 import { accept } from "../helpers/store_records.ts";
 
-/** The directory. */
 export interface UpkeepRig extends AsyncDisposable {
   readonly dirs: DataDir;
   /** A directory beside it, for copies. */
   readonly elsewhere: string;
-  /** Opens the store; it has to be closed again. */
+  /** Opens the store; the test closes it. */
   open(): Promise<Store>;
   /** Changes the database past the store. */
   change(sql: string): void;
@@ -72,7 +70,7 @@ export async function upkeepRig(tasks = 3): Promise<UpkeepRig> {
   };
 }
 
-/** What work comes to, and how often it said how far it was. */
+/** Runs work to its end; returns its result and the number of its reports of progress. */
 export async function finish<Result>(
   work: AsyncGenerator<unknown, Result, undefined>,
 ): Promise<{ result: Result; steps: number }> {

@@ -1,6 +1,5 @@
 /**
- * The webhook server as the daemon puts it together, without a socket: a real store, a clock that
- * stands still, and a log to look at.
+ * The webhook server without a socket: a real store, a clock that stands still, and a log to read.
  *
  * @module
  */
@@ -20,10 +19,10 @@ import type { SlackHost } from "../../src/intake/slack.ts";
 import { withPipeline } from "../../src/daemon/intake.ts";
 import { intakeState, NO_PLUGINS, NOW } from "./intake_state.ts";
 
-/** A webhook server to send requests to. */
+/** A webhook server and its surroundings. */
 export interface Rig extends AsyncDisposable {
   readonly store: Store;
-  /** What the server is made of, for the tools beside it. */
+  /** The host of the server, for tools that share it. */
   readonly host: SlackHost & { readonly store: Store };
   readonly catalog: Catalog;
   /** Path of the database. */
@@ -32,11 +31,11 @@ export interface Rig extends AsyncDisposable {
   readonly clock: { time: number };
   /** Lines of the log. */
   readonly logged: string[];
-  /** How often the worker was told of a task, and the router of an event. */
+  /** Number of times that the worker and the router were woken. */
   readonly kicks: { count: number; events: number };
   /** URLs of platforms that were visited. */
   readonly visited: readonly string[];
-  /** What the bodies of all requests share. */
+  /** The budget of the bodies of all requests. */
   readonly bodies: BodyBudget;
   readonly handler: (request: Request, remote: string) => Response | Promise<Response>;
   /** POSTs a body to a path. */
@@ -46,25 +45,25 @@ export interface Rig extends AsyncDisposable {
   deliveries(): Promise<Delivery[]>;
 }
 
-/** What a rig may be made of. */
+/** Options of a rig. */
 export interface RigOptions {
   /** Resources, as a user would write them. */
   readonly manifest: string;
   readonly maxBytes?: number;
   readonly deadlineMs?: number;
-  /** Bytes of bodies that may be under way; plenty when absent. */
+  /** Bytes of the budget of bodies; plenty when absent. */
   readonly bodyBudget?: number;
   readonly celDeadlineMs?: number;
   readonly ready?: () => boolean;
-  /** Stands in for every server of a platform. */
+  /** Certificate that every server of a platform gives. */
   readonly certificate?: string;
-  /** Stands in for some methods of the store. */
+  /** Methods in place of those of the store. */
   readonly broken?: Partial<Store>;
-  /** Called when it is to take in what other daemons have changed. */
+  /** Called to take in changes of other daemons. */
   readonly refresh?: (catalog: Catalog) => void;
 }
 
-/** Puts a server together. */
+/** Makes a server. */
 export async function webhookRig(options: RigOptions): Promise<Rig> {
   const { manifest, broken = {}, celDeadlineMs, certificate } = options;
   const visited: string[] = [];
@@ -104,7 +103,7 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
     },
     tasks: () => store.listTasks({ limit: 10_000 }),
     async deliveries() {
-      await state.rejections[Symbol.asyncDispose](); // writes what waits; it can be used on
+      await state.rejections[Symbol.asyncDispose](); // writes queued records; the server goes on
       return await store.listDeliveries({ limit: 10_000 });
     },
     [Symbol.asyncDispose]: () => base[Symbol.asyncDispose](),
@@ -122,7 +121,7 @@ export function manifestResources(text: string): Resource[] {
   });
 }
 
-/** The header a sender adds that knows `secret`: `sha256=<hex>`. */
+/** The signature of a sender that knows `secret`, as a header: `sha256=<hex>`. */
 export function sign(body: string | Uint8Array, secret = SECRET): Record<string, string> {
   const hex = createHmac("sha256", secret).update(body).digest("hex");
   return { "x-hub-signature-256": `sha256=${hex}`, "content-type": "application/json" };

@@ -1,5 +1,5 @@
 /**
- * A worker's surroundings: a real store, real processes, the machine's own clock.
+ * A worker over a real store and real processes.
  *
  * @module
  */
@@ -23,7 +23,6 @@ import { executionState } from "./execution_state.ts";
 import { within } from "../helpers/within.ts";
 import { skippable } from "../helpers/requirements.ts";
 
-/** A worker's surroundings. */
 export interface Rig extends AsyncDisposable {
   readonly store: Store;
   readonly catalog: Catalog;
@@ -43,7 +42,7 @@ export interface Rig extends AsyncDisposable {
   ): Promise<string>;
   /** The task once it has ended. */
   ended(id: string): Promise<Task>;
-  /** All that the steps printed, each stream. */
+  /** Output of the steps, by stream. */
   printed(id: string, step?: string): Promise<{ out: string; err: string }>;
 }
 
@@ -136,7 +135,7 @@ export async function takeOverAndCrash({ dirs }: Pick<Rig, "dirs">): Promise<voi
   await other.claimInterrupted();
 }
 
-/** A test with surroundings of its own. */
+/** A test with a rig of its own. */
 export function testWithRig(
   name: string,
   body: (rig: Rig) => Promise<void>,

@@ -17,7 +17,6 @@ const RIGHT = 180;
 /** Bars end here; what is better by more is cut off. */
 const MOST = 3;
 
-/** The whole chart. */
 export function chartOf(report: Report): string {
   const rates = report.results.filter(({ scenario, unit, median }) =>
     scenario === "accepts" && unit === "/s" && !Number.isNaN(median)

@@ -12,7 +12,6 @@ import type { BenchContext, Figure, FigureKind } from "./scenario.ts";
 
 /** What is measured of something that runs: by name, in the order of the comparison. */
 export interface Subject<L extends string, V> extends AsyncDisposable {
-  /** Measures once. */
   readonly lanes: Readonly<Partial<Record<L, () => Promise<V>>>>;
 }
 
@@ -40,11 +39,9 @@ export interface RoundFigure extends FigureKind {
   readonly shared?: boolean;
 }
 
-/** What is compared. */
 export interface Comparison<L extends string, V> {
   /** Names of the measurements, in order. */
   readonly lanes: readonly L[];
-  /** Starts a svc. */
   readonly open: (program: Program) => Promise<Subject<L, V>>;
   /** Starts what is no svc, by name; `undefined` where it is not installed. */
   readonly beside?: Readonly<Record<string, () => Promise<Subject<L, V> | undefined>>>;

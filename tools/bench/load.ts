@@ -8,17 +8,14 @@
 import { ownLoad } from "./load_generator.ts";
 import { findWrk, wrkLoad } from "./wrk.ts";
 
-/** What is sent. */
 export interface LoadRequest {
   /** Base address of the server. */
   readonly url: string;
   /** Paths, each as often as any other. */
   readonly paths: readonly string[];
-  /** Headers. */
   readonly headers: Readonly<Record<string, string>>;
   /** Header that gets a value of its own with each request. */
   readonly uniqueHeader?: string;
-  /** Body. */
   readonly body: string;
 }
 
@@ -26,17 +23,13 @@ export interface LoadRequest {
 export interface LoadShape {
   /** Connections, each with one request at a time. */
   readonly connections: number;
-  /** How long. */
   readonly seconds: number;
 }
 
-/** How it went. */
 export interface LoadResult {
-  /** Answers a second. */
   readonly perSecond: number;
   /** Milliseconds within which 99 of 100 were answered. */
   readonly p99Ms: number;
-  /** Answers. */
   readonly answers: number;
   /** Of these, with a status of 400 and more. */
   readonly refused: number;
@@ -46,11 +39,9 @@ export interface LoadResult {
   readonly clientBusy: number;
 }
 
-/** Makes load. */
 export interface LoadClient {
   /** Its name, for the report. */
   readonly name: string;
-  /** Makes it. */
   run(request: LoadRequest, shape: LoadShape): Promise<LoadResult>;
 }
 

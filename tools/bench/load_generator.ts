@@ -9,15 +9,12 @@ import type { LoadRequest, LoadResult, LoadShape } from "./load.ts";
 
 /** What the thread is asked. */
 export interface OwnLoadOrder {
-  /** What is sent. */
   readonly request: LoadRequest;
-  /** How. */
   readonly shape: LoadShape;
   /** Requests a second; as fast as answers come when absent. */
   readonly rate?: number;
 }
 
-/** What it answers. */
 export interface OwnLoadReport {
   /** Milliseconds from when each request was due to its whole answer. */
   readonly latenciesMs: Float64Array;

@@ -19,7 +19,6 @@ export interface Machine {
   readonly fsyncMs: number;
 }
 
-/** Describes this machine. */
 export async function describeMachine(): Promise<Machine> {
   const model = /^model name\s*: (.*)$/m.exec(await readOr("/proc/cpuinfo", ""))?.[1] ??
     Deno.build.arch;

@@ -5,7 +5,9 @@
  * @module
  */
 
-/** Threads of svc by what they do: the event loop, Workers (the store), V8's collector and compiler. */
+/**
+ * Threads of svc by what they do: the event loop, Workers (the store), V8's collector and compiler.
+ */
 const THREADS = ["main", "workers", "helpers", "other"] as const;
 
 /** Processor time, of the system and of the program together. */
@@ -14,7 +16,6 @@ export interface ProcessorTime {
   readonly own: number;
   /** Of its children that have ended, and of theirs. */
   readonly children: number;
-  /** Of its threads. */
   readonly threads: Readonly<Record<(typeof THREADS)[number], number>>;
 }
 

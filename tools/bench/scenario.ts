@@ -12,7 +12,6 @@ export type Target = { readonly atLeast: number } | { readonly atMost: number };
 
 /** What a figure is, whatever came out. */
 export interface FigureKind {
-  /** What. */
   readonly name: string;
   /** Of what: `×` is a ratio of two measurements; empty for a number of things. */
   readonly unit: "/s" | "ms" | "µs" | "MB" | "×" | "";
@@ -32,7 +31,6 @@ export interface Figure extends FigureKind {
   readonly before?: readonly number[];
 }
 
-/** How to measure. */
 export interface BenchContext {
   /** How often everything is started anew and measured. */
   readonly rounds: number;
@@ -44,7 +42,6 @@ export interface BenchContext {
   readonly program: Program;
   /** An earlier svc, measured in turn with it (`--baseline`). */
   readonly baseline: Program | undefined;
-  /** Makes requests. */
   readonly load: LoadClient;
   /** Tells whoever waits what goes on. */
   readonly note: (text: string) => void;
@@ -56,6 +53,5 @@ export interface Scenario {
   readonly name: string;
   /** What it shows, in a few words. */
   readonly title: string;
-  /** Measures. */
   readonly run: (context: BenchContext) => Promise<readonly Figure[]>;
 }

@@ -22,7 +22,6 @@ import { postgres } from "./scenarios/postgres.ts";
 import { refusals } from "./scenarios/refusals.ts";
 import { taskStart } from "./scenarios/task_start.ts";
 
-/** The registry. */
 export const SCENARIOS: readonly Scenario[] = [
   accepts,
   refusals,

@@ -10,11 +10,8 @@ import { ROOT } from "../../tests/helpers/program.ts";
 import { tempDir } from "../../tests/helpers/temp_dir.ts";
 import { until } from "../../tests/helpers/until.ts";
 
-/** A running server. */
 export interface ServerProcess extends AsyncDisposable {
-  /** Base address. */
   readonly url: string;
-  /** Process id. */
   readonly pid: number;
 }
 

@@ -15,7 +15,6 @@ export interface Spawns {
   readonly spawns: number;
   /** Shell line; one that does nothing when absent. */
   readonly line?: string;
-  /** Working directory. */
   readonly cwd?: string;
   /** Bytes of standard input. */
   readonly inputBytes?: number;

@@ -26,7 +26,6 @@ export function ratios(values: readonly number[], base: readonly number[]): numb
   return values.map((value, index) => value / (base[index] ?? NaN));
 }
 
-/** Measurements by name. */
 type Lanes = Readonly<Record<string, (round: number) => Promise<unknown>>>;
 
 /**

@@ -8,7 +8,6 @@
 
 import { DatabaseSync } from "node:sqlite";
 
-/** How to fill. */
 export interface FillOptions {
   /** How many of each. */
   readonly rows: number;

@@ -4,7 +4,6 @@
  * @module
  */
 
-/** One line. */
 export interface LedgerLine {
   /** `start`, `end`, or what a step found that must not be: `twin`, `overlap`. */
   readonly what: string;
@@ -16,7 +15,6 @@ export interface LedgerLine {
   readonly key: string;
 }
 
-/** Reads a ledger. */
 export async function readLedger(path: string): Promise<LedgerLine[]> {
   const text = await Deno.readTextFile(path);
   return text.split("\n").filter((line) => line !== "").map((line) => {

@@ -42,9 +42,7 @@ export interface Living extends AsyncDisposable {
   readonly ended: number;
   /** A daemon that lives, or the next one. */
   now(): Promise<TestDaemon>;
-  /** Starts every daemon. */
   start(): Promise<void>;
-  /** Ends every daemon. */
   end(how: Death): Promise<void>;
   /** Ends a daemon and starts the next. */
   replace(how: Death): Promise<void>;

@@ -8,7 +8,6 @@
 import { descriptors, residentMb } from "../bench/machine.ts";
 import { median } from "../bench/stats.ts";
 
-/** One look. */
 export interface Sample {
   readonly residentMb: number;
   readonly descriptors: number;
@@ -29,7 +28,8 @@ const FACTOR = 1.5;
 const ENOUGH = 8;
 
 /**
- * Looks at a process; one that has just gone is not there to be looked at, and only Linux lets look.
+ * Looks at a process; one that has just gone is not there to be looked at, and only Linux lets
+ * look.
  */
 export async function takeSample(pid: number, life: Life): Promise<void> {
   if (Deno.build.os !== "linux") return;
@@ -43,7 +43,6 @@ export async function takeSample(pid: number, life: Life): Promise<void> {
 type Measure = keyof Sample;
 const MEASURES: readonly Measure[] = ["residentMb", "descriptors"];
 
-/** Everything that grew. */
 export function findGrowth(lives: readonly Life[]): string[] {
   const found: string[] = [];
   const judge = (what: string, measure: Measure, parts: readonly (readonly number[])[]) => {

@@ -27,9 +27,7 @@ export const GOOD_POLICY = "mode: allowlist\nallowed_command_prefixes: [scripts/
 /** One that nobody understands. */
 export const BROKEN_POLICY = "mode: [allowlist\n";
 
-/** Where things are. */
 export interface Site {
-  /** Holds everything else. */
   readonly base: string;
   /** The data directory of each daemon. */
   readonly directories: readonly DataDirectory[];

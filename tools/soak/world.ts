@@ -22,13 +22,11 @@ const MOST_PENDING = 250;
 export interface Shot {
   /** Name of the trigger. */
   readonly trigger: string;
-  /** The body. */
   readonly body: string;
   /** Id of the delivery; sending it again with the same body is a repetition. */
   readonly delivery?: string;
   /** Secret it is signed with. */
   readonly secret?: string;
-  /** Further headers. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Everything else about it. */
   readonly send?: Pick<Send, "method" | "chunked">;

@@ -32,7 +32,6 @@ type Served = LoadResult & {
   readonly latenciesMs?: Float64Array;
 };
 
-/** Accepts. */
 export const accepts: Scenario = {
   name: "accepts",
   title: "durable accepts, against the same pipeline without a database and against a peer",

@@ -20,7 +20,6 @@ const LONG = { quick: 10_000, usual: 100_000, long: 100_000 } as const;
 /** Tasks that are stored at once. */
 const BATCH = 500;
 
-/** Two queues. */
 export const claims: Scenario = {
   name: "claims",
   title: "claims over PostgreSQL, of 100,000 tasks that wait and of 1,000",

@@ -34,11 +34,9 @@ const INPUT = '{"a":{"b":"c"}}';
 interface Starts {
   /** Milliseconds from start to end, the median. */
   readonly ms: number;
-  /** Of each. */
   readonly cost: ProcessorTime;
 }
 
-/** Cold starts. */
 export const coldStart: Scenario = {
   name: "cold",
   title: "cold start of short commands, against an empty compiled program",

@@ -36,7 +36,6 @@ interface Measured {
   readonly memory: number;
 }
 
-/** The page. */
 export const consolePage: Scenario = {
   name: "console",
   title: "the page of svc console: first rows, a log of 50 MB, scrolling",

@@ -28,7 +28,6 @@ const TRIGGERS: readonly Manifest[] = [
   benchTrigger("line", { webhook: { secret: signing, scheme: "line" } }),
 ];
 
-/** One attack. */
 interface Hostile {
   readonly what: string;
   readonly trigger: "flooded" | "twilio" | "line";
@@ -97,7 +96,6 @@ const HOSTILE: readonly Hostile[] = [
   },
 ];
 
-/** Hostile bodies. */
 export const hostileBodies: Scenario = {
   name: "hostile",
   title: "longest wait of others beside a hostile body",

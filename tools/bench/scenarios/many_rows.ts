@@ -20,7 +20,6 @@ import { measureUpkeep } from "../upkeep.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Growth. */
 export const manyRows: Scenario = {
   name: "rows",
   title: "1,000,000 stored deliveries and tasks: accepts, lists, and their removal",

@@ -16,7 +16,6 @@ const SECONDS = { quick: 10, usual: 90, long: 600 } as const;
 /** Requests a second of each sort. */
 const RATES = { accept: 50, github: 50, filter: 100, wrong: 100 } as const;
 
-/** Memory under load. */
 export const mixedLoad: Scenario = {
   name: "mixed",
   title: "memory under a mixed load",

@@ -1,6 +1,7 @@
 /**
- * Daemons over one PostgreSQL: what one of them accepts beside one with its database in a file, what
- * three do on this machine, how soon a task runs at another one, and after the death of its own.
+ * Daemons over one PostgreSQL: what one of them accepts beside one with its database in a file,
+ * what three do on this machine, how soon a task runs at another one, and after the death of its
+ * own.
  *
  * @module
  */
@@ -31,7 +32,6 @@ const OWNER = { node: "bench", run: "bench" };
 const LEASE_MS = 10_000;
 const IDLE_MS = { quick: 3000, usual: 20_000, long: 60_000 } as const;
 
-/** Several daemons. */
 export const nodes: Scenario = {
   name: "nodes",
   title: "daemons over one PostgreSQL: accepts of one and of three, tasks elsewhere, a takeover",

@@ -45,7 +45,6 @@ interface Timed {
   readonly cost?: ProcessorTime;
 }
 
-/** Requests through plugins. */
 export const plugins: Scenario = {
   name: "plugins",
   title: "interceptors and transformers, against bare runs of their scripts",

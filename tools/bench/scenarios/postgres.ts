@@ -1,6 +1,6 @@
 /**
- * The store over PostgreSQL beside SQLite, without a daemon: durable accepts of 64 senders, what one
- * costs this process and the database, and the same with a transaction for each.
+ * The store over PostgreSQL beside SQLite, without a daemon: durable accepts of 64 senders, what
+ * one costs this process and the database, and the same with a transaction for each.
  *
  * @module
  */
@@ -40,7 +40,6 @@ interface Accepting {
 /** Shows what it costs to make the requests. */
 const NOTHING: Accepting = { recordDelivery: () => Promise.resolve() };
 
-/** Two stores. */
 export const postgres: Scenario = {
   name: "postgres",
   title: "the store over PostgreSQL beside SQLite: durable accepts of 64 senders",
