@@ -1,9 +1,9 @@
 /**
- * Asana: the hexadecimal HMAC-SHA256 of the exact body. Asana makes the secret: it comes as
- * `X-Hook-Secret` when a webhook is made, and has to be sent back. That is safe for everyone who asks:
- * nothing is stored, so the secret counts only once its owner, whom Asana's API tells it too, puts it
- * into the SecretStore. Events have no id. Facts from "Webhooks guide" of Asana's developer
- * documentation.
+ * Asana: the hexadecimal HMAC-SHA256 of the exact body. Asana makes the secret and sends it as
+ * `X-Hook-Secret` when a webhook is made; the answer repeats it. A stranger may get his header
+ * back, too: nothing is stored, so a secret counts only after the operator, who gets it from
+ * Asana's API, puts it into the SecretStore. Events have no id. From "Webhooks guide" of Asana's
+ * developer documentation.
  *
  * @module
  */

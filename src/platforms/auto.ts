@@ -1,6 +1,6 @@
 /**
  * Scheme `auto`: `sha256=<hex>` under every header, and under the header of a platform that allows
- * it also that platform's form. Signatures made with SHA-1 need a scheme by name.
+ * it also the form of that platform. Signatures made with SHA-1 need a scheme by name.
  *
  * @module
  */
@@ -19,14 +19,14 @@ import {
 import { sha256Scheme } from "../signatures/sha256.ts";
 import { PLATFORMS } from "./platforms.ts";
 
-/** What `auto` is under one header. */
+/** The meaning of `auto` under one header. */
 interface Auto {
   readonly scheme: Scheme;
-  /** The scheme by name whose form it takes there beside `sha256=<hex>`. */
+  /** Name of the scheme whose form it takes there beside `sha256=<hex>`. */
   readonly stands: string;
 }
 
-/** What `auto` is under headers of platforms, by their lower-case names. */
+/** The meaning of `auto` under the headers of platforms, by their lower-case names. */
 const BY_HEADER: ReadonlyMap<string, Auto> = new Map([
   ...PLATFORMS.filter(({ auto }) => auto).flatMap(({ name, headers, signature }) => {
     const scheme = autoOver(signature, headers[0] ?? "");
@@ -52,14 +52,14 @@ export function autoStandsFor(signatureHeader: string): string {
 const GENERAL = /^sha256=[0-9a-fA-F]{64}$/;
 
 /**
- * The form of the value alone decides: anything but `sha256=<hex>` is the platform's, and all of
- * its rules apply, the replay window included. No signature of a platform is ever tried under both.
+ * The form of the value alone decides: `sha256=<hex>` is the general scheme, and everything else is
+ * the platform's, with all of its rules and its replay window. No signature is tried under both.
  *
- * Two attacks remain in which `sha256=<hex>` would bypass the platform's form. The captor of a
- * Slack request holds HMAC(secret, `v0:<time>:<body>`), and could send that whole text as a body,
- * years later, with the same digest after `sha256=`: so where a time is signed, a body under
- * `sha256=` has to be a JSON object, which no signed text of a platform begins like. And a public
- * key is known to everyone, so it is never the key of an HMAC.
+ * Two attacks remain in which `sha256=<hex>` would bypass the platform's form. A reader of a
+ * Slack request has HMAC(secret, `v0:<time>:<body>`), and could send that whole text as a body,
+ * years later, with the same digest after `sha256=`. So where a time is signed, a body under
+ * `sha256=` has to be a JSON object: no signed text of a platform begins like one. And every
+ * stranger has a public key, so it is never the key of an HMAC.
  */
 function autoOver(signature: Signature, defaultHeader: string): Scheme {
   const { isPublicKey, signedTime } = signature;

@@ -1,9 +1,9 @@
 /**
- * Azure Event Grid: a secret that the subscription sends along, and nothing signed: as `token` in the
- * query of its URL, or as a bearer token in a header (`Authorization`, or the one that the trigger
- * names). Its first event wants the `validationCode` back, and shows the secret like every other. With
- * the CloudEvents schema an `OPTIONS` comes first. Bodies are lists of events. Facts from "Endpoint
- * validation" and "Secure WebHook endpoints" of Event Grid's documentation.
+ * Azure Event Grid signs nothing and sends a secret: as `token` in the query of its URL, or as a
+ * bearer token in `Authorization` or the header that the trigger names. Its first event shows the
+ * secret like every other, and expects its `validationCode` back. With the CloudEvents schema an
+ * `OPTIONS` request comes first. Bodies are lists of events. From "Endpoint validation" and "Secure
+ * WebHook endpoints" of Event Grid's documentation.
  *
  * @module
  */

@@ -1,8 +1,8 @@
 /**
- * Bitbucket, Cloud and Data Center: `X-Hub-Signature: sha256=<hex>` over the exact body. GitHub signs
- * that header with SHA-1, so a trigger has to name the scheme. "Test connection" of Data Center sends
- * `{"test": true}` and nothing else, signed like an event; that it is `diagnostics:ping` stands in a
- * header that no signature covers. Facts from "Manage webhooks" of Bitbucket's documentation.
+ * Bitbucket, Cloud and Data Center: `X-Hub-Signature: sha256=<hex>` over the exact body. GitHub
+ * signs that header with SHA-1, so a trigger has to name the scheme. "Test connection" of Data
+ * Center sends `{"test": true}`, signed like an event; the header that calls it `diagnostics:ping`
+ * is not signed. From "Manage webhooks" of Bitbucket's documentation.
  *
  * @module
  */

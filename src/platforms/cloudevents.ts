@@ -1,10 +1,9 @@
 /**
- * Senders of CloudEvents over HTTP: a bearer token (RFC 6750) in `Authorization`, and nothing signed.
- * Before the first event an `OPTIONS` with `WebHook-Request-Origin` asks whether its origin may send;
- * the token need not be in it, so every origin with a plain name may, and still has to show the token
- * with each event. `source` and `id` name an event, in batches too, of which each event counts by
- * itself. Facts from "HTTP 1.1 Web Hooks for Event Delivery"
- * of the CloudEvents specification.
+ * Senders of CloudEvents over HTTP: a bearer token (RFC 6750) in `Authorization`, and nothing
+ * signed. Before the first event, an `OPTIONS` with `WebHook-Request-Origin` asks whether that
+ * origin may send. It need not have the token, so every origin with a plain name is allowed; each
+ * event has to show the token. `source` and `id` identify an event, also each event of a batch.
+ * From "HTTP 1.1 Web Hooks for Event Delivery" of the CloudEvents specification.
  *
  * @module
  */
@@ -14,7 +13,7 @@ import { mediaType } from "../base/form.ts";
 import { bearerScheme } from "../signatures/bearer.ts";
 import { nonEmptyText, type Platform, type UnsignedHandshake } from "./platform.ts";
 
-/** Lets every origin with a plain name send. */
+/** Allows every origin with a plain name. */
 export const allowEveryOrigin: UnsignedHandshake = {
   method: "OPTIONS",
   answer: ({ header }) => {

@@ -1,8 +1,7 @@
 /**
- * Contentful: the hexadecimal HMAC-SHA256 over method, path, the headers that
- * `X-Contentful-Signed-Headers` lists, and body. The list has to name itself and the time, else
- * neither would be signed. The address must have no query, which Contentful writes its own way
- * before it signs.
+ * Contentful: the hexadecimal HMAC-SHA256 over method, path, the headers that `X-Contentful-Signed-
+ * Headers` lists, and body. The list has to name itself and the time, or neither would be signed.
+ * The address must have no query, because Contentful changes its spelling before it signs.
  *
  * @module
  */
@@ -21,7 +20,7 @@ import { headerId, type Platform } from "./platform.ts";
 const LIST_HEADER = "x-contentful-signed-headers";
 const TIMESTAMP_HEADER = "x-contentful-timestamp";
 
-/** Names in lower case; fewer than 50, of which each costs a look at the headers. */
+/** Fewer than 50 names in lower case, because each is looked up in the headers. */
 const LIST = /^[a-z0-9-]{1,100}(?:,[a-z0-9-]{1,100}){1,49}$/;
 
 const signature: Signature = {
@@ -51,7 +50,7 @@ const signature: Signature = {
   },
 };
 
-/** The headers that are signed; `undefined` where list or time would not be. */
+/** The signed headers; `undefined` if the list or the time is not among them. */
 function signedNames(request: Pick<SignedRequest, "header">): readonly string[] | undefined {
   const list = request.header(LIST_HEADER) ?? "";
   const names = LIST.test(list) ? list.split(",") : [];

@@ -1,8 +1,8 @@
 /**
  * Discord: an Ed25519 signature in hexadecimal over `<timestamp><body>`; the store holds the public
- * key. Discord sends wrong signatures on purpose and takes an endpoint down that lets one through.
- * Interactions have an `id`, and one of type 1 is a PING that wants a PONG of type 1. Webhook
- * events have no id; among them type 0 is the PING and wants an empty 204, type 1 is an event.
+ * key. Discord also sends wrong signatures, and disables an endpoint that accepts one. Interactions
+ * have an `id`; type 1 is a PING and expects a PONG of type 1. Webhook events have no id; type 0 is
+ * the PING and expects an empty 204, type 1 is an event.
  *
  * @module
  */
@@ -42,7 +42,7 @@ const signature: Signature = {
   },
 };
 
-/** Discord shows public keys in hexadecimal. */
+/** Whether a value is a public key, in Discord's hexadecimal form. */
 function isPublicKey(value: string): boolean {
   return /^[0-9a-fA-F]{64}$/.test(value);
 }

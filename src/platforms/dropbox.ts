@@ -1,7 +1,8 @@
 /**
- * Dropbox: the hexadecimal HMAC-SHA256 of the exact body under the app secret. When the URL is saved,
- * a `GET` with `challenge` has to be answered with it; nothing in it proves who asks. Events have no
- * id: they only say whose files changed. Facts from "Webhooks" of Dropbox' developer reference.
+ * Dropbox: the hexadecimal HMAC-SHA256 of the exact body under the app secret. When the URL is
+ * saved, a `GET` with `challenge` comes and expects it back; nothing in it authenticates the
+ * sender. Events have no id: they only name the users whose files changed. From "Webhooks" of
+ * Dropbox' developer reference.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
- * The header in which most platforms name the event of a request, told by its name: `X-GitHub-Event`,
- * `X-Shopify-Topic`, `X-Event-Key`, `ce-type` … No signature covers it, so it is for people to read;
- * nothing is decided by it. Pure: the page in the browser uses it, too.
+ * The header in which most platforms name the event of a request, recognised by its own name:
+ * `X-GitHub-Event`, `X-Shopify-Topic`, `X-Event-Key`, `ce-type` … No signature covers it, so it is
+ * shown to people and decides nothing. Pure: the page in the browser also uses it.
  *
  * ```ts
  * import { eventHeader, eventOf } from "./event_header.ts";
@@ -17,12 +17,12 @@
 
 const NAMES_EVENT = /(?:^|-)(?:event|topic|event-key|subscription-type)$|^ce-type$/i;
 
-/** The header that names the event of a request; `undefined` where none does. */
+/** The header that names the event of a request; `undefined` without one. */
 export function eventHeader(names: readonly string[]): string | undefined {
   return names.find((name) => NAMES_EVENT.test(name));
 }
 
-/** The event that headers name; empty where none does. */
+/** The event that headers name; empty without such a header. */
 export function eventOf(headers: Readonly<Record<string, string>>): string {
   const name = eventHeader(Object.keys(headers));
   return name === undefined ? "" : headers[name] ?? "";

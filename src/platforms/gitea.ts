@@ -1,9 +1,9 @@
 /**
  * Gitea and Forgejo: the hexadecimal HMAC-SHA256 of the JSON, without a prefix, each in its own
- * header; Forgejo sends both. A webhook of the content type form signs the JSON in the form, not
- * the body that is sent, so it has to be set to JSON. Neither a time nor the delivery id is signed.
- * They send GitHub's headers, too: a trigger for `X-Hub-Signature-256` accepts their requests as
- * GitHub's.
+ * header; Forgejo sends both headers. With the content type form, the signature covers the JSON in
+ * the form and not the body, so the webhook has to be set to JSON. Neither a time nor the delivery
+ * id is signed. They also send GitHub's headers: a trigger for `X-Hub-Signature-256` accepts their
+ * requests as GitHub's.
  *
  * @module
  */

@@ -1,8 +1,8 @@
 /**
- * GitHub: `X-Hub-Signature-256: sha256=<hex>` over the exact body, form-encoded or JSON.
- * `X-Hub-Signature` with SHA-1, which it also sends, is ignored. Neither covers the headers:
- * `X-GitHub-Event` and `X-GitHub-Delivery` of a captured body can be changed. A `ping` comes when a
- * webhook is created; the delivery id stays the same when a person redelivers.
+ * GitHub: `X-Hub-Signature-256: sha256=<hex>` over the exact body, form-encoded or JSON. `X-Hub-
+ * Signature` with SHA-1, which it also sends, is ignored. Headers are not signed: `X-GitHub-Event`
+ * and `X-GitHub-Delivery` of a captured request can be changed. A `ping` comes when a webhook is
+ * created; the delivery id stays the same when a person redelivers.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export const github: Platform = {
     template: "{body}",
   }),
   auto: true,
-  // No other event has these two. X-GitHub-Event is not signed: it does not make a ping of a push.
+  // No other event has both. X-GitHub-Event is not signed, so it cannot tell a ping from a push.
   handshake: ({ zen, hook_id: hook }) =>
     nonEmptyText(zen) !== undefined && hook !== undefined ? PONG : undefined,
   sends: { event: "X-GitHub-Event", id: "X-GitHub-Delivery" },

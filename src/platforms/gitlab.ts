@@ -1,9 +1,8 @@
 /**
- * GitLab: the secret token itself in `X-Gitlab-Token`; or, where the webhook has a signing token
- * (`whsec_…`), Standard Webhooks in `webhook-signature`. A webhook with both sends both, and then
- * the signature alone counts: the token can be copied from any request, the signature covers this
- * one. The plain token covers nothing, so `Idempotency-Key`, the same over retries, needs the body
- * beside it.
+ * GitLab: the secret token itself in `X-Gitlab-Token`; or, if the webhook has a signing token
+ * (`whsec_…`), Standard Webhooks in `webhook-signature`. A webhook with both sends both, and only
+ * the signature counts: the token could be copied from any request. The plain token covers nothing,
+ * so `Idempotency-Key`, the same in retries, identifies an event only together with the body.
  *
  * @module
  */

@@ -1,8 +1,8 @@
 /**
- * LINE: base64 of HMAC-SHA256 over the exact body, under the channel secret as text, which looks
- * like hexadecimal and is not decoded. No time is signed. An empty list of events comes when the
- * URL is verified; otherwise one request brings any number of events, each with an id of its own,
- * which stays the same when LINE redelivers.
+ * LINE: base64 of HMAC-SHA256 over the exact body, under the channel secret as text: it looks like
+ * hexadecimal and is not decoded. No time is signed. When the URL is verified, an empty list of
+ * events comes. Other requests bring one or more events, each with an id that stays the same when
+ * LINE redelivers.
  *
  * @module
  */

@@ -1,8 +1,8 @@
 /**
- * Linear: the hexadecimal HMAC-SHA256 of the body, which holds the time of sending in milliseconds
- * as `webhookTimestamp`. It is read once the signature is verified. `auto` does not take it: there
- * `sha256=` before the same digest would do without the time. `Linear-Delivery` is not signed;
- * `webhookId` in the body names the webhook, not the event.
+ * Linear: the hexadecimal HMAC-SHA256 of the body, in which `webhookTimestamp` is the time of
+ * sending in milliseconds. The time is read after the signature is verified. `auto` does not accept
+ * it, because `sha256=` before the same digest would do without the time. `Linear-Delivery` is not
+ * signed, and `webhookId` in the body identifies the webhook, not the event.
  *
  * @module
  */
@@ -37,12 +37,13 @@ const signature: Signature = {
   },
 };
 
-/** A quote inside a text of JSON has a backslash before it, so this is always a key. */
+/** Always a key: a quote inside a text of JSON has a backslash before it. */
 const TIME = /(?<!\\)"webhookTimestamp"\s*:\s*([^\s,}]*)/g;
 
 /**
- * The time of sending; several where an issue's data has such a key too, which its authors may
- * choose: then all of them have to fit. Not found by parsing: schemes parse nothing.
+ * The times of sending in a body. An issue's data can have such a key too, with a value that its
+ * authors choose, so all of them have to be within the window. Not parsed, because schemes parse
+ * nothing.
  */
 function timesIn(body: Uint8Array): readonly string[] {
   return [...(findText(body) ?? "").matchAll(TIME)].map(([, time = ""]) => time);

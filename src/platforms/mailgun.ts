@@ -1,10 +1,9 @@
 /**
- * Mailgun: the hexadecimal HMAC-SHA256 of `<timestamp><token>`, in the body beside the event: in the
- * object `signature` of JSON, or as three fields of a form, which routes post. Nothing but time and
- * token is signed: one who reads a request before it arrives can change its event. Each token counts
- * once, so what has arrived cannot come again with another event in it. On events of a subaccount
- * `parent-signature` is made with the key of the main account. Facts from "Securing Webhooks" of
- * Mailgun's documentation.
+ * Mailgun: the hexadecimal HMAC-SHA256 of `<timestamp><token>`, in the body beside the event: in
+ * the object `signature` of JSON, or in three fields of a form, which routes post. The event is not
+ * signed, so a reader of a request on its way can change it. Each token counts once, so a request
+ * that has arrived cannot come again with another event. Events of a subaccount have a `parent-
+ * signature` with the key of the main account. From "Securing Webhooks" of Mailgun's documentation.
  *
  * @module
  */
@@ -24,7 +23,7 @@ import {
 import { findSeconds, refusedTime } from "../signatures/timestamp.ts";
 import { type Platform, signedId } from "./platform.ts";
 
-/** Random text, 50 digits; some room for other lengths. */
+/** Random text of 50 digits; other lengths are accepted within limits. */
 const TOKEN = /^[0-9A-Za-z]{16,128}$/;
 
 const signature: Signature = {
@@ -61,7 +60,7 @@ const signature: Signature = {
 
 type Fields = Readonly<Record<string, string | undefined>>;
 
-/** The fields of the signature, or why there are none. */
+/** The fields of the signature, or the reason why they are missing. */
 function signedFields({ body, header }: SignedRequest): Fields | Refusal {
   if (body.length > MAX_SCANNED) return refused("body_too_large", String(MAX_SCANNED));
   const text = findText(body) ?? "";
@@ -80,7 +79,7 @@ function fieldsOfJson(text: string): Fields | undefined {
   );
 }
 
-/** Of a field that is there twice nobody knows which one counts. */
+/** The fields of a form; `undefined` when one occurs twice, because either could count. */
 function fieldsOfForm(text: string): Fields | undefined {
   const found = parseForm(text)?.filter(([name]) => NAMES.includes(name)) ?? [];
   const fields = Object.fromEntries(found);

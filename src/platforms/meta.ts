@@ -1,8 +1,8 @@
 /**
  * Meta: `X-Hub-Signature-256: sha256=<hex>` over the exact body under the app secret, as GitHub
- * signs, so a trigger has to name it. When the URL is saved, a `GET` brings `hub.verify_token` and
- * `hub.challenge`. The verify token is the key `verify_token` of the SecretStore, or one whose name
- * begins with that; it travels in a URL, so it never counts as a key of signatures. Facts from
+ * signs, so a trigger has to name the scheme. When the URL is saved, a `GET` brings
+ * `hub.verify_token` and `hub.challenge`. The verify token is the key of the SecretStore whose name
+ * begins with `verify_token`. It travels in a URL, so it is never a key of signatures. From
  * "Getting Started" of Meta's webhooks.
  *
  * @module
@@ -73,14 +73,14 @@ export const meta: Platform = {
   },
 };
 
-/** The message of a request that brings one and nothing else: its status reports bear the same id. */
+/** The message of a request that brings only one message: its status reports have the same id. */
 function onlyMessage({ entry }: Readonly<Record<string, unknown>>) {
   const change = onlyObject(onlyObject(entry)?.["changes"]);
   const { messages, statuses } = findObject(change?.["value"]) ?? {};
   return statuses === undefined ? onlyObject(messages) : undefined;
 }
 
-/** The one object of a list of one. */
+/** The object in a list of one object. */
 function onlyObject(list: unknown) {
   return Array.isArray(list) && list.length === 1 ? findObject(list[0]) : undefined;
 }

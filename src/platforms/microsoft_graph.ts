@@ -1,9 +1,9 @@
 /**
- * Microsoft Graph change notifications: nothing is signed, and the secret is in the body, as the
- * `clientState` of every notification; several subscriptions share a request, so each has to show one.
- * A POST with `validationToken` and no body comes when a subscription is made, and wants that text
- * back; nothing in it proves who asks. The `validationTokens` of resource data are not checked. Facts
- * from "Receive change notifications through webhooks" of Graph's documentation.
+ * Microsoft Graph signs nothing; the secret is the `clientState` of every notification in the body.
+ * Several subscriptions share a request, so each notification has to show one. When a subscription
+ * is made, a POST without a body brings `validationToken` and expects it back; nothing in it
+ * authenticates the sender. The `validationTokens` of resource data are not checked. From "Receive
+ * change notifications through webhooks" of Graph's documentation.
  *
  * @module
  */
@@ -22,13 +22,14 @@ import { findMatchingToken } from "../signatures/token.ts";
 import { findVerifiedJson } from "../signatures/verified_json.ts";
 import { echo, echoable, findObject, payloadId, type Platform } from "./platform.ts";
 
-/** A quote inside a text of JSON has a backslash before it, so this is always a key. */
+/** Always a key: a quote inside a text of JSON has a backslash before it. */
 const CLIENT_STATE = /(?<!\\)"clientState"\s*:\s*"((?:[^"\\]|\\.){0,1024})"/g;
 
 /**
- * Whether every notification shows a secret. First the text alone: every `clientState` in it has to
- * be a secret, and the first that is none ends the search. So only who knows a secret gets his body
- * parsed, which then has to say the same of each notification: a key can be written with escapes.
+ * Whether every notification shows a secret. The text is searched first: every `clientState` in it
+ * has to be a secret, and the first that is not ends the search. So only the body of a sender who
+ * has a secret is parsed. The parsed notifications are then checked in the same way, because a key
+ * can be written with escapes.
  */
 function verifyBody(body: Uint8Array, keys: readonly SigningKey[]): Verdict {
   const text = findText(body) ?? "";

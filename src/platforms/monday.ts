@@ -1,10 +1,10 @@
 /**
- * monday.com: a JSON Web Token in `Authorization`, signed with HMAC-SHA256 under the signing secret of
- * the app. It covers its own time and nothing of the request: who reads one can send others for as long
- * as it lasts. Its `aud` is not compared, because the URL behind a proxy is another one. Webhooks that
- * were made without an app have no token, and cannot be verified. When a webhook is made, `challenge`
- * comes alone and is sent back. Facts from "Authorization header" and "Webhooks" of monday's developer
- * documentation.
+ * monday.com: a JSON Web Token in `Authorization`, signed with HMAC-SHA256 under the signing secret
+ * of the app. It covers its own time and nothing of the request: a reader of one can send others
+ * until it expires. Its `aud` is not compared, because behind a proxy the URL is another. Webhooks
+ * that were made without an app have no token and cannot be verified. When a webhook is made, a
+ * request with only `challenge` comes and expects it back. From "Authorization header" and
+ * "Webhooks" of monday's developer documentation.
  *
  * @module
  */
@@ -32,12 +32,12 @@ import {
   type Platform,
 } from "./platform.ts";
 
-/** Head and claims, which are signed, and the signature: 32 bytes. */
+/** Header and claims, which are signed, and the signature: 32 bytes. */
 const TOKEN = /^(?:Bearer )?([\w-]{1,1024}\.([\w-]{1,8192}))\.([\w-]{43})$/;
 
 const HEAD = { alg: "HS256", typ: "JWT" };
 
-/** How long the tokens of test requests last, as monday's do. */
+/** Life of the tokens of test requests, as long as monday's. */
 const LIFE_SECS = 300;
 
 const signature: Signature = {
@@ -76,7 +76,7 @@ const signature: Signature = {
   signedTime: { header: () => undefined, find: findMade },
 };
 
-/** When the token was made. */
+/** The time at which the token was made. */
 function findMade(request: SignedRequest, options: SchemeOptions): number | undefined {
   const claims = TOKEN.exec(findSignature(request, options) ?? "")?.[2];
   const [, made = ""] = /"iat"\s*:\s*([0-9]{1,12})\b/.exec(decoded(claims ?? "")) ?? [];

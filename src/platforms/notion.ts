@@ -1,8 +1,9 @@
 /**
- * Notion: `sha256=<hex>` over the exact body, under the verification token of the subscription. That
- * token comes in the first request, unsigned, for a person to read and to enter at Notion. It is
- * recorded (`svc delivery show`) and never used by itself: a stranger's would let him sign. Once the
- * SecretStore has such a token, no other is taken. Facts from "Webhooks" of Notion's API reference.
+ * Notion: `sha256=<hex>` over the exact body, under the verification token of the subscription. The
+ * first request brings that token unsigned, for a person who enters it at Notion. svc records it
+ * (`svc delivery show`) and never uses it by itself, because a stranger could send a token and sign
+ * with it. Once the SecretStore has such a token, another one is refused. From "Webhooks" of
+ * Notion's API reference.
  *
  * @module
  */

@@ -1,7 +1,8 @@
 /**
  * Okta event hooks: a secret in a header, `Authorization` unless the trigger names another, and
- * nothing signed. When a hook is verified, a `GET` brings `X-Okta-Verification-Challenge` beside that
- * secret. Retries have the same `eventId`. Facts from "Event hooks" of Okta's developer documentation.
+ * nothing signed. When a hook is verified, a `GET` brings `X-Okta-Verification-Challenge` beside
+ * that secret. Retries have the same `eventId`. From "Event hooks" of Okta's developer
+ * documentation.
  *
  * @module
  */

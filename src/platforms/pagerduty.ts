@@ -1,7 +1,7 @@
 /**
  * PagerDuty: `v1=<hex>` of HMAC-SHA256 over the exact body, one for each secret while a secret is
- * changed. "Send Test Event" sends the event `pagey.ping`, signed like every other. Facts from
- * "Verifying signatures" and "Webhooks overview" of PagerDuty's developer documentation.
+ * changed. "Send Test Event" sends the event `pagey.ping`, signed like every other. From "Verifying
+ * signatures" and "Webhooks overview" of PagerDuty's developer documentation.
  *
  * @module
  */

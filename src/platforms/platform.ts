@@ -1,6 +1,7 @@
 /**
- * The definition of a sending platform, all in one file of its own: its signature and headers, its
- * handshake, how its bodies are read, the ids of its events, and whether one request brings several.
+ * The definition of a platform that sends webhooks, one file each: its signature and headers, its
+ * handshakes, how its bodies are read, the ids of its events, and whether one request brings
+ * several.
  *
  * @module
  */
@@ -8,93 +9,92 @@
 import type { JsonObject } from "../base/json.ts";
 import type { Signature, SigningKey } from "../signatures/scheme.ts";
 
-/** One platform. */
+/** A platform that sends webhooks. */
 export interface Platform {
   /** Name in manifests, `scheme: NAME`. */
   readonly name: string;
   readonly title: string;
   /**
    * Headers in which only this platform sends its signature, as it spells them; the first is the
-   * default of `signatureHeader`. A trigger with one of them is this platform's. None where the
-   * signature stands in the body: then the platform has to be named.
+   * default of `signatureHeader`. A trigger that names one of them belongs to this platform. Empty
+   * if the signature is in the body: then the trigger has to name the platform.
    */
   readonly headers: readonly string[];
   /**
-   * The default of `signatureHeader` where others use the same header: the platform has to be named.
+   * The default of `signatureHeader`, if other platforms use the same header: the trigger has to
+   * name the platform.
    */
   readonly sharedHeader?: string;
   readonly signature: Signature;
   /** Whether `auto` accepts its signatures under its headers; never where SHA-1 makes them. */
   readonly auto: boolean;
   /**
-   * Prefix of its header names, where its signature fits other senders, too: the signature doctor
-   * then proposes it only for a request with such a header.
+   * Prefix of its header names, if its signature fits other senders too: the signature doctor then
+   * proposes it only for a request with such a header.
    */
   readonly headerPrefix?: string;
   /**
-   * The answer to a handshake that is authenticated like an event, and starts nothing; `undefined`
-   * for other requests. It depends on the payload alone: with a header that no signature covers, any
-   * event could be made a handshake.
+   * The answer to a handshake that is authenticated like an event and starts nothing; `undefined`
+   * for other requests. It depends on the payload alone: with a header that no signature covers,
+   * any event could be made a handshake.
    *
    * @param payload The payload; of a list of one object, that object.
    * @param key The key that verified the request; absent where none did.
    */
   readonly handshake?: (payload: JsonObject, key?: SigningKey) => Handshake | undefined;
-  /** Headers that it sends beside the signature, as it spells them; none when absent. */
+  /** Headers that it sends beside the signature, as it spells them. */
   readonly sends?: {
-    /** The one that names the type of the event. */
+    /** The header with the type of the event. */
     readonly event?: string;
-    /** The one that holds the id of the event or of the delivery. */
+    /** The header with the id of the event or of the delivery. */
     readonly id?: string;
   };
-  /** Its handshake that comes before anything is signed. */
+  /** Its handshake before anything is signed. */
   readonly unsignedHandshake?: UnsignedHandshake;
-  /** How its bodies are read, where that differs from the default. */
+  /** How its bodies are read, if not in the default way. */
   readonly body?: PlatformBody;
   /**
-   * The field of the payload that lists events, where one request brings several; empty where the
-   * payload itself may be that list.
+   * The field of the payload that lists events, if one request brings several; empty if the payload
+   * itself may be that list.
    */
   readonly eventList?: string;
-  /** Whether the payload of a request is a list of events, each by itself the payload of one. */
+  /** Whether the payload of a request is a list of events, each with its own payload. */
   readonly isBatch?: (header: (name: string) => string | undefined) => boolean;
-  /** The id that an event and its repetitions share; `undefined` when it has none. */
+  /** The id of an event, which repetitions share; `undefined` when it has none. */
   readonly eventId?: (event: PlatformEvent) => EventId | undefined;
   /** Its cells in the tables of the documentation, in Markdown. */
   readonly docs: {
-    /** Where its secret is, if not in a header alone. */
+    /** The place of its secret, if not in a header alone. */
     readonly where?: string;
-    /** What its signature covers, and how it is written. */
+    /** The content and form of its signature. */
     readonly signs: string;
-    /** What the id of an event is. */
+    /** The id of an event. */
     readonly eventId: string;
   };
 }
 
-/**
- * What a body becomes: one JSON `object`, `any` JSON value, or the `text` itself.
- */
+/** The payload of a body: one JSON `object`, `any` JSON value, or the `text` itself. */
 export type BodyKind = "object" | "any" | "text";
 
-/** How the bodies of a platform are read; the trigger's `body` decides where it is set. */
+/** How the bodies of a platform are read, unless the trigger sets `body`. */
 export interface PlatformBody {
   readonly kind?: BodyKind;
-  /** Whether its bodies are JSON whatever their content type says. */
+  /** Whether its bodies are JSON whatever their content type is. */
   readonly anyType?: boolean;
-  /** Whether a body of `any` kind is its text where its content type is neither JSON's nor a form's. */
+  /** Whether a body of kind `any` is a text if its content type is neither JSON nor a form. */
   readonly otherwiseText?: boolean;
 }
 
 /**
- * A handshake that comes before anything is signed: with another method than POST, or without a
- * signature. It starts nothing and changes nothing, so at most it tells a stranger which platform a
- * trigger is for.
+ * A handshake before anything is signed: with another method than POST, or without a signature. It
+ * starts and changes nothing, so it tells a stranger at most which platform a trigger is for.
  */
 export interface UnsignedHandshake {
   readonly method: "GET" | "HEAD" | "OPTIONS" | "POST";
   /**
-   * The answer; a reason to refuse where the platform authenticates its handshake and this one is
-   * not; `undefined` for other requests. What it reflects has to be {@linkcode echoable}.
+   * The answer; a reason to refuse, if the platform authenticates its handshake and this one is not
+   * authentic; `undefined` for other requests. Texts of the request in the answer have to be
+   * {@linkcode echoable}.
    *
    * @param keys Every key of the trigger's SecretStore.
    */
@@ -104,20 +104,20 @@ export interface UnsignedHandshake {
   ) => Handshake | { readonly refused: string } | undefined;
 }
 
-/** A request before its sender is known; its body may be anything. */
+/** A request before its sender is known, with any body. */
 export interface UnsignedRequest {
   readonly body: Uint8Array;
   /** A header by lower-case name. */
   readonly header: (name: string) => string | undefined;
   /** Lower-case name of the trigger's signature header. */
   readonly signatureHeader: string;
-  /** A parameter of the query, decoded; `undefined` where it is missing or repeated. */
+  /** A decoded parameter of the query; `undefined` if it is missing or repeated. */
   readonly query: (name: string) => string | undefined;
 }
 
 /** One event of an authenticated request. */
 export interface PlatformEvent {
-  /** The payload; of a list of one object, that object; else an empty one. */
+  /** The payload, or the object in a list of one object, or an empty object. */
   readonly payload: JsonObject;
   /** A header of the request by lower-case name. */
   readonly header: (name: string) => string | undefined;
@@ -125,11 +125,11 @@ export interface PlatformEvent {
   readonly signatureHeader: string;
   /** Whether a verified signature covers the payload. */
   readonly isSigned: boolean;
-  /** Message id that such a signature covers beside the payload, if any. */
+  /** Message id that such a signature covers beside the payload. */
   readonly messageId: string | undefined;
 }
 
-/** The id of an event: an event with the id of an earlier one is a duplicate. */
+/** The id of an event. A later event with the same id is a duplicate. */
 export interface EventId {
   /** Never empty. */
   readonly id: string;
@@ -138,33 +138,31 @@ export interface EventId {
 }
 
 /** An answer to a handshake. */
-export type Handshake =
-  | {
-    readonly status: 200;
-    readonly type: "application/json" | "text/plain";
-    readonly body: string;
-    readonly headers?: Readonly<Record<string, string>>;
-    /**
-     * A URL of the platform that has to be visited before the answer: only one that the verified
-     * signature covers.
-     */
-    readonly visit?: string;
-  }
-  | { readonly status: 204 };
+export type Handshake = HandshakeContent | { readonly status: 204 };
+
+/** An answer with a body. */
+export interface HandshakeContent {
+  readonly status: 200;
+  readonly type: "application/json" | "text/plain";
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** URL of the platform to visit before the answer; the verified signature has to cover it. */
+  readonly visit?: string;
+}
 
 /** The usual answer to a handshake. */
-export const PONG: Handshake = {
+export const PONG: HandshakeContent = {
   status: 200,
   type: "application/json",
   body: '{"status":"pong"}',
 };
 
-/** Most bytes of a body that an unsigned handshake takes apart. */
+/** Most bytes of a body that an unsigned handshake may parse. */
 export const MAX_UNSIGNED_BYTES = 1024;
 
 /**
- * The value, when it is a text that can be sent back: bounded, and without what a browser, a header
- * or a terminal could take for more than text.
+ * The value, if it is a text that can be sent back: bounded, and without characters that mean more
+ * than text to a browser, a header or a terminal.
  */
 export function echoable(value: unknown): string | undefined {
   return typeof value === "string" && ECHOABLE.test(value) ? value : undefined;
@@ -172,33 +170,33 @@ export function echoable(value: unknown): string | undefined {
 
 const ECHOABLE = /^[\w .,:;~+/=@!*()|-]{1,1024}$/;
 
-/** The answer that is nothing but this text. */
+/** The answer with this text as its body. */
 export function echo(text: string): Handshake {
   return { status: 200, type: "text/plain", body: text };
 }
 
-/** Whether its signature stands in the body, and no header has one. */
+/** Whether its signature is in the body and in no header. */
 export function signsInBody({ headers, sharedHeader }: Platform): boolean {
   return headers.length === 0 && sharedHeader === undefined;
 }
 
-/** The name of the header of its signature where a trigger names none, as the platform spells it. */
+/** The default name of its signature's header, as the platform spells it. */
 export function defaultHeader({ headers: [own], sharedHeader }: Platform): string {
   return own ?? sharedHeader ?? "Authorization";
 }
 
-/** The value, when it is an object. */
+/** The value, if it is an object. */
 export function findObject(value: unknown): JsonObject | undefined {
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   return isObject ? value as JsonObject : undefined;
 }
 
-/** The value, when it is a text and not empty. */
+/** The value, if it is a text and not empty. */
 export function nonEmptyText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** An id in the payload, which is signed where the payload is. */
+/** An id in the payload, signed if the payload is. */
 export function payloadId(value: unknown, { isSigned }: PlatformEvent): EventId | undefined {
   const id = nonEmptyText(value);
   return id === undefined ? undefined : { id, signed: isSigned };

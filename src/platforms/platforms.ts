@@ -1,6 +1,6 @@
 /**
- * REGISTRY of the platforms: a new one is a file and a line here. The schemes of manifests, what
- * `auto` accepts, the platform of a header and the tables of the documentation are derived from it.
+ * REGISTRY of the platforms: a new platform is a file and a line here. The schemes of manifests,
+ * the forms of `auto`, the platform of a header and the tables of the documentation come from it.
  *
  * ```ts
  * import { platformOf } from "./platforms.ts";
@@ -89,8 +89,8 @@ const BY_HEADER: ReadonlyMap<string, Platform> = new Map(
 );
 
 /**
- * The platform of a trigger, which determines its handshake and deduplication, also where an
- * interceptor authenticates: by `scheme` where that names one, else by `signatureHeader`.
+ * The platform of a trigger: by `scheme` if that names one, else by `signatureHeader`. It
+ * determines handshakes and deduplication, also if an interceptor authenticates.
  *
  * @param schemeName Value of `scheme` in the manifest, if any.
  * @param headerName Value of `signatureHeader` in the manifest, in any case, if any.

@@ -1,5 +1,6 @@
 /**
- * Every signature scheme that a manifest can name: the general ones, and one of each platform.
+ * REGISTRY of the signature schemes that a manifest can name: the schemes of no platform here, and
+ * one of each platform.
  *
  * @module
  */
@@ -13,7 +14,7 @@ import { autoScheme, autoStandsFor } from "./auto.ts";
 import { defaultHeader } from "./platform.ts";
 import { PLATFORMS } from "./platforms.ts";
 
-/** Every scheme but `auto`, which combines one or two of them, depending on the header. */
+/** Every scheme except `auto`, which is one or two of them, depending on the header. */
 export const SCHEMES: readonly Scheme[] = [
   sha256Scheme,
   genericHmacScheme,
@@ -42,8 +43,8 @@ export function findScheme(name: string, signatureHeader = ""): Scheme | undefin
 }
 
 /**
- * The scheme and the header that a manifest means, however it writes them: `auto` under the header of a
- * platform is that platform's scheme, and a scheme without a header has its own.
+ * The scheme and the header that a manifest means: `auto` under the header of a platform is that
+ * platform's scheme, and a scheme without a header has its own.
  *
  * @param name Value of `scheme` in the manifest, if any.
  * @param signatureHeader Value of `signatureHeader` in the manifest, in any case, if any.

@@ -1,6 +1,6 @@
 /**
  * A request as its sender would make it: signed, with the type of its body, the event and an id.
- * Only for trying out a trigger; nothing that arrives passes through here.
+ * For trying out a trigger; no received request passes through here.
  *
  * @module
  */
@@ -12,32 +12,32 @@ import type { Platform } from "./platform.ts";
 
 const FORM_TYPE = "application/x-www-form-urlencoded";
 
-/** Who sends, and how it signs. */
+/** A sender and its signature. */
 export interface Sender {
   readonly scheme: Scheme;
   readonly options: SchemeOptions;
-  /** The platform that it is; `undefined` for a sender of no platform. */
+  /** Its platform; `undefined` for a sender of no platform. */
   readonly platform: Platform | undefined;
 }
 
-/** What is sent. */
+/** The request to make. */
 export interface Message extends SigningInput {
-  /** `Content-Type`; JSON, or a form where the body is one, when absent. */
+  /** `Content-Type`; when absent, the type of a form if the body is one, else JSON. */
   readonly contentType?: string;
-  /** Type of the event, for platforms that name it in a header. */
+  /** Type of the event, for platforms that send it in a header. */
   readonly event?: string;
 }
 
 /** A request that is ready to be sent. */
 export interface OutgoingRequest {
-  /** The URL, with what the platform adds to it. */
+  /** The URL, with additions of the platform. */
   readonly url: string;
   /** Headers as the sender spells them. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
- * Makes the request of a sender, signed with a key, or unsigned without one.
+ * Makes the request of a sender, signed with a key, or unsigned without a key.
  *
  * @throws {AppError} `refused` when only the sender itself can sign so; `usage` for an event where
  * no header names it; `invalid` when the key cannot sign, or a value fits into no header.
@@ -59,7 +59,7 @@ export async function makeRequest(
 }
 
 /**
- * How a scheme signs.
+ * The function with which a scheme signs.
  *
  * @throws {AppError} `refused` when only the sender itself can sign so, with the reason.
  */
@@ -76,10 +76,10 @@ function namesOf({ platform }: Sender, { event, id }: Message): Record<string, s
       "or in the body";
     throw new AppError("usage", message);
   }
-  return {
-    ...(event === undefined || sends.event === undefined ? {} : { [sends.event]: event }),
-    ...(sends.id === undefined ? {} : { [sends.id]: id }),
-  };
+  const names: Record<string, string> = {};
+  if (event !== undefined && sends.event !== undefined) names[sends.event] = event;
+  if (sends.id !== undefined) names[sends.id] = id;
+  return names;
 }
 
 function typeOf(body: Uint8Array): string {
@@ -94,8 +94,8 @@ function checkHeaders(headers: Readonly<Record<string, string>>): void {
 }
 
 /**
- * The key that a sender most likely signs with: the key that matched last, else the newest, which
- * is the last of its store.
+ * The key with which a sender most likely signs: the key that matched last, or else the newest,
+ * which is the last of its store.
  *
  * @param keys In the order of their store; `lastAt` in milliseconds since the epoch, 0 when a key
  * never matched.

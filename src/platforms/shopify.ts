@@ -1,7 +1,7 @@
 /**
  * Shopify: base64 of HMAC-SHA256 over the exact body, under the app's client secret as text. What
- * it calls Events is signed alike, under headers without `X-`. The webhook id stays the same over
- * retries; neither it nor the topic is covered by the signature, and no time is signed.
+ * Shopify calls Events is signed in the same way, under headers without `X-`. The webhook id stays
+ * the same in retries. Neither it nor the topic is signed, and no time is.
  *
  * @module
  */

@@ -1,8 +1,8 @@
 /**
- * Slack: `v0=<hex>` of HMAC-SHA256 over `v0:<timestamp>:<body>`. Retries are signed anew, with a
- * time of their own, so a window of five minutes never loses one, and only `event_id` identifies
- * them. Slash commands and interactivity are not retried and have no id. `url_verification` comes
- * when the endpoint is configured.
+ * Slack: `v0=<hex>` of HMAC-SHA256 over `v0:<timestamp>:<body>`. Retries are signed again with a
+ * new time, so a window of five minutes loses none, and `event_id` identifies them. Slash commands
+ * and interactivity are not retried and have no id. `url_verification` comes when the endpoint is
+ * configured.
  *
  * ```ts
  * import { slack } from "./slack.ts";

@@ -1,9 +1,9 @@
 /**
- * Amazon SNS: an RSA signature over some fields of the body, under the certificate that
- * `SigningCertURL` names; believed is only that of the region of a topic whose ARN is a value of the
- * SecretStore. What costs nothing is checked before the certificate is fetched. Facts from
- * "Verifying the signatures of Amazon SNS messages"; the names in certificates from the AWS SDK for
- * Java. Messages of raw delivery are not signed.
+ * Amazon SNS: an RSA signature over some fields of the body, under the certificate at
+ * `SigningCertURL`. Only the certificate of the region of a topic is accepted whose ARN is a value
+ * of the SecretStore. Checks without cost come before the certificate is fetched. Messages of raw
+ * delivery are not signed. From "Verifying the signatures of Amazon SNS messages", and names in
+ * certificates from the AWS SDK for Java.
  *
  * @module
  */
@@ -24,8 +24,8 @@ import { findTime, refusedTime } from "../signatures/timestamp.ts";
 import { type Handshake, nonEmptyText, type Platform, PONG, signedId } from "./platform.ts";
 
 /**
- * Signed fields in their order, by the type of the message; `Subject` where it is there. Not
- * `MessageAttributes`, nor `UnsubscribeURL`.
+ * Signed fields in their order, by the type of the message. `Subject` is optional;
+ * `MessageAttributes` and `UnsubscribeURL` are not signed.
  */
 const SIGNED: Readonly<Record<string, readonly string[]>> = {
   Notification: ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"],
@@ -58,14 +58,14 @@ const FIELDS = [
   "SigningCertURL",
 ];
 
-/** Partition, region, and the rest of a topic's ARN. */
+/** Partition, region and the other parts of a topic's ARN. */
 const TOPIC =
   /^arn:(aws|aws-cn|aws-us-gov):sns:([a-z]{2}(?:-[a-z]{1,16}){1,3}-[0-9]{1,2}):[0-9]{12}:[\w.-]{1,256}$/;
 
 type Fields = Readonly<Record<string, string | undefined>>;
 
 const signature: Signature = {
-  // Nothing but notifications brings an event; the other types are handshakes.
+  // Only notifications bring an event; the other types are handshakes.
   covers: () => ({
     payload: SIGNED["Notification"] ?? [],
     headers: [],
@@ -114,12 +114,12 @@ const signature: Signature = {
   },
 };
 
-/** The topic that a stranger names, where it is written as one. */
+/** The topic that a request names, if it has the form of an ARN. */
 function shownTopic(arn = ""): string {
   return TOPIC.test(arn) ? arn : "in the body";
 }
 
-/** The texts of the fields, or why there are none. */
+/** The texts of the fields, or the reason why they are missing. */
 function fieldsOf({ body }: SignedRequest): Fields | Refusal {
   if (body.length > MAX_SCANNED) return refused("body_too_large", String(MAX_SCANNED));
   const members = findMembers(findText(body) ?? "", FIELDS);
@@ -132,9 +132,9 @@ function fieldsOf({ body }: SignedRequest): Fields | Refusal {
 const LINE = /^[^\r\n]{1,2048}$/;
 
 /**
- * The signed text; `undefined` where a field is missing, or could be read as two. Names and values
- * are not told apart in it: with a line break in any field but the message, the author of a message
- * could have its end read as the other fields.
+ * The signed text; `undefined` if a field is missing or ambiguous. The text does not separate names
+ * from values: with a line break in any field but the message, the author of a message could make
+ * its end look like other fields.
  */
 function signedText(fields: Fields): Uint8Array | undefined {
   const type = fields["Type"] ?? "";
@@ -154,13 +154,16 @@ function hostOf(topic: string): string {
   return `sns.${region}.amazonaws.com${partition === "aws-cn" ? ".cn" : ""}`;
 }
 
-/** Compared as text: what a URL is parsed to may be another one than what is fetched. */
+/**
+ * Whether a URL names a certificate of the host. Compared as text, because a parsed URL may differ
+ * from the one that is fetched.
+ */
 function isCertificateUrl(url: string, host: string): boolean {
   const start = `https://${host}/SimpleNotificationService-`;
   return url.startsWith(start) && /^[0-9a-f]{16,64}\.pem$/.test(url.slice(start.length));
 }
 
-/** The names for which certificates are issued that sign for a host. */
+/** The names in certificates that may sign for a host. */
 function namesOf(host: string): readonly string[] {
   const [, region = "", domain = ""] = /^sns\.([^.]+)\.(.+)$/.exec(host) ?? [];
   const gov = region.startsWith("us-gov-") ? ["sns-us-gov-west-1.amazonaws.com"] : [];
@@ -174,9 +177,9 @@ function namesOf(host: string): readonly string[] {
 }
 
 /**
- * A subscription to an allowed topic is confirmed; that one was ended is only recorded.
+ * Confirms a subscription to an allowed topic, and only records the end of one.
  *
- * @param key The topic; without one nobody has verified the request here, and nothing is visited.
+ * @param key The topic that verified the request; without one, no URL is visited.
  */
 function handshake(
   payload: Readonly<Record<string, unknown>>,
@@ -191,7 +194,7 @@ function handshake(
     : `https://${hostOf(key.value)}/?Action=ConfirmSubscription&`;
   const isOwn = start !== undefined && topic === key?.value && typeof url === "string" &&
     url.startsWith(start) && /^[\w.~:%&=+-]{1,2000}$/.test(url.slice(start.length));
-  return isOwn ? Object.assign({}, PONG, { visit: url }) : PONG;
+  return isOwn ? { ...PONG, visit: url } : PONG;
 }
 
 /** Amazon SNS. */

@@ -1,7 +1,7 @@
 /**
- * Senders that follow standardwebhooks.com, OpenAI and the customers of Svix among them. The id is
- * signed and stays the same over retries. It is taken from the headers whose signature was
- * verified, or without a verified signature from the usual ones.
+ * Senders that follow standardwebhooks.com, such as OpenAI and the customers of Svix. The id is
+ * signed and stays the same in retries. It comes from the headers with the verified signature, or
+ * else from the usual ones.
  *
  * @module
  */

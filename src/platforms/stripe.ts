@@ -1,9 +1,8 @@
 /**
- * Stripe: `t=<seconds>,v1=<hex>[,v1=<hex>…]`, HMAC-SHA256 over `<t>.<body>` under the whole
- * `whsec_…` text, which Stripe, unlike Standard Webhooks, does not decode. While a secret is rolled
- * there is one `v1` for each secret. Test events carry a `v0` that proves nothing; it and whatever
- * else may come are passed over. The event's `id` is in the signed body and stays the same over
- * retries.
+ * Stripe: `t=<seconds>,v1=<hex>[,v1=<hex>…]`, HMAC-SHA256 over `<t>.<body>` under the whole text
+ * `whsec_…`, which Stripe, unlike Standard Webhooks, does not decode. While a secret is rolled,
+ * each secret has its `v1`. Other parts are ignored, such as the `v0` of test events, which proves
+ * nothing. The event's `id` is in the signed body and stays the same in retries.
  *
  * @module
  */

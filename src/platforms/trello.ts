@@ -1,8 +1,8 @@
 /**
- * Trello: base64 of HMAC-SHA1 over the body and, behind it, the callback URL, so behind a proxy the
+ * Trello: base64 of HMAC-SHA1 over the body and then the callback URL, so behind a proxy the
  * trigger needs its `publicUrl`. The key is the secret of the Power-Up. When a webhook is made, a
- * `HEAD` has to be answered with 200; nothing in it proves who asks, and the answer says nothing.
- * Facts from "Webhooks" of Trello's REST API guide.
+ * `HEAD` comes and expects 200; nothing in it authenticates the sender, and the answer tells
+ * nothing. From "Webhooks" of Trello's REST API guide.
  *
  * @module
  */

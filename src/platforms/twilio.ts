@@ -1,9 +1,9 @@
 /**
- * Twilio: base64 of HMAC-SHA1 (of HMAC-SHA256 under a SharedKey) over the URL and, behind it, every
- * form parameter sorted by name, names and values run together: where one ends and the next begins
- * is not signed. A JSON body is covered by its SHA-256 in the URL's `bodySHA256`. No time is
- * signed, nor `I-Twilio-Idempotency-Token`, which stays the same over retries. The URL is the one
- * Twilio was told, so behind a proxy the trigger needs its `publicUrl`.
+ * Twilio: base64 of HMAC-SHA1 (HMAC-SHA256 under a SharedKey) over the URL and then every form
+ * parameter, sorted by name. Names and values are joined without a separator. A JSON body is
+ * covered by its SHA-256 in the URL's `bodySHA256`. Neither a time nor `I-Twilio-Idempotency-
+ * Token`, the same in retries, is signed. The URL is the one configured at Twilio, so behind a
+ * proxy the trigger needs its `publicUrl`.
  *
  * @module
  */
@@ -36,7 +36,8 @@ import { keyCannotSign } from "../signatures/templated_hmac.ts";
 import { headerId, type Platform } from "./platform.ts";
 
 /**
- * Limit of a form, which is parsed before its sender is known. Twilio's own have some kilobytes.
+ * Most bytes of a form, which is parsed before its sender is known. Twilio's own have some
+ * kilobytes.
  */
 const MAX_FORM_BYTES = 256 * 1024;
 
@@ -90,7 +91,9 @@ export const twilio: Platform = {
   },
 };
 
-/** The URL to which Twilio sends a body that is not a form: with the body's hash in its query. */
+/**
+ * The URL to which Twilio sends a body that is not a form: with the hash of the body in its query.
+ */
 function urlWithHash(url: string, body: Uint8Array): string {
   if (bodyHashIn(url) !== undefined) return url;
   const [start = "", ...fragment] = url.split("#");
@@ -98,9 +101,7 @@ function urlWithHash(url: string, body: Uint8Array): string {
   return [start + hash, ...fragment].join("#");
 }
 
-/**
- * The signed text that covers the body, or the refusal: a signature has to cover the body.
- */
+/** The signed text, or the refusal of one that does not cover the body. */
 function coveredBody(
   { url, body, header }: SignedRequest,
 ): Uint8Array<ArrayBuffer> | Refusal {
@@ -119,15 +120,17 @@ function coveredBody(
 }
 
 /**
- * Finds the body's hash at the end of the URL, where Twilio puts it. Elsewhere it may be text of a
- * form: URL and fields are concatenated in the signed text, so the author of a message could have
- * all of it read as a URL, with the hash of another body in it.
+ * Finds the hash of the body at the end of the URL, where Twilio puts it. Elsewhere it may come
+ * from a form: the signed text joins URL and fields, so the author of a message could have all of
+ * it read as a URL, with the hash of another body in it.
  */
 function bodyHashIn(url: string): string | undefined {
   return /[?&]bodySHA256=([^&#]*)$/.exec(url)?.[1];
 }
 
-/** The form as Twilio signs it, sorted; a value that occurs twice under one name counts once. */
+/**
+ * The form as Twilio signs it: sorted, with a value that occurs twice under one name counted once.
+ */
 function sortedForm(body: Uint8Array): Uint8Array<ArrayBuffer> | Refusal {
   if (body.length > MAX_FORM_BYTES) return refused("body_too_large", String(MAX_FORM_BYTES));
   const text = findText(body);

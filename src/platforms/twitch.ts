@@ -1,9 +1,9 @@
 /**
- * Twitch EventSub: `sha256=<hex>` of HMAC-SHA256 over message id, time and body, without anything
- * between them. The message id stays the same over retries. A `challenge` comes, signed like an
- * event, when a subscription is made, and is sent back as text. What kind of message it is stands in
- * a header that is not signed, so the body alone decides. Facts from "Handling Webhook Events" of
- * Twitch's developer documentation.
+ * Twitch EventSub: `sha256=<hex>` of HMAC-SHA256 over message id, time and body, without
+ * separators. The message id stays the same in retries. When a subscription is made, a `challenge`
+ * comes, signed like an event, and expects that text back. The header with the type of the message
+ * is not signed, so only the body decides. From "Handling Webhook Events" of Twitch's developer
+ * documentation.
  *
  * @module
  */

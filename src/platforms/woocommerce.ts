@@ -1,8 +1,7 @@
 /**
- * WooCommerce: base64 of HMAC-SHA256 over the exact body under the webhook's secret. When a webhook is
- * saved, a form with nothing but `webhook_id` comes without a signature and wants a 200. The delivery
- * id is not signed. Facts from "Webhooks" of WooCommerce' documentation and from its class
- * `WC_Webhook`.
+ * WooCommerce: base64 of HMAC-SHA256 over the exact body under the webhook's secret. When a webhook
+ * is saved, a form with only `webhook_id` comes without a signature and expects 200. The delivery
+ * id is not signed. From "Webhooks" of WooCommerce's documentation and from its class `WC_Webhook`.
  *
  * @module
  */

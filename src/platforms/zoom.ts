@@ -1,8 +1,8 @@
 /**
  * Zoom: `v0=<hex>` of HMAC-SHA256 over `v0:<timestamp>:<body>`, as Slack signs, under the secret
- * token of the app. Facts from "Using webhooks" of Zoom's developer documentation.
- * `endpoint.url_validation` comes when the URL is saved and every 72 hours after that, signed like
- * an event. It wants its `plainToken` back, and the HMAC of it. Events have no id.
+ * token of the app. `endpoint.url_validation` comes when the URL is saved and then every 72 hours,
+ * signed like an event. It expects its `plainToken` back with the HMAC of that token. Events have
+ * no id. From "Using webhooks" of Zoom's developer documentation.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export const zoom: Platform = {
   handshake: ({ event, payload }, key) => {
     const plainToken = echoable(findObject(payload)?.["plainToken"]);
     if (event !== "endpoint.url_validation" || plainToken === undefined) return undefined;
-    // Where an interceptor verified it there is no key, and Zoom says that the answer is wrong.
+    // An interceptor verified the request without a key, so Zoom will refuse this answer.
     const digest = key === undefined ? undefined : hmac("sha256", key, utf8(plainToken));
     const encryptedToken = digest === undefined ? "" : toHex(digest);
     const body = JSON.stringify({ plainToken, encryptedToken });

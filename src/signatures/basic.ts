@@ -1,8 +1,7 @@
 /**
  * Scheme `basic`: `Authorization: Basic <base64>` (RFC 7617). A value of the store is
- * `user:password`; one without a colon or with an empty password is ignored.
- *
- * Nothing is signed: a captor of one request can send others. For platforms that offer no more.
+ * `user:password`; a value without a colon or with an empty password is ignored. Nothing is signed,
+ * so a reader of one request can send others: for platforms that offer no more.
  *
  * @module
  */

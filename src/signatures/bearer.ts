@@ -1,8 +1,8 @@
 /**
- * Scheme `bearer`: `Authorization: Bearer <token>` (RFC 6750), the token being a value of the
- * store; some platforms write `Token` for `Bearer`. In a header of its own (`X-Telegram-Bot-Api-Secret-Token`) the token stands alone.
- *
- * Nothing is signed: a captor of one request can send others. For platforms that offer no more.
+ * Scheme `bearer`: `Authorization: Bearer <token>` (RFC 6750), with a value of the store as token;
+ * some platforms write `Token` for `Bearer`. A header only for the token (`X-Telegram-Bot-Api-
+ * Secret-Token`) holds it alone. Nothing is signed, so a reader of one request can send others:
+ * for platforms that offer no more.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { AppError } from "../base/errors.ts";
 import { findSignature, namedScheme, refused, type Scheme } from "./scheme.ts";
 import { findMatchingToken } from "./token.ts";
 
-/** Visible ASCII without the comma that two header lines are joined by. */
+/** Visible ASCII without the comma, which joins two header lines. */
 const TOKEN = /^[!-+\--~]+$/;
 
 /** The scheme `bearer`. */

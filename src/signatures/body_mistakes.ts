@@ -1,6 +1,6 @@
 /**
- * Mistakes in the signed data other than the secret: a body that was re-encoded on its way, a URL
- * that a proxy changed, a clock that is off.
+ * Mistakes in the signed data: a body that was encoded again on its way, a URL that a proxy
+ * changed, a clock that is wrong.
  *
  * @module
  */
@@ -23,7 +23,7 @@ const MAX_REWRITTEN_BYTES = 262_144;
 
 const REMEDY = "have the sender sign the bytes it sends, or find the proxy that changes them";
 
-/** Tries other bytes than those that arrived. */
+/** Tries other bodies that the sender may have signed. */
 export function* otherBody(attempt: Attempt): Iterable<Suspicion> {
   const { body } = attempt;
   if (body.length === 0 || body.length > MAX_REWRITTEN_BYTES) return;
@@ -150,8 +150,8 @@ function sortKeys(value: unknown): unknown {
 }
 
 /**
- * Whether a value is a JSON object. Numbers with preserved digits are objects without a prototype,
- * and are none.
+ * Whether a value is a JSON object. Numbers with preserved digits are JavaScript objects without a
+ * prototype, and not JSON objects.
  */
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && JSON.stringify(value).startsWith("{");
@@ -192,7 +192,7 @@ export function* otherTime(attempt: Attempt): Iterable<Suspicion> {
   };
 }
 
-/** Tries other URLs by which the sender may know the endpoint. */
+/** Tries other URLs of the endpoint that the sender may have signed. */
 export function* otherUrl(attempt: Attempt, { arrivedUrl }: Surroundings): Iterable<Suspicion> {
   const { url } = attempt;
   const checked = partsOf(url);
@@ -222,8 +222,8 @@ export function* otherUrl(attempt: Attempt, { arrivedUrl }: Surroundings): Itera
 }
 
 /**
- * Advice for `publicUrl`. Without a query of its own, the query that arrives is used, which may
- * hold a token and is not shown.
+ * Advice for `publicUrl`. If the signed URL has no query, the query of the request is used, which
+ * may hold a token and is not shown.
  */
 function urlAdvice(known: string, signed: string, arrived: string): string {
   const says = "The sender knows the endpoint by another URL";
@@ -239,7 +239,7 @@ function partsOf(url: string): { host: string; path: string; query: string } | u
   return { host, path, query };
 }
 
-/** The same path with a slash at its end added or removed. */
+/** The path with a slash at its end added or removed. */
 function otherEnd(path: string): string {
   return path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
 }

@@ -1,6 +1,6 @@
 /**
- * Signatures by the key of an X.509 certificate, which the sender names by its URL. Which URLs may
- * be asked is the platform's rule; getting what is there is the daemon's.
+ * Signatures by the key of an X.509 certificate, whose URL the sender names. The platform's file
+ * decides which URLs are allowed, and the daemon fetches the certificate.
  *
  * @module
  */
@@ -8,11 +8,11 @@
 import { constants, verify, X509Certificate } from "node:crypto";
 import type { VerifyFailure } from "./scheme.ts";
 
-/** What has to hold for a certificate. */
+/** Requirements of a certificate. */
 export interface CertificateRules {
-  /** Names, for one of which it has to be issued. */
+  /** Names; the certificate is issued for one of them. */
   readonly hosts: readonly string[];
-  /** Milliseconds since the epoch at which it has to be valid. */
+  /** Time at which it is valid, in milliseconds since the epoch. */
   readonly now: number;
 }
 
@@ -23,11 +23,11 @@ export interface RsaSigned {
   readonly signature: Uint8Array;
 }
 
-/** Fewest bits of a key that is believed. */
+/** Fewest bits of an accepted key. */
 const MIN_BITS = 2048;
 
 /**
- * Why a signature is not one of this certificate; `undefined` when it is.
+ * Why a certificate does not verify a signature; `undefined` when it does.
  *
  * @param pem One certificate, with nothing around it.
  */
@@ -52,8 +52,8 @@ export function refusedCertificate(
 }
 
 /**
- * When the first of the certificates in a file ends to be valid, in milliseconds since the epoch;
- * `undefined` when one of them cannot be read, or there is none.
+ * Milliseconds since the epoch at which the first certificate of a file expires; `undefined` if the
+ * file has none, or one of them cannot be read.
  */
 export function firstEnd(pem: string): number | undefined {
   const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ??

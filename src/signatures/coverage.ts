@@ -1,6 +1,6 @@
 /**
- * Which values of a request a verified signature covers. What it does not cover, everybody can
- * change who has one signed request: he sends it again with another header or another query.
+ * Which values of a request a verified signature covers. A reader of one signed request can send it
+ * again and change everything else, such as a header or the query.
  *
  * @module
  */
@@ -8,36 +8,37 @@
 import { parseQuery } from "../base/form.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 
-/** What a signature covers; the address of the sender is covered by none. */
+/**
+ * The parts of a request that a signature covers. No signature covers the address of the sender.
+ */
 export interface Coverage {
-  /** Top-level fields of the payload, or each of them. */
+  /** Covered top-level fields of the payload, or all. */
   readonly payload: "all" | readonly string[];
-  /** Names of headers in lower case, or each of them. */
+  /** Covered headers by their lower-case names, or all. */
   readonly headers: "all" | readonly string[];
-  /** Whether the query is covered. */
   readonly query: boolean;
-  /** Whether the method is covered. */
   readonly method: boolean;
 }
 
-/** What is known of a request or of those to come; what is not known counts as not covered. */
+/**
+ * Facts about one request, or about all requests to come. An unknown value counts as not covered.
+ */
 export interface CoverageFacts {
   /**
-   * A header of a verified request, by lower-case name; absent where the question is what any request
-   * to come may have covered.
+   * A header of a verified request, by lower-case name. Absent for requests to come: the answer is
+   * then the most that a request may have covered.
    */
   readonly header?: (name: string) => string | undefined;
-  /** The keys that sign. */
   readonly keys?: readonly { readonly value: string }[];
 }
 
-/** Of a request that shows a secret, or nothing at all. */
+/** Coverage of a request that shows a secret, or neither secret nor signature. */
 export const COVERS_NOTHING: Coverage = { payload: [], headers: [], query: false, method: false };
 
-/** Of a signature over the body alone. */
+/** Coverage of a signature over the body alone. */
 export const COVERS_BODY: Coverage = { payload: "all", headers: [], query: false, method: false };
 
-/** Of an event of our own, or one that we fetched from its platform ourselves. */
+/** Coverage of an event that svc makes itself, or fetches from the platform itself. */
 export const COVERS_EVERYTHING: Coverage = {
   payload: "all",
   headers: "all",
@@ -45,24 +46,24 @@ export const COVERS_EVERYTHING: Coverage = {
   method: true,
 };
 
-/** The same without the payload. */
+/** A coverage without the payload. */
 export function withoutPayload({ headers, query, method }: Coverage): Coverage {
   return { payload: [], headers, query, method };
 }
 
-/** The same without the query. */
+/** A coverage without the query. */
 export function withoutQuery({ payload, headers, method }: Coverage): Coverage {
   return { payload, headers, query: false, method };
 }
 
-/** Whether a signature covers anything of what an event says. */
+/** Whether a signature covers any part of the payload. */
 export function coversPayload({ payload }: Coverage): boolean {
   return payload === "all" || payload.length > 0;
 }
 
 /**
- * Whether a value that an expression reads is covered; `undefined` for what no sender writes, such
- * as the name of the trigger.
+ * Whether a value that an expression reads is covered; `undefined` for a value that no sender
+ * writes, such as the name of the trigger.
  *
  * @param path A variable and the constant fields selected from it.
  */
@@ -102,12 +103,12 @@ function isAmong(name: string | undefined, covered: "all" | readonly string[]): 
 export interface ReceivedValues {
   readonly payload: unknown;
   readonly headers: Readonly<Record<string, string>>;
-  /** As it arrived; empty where there was no request. */
+  /** URL as it arrived; empty for an event without a request. */
   readonly url: string;
   readonly method: string;
 }
 
-/** The variable `signed`: what is covered, and no field for what is not. */
+/** The variable `signed`: the covered values, without fields for the others. */
 export function signedValues(coverage: Coverage, received: ReceivedValues): JsonObject {
   const values: JsonObject = {};
   const { payload, headers, url, method } = received;

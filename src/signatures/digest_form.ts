@@ -1,7 +1,7 @@
 /**
- * The text form of HMAC digests in a header: one, or several parts. The form is checked before anything is decoded, so
- * that a blank, a comma (two header lines arrive joined by one) or a stray digit never reaches a
- * comparison.
+ * The text form of HMAC digests in a header, with one part or several. The form is checked before
+ * anything is decoded, so that a blank, a comma (which joins two header lines) or an additional
+ * digit never reaches a comparison.
  *
  * @module
  */
@@ -16,12 +16,12 @@ export const DIGEST_BYTES: Readonly<Record<HmacHash, number>> = {
   sha512: 64,
 };
 
-/** Most parts of a header that holds several. */
+/** Most parts of a header value. */
 const MAX_PARTS = 32;
 
 /**
- * The parts of a header value, one or more; `undefined` when one of them is empty or has a blank,
- * as the second of two header lines has.
+ * The parts of a header value; `undefined` when a part is empty or has a blank, as a second header
+ * line would have.
  */
 export function findParts(
   value: string,
@@ -35,8 +35,8 @@ export function findParts(
 }
 
 /**
- * The digests in the parts of a header value; `undefined` when there is none, or one that is not
- * exactly of this form.
+ * The digests in the parts of a header value; `undefined` when there is none, or one does not have
+ * exactly this form.
  */
 export function findDigests(
   parts: readonly string[],
@@ -61,7 +61,7 @@ const READ: Readonly<Record<DigestEncoding, (text: string) => Uint8Array | undef
   base64url: findBase64Url,
 };
 
-/** Bytes of the base64 of URLs, with or without its padding. */
+/** The bytes of base64url, with or without padding. */
 export function findBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[A-Za-z0-9_-]*={0,2}$/.test(text)) return undefined;
   const standard = text.replaceAll("-", "+").replaceAll("_", "/");
@@ -70,13 +70,13 @@ export function findBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined
   );
 }
 
-/** A digest as it stands in a header. */
+/** A digest in the form for a header. */
 export function writeDigest(digest: Uint8Array, { encoding, prefix }: DigestForm): string {
   if (encoding === "hex") return prefix + toHex(digest);
   return prefix + (encoding === "base64" ? toBase64(digest) : toBase64Url(digest));
 }
 
-/** The base64 of URLs, without padding. */
+/** Bytes as base64url, without padding. */
 export function toBase64Url(bytes: Uint8Array): string {
   return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }

@@ -1,8 +1,8 @@
 /**
- * The signature doctor: finds out why a request was refused. It tries the usual mistakes one by
- * one, then in pairs, and reports those that would explain the refusal. Its answers could serve an
- * attacker as an oracle, so they are for the operator only. It decides nothing, and never shows a
- * secret or an expected signature.
+ * The signature doctor finds out why a request was refused: it tries the usual mistakes one by one,
+ * then in pairs, and reports those that would explain the refusal. Its answers could serve an
+ * attacker as an oracle, so only operators get them. It decides nothing, and never shows a secret
+ * or an expected signature.
  *
  * @module
  */
@@ -31,21 +31,21 @@ export type { Cause, StoreKeys };
 
 /** A change that would make a refused request valid. */
 export interface Diagnosis {
-  /** The mistake; of two together the first. */
+  /** The mistake; for a pair, the first of the two. */
   readonly cause: Cause;
   readonly message: string;
 }
 
-/** A refused request; its `url` is the one that was checked, empty where it is not known. */
+/** A refused request; `url` is the URL that was checked, empty if unknown. */
 export type RefusedRequest = Omit<SignedRequest, "header"> & {
-  /** URL as it arrived, which `publicUrl` may have replaced; empty where it is not known. */
+  /** URL as it arrived, which `publicUrl` may have replaced; empty if unknown. */
   readonly arrivedUrl: string;
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** Alternatives that the doctor may try. */
+/** The stores and schemes that the doctor may try. */
 export interface Candidates {
-  /** The stores of the project; the trigger's own is the one that {@linkcode Expected} names. */
+  /** The stores of the project, with the trigger's own. */
   readonly stores: readonly StoreKeys[];
   /** Every scheme that a manifest can name. */
   readonly schemes: readonly Scheme[];
@@ -55,11 +55,11 @@ export interface Candidates {
 export interface Expected {
   readonly scheme: Scheme;
   readonly options: SchemeOptions;
-  /** Its SecretStore, by the name it has among the {@linkcode Candidates}. */
+  /** Name of its SecretStore. */
   readonly store?: string;
 }
 
-/** Mistakes, likeliest first; a pair is tried in this order, too. */
+/** Mistakes, the likeliest first, also in pairs. */
 const MISTAKES: readonly Mistake[] = [
   otherHeader,
   wrappedHeader,
@@ -75,8 +75,8 @@ const MISTAKES: readonly Mistake[] = [
 ];
 
 /**
- * Limits that keep a diagnosis within about a second, however many headers, keys and stores there
- * are.
+ * Most attempts, so that a diagnosis takes at most about a second, however many headers, keys and
+ * stores exist.
  */
 const MAX_ATTEMPTS = 3000;
 const MAX_BYTES = 128 * 1024 * 1024;
@@ -85,8 +85,8 @@ const MAX_KEYS = 100;
 const MAX_PAIRS = 3;
 
 /**
- * Finds changes that would make a refused request valid, likeliest first; empty when no known
- * mistake explains it. At most one diagnosis for each type of mistake.
+ * Finds changes that would make a refused request valid, the likeliest first and at most one for
+ * each type of mistake; none when no known mistake explains the refusal.
  */
 export async function diagnose(
   request: RefusedRequest,
@@ -164,7 +164,7 @@ class Budget {
   async findKey(attempt: Attempt): Promise<string | undefined> {
     const { scheme, keys, options } = attempt;
     if (this.isSpent || keys.length === 0) return undefined;
-    // Without a URL, a scheme over URL and body cannot be told from one over the body alone.
+    // Without a URL, a scheme over URL and body looks like one over the body alone.
     if (attempt.url === "" && signsUrl(scheme, options)) return undefined;
     this.#attempts--;
     this.#bytes -= attempt.body.length * keys.length;

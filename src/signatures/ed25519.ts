@@ -1,20 +1,20 @@
 /**
- * Ed25519 over Web Crypto, for platforms that sign with a private key. The store holds their public
- * key, which must never serve as the key of an HMAC.
+ * Ed25519 with Web Crypto, for platforms that sign with a private key. The store holds their public
+ * key, which must never be the key of an HMAC.
  *
  * @module
  */
 
 import { type KeyMatch, refused, type SigningKey } from "./scheme.ts";
 
-/** Cache of imported keys, by the object that holds the text. Only valid keys are cached. */
+/** Imported keys, by the object that holds the text; only valid keys. */
 const imported = new WeakMap<SigningKey, Promise<CryptoKey | undefined>>();
 
-/** The signed data, its signatures, and how a key is read. */
+/** Signed data, its signatures, and how to read a key. */
 export interface SignedData {
   /** The signed bytes. */
   readonly data: Uint8Array<ArrayBuffer>;
-  /** Signatures, one of which has to be valid. */
+  /** Signatures, of which one has to be valid. */
   readonly signatures: readonly Uint8Array<ArrayBuffer>[];
   /** The public key in a value of the store; `undefined` when it holds none. */
   readonly readKey: (value: string) => Uint8Array<ArrayBuffer> | undefined;

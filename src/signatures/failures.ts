@@ -1,7 +1,7 @@
 /**
- * Why a request is not authenticated, in words, for the operator only: what is known first (which
- * header, which SecretStore, how much), then what may have caused it. No secret and nothing that a
- * signature is made of is in them.
+ * Why a request is not authenticated, in words for the operator: first the facts (which header,
+ * which SecretStore, how much), then possible causes. The words contain no secret and no input of a
+ * signature.
  *
  * ```ts
  * import { whyRefused } from "./failures.ts";
@@ -40,16 +40,16 @@ import type {
 import { signsUrl } from "./scheme.ts";
 import { coverageOf } from "./signature_coverage.ts";
 
-/** What was checked, and with what. */
+/** A check and its settings. */
 export interface Checked {
   readonly scheme: Scheme;
   readonly options: SchemeOptions;
   readonly request: SignedRequest;
-  /** Name of the SecretStore that holds the keys; absent where they were given otherwise. */
+  /** Name of the SecretStore with the keys; absent for keys from elsewhere. */
   readonly store?: string;
-  /** Which of its keys got another value last, and how long before the request; absent for none. */
+  /** The key that last got another value, and how long before the request; absent if none did. */
   readonly changed?: { readonly key: string; readonly agoMs: number };
-  /** What the request would be at any time, where its time alone was refused. */
+  /** The verdict without the check of its time, if only the time was refused. */
   readonly untimed?: Verdict;
 }
 
@@ -129,13 +129,13 @@ export function whyRefused(refusal: Refusal, checked: Checked): string {
   }
 }
 
-/** What a request shows: its signature, or the secret itself. */
+/** The word for the proof in a request: its signature, or the secret itself. */
 function proofOf({ scheme, options, request: { header } }: Checked): string {
   const covers = coversPayload(coverageOf(scheme, options, { header }));
   return covers ? "signature" : scheme.shows ?? "signature";
 }
 
-/** What may be wrong where no key fits: all that can be, for the signature covers nothing else. */
+/** Possible causes when no key fits: the secret, and everything that the signature covers. */
 function causesOf({ scheme, options, request: { header } }: Checked): string {
   if (!coversPayload(coverageOf(scheme, options, { header }))) return "another secret";
   const what = signsUrl(scheme, options) ? "the body or the URL" : "the body";
@@ -143,15 +143,15 @@ function causesOf({ scheme, options, request: { header } }: Checked): string {
 }
 
 /**
- * How far the time of signing is away. As long as nothing is verified, it is only what the sender
- * says.
+ * How far the time of signing is from now. The sender may have written any time, because nothing is
+ * verified yet.
  */
 function outsideWindow(checked: Checked): string {
   const { scheme, options, request, untimed } = checked;
   const time = scheme.signedTime?.find(request, options);
   const most = `toleranceSecs is ${options.toleranceSecs}`;
   const age = time === undefined ? 0 : request.now - time;
-  // of several times in a body, another one than the first
+  // the body has several times, and this is not the first
   if (Math.abs(age) <= options.toleranceSecs * 1000) {
     return `a time in the request is too far from its arrival, ${most}`;
   }
@@ -170,7 +170,7 @@ function outsideWindow(checked: Checked): string {
     : claimed;
 }
 
-/** Where the time of signing stands. */
+/** The place of the time of signing. */
 function timeOf({ scheme, options }: Checked): string {
   const header = scheme.signedTime?.header(options);
   return header === undefined ? "time of signing" : `header ${header} with the time of signing`;
@@ -189,7 +189,7 @@ function nameOf({ name }: Scheme): string {
   return `scheme ${name}`;
 }
 
-/** The form of a digest in its header, where the scheme has one. */
+/** The form of a digest in its header, if the scheme has one. */
 function formOf({ scheme, options }: Checked): string {
   const form = scheme.hmacSpec?.(options)?.form;
   return form === undefined ? "" : `: ${writtenForm(form)}`;
@@ -210,7 +210,7 @@ const KEY_FORMS: Readonly<Record<KeyForm, string>> = {
   whsec: "base64, with or without whsec_ before it",
 };
 
-/** What a value of a SecretStore has to be. */
+/** The required form of a value of a SecretStore. */
 function keyOf({ scheme, options }: Checked): string {
   if (scheme.takes !== undefined) return scheme.takes;
   const form = scheme.hmacSpec?.(options)?.keyForm;

@@ -1,5 +1,5 @@
 /**
- * Scheme `hmac`: configured by the user; the only general scheme that can use SHA-1.
+ * Scheme `hmac`: configured by the user. The only scheme of no platform that can use SHA-1.
  *
  * @module
  */
@@ -16,8 +16,8 @@ import { configuredHmac } from "./templated_hmac.ts";
 import { findTime } from "./timestamp.ts";
 
 /**
- * Refuses options that do not protect the request, here too and not only on apply: a body or a time
- * that is not signed can be changed by a captor.
+ * Whether options protect the request: a body or a time that is not signed can be changed by
+ * a reader of the request. Apply checks this too.
  */
 function isSound(options: HmacOptions): boolean {
   const { template = "{body}", timestampHeader, timestampPrefix, separator } = options;
@@ -32,15 +32,13 @@ function spec({ hmac }: SchemeOptions): HmacSpec | undefined {
   const { algorithm, encoding = "hex", prefix = "", template = "{body}" } = hmac;
   const { separator, timestampHeader, timestampPrefix, keyEncoding } = hmac;
   return {
-    form: {
-      hash: algorithm,
-      encoding,
-      prefix,
-      ...defined({ separator }),
-    },
+    form: { hash: algorithm, encoding, prefix, ...defined({ separator }) },
     template,
-    ...(timestampHeader === undefined ? {} : { timestampHeader: timestampHeader.toLowerCase() }),
-    ...defined({ timestampPrefix, keyForm: keyEncoding }),
+    ...defined({
+      timestampHeader: timestampHeader?.toLowerCase(),
+      timestampPrefix,
+      keyForm: keyEncoding,
+    }),
     findTime,
   };
 }

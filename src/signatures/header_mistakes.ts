@@ -1,5 +1,5 @@
 /**
- * Mistakes in the form of a signature and in its header.
+ * Mistakes in the form of a signature, and in its header.
  *
  * @module
  */
@@ -54,9 +54,9 @@ interface ReadDigest {
   readonly hmac:
     & Required<Pick<HmacOptions, "algorithm" | "encoding" | "prefix">>
     & Pick<HmacOptions, "separator" | "timestampPrefix">;
-  /** The value in the form that the options describe. */
+  /** The value in the form of the options. */
   readonly value: string;
-  /** Whether it lacks the padding of base64, without which no scheme reads it. */
+  /** Whether the padding of base64 is missing, without which no scheme reads it. */
   readonly unpadded: boolean;
   /** Whether another part of the header is the time of signing. */
   readonly timed: boolean;
@@ -102,14 +102,14 @@ function* readParts(value: string): Iterable<ReadDigest> {
     const [timestampPrefix] = times;
     const timed = timestampPrefix !== undefined;
     for (const { hmac, unpadded } of digests.slice(0, 4)) {
-      const layout = timed ? { separator, timestampPrefix } : { separator };
-      yield { hmac: Object.assign({}, hmac, layout), value, unpadded, timed };
+      const layout = { separator, ...defined({ timestampPrefix }) };
+      yield { hmac: { ...hmac, ...layout }, value, unpadded, timed };
     }
     if (digests.length > 0) return;
   }
 }
 
-/** The keys stay as they are, whatever else is tried. */
+/** The form of keys, which no attempt here changes. */
 function keyEncodingOf(spec: HmacSpec | undefined): Pick<HmacOptions, "keyEncoding"> {
   const { keyForm } = spec ?? {};
   return keyForm === undefined || keyForm === "whsec" ? {} : { keyEncoding: keyForm };
@@ -220,7 +220,7 @@ function written(options: HmacOptions): string {
   return `{${parts.join(", ")}}`;
 }
 
-/** Headers in which no platform sends signatures. */
+/** Headers that never hold a signature. */
 const ORDINARY =
   /^(accept|connection|content-|host$|user-agent$|date$|sec-|via$|forwarded$|x-forwarded-)/;
 
@@ -246,7 +246,7 @@ export function* otherScheme(
   attempt: Attempt,
   { schemes }: Surroundings,
 ): Iterable<Suspicion> {
-  // Where the key is public, an HMAC under it can be anyone's: never advise that.
+  // Never advises an HMAC under a public key, which every stranger could make.
   const fixed = attempt.scheme.cannotSign !== undefined;
   const names = Object.keys(attempt.headers);
   for (const scheme of schemes) {
@@ -274,9 +274,9 @@ export function* otherScheme(
 }
 
 /**
- * Whether a platform may have signed under a header that is not its own. An HMAC over the body is
- * found without its name, and a scheme that signs a time needs one: with many platforms each
- * attempt that cannot pass would cost the others their turn.
+ * Whether to try the platform's scheme under another header than its own. An HMAC over the body is
+ * found under any header, and a scheme that signs a time needs that time. Without these limits,
+ * attempts that cannot succeed would use up the budget of the others.
  */
 function mayBeUnder(signatureHeader: string, scheme: Scheme, attempt: Attempt): boolean {
   const options = { ...attempt.options, signatureHeader };

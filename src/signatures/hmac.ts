@@ -1,5 +1,5 @@
 /**
- * HMAC with the values of a SecretStore, and the one loop over keys that every HMAC scheme shares.
+ * HMAC with the values of a SecretStore, and the loop over keys that all HMAC schemes share.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { equalBytes, findBase64, findHex, utf8 } from "../base/bytes.ts";
 import { type HmacKey, hmacKey, hmacOf } from "./hmac_digest.ts";
 import { type HmacHash, type KeyForm, type KeyMatch, refused, type SigningKey } from "./scheme.ts";
 
-/** The HMAC of `data` under `key`; `undefined` when the key is not usable in this form. */
+/** The HMAC of `data` under `key`; `undefined` when the key cannot be used in this form. */
 export function hmac(
   hash: HmacHash,
   key: SigningKey,
@@ -19,10 +19,12 @@ export function hmac(
   return prepared === undefined ? undefined : hmacOf(prepared, data);
 }
 
-/** Prepared keys, for as long as the value of their store stays as it is. */
+/** Prepared keys; an entry goes with the value of its store. */
 const PREPARED = new WeakMap<SigningKey, Map<string, HmacKey>>();
 
-/** The key, prepared once for each hash and form; `undefined` when it is not usable in this form. */
+/**
+ * The key, prepared once for each hash and form; `undefined` when it cannot be used in this form.
+ */
 function prepare(hash: HmacHash, key: SigningKey, form: KeyForm): HmacKey | undefined {
   const use = `${hash} ${form}`;
   const known = PREPARED.get(key)?.get(use);
@@ -34,16 +36,16 @@ function prepare(hash: HmacHash, key: SigningKey, form: KeyForm): HmacKey | unde
   return made;
 }
 
-/** The signed data, and the signatures one of which has to match. */
+/** Signed data, and signatures of which one has to match. */
 export interface ExpectedHmac {
   /** The signed bytes. */
   readonly data: Uint8Array;
-  /** One signature, or several where a platform sends several. */
+  /** One signature, or several from a platform that sends several. */
   readonly expected: readonly Uint8Array[];
   readonly form?: KeyForm;
 }
 
-/** Finds the key whose HMAC of `data` is one of `expected`; each key is computed once. */
+/** Finds the key whose HMAC of `data` is one of `expected`. Each HMAC is computed once. */
 export function findMatchingKey(
   hash: HmacHash,
   keys: readonly SigningKey[],
@@ -60,8 +62,8 @@ export function findMatchingKey(
 }
 
 /**
- * The bytes of a key; `undefined` for an empty key and for a public key, with which anyone could
- * sign.
+ * The bytes of a key; `undefined` for an empty key and for a public key, with which a stranger
+ * could sign.
  */
 function keyBytes(key: SigningKey, form: KeyForm): Uint8Array<ArrayBuffer> | undefined {
   if (key.value.startsWith("whpk_")) return undefined;

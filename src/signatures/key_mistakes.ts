@@ -1,5 +1,5 @@
 /**
- * Mistakes with the secret: the wrong one, or the right one in the wrong form.
+ * Mistakes with the secret: another secret, or the right one in the wrong form.
  *
  * @module
  */
@@ -77,7 +77,7 @@ export function* encodedSecret(attempt: Attempt): Iterable<Suspicion> {
   });
 }
 
-/** The message for a decoded key; never shows the decoded text, which is the secret. */
+/** The message for a decoded key. It never shows the decoded text, which is the secret. */
 function decodedMessage(
   key: string,
   encoding: "base64" | "hexadecimal",

@@ -43,29 +43,26 @@ export type Cause =
   | "body_charset"
   | "signed_text_differs";
 
-/** One variant of the request and of the settings that it is checked with. */
+/** A variant of the request and of the settings to check it with. */
 export interface Attempt {
-  /** The bytes to use as the body. */
+  /** Bytes of the body. */
   readonly body: Uint8Array<ArrayBuffer>;
   readonly headers: Readonly<Record<string, string>>;
-  /** The URL to use as the sender's. */
+  /** URL that the sender is assumed to have signed. */
   readonly url: string;
-  /** The URL as it arrived; empty where it is not known. */
+  /** URL as it arrived; empty if unknown. */
   readonly arrivedUrl: string;
   /** Milliseconds since the epoch at which the request arrived. */
   readonly now: number;
-  /** Keys to try. */
   readonly keys: readonly SigningKey[];
-  /** Scheme to try. */
   readonly scheme: Scheme;
-  /** Settings to try. */
   readonly options: SchemeOptions;
 }
 
-/** An attempt, and the mistake it would prove if it is valid. */
+/** An attempt, and the mistake that it proves if it is valid. */
 export interface Suspicion {
   readonly cause: Cause;
-  /** What the operator has to change; given the key that matched. */
+  /** What the operator has to change, for the key that matched. */
   readonly message: (keyName: string) => string;
   /** The request without the mistake. */
   readonly attempt: Attempt;
@@ -77,18 +74,18 @@ export interface StoreKeys {
   readonly keys: readonly SigningKey[];
 }
 
-/** What is known beside the attempt. */
+/** Facts around an attempt. */
 export interface Surroundings {
   /** The trigger's own store, if it exists. */
   readonly store: string | undefined;
   readonly others: readonly StoreKeys[];
   /** Every scheme that a manifest can name. */
   readonly schemes: readonly Scheme[];
-  /** URL as it arrived, whatever the trigger's `publicUrl` says; empty where it is not known. */
+  /** URL as it arrived, whatever the trigger's `publicUrl` is; empty if unknown. */
   readonly arrivedUrl: string;
 }
 
-/** One type of mistake: yields every variant of it. */
+/** A type of mistake: yields its variants. */
 export type Mistake = (attempt: Attempt, around: Surroundings) => Iterable<Suspicion>;
 
 /** A header of an attempt. */
@@ -96,7 +93,7 @@ export function headerOf({ headers }: Attempt, name: string): string | undefined
   return Object.hasOwn(headers, name) ? headers[name] : undefined;
 }
 
-/** The value of the header that carries the signature; empty when there is none. */
+/** The value of the signature's header; empty when it is missing. */
 export function signatureOf(attempt: Attempt): string {
   return headerOf(attempt, attempt.options.signatureHeader) ?? "";
 }

@@ -1,6 +1,6 @@
 /**
  * The interface of signature schemes: bytes, headers, keys and the time go in, a verdict comes out.
- * Independent of HTTP, store and clock. A bad signature is a value, never an error.
+ * Independent of HTTP, store and clock. A wrong signature is a value, never an error.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Coverage, CoverageFacts } from "./coverage.ts";
 export interface SigningKey {
   /** Name of the key within its store. */
   readonly name: string;
-  /** The secret itself; never empty. For schemes with key pairs, the public key. */
+  /** The secret, or the public key of a key pair; never empty. */
   readonly value: string;
   /** Bytes to use in place of `value`; only the signature doctor sets it. */
   readonly bytes?: Uint8Array<ArrayBuffer>;
@@ -21,15 +21,15 @@ export interface SigningKey {
 export interface SignedRequest {
   /** The exact bytes of the body. */
   readonly body: Uint8Array<ArrayBuffer>;
-  /** A header by lower-case name; lines of one name joined by `, `. */
+  /** A header by lower-case name; several lines of a name are joined by `, `. */
   readonly header: (name: string) => string | undefined;
   /** Milliseconds since the epoch at which the request arrived. */
   readonly now: number;
-  /** The URL as the sender knows it, query included. */
+  /** The URL as the sender knows it, with its query. */
   readonly url: string;
-  /** The URL as it arrived; empty when it is not known. Nothing that is configured is in it. */
+  /** The URL as it arrived, without anything from the settings; empty if unknown. */
   readonly arrivedUrl: string;
-  /** How the certificate that a signature names is found; without it, such a signature is refused. */
+  /** Finds the certificate that a signature names; without it, such a signature is refused. */
   readonly findCertificate?: FindCertificate;
 }
 
@@ -39,27 +39,27 @@ export type CertificateResult =
   | { readonly failure: VerifyFailure; readonly why?: string };
 
 /**
- * Finds the certificate at a URL. It may ask the server of the URL, so a scheme checks before that the
- * URL is one of its platform's.
+ * Finds the certificate at a URL, as PEM, or says why there is none. It may ask the server of that
+ * URL, so a scheme first checks that the URL belongs to its platform.
  */
 export type FindCertificate = (url: string) => Promise<CertificateResult>;
 
 /** `spec.event.webhook.hmac`: a scheme configured by the user. */
 export interface HmacOptions {
   readonly algorithm: HmacHash;
-  /** How the digest is written; default `hex`. */
+  /** Encoding of the digest; default `hex`. */
   readonly encoding?: DigestEncoding;
   /** Text before the digest in the header; default empty. */
   readonly prefix?: string;
-  /** What separates the parts of the header, where it holds several; default: it holds one. */
+  /** Separator of the parts of the header; the header has one part when absent. */
   readonly separator?: string;
   /** Header that carries the time of signing; without a time there is no replay window. */
   readonly timestampHeader?: string;
-  /** Text before the time of signing, where that is a part of the signature's header. */
+  /** Text before the time of signing, if that is a part of the signature's header. */
   readonly timestampPrefix?: string;
-  /** What is signed, see {@linkcode HmacSpec.template}; default `{body}`. */
+  /** The signed text, see {@linkcode HmacSpec.template}; default `{body}`. */
   readonly template?: string;
-  /** How the store writes the bytes of a key; default `text`, its UTF-8. */
+  /** Encoding of keys in the store; default `text`, which is UTF-8. */
   readonly keyEncoding?: "text" | "base64" | "hex";
 }
 
@@ -67,13 +67,13 @@ export interface HmacOptions {
 export interface SchemeOptions {
   /** Lower-case name of the header that carries the signature. */
   readonly signatureHeader: string;
-  /** Replay window of schemes that sign a time, in seconds, both sides. */
+  /** Replay window of schemes that sign a time, in seconds before and after now. */
   readonly toleranceSecs: number;
   /** Settings of the scheme `hmac`. */
   readonly hmac?: HmacOptions;
 }
 
-/** Why a request is not authenticated; shown to the operator only. */
+/** Reasons why a request is not authenticated, for operators only. */
 export type VerifyFailure =
   | "signature_header_missing"
   | "signature_missing_in_body"
@@ -107,23 +107,23 @@ export interface Refusal {
   readonly ok: false;
   readonly reason: VerifyFailure;
   /**
-   * What is known beside and differs from request to request: the name of a header or field, a
-   * number. Never a part of a secret or a signature.
+   * A detail that differs from request to request: the name of a header or field, a number. Never a
+   * part of a secret or a signature.
    */
   readonly detail?: string;
 }
 
-/** The key that a signature was made with, or a refusal. */
+/** The key of a signature, or a refusal. */
 export type KeyMatch = { readonly ok: true; readonly keyName: string } | Refusal;
 
-/** What a verified signature covers; everything else in the request may be forged. */
+/** The content that a verified signature covers. Everything else in the request may be forged. */
 export interface Covered {
   /**
-   * The signed content, without the time of signing: the same in every retry of an event.
+   * The signed content without the time of signing, which is the same in every retry of an event;
    * `undefined` where the secret is sent as it is and covers nothing.
    */
   readonly content: Uint8Array | undefined;
-  /** Id of the message, where it is signed beside the body. */
+  /** Id of the message, if it is signed beside the body. */
   readonly messageId?: string;
 }
 
@@ -132,11 +132,11 @@ export type Verdict =
   | { readonly ok: true; readonly keyName: string; readonly covered: Covered }
   | Refusal;
 
-/** Input for signing test requests. */
+/** Input for the signature of a test request. */
 export interface SigningInput {
   /** The exact bytes of the body. */
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Milliseconds since the epoch that the signature is to carry. */
+  /** Time of signing, in milliseconds since the epoch. */
   readonly now: number;
   /** The URL as the receiver knows it. */
   readonly url: string;
@@ -144,39 +144,39 @@ export interface SigningInput {
   readonly id: string;
 }
 
-/** Hash functions an HMAC can be made with. */
+/** Hash functions of HMACs. */
 export type HmacHash = "sha1" | "sha256" | "sha512";
 
-/** How a digest is written; `base64url` is read with and without its padding. */
+/** Encoding of a digest; `base64url` is read with and without padding. */
 export type DigestEncoding = "hex" | "base64" | "base64url";
 
 /** The text form of an HMAC in a header. */
 export interface DigestForm {
-  /** Hash function, which also decides the length. */
+  /** Hash function; it also decides the length. */
   readonly hash: HmacHash;
-  /** How the bytes are written; hexadecimal is read in either case and written in lower case. */
+  /** Encoding of the bytes; hexadecimal is read in either case and written in lower case. */
   readonly encoding: DigestEncoding;
   /** Text before the digest; may be empty. */
   readonly prefix: string;
   /**
-   * What separates the parts of a header that holds several: a time, and one signature for each
-   * secret while a secret is changed. Parts with another prefix are passed over.
+   * Separator of the parts of a header: a time, and one signature for each secret while a secret is
+   * changed. Parts with another prefix are ignored.
    */
   readonly separator?: string;
 }
 
-/** A scheme that is one HMAC in one header, over a text with placeholders. */
+/** A signature that is one HMAC in one header, over a text with placeholders. */
 export interface HmacSpec {
   readonly form: DigestForm;
   /**
-   * The signed text. Placeholders for what the request has: `{timestamp}`, `{body}`, `{url}`,
+   * The signed text with placeholders for parts of the request: `{timestamp}`, `{body}`, `{url}`,
    * `{path}` (path and query of the URL) and `{header:NAME}`. A request without such a header is
    * refused.
    */
   readonly template: string;
   /** Lower-case name of the header that carries the time of signing. */
   readonly timestampHeader?: string;
-  /** Text before the time, where that is a part of the signature's header. */
+  /** Text before the time, if that is a part of the signature's header. */
   readonly timestampPrefix?: string;
   /** Parses the platform's form of a time to milliseconds since the epoch. */
   readonly findTime?: (text: string) => number | undefined;
@@ -186,18 +186,17 @@ export interface HmacSpec {
   readonly keyForm?: KeyForm;
 }
 
-/** How to find the signed time in a request. */
+/** Where a request has its signed time. */
 export interface SignedTime {
-  /** Lower-case name of the header that carries only the time; `undefined` when there is none. */
+  /** Lower-case name of the header that holds only the time; `undefined` when there is none. */
   readonly header: (options: SchemeOptions) => string | undefined;
-  /** Milliseconds since the epoch, when the request has it in the platform's form. */
+  /** The time in milliseconds since the epoch, if the request has it in the platform's form. */
   readonly find: (request: SignedRequest, options: SchemeOptions) => number | undefined;
 }
 
 /**
  * How a value of a SecretStore becomes the bytes of a key: `text` is its UTF-8, `base64` and `hex`
- * are what it writes, `whsec` the bytes that Standard Webhooks writes in base64, with or without
- * `whsec_`.
+ * are decoded, `whsec` is the base64 of Standard Webhooks, with or without `whsec_`.
  */
 export type KeyForm = "text" | "base64" | "hex" | "whsec";
 
@@ -211,7 +210,7 @@ export interface Signature {
   ) => Verdict | Promise<Verdict>;
   /**
    * Headers that a sender with this key would add; absent where only the owner of a private key can
-   * sign. The signature is under `options.signatureHeader`.
+   * sign. The signature is in `options.signatureHeader`.
    */
   readonly sign?: (
     input: SigningInput,
@@ -219,31 +218,31 @@ export interface Signature {
     options: SchemeOptions,
   ) => Record<string, string> | Promise<Record<string, string>>;
   /**
-   * Why it cannot sign, one sentence; present exactly where {@linkcode Signature.sign} is absent.
+   * Why it cannot sign, in one sentence; present exactly if {@linkcode Signature.sign} is absent.
    */
   readonly cannotSign?: string;
-  /** How to find the signed time; absent where none is signed. */
+  /** Absent if no time is signed. */
   readonly signedTime?: SignedTime;
-  /** Replay window where a trigger sets none, in seconds; 300 when absent. */
+  /** Default replay window in seconds; 300 when absent. */
   readonly defaultToleranceSecs?: number;
-  /** Its definition, where it is one HMAC over a template. */
+  /** Its definition, if it is one HMAC over a template. */
   readonly hmacSpec?: (options: SchemeOptions) => HmacSpec | undefined;
   /**
-   * What it covers, where no template says so; nothing when both are absent. Without a header in the
+   * Its coverage, if no template says so; nothing when both are absent. Without a header in the
    * facts, the most that a request may have covered.
    */
   readonly covers?: (options: SchemeOptions, facts: CoverageFacts) => Coverage;
-  /** Set where the URL is signed although no template contains it. */
+  /** Set if the URL is signed although no template contains it. */
   readonly signsUrl?: true;
-  /**
-   * The URL to which the platform sends a body that is not a form, where it adds something to it.
-   */
+  /** The URL to which the platform sends a body that is not a form, if that is another. */
   readonly sentUrl?: (url: string, body: Uint8Array) => string;
   /** Forms of its keys; `text` when absent. */
   readonly keyForms?: readonly KeyForm[];
-  /** What a request shows where that is the secret itself and no signature: one word. */
+  /** The word for the secret in a request, if requests show the secret itself and no signature. */
   readonly shows?: string;
-  /** What a value of the store has to be, where {@linkcode Signature.keyForms} does not say it. */
+  /**
+   * The required form of a value of the store, if {@linkcode Signature.keyForms} does not say it.
+   */
   readonly takes?: string;
   /** Whether a value is a public key, which must never be the key of an HMAC. */
   readonly isPublicKey?: (value: string) => boolean;
@@ -253,10 +252,10 @@ export interface Signature {
 interface SchemeNames {
   /** Name in a manifest. */
   readonly name: string;
-  /** Header used when a trigger names none, as the platform spells it. */
+  /** Default header, as the platform spells it. */
   readonly defaultHeader: string;
   /**
-   * Prefix of its sender's header names, where the signature fits other senders, too: the signature
+   * Prefix of its sender's header names, if the signature fits other senders too: the signature
    * doctor proposes the scheme only for a request with such a header.
    */
   readonly headerPrefix?: string;
@@ -265,10 +264,7 @@ interface SchemeNames {
 /** A signature that a manifest can name. */
 export type Scheme = Signature & SchemeNames;
 
-/**
- * Makes a scheme of a signature; test requests that it signs have the header as the platform spells
- * it.
- */
+/** Makes a scheme of a signature. Test requests get the header as the platform spells it. */
 export function namedScheme(names: SchemeNames, signature: Signature): Scheme {
   const { sign } = signature;
   if (sign === undefined) return { ...signature, ...names };
@@ -296,12 +292,12 @@ export function refused(reason: VerifyFailure, detail?: string): Refusal {
   return detail === undefined ? { ok: false, reason } : { ok: false, reason, detail };
 }
 
-/** Whether a stage has refused the request, where it gives something else when it has not. */
+/** Whether the result of a stage is a refusal. */
 export function isRefusal(result: object): result is Refusal {
   return "ok" in result && result.ok === false;
 }
 
-/** The verdict for the result of a search for the key. */
+/** The verdict for a match and the content that it covers. */
 export function covering(match: KeyMatch, covered: Covered): Verdict {
   return match.ok ? { ...match, covered } : match;
 }

@@ -1,5 +1,5 @@
 /**
- * What the signature of a scheme covers: what it says itself, else what its template names.
+ * The coverage of a scheme's signature: its own, or else that of its template.
  *
  * ```ts
  * import { type Coverage, isCovered } from "./coverage.ts";
@@ -19,7 +19,7 @@
 import { type Coverage, type CoverageFacts, COVERS_NOTHING } from "./coverage.ts";
 import type { HmacSpec, SchemeOptions, Signature } from "./scheme.ts";
 
-/** What a signature covers; of one that says nothing and is no HMAC over a template, nothing. */
+/** The coverage of a signature; nothing for one without coverage and template. */
 export function coverageOf(
   signature: Signature,
   options: SchemeOptions,
@@ -30,7 +30,10 @@ export function coverageOf(
   return spec === undefined ? COVERS_NOTHING : coverageOfTemplate(spec);
 }
 
-/** What an HMAC over a template covers. The only method whose name can stand in it is ours. */
+/**
+ * The coverage of an HMAC over a template. It covers the method if the template contains the word
+ * POST, the only method of webhooks.
+ */
 export function coverageOfTemplate({ template, timestampHeader }: HmacSpec): Coverage {
   const isTimed = timestampHeader !== undefined && template.includes("{timestamp}");
   const named = [...template.matchAll(/\{header:([^{}]+)\}/g)].map(([, name = ""]) => name);

@@ -1,7 +1,7 @@
 /**
- * The signature of Standard Webhooks: over `<id>.<timestamp>.<body>`, or a list of them separated
- * by blanks. `v1` is HMAC-SHA256 under the base64 behind `whsec_`, `v1a` Ed25519 under the public
- * key behind `whpk_`. Svix sends the same under `svix-…`, or under a name of its customer's.
+ * The signature of Standard Webhooks: over `<id>.<timestamp>.<body>`, in a list separated by
+ * blanks. `v1` is HMAC-SHA256 under the base64 after `whsec_`, `v1a` is Ed25519 under the public
+ * key after `whpk_`. Svix sends the same in `svix-…`, or in headers named by its customer.
  *
  * @module
  */
@@ -20,13 +20,13 @@ import {
 import { keyCannotSign } from "./templated_hmac.ts";
 import { findSeconds, refusedTime } from "./timestamp.ts";
 
-/** Most signatures in a request: each one of `v1a` costs a curve operation for every key. */
+/** Most signatures of a request: each `v1a` costs a curve operation for every key. */
 const MAX_SIGNATURES = 16;
 
-/** `v1,<base64>` and later versions; two header lines would leave a comma at an end. */
+/** `v1,<base64>` and later versions. Two header lines would leave a comma at an end. */
 const LIST = /^v[0-9]{1,3}[a-z]?,[A-Za-z0-9+/]+={0,2}( v[0-9]{1,3}[a-z]?,[A-Za-z0-9+/]+={0,2})*$/;
 
-/** Visible ASCII without the comma that two header lines are joined by. */
+/** Visible ASCII without the comma, which joins two header lines. */
 const ID = /^[!-+\--~]{1,256}$/;
 
 /**
@@ -90,7 +90,7 @@ export const standardWebhooksSignature: Signature = {
   },
 };
 
-/** Prefixes of the three header names; Svix is moving its customers from one to the other. */
+/** Possible prefixes of the three header names; Svix moves its customers from one to the other. */
 function familiesOf(
   { signatureHeader }: SchemeOptions,
 ): readonly [own: string, ...other: string[]] {
@@ -99,7 +99,7 @@ function familiesOf(
   return other === undefined ? [own] : [own, other];
 }
 
-/** The prefix under which a request carries its signature. */
+/** The prefix of the headers in which a request has its signature. */
 function familyOf(request: Pick<SignedRequest, "header">, options: SchemeOptions): string {
   const [own, other] = familiesOf(options);
   const present = (family: string) => (request.header(`${family}-signature`) ?? "") !== "";

@@ -1,7 +1,7 @@
 /**
- * Signatures that are one HMAC in one header over a template: those of most platforms, and those a
- * user configures. The signed text is built as bytes: a body that is not UTF-8 would be changed by
- * a string.
+ * Signatures that are one HMAC in one header over a template: those of most platforms, and those
+ * that users configure. The signed text is built as bytes, because a string would change a body
+ * that is not UTF-8.
  *
  * @module
  */
@@ -26,13 +26,13 @@ import {
 import { findSeconds, refusedTime } from "./timestamp.ts";
 import { headerBytes } from "./token.ts";
 
-/** The HMAC of a platform; its `timestampHeader` as the platform spells it. */
-export function templatedHmac(given: HmacSpec): Signature {
-  const { keyForm, timestampHeader, timestampPrefix } = given;
+/** The HMAC of a platform. `timestampHeader` is spelled as the platform spells it. */
+export function templatedHmac(spelled: HmacSpec): Signature {
+  const { keyForm, timestampHeader, timestampPrefix } = spelled;
   const forms: Signature["keyForms"] = keyForm === undefined ? undefined : [keyForm];
   const spec = timestampHeader === undefined
-    ? given
-    : { ...given, timestampHeader: timestampHeader.toLowerCase() };
+    ? spelled
+    : { ...spelled, timestampHeader: timestampHeader.toLowerCase() };
   return {
     ...hmacOver(() => spec, timestampHeader),
     ...defined({ keyForms: forms }),
@@ -42,9 +42,7 @@ export function templatedHmac(given: HmacSpec): Signature {
   };
 }
 
-/**
- * The HMAC that the options of a trigger describe; `read` returns `undefined` where they do not.
- */
+/** The HMAC of a trigger's options; `read` returns `undefined` if they describe none. */
 export function configuredHmac(
   read: (options: SchemeOptions) => HmacSpec | undefined,
 ): Signature {
@@ -120,7 +118,10 @@ function signedTimeOf(read: (options: SchemeOptions) => HmacSpec | undefined): S
   };
 }
 
-/** The text of the time of signing: in its own header, or the first such part of `parts`. */
+/**
+ * The text of the time of signing: from its own header, or from the first part of `parts` that has
+ * the prefix.
+ */
 function timeIn(
   request: SignedRequest,
   { timestampHeader, timestampPrefix }: HmacSpec,
@@ -131,7 +132,9 @@ function timeIn(
   return parts?.find((part) => part.startsWith(timestampPrefix))?.slice(timestampPrefix.length);
 }
 
-/** The error of `sign` for a key that is empty, public or not in the form the scheme needs. */
+/**
+ * The error of `sign` for a key that is empty or public, or does not have the form of the scheme.
+ */
 export function keyCannotSign(key: SigningKey): AppError {
   return new AppError(
     "invalid",
@@ -150,8 +153,8 @@ interface Filling {
 const PLACEHOLDER = /(\{(?:timestamp|body|url|path|header:[^{}]+)\})/;
 
 /**
- * Fills a template in one pass: a placeholder inside a body, a URL or a header is not filled in
- * again. `undefined` when one of its headers is missing or empty.
+ * Fills a template in one pass: a placeholder inside a body, a URL or a header is not filled in.
+ * `undefined` when one of its headers is missing or empty.
  */
 function fillTemplate(template: string, filling: Filling): Uint8Array<ArrayBuffer> | undefined {
   if (template === "{body}") return filling.body;
@@ -174,7 +177,7 @@ function findFilled(part: string, filling: Filling): Uint8Array | undefined {
   return value === "" ? undefined : headerBytes(value);
 }
 
-/** Path and query of a URL as they are sent. */
+/** Path and query of a URL, as sent. */
 function pathOf(url: string): string {
   const rest = /^[a-z]+:\/\/[^/?#]*([^#]*)/i.exec(url)?.[1] ?? "";
   return rest.startsWith("/") ? rest : `/${rest}`;
@@ -191,7 +194,7 @@ function missingHeader(template: string, { header }: Pick<SignedRequest, "header
   return names.find((name) => (header(name) ?? "") === "") ?? "";
 }
 
-/** The headers that a test request needs because they are signed; each holds the message's id. */
+/** Signed headers for a test request; each holds the id of the message. */
 function signedHeaders(template: string, { id }: SigningInput): Record<string, string> {
   const names = template.split(PLACEHOLDER).map(headerNameIn).filter((name) => name !== undefined);
   return Object.fromEntries(names.map((name) => [name, id]));

@@ -33,13 +33,13 @@ export function findTime(text: string): number | undefined {
   return findSeconds(text) ?? findRfc3339(text) ?? findHttpDate(text);
 }
 
-/** The clock and the window that a time of signing has to fit. */
+/** The time and the window in which a time of signing has to be. */
 export interface TimeWindow {
   /** Reads the platform's form. */
   readonly find: (text: string) => number | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** Largest difference in seconds, on both sides. */
+  /** Largest difference in seconds, before and after now. */
   readonly toleranceSecs: number;
 }
 
@@ -74,7 +74,7 @@ const HTTP_DATE = new RegExp(
     "([0-9]{2}:[0-9]{2}:[0-9]{2}) (?:UTC|GMT)$",
 );
 
-/** Parses an HTTP date; without a comma too, as Scalr writes it. */
+/** Parses an HTTP date, also without its comma, as Scalr writes it. */
 function findHttpDate(text: string): number | undefined {
   const match = HTTP_DATE.exec(text);
   if (match === null) return undefined;

@@ -1,6 +1,6 @@
 /**
  * Secrets that are sent as they are. Both sides are hashed before they are compared, so that the
- * time of a comparison does not reveal the secret's length either.
+ * time of a comparison does not reveal the length of the secret.
  *
  * @module
  */
@@ -9,8 +9,8 @@ import { equalBytes, latin1Bytes, sha256Hex, utf8 } from "../base/bytes.ts";
 import { covering, refused, type SigningKey, type Verdict } from "./scheme.ts";
 
 /**
- * Finds the key that equals `presented`, which covers nothing; keys that are empty or not `usable`
- * are ignored.
+ * Finds the key that equals `presented`; it covers nothing. Keys that are empty or not `usable` are
+ * ignored.
  */
 export function findMatchingToken(
   presented: Uint8Array,
@@ -28,7 +28,7 @@ export function findMatchingToken(
     : covering({ ok: true, keyName: match.name }, { content: undefined });
 }
 
-/** The bytes of a header value, each of which the server represents as one code unit. */
+/** The bytes of a header value, in which the server has one code unit for each byte. */
 export function headerBytes(value: string): Uint8Array {
   return /[\u0100-\uffff]/.test(value) ? utf8(value) : latin1Bytes(value);
 }

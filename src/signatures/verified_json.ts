@@ -1,6 +1,6 @@
 /**
- * JSON that a scheme reads to finish its check, once a key has matched: before that, bytes are a
- * stranger's and are not parsed. The match is asked for so that the order cannot be another one.
+ * JSON that a scheme parses after a key has matched. Before that the bytes come from a stranger and
+ * are not parsed, so the function takes the match as an argument.
  *
  * @module
  */
@@ -9,7 +9,10 @@ import { AppError } from "../base/errors.ts";
 import { parseJson } from "../base/json.ts";
 import type { KeyMatch } from "./scheme.ts";
 
-/** The value of a JSON text whose sender has shown a key; `undefined` when it is not JSON. */
+/**
+ * The value of a JSON text; `undefined` when it is not JSON. `_match` proves that the sender has
+ * shown a key.
+ */
 export function findVerifiedJson(text: string, _match: KeyMatch & { readonly ok: true }): unknown {
   try {
     return parseJson(text);
