@@ -1,30 +1,31 @@
 /**
- * Which SecretStores an installation writes: filled with what was given, or left as they
- * are. Pure: what is in the daemon's store comes in as an argument.
+ * The SecretStores that an installation writes or leaves as they are. Pure: the stored values are an
+ * argument.
  *
  * @module
  */
 
 import { AppError } from "../base/errors.ts";
 
-/** A SecretStore of a package and what is known about it. */
+/** A SecretStore of a package, and its stored values. */
 export interface StoreToFill {
-  /** Keys that the package wants. */
+  /** Keys that the package needs. */
   readonly keys: readonly string[];
-  /** What the daemon holds under that name, masked: an apply keeps what is masked. */
+  /** The stored values under that name, masked: an apply keeps a masked value. */
   readonly existing?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
- * The data of a store after an installation; `undefined` where it stays as it is.
+ * The data of a store after an installation; `undefined` if it stays as it is.
  *
- * @throws {AppError} `refused` when a secret is missing.
+ * @param secrets The values that the user gave, by key.
+ * @throws {AppError} `refused` if a secret is missing.
  */
 export function fillStore(
   { keys, existing }: StoreToFill,
-  given: ReadonlyMap<string, string>,
+  secrets: ReadonlyMap<string, string>,
 ): Record<string, string> | undefined {
-  const own = [...given].filter(([key]) => keys.includes(key));
+  const own = [...secrets].filter(([key]) => keys.includes(key));
   if (own.length === 0 && existing !== undefined) return undefined;
   const data = { ...existing, ...Object.fromEntries(own) };
   const missing = keys.find((key) => !Object.hasOwn(data, key));

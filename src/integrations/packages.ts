@@ -1,6 +1,6 @@
 /**
- * The integration packages that the program brings with it. What there is to know of one
- * is read from its own files, so that nothing has to be told twice. Applies nothing.
+ * The integration packages in the program. All facts about a package come from its own files. Applies
+ * nothing.
  *
  * @module
  */
@@ -22,11 +22,11 @@ export interface PackageFile {
 export interface IntegrationPackage {
   /** Name of its directory. */
   readonly name: string;
-  /** What it connects to, as people write it. */
+  /** Name of the other system, as people write it. */
   readonly title: string;
   /** One sentence. */
   readonly summary: string;
-  /** Every file, by path. */
+  /** All files, in the order of their paths. */
   readonly files: readonly PackageFile[];
 }
 
@@ -39,21 +39,21 @@ export interface PackageResource {
   /** `kind/name`, as the command line prints it. */
   readonly displayName: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Its `spec`; the test of the packages applies each, so the shape is that of the kind. */
+  /** Its `spec`, with the shape of the kind: the test of the packages applies each one. */
   readonly spec: unknown;
 }
 
-/** Name of the file with the SecretStores that are to be filled in. */
+/** Name of the file with the SecretStores that the user fills in. */
 const SECRETS_TEMPLATE = "secrets-template.yaml";
 
-/** Names of the packages that are embedded. */
+/** Names of the packages. */
 export const PACKAGE_NAMES: readonly string[] = namesIn(EMBEDDED_FILES);
 
 function namesIn(files: Readonly<Record<string, string>>): string[] {
   return [...new Set(Object.keys(files).map((path) => path.split("/", 1)[0] ?? ""))].sort();
 }
 
-/** Every package, by name. */
+/** All packages. */
 export function listPackages(
   files: Readonly<Record<string, string>> = EMBEDDED_FILES,
 ): readonly IntegrationPackage[] {
@@ -67,34 +67,34 @@ export function listPackages(
 }
 
 /**
- * The package of that name.
+ * The package with a name.
  *
  * @throws {AppError} `not_found`.
  */
 export function packageNamed(name: string): IntegrationPackage {
   const packages = listPackages();
-  const found = packages.find((one) => one.name === name);
-  if (found !== undefined) return found;
-  const names = packages.map((one) => one.name).join(", ");
+  const pack = packages.find((pack) => pack.name === name);
+  if (pack !== undefined) return pack;
+  const names = packages.map((pack) => pack.name).join(", ");
   throw new AppError("not_found", `Unknown integration "${name}": use one of ${names}`);
 }
 
-/** The label that every resource of the package carries, as a selector. */
+/** The label of every resource of the package, as a selector. */
 export function labelOf({ name }: IntegrationPackage): string {
   return `integration=${name}`;
 }
 
-/** The files that are applied: not those in folders below, as with `svc apply -f DIR`. */
+/** The files that are applied: as with `svc apply -f DIR`, not those in folders below. */
 export function manifestsOf({ files }: IntegrationPackage): readonly PackageFile[] {
   return files.filter(({ path }) => /^[^/]+\.yaml$/.test(path) && path !== SECRETS_TEMPLATE);
 }
 
-/** The resources in the files that are applied, SecretStores left out. */
+/** The resources in the files that are applied. */
 export function resourcesOf(pack: IntegrationPackage): readonly PackageResource[] {
   return manifestsOf(pack).flatMap(readResources);
 }
 
-/** The SecretStores to be filled in, each with its keys; values are placeholders. */
+/** The SecretStores that the user fills in, each with its keys. */
 export function secretTemplatesOf(
   { files }: IntegrationPackage,
 ): readonly (Pick<PackageResource, "name" | "labels"> & { readonly keys: readonly string[] })[] {
@@ -104,7 +104,7 @@ export function secretTemplatesOf(
     ));
 }
 
-/** The endpoints of its webhook triggers, each with the names of these. */
+/** The endpoints of its webhook triggers, each with the names of its triggers. */
 export function endpointsOfPackage(
   pack: IntegrationPackage,
 ): ReadonlyMap<string, readonly string[]> {

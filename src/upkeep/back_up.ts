@@ -1,6 +1,6 @@
 /**
- * `svc db backup`: makes a copy of the database under a name of its own, complete or not at all.
- * The copy leaves out the key of the secrets, so a copy that is lost discloses none.
+ * `svc db backup`: makes a complete copy of the database under another name, or none. The copy does
+ * not have the key of the secrets, so a lost copy discloses none.
  *
  * @module
  */
@@ -24,7 +24,7 @@ export interface BackupRequest {
 /** A finished copy. */
 export interface BackupResult extends BackupFacts {
   readonly file: string;
-  /** File that has to be kept as well, in another place. */
+  /** The key file, of which the user needs a copy too, in another place. */
   readonly keyFile: string;
 }
 
@@ -32,7 +32,7 @@ export interface BackupResult extends BackupFacts {
  * Copies the database, even while it is in use; yields its progress. Ending the iteration early or
  * by `signal` leaves nothing behind.
  *
- * @throws {AppError} `usage`, `refused` or `overloaded`; what was there before then stays.
+ * @throws {AppError} `usage`, `refused` or `overloaded`; an earlier copy then stays.
  */
 export async function* backUp(
   { file, force }: BackupRequest,
@@ -58,24 +58,24 @@ async function checkTarget(
   file: string,
   { force, database }: { force: boolean; database: string },
 ): Promise<void> {
-  const there = await Deno.lstat(file).catch((cause) => {
+  const existing = await Deno.lstat(file).catch((cause) => {
     if (cause instanceof Deno.errors.NotFound) return undefined;
     throw new AppError("refused", `Cannot write "${file}": ${fileFault(cause)}`, { cause });
   });
-  if (there === undefined) return;
+  if (existing === undefined) return;
   if (!force) {
     throw new AppError("refused", `"${file}" exists: give another name, or --force`);
   }
   const used = await Deno.lstat(database);
-  const isOurs = there.dev === used.dev && there.ino === used.ino;
-  if (isOurs || !there.isFile || !isDatabase(file)) {
+  const isUsed = existing.dev === used.dev && existing.ino === used.ino;
+  if (isUsed || !existing.isFile || !isDatabase(file)) {
     throw new AppError("refused", `"${file}" is not an earlier backup: give another name`);
   }
 }
 
 const MAGIC = "SQLite format 3\0";
 
-/** Whether a file begins as a database of SQLite does. */
+/** Whether a file begins with the header of SQLite. */
 export function isDatabase(path: string): boolean {
   using file = RegularFile.open(path);
   const head = new Uint8Array(MAGIC.length);

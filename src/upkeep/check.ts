@@ -1,7 +1,7 @@
 /**
- * `svc db check`: checks every page and every row of the database, and whether the key file
- * decrypts its secrets. It works on a copy too, whose secrets a former key may decrypt, and on a
- * database that daemons share, whose pages are PostgreSQL's.
+ * `svc db check`: checks every page and every row of the database, and whether the key file decrypts
+ * its secrets. It also checks a copy, whose secrets a former key may decrypt, and a shared database,
+ * without the pages, which are PostgreSQL's.
  *
  * @module
  */
@@ -21,13 +21,13 @@ import { checkWholeFile } from "../store/sqlite/maintenance/run_job.ts";
 
 /** Result of a check. */
 export interface CheckReport {
-  /** The file; of a shared database, where it is in words. */
+  /** Path of the file; a description if the database is shared. */
   readonly file: string;
   /** Size in bytes. */
   readonly bytes: number;
   /** Version of the schema. */
   readonly schemaVersion: number;
-  /** One sentence for each fault; empty when there is none. */
+  /** One sentence for each fault. */
   readonly faults: readonly string[];
   /** Remarks that are no faults. */
   readonly notes: readonly string[];
@@ -49,7 +49,9 @@ export async function* check(
 ): AsyncGenerator<Progress, CheckReport, undefined> {
   const facts = yield* checkWholeFile(file, alone, signal);
   const notes = notesOf(facts, alone);
-  const closed = (await findClosedSecrets(facts.secretStores, dirs)).map((one) => one.resource);
+  const closed = (await findClosedSecrets(facts.secretStores, dirs)).map(({ resource }) =>
+    resource
+  );
   const former = await findFormerKey(closed, dirs);
   if (former === undefined) return { ...await report(file, facts, dirs), notes };
   const { bytes, schemaVersion, faults } = facts;
@@ -57,7 +59,7 @@ export async function* check(
   return { file, bytes, schemaVersion, faults, notes: [...notes, note] };
 }
 
-/** The database of a data directory, whichever it has. */
+/** A check of the database of a data directory, in a file or shared. */
 export interface OwnCheckRequest extends Pick<CheckRequest, "alone"> {
   /** Reads an environment variable. */
   readonly env: (name: string) => string | undefined;
@@ -66,7 +68,7 @@ export interface OwnCheckRequest extends Pick<CheckRequest, "alone"> {
 /**
  * Checks the database of a data directory.
  *
- * @throws {AppError} `refused` or `overloaded` when it is shared and cannot be connected to.
+ * @throws {AppError} `refused` or `overloaded` if it is shared and cannot be reached.
  */
 export async function* checkOwn(
   { env, alone }: OwnCheckRequest,
@@ -75,12 +77,12 @@ export async function* checkOwn(
 ): AsyncGenerator<Progress, CheckReport, undefined> {
   const shared = yield* checkShared(dirs, env);
   const facts = shared ?? (yield* checkWholeFile(dirs.database, alone, signal));
-  const found = await report(shared?.database ?? dirs.database, facts, dirs);
-  const faults = [...found.faults, ...await findFaultOfNewKey(facts, dirs)];
-  return { ...found, faults, notes: notesOf(facts, alone && shared === undefined) };
+  const result = await report(shared?.database ?? dirs.database, facts, dirs);
+  const faults = [...result.faults, ...await findFaultOfNewKey(facts, dirs)];
+  return { ...result, faults, notes: notesOf(facts, alone && shared === undefined) };
 }
 
-/** Without a usable key no daemon starts, also where nothing has been sealed with it yet. */
+/** The fault of a key with which nothing is sealed yet: without a usable key no daemon starts. */
 async function findFaultOfNewKey(
   { faults, secretStores }: CheckFacts,
   dirs: DataDir,
@@ -113,7 +115,7 @@ export interface ClosedSecrets {
   readonly fault: string;
 }
 
-/** SecretStores that the present key file does not decrypt. */
+/** The SecretStores that the present key file does not decrypt. */
 export async function findClosedSecrets(
   secretStores: readonly Resource[],
   dirs: Pick<DataDir, "secretKey">,
@@ -141,7 +143,7 @@ export async function findClosedSecrets(
   return results.flat();
 }
 
-/** The former key that opens all of these; `undefined` where there are none. */
+/** The former key that opens all of these SecretStores; `undefined` if there is none. */
 export async function findFormerKey(
   closed: readonly Resource[],
   dirs: Pick<DataDir, "secretKey">,
@@ -154,8 +156,8 @@ export async function findFormerKey(
 }
 
 /**
- * Keys of SecretStores, as `project/name KEY`, whose values differ, or that only one of them has. A
- * value that does not open counts as another one.
+ * Keys of SecretStores, as `project/name KEY`, whose values differ, or that only one side has. A value
+ * that does not open counts as different.
  */
 export async function findOtherSecrets(
   stores: { readonly before: readonly Resource[]; readonly now: readonly Resource[] },
@@ -164,8 +166,8 @@ export async function findOtherSecrets(
   if (stores.now.length === 0) return [];
   const keyring = await createKeyring(await Deno.readTextFile(dirs.secretKey));
   const [before, now] = await Promise.all(
-    [stores.before, stores.now].map((some) => openAll(some, keyring)),
-  ) as [Map<string, string>, Map<string, string>];
+    [openAll(stores.before, keyring), openAll(stores.now, keyring)],
+  );
   return [...new Set([...before.keys(), ...now.keys()])]
     .filter((key) => before.get(key) === undefined || before.get(key) !== now.get(key)).toSorted();
 }

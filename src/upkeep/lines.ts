@@ -17,8 +17,7 @@ import type {
 import { rfc3339 } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
-import type { Progress } from "../store/maintenance.ts";
-import type { Maintenance } from "../store/maintenance.ts";
+import type { Maintenance, Progress } from "../store/maintenance.ts";
 import { backUp, type BackupRequest } from "./back_up.ts";
 import {
   check,
@@ -113,7 +112,7 @@ export function rekeyLines(request: RekeyRequest, host: RekeyHost): UpkeepLines<
   }));
 }
 
-/** Measures what takes the disk. */
+/** Measures the use of the disk. */
 export function usageLines(
   request: UsageRequest,
   dirs: DataDir,
@@ -132,17 +131,17 @@ export function usageLines(
     total_bytes: done.totalBytes,
     disk_free_bytes: done.diskFreeBytes ?? null,
     kept_commits: done.keptCommits,
-    triggers: done.triggers.map((one) => ({
-      project: one.project,
-      trigger: one.trigger,
-      bytes: bytesOf(one),
-      deliveries: one.deliveries,
-      body_bytes: one.bodyBytes,
-      delivery_bytes: one.deliveryBytes,
-      tasks: one.tasks,
-      task_bytes: one.taskBytes,
-      log_bytes: one.logBytes,
-      event_bytes: one.eventBytes,
+    triggers: done.triggers.map((usage) => ({
+      project: usage.project,
+      trigger: usage.trigger,
+      bytes: bytesOf(usage),
+      deliveries: usage.deliveries,
+      body_bytes: usage.bodyBytes,
+      delivery_bytes: usage.deliveryBytes,
+      tasks: usage.tasks,
+      task_bytes: usage.taskBytes,
+      log_bytes: usage.logBytes,
+      event_bytes: usage.eventBytes,
     })).toSorted((one, other) => other.bytes - one.bytes),
   }));
 }
@@ -158,7 +157,7 @@ export function vacuumLines(store: Maintenance): UpkeepLines<Vacuum> {
   return lines(vacuum(store), ({ freedBytes, bytes }) => ({ freed_bytes: freedBytes, bytes }));
 }
 
-/** Reports an error as a line, too: an answer that has begun cannot turn into an error response. */
+/** An error is a line too: a response that has begun cannot become an error response. */
 async function* lines<Facts, Result>(
   work: AsyncGenerator<Progress, Facts, undefined>,
   view: (facts: Facts) => Result,

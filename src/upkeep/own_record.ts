@@ -1,5 +1,5 @@
 /**
- * What is done to a database without its daemon, as a row of its audit.
+ * The row of the audit for work on a database without its daemon.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { WallClock } from "../base/clock.ts";
 import { idFactory } from "../base/ids.ts";
 import type { ControlEvent } from "../store/audit_records.ts";
 
-/** The row of work that is done; who may open the files is admin. */
+/** The row of work that is done. Its caller could open the files, and so is admin. */
 export function ownRecord(operation: string, target: string, clock: WallClock): ControlEvent {
   const now = clock.now();
   return {

@@ -1,7 +1,7 @@
 /**
- * `svc db rekey`: makes a new key and seals every secret value anew, while no daemon runs. Whenever
- * it is cut off, the key that opens everything is there, and what uses the data directory next puts
- * it in its place.
+ * `svc db rekey`: makes a new key and seals every secret value again, while no daemon runs. Whenever
+ * it is interrupted, the key that opens everything is on disk, and the next program that uses the
+ * data directory puts it in its place.
  *
  * @module
  */
@@ -23,29 +23,29 @@ import { ownRecord } from "./own_record.ts";
 
 /** A change of the key. */
 export interface RekeyRequest {
-  /** Whether only to look whether it can be done. */
+  /** Whether only to check that it can be done. */
   readonly dryRun: boolean;
 }
 
-/** What it needs. */
+/** The data directory, and its surroundings. */
 export interface RekeyHost {
   readonly dirs: DataDir;
   readonly clock: Clock;
   /** Reads an environment variable. */
   readonly env: (name: string) => string | undefined;
-  /** Told of a migration of the database. */
+  /** Called for a migration of the database. */
   readonly onNote?: (text: string) => void;
 }
 
-/** What came of it. */
+/** The result of a rekey. */
 export interface RekeyResult {
-  /** The database: its path, or in words where it is shared. */
+  /** Path of the database; a description if it is shared. */
   readonly database: string;
   readonly secretStores: number;
   /** Number of values in them. */
   readonly values: number;
   readonly keyFile: string;
-  /** The old and the new key; absent where it was only looked at. */
+  /** The old and the new key; absent after a dry run. */
   readonly changed?: {
     readonly from: string;
     readonly to: string;
@@ -54,18 +54,17 @@ export interface RekeyResult {
     /** Backups made before open with the old key; in milliseconds since the epoch. */
     readonly since: number;
   };
-  /** Names of the other nodes, which have to be given the new key. */
+  /** Names of the other nodes, which need the new key too. */
   readonly otherNodes: readonly string[];
 }
 
-/** SecretStores that are sealed between two reports of progress. */
+/** Number of SecretStores that are sealed between two reports of progress. */
 const PER_REPORT = 20;
 
 /**
  * Changes the key; yields its progress.
  *
- * @throws {AppError} `refused` when a daemon runs, or a value does not open; then nothing has
- * changed.
+ * @throws {AppError} `refused` if a daemon runs, or a value does not open; then nothing has changed.
  */
 export async function* rekey(
   { dryRun }: RekeyRequest,
@@ -81,28 +80,26 @@ export async function* rekey(
   const text = newKeyFile();
   const keyring = await createKeyring(text);
   const to = await keyIdOf(keyring);
-  const anew: Resource[] = [];
-  const closed: string[] = [];
-  for (const [done, one] of sealed.secretStores.entries()) {
+  const resealed: Resource[] = [];
+  const details: string[] = [];
+  for (const [done, secretStore] of sealed.secretStores.entries()) {
     if (done % PER_REPORT === 0) yield { fraction: done / sealed.secretStores.length };
     try {
-      anew.push(await sealAnew(one, { from: old, to: keyring }));
+      resealed.push(await sealAnew(secretStore, { from: old, to: keyring }));
     } catch (error) {
-      closed.push(messageOf(error));
+      details.push(messageOf(error));
     }
   }
-  if (closed.length > 0) {
-    throw new AppError("refused", "Some secrets do not open, nothing was changed", {
-      details: closed,
-    });
+  if (details.length > 0) {
+    throw new AppError("refused", "Some secrets do not open, nothing was changed", { details });
   }
+  const valueCounts = resealed.map(({ spec }) =>
+    Object.keys((spec as SecretStoreSpec).data).length
+  );
   const result = {
     database: sealed.database,
-    secretStores: anew.length,
-    values: anew.reduce(
-      (sum, { spec }) => sum + Object.keys((spec as SecretStoreSpec).data).length,
-      0,
-    ),
+    secretStores: resealed.length,
+    values: valueCounts.reduce((sum, count) => sum + count, 0),
     keyFile: dirs.secretKey,
     otherNodes: sealed.otherNodes,
   };
@@ -111,15 +108,15 @@ export async function* rekey(
     const why = fileFault(cause);
     throw new AppError("refused", `Cannot write beside "${dirs.secretKey}": ${why}`, { cause });
   });
-  const { kept = "", since } = await replaceAll({ sealed, anew, from, to }, host);
+  const { kept = "", since } = await replaceAll({ sealed, resealed, from, to }, host);
   return { ...result, changed: { from, to, kept, since } };
 }
 
-/** Replaces everything, and takes the new key where that was done. */
+/** Stores the resealed SecretStores, and then puts the new key in its place. */
 async function replaceAll(
-  { sealed, anew, from, to }: {
+  { sealed, resealed, from, to }: {
     readonly sealed: SealedStorage;
-    readonly anew: readonly Resource[];
+    readonly resealed: readonly Resource[];
     readonly from: string;
     readonly to: string;
   },
@@ -127,9 +124,9 @@ async function replaceAll(
 ): Promise<KeyReplacement> {
   const { dirs, clock } = host;
   try {
-    await sealed.replace(anew, to, ownRecord("db.rekey", `key ${from} to ${to}`, clock));
+    await sealed.replace(resealed, to, ownRecord("db.rekey", `key ${from} to ${to}`, clock));
   } catch (failure) {
-    // the answer of a database that is shared may have been lost
+    // The answer of a shared database may have been lost after it has stored everything.
     const settled = await settleKey(dirs, host).catch((cause) => {
       const message =
         `It is not known whether the key was changed (${messageOf(failure)}): run this again, ` +
@@ -146,7 +143,7 @@ async function replaceAll(
   });
 }
 
-/** What a link leads to is managed elsewhere, and would come back. */
+/** Refuses a key that is a link: another program manages the file, and would put the old key back. */
 async function refuseLink(path: string): Promise<void> {
   const there = await Deno.lstat(path).catch(() => undefined);
   if (there?.isSymlink !== true) return;

@@ -9,6 +9,7 @@ import { basename, dirname } from "node:path";
 import { sha256OfParts } from "../base/bytes.ts";
 import { type Clock, timeInName } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { defined } from "../base/defined.ts";
 import { isThere, syncDirectory, syncFile } from "../base/durable_files.ts";
 import { AppError } from "../base/errors.ts";
 import { lockDataDir } from "../base/lock.ts";
@@ -42,11 +43,11 @@ export interface RestoreRequest {
   readonly revokeTokens: boolean;
 }
 
-/** What a restore needs. */
+/** The data directory, and its surroundings. */
 export interface RestoreHost {
   readonly dirs: DataDir;
   readonly clock: Clock;
-  /** Stops it at once, as long as the copy is not in place. */
+  /** Stops it at once while the copy is not in place. */
   readonly signal?: AbortSignal;
 }
 
@@ -54,31 +55,30 @@ export interface RestoreHost {
 export interface RestoreResult {
   readonly file: string;
   readonly database: string;
-  /** Path of the old database; `undefined` when there was none. */
+  /** Path of the old database; `undefined` if there was none. */
   readonly kept: string | undefined;
   /** Version of the copy's schema before it was migrated. */
   readonly schemaVersion: number;
   /** Number of pending and running tasks in the copy. */
   readonly openTasks: number;
-  /** Whether these were cancelled. */
+  /** Whether the open tasks were cancelled. */
   readonly cancelled: boolean;
   /** SecretStores that were left out, as `project/name`. */
   readonly dropped: readonly string[];
-  /** File of the former key with which secrets of the copy were sealed; they are sealed anew. */
+  /** File of the former key that sealed secrets of the copy, which are sealed again now. */
   readonly formerKey: string | undefined;
   /** SHA-256 of the copy, in hexadecimal. */
   readonly sha256: string;
-  /** What came back, compared with the old database. */
+  /** Tokens and messages of the copy, compared with the old database. */
   readonly findings: RestoreFindings;
-  /** Keys of SecretStores whose values are other ones than in the old database. */
+  /** Keys of SecretStores whose values differ from those of the old database. */
   readonly secrets: readonly string[];
 }
 
 /**
  * Restores a copy; yields its progress.
  *
- * @throws {AppError} `refused` when a daemon runs or the copy cannot be used; then nothing has
- * changed.
+ * @throws {AppError} `refused` if a daemon runs or the copy cannot be used; then nothing has changed.
  */
 export async function* restore(
   { file, cancelTasks, dropSecrets, revokeTokens }: RestoreRequest,
@@ -86,14 +86,18 @@ export async function* restore(
 ): AsyncGenerator<Progress, RestoreResult, undefined> {
   await refuseShared("db.restore", dirs);
   using _lock = await lockDataDir(dirs, clock);
-  const env = () => undefined; // of no use to a file
-  await settleKey(dirs, { env, clock }).catch(() => {}); // the old database may be what is damaged
+  const env = () => undefined; // a database in a file needs no variables
+  await settleKey(dirs, { env, clock }).catch(() => {}); // the old database may be damaged
   const { database } = dirs;
   const part = `${database}.restore.part`;
   const facts = yield* checkWholeFile(file, false, signal);
-  const { leaveOut, anew, back, formerKey } = await checkUsable(file, { facts, dirs, dropSecrets });
+  const { leaveOut, anew, restored, formerKey } = await checkUsable(file, {
+    facts,
+    dirs,
+    dropSecrets,
+  });
   try {
-    await Deno.remove(part).catch(() => {}); // rest of a restore that was killed
+    await Deno.remove(part).catch(() => {}); // left by a restore that was killed
     (await Deno.open(part, { write: true, createNew: true, mode: 0o600 })).close();
     yield* backUpFile({ from: file, to: part }, signal);
     const sha256 = await digestOf(file, signal);
@@ -103,10 +107,12 @@ export async function* restore(
       anew,
       revokeTokens,
       record: ownRecord("db.restore", `${file} sha256:${sha256}`, clock),
-      ...(cancelTasks ? { cancel: { reason: CANCELLED, now: clock.now() } } : {}),
+      ...defined({
+        cancel: cancelTasks ? { reason: CANCELLED, now: clock.now() } : undefined,
+      }),
     });
     const secrets = findings.compared
-      ? await findOtherSecrets({ before: findings.secretStores, now: back }, dirs)
+      ? await findOtherSecrets({ before: findings.secretStores, now: restored }, dirs)
       : [];
     await syncFile(part);
     const kept = await keep(database, clock);
@@ -129,13 +135,13 @@ export async function* restore(
       secrets,
     };
   } finally {
-    for (const left of [part, ...BESIDE.map((end) => part + end)]) {
+    for (const left of [part, ...BESIDE.map((suffix) => part + suffix)]) {
       await Deno.remove(left).catch(() => {});
     }
   }
 }
 
-/** Ends of the names of files that SQLite makes beside a database. */
+/** Suffixes of the files that SQLite makes beside a database. */
 const BESIDE = ["-wal", "-shm", "-journal"];
 
 /** SHA-256 of a file in hexadecimal. */
@@ -154,22 +160,26 @@ async function* untilAborted(
   }
 }
 
-/** What becomes of the SecretStores of a copy whose secrets the present key does not open. */
-interface Closed {
+/** The SecretStores of a copy, by what happens to them. */
+interface SecretsOfCopy {
   readonly leaveOut: readonly Resource[];
-  /** Sealed with the present key. */
+  /** Those that a former key opened, sealed with the present key. */
   readonly anew: readonly Resource[];
-  /** All that come back, sealed with the present key. */
-  readonly back: readonly Resource[];
-  /** File of the former key that opens them. */
+  /** Those of the restored database, sealed with the present key. */
+  readonly restored: readonly Resource[];
+  /** File of the former key. */
   readonly formerKey: string | undefined;
 }
 
-/** Refuses a copy that cannot be used. */
+/**
+ * Decides what happens to the SecretStores of a copy.
+ *
+ * @throws {AppError} `refused` if the copy is damaged, or no key opens its secrets.
+ */
 async function checkUsable(
   file: string,
   { facts, dirs, dropSecrets }: { facts: CheckFacts; dirs: DataDir; dropSecrets: boolean },
-): Promise<Closed> {
+): Promise<SecretsOfCopy> {
   if (facts.faults.length > 0) {
     throw new AppError("refused", `"${file}" cannot be restored, nothing was changed`, {
       details: facts.faults,
@@ -177,15 +187,15 @@ async function checkUsable(
   }
   const faults = await findClosedSecrets(facts.secretStores, dirs);
   const closed = faults.map(({ resource }) => resource);
-  const open = facts.secretStores.filter((one) => !closed.includes(one));
+  const open = facts.secretStores.filter((resource) => !closed.includes(resource));
   const former = await findFormerKey(closed, dirs);
   if (former !== undefined) {
     const keys = { from: former.keyring, to: await readKeyFile(dirs.secretKey) };
-    const anew = await Promise.all(closed.map((one) => sealAnew(one, keys)));
-    return { leaveOut: [], anew, back: [...open, ...anew], formerKey: former.path };
+    const anew = await Promise.all(closed.map((resource) => sealAnew(resource, keys)));
+    return { leaveOut: [], anew, restored: [...open, ...anew], formerKey: former.path };
   }
   if (closed.length === 0 || dropSecrets) {
-    return { leaveOut: closed, anew: [], back: open, formerKey: undefined };
+    return { leaveOut: closed, anew: [], restored: open, formerKey: undefined };
   }
   throw new AppError(
     "refused",
@@ -197,10 +207,10 @@ async function checkUsable(
 }
 
 /**
- * Gives the old database a second name, and its log too, because opening a damaged one may remove
- * that. Once the log is folded into it, the database is one file; otherwise the log has to be
- * removed before the new database arrives, which SQLite would read with it. Each step is on disk
- * before the next one relies on it.
+ * Gives the old database a second name, and also its log, because opening a damaged database may
+ * remove the log. If the log can be folded into the database, the database is one file. Otherwise the
+ * log has to be removed before the new database arrives, because SQLite would read it with that one.
+ * Each step is on disk before the next one relies on it.
  */
 async function keep(database: string, clock: Clock): Promise<string | undefined> {
   if (!await isThere(database)) return undefined;
@@ -221,7 +231,7 @@ async function keep(database: string, clock: Clock): Promise<string | undefined>
   return kept;
 }
 
-/** Gives a file a second name; `false` where it was copied, because links are not supported. */
+/** Gives a file a second name; `false` if it was copied because links are not supported. */
 function nameAlso(path: string, name: string): Promise<boolean> {
   return Deno.link(path, name).then(() => true, () => copy(path, name).then(() => false));
 }

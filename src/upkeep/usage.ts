@@ -1,6 +1,6 @@
 /**
- * `svc db usage`: measures what takes the disk, in the database by trigger, and in the data
- * directory by what it is for.
+ * `svc db usage`: measures the use of the disk, in the database by trigger, and in the data directory
+ * by purpose.
  *
  * @module
  */
@@ -15,9 +15,10 @@ import type { Progress } from "../store/maintenance.ts";
 import { measureWholeFile } from "../store/sqlite/maintenance/run_job.ts";
 import type { DatabaseUsage } from "../store/usage.ts";
 import { findKept, KEPT_SUFFIX } from "../tasks/workspace/kept_commits.ts";
+import type { KeptCommits } from "../tasks/workspace/git_worktree.ts";
 import { isDatabase } from "./back_up.ts";
 
-/** How to measure. */
+/** Settings of a measurement. */
 export interface UsageRequest {
   /** Whether no daemon uses the database meanwhile. */
   readonly alone: boolean;
@@ -25,29 +26,33 @@ export interface UsageRequest {
   readonly env: (name: string) => string | undefined;
 }
 
-/** What takes the disk. */
-export interface Usage extends DatabaseUsage {
-  /** The file; of a shared database, where it is in words. */
+/** The use of the disk by the database of a data directory. */
+interface OwnDatabaseUsage extends DatabaseUsage {
+  /** Path of the file; a description if the database is shared. */
   readonly database: string;
   readonly isShared: boolean;
-  /** Size of the write-ahead log. */
+  /** Size of the write-ahead log in bytes. */
   readonly walBytes: number;
-  /** What else is in the data directory, the largest first. */
+}
+
+/** The use of the disk. */
+export interface Usage extends OwnDatabaseUsage {
+  /** The other parts of the data directory, the largest first. */
   readonly entries: readonly Entry[];
-  /** All of the data directory. */
+  /** Size of the whole data directory. */
   readonly totalBytes: number;
-  /** `undefined` where that cannot be read. */
+  /** `undefined` if it cannot be read. */
   readonly diskFreeBytes: number | undefined;
-  /** How many refs hold commits of tasks in which repository. */
+  /** Number of refs that hold commits of tasks, by repository. */
   readonly keptCommits: readonly { readonly repository: string; readonly refs: number }[];
 }
 
 /** A part of the data directory. */
 export interface Entry {
-  /** Its name; that of a directory ends with a slash. */
+  /** Name; that of a directory ends with a slash. */
   readonly name: string;
   readonly kind: EntryKind;
-  /** What it takes on the disk. */
+  /** Bytes on the disk. */
   readonly bytes: number;
   readonly files: number;
 }
@@ -55,18 +60,18 @@ export interface Entry {
 /** Directories of the data directory that grow. */
 const GROWING = ["logs", "worktrees", "copies", "workspaces"] as const;
 
-/** What a part of the data directory is for. */
+/** The purpose of a part of the data directory. */
 type EntryKind = typeof GROWING[number] | "old_database" | "backup" | "other";
 
-/** How much of the progress is that of the database. */
+/** The fraction of the progress for the database. */
 const DATABASE_PART = 0.8;
-/** Files whose sizes are asked for at once. */
-const FILES_PER_LOOK = 32;
+/** Files whose sizes are read at once. */
+const FILES_AT_ONCE = 32;
 
 /**
- * Measures; yields its progress. What comes or goes meanwhile may be counted or not.
+ * Measures; yields its progress. Files that come or go meanwhile may be counted or not.
  *
- * @throws {AppError} `refused` or `overloaded` when the database cannot be read.
+ * @throws {AppError} `refused` or `overloaded` if the database cannot be read.
  */
 export async function* measureUsage(
   { alone, env }: UsageRequest,
@@ -89,11 +94,7 @@ async function* measureDatabase(
   { alone, env }: UsageRequest,
   dirs: DataDir,
   signal: AbortSignal | undefined,
-): AsyncGenerator<
-  Progress,
-  DatabaseUsage & Pick<Usage, "database" | "isShared" | "walBytes">,
-  undefined
-> {
+): AsyncGenerator<Progress, OwnDatabaseUsage, undefined> {
   const shared = yield* measureSharedUsage(dirs, env);
   if (shared !== undefined) return { ...shared, isShared: true, walBytes: 0 };
   const { database, logs } = dirs;
@@ -114,12 +115,14 @@ async function* scaled<Result>(
   }
 }
 
-/** The parts of the data directory but for its database; what does not grow is one of them. */
+/** The parts of the data directory without its database; all that do not grow are one part. */
 async function* measureDirectory(
   dirs: DataDir,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Progress, readonly Entry[], undefined> {
-  const ofDatabase = new Set(["", "-wal", "-shm"].map((end) => basename(dirs.database) + end));
+  const ofDatabase = new Set(
+    ["", "-wal", "-shm"].map((suffix) => basename(dirs.database) + suffix),
+  );
   const names = (await Array.fromAsync(namesIn(dirs.root))).filter((name) => !ofDatabase.has(name));
   const entries: Entry[] = [];
   const linked = new Set<string>();
@@ -130,16 +133,16 @@ async function* measureDirectory(
     const path = join(dirs.root, name);
     const kind = kindOf(path, dirs);
     let [bytes, files] = [0, 0];
-    for await (const one of sizesIn(path, linked)) {
+    for await (const sizes of sizesIn(path, linked)) {
       signal?.throwIfAborted();
-      bytes += one.bytes;
-      files += one.files;
+      bytes += sizes.bytes;
+      files += sizes.files;
       yield progress;
     }
     if (kind === "other") {
       other = { ...other, bytes: other.bytes + bytes, files: other.files + files };
     } else {
-      const isDirectory = GROWING.some((one) => one === kind);
+      const isDirectory = GROWING.some((name) => name === kind);
       entries.push({ name: isDirectory ? `${name}/` : name, kind, bytes, files });
     }
   }
@@ -150,7 +153,7 @@ function kindOf(path: string, dirs: DataDir): EntryKind {
   const directory = GROWING.find((name) => dirs[name] === path);
   if (directory !== undefined) return directory;
   const isOld = [".before-restore-", BEFORE_MIGRATION]
-    .some((why) => path.startsWith(`${dirs.database}${why}`));
+    .some((suffix) => path.startsWith(`${dirs.database}${suffix}`));
   if (isOld) return "old_database";
   return isDatabaseFile(path) ? "backup" : "other";
 }
@@ -164,8 +167,8 @@ function isDatabaseFile(path: string): boolean {
 }
 
 /**
- * What a file, or everything in a directory, takes on the disk, some files at a time. Links are not
- * followed; a file of several names counts once.
+ * Sizes on the disk of a file, or of all files in a directory, some files at a time. Links are not
+ * followed; a file with several names counts once.
  */
 async function* sizesIn(
   path: string,
@@ -173,18 +176,18 @@ async function* sizesIn(
 ): AsyncGenerator<{ readonly bytes: number; readonly files: number }> {
   const waiting = [path];
   for (;;) {
-    const some = waiting.splice(-FILES_PER_LOOK);
-    if (some.length === 0) return;
+    const paths = waiting.splice(-FILES_AT_ONCE);
+    if (paths.length === 0) return;
     let [bytes, files] = [0, 0];
-    const found = await Promise.all(some.map((one) => Deno.lstat(one).catch(() => undefined)));
-    for (const [at, info] of found.entries()) {
+    const infos = await Promise.all(paths.map((path) => Deno.lstat(path).catch(() => undefined)));
+    for (const [at, info] of infos.entries()) {
       if (info === undefined) continue; // gone meanwhile
       const inode = `${info.dev} ${info.ino}`;
       const isCounted = info.isFile && (info.nlink ?? 1) > 1 && linked.has(inode);
       if (info.isFile && (info.nlink ?? 1) > 1) linked.add(inode);
       if (!isCounted) bytes += bytesOnDisk(info);
       if (!info.isDirectory) files++;
-      else for (const inner of await pathsIn(some[at] ?? "")) waiting.push(inner);
+      else for (const inner of await pathsIn(paths[at] ?? "")) waiting.push(inner);
     }
     yield { bytes, files };
   }
@@ -195,23 +198,23 @@ async function pathsIn(directory: string): Promise<readonly string[]> {
   return names.map((name) => join(directory, name));
 }
 
-/** The repositories in which commits of tasks are kept. */
+/** The repositories that keep commits of tasks. */
 async function findKeptCommits(worktrees: string): Promise<Usage["keptCommits"]> {
-  const found = new Map<string, number>();
+  const refs = new Map<string, number>();
   for await (const name of namesIn(worktrees)) {
     if (!name.endsWith(KEPT_SUFFIX)) continue;
     const kept = findKeptOf(worktrees, name.slice(0, -KEPT_SUFFIX.length));
     if (kept === undefined || kept.refs.length === 0) continue;
-    found.set(kept.repository, (found.get(kept.repository) ?? 0) + kept.refs.length);
+    refs.set(kept.repository, (refs.get(kept.repository) ?? 0) + kept.refs.length);
   }
-  return [...found].map(([repository, refs]) => ({ repository, refs }))
+  return [...refs].map(([repository, refs]) => ({ repository, refs }))
     .toSorted((one, other) => other.refs - one.refs);
 }
 
-function findKeptOf(worktrees: string, taskId: string): ReturnType<typeof findKept> {
+function findKeptOf(worktrees: string, taskId: string): KeptCommits | undefined {
   try {
     return findKept(worktrees, taskId);
   } catch {
-    return undefined; // who removes the task says what is wrong with it
+    return undefined; // the removal of the task reports the fault
   }
 }
