@@ -1,6 +1,6 @@
 /**
- * A program of the machine that is asked something for the person at the terminal, such as
- * `systemctl`: its arguments are no shell's, and it asks nobody back.
+ * Runs a program for the person at the terminal, such as `systemctl`, and returns its output. No shell
+ * interprets its arguments, and it cannot prompt.
  *
  * @module
  */
@@ -11,9 +11,9 @@ import { personsEnvironment } from "./persons_environment.ts";
 /** Program and arguments. */
 export type ProgramLine = readonly [program: string, ...args: string[]];
 
-/** How it ended. */
+/** The output of a program that has ended. */
 export interface ProgramAnswer {
-  /** Exit code; 127 where there is no such program. */
+  /** Exit code; 127 if there is no such program. */
   readonly code: number;
   readonly out: string;
   readonly err: string;
@@ -47,7 +47,7 @@ export async function askProgram(
   }
 }
 
-/** A program may end without reading its input. */
+/** Writes the input; a program may end without reading it. */
 async function feed(child: Deno.ChildProcess, input: string): Promise<void> {
   const writer = child.stdin.getWriter();
   await writer.write(new TextEncoder().encode(input)).catch(() => {});

@@ -6,13 +6,13 @@
 
 import { concatBytes } from "../base/bytes.ts";
 
-/** Collects bytes up to a limit. */
+/** Collects the beginning of some output. */
 export class Capture {
   readonly #limit: number;
   readonly #parts: Uint8Array[] = [];
   #size = 0;
 
-  /** Whether there was more than the limit. */
+  /** Whether there was more output than the limit. */
   overflowed = false;
 
   /** Keeps at most `limit` bytes. */
@@ -20,14 +20,14 @@ export class Capture {
     this.#limit = limit;
   }
 
-  /** Adds a chunk. */
+  /** Keeps a copy of `chunk`, as far as the limit allows. */
   add(chunk: Uint8Array): void {
     const room = this.#limit - this.#size;
     if (chunk.length > room) this.overflowed = true;
     if (room <= 0) return;
-    const kept = chunk.slice(0, room);
-    this.#parts.push(kept);
-    this.#size += kept.length;
+    const part = chunk.slice(0, room);
+    this.#parts.push(part);
+    this.#size += part.length;
   }
 
   /** The bytes within the limit. */

@@ -1,14 +1,14 @@
 /**
- * The limit of file descriptors of this process. Deno has no call for it and reads
- * `/proc/self/limits` only with every permission; a shell has one, and inherits the limit.
+ * The limit of file descriptors of this process. Deno has no function for it, and reads
+ * `/proc/self/limits` only with all permissions. A shell inherits the limit and can print it.
  *
  * @module
  */
 
-/** Used where there is no limit, or the shell lacks `ulimit -n`. */
+/** The limit where there is none, or where the shell has no `ulimit -n`. */
 const PLENTY = 20_000;
 
-/** The descriptor limit in force for this process. */
+/** The limit of this process. */
 export async function readDescriptorLimit(): Promise<number> {
   const { success, stdout } = await new Deno.Command("/bin/sh", {
     args: ["-c", "ulimit -n"],

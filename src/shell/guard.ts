@@ -1,7 +1,7 @@
 /**
- * Ends the processes of this one when it cannot do so itself: it was killed, or stopped, or may not
- * go on. The guard is a process of its own, which is told of every mark that processes carry, and of
- * a beat every so often. It needs `/proc`; on a system without, nothing guards.
+ * The guard ends the processes of the daemon when the daemon cannot: it was killed, stopped by a signal,
+ * or may not go on. The guard is a process of its own. The daemon sends it the marks that its processes
+ * carry, and regular beats. It needs `/proc`; on a system without it, the guard ends nothing.
  *
  * @module
  */
@@ -10,34 +10,34 @@ import { systemClock } from "../base/clock.ts";
 import { guardScript } from "./guard_script.ts";
 import { startShellCoprocess } from "./shell_coprocess.ts";
 
-/** Ends marked processes when this process does not go on. */
+/** Ends marked processes when the daemon does not go on. */
 export interface Guard extends AsyncDisposable {
   /**
-   * Has the guard end every process whose environment holds `mark`, a `NAME=value`, when it comes
-   * to that. Resolves when the guard knows it: such a process is to be started after that.
+   * Adds a mark: when the beats stop, the guard ends every process whose environment holds `mark`, a
+   * `NAME=value`. Resolves when the guard has the mark; start such processes only then.
    *
-   * @throws {Error} when there is no guard to be had.
+   * @throws {Error} when no guard can be started.
    */
   watch(mark: string): Promise<void>;
-  /** Has the guard leave alone what holds `mark`, soon: to be called once nothing does any more. */
+  /** Removes a mark, soon; to be called when no process carries it any more. */
   release(mark: string): void;
-  /** Says that this process may go on, as it was known `agoMs` ago. */
+  /** Sends a beat: `agoMs` ago the daemon knew that it may go on. */
   beat(agoMs?: number): void;
 }
 
-/** How the guard judges. */
+/** When the guard acts. */
 export interface GuardOptions {
   /**
-   * How long no beat may come. After that, and up to an eighth of it later, the guard ends what is
-   * marked, and goes on to do so until there is a beat.
+   * Longest time without a beat. Not more than an eighth of it later, the guard ends the marked processes,
+   * and goes on to do so until there is a beat.
    */
   readonly silenceMs: number;
 }
 
-/** Time of a process between TERM and KILL: its successor elsewhere may be about to start. */
+/** Time of a process between TERM and KILL: another daemon may be about to start its successor. */
 const GRACE_MS = 500;
 
-/** What a mark looks like, so that it is one word of a line. */
+/** Pattern of a mark, so that a mark is one word of a line. */
 const MARK = /^\w+=[\w.-]+$/;
 
 /** Starts the guard. Once it is disposed, it leaves all processes alone. */
@@ -49,7 +49,7 @@ export function startGuard({ silenceMs }: GuardOptions): Guard {
     guardScript({ silenceMs, graceMs: GRACE_MS }),
     () => [beatLine(), ...[...watched].map((mark) => `watch ${mark}`)],
   );
-  /** Where no guard takes the line, the first lines of the next one say the same. */
+  /** Sends a line; a failure is ignored, because the first lines of the next guard hold the same. */
   const tell = (line: string | (() => string)) => void shell.ask(line).catch(() => {});
   return {
     async watch(mark) {

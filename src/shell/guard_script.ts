@@ -1,46 +1,48 @@
 /**
- * The shell script of the guard, for `guard.ts`: it reads lines, answers each with `ok`, and ends
- * marked processes when the lines stop.
+ * The shell script of the guard (`guard.ts`). It reads lines, answers each with `ok`, and ends marked
+ * processes when the lines stop.
  *
  * @module
  */
 
 import { SIGNAL_MARKED } from "./marked_script.ts";
 
-/** When the guard acts, and how. */
+/** The times of the guard. */
 export interface GuardTimes {
-  /** How old the last beat may get. */
+  /** Age of the last beat at which the guard acts. */
   readonly silenceMs: number;
   /** Time of a process between TERM and KILL. */
   readonly graceMs: number;
 }
 
 /**
- * How often within `silenceMs` the guard looks how old the last beat is. It acts when it has seen
- * twice that the beat is too old: on a machine that was busy or asleep, one may be on its way.
+ * Number of ticks within `silenceMs` at which the guard checks the age of the last beat. It acts when the
+ * beat is too old at two ticks in a row: after a machine was busy or asleep, a beat may be on its way.
  */
-const LOOKS = 16;
+const TICKS = 16;
 
-/** Rounds against processes that were being started when the daemon ended: seen for a second. */
+/** Rounds without a process, over a second: the daemon may have been starting one when it ended. */
 const QUIET_ROUNDS = 10;
-/** Rounds against one that no signal ends: the kernel holds it. */
+/** Most rounds, against a process that no signal ends because the kernel holds it. */
 const MAX_ROUNDS = 100;
 
 /**
- * `watch MARK` and `release MARK`: what to end, and what no longer. `beat AGE`: so many milliseconds
- * ago the daemon could go on for `silenceMs`. `done`: the end of the lines that is to come means
- * nothing. The time is that of `/proc/uptime`, in hundredths of a second: a machine that slept has
- * not kept its promises either.
+ * The lines: `watch MARK` adds a mark, `release MARK` removes it. `beat AGE`: so many milliseconds ago
+ * the daemon had the right to go on for `silenceMs`. `done`: the lines will end, and this is no reason to
+ * act.
  *
- * A shell cannot read with a timeout, so one of the processes passes the lines on, another one
- * writes a `tick` between them, and a third one reads both. It goes on to end what is there, and what
- * comes, at every tick until there is a beat. Signals that are meant for every shell of a user do not
- * end it, nor does an answer that nobody reads any more.
+ * The time is that of `/proc/uptime`, in hundredths of a second. It includes the time in which the machine
+ * slept, in which the right to go on ran out, too.
+ *
+ * A shell cannot read with a timeout. So one process passes the lines on, another one writes a `tick`
+ * between them, and a third one reads both. From the moment the guard acts, it ends marked processes at
+ * every tick until there is a beat. Signals for all shells of a user do not end the guard, and neither
+ * does an answer without a reader.
  */
 export function guardScript({ silenceMs, graceMs }: GuardTimes): string {
   const silence = Math.ceil(silenceMs / 10);
   const grace = Math.ceil(graceMs / 10);
-  const pause = (silenceMs / LOOKS / 1000).toFixed(3);
+  const pause = (silenceMs / TICKS / 1000).toFixed(3);
   return `
 trap '' HUP INT TERM PIPE
 if [ ! -r /proc/uptime ]; then # nothing could be found

@@ -1,6 +1,7 @@
 /**
- * Named pipes, which the runtime cannot make. A shell that stays makes them: started from the
- * daemon, each `mkfifo` would block its thread, and take several times as long.
+ * Makes named pipes, for which the runtime has no function. One shell that keeps running makes them all:
+ * if the daemon started `mkfifo` each time, its thread would be blocked, and it would take several times
+ * as long.
  *
  * @module
  */
@@ -11,10 +12,9 @@ import { startShellCoprocess } from "./shell_coprocess.ts";
 /** Makes named pipes in one directory, until it is disposed. */
 export interface FifoMaker extends AsyncDisposable {
   /**
-   * Makes pipes of these names, which consist of letters, digits, dots and dashes. Only this user
-   * can open them.
+   * Makes pipes with these names, of letters, digits, dots and dashes. Only this user can open them.
    *
-   * @returns Whether all were made: a system may have no `mkfifo`, a file system no pipes.
+   * @returns Whether all were made: some systems have no `mkfifo`, some file systems have no pipes.
    */
   make(names: readonly string[]): Promise<boolean>;
 }

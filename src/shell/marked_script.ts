@@ -1,15 +1,15 @@
 /**
- * Shell functions that signal processes by a mark in their environment, for the scripts that need
- * them. A number of a process is never kept, so one that has a new owner is never hit.
+ * Shell functions that signal processes by a mark in their environment, for other scripts. They keep no
+ * process ids, so they never signal a new process with the id of an old one.
  *
  * @module
  */
 
 /**
- * `signal_marked SIGNALS MARKS FILE...`: signals every process with one of the marks (`NAME=value`,
- * one a line) in its environment, and its whole group, because a process can clear, overwrite and
- * hide its environment, but not that of the rest of its group. It spares the daemon's own group, in
- * which a child is for a moment. Sets `found` when there was one.
+ * `signal_marked SIGNALS MARKS FILE...` signals every process with one of the marks (`NAME=value`, one a
+ * line) in its environment, and its whole group: a process can clear, overwrite or hide its own
+ * environment, but not that of the rest of its group. It spares the group of the daemon, to which a new
+ * child belongs for a moment. It sets `found` if it has signalled a process.
  */
 export const SIGNAL_MARKED = `
 group_of() { # group_of PID: the last line of its stat has the end of its name

@@ -1,5 +1,5 @@
 /**
- * Opens a file in the browser of the person at the terminal, and does not wait for it.
+ * Opens a file in the browser of the person at the terminal, without waiting for the browser to end.
  *
  * @module
  */
@@ -7,19 +7,19 @@
 import { AppError, messageOf } from "../base/errors.ts";
 import { personsEnvironment } from "./persons_environment.ts";
 
-/** `$BROWSER`, of several the first, else what the desktop has for such files. */
+/** Starts the first program in `$BROWSER`, else the opener of the desktop (`$2`). */
 const LINE = 'first=${BROWSER%%:*}; exec ${first:-$2} "$1"';
 
 /**
- * Starts the browser. It has a session of its own: Ctrl-C at the terminal does not end it.
+ * Starts the browser, in a session of its own, so that Ctrl-C at the terminal does not end it.
  *
  * @throws {AppError} `invalid` when no process can be started at all.
  */
 export function openFile(path: string, env: Readonly<Record<string, string>>): void {
-  const desktops = Deno.build.os === "darwin" ? "open" : "xdg-open";
+  const opener = Deno.build.os === "darwin" ? "open" : "xdg-open";
   try {
     new Deno.Command("/bin/sh", {
-      args: ["-c", LINE, "sh", path, desktops],
+      args: ["-c", LINE, "sh", path, opener],
       cwd: "/",
       clearEnv: true,
       env: personsEnvironment(env),

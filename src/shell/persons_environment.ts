@@ -4,10 +4,10 @@
  * @module
  */
 
-/** Variables of the dynamic linker: a program that may run only a shell may not pass them on. */
+/** Variables of the dynamic linker, which Deno does not pass on without the right to run any program. */
 const LINKER = /^(LD|DYLD)_/i;
 
-/** What such a program gets of `env`. */
+/** The variables of `env` that such a program gets. */
 export function personsEnvironment(
   env: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {

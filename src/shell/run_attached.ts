@@ -1,6 +1,6 @@
 /**
- * A program that has the terminal of the person to itself until it ends, such as an editor: in the
- * process group and the environment of this process.
+ * Runs a program that uses the terminal of the person until it ends, such as an editor. It is in the
+ * process group of svc and has its environment.
  *
  * @module
  */
@@ -9,15 +9,15 @@ import { defined } from "../base/defined.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import { personsEnvironment } from "./persons_environment.ts";
 
-/** What to run. */
+/** A program to run on the terminal. */
 export interface AttachedRun {
-  /** What it is, for messages: `the editor`. */
+  /** The words for the program in messages: `the editor`. */
   readonly what: string;
   /** A shell line. */
   readonly line: string;
   /** `$1`, `$2`, … of the line. */
   readonly args: readonly string[];
-  /** Its directory; that of this process when absent. */
+  /** The working directory; that of svc when absent. */
   readonly cwd?: string;
   readonly env: Readonly<Record<string, string>>;
   /** Ends the program. */
@@ -25,7 +25,7 @@ export interface AttachedRun {
 }
 
 /**
- * Runs it to its end; gives its exit code.
+ * Runs the program to its end; returns its exit code.
  *
  * @throws {AppError} `invalid` when no process can be started at all.
  */

@@ -1,8 +1,7 @@
 /**
- * The door to processes: runs one shell line in a process group of its own, with a clean
- * environment, streamed output and a timeout, and leaves no process of the group behind. Policies
- * and tasks are handled elsewhere. Text from outside gets in by environment, argument or standard
- * input only.
+ * The door to processes: runs one shell line in a process group of its own, with a clean environment,
+ * streamed output and a timeout, and leaves no process of the group behind. It knows no policies and no
+ * tasks. Text from outside reaches the line only by environment, argument or standard input.
  *
  * @module
  */
@@ -12,10 +11,10 @@ import { AppError, findNotNow, messageOf } from "../base/errors.ts";
 import type { Clock } from "../base/clock.ts";
 import type { ProcessGroups } from "./process_groups.ts";
 
-/** Stream that output came from. */
+/** The stream of some output. */
 export type OutputStream = "out" | "err";
 
-/** What to run. */
+/** A shell line, and how it runs. */
 export interface ShellCommand {
   /** Passed to `/bin/sh -c` unchanged. */
   readonly line: string;
@@ -28,37 +27,29 @@ export interface ShellCommand {
   /** Standard input; empty when absent. */
   readonly stdin?: Uint8Array;
   /**
-   * Work that has to be done before the line may run, such as storing a record. It starts as soon
-   * as the shell has been spawned, which then waits for it. When it fails, or this process ends
-   * before, nothing of the line runs.
+   * Work that has to be done before the line may run, such as storing a record. It begins when the shell
+   * has been spawned, and the shell waits for it. If it fails, or svc ends meanwhile, nothing of the line
+   * runs.
    */
   readonly before?: () => Promise<void>;
   /** File mode mask of the child. */
   readonly umask: number;
-  /** Ends the group this long after the line was allowed to run; never when absent. */
+  /** Time from the start of the line after which the group is ended; never when absent. */
   readonly timeoutMs?: number;
   /** Time of the group between TERM and KILL. */
   readonly graceMs: number;
   /** Ends the group when it aborts. */
   readonly signal?: AbortSignal;
-  /** Receives output in order. Reading waits for it, and then reuses the memory of the chunk. */
+  /** Receives output in its order. The next read waits for it, and reuses the memory of the chunk. */
   readonly onOutput: (stream: OutputStream, chunk: Uint8Array) => void | Promise<void>;
   /** Called with the process group as soon as it exists. */
   readonly onStart?: (group: number) => void;
   /**
-   * Takes over the wait for what the line may have left behind, where its output has ended without
-   * that: `gone` resolves when no process of the group is left. A line that was ended early is
-   * waited for in any case.
+   * Takes over the wait for processes that the line has left behind, if its output has ended before
+   * theirs: `gone` resolves when no process of the group is left. A line that was ended early is always
+   * waited for.
    */
   readonly onLeft?: (gone: Promise<void>) => void;
-}
-
-/** What shell lines are run with. */
-export interface ShellHost {
-  /** Ends their leftover processes. */
-  readonly groups: ProcessGroups;
-  /** Measures their timeouts. */
-  readonly clock: Clock;
 }
 
 /** How a shell line ended. */
@@ -67,36 +58,32 @@ export interface ShellExit {
   readonly code: number;
   /** Name of the signal that ended the shell, such as `SIGKILL`. */
   readonly killedBy?: string;
-  /** Cause for which the group was ended early; absent otherwise. */
+  /** Why the group was ended early; absent if it was not. */
   readonly endedFor?: "timeout" | "signal";
 }
 
-/** Largest read; a process that prints little never gets a buffer of that size. */
+/** Size of the largest buffer, which only a process gets that prints much. */
 const READ_BYTES = 64 * 1024;
 const FIRST_READ_BYTES = 4 * 1024;
 
-/**
- * Time for output to arrive after the group is gone, because a process that left it may hold the
- * pipe.
- */
+/** Time for output after the group is gone: a process that has left the group may keep the pipe open. */
 const DRAIN_MS = 1000;
 
-/** Time for background children to end after the shell line itself has ended. */
+/** Time between TERM and KILL for background processes, when the shell line itself has ended. */
 const LEFTOVER_GRACE_MS = 1000;
 
-/** Longest pause before a process that survived a signal is signalled again. */
+/** Longest pause before processes that survived a signal are signalled again. */
 const MAX_STEP_MS = 1000;
 
 /**
- * Makes the shell wait for a first line on standard input. When the run is cancelled instead, the
- * pipe closes and the shell ends. A shell reads no more than that line from a pipe, so the rest is
- * left for the command.
+ * Makes the shell wait for a first line on standard input. If the pipe closes instead, the shell ends.
+ * A shell reads no more than that line from a pipe, so the rest is left for the command.
  */
 const WAIT = "read -r _ || exit 126; ";
 
 /**
- * A line that consists of the path of a program and plain arguments: it can be started without a
- * shell, which would add a process in dash (measured: 0.2 to 0.35 ms of 3).
+ * A line that consists of the path of a program and plain arguments. The shell can replace itself by the
+ * program, which saves a process in dash (measured: 0.2 to 0.35 ms of 3).
  */
 const ONE_FILE = /^(?!-)[\w.+,@-]*\/[\w.+,@/-]*(?: +[\w.+,@/:=-]+)*$/;
 
@@ -106,8 +93,10 @@ const ONE_FILE = /^(?!-)[\w.+,@-]*\/[\w.+,@/-]*(?: +[\w.+,@/:=-]+)*$/;
  * @throws {AppError} `invalid` when the process cannot be started at all, `overloaded` when the
  * machine is short of something now; and what `before` threw.
  */
-export async function runShell(command: ShellCommand, host: ShellHost): Promise<ShellExit> {
-  const { groups, clock } = host;
+export async function runShell(
+  command: ShellCommand,
+  { groups, clock }: { readonly groups: ProcessGroups; readonly clock: Clock },
+): Promise<ShellExit> {
   const child = spawn(command, groups.setsid);
   command.onStart?.(child.pid);
   const pumps = [
@@ -116,7 +105,7 @@ export async function runShell(command: ShellCommand, host: ShellHost): Promise<
   ];
   const failure = await command.before?.().then(() => undefined, (error) => ({ error }));
   const feeding = feed(child, failure === undefined ? inputOf(command) : []);
-  const endedFor = await untilOver(child, command, host);
+  const endedFor = await untilOver(child, command, groups, clock);
   const status = await child.status;
   const gone = endLeft(child.pid, groups);
   const onLeft = endedFor === undefined && failure === undefined ? command.onLeft : undefined;
@@ -130,24 +119,23 @@ export async function runShell(command: ShellCommand, host: ShellHost): Promise<
   if (failure !== undefined) throw failure.error;
   return {
     code: status.code,
-    ...(status.signal === null ? {} : { killedBy: status.signal }),
-    ...defined({ endedFor }),
+    ...defined({ killedBy: status.signal ?? undefined, endedFor }),
   };
 }
 
-/** Ends what a line has left behind in its group; resolves when nothing of it is left. */
+/** Ends processes that a line has left behind in its group; resolves when none is left. */
 async function endLeft(group: number, groups: ProcessGroups): Promise<void> {
   if (await groups.alive(group)) await groups.end(group, LEFTOVER_GRACE_MS);
 }
 
-/** Whether `one` is over before `other`; fails as the first of them fails. */
+/** Whether `one` resolves before `other`; rejects if the first of them to settle rejects. */
 function isFirst(one: Promise<unknown>, other: Promise<unknown>): Promise<boolean> {
   return Promise.race([one.then(() => true), other.then(() => false)]);
 }
 
 function spawn(command: ShellCommand, setsid: string | undefined): Deno.ChildProcess {
   const { env, locale } = splitLocale(command.env);
-  // On the same line, so that line numbers in the shell's messages still start from 1.
+  // On one line, so that line numbers in the shell's messages are those of the command.
   const line = [
     `umask ${command.umask.toString(8).padStart(4, "0")}; `,
     ...locale.map(([name]) => `export ${name}="$1"; shift; `),
@@ -179,8 +167,8 @@ function spawn(command: ShellCommand, setsid: string | undefined): Deno.ChildPro
 const LOCALE = /^(?:LANG|LANGUAGE|LC_[A-Z]+)$/;
 
 /**
- * An environment without its locale, which the shell is given as arguments and sets itself:
- * `setsid` would read a dozen files for it (measured: 0.25 ms of 1.9).
+ * Separates the locale from an environment. The shell gets it as arguments and sets it itself, because
+ * with it `setsid` would read a dozen files (measured: 0.25 ms of 1.9).
  */
 function splitLocale(given: Readonly<Record<string, string>>) {
   const locale = Object.entries(given).filter(([name]) => LOCALE.test(name));
@@ -189,34 +177,36 @@ function splitLocale(given: Readonly<Record<string, string>>) {
   return { env, locale };
 }
 
-/** Waits for the shell to end by itself, or ends its group on timeout and abort. */
+/** Waits for the shell to end; ends its group on a timeout or when `signal` aborts. */
 async function untilOver(
   child: Deno.ChildProcess,
   command: ShellCommand,
-  host: ShellHost,
+  groups: ProcessGroups,
+  clock: Clock,
 ): Promise<ShellExit["endedFor"]> {
   const { promise: stop, resolve: stopFor } = Promise.withResolvers<"timeout" | "signal">();
   const onAbort = () => stopFor("signal");
   using _timer = command.timeoutMs === undefined
     ? undefined
-    : host.clock.after(command.timeoutMs, () => stopFor("timeout"));
+    : clock.after(command.timeoutMs, () => stopFor("timeout"));
   command.signal?.addEventListener("abort", onAbort);
   if (command.signal?.aborted === true) onAbort();
   try {
     const over = child.status.then(() => undefined);
     const why = await Promise.race([over, stop]);
-    if (why !== undefined) await endChild(child, command.graceMs, host);
+    if (why !== undefined) await endChild(child, command.graceMs, groups, clock);
     return why;
   } finally {
     command.signal?.removeEventListener("abort", onAbort);
   }
 }
 
-/** Ends a group, even one that is only about to be made and has no process yet. */
+/** Ends a group, also one that is only about to be made and has no process yet. */
 async function endChild(
   child: Deno.ChildProcess,
   graceMs: number,
-  { groups, clock }: ShellHost,
+  groups: ProcessGroups,
+  clock: Clock,
 ): Promise<void> {
   const over = new AbortController();
   child.status.then(() => over.abort());
@@ -228,13 +218,13 @@ async function endChild(
 
 const LINE_END = new Uint8Array([0x0a]);
 
-/** The parts to write to standard input, in order; `undefined` when nothing is needed. */
+/** The parts to write to standard input, in their order; `undefined` for no standard input. */
 function inputOf({ stdin, before }: ShellCommand): readonly Uint8Array[] | undefined {
   if (before === undefined) return stdin === undefined ? undefined : [stdin];
   return stdin === undefined ? [LINE_END] : [LINE_END, stdin];
 }
 
-/** A child may close its standard input without reading it, which is no error. */
+/** Writes standard input; a child may close it without reading it, which is no error. */
 async function feed(
   child: Deno.ChildProcess,
   input: readonly Uint8Array[] | undefined,
@@ -245,7 +235,7 @@ async function feed(
   await writer.close().catch(() => {});
 }
 
-/** Reads one stream to its end, or until it is told to stop waiting for it. */
+/** Reads one stream to its end, or until {@linkcode finish} stops to wait for it. */
 class Pump {
   readonly #reader: ReadableStreamBYOBReader;
   /** Resolves at the end of the stream. */
@@ -261,16 +251,13 @@ class Pump {
     this.done = this.#run(sink).then(() => void (this.#over = true));
   }
 
-  /**
-   * Continues reading when the sink fails (a full disk), because a child would block on a full
-   * pipe.
-   */
+  /** Goes on to read when the sink fails (a full disk), because the child would block on a full pipe. */
   async #run(sink: (chunk: Uint8Array) => void | Promise<void>): Promise<void> {
     for (let buffer = new Uint8Array(FIRST_READ_BYTES);;) {
       const { done, value } = await this.#reader.read(buffer);
       if (done) return;
       const grows = value.length === value.buffer.byteLength && value.length < READ_BYTES;
-      // The same buffer each time, because a step may print for days.
+      // The same buffer for each read, because a step may print for days.
       buffer = grows ? new Uint8Array(READ_BYTES) : new Uint8Array(value.buffer);
       if (this.#failure !== undefined) continue;
       try {
@@ -281,6 +268,7 @@ class Pump {
     }
   }
 
+  /** Waits for the end of the stream, for some time; throws the error of the sink. */
   async finish(withinMs: number, clock: Clock): Promise<void> {
     if (!this.#over) {
       const patience = new AbortController();

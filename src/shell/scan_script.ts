@@ -1,6 +1,5 @@
 /**
- * The shell script that scans processes, for `process_groups.ts`: it reads one line and answers
- * `yes` or `no`.
+ * The shell script that scans processes for `process_groups.ts`. It answers each line with `yes` or `no`.
  *
  * @module
  */
@@ -8,22 +7,21 @@
 import { SIGNAL_MARKED } from "./marked_script.ts";
 
 /**
- * `living GROUP`: whether a process of a group that a signal has found is more than a zombie, which
- * waits for process 1 and can do nothing. The answer is `no` only when every process of the group
- * has been seen to be dead: a group without visible processes is alive as long as a signal finds
- * it.
+ * `living GROUP` answers whether a group that a signal has found has a process that is no zombie. (A
+ * zombie waits for process 1 and does nothing.) The answer is `no` only when all processes of the group
+ * are visible and dead: a group without visible processes is alive as long as a signal finds it.
  *
- * A process may have any name, even `) Z 1 1` or a line end: only the text after the last `)` of
- * its `stat` counts, read as a whole. A process whose first thread, which `stat` describes, is dead
- * may live on in its other threads, whose number is there too.
+ * A process may have any name, even `) Z 1 1` or a line break. So only the text after the last `)` of
+ * its `stat` counts, and `stat` is read as a whole. A process whose first thread is dead, which `stat`
+ * describes, may live on in its other threads; `stat` has their number, too.
  *
- * `marked NAME=value`: kills every process with that in its environment, and its whole group
- * (`marked_script.ts`). Answers whether there was one.
+ * `marked NAME=value` kills every process with this variable in its environment, and its whole group
+ * (`marked_script.ts`). The answer says whether there was one.
  *
- * `orphans NAME value`: the same, but only for processes whose parent has ended, which are children
- * of the process that adopts orphans here. Each is examined once: `seen` holds all examined ones,
- * `tagged` those with a NAME, and its value. So this costs 0.1 ms where `marked` takes 7 ms among a
- * hundred processes.
+ * `orphans NAME value` does the same, but only for processes whose parent has ended: they are children
+ * of the process that adopts orphans. Each is examined once: `seen` holds all examined processes,
+ * `tagged` those with a variable NAME, with its value. So this takes 0.1 ms where `marked` takes 7 ms,
+ * with a hundred processes.
  */
 export const SCANS = `
 reaper=$( (

@@ -1,6 +1,6 @@
 /**
- * A persistent `/bin/sh` that answers one line for each line it is sent, so that shell builtins
- * cost no process. Questions are sent together and answered in order. A shell that is killed (a
+ * A `/bin/sh` that keeps running and answers each line with a line, so that a builtin of the shell needs
+ * no new process. Questions are sent together and answered in their order. A shell that is killed (a
  * step may run `killall sh`) is replaced, and its unanswered questions are sent again.
  *
  * @module
@@ -8,7 +8,7 @@
 
 /** Answers questions until it is disposed. */
 export interface ShellCoprocess extends AsyncDisposable {
-  /** The answer to one line; a function makes the line anew whenever it is sent. */
+  /** The answer to a line. A function is called whenever the line is sent, also when it is sent again. */
   ask(line: string | (() => string)): Promise<string>;
 }
 
@@ -16,19 +16,19 @@ interface Question {
   readonly line: string | (() => string);
   readonly resolve: (answer: string) => void;
   readonly reject: (error: Error) => void;
-  /** How many shells have ended without answering it. */
+  /** Number of shells that have ended without an answer. */
   lost: number;
 }
 
 /**
- * Shells that may end without answering a question, so that a step that kills every shell cannot
- * keep it open for ever.
+ * Number of shells after which a question fails, so that a step that kills every shell cannot keep it
+ * open for ever.
  */
 const MAX_LOST = 3;
 
 /**
- * Starts a shell that runs `script`: a loop that reads a line and prints its answer. Each shell is
- * sent `firstLines` before anything else: what the one before it knew.
+ * Starts a shell that runs `script`: a loop that reads a line and prints its answer. Each shell first
+ * gets `firstLines`, with the state of the shell before it.
  */
 export function startShellCoprocess(
   script: string,
@@ -40,13 +40,13 @@ export function startShellCoprocess(
   function start(): Shell {
     const started = new Shell(script, takeUp);
     for (const line of firstLines()) {
-      // Not sent again: the next shell has first lines of its own.
+      // Not sent again if it is lost: the next shell has first lines of its own.
       started.put({ line, resolve() {}, reject() {}, lost: MAX_LOST });
     }
     return started;
   }
 
-  /** Where none can be started now, the next question starts it; once this closes, nothing does. */
+  /** Starts a shell, unless one runs or this closes. If that fails, the next question tries it again. */
   function restart(): Error | undefined {
     try {
       if (!closing) shell ??= start();
@@ -100,13 +100,13 @@ class Shell {
   constructor(script: string, onEnd: (open: readonly Question[]) => void) {
     this.#child = new Deno.Command("/bin/sh", {
       args: ["-c", script],
-      cwd: "/", // the directory of this process may be closed to its user, as after sudo -u
+      cwd: "/", // after `sudo -u`, the user may have no right to the working directory
       stdin: "piped",
       stdout: "piped",
       stderr: "null",
       clearEnv: true,
       env: { PATH: "/usr/local/bin:/usr/bin:/bin" },
-      detached: true, // a Ctrl-C at the terminal is for the daemon, which still needs this shell
+      detached: true, // Ctrl-C at the terminal must not end it, because the daemon still needs it
     }).spawn();
     this.#writer = this.#child.stdin.getWriter();
     this.#reading = this.#read().then(async () => {
@@ -140,7 +140,7 @@ class Shell {
     while (this.#unsent !== "") {
       const text = this.#unsent;
       this.#unsent = "";
-      // the shell has ended
+      // Fails when the shell has ended; then the question is sent to the next one.
       await this.#writer.write(new TextEncoder().encode(text)).catch(() => {});
     }
     this.#sending = undefined;

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { findSetsid } from "../../../src/shell/setsid.ts";
+import { findSetsid } from "../../../src/shell/process_groups.ts";
 import type { TestDaemon } from "../../../tests/helpers/daemon.ts";
 import type { Manifest } from "../../../tests/helpers/manifests.ts";
 import { tempDir } from "../../../tests/helpers/temp_dir.ts";
