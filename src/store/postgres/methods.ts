@@ -12,11 +12,15 @@ import * as cursors from "../sql/cursors.ts";
 import * as ids from "../sql/id_search.ts";
 import * as inbox from "../sql/inbox.ts";
 import * as keyUses from "../sql/key_uses.ts";
+import * as deliveries from "../sql/deliveries.ts";
+import * as outbox from "../sql/outbox.ts";
 import { recordSourceEvent } from "../sql/record_source_event.ts";
 import * as prunedEvents from "../sql/source_event_pruning.ts";
 import * as eventQueue from "../sql/source_event_queue.ts";
 import { routeSourceEvent } from "../sql/source_event_routing.ts";
 import * as sourceEvents from "../sql/source_events.ts";
+import { forgetTaskEnd } from "../sql/task_ends.ts";
+import * as tasks from "../sql/tasks.ts";
 import * as tokens from "../sql/tokens.ts";
 import type { StoreMethod } from "../store.ts";
 import type { StoreArgs, StoreResult } from "../store_calls.ts";
@@ -25,6 +29,7 @@ import * as chain from "./audit/audit_chain.ts";
 import * as auditPruning from "./audit/audit_pruning.ts";
 import * as audit from "./audit/audit_rows.ts";
 import type { ChangeTasks } from "../transactions/task_rows.ts";
+import { claimMessages, LANE_IS_MINE } from "./claim_messages.ts";
 import type { Batched } from "./batched.ts";
 import * as chatLists from "./chat/chat_lists.ts";
 import * as chatClaims from "./chat/claim_source_events.ts";
@@ -35,14 +40,11 @@ import * as deliveryPruning from "./deliveries/prune_rows.ts";
 import * as rejections from "./deliveries/rejection_rows.ts";
 import * as deletion from "./deletion_rows.ts";
 import * as nodes from "./nodes/node_lists.ts";
-import * as outboxQueue from "./outbox/outbox_queue.ts";
-import * as outbox from "./outbox/outbox_rows.ts";
 import * as adopted from "./resources/adopted_resources.ts";
 import type { Waiting } from "./resources/adopted_resources.ts";
 import * as resources from "./resources/resource_rows.ts";
 import * as retention from "./retention_rows.ts";
 import * as retries from "./retry_rows.ts";
-import * as plans from "./tasks/plan_rows.ts";
 import * as taskPruning from "./tasks/prune_rows.ts";
 import type { Claiming } from "./tasks/task_claims.ts";
 import * as taskCounts from "./tasks/task_counts.ts";
@@ -81,9 +83,9 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   adoptResources: adopted.adoptResources,
   // deliveries
   listDeliveries: deliveryLists.listDeliveries,
-  findDeliveries: deliveryLists.findDeliveries,
-  readDelivery: deliveryLists.readDelivery,
-  readDeliveries: deliveryLists.readDeliveries,
+  findDeliveries: deliveries.findDeliveries,
+  readDelivery: deliveries.readDelivery,
+  readDeliveries: deliveries.readDeliveries,
   recordRejections: rejections.recordRejections,
   listHeaderValues: deliveryLists.listHeaderValues,
   recordKeyUse: keyUses.recordKeyUse,
@@ -107,13 +109,13 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   // tasks
   listTasks: taskLists.listTasks,
   findTasks: taskLists.findTasks,
-  findPlan: plans.findPlan,
+  findPlan: tasks.findPlan,
   addToInbox: inbox.addToInbox,
   listInbox: inbox.listInbox,
   counts: taskCounts.counts,
   retryTask: retries.retryTask,
   listTaskEnds: taskEnds.listTaskEnds,
-  forgetTaskEnd: taskEnds.forgetTaskEnd,
+  forgetTaskEnd,
   pruneDeliveries: deliveryPruning.pruneDeliveries,
   pruneTasks: taskPruning.pruneTasks,
   pruneRecords: retention.pruneRecords,
@@ -124,8 +126,8 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   deleteDelivery: deletion.deleteDelivery,
   // outbox
   addToOutbox: outbox.addToOutbox,
-  claimMessages: outboxQueue.claimMessages,
-  finishMessage: outboxQueue.finishMessage,
+  claimMessages,
+  finishMessage: outbox.finishMessage(LANE_IS_MINE),
   listMessages: outbox.listMessages,
   findMessages: outbox.findMessages,
   retryMessage: outbox.retryMessage,

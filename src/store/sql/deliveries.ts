@@ -1,9 +1,11 @@
 /**
- * Rows of the table `deliveries` as records, and the conditions of its lists.
+ * The table `deliveries`, in both databases: rows as records, single ones with their content, and the
+ * conditions of lists.
  *
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import type {
   Delivery,
   DeliveryContent,
@@ -11,10 +13,13 @@ import type {
   DeliveryOutcome,
   DeliveryQuery,
   DeliveryVia,
+  StoredDelivery,
 } from "../delivery_records.ts";
 import type { DeliverySummary } from "../transactions/task_rows.ts";
 import { bytes, json, number, storable, text } from "./columns.ts";
+import { prefixEnd } from "./queries.ts";
 import type { Row, SqlValue } from "./row.ts";
+import type { SqlSession } from "./session.ts";
 
 /** Columns that {@linkcode toDelivery} takes: without the content, which can be large. */
 export const DELIVERY_COLUMNS =
@@ -65,7 +70,7 @@ export function toSummary(row: Row): DeliverySummary {
 }
 
 /** What arrived with a delivery; `undefined` where it is not kept, or no longer with its body. */
-export function toContent(row: Row): DeliveryContent | undefined {
+function toContent(row: Row): DeliveryContent | undefined {
   if (row["headers"] === null || row["body"] === null) return undefined;
   return {
     headers: json(row, "headers") as Record<string, string>,
@@ -92,4 +97,41 @@ export function unindexedConditions(
 /** As `lower()` of both databases does it: letters of ASCII only. */
 function inLowerCase(given: string): string {
   return given.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+/** Deliveries whose id starts with `prefix`, at most two. */
+export async function findDeliveries(db: SqlSession, prefix: string): Promise<Delivery[]> {
+  const rows = await db.all(
+    `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id >= ? AND id < ? ORDER BY id LIMIT 2`,
+    prefix,
+    prefixEnd(prefix),
+  );
+  return rows.map(toDelivery);
+}
+
+/** A delivery with its content. */
+export async function readDelivery(
+  db: SqlSession,
+  id: string,
+): Promise<StoredDelivery | undefined> {
+  return (await readDeliveries(db, [id]))[0];
+}
+
+/** Deliveries with their content, newest first. */
+export async function readDeliveries(
+  db: SqlSession,
+  ids: readonly string[],
+): Promise<StoredDelivery[]> {
+  const rows = await db.all(
+    `SELECT found.*, kept.headers, kept.url, kept.body
+     FROM (SELECT ${DELIVERY_COLUMNS}, content_of FROM deliveries
+       WHERE id IN (SELECT value FROM json_each(?))) AS found
+     LEFT JOIN deliveries AS kept ON kept.id = coalesce(found.content_of, found.id)
+     ORDER BY found.id DESC`,
+    JSON.stringify(ids),
+  );
+  return rows.map((row) => ({
+    delivery: toDelivery(row),
+    ...defined({ content: toContent(row) }),
+  }));
 }

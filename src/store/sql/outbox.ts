@@ -1,17 +1,25 @@
 /**
- * The table `outbox`, as both databases have it: its columns, and the statements that are the same
- * for both.
+ * The table `outbox`, in both databases: stores messages, reads them back, and records what came of
+ * sending them. Which are sent next is claimed in the folder of each database.
  *
  * @module
  */
 
 import type { JsonObject } from "../../base/json.ts";
-import type { MessageQuery, MessageState, NewMessage, OutboxMessage } from "../outbox_records.ts";
+import type {
+  MessageQuery,
+  MessageResult,
+  MessageState,
+  NewMessage,
+  OutboxCounts,
+  OutboxMessage,
+} from "../outbox_records.ts";
 import type { OutboxStore } from "../outbox_store.ts";
 import { canonical, laneOf, SEND_NOW } from "../rules/outbox.ts";
 import { json, number, optionalNumber, storable, text } from "./columns.ts";
-import { listRange, where } from "./queries.ts";
-import type { Row } from "./row.ts";
+import { insertion, listRange, ordered, prefixEnd, where } from "./queries.ts";
+import type { Row, SqlValue } from "./row.ts";
+import type { SqlSession } from "./session.ts";
 
 /** Columns of an {@linkcode OutboxMessage}. */
 export const MESSAGE_COLUMNS =
@@ -41,15 +49,70 @@ export function toMessage(row: Row): OutboxMessage {
   };
 }
 
-/** What names a message among those to its place: the columns of that, in the order of the index. */
-export function keyValues(
-  { project, connection, kind, target, key }: NewMessage,
-): readonly [string, string, string, string, string] {
-  return [project, connection, kind, canonical(target), storable(key)];
+/**
+ * Stores messages. Those with a key wait for other daemons that store one to the same place, so that
+ * of two the later replaces the earlier.
+ */
+export async function addToOutbox(db: SqlSession, messages: readonly NewMessage[]): Promise<void> {
+  const keyed = messages.filter(({ key }) => key !== "");
+  if (keyed.length > 0) await db.lock(...keyed.map((message) => `outbox/${laneOf(message)}`));
+  for (const message of messages) {
+    if (message.key !== "") await dropUntried(db, message);
+    const { sql, values } = insertion("outbox", [{
+      id: message.id,
+      project: message.project,
+      connection: message.connection,
+      kind: message.kind,
+      target: canonical(message.target),
+      key: storable(message.key),
+      body: JSON.stringify(message.body),
+      task_id: message.taskId,
+      lane: laneOf(message),
+      state: "pending",
+      next_at: SEND_NOW,
+      created_at: message.now,
+      updated_at: message.now,
+    }]);
+    await db.run(sql, ...values);
+  }
+}
+
+/** A message that was never tried has nothing to say once there is a later one of its key. */
+async function dropUntried(db: SqlSession, later: NewMessage): Promise<void> {
+  await db.run(
+    `UPDATE outbox ${db.dialect.indexedBy("outbox_of_key")}
+     SET state = 'dropped', reason = ?, updated_at = ?
+     WHERE project = ? AND connection = ? AND kind = ? AND target = ? AND key = ? AND key <> ''
+       AND state = 'pending' AND tries = 0`,
+    `replaced by outbox/${later.id}`,
+    later.now,
+    later.project,
+    later.connection,
+    later.kind,
+    canonical(later.target),
+    storable(later.key),
+  );
+}
+
+/** Messages, in the order of the list. */
+export async function listMessages(db: SqlSession, query: MessageQuery): Promise<OutboxMessage[]> {
+  const { indexedBy } = db.dialect;
+  const index = query.state !== undefined
+    ? indexedBy("outbox_by_state")
+    : query.project === undefined
+    ? ""
+    : indexedBy("outbox_of_project");
+  const { clause, values } = conditionsOf(query);
+  const rows = await db.all(
+    `SELECT ${MESSAGE_COLUMNS} FROM outbox ${index} ${clause} ${ordered(query)} LIMIT ?`,
+    ...values,
+    query.limit,
+  );
+  return rows.map(toMessage);
 }
 
 /** The conditions of a list of messages. */
-export function messagesWanted(query: MessageQuery): ReturnType<typeof where> {
+function conditionsOf(query: MessageQuery): ReturnType<typeof where> {
   return where(Object.assign(
     {
       "project = ?": query.project,
@@ -62,47 +125,133 @@ export function messagesWanted(query: MessageQuery): ReturnType<typeof where> {
   ));
 }
 
-/** What {@linkcode RETRY_MESSAGE} takes before the id. */
-export function retryValues(
+/** Messages whose id starts with `prefix`, at most two. */
+export async function findMessages(db: SqlSession, prefix: string): Promise<OutboxMessage[]> {
+  const rows = await db.all(
+    `SELECT ${MESSAGE_COLUMNS} FROM outbox WHERE id >= ? AND id < ? ORDER BY id LIMIT 2`,
+    prefix,
+    prefixEnd(prefix),
+  );
+  return rows.map(toMessage);
+}
+
+/** Makes a message due now that was not sent. */
+export function retryMessage(
+  db: SqlSession,
+  id: string,
   { now, forget, through }: Parameters<OutboxStore["retryMessage"]>[1],
-): readonly [string | null, string | null, number, number] {
-  return [
+): Promise<OutboxMessage | undefined> {
+  return change(
+    db,
+    `UPDATE outbox SET state = 'pending', tries = 0, first_tried_at = NULL,
+       connection = COALESCE(?, connection), lane = COALESCE(?, lane), next_at = ${SEND_NOW},
+       reason = '', updated_at = ?,
+       uncertain_since = CASE WHEN ? = 1 THEN NULL ELSE uncertain_since END
+     WHERE id = ? AND state <> 'sent'`,
     through?.connection ?? null,
     through === undefined ? null : laneOf(through),
     now,
     forget ? 1 : 0,
-  ];
+    id,
+  );
+}
+
+/** Drops a message that was not sent. */
+export function dropMessage(
+  db: SqlSession,
+  id: string,
+  { reason, now }: { readonly reason: string; readonly now: number },
+): Promise<OutboxMessage | undefined> {
+  return change(
+    db,
+    "UPDATE outbox SET state = 'dropped', reason = ?, updated_at = ? WHERE id = ? AND state <> 'sent'",
+    storable(reason),
+    now,
+    id,
+  );
 }
 
 /**
- * Takes the Connection and the lane that it has from now on or nulls, the time, 1 to forget that it
- * may have arrived or 0, and the id.
+ * Records what came of a try. That a message was sent counts always, also where an operator has
+ * dropped it meanwhile. Any other result counts only for a message that is still pending, and not for
+ * one that an operator has made due again since: that has no tries. `isMine` is the condition that
+ * this daemon still has the lane: another one may be sending the message by now.
  */
-export const RETRY_MESSAGE = `UPDATE outbox SET state = 'pending', tries = 0, first_tried_at = NULL,
-    connection = COALESCE(?, connection), lane = COALESCE(?, lane),
-    next_at = ${SEND_NOW}, reason = '', updated_at = ?,
-    uncertain_since = CASE WHEN ? = 1 THEN NULL ELSE uncertain_since END
-  WHERE id = ? AND state <> 'sent' RETURNING ${MESSAGE_COLUMNS}`;
+export const finishMessage = (isMine: string) =>
+(
+  db: SqlSession,
+  id: string,
+  result: MessageResult,
+  now: number,
+): Promise<OutboxMessage | undefined> =>
+  result.state === "sent"
+    ? change(
+      db,
+      `UPDATE outbox SET state = 'sent', external_id = ?, reason = '', uncertain_since = NULL,
+         updated_at = ? WHERE id = ?`,
+      storable(result.externalId),
+      now,
+      id,
+    )
+    : change(
+      db,
+      `UPDATE outbox SET state = ?, reason = ?, next_at = ?, updated_at = ?,
+         uncertain_since = CASE WHEN ? = 1 THEN NULL ELSE uncertain_since END
+       WHERE id = ? AND state = 'pending' AND tries > 0 AND ${isMine}`,
+      result.state,
+      storable(result.reason),
+      result.state === "pending" ? result.nextAt : 0,
+      now,
+      result.certain ? 1 : 0,
+      id,
+    );
 
-/** Takes the reason, the time and the id. */
-export const DROP_MESSAGE = `UPDATE outbox SET state = 'dropped', reason = ?, updated_at = ?
-  WHERE id = ? AND state <> 'sent' RETURNING ${MESSAGE_COLUMNS}`;
+/** Changes one message, if there is one. */
+async function change(
+  db: SqlSession,
+  sql: string,
+  ...values: readonly SqlValue[]
+): Promise<OutboxMessage | undefined> {
+  const row = await db.returning(`${sql} RETURNING ${MESSAGE_COLUMNS}`, ...values);
+  return row && toMessage(row);
+}
 
-/**
- * What was sent is sent, also where somebody dropped it meanwhile. Takes the id that the other
- * system gave, the time and the id.
- */
-export const MESSAGE_SENT =
-  `UPDATE outbox SET state = 'sent', external_id = ?, reason = '', uncertain_since = NULL,
-    updated_at = ?
-  WHERE id = ? RETURNING ${MESSAGE_COLUMNS}`;
+/** When the next message is due that is not due yet; `undefined` when there is none. */
+export async function nextMessageAt(db: SqlSession, now: number): Promise<number | undefined> {
+  const row = await db.get(
+    `SELECT next_at AS at FROM outbox ${db.dialect.indexedBy("outbox_due")}
+     WHERE state = 'pending' AND next_at > ? ORDER BY next_at LIMIT 1`,
+    now,
+  );
+  return row && number(row, "at");
+}
 
-/**
- * Any other result, which counts only for a message that still waits, and not for one that somebody
- * has sent on its way again since: that has no tries. Takes its state, its reason, when it is due, the
- * time, 1 where it is known that it did not arrive or 0, and the id.
- */
-export const MESSAGE_NOT_SENT =
-  `UPDATE outbox SET state = ?, reason = ?, next_at = ?, updated_at = ?,
-    uncertain_since = CASE WHEN ? = 1 THEN NULL ELSE uncertain_since END
-  WHERE id = ? AND state = 'pending' AND tries > 0`;
+/** Number of messages that wait and that were given up. */
+export async function outboxCounts(db: SqlSession): Promise<OutboxCounts> {
+  const row = await db.get(
+    `SELECT count(*) FILTER (WHERE state = 'pending') AS pending,
+       count(*) FILTER (WHERE state = 'failed') AS failed,
+       min(created_at) FILTER (WHERE state = 'pending') AS oldest
+     FROM outbox ${db.dialect.indexedBy("outbox_by_state")}
+     WHERE state IN ('pending', 'failed')`,
+  ) ?? {};
+  return {
+    pending: number(row, "pending"),
+    failed: number(row, "failed"),
+    ...optionalNumber(row, "oldest", "oldestPendingAt"),
+  };
+}
+
+/** Removes messages from before `before` that wait for nothing; returns how many. */
+export async function pruneOutbox(
+  db: SqlSession,
+  { before, limit }: { readonly before: number; readonly limit: number },
+): Promise<number> {
+  const { indexedBy, skipLocked } = db.dialect;
+  return await db.run(
+    `DELETE FROM outbox WHERE id IN (SELECT id FROM outbox ${indexedBy("outbox_ended")}
+       WHERE state <> 'pending' AND updated_at < ? ORDER BY updated_at LIMIT ? ${skipLocked})`,
+    before,
+    limit,
+  );
+}

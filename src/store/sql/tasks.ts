@@ -1,5 +1,5 @@
 /**
- * Rows of the tables `tasks` and `steps` as records.
+ * Rows of the tables `tasks` and `steps` as records, and the plan of a task.
  *
  * @module
  */
@@ -22,6 +22,7 @@ import type {
 } from "../task_records.ts";
 import { bytes, json, number, optionalNumber, text } from "./columns.ts";
 import type { Row } from "./row.ts";
+import type { SqlSession } from "./session.ts";
 
 /**
  * Columns that {@linkcode toTask} takes: without the payload, which can be large. Where nodes share
@@ -139,4 +140,13 @@ function coverageOf(row: Row): Coverage {
   if (row["via"] === "chat") return COVERS_BODY;
   if (row["detail"] === null) return COVERS_NOTHING;
   return (json(row, "detail") as DeliveryDetail).signed ?? COVERS_NOTHING;
+}
+
+/** The plan of a task as JSON; `undefined` when something it needs was missing. */
+export async function findPlan(db: SqlSession, taskId: string): Promise<string | undefined> {
+  const row = await db.get(
+    "SELECT plan FROM plans WHERE hash = (SELECT plan_hash FROM tasks WHERE id = ?)",
+    taskId,
+  );
+  return row && text(row, "plan");
 }

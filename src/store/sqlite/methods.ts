@@ -13,11 +13,15 @@ import * as bodies from "../sql/delete_bodies.ts";
 import * as ids from "../sql/id_search.ts";
 import * as inbox from "../sql/inbox.ts";
 import * as keyUses from "../sql/key_uses.ts";
+import * as deliveries from "../sql/deliveries.ts";
+import * as outbox from "../sql/outbox.ts";
 import { recordSourceEvent } from "../sql/record_source_event.ts";
 import * as prunedEvents from "../sql/source_event_pruning.ts";
 import * as queue from "../sql/source_event_queue.ts";
 import { routeSourceEvent } from "../sql/source_event_routing.ts";
 import * as sourceEvents from "../sql/source_events.ts";
+import { forgetTaskEnd } from "../sql/task_ends.ts";
+import * as tasks from "../sql/tasks.ts";
 import * as tokens from "../sql/tokens.ts";
 import type { StoreMethod } from "../store.ts";
 import type { StoreArgs, StoreResult } from "../store_calls.ts";
@@ -27,27 +31,24 @@ import {
   recordDelivery,
   storeDelivery,
 } from "../transactions/record_delivery.ts";
-import type { ChangeTasks, DeliveryRows } from "../transactions/task_rows.ts";
+import type { ChangeTasks } from "../transactions/task_rows.ts";
 import type { Database } from "./engine/database.ts";
 import * as chain from "./audit/audit_chain.ts";
 import * as audit from "./audit/audit_rows.ts";
 import * as deliveryLists from "./deliveries/delivery_lists.ts";
 import * as rejections from "./deliveries/rejection_rows.ts";
-import { deliveryRows } from "./deliveries/sqlite_delivery_rows.ts";
+import { rowsOf, type SqliteDeliveryRows } from "./deliveries/sqlite_delivery_rows.ts";
 import * as deletion from "./deletion_rows.ts";
 import * as size from "./engine/database_size.ts";
 import * as nodes from "./node_rows.ts";
-import * as outboxQueue from "./outbox/outbox_queue.ts";
-import * as outbox from "./outbox/outbox_rows.ts";
-import * as plans from "./tasks/plan_rows.ts";
+import { claimMessages } from "./claim_messages.ts";
 import * as prune from "./tasks/prune_rows.ts";
 import * as resources from "./resources/resource_rows.ts";
 import * as retries from "./retry_rows.ts";
 import * as chatClaims from "./chat/claim_source_events.ts";
 import * as chatLists from "./chat/chat_lists.ts";
-import * as taskEnds from "./tasks/task_end_rows.ts";
 import * as taskCounts from "./tasks/task_counts.ts";
-import * as tasks from "./tasks/task_rows.ts";
+import * as taskLists from "./tasks/task_lists.ts";
 import * as scheduling from "./tasks/task_scheduling.ts";
 
 /** A method of {@linkcode Store} as it runs inside a transaction. */
@@ -58,17 +59,16 @@ type Inside<Name extends StoreMethod> = (
 
 /** A transaction over the rows of the database. */
 function over<Args extends readonly unknown[], Result>(
-  transaction: (rows: DeliveryRows, ...args: Args) => Result,
+  transaction: (rows: SqliteDeliveryRows, ...args: Args) => Result,
 ): (db: Database, ...args: Args) => Result {
-  return (db, ...args) => transaction(deliveryRows(db), ...args);
+  return (db, ...args) => transaction(rowsOf(db), ...args);
 }
 
 /** A method of both databases that runs such a transaction as a part of its own. */
 function changing<Args extends readonly unknown[], Result>(
   method: (db: Database, changeTasks: ChangeTasks, ...args: Args) => Promise<Result>,
 ): (db: Database, ...args: Args) => Promise<Result> {
-  return (db, ...args) =>
-    method(db, (_request, transaction) => transaction(deliveryRows(db)), ...args);
+  return (db, ...args) => method(db, (_request, transaction) => transaction(rowsOf(db)), ...args);
 }
 
 /** The methods by name. */
@@ -87,9 +87,9 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   recordHandshake: over(storeDelivery),
   recordRejections: rejections.recordRejections,
   listDeliveries: deliveryLists.listDeliveries,
-  findDeliveries: deliveryLists.findDeliveries,
-  readDelivery: deliveryLists.readDelivery,
-  readDeliveries: deliveryLists.readDeliveries,
+  findDeliveries: deliveries.findDeliveries,
+  readDelivery: deliveries.readDelivery,
+  readDeliveries: deliveries.readDeliveries,
   listHeaderValues: deliveryLists.listHeaderValues,
   recordSourceEvent: changing(recordSourceEvent),
   claimSourceEvents: chatClaims.claimSourceEvents,
@@ -106,23 +106,23 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   findBindings: bindings.findBindings,
   recordKeyUse: keyUses.recordKeyUse,
   listKeyUse: keyUses.listKeyUse,
-  listTasks: tasks.listTasks,
-  findTasks: tasks.findTasks,
+  listTasks: taskLists.listTasks,
+  findTasks: taskLists.findTasks,
   claimTasks: scheduling.claimTasks,
   claimInterrupted: scheduling.claimInterrupted,
-  saveStep: tasks.saveStep,
+  saveStep: over((rows, taskId, step) => rows.saveStep(taskId, step)),
   finishTask: over(finishTask),
   requeueTask: scheduling.requeueTask,
   cancelTask: over(cancelTask),
   retryTask: retries.retryTask,
-  setTaskDirectory: tasks.setTaskDirectory,
+  setTaskDirectory: over((rows, taskId, directory) => rows.setDirectory(taskId, directory)),
   addToInbox: inbox.addToInbox,
   listInbox: inbox.listInbox,
-  listTaskEnds: taskEnds.listTaskEnds,
-  forgetTaskEnd: taskEnds.forgetTaskEnd,
+  listTaskEnds: taskLists.listTaskEnds,
+  forgetTaskEnd,
   addToOutbox: outbox.addToOutbox,
-  claimMessages: outboxQueue.claimMessages,
-  finishMessage: outboxQueue.finishMessage,
+  claimMessages,
+  finishMessage: outbox.finishMessage("TRUE"),
   listMessages: outbox.listMessages,
   findMessages: outbox.findMessages,
   retryMessage: outbox.retryMessage,
@@ -142,7 +142,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   findCursor: cursors.findCursor,
   moveCursor: over((rows, cursor) => rows.moveCursor(cursor)),
   claimRun: cursors.claimRun,
-  findPlan: plans.findPlan,
+  findPlan: tasks.findPlan,
   startAudit: audit.startAudit,
   finishAudit: audit.finishAudit,
   recordAudit: audit.recordAudit,

@@ -10,7 +10,7 @@ import { checkPayload } from "../sql/delete_bodies.ts";
 import { retryTask as storeRetry } from "../transactions/retry_task.ts";
 import type { Database } from "./engine/database.ts";
 import { SqliteTaskRows } from "./tasks/sqlite_task_rows.ts";
-import { readTasks } from "./tasks/task_rows.ts";
+import { readTasks } from "./tasks/task_lists.ts";
 
 /**
  * Stores the new task.

@@ -14,7 +14,7 @@ import { isRead } from "../store_methods.ts";
 import { refuseOtherSchema } from "./engine/check_schema.ts";
 import { Database, fromSqliteError, isMalformed } from "./engine/database.ts";
 import { recordArrived } from "../transactions/record_delivery.ts";
-import { deliveryRows } from "./deliveries/sqlite_delivery_rows.ts";
+import { rowsOf } from "./deliveries/sqlite_delivery_rows.ts";
 import {
   type Attached,
   type PackedDelivery,
@@ -56,7 +56,7 @@ function run<Name extends StoreMethod>(
 
 async function call(one: AnyCall, attached: Attached): Promise<Outcome> {
   if (isPacked(one)) {
-    return packOutcomes(recordArrived(deliveryRows(opened()), unpackDelivery(one, attached)));
+    return packOutcomes(recordArrived(rowsOf(opened()), unpackDelivery(one, attached)));
   }
   return { value: await run(one) };
 }

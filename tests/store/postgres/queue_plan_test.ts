@@ -8,7 +8,7 @@ import { ok, strictEqual as equal } from "node:assert/strict";
 import { Connections, type Session } from "../../../src/store/postgres/database/connections.ts";
 import { claimSourceEvents } from "../../../src/store/postgres/chat/claim_source_events.ts";
 import { JobQueue } from "../../../src/store/postgres/jobs/job_queue.ts";
-import { claimMessages } from "../../../src/store/postgres/outbox/outbox_queue.ts";
+import { claimMessages } from "../../../src/store/postgres/claim_messages.ts";
 import { createTestDatabase, postgresTest } from "../../helpers/postgres.ts";
 import { range } from "../contract/each_store.ts";
 import { type Explained, explaining } from "./query_plans.ts";

@@ -4,23 +4,16 @@
  * @module
  */
 
-import { defined } from "../../../base/defined.ts";
 import {
   type Delivery,
   DELIVERY_OUTCOMES,
   type DeliveryQuery,
   type HeaderPage,
   type HeaderQuery,
-  type StoredDelivery,
 } from "../../delivery_records.ts";
 import { json, text } from "../../sql/columns.ts";
-import {
-  DELIVERY_COLUMNS,
-  toContent,
-  toDelivery,
-  unindexedConditions,
-} from "../../sql/deliveries.ts";
-import { idRange, oldestIdSince, ordered, prefixEnd, where } from "../../sql/queries.ts";
+import { DELIVERY_COLUMNS, toDelivery, unindexedConditions } from "../../sql/deliveries.ts";
+import { idRange, oldestIdSince, ordered, where } from "../../sql/queries.ts";
 import type { Session, Value } from "../database/connections.ts";
 import { listed, newestIds, type Query } from "../database/newest.ts";
 
@@ -73,12 +66,6 @@ async function read(db: Session, tail: string, values: readonly Value[]): Promis
   return rows.map(toDelivery);
 }
 
-/** Deliveries whose id starts with `prefix`, at most two. */
-export function findDeliveries(db: Session, prefix: string): Promise<Delivery[]> {
-  const tail = "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2";
-  return read(db, tail, [prefix, prefixEnd(prefix)]);
-}
-
 /** Values of a header, newest first. */
 export async function listHeaderValues(
   db: Session,
@@ -102,28 +89,4 @@ export async function listHeaderValues(
     }),
     ...(last === undefined ? {} : { before: text(last, "id") }),
   };
-}
-
-/** A delivery with its content. */
-export async function readDelivery(db: Session, id: string): Promise<StoredDelivery | undefined> {
-  const [delivery] = await readDeliveries(db, [id]);
-  return delivery;
-}
-
-/** Deliveries with their content, newest first. */
-export async function readDeliveries(
-  db: Session,
-  ids: readonly string[],
-): Promise<StoredDelivery[]> {
-  const rows = await db.all(
-    `SELECT found.*, kept.headers, kept.url, kept.body
-     FROM (SELECT ${DELIVERY_COLUMNS}, content_of FROM deliveries WHERE id = ANY(?)) AS found
-     LEFT JOIN deliveries AS kept ON kept.id = coalesce(found.content_of, found.id)
-     ORDER BY found.id DESC`,
-    ids,
-  );
-  return rows.map((row) => {
-    const content = toContent(row);
-    return { delivery: toDelivery(row), ...defined({ content }) };
-  });
 }

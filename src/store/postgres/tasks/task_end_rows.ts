@@ -5,11 +5,9 @@
  * @module
  */
 
-import type { NewMessage } from "../../outbox_records.ts";
 import { text } from "../../sql/columns.ts";
 import type { Task } from "../../task_records.ts";
 import type { Session } from "../database/connections.ts";
-import { addToOutbox } from "../outbox/outbox_rows.ts";
 import { readTasks } from "./task_lists.ts";
 
 /**
@@ -30,14 +28,4 @@ export async function listTaskEnds(db: Session, limit: number): Promise<Task[]> 
   );
   const ids = rows.map((row) => text(row, "task_id"));
   return await readTasks(db, "WHERE id = ANY (?) ORDER BY id", [ids]);
-}
-
-/** Removes the end of a task once its triggers have fired, unless somebody else has done so. */
-export async function forgetTaskEnd(
-  db: Session,
-  taskId: string,
-  answers: readonly NewMessage[],
-): Promise<void> {
-  const removed = await db.run("DELETE FROM task_ends WHERE task_id = ?", taskId);
-  if (removed > 0) await addToOutbox(db, answers);
 }

@@ -4,24 +4,17 @@
  * @module
  */
 
-import { defined } from "../../../base/defined.ts";
 import {
   type Delivery,
   DELIVERY_OUTCOMES,
   type DeliveryQuery,
   type HeaderPage,
   type HeaderQuery,
-  type StoredDelivery,
 } from "../../delivery_records.ts";
 import { text } from "../../sql/columns.ts";
-import {
-  DELIVERY_COLUMNS,
-  toContent,
-  toDelivery,
-  unindexedConditions,
-} from "../../sql/deliveries.ts";
-import { idRange, oldestIdSince, ordered, prefixEnd, where } from "../../sql/queries.ts";
-import type { Row, SqlValue } from "../../sql/row.ts";
+import { DELIVERY_COLUMNS, toDelivery, unindexedConditions } from "../../sql/deliveries.ts";
+import { idRange, oldestIdSince, ordered, where } from "../../sql/queries.ts";
+import type { SqlValue } from "../../sql/row.ts";
 import type { Database } from "../engine/database.ts";
 import { newestIds, ofEachProject } from "../engine/newest.ts";
 
@@ -85,14 +78,6 @@ function listed(db: Database, tail: string, values: readonly SqlValue[]): Delive
   return db.all(`SELECT ${DELIVERY_COLUMNS} FROM deliveries ${tail}`, ...values).map(toDelivery);
 }
 
-/** Deliveries whose id starts with `prefix`, at most two. */
-export function findDeliveries(db: Database, prefix: string): Delivery[] {
-  return listed(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", [
-    prefix,
-    prefixEnd(prefix),
-  ]);
-}
-
 /** Values of a header, newest first. */
 export function listHeaderValues(
   db: Database,
@@ -117,29 +102,4 @@ export function listHeaderValues(
     values: rows.flatMap(({ value }) => typeof value === "string" ? [value] : []),
     ...(last === undefined ? {} : { before: text(last, "id") }),
   };
-}
-
-/** A delivery with its content. */
-export function readDelivery(db: Database, id: string): StoredDelivery | undefined {
-  const row = db.get("SELECT * FROM deliveries WHERE id = ?", id);
-  return row === undefined ? undefined : toStored(db, row);
-}
-
-/** Deliveries with their content, newest first. */
-export function readDeliveries(db: Database, ids: readonly string[]): StoredDelivery[] {
-  return db.all(
-    "SELECT * FROM deliveries WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id DESC",
-    JSON.stringify(ids),
-  ).map((row) => toStored(db, row));
-}
-
-function toStored(db: Database, row: Row): StoredDelivery {
-  const delivery = toDelivery(row);
-  const kept = row["content_of"] === null ? row : readContent(db, text(row, "content_of"));
-  const content = kept && toContent(kept);
-  return { delivery, ...defined({ content }) };
-}
-
-function readContent(db: Database, id: string): Row | undefined {
-  return db.get("SELECT headers, body, url FROM deliveries WHERE id = ?", id);
 }

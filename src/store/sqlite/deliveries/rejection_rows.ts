@@ -7,7 +7,7 @@
 import type { Delivery, Rejection, RejectionLimits } from "../../delivery_records.ts";
 import { storeDelivery } from "../../transactions/record_delivery.ts";
 import type { Database } from "../engine/database.ts";
-import { deliveryRows } from "./sqlite_delivery_rows.ts";
+import { rowsOf } from "./sqlite_delivery_rows.ts";
 
 /** Stores rejected requests and unsigned handshakes; only the newest of each trigger and outcome stay. */
 export function recordRejections(
@@ -15,7 +15,7 @@ export function recordRejections(
   rejections: readonly Rejection[],
   limits: RejectionLimits,
 ): void {
-  const rows = deliveryRows(db);
+  const rows = rowsOf(db);
   const triggers = new Map<string, Delivery>();
   for (const { delivery, content } of rejections) {
     storeDelivery(rows, delivery, content);

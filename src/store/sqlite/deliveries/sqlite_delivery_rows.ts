@@ -5,9 +5,15 @@
  * @module
  */
 
-import { MOVE_CURSOR } from "../../sql/cursors.ts";
 import type { Cursor } from "../../delivery_records.ts";
+import type { EarlierEvent } from "../../rules/event_outcome.ts";
+import { dedupDigest } from "../../rules/keys.ts";
+import type { Found } from "../../rules/needs.ts";
 import type { RateState } from "../../rules/rate_limit.ts";
+import { number, storable } from "../../sql/columns.ts";
+import { MOVE_CURSOR } from "../../sql/cursors.ts";
+import { DELIVERY_COLUMNS, SUMMARY_COLUMNS, toSummary } from "../../sql/deliveries.ts";
+import { toEarlierEvent } from "../../sql/task_facts.ts";
 import type { NewTask } from "../../task_records.ts";
 import type {
   DeliveryFacts,
@@ -15,58 +21,121 @@ import type {
   DeliverySummary,
   KeptContent,
   KeptElsewhere,
-  RememberedEvent,
   TriggerKey,
+  RememberedEvent,
 } from "../../transactions/task_rows.ts";
 import type { Database } from "../engine/database.ts";
 import { SqliteTaskRows } from "../tasks/sqlite_task_rows.ts";
-import { findEarlier, rememberKey } from "./dedup_rows.ts";
-import { findSummary, insertDelivery } from "./delivery_rows.ts";
-import { findRate, keepRate } from "./rate_rows.ts";
 
-class SqliteDeliveryRows extends SqliteTaskRows implements DeliveryRows {
-  findEarlier(task: NewTask) {
-    return findEarlier(this.db, task);
+/** All rows that transactions read and change. */
+export class SqliteDeliveryRows extends SqliteTaskRows implements DeliveryRows {
+  /** A key whose task was deleted by hand after it had succeeded names none, and still counts. */
+  findEarlier(task: NewTask): Found<EarlierEvent> {
+    const row = this.db.get(
+      `SELECT dedup_keys.delivery_id, dedup_keys.task_id, dedup_keys.created_at AS received_at,
+         CASE dedup_keys.task_id WHEN '' THEN 'succeeded' ELSE tasks.state END AS state
+       FROM dedup_keys LEFT JOIN tasks ON tasks.id = dedup_keys.task_id
+       WHERE digest = ? AND (tasks.id IS NOT NULL OR dedup_keys.task_id = '')`,
+      dedupDigest(task) ?? null,
+    );
+    return row === undefined ? "none" : toEarlierEvent(row);
   }
 
-  findRate(trigger: TriggerKey) {
-    return findRate(this.db, trigger);
+  /** Each call also removes two old keys, so that the table never holds many more than new ones. */
+  rememberKey(task: NewTask, event: RememberedEvent): void {
+    const digest = dedupDigest(task);
+    if (digest === undefined) return;
+    this.db.run(
+      `DELETE FROM dedup_keys WHERE created_at <= ?
+         AND position IN (SELECT position FROM dedup_keys ORDER BY position LIMIT 2)`,
+      event.forgetUpTo,
+    );
+    this.db.run(
+      "INSERT OR REPLACE INTO dedup_keys (digest, delivery_id, task_id, created_at) VALUES (?, ?, ?, ?)",
+      digest,
+      event.deliveryId,
+      event.taskId,
+      event.receivedAt,
+    );
   }
 
-  keepRate(trigger: TriggerKey, rate: RateState) {
-    keepRate(this.db, trigger, rate);
+  findRate({ project, trigger }: TriggerKey): Found<RateState> {
+    const row = this.db.get(
+      'SELECT due_at, seen_at FROM rates WHERE project = ? AND "trigger" = ?',
+      project,
+      trigger,
+    );
+    if (row === undefined) return "none";
+    return { dueAt: number(row, "due_at"), seenAt: number(row, "seen_at") };
   }
 
-  rememberKey(task: NewTask, event: RememberedEvent) {
-    rememberKey(this.db, task, event);
+  keepRate({ project, trigger }: TriggerKey, rate: RateState): void {
+    this.db.run(
+      `INSERT INTO rates VALUES (?1, ?2, ?3, ?4)
+       ON CONFLICT DO UPDATE SET due_at = ?3, seen_at = ?4`,
+      project,
+      trigger,
+      rate.dueAt,
+      rate.seenAt,
+    );
   }
 
-  findSummary(deliveryId: string) {
-    return findSummary(this.db, deliveryId);
+  findSummary(deliveryId: string): Found<DeliverySummary> {
+    const row = this.db.get(`SELECT ${SUMMARY_COLUMNS} FROM deliveries WHERE id = ?`, deliveryId);
+    return row === undefined ? "none" : toSummary(row);
   }
 
   insertDelivery(
     facts: DeliveryFacts,
     summary: DeliverySummary,
     content?: KeptContent | KeptElsewhere,
-  ) {
-    insertDelivery(this.db, facts, { summary, content });
+  ): void {
+    const elsewhere = content !== undefined && "contentOf" in content ? content : undefined;
+    const kept = content !== undefined && "body" in content ? content : undefined;
+    this.db.run(
+      INSERT_DELIVERY,
+      facts.id,
+      facts.project,
+      facts.trigger,
+      facts.source,
+      facts.receivedAt,
+      summary.outcome,
+      storable(summary.reason),
+      facts.status,
+      facts.remote,
+      facts.secretStore,
+      facts.secretKey,
+      summary.taskId,
+      facts.bodyBytes,
+      facts.durationMs,
+      summary.detail,
+      facts.via,
+      kept?.headers ?? null,
+      kept?.body ?? null,
+      kept?.url ?? null,
+      elsewhere?.contentOf ?? null,
+    );
   }
 
-  moveCursor({ name, at }: Cursor) {
+  moveCursor({ name, at }: Cursor): void {
     this.db.run(MOVE_CURSOR, name, at);
   }
 
   checkResources(): void {} // the one daemon has read them as they are stored
 }
 
-const MADE = new WeakMap<Database, DeliveryRows>();
+/** Names its columns, because a migration adds new ones at the end of the table. */
+const INSERT_DELIVERY =
+  `INSERT INTO deliveries (${DELIVERY_COLUMNS}, headers, body, url, content_of)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+const ROWS = new WeakMap<Database, SqliteDeliveryRows>();
 
 /** The rows of a database, made once: each webhook asks for them. */
-export function deliveryRows(db: Database): DeliveryRows {
-  const known = MADE.get(db);
+export function rowsOf(db: Database): SqliteDeliveryRows {
+  const known = ROWS.get(db);
   if (known !== undefined) return known;
-  const made = new SqliteDeliveryRows(db);
-  MADE.set(db, made);
-  return made;
+  const rows = new SqliteDeliveryRows(db);
+  ROWS.set(db, rows);
+  return rows;
 }

@@ -5,17 +5,7 @@
  * @module
  */
 
-import { text } from "../../sql/columns.ts";
 import type { Database, Shared } from "../engine/database.ts";
-
-/** The plan of a task as JSON; `undefined` when something it needs was missing. */
-export function findPlan(db: Database, taskId: string): string | undefined {
-  const row = db.get(
-    "SELECT plan FROM plans WHERE hash = (SELECT plan_hash FROM tasks WHERE id = ?)",
-    taskId,
-  );
-  return row === undefined ? undefined : text(row, "plan");
-}
 
 /** Stores a plan if it is new, and counts one more task with it. */
 export function usePlan(

@@ -1,23 +1,40 @@
 /**
- * Rows of tasks in SQLite, as the transactions read and change them: each method is its statements.
+ * Rows of tasks in SQLite, as the transactions read and change them. No query grows with the number
+ * of queued tasks. When a task is ready is decided in `store/rules/readiness.ts`.
  *
  * @module
  */
 
 import type { Delivery } from "../../delivery_records.ts";
-import type { DebouncedTask } from "../../rules/event_outcome.ts";
+import type { DebouncedTask, ReplaceableTask } from "../../rules/event_outcome.ts";
+import { debounceDigest } from "../../rules/keys.ts";
 import type { GroupLimit, TaskLimits } from "../../rules/limits.ts";
+import type { Found } from "../../rules/needs.ts";
 import type { Readiness } from "../../rules/readiness.ts";
-import type { NewTask, RetryOf, TaskEnd } from "../../task_records.ts";
-import type { PlannedRetry, Room, Scheduling, TaskRows } from "../../transactions/task_rows.ts";
+import { number, storable, text } from "../../sql/columns.ts";
+import { LIMIT_COLUMNS, toLimits } from "../../sql/limits.ts";
+import { READINESS } from "../../sql/readiness.ts";
+import type { SqlValue } from "../../sql/row.ts";
+import {
+  DEBOUNCED_TASK_COLUMNS,
+  STORED_TASK_COLUMNS,
+  toDebouncedTask,
+  toStoredTask,
+  toUnreadyTask,
+  UNREADY_TASK_COLUMNS,
+} from "../../sql/task_facts.ts";
+import { MOST_COUNTED, type RoomUse } from "../../sql/task_readiness.ts";
+import type { NewTask, RetryOf, StepRecord, TaskEnd } from "../../task_records.ts";
+import type {
+  PlannedRetry,
+  Room,
+  Scheduling,
+  StoredTask,
+  TaskRows,
+  UnreadyTask,
+} from "../../transactions/task_rows.ts";
 import type { Database } from "../engine/database.ts";
-import { findDebounced, joinTask, leaveRoom } from "./debounce_rows.ts";
-import { endTask, findTask, requestCancel } from "./ending_rows.ts";
-import { findReplaceable, findUnfinished } from "./group_rows.ts";
-import { insertRetry } from "./retry_rows.ts";
-import { noteTaskEnd } from "./task_end_rows.ts";
-import { insertTask } from "./task_rows.ts";
-import { countOpen, findNewestMax, findOldestQueued, setReadiness } from "./queue_rows.ts";
+import { countUse, releasePlan, usePlan } from "./plan_rows.ts";
 
 /** The rows of tasks of one database. */
 export class SqliteTaskRows implements TaskRows {
@@ -28,67 +45,271 @@ export class SqliteTaskRows implements TaskRows {
     this.db = db;
   }
 
-  findTask(id: string): ReturnType<TaskRows["findTask"]> {
-    return findTask(this.db, id);
+  findTask(id: string): Found<StoredTask> {
+    const row = this.db.get(`SELECT ${STORED_TASK_COLUMNS} FROM tasks WHERE id = ?`, id);
+    return row === undefined ? "none" : toStoredTask(row);
   }
 
-  findDebounced(task: NewTask): ReturnType<TaskRows["findDebounced"]> {
-    return findDebounced(this.db, task);
+  findDebounced(task: NewTask): Found<DebouncedTask> {
+    const row = this.db.get(
+      `SELECT ${DEBOUNCED_TASK_COLUMNS} FROM tasks WHERE debounce = ?
+         AND state = 'pending' AND started_at IS NULL`,
+      debounceDigest(task) ?? null,
+    );
+    return row === undefined ? "none" : toDebouncedTask(row);
   }
 
-  findUnfinished(group: GroupLimit): ReturnType<TaskRows["findUnfinished"]> {
-    return findUnfinished(this.db, group);
+  findUnfinished({ digest, max }: GroupLimit): string[] {
+    const rows = this.db.all(`SELECT id FROM ${IN_GROUP} LIMIT ?`, digest, max);
+    return rows.map((row) => text(row, "id"));
   }
 
-  findReplaceable(group: GroupLimit): ReturnType<TaskRows["findReplaceable"]> {
-    return findReplaceable(this.db, group);
+  findReplaceable({ digest }: GroupLimit): ReplaceableTask[] {
+    return this.db.all(
+      `SELECT id, started_at IS NOT NULL AS has_started FROM ${IN_GROUP} AND cancel_reason IS NULL`,
+      digest,
+    ).map((row) => ({ id: text(row, "id"), hasStarted: row["has_started"] === 1 }));
   }
 
-  findNewestMax(room: Room): ReturnType<TaskRows["findNewestMax"]> {
-    return findNewestMax(this.db, room);
+  findNewestMax(room: Room): Found<number> {
+    const { tasks, queued, max } = SQL[room.of];
+    const newest = this.db.get(
+      `SELECT ${max} AS max FROM ${tasks} AND ${queued} ORDER BY id DESC LIMIT 1`,
+      ...valuesOf(room),
+    );
+    return newest === undefined ? "none" : number(newest, "max");
   }
 
-  countOpen(room: Room, upTo: number): ReturnType<TaskRows["countOpen"]> {
-    return countOpen(this.db, room, upTo);
+  countOpen(room: Room, upTo: number): number {
+    const { tasks, open } = SQL[room.of];
+    const counted = `SELECT 1 FROM ${tasks} AND ${open} LIMIT ?`;
+    const row = this.db.get(`SELECT count(*) AS n FROM (${counted})`, ...valuesOf(room), upTo);
+    return number(row ?? {}, "n");
   }
 
-  findOldestQueued(room: Room): ReturnType<TaskRows["findOldestQueued"]> {
-    return findOldestQueued(this.db, room);
+  findOldestQueued(room: Room): Found<UnreadyTask> {
+    const { tasks, queued } = SQL[room.of];
+    const oldest = this.db.get(
+      `SELECT ${UNREADY_TASK_COLUMNS} FROM ${tasks} AND ${queued} ORDER BY id LIMIT 1`,
+      ...valuesOf(room),
+    );
+    return oldest === undefined ? "none" : toUnreadyTask(oldest);
+  }
+
+  /** How full a limit is for which tasks are queued, to show it. */
+  findRoomUse(room: Room): RoomUse {
+    const { tasks, open } = SQL[room.of];
+    const max = this.findNewestMax(room);
+    const first = this.db.get(
+      `SELECT id FROM ${tasks} AND ${open} ORDER BY readiness, id LIMIT 1`,
+      ...valuesOf(room),
+    );
+    return {
+      max: max === "none" ? 0 : max,
+      open: this.countOpen(room, MOST_COUNTED),
+      ...(first === undefined ? {} : { first: text(first, "id") }),
+    };
   }
 
   insertTask(
     task: NewTask,
     delivery: Pick<Delivery, "id" | "receivedAt">,
-    scheduling: Scheduling,
+    { limits: { group, workspace }, readiness, runAt, debounce }: Scheduling,
   ): void {
-    insertTask(this.db, task, { delivery, scheduling });
+    const { plan } = task;
+    if (plan !== undefined) usePlan(this.db, plan);
+    this.db.run(
+      `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
+         plan_hash, payload, created_at, finished_at, parent_id, depth, readiness, run_at, gate,
+         gate_max, workspace_max, debounce, trace)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      task.id,
+      task.project,
+      task.trigger,
+      task.workflow,
+      task.workspace,
+      plan === undefined ? "failed" : "pending",
+      plan === undefined ? task.missing ?? "" : "",
+      delivery.id,
+      plan?.hash ?? null,
+      task.payload ?? null,
+      delivery.receivedAt,
+      plan === undefined ? delivery.receivedAt : null,
+      task.parentId ?? null,
+      task.depth ?? 0,
+      READINESS[readiness],
+      runAt ?? null,
+      group?.digest ?? null,
+      group?.max ?? null,
+      workspace.max ?? null,
+      debounce ?? null,
+      task.trace ?? null,
+    );
   }
 
-  insertRetry(retry: RetryOf, planned: PlannedRetry): void {
-    insertRetry(this.db, retry, planned);
+  insertRetry(
+    retry: RetryOf,
+    { planHash, limits: { workspace }, readiness }: PlannedRetry,
+  ): void {
+    if (retry.planned === undefined) countUse(this.db, planHash);
+    else usePlan(this.db, retry.planned.plan);
+    this.db.run(
+      `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
+         plan_hash, payload, created_at, parent_id, retry_of, depth, directory, readiness, gate,
+         gate_max, workspace_max)
+       SELECT ?1, project, "trigger", COALESCE(?2, workflow), ?3, 'pending', '', delivery_id, ?4,
+         payload, ?5, parent_id, id, depth, CASE WHEN ?6 = 1 THEN directory END, ?7, gate, gate_max,
+         ?8
+       FROM tasks WHERE id = ?9`,
+      retry.id,
+      retry.planned?.workflow ?? null,
+      workspace.name,
+      planHash,
+      retry.now,
+      retry.keepDirectory ? 1 : 0,
+      READINESS[readiness],
+      workspace.max ?? null,
+      retry.of,
+    );
+    if (retry.keepDirectory) this.setDirectory(retry.of, "");
+    for (const step of retry.kept) this.saveStep(retry.id, step);
   }
 
   joinTask(task: NewTask, joined: DebouncedTask, delivery: Pick<Delivery, "id">): void {
-    joinTask(this.db, task, { joined, delivery });
+    const { plan } = task;
+    if (plan === undefined) throw new Error("A task that misses something joins none");
+    usePlan(this.db, plan);
+    releasePlan(this.db, joined.planHash);
+    this.db.run(
+      `UPDATE tasks SET workflow = ?, delivery_id = ?, plan_hash = ?, payload = ?, parent_id = ?,
+         depth = ?, trace = ? WHERE id = ?`,
+      task.workflow,
+      delivery.id,
+      plan.hash,
+      task.payload ?? null,
+      task.parentId ?? null,
+      task.depth ?? 0,
+      task.trace ?? null,
+      joined.id,
+    );
   }
 
-  leaveRoom(taskId: string, limits: TaskLimits): void {
-    leaveRoom(this.db, taskId, limits);
+  leaveRoom(taskId: string, { group, workspace }: TaskLimits): void {
+    this.db.run(
+      `UPDATE tasks SET workspace = ?, workspace_max = ?, gate = ?, gate_max = ?, readiness = ?
+       WHERE id = ?`,
+      workspace.name,
+      workspace.max ?? null,
+      group?.digest ?? null,
+      group?.max ?? null,
+      READINESS.delayed,
+      taskId,
+    );
   }
 
   setReadiness(taskId: string, readiness: Readiness): void {
-    setReadiness(this.db, taskId, readiness);
+    this.db.run("UPDATE tasks SET readiness = ? WHERE id = ?", READINESS[readiness], taskId);
   }
 
   requestCancel(taskId: string, reason: string): void {
-    requestCancel(this.db, taskId, reason);
+    this.db.run(
+      "UPDATE tasks SET cancel_reason = COALESCE(cancel_reason, ?) WHERE id = ?",
+      storable(reason),
+      taskId,
+    );
   }
 
-  endTask(end: TaskEnd, from: "pending" | "running"): ReturnType<TaskRows["endTask"]> {
-    return endTask(this.db, end, from);
+  endTask(end: TaskEnd, from: "pending" | "running"): Found<TaskLimits> {
+    const { taskId, state, reason, now } = end;
+    for (const step of end.steps ?? []) this.saveStep(taskId, step);
+    const row = this.db.returning(
+      `UPDATE tasks SET state = ?1, finished_at = ?2,
+         reason = CASE WHEN ?1 = 'cancelled' THEN COALESCE(cancel_reason, ?3) ELSE ?3 END
+       WHERE id = ?4 AND state = ?5 RETURNING ${LIMIT_COLUMNS}`,
+      state,
+      now,
+      storable(reason),
+      taskId,
+      from,
+    );
+    if (row === undefined) return "none";
+    if (state !== "succeeded") { // a crash or a bug may have interrupted steps
+      this.db.run(
+        `UPDATE steps SET state = ?, reason = ?, finished_at = ?, process_group = NULL
+         WHERE task_id = ? AND state = 'running'`,
+        state,
+        storable(reason),
+        now,
+        taskId,
+      );
+    }
+    return toLimits(row);
   }
 
   noteTaskEnd(taskId: string): void {
-    noteTaskEnd(this.db, taskId);
+    this.db.run("INSERT OR IGNORE INTO task_ends VALUES (?)", taskId);
   }
+
+  /** Stores the state of a step. */
+  saveStep(taskId: string, step: StepRecord): void {
+    this.db.run(
+      `INSERT OR REPLACE INTO steps (task_id, position, id, state, exit_code, reason, started_at,
+         finished_at, process_group, attempt, outputs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      taskId,
+      step.position,
+      step.id,
+      step.state,
+      step.exitCode ?? null,
+      storable(step.reason),
+      step.startedAt ?? null,
+      step.finishedAt ?? null,
+      step.processGroup ?? null,
+      step.attempt ?? 1,
+      step.outputs === undefined ? null : JSON.stringify(step.outputs),
+    );
+  }
+
+  /** Stores the task's own directory; empty when it has none any more. */
+  setDirectory(taskId: string, directory: string): void {
+    this.db.run("UPDATE tasks SET directory = NULLIF(?, '') WHERE id = ?", directory, taskId);
+  }
+}
+
+/** Unfinished tasks of a group (column `gate`). */
+const IN_GROUP = `tasks INDEXED BY tasks_gated
+  WHERE gate = ? AND state IN ('pending', 'running')`;
+
+/** Which tasks count against a limit, by an index whose next columns are the readiness and the id. */
+interface RoomSql {
+  /** The unfinished tasks. */
+  readonly tasks: string;
+  /** Of these, those that are queued for room here. */
+  readonly queued: string;
+  /** Of these, those that occupy room here. */
+  readonly open: string;
+  /** Column of the limit. */
+  readonly max: "gate_max" | "workspace_max";
+}
+
+const SQL: Readonly<Record<Room["of"], RoomSql>> = {
+  group: {
+    tasks: IN_GROUP,
+    queued: `readiness = ${READINESS.queuedInGroup}`,
+    open: `readiness < ${READINESS.queuedInGroup}`,
+    max: "gate_max",
+  },
+  // tasks of a workspace (project, workspace) that have a limit there
+  workspace: {
+    tasks: `tasks INDEXED BY tasks_in_workspace
+      WHERE project = ? AND workspace = ? AND workspace_max IS NOT NULL
+        AND state IN ('pending', 'running')`,
+    queued: `readiness = ${READINESS.queuedInWorkspace}`,
+    open: `readiness = ${READINESS.ready}`,
+    max: "workspace_max",
+  },
+};
+
+/** The values that `tasks` takes. */
+function valuesOf(room: Room): SqlValue[] {
+  return room.of === "group" ? [room.digest] : [room.project, room.name];
 }

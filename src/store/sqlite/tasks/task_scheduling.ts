@@ -15,7 +15,7 @@ import { toUnreadyTask, UNREADY_TASK_COLUMNS } from "../../sql/task_facts.ts";
 import type { UnreadyTask } from "../../transactions/task_rows.ts";
 import { releaseDue } from "../../transactions/queue_for_room.ts";
 import { SqliteTaskRows } from "./sqlite_task_rows.ts";
-import { readClaimed, saveStep } from "./task_rows.ts";
+import { readClaimed } from "./task_lists.ts";
 
 /** Tasks that wait for their time. */
 const TIMED =
@@ -69,7 +69,8 @@ export function requeueTask(
     taskId,
   );
   if (changed === 0) return;
-  for (const step of steps) saveStep(db, taskId, step);
+  const rows = new SqliteTaskRows(db);
+  for (const step of steps) rows.saveStep(taskId, step);
 }
 
 /** Most due tasks that one claim handles, so that other calls do not wait long. */

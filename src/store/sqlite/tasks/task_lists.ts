@@ -1,19 +1,17 @@
 /**
- * The tables `tasks` and `steps`. When a task is ready is decided in `store/rules/readiness.ts`.
+ * Reads the tables `tasks` and `steps`: lists, and tasks for workers.
  *
  * @module
  */
 
-import type { Delivery } from "../../delivery_records.ts";
-import type { ClaimedTask, NewTask, StepRecord, Task, TaskQuery } from "../../task_records.ts";
+import type { ClaimedTask, Task, TaskQuery } from "../../task_records.ts";
 import { TASK_STATES } from "../../task_records.ts";
-import { json, storable, text } from "../../sql/columns.ts";
+import { json, text } from "../../sql/columns.ts";
 import { type StoredPlan, TASK_COLUMNS, toClaimed, toTask } from "../../sql/tasks.ts";
 import type { Database } from "../engine/database.ts";
 import type { Row, SqlValue } from "../../sql/row.ts";
 import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
 import { newestIds, ofEachProject } from "../engine/newest.ts";
-import { READINESS } from "../../sql/readiness.ts";
 import {
   READINESS_COLUMNS,
   readinessOf,
@@ -21,50 +19,8 @@ import {
   roomOf,
   type RoomUse,
 } from "../../sql/task_readiness.ts";
-import type { Room, Scheduling } from "../../transactions/task_rows.ts";
-import { usePlan } from "./plan_rows.ts";
-import { findRoomUse } from "./queue_rows.ts";
-
-/** Stores a task that `delivery` starts; a task without a plan has failed from the start. */
-export function insertTask(
-  db: Database,
-  task: NewTask,
-  { delivery, scheduling }: {
-    readonly delivery: Pick<Delivery, "id" | "receivedAt">;
-    readonly scheduling: Scheduling;
-  },
-): void {
-  const { plan } = task;
-  const { limits: { group, workspace } } = scheduling;
-  if (plan !== undefined) usePlan(db, plan);
-  db.run(
-    `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
-       plan_hash, payload, created_at, finished_at, parent_id, depth, readiness, run_at, gate, gate_max,
-       workspace_max, debounce, trace)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    task.id,
-    task.project,
-    task.trigger,
-    task.workflow,
-    task.workspace,
-    plan === undefined ? "failed" : "pending",
-    plan === undefined ? task.missing ?? "" : "",
-    delivery.id,
-    plan?.hash ?? null,
-    task.payload ?? null,
-    delivery.receivedAt,
-    plan === undefined ? delivery.receivedAt : null,
-    task.parentId ?? null,
-    task.depth ?? 0,
-    READINESS[scheduling.readiness],
-    scheduling.runAt ?? null,
-    group?.digest ?? null,
-    group?.max ?? null,
-    workspace.max ?? null,
-    scheduling.debounce ?? null,
-    task.trace ?? null,
-  );
-}
+import type { Room } from "../../transactions/task_rows.ts";
+import { SqliteTaskRows } from "./sqlite_task_rows.ts";
 
 /** Tasks, in the order of the list. */
 export function listTasks(db: Database, query: TaskQuery): Task[] {
@@ -124,13 +80,23 @@ export function findTasks(db: Database, prefix: string): Task[] {
   ]);
 }
 
+/** Ended tasks whose triggers have not fired yet, oldest first. */
+export function listTaskEnds(db: Database, limit: number): Task[] {
+  return readTasks(
+    db,
+    "WHERE id IN (SELECT task_id FROM task_ends ORDER BY task_id LIMIT ?) ORDER BY id",
+    [limit],
+  );
+}
+
 /** Tasks selected by the SQL that follows `FROM tasks`. */
 export function readTasks(db: Database, tail: string, values: readonly SqlValue[]): Task[] {
   const plans = new Map<string, StoredPlan>(); // most tasks of a list share a few plans
   const rooms = new Map<string, RoomUse>(); // and those that are queued, a few rooms
+  const rowsOfTasks = new SqliteTaskRows(db);
   const useOf = (room: Room): RoomUse => {
     const key = roomKey(room);
-    const use = rooms.get(key) ?? findRoomUse(db, room);
+    const use = rooms.get(key) ?? rowsOfTasks.findRoomUse(room);
     rooms.set(key, use);
     return use;
   };
@@ -164,30 +130,6 @@ export function readClaimed(db: Database, id: string): ClaimedTask {
   );
   if (row === undefined) throw new Error(`Task ${id} has no plan`);
   return toClaimed(row, readSteps(db, id));
-}
-
-/** Stores the state of a step. */
-export function saveStep(db: Database, taskId: string, step: StepRecord): void {
-  db.run(
-    `INSERT OR REPLACE INTO steps (task_id, position, id, state, exit_code, reason, started_at,
-       finished_at, process_group, attempt, outputs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    taskId,
-    step.position,
-    step.id,
-    step.state,
-    step.exitCode ?? null,
-    storable(step.reason),
-    step.startedAt ?? null,
-    step.finishedAt ?? null,
-    step.processGroup ?? null,
-    step.attempt ?? 1,
-    step.outputs === undefined ? null : JSON.stringify(step.outputs),
-  );
-}
-
-/** Stores the task's own directory; empty when it has none any more. */
-export function setTaskDirectory(db: Database, taskId: string, directory: string): void {
-  db.run("UPDATE tasks SET directory = NULLIF(?, '') WHERE id = ?", directory, taskId);
 }
 
 function readPlan(db: Database, hash: string): StoredPlan {

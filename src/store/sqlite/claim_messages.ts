@@ -1,29 +1,27 @@
 /**
- * The queue of the outbox: which messages are sent now, and what came of it.
+ * The queue of the outbox: which messages are sent now.
  *
  * @module
  */
 
-import { defined } from "../../../base/defined.ts";
+import { defined } from "../../base/defined.ts";
 import type {
   ClaimedMessage,
   MessageClaim,
   MessageDemand,
-  MessageResult,
   OutboxMessage,
-} from "../../outbox_records.ts";
-import { claimOf, dueMessages } from "../../rules/outbox.ts";
-import { number, storable, text } from "../../sql/columns.ts";
-import type { Database } from "../engine/database.ts";
-import type { Row, SqlValue } from "../../sql/row.ts";
-import { MESSAGE_COLUMNS, MESSAGE_NOT_SENT, MESSAGE_SENT, toMessage } from "../../sql/outbox.ts";
-import { change } from "./outbox_rows.ts";
+} from "../outbox_records.ts";
+import { claimOf, dueMessages } from "../rules/outbox.ts";
+import { number, text } from "../sql/columns.ts";
+import type { Database } from "./engine/database.ts";
+import type { Row, SqlValue } from "../sql/row.ts";
+import { MESSAGE_COLUMNS, nextMessageAt, toMessage } from "../sql/outbox.ts";
 
 /** Claims the messages that are due. */
-export function claimMessages(
+export async function claimMessages(
   db: Database,
   { limit, now, busy }: MessageDemand,
-): MessageClaim {
+): Promise<MessageClaim> {
   const lanes = new Set<string>();
   const messages: ClaimedMessage[] = [];
   for (const row of dueRows(db, { limit, now, busy })) {
@@ -32,7 +30,7 @@ export function claimMessages(
     lanes.add(lane);
     messages.push(claim(db, row, now));
   }
-  const nextAt = nextDueAt(db, now);
+  const nextAt = await nextMessageAt(db, now);
   return { messages, ...defined({ nextAt }) };
 }
 
@@ -59,16 +57,15 @@ function dueRows(db: Database, { limit, now, busy }: MessageDemand): Row[] {
 /** Counts the try and notes that from now on the message may have arrived. */
 function claim(db: Database, row: Row, now: number): ClaimedMessage {
   const before = toMessage(row);
-  const message = change(
-    db,
+  const claimed = db.returning(
     `UPDATE outbox SET tries = tries + 1, first_tried_at = COALESCE(first_tried_at, ?1),
        uncertain_since = COALESCE(uncertain_since, ?1), updated_at = ?1
      WHERE id = ?2 RETURNING ${MESSAGE_COLUMNS}`,
     now,
     before.id,
   );
-  if (message === undefined) throw new Error(`Message ${before.id} is gone while it is claimed`);
-  return claimOf(message, {
+  if (claimed === undefined) throw new Error(`Message ${before.id} is gone while it is claimed`);
+  return claimOf(toMessage(claimed), {
     lane: text(row, "lane"),
     uncertainSince: before.uncertainSince,
     earlier: before.key === "" ? undefined : findEarlier(db, row),
@@ -88,35 +85,4 @@ function findEarlier(db: Database, row: Row): OutboxMessage | undefined {
     number(row, "position"),
   );
   return found === undefined ? undefined : toMessage(found);
-}
-
-function nextDueAt(db: Database, now: number): number | undefined {
-  const row = db.get(
-    `SELECT next_at AS at FROM outbox INDEXED BY outbox_due
-     WHERE state = 'pending' AND next_at > ? ORDER BY next_at LIMIT 1`,
-    now,
-  );
-  return row === undefined ? undefined : number(row, "at");
-}
-
-/** Records what came of a try. */
-export function finishMessage(
-  db: Database,
-  id: string,
-  result: MessageResult,
-  now: number,
-): OutboxMessage | undefined {
-  if (result.state === "sent") {
-    return change(db, MESSAGE_SENT, storable(result.externalId), now, id);
-  }
-  return change(
-    db,
-    `${MESSAGE_NOT_SENT} RETURNING ${MESSAGE_COLUMNS}`,
-    result.state,
-    storable(result.reason),
-    result.state === "pending" ? result.nextAt : 0,
-    now,
-    result.certain ? 1 : 0,
-    id,
-  );
 }

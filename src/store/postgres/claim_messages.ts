@@ -1,26 +1,19 @@
 /**
- * The queue of the outbox: which messages are sent now, and what came of it. A lane belongs to one
+ * The queue of the outbox: which messages are sent now. A lane belongs to one
  * daemon from the moment it claims a message of it until it no longer names the lane as busy: so
  * what another system asks one daemon to wait for, all of them wait for.
  *
  * @module
  */
 
-import { defined } from "../../../base/defined.ts";
-import type {
-  ClaimedMessage,
-  MessageClaim,
-  MessageDemand,
-  MessageResult,
-  OutboxMessage,
-} from "../../outbox_records.ts";
-import { claimOf, dueMessages } from "../../rules/outbox.ts";
-import { number, optionalNumber, storable, text } from "../../sql/columns.ts";
-import { MESSAGE_COLUMNS, MESSAGE_NOT_SENT, MESSAGE_SENT, toMessage } from "../../sql/outbox.ts";
-import type { Row } from "../../sql/row.ts";
-import type { Session } from "../database/connections.ts";
-import { isGoneSql, isMineSql } from "../database/ownership.ts";
-import { change } from "./outbox_rows.ts";
+import { defined } from "../../base/defined.ts";
+import type { ClaimedMessage, MessageClaim, MessageDemand } from "../outbox_records.ts";
+import { claimOf, dueMessages } from "../rules/outbox.ts";
+import { optionalNumber, text } from "../sql/columns.ts";
+import { nextMessageAt, toMessage } from "../sql/outbox.ts";
+import type { Row } from "../sql/row.ts";
+import type { Session } from "./database/connections.ts";
+import { isGoneSql, isMineSql } from "./database/ownership.ts";
 
 /** Claims the messages that are due; one daemon at a time. */
 export async function claimMessages(
@@ -34,7 +27,7 @@ export async function claimMessages(
     busy,
   );
   const messages = await claimDue(db, { limit, now, busy });
-  const nextAt = await nextDueAt(db, now);
+  const nextAt = await nextMessageAt(db, now);
   return { messages, ...defined({ nextAt }) };
 }
 
@@ -110,38 +103,6 @@ function toClaimed(row: Row): ClaimedMessage {
   });
 }
 
-async function nextDueAt(db: Session, now: number): Promise<number | undefined> {
-  const row = await db.get(
-    `SELECT next_at AS at FROM outbox WHERE state = 'pending' AND next_at > ?
-     ORDER BY next_at LIMIT 1`,
-    now,
-  );
-  return row === undefined ? undefined : number(row, "at");
-}
-
-/**
- * Records what came of a try. Where another daemon has taken the lane over, only that it was sent is
- * worth knowing: the other one may be sending it.
- */
-export function finishMessage(
-  db: Session,
-  id: string,
-  result: MessageResult,
-  now: number,
-): Promise<OutboxMessage | undefined> {
-  if (result.state === "sent") {
-    return change(db, MESSAGE_SENT, storable(result.externalId), now, id);
-  }
-  return change(
-    db,
-    `${MESSAGE_NOT_SENT} AND EXISTS (SELECT 1 FROM outbox_lanes
-       WHERE outbox_lanes.lane = outbox.lane AND ${isMineSql("outbox_lanes")})
-     RETURNING ${MESSAGE_COLUMNS}`,
-    result.state,
-    storable(result.reason),
-    result.state === "pending" ? result.nextAt : 0,
-    now,
-    result.certain ? 1 : 0,
-    id,
-  );
-}
+/** Whether this daemon still has the lane of a message. */
+export const LANE_IS_MINE = `EXISTS (SELECT 1 FROM outbox_lanes
+  WHERE outbox_lanes.lane = outbox.lane AND ${isMineSql("outbox_lanes")})`;

@@ -1,0 +1,21 @@
+/**
+ * The table `task_ends`, in both databases: ended tasks that triggers follow, kept until those
+ * triggers have fired, so that a crash between the end of one task and the start of the next loses
+ * nothing.
+ *
+ * @module
+ */
+
+import type { NewMessage } from "../outbox_records.ts";
+import { addToOutbox } from "./outbox.ts";
+import type { SqlSession } from "./session.ts";
+
+/** Removes the end of a task once its triggers have fired, unless another call has done so. */
+export async function forgetTaskEnd(
+  db: SqlSession,
+  taskId: string,
+  answers: readonly NewMessage[],
+): Promise<void> {
+  const removed = await db.run("DELETE FROM task_ends WHERE task_id = ?", taskId);
+  if (removed > 0) await addToOutbox(db, answers);
+}
