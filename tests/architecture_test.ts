@@ -101,7 +101,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "node:sqlite": ["src/store/sqlite/engine/database.ts"],
   "node:timers": [
     "src/plugins/run_plugin.ts",
-    "src/store/postgres/lane.ts",
+    "src/store/postgres/batcher.ts",
     "src/store/sqlite/open_store.ts",
   ],
   "node:url": ["src/calls/launcher.ts"],

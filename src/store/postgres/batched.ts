@@ -1,6 +1,6 @@
 /**
- * The methods that share transactions, because many requests call them at once: what each may ask
- * for, and what it does by the transactions of `store/transactions/` once that is loaded.
+ * The methods that share transactions, because many requests call them at once. Each names the facts
+ * that it may ask for, and runs a transaction of `store/transactions/` once they are loaded.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import {
   storeDelivery,
 } from "../transactions/record_delivery.ts";
 import type { ClaimFence } from "./working_set/claim_fence.ts";
-import type { Wanted } from "./working_set/wanted.ts";
+import type { BatchRequest } from "./working_set/batch_request.ts";
 import type { WorkingSet } from "./working_set/working_set.ts";
 
 /** Names of those methods. */
@@ -37,20 +37,20 @@ export interface BatchRows {
 
 /** A method of {@linkcode Store} in a batch. */
 interface BatchedMethod<Name extends Batched> {
-  /** Calls of one lane follow each other, and wait for no other lane. */
-  readonly lane: "events" | "tasks";
-  wants(wanted: Wanted, ...args: StoreArgs<Name>): void;
+  /** The calls of one batcher follow each other, and do not wait for those of the other. */
+  readonly batcher: "events" | "tasks";
+  asksFor(request: BatchRequest, ...args: StoreArgs<Name>): void;
   run(rows: BatchRows, ...args: StoreArgs<Name>): StoreResult<Name>;
 }
 
 /** The methods by name. */
 export const BATCHED: { readonly [Name in Batched]: BatchedMethod<Name> } = {
   recordDelivery: {
-    lane: "events",
-    wants(wanted, { delivery, events, once, resourceVersion }) {
-      if (once === true) wanted.addDelivery(delivery.id);
-      if (resourceVersion !== undefined) wanted.addResourceVersion();
-      wantEvents(wanted, events);
+    batcher: "events",
+    asksFor(request, { delivery, events, once, resourceVersion }) {
+      if (once === true) request.addDelivery(delivery.id);
+      if (resourceVersion !== undefined) request.addResourceVersion();
+      askForEvents(request, events);
     },
     run({ set }, given) {
       set.checkResources(given.resourceVersion);
@@ -58,10 +58,10 @@ export const BATCHED: { readonly [Name in Batched]: BatchedMethod<Name> } = {
     },
   },
   recordDeliveries: {
-    lane: "events",
-    wants(wanted, { deliveries, resourceVersion }) {
-      if (resourceVersion !== undefined) wanted.addResourceVersion();
-      for (const { events } of deliveries) wantEvents(wanted, events);
+    batcher: "events",
+    asksFor(request, { deliveries, resourceVersion }) {
+      if (resourceVersion !== undefined) request.addResourceVersion();
+      for (const { events } of deliveries) askForEvents(request, events);
     },
     run({ set }, given) {
       set.checkResources(given.resourceVersion);
@@ -69,54 +69,54 @@ export const BATCHED: { readonly [Name in Batched]: BatchedMethod<Name> } = {
     },
   },
   recordHandshake: {
-    lane: "events",
-    wants() {},
+    batcher: "events",
+    asksFor() {},
     run: ({ set }, delivery, content) => storeDelivery(set, delivery, content),
   },
   moveCursor: {
-    lane: "events",
-    wants() {},
+    batcher: "events",
+    asksFor() {},
     run: ({ set }, cursor) => set.moveCursor(cursor),
   },
   saveStep: {
-    lane: "tasks",
-    wants: (wanted, taskId) => wanted.addClaim(taskId),
+    batcher: "tasks",
+    asksFor: (request, taskId) => request.addClaim(taskId),
     run({ set, fence }, taskId, step) {
       fence.check(taskId);
       set.saveStep(taskId, step);
     },
   },
   setTaskDirectory: {
-    lane: "tasks",
-    wants: (wanted, taskId) => wanted.addClaim(taskId),
+    batcher: "tasks",
+    asksFor: (request, taskId) => request.addClaim(taskId),
     run({ set, fence }, taskId, directory) {
       fence.check(taskId);
       set.setDirectory(taskId, directory);
     },
   },
   requeueTask: {
-    lane: "tasks",
-    wants: (wanted, taskId) => wanted.addTask(taskId),
+    batcher: "tasks",
+    asksFor: (request, taskId) => request.addTask(taskId),
     run({ set, fence }, taskId, steps) {
       fence.check(taskId);
       set.requeue(taskId, steps);
     },
   },
   finishTask: {
-    lane: "tasks",
-    wants: (wanted, { taskId }) => wanted.addTask(taskId),
+    batcher: "tasks",
+    asksFor: (request, { taskId }) => request.addTask(taskId),
     run({ set, fence }, end) {
       fence.check(end.taskId);
       return finishTask(set, end);
     },
   },
   cancelTask: {
-    lane: "tasks",
-    wants: (wanted, taskId) => wanted.addTask(taskId),
+    batcher: "tasks",
+    asksFor: (request, taskId) => request.addTask(taskId),
     run: ({ set }, taskId, end) => cancelTask(set, taskId, end),
   },
 };
 
-function wantEvents(wanted: Wanted, events: readonly Admitted[]): void {
-  for (const event of events) if (event.outcome === "accepted") wanted.addNew(event.task);
+function askForEvents(request: BatchRequest, events: readonly Admitted[]): void {
+  for (const event of events) if (event.outcome === "accepted") request.addNew(event.task);
 }

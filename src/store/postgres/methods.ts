@@ -15,6 +15,7 @@ import * as keyUses from "../sql/key_uses.ts";
 import * as deliveries from "../sql/deliveries.ts";
 import * as outbox from "../sql/outbox.ts";
 import { recordSourceEvent } from "../sql/record_source_event.ts";
+import { retryTask } from "../sql/retry_task.ts";
 import * as prunedEvents from "../sql/source_event_pruning.ts";
 import * as eventQueue from "../sql/source_event_queue.ts";
 import { routeSourceEvent } from "../sql/source_event_routing.ts";
@@ -24,7 +25,7 @@ import * as tasks from "../sql/tasks.ts";
 import * as tokens from "../sql/tokens.ts";
 import type { StoreMethod } from "../store.ts";
 import type { StoreArgs, StoreResult } from "../store_calls.ts";
-import type { AuditMethod } from "./audit_lane.ts";
+import type { AuditMethod } from "./audit_batcher.ts";
 import * as chain from "./audit/audit_chain.ts";
 import * as auditPruning from "./audit/audit_pruning.ts";
 import * as audit from "./audit/audit_rows.ts";
@@ -44,7 +45,6 @@ import * as adopted from "./resources/adopted_resources.ts";
 import type { Waiting } from "./resources/adopted_resources.ts";
 import * as resources from "./resources/resource_rows.ts";
 import * as retention from "./retention_rows.ts";
-import * as retries from "./retry_rows.ts";
 import * as taskPruning from "./tasks/prune_rows.ts";
 import type { Claiming } from "./tasks/task_claims.ts";
 import * as taskCounts from "./tasks/task_counts.ts";
@@ -113,7 +113,7 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   addToInbox: inbox.addToInbox,
   listInbox: inbox.listInbox,
   counts: taskCounts.counts,
-  retryTask: retries.retryTask,
+  retryTask: changing(retryTask(taskLists.findTasks)),
   listTaskEnds: taskEnds.listTaskEnds,
   forgetTaskEnd,
   pruneDeliveries: deliveryPruning.pruneDeliveries,

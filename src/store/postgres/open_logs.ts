@@ -7,7 +7,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { LogStore } from "../log_store.ts";
 import type { Connections } from "./database/connections.ts";
-import { Lane } from "./lane.ts";
+import { Batcher } from "./batcher.ts";
 import { addBlocks, type NewBlocks } from "./logs/log_rows.ts";
 import { PostgresLogs } from "./logs/postgres_logs.ts";
 import type { Claims } from "./tasks/claims.ts";
@@ -27,7 +27,7 @@ export function openLogs(
   { connections, claims }: { readonly connections: Connections; readonly claims: Claims },
   { clock, maxStepLogBytes = MAX_STEP_LOG_BYTES }: LogOptions,
 ): LogStore {
-  const lane = new Lane(async (given: readonly NewBlocks[]) => {
+  const batcher = new Batcher(async (given: readonly NewBlocks[]) => {
     try {
       const added = await connections.use((db) => addBlocks(db, given));
       return added.map((value) => ({ value }));
@@ -35,7 +35,7 @@ export function openLogs(
       return given.map(() => ({ error }));
     }
   });
-  const add = async (blocks: NewBlocks) => await lane.call(blocks) === true;
+  const add = async (blocks: NewBlocks) => await batcher.call(blocks) === true;
   return new PostgresLogs({
     connections,
     clock,

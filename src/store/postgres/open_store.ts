@@ -12,13 +12,13 @@ import type { Batch } from "../maintenance.ts";
 import type { Store } from "../store.ts";
 import { type StoreCall, storeCalls, type StoreResult } from "../store_calls.ts";
 import { isRead } from "../store_methods.ts";
-import { AuditLane } from "./audit_lane.ts";
+import { AuditBatcher } from "./audit_batcher.ts";
 import { BATCHED, type Batched } from "./batched.ts";
 import { checkServer } from "./database/check_server.ts";
 import { Connections, type ConnectOptions } from "./database/connections.ts";
 import { migrate, refuseOtherKey } from "./database/migrate.ts";
 import { JobQueue } from "./jobs/job_queue.ts";
-import { Lane } from "./lane.ts";
+import { Batcher } from "./batcher.ts";
 import { METHODS, type Separate } from "./methods.ts";
 import { type LeaseListener, NodeLease } from "./nodes/node_lease.ts";
 import { type LogOptions, openLogs } from "./open_logs.ts";
@@ -105,14 +105,14 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     clock,
     ...defined({ onBatch: options.onBatch }),
   });
-  const lanes = {
-    events: new Lane((calls: readonly BatchedCall[]) => batches.run(calls)),
-    tasks: new Lane((calls: readonly BatchedCall[]) => batches.run(calls)),
+  const batchers = {
+    events: new Batcher((calls: readonly BatchedCall[]) => batches.run(calls)),
+    tasks: new Batcher((calls: readonly BatchedCall[]) => batches.run(calls)),
   };
-  for (const lane of Object.values(lanes)) opened.defer(() => lane.idle());
-  const { startAudit, finishAudit, recordAudit } = opened.use(new AuditLane(connections));
+  for (const batcher of Object.values(batchers)) opened.defer(() => batcher.idle());
+  const { startAudit, finishAudit, recordAudit } = opened.use(new AuditBatcher(connections));
   const batched = <Name extends Batched>(method: Name): StoreCall<Name> => (...args) =>
-    lanes[BATCHED[method].lane].call({ method, args }) as Promise<StoreResult<Name>>;
+    batchers[BATCHED[method].batcher].call({ method, args }) as Promise<StoreResult<Name>>;
   const changing: Pick<Store, "changeResources"> = {
     // one that was silent while the key was changed would seal with the old one
     changeResources: (changes) =>
@@ -127,7 +127,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   };
   const claiming: Pick<Store, Claiming> = {
     async claimTasks(limit, now) {
-      await lanes.tasks.settled(); // a worker asks for the room of a task whose end it sends
+      await batchers.tasks.settled(); // a worker asks for the room of a task whose end it sends
       return await taskClaims.claimTasks(limit, now);
     },
     claimInterrupted: () => taskClaims.claimInterrupted(),

@@ -1,6 +1,26 @@
 /**
- * Runs a batch of calls in one transaction of two round trips: their facts are loaded and locked, the
- * calls decide one after the other, and what they change is written together.
+ * Runs a batch: the calls that came while the batch before was under way, in one transaction of two
+ * round trips to the server. A statement for each question that a rule asks would be a round trip
+ * each, with locks held meanwhile.
+ *
+ * 1. Each call names the facts that the rules may ask for (`batched.ts`): keys of events, tasks,
+ *    groups, workspaces, rates. A `BatchRequest` collects them.
+ * 2. First round trip: `BEGIN`, and the function `facts` of the database, which takes the lock of
+ *    every named fact, in one order, and then reads it. Nothing that was read can change until the
+ *    commit.
+ * 3. A `WorkingSet` holds the facts in memory, and is the rows on which `store/transactions/` works.
+ *    The calls run over it one after the other, and each sees what those before it have changed. They
+ *    await nothing. With SQLite the same transactions run over statements (`SqliteDeliveryRows`).
+ * 4. Where a call asks for a fact that was not named, the working set throws `MissingFact`. The
+ *    transaction is undone, which gives back all locks, the fact is added to the request, and the
+ *    batch begins again at step 2. Nothing was written so far.
+ * 5. Second round trip: the function `write` stores what `Changes` has collected, and `COMMIT` follows
+ *    without waiting for its answer.
+ * 6. Each call gets its own result once the commit is on disk. A call that is refused before it has
+ *    changed anything is refused alone. Any other error undoes the batch, and each half of it runs by
+ *    itself (`byHalves`), until the call that fails is alone.
+ *
+ * Figures and reasons are in `docs/decisions/0015-working-set.md`.
  *
  * @module
  */
@@ -11,11 +31,11 @@ import type { Batch } from "../maintenance.ts";
 import type { StoreArgs, StoreResult } from "../store_calls.ts";
 import { BATCHED, type Batched, type BatchRows } from "./batched.ts";
 import type { Connections, Session } from "./database/connections.ts";
-import { byHalves, isAway, type Settled } from "./lane.ts";
+import { byHalves, isAway, type Settled } from "./batcher.ts";
 import { MOST_LOADS } from "./working_set/change_tasks.ts";
 import { ClaimFence, type HandedOut } from "./working_set/claim_fence.ts";
 import { loadFacts } from "./working_set/facts.ts";
-import { Missing, Wanted } from "./working_set/wanted.ts";
+import { BatchRequest, MissingFact } from "./working_set/batch_request.ts";
 import { WorkingSet } from "./working_set/working_set.ts";
 
 /** A call of a method that shares transactions. */
@@ -24,8 +44,11 @@ export interface BatchedCall<Name extends Batched = Batched> {
   readonly args: StoreArgs<Name>;
 }
 
-function addWants<Name extends Batched>(wanted: Wanted, { method, args }: BatchedCall<Name>): void {
-  BATCHED[method].wants(wanted, ...args);
+function addRequest<Name extends Batched>(
+  request: BatchRequest,
+  { method, args }: BatchedCall<Name>,
+): void {
+  BATCHED[method].asksFor(request, ...args);
 }
 
 function runCall<Name extends Batched>(
@@ -35,7 +58,7 @@ function runCall<Name extends Batched>(
   return BATCHED[method].run(rows, ...args);
 }
 
-/** What batches run over, and who hears of them. */
+/** What batches run over, and what is called after each. */
 export interface BatchHost {
   readonly connections: Connections;
   readonly handedOut: HandedOut;
@@ -74,22 +97,22 @@ export class BatchRunner {
   readonly #runHalves = byHalves((calls: readonly BatchedCall[]) => this.#runTogether(calls));
 
   /**
-   * Locks are taken in one order, so that two batches never wait for each other: where one was
-   * missing, all are given back first.
+   * Two batches never wait for each other, because each takes its locks in one order. For a fact that
+   * was missing, all locks are given back first, so that this order holds.
    */
   async #runTogether(calls: readonly BatchedCall[]): Promise<readonly Settled[]> {
-    const wanted = new Wanted();
-    for (const call of calls) addWants(wanted, call);
+    const request = new BatchRequest();
+    for (const call of calls) addRequest(request, call);
     for (let loads = 1;; loads++) {
       try {
         const { settled, wrote } = await this.#host.connections.transaction((db) =>
-          this.#runOnce(db, calls, wanted)
+          this.#runOnce(db, calls, request)
         );
         if (wrote) this.#written += 1;
         return settled;
       } catch (error) {
-        if (!(error instanceof Missing) || loads === MOST_LOADS) throw error;
-        error.addTo(wanted);
+        if (!(error instanceof MissingFact) || loads === MOST_LOADS) throw error;
+        error.addTo(request);
       }
     }
   }
@@ -97,9 +120,9 @@ export class BatchRunner {
   async #runOnce(
     db: Session,
     calls: readonly BatchedCall[],
-    wanted: Wanted,
+    request: BatchRequest,
   ): Promise<{ readonly settled: readonly Settled[]; readonly wrote: boolean }> {
-    const set = new WorkingSet(wanted, await loadFacts(db, wanted));
+    const set = new WorkingSet(request, await loadFacts(db, request));
     const rows = { set, fence: new ClaimFence(set, this.#host.handedOut) };
     const settled = calls.map((call) => attempt(call, rows));
     set.writeLast(db);

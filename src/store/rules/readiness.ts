@@ -13,7 +13,7 @@ import type { Found, Needs } from "./needs.ts";
 export type Readiness = "delayed" | "queuedInGroup" | "queuedInWorkspace" | "ready";
 
 /** How full the group and the workspace of a task are, without the task itself. */
-export interface RoomFacts {
+export interface CapacityFacts {
   /** The limit of the newest task that is queued for room in the group. */
   readonly groupQueue: Found<number>;
   /** Tasks that occupy room in the group; need not be counted beyond its limit. */
@@ -41,8 +41,8 @@ export interface DecidedReadiness {
  */
 export function decideReadiness(
   { group, workspace }: { readonly group?: TaskLimits["group"] } & Pick<TaskLimits, "workspace">,
-  known: Partial<RoomFacts>,
-): DecidedReadiness | Needs<RoomFacts> {
+  known: Partial<CapacityFacts>,
+): DecidedReadiness | Needs<CapacityFacts> {
   if (group !== undefined) {
     if (known.groupQueue === undefined) return { needs: "groupQueue" };
     if (known.groupQueue !== "none") return behind("queuedInGroup", known.groupQueue, group.max);

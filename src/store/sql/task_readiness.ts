@@ -7,7 +7,7 @@
 
 import { defined } from "../../base/defined.ts";
 import type { TaskReadiness } from "../task_records.ts";
-import type { Room } from "../transactions/task_rows.ts";
+import type { LimitKey } from "../transactions/task_rows.ts";
 import { number } from "./columns.ts";
 import type { Row } from "./row.ts";
 import { READINESS, toReadiness } from "./readiness.ts";
@@ -20,11 +20,11 @@ export const READINESS_COLUMNS = `tasks.readiness, tasks.run_at,
     SELECT 1 FROM rates WHERE rates.project = tasks.project AND rates."trigger" = tasks."trigger"
   ) THEN 1 ELSE 0 END AS is_rated`;
 
-/** Most tasks that are counted in one room, so that a list costs the same however many there are. */
+/** Most tasks that are counted in one limit, so that a list costs the same however many there are. */
 export const MOST_COUNTED = 1000;
 
-/** How full a room is for which tasks are queued. */
-export interface RoomUse {
+/** How full a limit is in which tasks are queued. */
+export interface LimitUse {
   /** The limit of the newest task that is queued there, which holds for all. */
   readonly max: number;
   /** Tasks that occupy room, counted up to {@linkcode MOST_COUNTED}. */
@@ -33,8 +33,8 @@ export interface RoomUse {
   readonly first?: string;
 }
 
-/** The room for which a task is queued; `undefined` of one that is not. */
-export function roomOf(row: Row): Room | undefined {
+/** The limit in which a task is queued; `undefined` of one that is not. */
+export function limitKeyOf(row: Row): LimitKey | undefined {
   if (row["state"] !== "pending") return undefined;
   const digest = row["gate"];
   switch (toReadiness(number(row, "readiness"))) {
@@ -51,15 +51,15 @@ export function roomOf(row: Row): Room | undefined {
   }
 }
 
-/** Identifies a room among all. */
-export function roomKey(room: Room): string {
-  return room.of === "group" ? room.digest.toHex() : JSON.stringify([room.project, room.name]);
+/** A text that identifies a limit. */
+export function limitId(limit: LimitKey): string {
+  return limit.of === "group" ? limit.digest.toHex() : JSON.stringify([limit.project, limit.name]);
 }
 
 /** What is known beside the row. */
 interface BesideRow {
-  /** How full its room is; absent where it is not queued. */
-  readonly use?: RoomUse | undefined;
+  /** How full its limit is; absent where it is not queued. */
+  readonly use?: LimitUse | undefined;
   /** Names or labels of the nodes for which it is. */
   readonly nodes?: readonly string[] | undefined;
 }
@@ -94,7 +94,7 @@ export function readinessOf(row: Row, { use, nodes }: BesideRow): TaskReadiness 
   }
 }
 
-function queuedIn(room: Room["of"], use?: RoomUse): TaskReadiness {
+function queuedIn(limit: LimitKey["of"], use?: LimitUse): TaskReadiness {
   // the last of those in its way may have ended between two reads
-  return { is: "queued", in: room, ...use ?? { max: 0, open: 0 } };
+  return { is: "queued", in: limit, ...use ?? { max: 0, open: 0 } };
 }

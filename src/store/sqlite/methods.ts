@@ -16,6 +16,7 @@ import * as keyUses from "../sql/key_uses.ts";
 import * as deliveries from "../sql/deliveries.ts";
 import * as outbox from "../sql/outbox.ts";
 import { recordSourceEvent } from "../sql/record_source_event.ts";
+import { retryTask } from "../sql/retry_task.ts";
 import * as prunedEvents from "../sql/source_event_pruning.ts";
 import * as queue from "../sql/source_event_queue.ts";
 import { routeSourceEvent } from "../sql/source_event_routing.ts";
@@ -44,7 +45,6 @@ import * as nodes from "./node_rows.ts";
 import { claimMessages } from "./claim_messages.ts";
 import * as prune from "./tasks/prune_rows.ts";
 import * as resources from "./resources/resource_rows.ts";
-import * as retries from "./retry_rows.ts";
 import * as chatClaims from "./chat/claim_source_events.ts";
 import * as chatLists from "./chat/chat_lists.ts";
 import * as taskCounts from "./tasks/task_counts.ts";
@@ -114,7 +114,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   finishTask: over(finishTask),
   requeueTask: scheduling.requeueTask,
   cancelTask: over(cancelTask),
-  retryTask: retries.retryTask,
+  retryTask: changing(retryTask(taskLists.findTasks)),
   setTaskDirectory: over((rows, taskId, directory) => rows.setDirectory(taskId, directory)),
   addToInbox: inbox.addToInbox,
   listInbox: inbox.listInbox,

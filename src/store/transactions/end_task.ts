@@ -1,6 +1,6 @@
 /**
  * The end of a task, by a worker or by a request to cancel it (`rules/cancel.ts`). It promotes the
- * tasks that waited for its room.
+ * tasks that are queued for its room.
  *
  * @module
  */

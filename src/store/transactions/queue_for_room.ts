@@ -9,19 +9,19 @@ import type { TaskLimits } from "../rules/limits.ts";
 import type { Found } from "../rules/needs.ts";
 import { settle } from "../rules/settle.ts";
 import {
+  type CapacityFacts,
   type DecidedReadiness,
   decidePromotion,
   decideReadiness,
   type PromotionFacts,
   type Queue,
-  type RoomFacts,
 } from "../rules/readiness.ts";
-import type { Room, TaskRows, UnreadyTask } from "./task_rows.ts";
+import type { LimitKey, TaskRows, UnreadyTask } from "./task_rows.ts";
 
 /** Whether a due task is ready or queued, given how full its limits are now. */
 export function findReadiness(rows: TaskRows, limits: TaskLimits): DecidedReadiness {
   const { group, workspace } = limits;
-  return settle<RoomFacts, DecidedReadiness>((known) => decideReadiness(limits, known), {
+  return settle<CapacityFacts, DecidedReadiness>((known) => decideReadiness(limits, known), {
     groupQueue: () => group === undefined ? "none" : rows.findNewestMax(ofGroup(group)),
     groupOpen: () => group === undefined ? 0 : rows.countOpen(ofGroup(group), group.max),
     workspaceQueue: () => rows.findNewestMax(ofWorkspace(workspace)),
@@ -29,9 +29,12 @@ export function findReadiness(rows: TaskRows, limits: TaskLimits): DecidedReadin
   });
 }
 
-const ofGroup = ({ digest }: NonNullable<TaskLimits["group"]>): Room => ({ of: "group", digest });
+const ofGroup = ({ digest }: NonNullable<TaskLimits["group"]>): LimitKey => ({
+  of: "group",
+  digest,
+});
 
-const ofWorkspace = ({ project, name }: TaskLimits["workspace"]): Room => ({
+const ofWorkspace = ({ project, name }: TaskLimits["workspace"]): LimitKey => ({
   of: "workspace",
   project,
   name,
@@ -58,7 +61,7 @@ export function promoteQueued(rows: TaskRows, { group, workspace }: TaskLimits):
   if (workspace.max !== undefined) promoteInWorkspace(rows, ofWorkspace(workspace));
 }
 
-function promoteInGroup(rows: TaskRows, group: Room): void {
+function promoteInGroup(rows: TaskRows, group: LimitKey): void {
   for (;;) {
     const next = findNext(rows, group);
     if (next === "none") return;
@@ -67,7 +70,7 @@ function promoteInGroup(rows: TaskRows, group: Room): void {
   }
 }
 
-function promoteInWorkspace(rows: TaskRows, workspace: Room): void {
+function promoteInWorkspace(rows: TaskRows, workspace: LimitKey): void {
   for (;;) {
     const next = findNext(rows, workspace);
     if (next === "none") return;
@@ -75,16 +78,16 @@ function promoteInWorkspace(rows: TaskRows, workspace: Room): void {
   }
 }
 
-function findNext(rows: TaskRows, room: Room): Found<UnreadyTask> {
+function findNext(rows: TaskRows, limit: LimitKey): Found<UnreadyTask> {
   return settle<PromotionFacts<UnreadyTask>, { next: Found<UnreadyTask> }>(decidePromotion, {
-    queue: () => findQueue(rows, room),
-    open: ({ queue = "none" }) => rows.countOpen(room, queue === "none" ? 0 : queue.newestMax),
+    queue: () => findQueue(rows, limit),
+    open: ({ queue = "none" }) => rows.countOpen(limit, queue === "none" ? 0 : queue.newestMax),
   }).next;
 }
 
-function findQueue(rows: TaskRows, room: Room): Found<Queue<UnreadyTask>> {
-  const newestMax = rows.findNewestMax(room);
+function findQueue(rows: TaskRows, limit: LimitKey): Found<Queue<UnreadyTask>> {
+  const newestMax = rows.findNewestMax(limit);
   if (newestMax === "none") return "none";
-  const oldest = rows.findOldestQueued(room);
+  const oldest = rows.findOldestQueued(limit);
   return oldest === "none" ? "none" : { oldest, newestMax };
 }

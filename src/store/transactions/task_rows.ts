@@ -1,7 +1,7 @@
 /**
- * What the transactions of this folder read and change, whatever holds it: the rows of a database
- * (`sqlite/`), or what was loaded of them before (`postgres/`). The transactions decide by the rules
- * of `rules/`, and are written once for both.
+ * What the transactions of this folder read and change: with SQLite rows of the file, by statements
+ * (`sqlite/tasks/sqlite_task_rows.ts`), with PostgreSQL facts that were loaded before
+ * (`postgres/working_set/`). The transactions decide by the rules of `rules/`, and are written once.
  *
  * @module
  */
@@ -18,8 +18,8 @@ import type { NewTask, RetryOf, TaskEnd } from "../task_records.ts";
 /** Identifies a trigger. */
 export type TriggerKey = Pick<NewTask, "project" | "trigger">;
 
-/** A group, or a workspace with a limit, whose tasks are queued for room in it. */
-export type Room =
+/** Names one limit: a concurrency group, or a workspace with a limit. Tasks are queued for room in it. */
+export type LimitKey =
   | { readonly of: "group"; readonly digest: Uint8Array }
   | { readonly of: "workspace"; readonly project: string; readonly name: string };
 
@@ -73,11 +73,11 @@ export interface TaskRows {
   /** Unfinished tasks of a group that are not being cancelled. */
   findReplaceable(group: GroupLimit): readonly ReplaceableTask[];
   /** The limit of the newest task that is queued. */
-  findNewestMax(room: Room): Found<number>;
+  findNewestMax(limit: LimitKey): Found<number>;
   /** Number of tasks that occupy room; need not be counted beyond `upTo`. */
-  countOpen(room: Room, upTo: number): number;
+  countOpen(limit: LimitKey, upTo: number): number;
   /** The task with the lowest id of those that are queued. */
-  findOldestQueued(room: Room): Found<UnreadyTask>;
+  findOldestQueued(limit: LimitKey): Found<UnreadyTask>;
 
   /** Stores a task that `delivery` starts; a task without a plan has failed from the start. */
   insertTask(
@@ -161,7 +161,7 @@ export interface DeliveryRows extends EventRows {
 export interface FactRequest {
   /** All that the rules may ask for a new task. */
   addNew(task: NewTask): void;
-  /** A stored task, with the rooms that it counts against. */
+  /** A stored task, with the limits that it counts against. */
   addTask(id: string): void;
   /** The version of the resources. */
   addResourceVersion(): void;

@@ -6,14 +6,14 @@
 
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import {
+  type CapacityFacts,
   decidePromotion,
   decideReadiness,
   type PromotionFacts,
-  type RoomFacts,
   whatIsDue,
 } from "../../../src/store/rules/readiness.ts";
 
-const FREE: RoomFacts = {
+const FREE: CapacityFacts = {
   groupQueue: "none",
   groupOpen: 0,
   workspaceQueue: "none",
@@ -30,7 +30,7 @@ const inBoth = { group, workspace: { ...at, max: 3 } };
 const DECISIONS: readonly [
   what: string,
   limits: Parameters<typeof decideReadiness>[0],
-  facts: Partial<RoomFacts>,
+  facts: Partial<CapacityFacts>,
   readiness: string,
   bringsNewLimit?: boolean,
 ][] = [
@@ -65,9 +65,9 @@ for (const [what, limits, facts, readiness, bringsNewLimit = false] of DECISIONS
 
 Deno.test("room is looked at in order, and no further than the decision needs", () => {
   const asked: string[] = [];
-  const known: Partial<Record<keyof RoomFacts, RoomFacts[keyof RoomFacts]>> = {};
+  const known: Partial<Record<keyof CapacityFacts, CapacityFacts[keyof CapacityFacts]>> = {};
   for (;;) {
-    const decision = decideReadiness(inBoth, known as Partial<RoomFacts>);
+    const decision = decideReadiness(inBoth, known as Partial<CapacityFacts>);
     if (!("needs" in decision)) break;
     asked.push(decision.needs);
     known[decision.needs] = FREE[decision.needs];

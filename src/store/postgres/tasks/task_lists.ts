@@ -9,10 +9,10 @@ import { json, text } from "../../sql/columns.ts";
 import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
 import type { Row } from "../../sql/row.ts";
 import { type StoredPlan, TASK_COLUMNS, toTask } from "../../sql/tasks.ts";
-import { READINESS_COLUMNS, readinessOf, roomKey, roomOf } from "../../sql/task_readiness.ts";
+import { limitId, limitKeyOf, READINESS_COLUMNS, readinessOf } from "../../sql/task_readiness.ts";
 import type { Session, Value } from "../database/connections.ts";
 import { listed, newestIds } from "../database/newest.ts";
-import { readRoomUses } from "./room_uses.ts";
+import { readLimitUses } from "./limit_uses.ts";
 
 /** Tasks, in the order of the list. */
 export function listTasks(db: Session, query: TaskQuery): Promise<Task[]> {
@@ -55,14 +55,14 @@ export async function readTasks(
   const columns = `${TASK_COLUMNS}, ${READINESS_COLUMNS}, ${NODE_COLUMNS}`;
   const rows = await db.all(`SELECT ${columns} FROM tasks ${tail}`, ...values);
   const plans = await readPlans(db, rows);
-  const uses = await readRoomUses(db, rows);
+  const uses = await readLimitUses(db, rows);
   const steps = await readSteps(db, rows.map((row) => text(row, "id")));
   return rows.map((row) => {
     const hash = row["plan_hash"];
     if (typeof hash !== "string") return toTask(row, { rows: [] });
     const plan = plans.get(hash) ?? { steps: [] };
-    const room = roomOf(row);
-    const use = room === undefined ? undefined : uses.get(roomKey(room));
+    const limit = limitKeyOf(row);
+    const use = limit === undefined ? undefined : uses.get(limitId(limit));
     const readiness = readinessOf(row, { use, nodes: plan.workspace?.nodes });
     return toTask(row, { plan, rows: steps.get(text(row, "id")) ?? [], readiness });
   });

@@ -6,7 +6,7 @@
 
 import type { TaskState } from "../../task_records.ts";
 import type { Session } from "../database/connections.ts";
-import type { Wanted } from "./wanted.ts";
+import type { BatchRequest } from "./batch_request.ts";
 
 /** A stored task. */
 export interface TaskFact {
@@ -28,8 +28,8 @@ export interface TaskFact {
   readonly epoch: number;
 }
 
-/** A group or a workspace. */
-export interface RoomFact {
+/** A group or a workspace with a limit. */
+export interface LimitFact {
   /** Number of tasks that occupy room. */
   readonly open: number;
   /** How many of the queued tasks were asked for. */
@@ -41,7 +41,7 @@ export interface RoomFact {
 }
 
 /** A group. */
-export interface GroupFact extends RoomFact {
+export interface GroupFact extends LimitFact {
   readonly digest: string;
   /** How many of the unfinished tasks were asked for. */
   readonly asked: number;
@@ -50,12 +50,12 @@ export interface GroupFact extends RoomFact {
 }
 
 /** A workspace. */
-export interface WorkspaceFact extends RoomFact {
+export interface WorkspaceFact extends LimitFact {
   readonly project: string;
   readonly name: string;
 }
 
-/** All that was loaded. */
+/** The facts of a batch. */
 export interface Facts {
   /** The version of the resources, which stays the same until the transaction ends. */
   readonly resource_version: number;
@@ -79,14 +79,14 @@ export interface Facts {
     readonly task_id: string;
     readonly detail: string;
   }[];
-  /** Those that were asked for, that wait for room, and that are members. */
+  /** Those that were asked for, that are queued in a limit, and that are members of a group. */
   readonly tasks: readonly TaskFact[];
   readonly groups: readonly GroupFact[];
   readonly workspaces: readonly WorkspaceFact[];
 }
 
-/** Locks and loads what is wanted, until the transaction ends. */
-export async function loadFacts(db: Session, wanted: Wanted): Promise<Facts> {
-  const row = await db.get("SELECT facts(?) AS facts", wanted.toJson());
+/** Loads the facts, and locks them until the transaction ends. */
+export async function loadFacts(db: Session, request: BatchRequest): Promise<Facts> {
+  const row = await db.get("SELECT facts(?) AS facts", request.toJson());
   return row?.["facts"] as unknown as Facts; // `pg` parses JSON
 }

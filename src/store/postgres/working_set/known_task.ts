@@ -8,7 +8,7 @@ import type { TaskLimits } from "../../rules/limits.ts";
 import type { Readiness } from "../../rules/readiness.ts";
 import { toReadiness } from "../../sql/readiness.ts";
 import type { TaskState } from "../../task_records.ts";
-import type { Room, StoredTask } from "../../transactions/task_rows.ts";
+import type { LimitKey, StoredTask } from "../../transactions/task_rows.ts";
 import type { TaskFact } from "./facts.ts";
 
 /** Who claimed a task last. */
@@ -69,7 +69,7 @@ export function toStoredTask(
   return { state, ...planned, hasDirectory, limits, hasStarted };
 }
 
-/** What a task is to a room. */
+/** What a task is to a limit. */
 export type Place = "queued" | "open" | "apart";
 
 /** Whether it has not ended. */
@@ -78,8 +78,8 @@ export const isUnfinished = ({ state }: KnownTask): boolean =>
 
 const QUEUED_IN = { group: "queuedInGroup", workspace: "queuedInWorkspace" } as const;
 
-/** Whether a task that counts against a room is queued for it, occupies it, or neither. */
-export function placeOf(task: KnownTask, of: Room["of"]): Place {
+/** Whether a task that counts against a limit is queued there, occupies room there, or neither. */
+export function placeOf(task: KnownTask, of: LimitKey["of"]): Place {
   if (!isUnfinished(task)) return "apart";
   if (task.readiness === QUEUED_IN[of]) return "queued";
   const hasPassed = task.readiness === "ready" ||

@@ -8,25 +8,25 @@ import { type JobActions, jobActions, type JobState } from "../../rules/placemen
 import type { JobChanges } from "./changes.ts";
 import type { Facts } from "./facts.ts";
 import { type KnownTask, toKnownTask } from "./known_task.ts";
-import { KnownRooms } from "./known_rooms.ts";
-import { Missing, type Wanted } from "./wanted.ts";
+import { KnownLimits } from "./known_limits.ts";
+import { type BatchRequest, MissingFact } from "./batch_request.ts";
 
 /** All that were loaded or are stored by the batch. */
 export class KnownTasks {
-  readonly rooms: KnownRooms;
-  readonly #wanted: Wanted;
+  readonly limits: KnownLimits;
+  readonly #request: BatchRequest;
   readonly #tasks = new Map<string, KnownTask>();
   readonly #debounced = new Map<string, KnownTask>();
   /** What the queue had of each task that has changed. */
   readonly #jobs = new Map<KnownTask, JobState>();
 
-  constructor(wanted: Wanted, { tasks, groups, workspaces }: Facts) {
-    this.#wanted = wanted;
-    this.rooms = new KnownRooms(groups, workspaces);
+  constructor(request: BatchRequest, { tasks, groups, workspaces }: Facts) {
+    this.#request = request;
+    this.limits = new KnownLimits(groups, workspaces);
     for (const fact of tasks) {
       const task = toKnownTask(fact);
       this.#tasks.set(task.id, task);
-      this.rooms.addLoaded(task);
+      this.limits.addLoaded(task);
       if (fact.debounce !== null && isJoinable(task)) this.#debounced.set(fact.debounce, task);
     }
   }
@@ -34,8 +34,8 @@ export class KnownTasks {
   /** A stored task; `undefined` where there is none. */
   find(id: string): KnownTask | undefined {
     const task = this.#tasks.get(id);
-    if (task !== undefined || this.#wanted.hasTask(id)) return task;
-    throw new Missing((wanted) => wanted.addTask(id));
+    if (task !== undefined || this.#request.hasTask(id)) return task;
+    throw new MissingFact((request) => request.addTask(id));
   }
 
   /** A task that is known to be stored. */
@@ -52,8 +52,8 @@ export class KnownTasks {
 
   /** The pending task of a debounce key that has never started. */
   findDebounced(digest: Uint8Array): KnownTask | undefined {
-    if (!this.#wanted.hasDebounced(digest)) {
-      throw new Missing((wanted) => wanted.addDebounced(digest));
+    if (!this.#request.hasDebounced(digest)) {
+      throw new MissingFact((request) => request.addDebounced(digest));
     }
     const task = this.#debounced.get(digest.toHex());
     return task !== undefined && isJoinable(task) ? task : undefined;
@@ -62,7 +62,7 @@ export class KnownTasks {
   /** Adds a task that the batch stores. */
   add(task: KnownTask, debounce?: Uint8Array): void {
     this.#tasks.set(task.id, task);
-    this.rooms.addNew(task);
+    this.limits.addNew(task);
     this.#jobs.set(task, { job: "none" });
     if (debounce !== undefined && isJoinable(task)) this.#debounced.set(debounce.toHex(), task);
   }
@@ -70,7 +70,7 @@ export class KnownTasks {
   /** Changes a task. */
   change(task: KnownTask, how: Partial<KnownTask>): void {
     if (!this.#jobs.has(task)) this.#jobs.set(task, jobOf(task));
-    this.rooms.change(task, how);
+    this.limits.change(task, how);
   }
 
   /** What the changes mean for the jobs. */

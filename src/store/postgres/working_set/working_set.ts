@@ -23,22 +23,22 @@ import type {
 import type { Session } from "../database/connections.ts";
 import type { Facts } from "./facts.ts";
 import { eventKey } from "./event_key.ts";
-import { Missing, type Wanted } from "./wanted.ts";
+import { type BatchRequest, MissingFact } from "./batch_request.ts";
 import { WorkingTasks } from "./working_tasks.ts";
 
 const WRITE = "SELECT write(?, ?)";
 
-/** The rows of one batch. Whatever was not loaded throws a {@linkcode Missing}. */
+/** The rows of one batch. Whatever was not loaded throws a {@linkcode MissingFact}. */
 export class WorkingSet extends WorkingTasks implements DeliveryRows {
-  readonly #wanted: Wanted;
+  readonly #request: BatchRequest;
   readonly #resourceVersion: number;
   readonly #earlier: Map<string, EarlierEvent>;
   readonly #rates: Map<string, RateState>;
   readonly #summaries: Map<string, DeliverySummary>;
 
-  constructor(wanted: Wanted, facts: Facts) {
-    super(wanted, facts);
-    this.#wanted = wanted;
+  constructor(request: BatchRequest, facts: Facts) {
+    super(request, facts);
+    this.#request = request;
     this.#resourceVersion = facts.resource_version;
     this.#earlier = new Map(facts.earlier.map((one) => [one.digest, {
       deliveryId: one.delivery_id,
@@ -81,7 +81,7 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
   findEarlier(task: NewTask): Found<EarlierEvent> {
     const key = eventKey(task);
     if (key === undefined) return "none";
-    if (!this.#wanted.hasEarlier(key)) throw new Missing((wanted) => wanted.addEarlier(key));
+    if (!this.#request.hasEarlier(key)) throw new MissingFact((request) => request.addEarlier(key));
     const event = this.#earlier.get(key);
     if (event === undefined) return "none";
     const state = this.tasks.peek(event.taskId)?.state ?? event.state; // the batch may have ended it
@@ -89,7 +89,9 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
   }
 
   findRate(trigger: TriggerKey): Found<RateState> {
-    if (!this.#wanted.hasRate(trigger)) throw new Missing((wanted) => wanted.addRate(trigger));
+    if (!this.#request.hasRate(trigger)) {
+      throw new MissingFact((request) => request.addRate(trigger));
+    }
     return this.#rates.get(keyOf(trigger)) ?? "none";
   }
 
@@ -117,8 +119,8 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
 
   findSummary(deliveryId: string): Found<DeliverySummary> {
     const summary = this.#summaries.get(deliveryId);
-    if (summary === undefined && !this.#wanted.hasDelivery(deliveryId)) {
-      throw new Missing((wanted) => wanted.addDelivery(deliveryId));
+    if (summary === undefined && !this.#request.hasDelivery(deliveryId)) {
+      throw new MissingFact((request) => request.addDelivery(deliveryId));
     }
     return summary ?? "none";
   }

@@ -15,8 +15,8 @@ import type { Readiness } from "../../rules/readiness.ts";
 import { READINESS } from "../../sql/readiness.ts";
 import type { NewTask, RetryOf, StepRecord, TaskEnd } from "../../task_records.ts";
 import type {
+  LimitKey,
   PlannedRetry,
-  Room,
   Scheduling,
   StoredTask,
   TaskRows,
@@ -26,15 +26,15 @@ import { Changes, type Columns } from "./changes.ts";
 import type { Facts } from "./facts.ts";
 import { type KnownTask, type TaskClaim, toStoredTask, UNCLAIMED } from "./known_task.ts";
 import { KnownTasks } from "./known_tasks.ts";
-import type { Wanted } from "./wanted.ts";
+import type { BatchRequest } from "./batch_request.ts";
 
-/** Rows of tasks. Whatever was not loaded throws a {@linkcode Missing}. */
+/** Rows of tasks. Whatever was not loaded throws a {@linkcode MissingFact}. */
 export class WorkingTasks implements TaskRows {
   readonly changes = new Changes();
   protected readonly tasks: KnownTasks;
 
-  constructor(wanted: Wanted, facts: Facts) {
-    this.tasks = new KnownTasks(wanted, facts);
+  constructor(request: BatchRequest, facts: Facts) {
+    this.tasks = new KnownTasks(request, facts);
   }
 
   findTask(id: string): Found<StoredTask> {
@@ -65,27 +65,27 @@ export class WorkingTasks implements TaskRows {
   }
 
   findUnfinished({ digest, max }: GroupLimit): readonly string[] {
-    return this.tasks.rooms.members(digest, max).slice(0, max).map(({ id }) => id);
+    return this.tasks.limits.members(digest, max).slice(0, max).map(({ id }) => id);
   }
 
   findReplaceable({ digest }: GroupLimit): readonly ReplaceableTask[] {
-    return this.tasks.rooms.members(digest, Infinity)
+    return this.tasks.limits.members(digest, Infinity)
       .filter(({ cancelReason }) => cancelReason === undefined)
       .map(({ id, hasStarted }) => ({ id, hasStarted }));
   }
 
-  findNewestMax(room: Room): Found<number> {
-    const newest = this.tasks.rooms.newestQueued(room);
+  findNewestMax(limit: LimitKey): Found<number> {
+    const newest = this.tasks.limits.newestQueued(limit);
     if (newest === "none") return "none";
-    return maxIn(room, newest);
+    return maxIn(limit, newest);
   }
 
-  countOpen(room: Room): number {
-    return this.tasks.rooms.countOpen(room);
+  countOpen(limit: LimitKey): number {
+    return this.tasks.limits.countOpen(limit);
   }
 
-  findOldestQueued(room: Room): Found<UnreadyTask> {
-    return this.tasks.rooms.oldestQueued(room);
+  findOldestQueued(limit: LimitKey): Found<UnreadyTask> {
+    return this.tasks.limits.oldestQueued(limit);
   }
 
   insertTask(
@@ -204,7 +204,7 @@ export class WorkingTasks implements TaskRows {
     this.changes.put("task_ends", taskId, { task_id: taskId });
   }
 
-  /** Puts a running task back in the queue, with these records of its steps; it keeps its room. */
+  /** Puts a running task back in the queue, with these records of its steps; it keeps the room that it occupies. */
   requeue(taskId: string, steps: readonly StepRecord[] = []): void {
     const task = this.tasks.find(taskId);
     if (task?.state !== "running") return;
@@ -268,8 +268,8 @@ function limitColumns({ group, workspace }: TaskLimits): Columns {
   };
 }
 
-/** The limit that a task which waits in a room has there. */
-function maxIn({ of }: Room, { id, limits: { group, workspace } }: KnownTask): number {
+/** The number of tasks that a queued task allows in a limit. */
+function maxIn({ of }: LimitKey, { id, limits: { group, workspace } }: KnownTask): number {
   const max = of === "group" ? group?.max : workspace.max;
   if (max === undefined) throw new Error(`Task ${id} has no limit in its ${of}`);
   return max;

@@ -21,8 +21,8 @@ import type {
   DeliverySummary,
   KeptContent,
   KeptElsewhere,
-  TriggerKey,
   RememberedEvent,
+  TriggerKey,
 } from "../../transactions/task_rows.ts";
 import type { Database } from "../engine/database.ts";
 import { SqliteTaskRows } from "../tasks/sqlite_task_rows.ts";

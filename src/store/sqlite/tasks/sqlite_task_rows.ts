@@ -23,11 +23,11 @@ import {
   toUnreadyTask,
   UNREADY_TASK_COLUMNS,
 } from "../../sql/task_facts.ts";
-import { MOST_COUNTED, type RoomUse } from "../../sql/task_readiness.ts";
+import { type LimitUse, MOST_COUNTED } from "../../sql/task_readiness.ts";
 import type { NewTask, RetryOf, StepRecord, TaskEnd } from "../../task_records.ts";
 import type {
+  LimitKey,
   PlannedRetry,
-  Room,
   Scheduling,
   StoredTask,
   TaskRows,
@@ -71,42 +71,42 @@ export class SqliteTaskRows implements TaskRows {
     ).map((row) => ({ id: text(row, "id"), hasStarted: row["has_started"] === 1 }));
   }
 
-  findNewestMax(room: Room): Found<number> {
-    const { tasks, queued, max } = SQL[room.of];
+  findNewestMax(limit: LimitKey): Found<number> {
+    const { tasks, queued, max } = SQL[limit.of];
     const newest = this.db.get(
       `SELECT ${max} AS max FROM ${tasks} AND ${queued} ORDER BY id DESC LIMIT 1`,
-      ...valuesOf(room),
+      ...valuesOf(limit),
     );
     return newest === undefined ? "none" : number(newest, "max");
   }
 
-  countOpen(room: Room, upTo: number): number {
-    const { tasks, open } = SQL[room.of];
+  countOpen(limit: LimitKey, upTo: number): number {
+    const { tasks, open } = SQL[limit.of];
     const counted = `SELECT 1 FROM ${tasks} AND ${open} LIMIT ?`;
-    const row = this.db.get(`SELECT count(*) AS n FROM (${counted})`, ...valuesOf(room), upTo);
+    const row = this.db.get(`SELECT count(*) AS n FROM (${counted})`, ...valuesOf(limit), upTo);
     return number(row ?? {}, "n");
   }
 
-  findOldestQueued(room: Room): Found<UnreadyTask> {
-    const { tasks, queued } = SQL[room.of];
+  findOldestQueued(limit: LimitKey): Found<UnreadyTask> {
+    const { tasks, queued } = SQL[limit.of];
     const oldest = this.db.get(
       `SELECT ${UNREADY_TASK_COLUMNS} FROM ${tasks} AND ${queued} ORDER BY id LIMIT 1`,
-      ...valuesOf(room),
+      ...valuesOf(limit),
     );
     return oldest === undefined ? "none" : toUnreadyTask(oldest);
   }
 
   /** How full a limit is for which tasks are queued, to show it. */
-  findRoomUse(room: Room): RoomUse {
-    const { tasks, open } = SQL[room.of];
-    const max = this.findNewestMax(room);
+  findLimitUse(limit: LimitKey): LimitUse {
+    const { tasks, open } = SQL[limit.of];
+    const max = this.findNewestMax(limit);
     const first = this.db.get(
       `SELECT id FROM ${tasks} AND ${open} ORDER BY readiness, id LIMIT 1`,
-      ...valuesOf(room),
+      ...valuesOf(limit),
     );
     return {
       max: max === "none" ? 0 : max,
-      open: this.countOpen(room, MOST_COUNTED),
+      open: this.countOpen(limit, MOST_COUNTED),
       ...(first === undefined ? {} : { first: text(first, "id") }),
     };
   }
@@ -280,7 +280,7 @@ const IN_GROUP = `tasks INDEXED BY tasks_gated
   WHERE gate = ? AND state IN ('pending', 'running')`;
 
 /** Which tasks count against a limit, by an index whose next columns are the readiness and the id. */
-interface RoomSql {
+interface LimitSql {
   /** The unfinished tasks. */
   readonly tasks: string;
   /** Of these, those that are queued for room here. */
@@ -291,7 +291,7 @@ interface RoomSql {
   readonly max: "gate_max" | "workspace_max";
 }
 
-const SQL: Readonly<Record<Room["of"], RoomSql>> = {
+const SQL: Readonly<Record<LimitKey["of"], LimitSql>> = {
   group: {
     tasks: IN_GROUP,
     queued: `readiness = ${READINESS.queuedInGroup}`,
@@ -310,6 +310,6 @@ const SQL: Readonly<Record<Room["of"], RoomSql>> = {
 };
 
 /** The values that `tasks` takes. */
-function valuesOf(room: Room): SqlValue[] {
-  return room.of === "group" ? [room.digest] : [room.project, room.name];
+function valuesOf(limit: LimitKey): SqlValue[] {
+  return limit.of === "group" ? [limit.digest] : [limit.project, limit.name];
 }

@@ -13,13 +13,13 @@ import type { Row, SqlValue } from "../../sql/row.ts";
 import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
 import { newestIds, ofEachProject } from "../engine/newest.ts";
 import {
+  limitId,
+  limitKeyOf,
+  type LimitUse,
   READINESS_COLUMNS,
   readinessOf,
-  roomKey,
-  roomOf,
-  type RoomUse,
 } from "../../sql/task_readiness.ts";
-import type { Room } from "../../transactions/task_rows.ts";
+import type { LimitKey } from "../../transactions/task_rows.ts";
 import { SqliteTaskRows } from "./sqlite_task_rows.ts";
 
 /** Tasks, in the order of the list. */
@@ -92,12 +92,12 @@ export function listTaskEnds(db: Database, limit: number): Task[] {
 /** Tasks selected by the SQL that follows `FROM tasks`. */
 export function readTasks(db: Database, tail: string, values: readonly SqlValue[]): Task[] {
   const plans = new Map<string, StoredPlan>(); // most tasks of a list share a few plans
-  const rooms = new Map<string, RoomUse>(); // and those that are queued, a few rooms
+  const limits = new Map<string, LimitUse>(); // and those that are queued, a few limits
   const rowsOfTasks = new SqliteTaskRows(db);
-  const useOf = (room: Room): RoomUse => {
-    const key = roomKey(room);
-    const use = rooms.get(key) ?? rowsOfTasks.findRoomUse(room);
-    rooms.set(key, use);
+  const useOf = (limit: LimitKey): LimitUse => {
+    const key = limitId(limit);
+    const use = limits.get(key) ?? rowsOfTasks.findLimitUse(limit);
+    limits.set(key, use);
     return use;
   };
   const columns = `${TASK_COLUMNS}, ${READINESS_COLUMNS}`;
@@ -106,8 +106,8 @@ export function readTasks(db: Database, tail: string, values: readonly SqlValue[
     if (typeof hash !== "string") return toTask(row, { rows: [] });
     const plan = plans.get(hash) ?? readPlan(db, hash);
     plans.set(hash, plan);
-    const room = roomOf(row);
-    const use = room === undefined ? undefined : useOf(room);
+    const limit = limitKeyOf(row);
+    const use = limit === undefined ? undefined : useOf(limit);
     const readiness = readinessOf(row, { use, nodes: plan.workspace?.nodes });
     return toTask(row, { plan, rows: readSteps(db, text(row, "id")), readiness });
   });

@@ -1,5 +1,5 @@
 /**
- * What a batch of calls may ask for: it is loaded before they are decided on, and locked.
+ * The facts that the calls of a batch may ask for. They are locked and loaded before the calls decide.
  *
  * @module
  */
@@ -7,25 +7,25 @@
 import { debounceDigest } from "../../rules/keys.ts";
 import { limitsOf } from "../../rules/limits.ts";
 import type { NewTask } from "../../task_records.ts";
-import type { Room, TriggerKey } from "../../transactions/task_rows.ts";
+import type { FactRequest, LimitKey, TriggerKey } from "../../transactions/task_rows.ts";
 import { eventKey } from "./event_key.ts";
 import { storableJson } from "./storable_json.ts";
 
-/** How much of a room is loaded. */
+/** How much of a limit is loaded. */
 interface Depth {
-  /** Number of its queued tasks: how many may be promoted, before it has to be loaded again. */
+  /** Number of its queued tasks that are loaded: so many can be promoted without loading again. */
   depth: number;
 }
 
-interface WantedGroup extends Depth {
+interface RequestedGroup extends Depth {
   readonly digest: string;
   /** Number of its unfinished tasks, whatever they wait for. */
   members: number;
-  /** Whether these may be cancelled, so that no worker may start them meanwhile. */
+  /** Whether these may be cancelled: then they are locked, so that no worker starts them. */
   replaces: boolean;
 }
 
-interface WantedWorkspace extends Depth {
+interface RequestedWorkspace extends Depth {
   readonly project: string;
   readonly name: string;
 }
@@ -34,11 +34,11 @@ interface WantedWorkspace extends Depth {
 const REPLACEABLE = 1000;
 
 /** Facts to be loaded together. Digests are hexadecimal. */
-export class Wanted {
+export class BatchRequest implements FactRequest {
   readonly #earlier = new Set<string>();
   readonly #debounced = new Set<string>();
-  readonly #groups = new Map<string, WantedGroup>();
-  readonly #workspaces = new Map<string, WantedWorkspace>();
+  readonly #groups = new Map<string, RequestedGroup>();
+  readonly #workspaces = new Map<string, RequestedWorkspace>();
   readonly #rates = new Map<string, TriggerKey>();
   readonly #tasks = new Set<string>();
   readonly #claims = new Set<string>();
@@ -53,17 +53,17 @@ export class Wanted {
     if (debounced !== undefined) this.addDebounced(debounced);
     if (task.rateLimit !== undefined) this.addRate(task);
     const { group, workspace } = limitsOf(task);
-    if (workspace.max !== undefined) this.addRoom({ of: "workspace", ...workspace }, 1);
+    if (workspace.max !== undefined) this.addLimit({ of: "workspace", ...workspace }, 1);
     if (group === undefined) return;
     const { digest, max } = group;
-    this.addRoom({ of: "group", digest }, 1);
+    this.addLimit({ of: "group", digest }, 1);
     if (task.concurrency?.policy === "Forbid") this.addMembers(digest, { count: max });
     if (task.concurrency?.policy === "Replace") {
       this.addMembers(digest, { count: REPLACEABLE, replaces: true });
     }
   }
 
-  /** A stored task, with the rooms that it counts against. */
+  /** A stored task, with the limits that it counts against. */
   addTask(id: string): void {
     this.#tasks.add(id);
   }
@@ -98,9 +98,9 @@ export class Wanted {
     this.#rates.set(`${project}/${trigger}`, { project, trigger });
   }
 
-  /** So many queued tasks of a room, beside those that were wanted before. */
-  addRoom(room: Room, depth: number): void {
-    this.#roomOf(room).depth += depth;
+  /** So many queued tasks of a limit, in addition to those that were asked for before. */
+  addLimit(limit: LimitKey, depth: number): void {
+    this.#depthOf(limit).depth += depth;
   }
 
   /** Unfinished tasks of a group, at least so many. */
@@ -113,27 +113,27 @@ export class Wanted {
     group.replaces ||= replaces;
   }
 
-  /** Whether the event with this key was wanted; otherwise it is not known whether there is one. */
+  /** Whether the event with this key was asked for; otherwise it is unknown whether there is one. */
   hasEarlier(key: string): boolean {
     return this.#earlier.has(key);
   }
 
-  /** Whether the pending task with this debounce key was wanted. */
+  /** Whether the pending task with this debounce key was asked for. */
   hasDebounced(digest: Uint8Array): boolean {
     return this.#debounced.has(digest.toHex());
   }
 
-  /** Whether a task was wanted. */
+  /** Whether a task was asked for. */
   hasTask(id: string): boolean {
     return this.#tasks.has(id) || this.#claims.has(id);
   }
 
-  /** Whether a delivery was wanted. */
+  /** Whether a delivery was asked for. */
   hasDelivery(id: string): boolean {
     return this.#deliveries.has(id);
   }
 
-  /** Whether the rate of a trigger was wanted. */
+  /** Whether the rate of a trigger was asked for. */
   hasRate({ project, trigger }: TriggerKey): boolean {
     return this.#rates.has(`${project}/${trigger}`);
   }
@@ -153,13 +153,13 @@ export class Wanted {
     });
   }
 
-  #roomOf(room: Room): Depth {
-    if (room.of === "group") return this.#groupOf(room.digest);
-    const { project, name } = room;
+  #depthOf(limit: LimitKey): Depth {
+    if (limit.of === "group") return this.#groupOf(limit.digest);
+    const { project, name } = limit;
     return made(this.#workspaces, `${project}/${name}`, () => ({ project, name, depth: 0 }));
   }
 
-  #groupOf(bytes: Uint8Array): WantedGroup {
+  #groupOf(bytes: Uint8Array): RequestedGroup {
     const digest = bytes.toHex();
     const none = { digest, depth: 0, members: 0, replaces: false };
     return made(this.#groups, digest, () => none);
@@ -174,13 +174,16 @@ function made<Value>(map: Map<string, Value>, key: string, make: () => Value): V
   return value;
 }
 
-/** A fact that was not loaded: everything is loaded again with it, and decided on anew. */
-export class Missing extends Error {
+/**
+ * Thrown for a fact that was not loaded. All facts are then loaded again, this one with them, and the
+ * calls decide anew.
+ */
+export class MissingFact extends Error {
   override readonly name = "Missing";
-  /** Adds it to what is wanted. */
-  readonly addTo: (wanted: Wanted) => void;
+  /** Asks for the fact. */
+  readonly addTo: (request: BatchRequest) => void;
 
-  constructor(addTo: (wanted: Wanted) => void) {
+  constructor(addTo: (request: BatchRequest) => void) {
     super("A fact was not loaded");
     this.addTo = addTo;
   }

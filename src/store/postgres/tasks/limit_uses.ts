@@ -8,32 +8,32 @@
 import { number, text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
 import { READINESS } from "../../sql/readiness.ts";
-import { MOST_COUNTED, roomKey, roomOf, type RoomUse } from "../../sql/task_readiness.ts";
-import type { Room } from "../../transactions/task_rows.ts";
+import { limitId, limitKeyOf, type LimitUse, MOST_COUNTED } from "../../sql/task_readiness.ts";
+import type { LimitKey } from "../../transactions/task_rows.ts";
 import type { Session } from "../database/connections.ts";
 
 const UNFINISHED = "state IN ('pending', 'running')";
 
-/** How full the rooms are for which these tasks wait, by the key of the room. */
-export async function readRoomUses(
+/** How full the limits are in which these tasks are queued, by `limitId`. */
+export async function readLimitUses(
   db: Session,
   tasks: readonly Row[],
-): Promise<ReadonlyMap<string, RoomUse>> {
-  const rooms = new Map(
+): Promise<ReadonlyMap<string, LimitUse>> {
+  const limits = new Map(
     tasks.flatMap((row) => {
-      const room = roomOf(row);
-      return room === undefined ? [] : [[roomKey(room), room] as const];
+      const limit = limitKeyOf(row);
+      return limit === undefined ? [] : [[limitId(limit), limit] as const];
     }),
   );
-  const groups = [...rooms].filter(([, { of }]) => of === "group");
-  const workspaces = [...rooms].filter(([, { of }]) => of === "workspace");
+  const groups = [...limits].filter(([, { of }]) => of === "group");
+  const workspaces = [...limits].filter(([, { of }]) => of === "workspace");
   return new Map([
     ...groups.length === 0 ? [] : await groupUses(db, groups),
     ...workspaces.length === 0 ? [] : await workspaceUses(db, workspaces),
   ]);
 }
 
-type Known = readonly (readonly [key: string, Room])[];
+type Known = readonly (readonly [key: string, LimitKey])[];
 
 async function groupUses(db: Session, groups: Known) {
   const uses = useOf("gate_max", {
@@ -54,19 +54,19 @@ async function workspaceUses(db: Session, workspaces: Known) {
       AND workspace_max IS NOT NULL AND ${UNFINISHED}`,
     queued: READINESS.queuedInWorkspace,
   });
-  const parts = workspaces.map(([, room]) => room.of === "workspace" ? room : undefined);
+  const parts = workspaces.map(([, limit]) => limit.of === "workspace" ? limit : undefined);
   return toUses(
     await db.all(
       `SELECT room.key, ${uses}
        FROM unnest(?::text[], ?::text[], ?::text[]) AS room (key, project, name)`,
       workspaces.map(([key]) => key),
-      parts.map((room) => room?.project ?? ""),
-      parts.map((room) => room?.name ?? ""),
+      parts.map((limit) => limit?.project ?? ""),
+      parts.map((limit) => limit?.name ?? ""),
     ),
   );
 }
 
-/** Columns of one room: each reads a few rows at one end of the index of its rooms. */
+/** Columns of one limit: each reads a few rows at one end of an index. */
 function useOf(
   max: "gate_max" | "workspace_max",
   { tasks, queued }: { readonly tasks: string; readonly queued: number },
@@ -78,7 +78,7 @@ function useOf(
       AS open`;
 }
 
-function toUses(rows: readonly Row[]): (readonly [string, RoomUse])[] {
+function toUses(rows: readonly Row[]): (readonly [string, LimitUse])[] {
   return rows.map((row) => [text(row, "key"), {
     max: typeof row["max"] === "number" ? row["max"] : 0,
     open: number(row, "open"),

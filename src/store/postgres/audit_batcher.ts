@@ -1,6 +1,6 @@
 /**
  * The audit as it is written: what comes while a commit is in progress shares the next one. Links of
- * one chain follow each other, so that alone each would wait for the commit of the one before, and
+ * one chain follow each other: written alone, each would wait for the commit of the link before, and
  * keep a connection meanwhile.
  *
  * @module
@@ -10,17 +10,17 @@ import type { AuditEnd } from "../audit_records.ts";
 import type { AuditRecorder } from "../audit_store.ts";
 import { type AuditWrites, writeAudit } from "./audit/audit_rows.ts";
 import type { Connections } from "./database/connections.ts";
-import { byHalves, Lane } from "./lane.ts";
+import { Batcher, byHalves } from "./batcher.ts";
 
 /** Names of the methods that write it. */
 export type AuditMethod = keyof AuditRecorder;
 
 /** Writes the audit over `connections`. */
-export class AuditLane implements AuditRecorder, AsyncDisposable {
-  readonly #lane: Lane<AuditWrites>;
+export class AuditBatcher implements AuditRecorder, AsyncDisposable {
+  readonly #batcher: Batcher<AuditWrites>;
 
   constructor(connections: Connections) {
-    this.#lane = new Lane(byHalves(async (writes) => {
+    this.#batcher = new Batcher(byHalves(async (writes) => {
       await connections.transaction((db) => writeAudit(db, together(writes)));
       return writes.map(() => ({ value: undefined }));
     }));
@@ -37,12 +37,12 @@ export class AuditLane implements AuditRecorder, AsyncDisposable {
   };
 
   async #write(writes: AuditWrites): Promise<void> {
-    await this.#lane.call(writes);
+    await this.#batcher.call(writes);
   }
 
   /** Waits for what is being written. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#lane.idle();
+    await this.#batcher.idle();
   }
 }
 

@@ -1,27 +1,27 @@
 /**
- * The groups and workspaces of the working set, as they are after what the batch has changed so far.
- * Of the queued tasks only the first were loaded, and the last: what lies between is missing, and
- * asked for when it is needed.
+ * The groups and workspaces of the working set, with what the batch has changed so far. Of the queued
+ * tasks of each only the first ones and the last one were loaded. Those between are asked for
+ * (`MissingFact`) when a call needs them.
  *
  * @module
  */
 
 import type { Found } from "../../rules/needs.ts";
 import { READINESS } from "../../sql/readiness.ts";
-import type { Room } from "../../transactions/task_rows.ts";
-import type { GroupFact, RoomFact, WorkspaceFact } from "./facts.ts";
+import type { LimitKey } from "../../transactions/task_rows.ts";
+import type { GroupFact, LimitFact, WorkspaceFact } from "./facts.ts";
 import { isUnfinished, type KnownTask, placeOf } from "./known_task.ts";
-import { Missing } from "./wanted.ts";
+import { MissingFact } from "./batch_request.ts";
 
-/** By how much more is loaded than before, when that was too little. */
+/** So many times as many are loaded in addition, when those before were too few. */
 const DEEPER = 8;
-/** Queued tasks that are loaded of a room that nobody had expected. */
+/** Queued tasks that are loaded of a limit that no call had named. */
 const UNEXPECTED = 8;
 
 /** A group or a workspace. */
-interface KnownRoom {
-  readonly room: Room;
-  readonly fact: RoomFact & Partial<Pick<GroupFact, "asked" | "members">>;
+interface KnownLimit {
+  readonly limit: LimitKey;
+  readonly fact: LimitFact & Partial<Pick<GroupFact, "asked" | "members">>;
   /** Number of tasks that occupy room. */
   open: number;
   /** The known queued tasks, by their id. */
@@ -30,9 +30,9 @@ interface KnownRoom {
   readonly members: Set<KnownTask>;
 }
 
-/** All that were loaded. */
-export class KnownRooms {
-  readonly #rooms = new Map<string, KnownRoom>();
+/** Those that were loaded. */
+export class KnownLimits {
+  readonly #limits = new Map<string, KnownLimit>();
 
   constructor(groups: readonly GroupFact[], workspaces: readonly WorkspaceFact[]) {
     for (const fact of groups) {
@@ -43,36 +43,36 @@ export class KnownRooms {
     }
   }
 
-  #add(room: Room, fact: KnownRoom["fact"]): void {
+  #add(limit: LimitKey, fact: KnownLimit["fact"]): void {
     const { open } = fact;
-    this.#rooms.set(keyOf(room), { room, fact, open, queued: [], members: new Set() });
+    this.#limits.set(keyOf(limit), { limit, fact, open, queued: [], members: new Set() });
   }
 
   /** Adds a task that was loaded; where it occupies room, it is counted already. */
   addLoaded(task: KnownTask): void {
-    for (const known of this.#roomsOf(task)) list(known, task);
+    for (const known of this.#limitsOf(task)) list(known, task);
   }
 
   /** Adds a task that the batch stores. */
   addNew(task: KnownTask): void {
-    for (const known of this.#roomsOf(task)) enter(known, task);
+    for (const known of this.#limitsOf(task)) enter(known, task);
   }
 
-  /** Changes a task, and with it its rooms. */
+  /** Changes a task, and with it the limits that it counts against. */
   change(task: KnownTask, how: Partial<KnownTask>): void {
-    for (const known of this.#roomsOf(task)) leave(known, task);
+    for (const known of this.#limitsOf(task)) leave(known, task);
     Object.assign(task, how);
-    for (const known of this.#roomsOf(task)) enter(known, task);
+    for (const known of this.#limitsOf(task)) enter(known, task);
   }
 
   /** Number of tasks that occupy room. */
-  countOpen(room: Room): number {
-    return this.#get(room).open;
+  countOpen(limit: LimitKey): number {
+    return this.#get(limit).open;
   }
 
   /** The queued task with the highest id. */
-  newestQueued(room: Room): Found<KnownTask> {
-    const known = this.#get(room);
+  newestQueued(limit: LimitKey): Found<KnownTask> {
+    const known = this.#get(limit);
     const newest = known.queued.at(-1);
     const { fact } = known;
     // What was not loaded lies below the newest task that was.
@@ -83,8 +83,8 @@ export class KnownRooms {
   }
 
   /** The queued task with the lowest id. */
-  oldestQueued(room: Room): Found<KnownTask> {
-    const known = this.#get(room);
+  oldestQueued(limit: LimitKey): Found<KnownTask> {
+    const known = this.#get(limit);
     const [oldest] = known.queued;
     // What was not loaded lies above the first tasks.
     if (
@@ -104,57 +104,61 @@ export class KnownRooms {
     const { asked = 0, members = [] } = known.fact;
     if (members.length >= asked && known.members.size < atLeast) {
       const count = Math.max(UNEXPECTED, asked * DEEPER);
-      throw new Missing((wanted) => wanted.addMembers(digest, { count }));
+      throw new MissingFact((request) => request.addMembers(digest, { count }));
     }
     return [...known.members].sort(inOrder);
   }
 
-  #get(room: Room): KnownRoom {
-    const known = this.#rooms.get(keyOf(room));
-    if (known === undefined) throw new Missing((wanted) => wanted.addRoom(room, UNEXPECTED));
+  #get(limit: LimitKey): KnownLimit {
+    const known = this.#limits.get(keyOf(limit));
+    if (known === undefined) {
+      throw new MissingFact((request) => request.addLimit(limit, UNEXPECTED));
+    }
     return known;
   }
 
-  *#roomsOf({ limits: { group, workspace } }: KnownTask): Generator<KnownRoom> {
-    const ofGroup = group && this.#rooms.get(keyOf({ of: "group", digest: group.digest }));
+  *#limitsOf({ limits: { group, workspace } }: KnownTask): Generator<KnownLimit> {
+    const ofGroup = group && this.#limits.get(keyOf({ of: "group", digest: group.digest }));
     if (ofGroup !== undefined) yield ofGroup;
     if (workspace.max === undefined) return;
-    const ofWorkspace = this.#rooms.get(keyOf({ of: "workspace", ...workspace }));
+    const ofWorkspace = this.#limits.get(keyOf({ of: "workspace", ...workspace }));
     if (ofWorkspace !== undefined) yield ofWorkspace;
   }
 }
 
-/** Adds a task to the lists of a room. */
-function list({ room, queued, members }: KnownRoom, task: KnownTask): void {
+/** Adds a task to the lists of a limit. */
+function list({ limit, queued, members }: KnownLimit, task: KnownTask): void {
   if (isUnfinished(task)) members.add(task);
-  if (placeOf(task, room.of) === "queued") insertById(queued, task);
+  if (placeOf(task, limit.of) === "queued") insertById(queued, task);
 }
 
-function enter(known: KnownRoom, task: KnownTask): void {
+function enter(known: KnownLimit, task: KnownTask): void {
   list(known, task);
-  if (placeOf(task, known.room.of) === "open") known.open += 1;
+  if (placeOf(task, known.limit.of) === "open") known.open += 1;
 }
 
-function leave(known: KnownRoom, task: KnownTask): void {
+function leave(known: KnownLimit, task: KnownTask): void {
   known.members.delete(task);
-  const place = placeOf(task, known.room.of);
+  const place = placeOf(task, known.limit.of);
   if (place === "open") known.open -= 1;
   if (place === "queued") known.queued.splice(known.queued.indexOf(task), 1);
 }
 
-/** Whether every task that waited was loaded. */
-function isWhole({ fact: { queued, depth } }: KnownRoom): boolean {
+/** Whether every queued task was loaded. */
+function isWhole({ fact: { queued, depth } }: KnownLimit): boolean {
   return queued.length < depth;
 }
 
-function deeper({ room, fact: { depth } }: KnownRoom): Missing {
-  return new Missing((wanted) => wanted.addRoom(room, Math.max(UNEXPECTED, depth * DEEPER)));
+function deeper({ limit, fact: { depth } }: KnownLimit): MissingFact {
+  return new MissingFact((request) =>
+    request.addLimit(limit, Math.max(UNEXPECTED, depth * DEEPER))
+  );
 }
 
-function keyOf(room: Room): string {
-  return room.of === "group"
-    ? `group/${room.digest.toHex()}`
-    : `workspace/${room.project}/${room.name}`;
+function keyOf(limit: LimitKey): string {
+  return limit.of === "group"
+    ? `group/${limit.digest.toHex()}`
+    : `workspace/${limit.project}/${limit.name}`;
 }
 
 const byId = (a: { readonly id: string }, b: { readonly id: string }) => a.id < b.id ? -1 : 1;

@@ -1,6 +1,6 @@
 /**
  * Calls that share commits: those that come while a batch is in progress are the next batch. There
- * is no timer: an idle lane takes the calls of one turn of the event loop.
+ * is no timer: an idle batcher takes the calls of one turn of the event loop.
  *
  * @module
  */
@@ -12,19 +12,16 @@ import { isOfOneCall } from "./database/connections.ts";
 /** What came of one call of a batch. */
 export type Settled = { readonly value: unknown } | { readonly error: unknown };
 
-/** Runs the calls of a batch; gives what came of each, in their order. A lane's never rejects. */
+/** Runs the calls of a batch; gives what came of each, in their order. That of a batcher never rejects. */
 export type RunBatch<Call> = (calls: readonly Call[]) => Promise<readonly Settled[]>;
 
-/**
- * Runs batches of which one bad call undoes all: then each half is repeated by itself, until it
- * stands alone.
- */
+/** Repeats each half of a batch that has failed, until the call that fails is alone. */
 export function byHalves<Call>(run: RunBatch<Call>): RunBatch<Call> {
   const runOrHalve: RunBatch<Call> = async (calls) => {
     try {
       return await run(calls);
     } catch (error) {
-      // alone, each would wait for the database again
+      // while the database is away, each call alone would wait for it again
       const isOver = calls.length === 1 || isAway(error) && !isOfOneCall(error);
       if (isOver) return calls.map(() => ({ error }));
       const half = Math.ceil(calls.length / 2);
@@ -51,8 +48,8 @@ interface Waiting<Call> {
   readonly reject: (error: unknown) => void;
 }
 
-/** One batch after the other. */
-export class Lane<Call> {
+/** Runs one batch after the other. */
+export class Batcher<Call> {
   readonly #run: RunBatch<Call>;
   #waiting: Waiting<Call>[] = [];
   #isSoon = false;

@@ -1,0 +1,31 @@
+/**
+ * `svc task retry` in the store: the new task, bound to the thread of the old one.
+ *
+ * @module
+ */
+
+import type { RetryOf, Task } from "../task_records.ts";
+import { retryTask as storeRetry } from "../transactions/retry_task.ts";
+import type { ChangeTasks } from "../transactions/task_rows.ts";
+import { bindRetry } from "./bindings.ts";
+import { checkPayload } from "./delete_bodies.ts";
+import type { SqlSession } from "./session.ts";
+
+/**
+ * Stores the new task; `findTasks` reads it back, as `TaskStore` has it.
+ *
+ * @throws {AppError} `not_found` when the old one is gone, `conflict` when it has not ended or
+ * cannot be run, or its payload was deleted.
+ */
+export const retryTask = <Db extends SqlSession>(
+  findTasks: (db: Db, id: string) => Task[] | Promise<Task[]>,
+) =>
+async (db: Db, changeTasks: ChangeTasks, retry: RetryOf): Promise<Task> => {
+  await changeTasks((facts) => facts.addTask(retry.of), (rows) => storeRetry(rows, retry));
+  // Only now that the task is locked: deleting its payload takes that lock, too.
+  await checkPayload(db, retry.of);
+  await bindRetry(db, retry);
+  const [task] = await findTasks(db, retry.id);
+  if (task === undefined) throw new Error(`Task ${retry.id} was not stored`);
+  return task;
+};
