@@ -5,35 +5,22 @@
  * @module
  */
 
-import * as bindings from "../sql/bindings.ts";
-import * as connections from "../sql/connections.ts";
-import * as control from "../sql/control_audit.ts";
-import * as cursors from "../sql/cursors.ts";
-import * as ids from "../sql/id_search.ts";
-import * as inbox from "../sql/inbox.ts";
-import * as keyUses from "../sql/key_uses.ts";
-import * as deliveries from "../sql/deliveries.ts";
-import * as outbox from "../sql/outbox.ts";
+import { SHARED_METHODS } from "../sql/methods.ts";
+import { finishMessage } from "../sql/outbox.ts";
 import { recordSourceEvent } from "../sql/record_source_event.ts";
 import { retryTask } from "../sql/retry_task.ts";
-import * as prunedEvents from "../sql/source_event_pruning.ts";
-import * as eventQueue from "../sql/source_event_queue.ts";
 import { routeSourceEvent } from "../sql/source_event_routing.ts";
-import * as sourceEvents from "../sql/source_events.ts";
-import { forgetTaskEnd } from "../sql/task_ends.ts";
-import * as tasks from "../sql/tasks.ts";
-import * as tokens from "../sql/tokens.ts";
 import type { StoreMethod } from "../store.ts";
 import type { StoreArgs, StoreResult } from "../store_calls.ts";
+import type { ChangeTasks } from "../transactions/task_rows.ts";
 import type { AuditMethod } from "./audit_batcher.ts";
 import * as chain from "./audit/audit_chain.ts";
 import * as auditPruning from "./audit/audit_pruning.ts";
 import * as audit from "./audit/audit_rows.ts";
-import type { ChangeTasks } from "../transactions/task_rows.ts";
-import { claimMessages, LANE_IS_MINE } from "./claim_messages.ts";
 import type { Batched } from "./batched.ts";
 import * as chatLists from "./chat/chat_lists.ts";
 import * as chatClaims from "./chat/claim_source_events.ts";
+import { claimMessages, LANE_IS_MINE } from "./claim_messages.ts";
 import type { Session } from "./database/connections.ts";
 import * as size from "./database/database_size.ts";
 import * as deliveryLists from "./deliveries/delivery_lists.ts";
@@ -58,7 +45,7 @@ type Inside<Name extends StoreMethod> = (
   ...args: StoreArgs<Name>
 ) => Promise<StoreResult<Name>>;
 
-/** Names of those methods; audits, claims and what waits for others have classes of their own. */
+/** Names of those methods. What writes the audit, claims tasks or waits for other daemons has a class. */
 export type Separate = Exclude<StoreMethod, Batched | AuditMethod | Claiming | Waiting>;
 
 /** A method of both databases that runs a transaction of `store/transactions/` as a part of its own. */
@@ -71,6 +58,7 @@ function changing<Args extends readonly unknown[], Result>(
 
 /** The methods by name. */
 export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
+  ...SHARED_METHODS,
   // nodes
   listNodes: nodes.listNodes,
   forgetNode: nodes.forgetNode,
@@ -83,39 +71,20 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   adoptResources: adopted.adoptResources,
   // deliveries
   listDeliveries: deliveryLists.listDeliveries,
-  findDeliveries: deliveries.findDeliveries,
-  readDelivery: deliveries.readDelivery,
-  readDeliveries: deliveries.readDeliveries,
   recordRejections: rejections.recordRejections,
   listHeaderValues: deliveryLists.listHeaderValues,
-  recordKeyUse: keyUses.recordKeyUse,
-  listKeyUse: keyUses.listKeyUse,
-  findCursor: cursors.findCursor,
-  claimRun: cursors.claimRun,
   // chat
   recordSourceEvent: changing(recordSourceEvent),
   claimSourceEvents: chatClaims.claimSourceEvents,
   routeSourceEvent: changing(routeSourceEvent),
-  postponeSourceEvent: eventQueue.postponeSourceEvent,
-  replaySourceEvent: eventQueue.replaySourceEvent,
   listSourceEvents: chatLists.listSourceEvents,
-  findSourceEvents: sourceEvents.findSourceEvents,
-  findEventOfDelivery: sourceEvents.findEventOfDelivery,
-  findThreadOfTask: bindings.findThreadOfTask,
-  pruneSourceEvents: prunedEvents.pruneSourceEvents,
-  bindThread: bindings.bindThread,
   listBindings: chatLists.listBindings,
-  findBindings: bindings.findBindings,
   // tasks
   listTasks: taskLists.listTasks,
   findTasks: taskLists.findTasks,
-  findPlan: tasks.findPlan,
-  addToInbox: inbox.addToInbox,
-  listInbox: inbox.listInbox,
   counts: taskCounts.counts,
   retryTask: changing(retryTask(taskLists.findTasks)),
   listTaskEnds: taskEnds.listTaskEnds,
-  forgetTaskEnd,
   pruneDeliveries: deliveryPruning.pruneDeliveries,
   pruneTasks: taskPruning.pruneTasks,
   pruneRecords: retention.pruneRecords,
@@ -125,34 +94,15 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   deleteTask: deletion.deleteTask,
   deleteDelivery: deletion.deleteDelivery,
   // outbox
-  addToOutbox: outbox.addToOutbox,
   claimMessages,
-  finishMessage: outbox.finishMessage(LANE_IS_MINE),
-  listMessages: outbox.listMessages,
-  findMessages: outbox.findMessages,
-  retryMessage: outbox.retryMessage,
-  dropMessage: outbox.dropMessage,
-  outboxCounts: outbox.outboxCounts,
-  pruneOutbox: outbox.pruneOutbox,
-  // connections
-  listConnectionStates: connections.listConnectionStates,
-  noteConnection: connections.noteConnection,
+  finishMessage: finishMessage(LANE_IS_MINE),
   // audit
   claimInterruptedAudits: audit.claimInterruptedAudits,
   listAudit: audit.listAudit,
   findAudit: audit.findAudit,
   verifyAudit: chain.verifyAudit,
   pruneAudit: auditPruning.pruneAudit,
-  recordControl: control.recordControl,
-  finishControl: control.finishControl,
-  listControl: control.listControl,
-  createToken: tokens.createToken,
-  findToken: tokens.findToken,
-  listTokens: tokens.listTokens,
-  revokeToken: tokens.revokeToken,
-  // ids and size
-  findIds: ids.findIds,
-  nthId: ids.nthId,
+  // size
   databaseSize: size.databaseSize,
   reclaimSpace: size.databaseSize,
 };

@@ -5,25 +5,12 @@
  * @module
  */
 
-import * as bindings from "../sql/bindings.ts";
-import * as connections from "../sql/connections.ts";
-import * as control from "../sql/control_audit.ts";
-import * as cursors from "../sql/cursors.ts";
 import * as bodies from "../sql/delete_bodies.ts";
-import * as ids from "../sql/id_search.ts";
-import * as inbox from "../sql/inbox.ts";
-import * as keyUses from "../sql/key_uses.ts";
-import * as deliveries from "../sql/deliveries.ts";
-import * as outbox from "../sql/outbox.ts";
+import { SHARED_METHODS } from "../sql/methods.ts";
+import { finishMessage } from "../sql/outbox.ts";
 import { recordSourceEvent } from "../sql/record_source_event.ts";
 import { retryTask } from "../sql/retry_task.ts";
-import * as prunedEvents from "../sql/source_event_pruning.ts";
-import * as queue from "../sql/source_event_queue.ts";
 import { routeSourceEvent } from "../sql/source_event_routing.ts";
-import * as sourceEvents from "../sql/source_events.ts";
-import { forgetTaskEnd } from "../sql/task_ends.ts";
-import * as tasks from "../sql/tasks.ts";
-import * as tokens from "../sql/tokens.ts";
 import type { StoreMethod } from "../store.ts";
 import type { StoreArgs, StoreResult } from "../store_calls.ts";
 import { cancelTask, finishTask } from "../transactions/end_task.ts";
@@ -73,6 +60,7 @@ function changing<Args extends readonly unknown[], Result>(
 
 /** The methods by name. */
 export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
+  ...SHARED_METHODS,
   listNodes: nodes.listNodes,
   forgetNode: nodes.forgetNode,
   drainNode: nodes.drainNode,
@@ -87,25 +75,12 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   recordHandshake: over(storeDelivery),
   recordRejections: rejections.recordRejections,
   listDeliveries: deliveryLists.listDeliveries,
-  findDeliveries: deliveries.findDeliveries,
-  readDelivery: deliveries.readDelivery,
-  readDeliveries: deliveries.readDeliveries,
   listHeaderValues: deliveryLists.listHeaderValues,
   recordSourceEvent: changing(recordSourceEvent),
   claimSourceEvents: chatClaims.claimSourceEvents,
   routeSourceEvent: changing(routeSourceEvent),
-  postponeSourceEvent: queue.postponeSourceEvent,
-  replaySourceEvent: queue.replaySourceEvent,
   listSourceEvents: chatLists.listSourceEvents,
-  findSourceEvents: sourceEvents.findSourceEvents,
-  findEventOfDelivery: sourceEvents.findEventOfDelivery,
-  findThreadOfTask: bindings.findThreadOfTask,
-  pruneSourceEvents: prunedEvents.pruneSourceEvents,
-  bindThread: bindings.bindThread,
   listBindings: chatLists.listBindings,
-  findBindings: bindings.findBindings,
-  recordKeyUse: keyUses.recordKeyUse,
-  listKeyUse: keyUses.listKeyUse,
   listTasks: taskLists.listTasks,
   findTasks: taskLists.findTasks,
   claimTasks: scheduling.claimTasks,
@@ -116,19 +91,9 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   cancelTask: over(cancelTask),
   retryTask: changing(retryTask(taskLists.findTasks)),
   setTaskDirectory: over((rows, taskId, directory) => rows.setDirectory(taskId, directory)),
-  addToInbox: inbox.addToInbox,
-  listInbox: inbox.listInbox,
   listTaskEnds: taskLists.listTaskEnds,
-  forgetTaskEnd,
-  addToOutbox: outbox.addToOutbox,
   claimMessages,
-  finishMessage: outbox.finishMessage("TRUE"),
-  listMessages: outbox.listMessages,
-  findMessages: outbox.findMessages,
-  retryMessage: outbox.retryMessage,
-  dropMessage: outbox.dropMessage,
-  outboxCounts: outbox.outboxCounts,
-  pruneOutbox: outbox.pruneOutbox,
+  finishMessage: finishMessage("TRUE"),
   pruneTasks: prune.pruneTasks,
   pruneDeliveries: prune.pruneDeliveries,
   pruneRecords: prune.pruneRecords,
@@ -137,12 +102,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   emptyLog: (db) => db.emptyLogSoon(),
   deleteTask: deletion.deleteTask,
   deleteDelivery: deletion.deleteDelivery,
-  listConnectionStates: connections.listConnectionStates,
-  noteConnection: connections.noteConnection,
-  findCursor: cursors.findCursor,
   moveCursor: over((rows, cursor) => rows.moveCursor(cursor)),
-  claimRun: cursors.claimRun,
-  findPlan: tasks.findPlan,
   startAudit: audit.startAudit,
   finishAudit: audit.finishAudit,
   recordAudit: audit.recordAudit,
@@ -151,15 +111,6 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   findAudit: audit.findAudit,
   verifyAudit: chain.verifyAudit,
   pruneAudit: chain.pruneAudit,
-  recordControl: control.recordControl,
-  finishControl: control.finishControl,
-  listControl: control.listControl,
-  createToken: tokens.createToken,
-  findToken: tokens.findToken,
-  listTokens: tokens.listTokens,
-  revokeToken: tokens.revokeToken,
-  findIds: ids.findIds,
-  nthId: ids.nthId,
   counts: taskCounts.counts,
   databaseSize: size.databaseSize,
   reclaimSpace: size.reclaimSpace,

@@ -4,6 +4,31 @@
  * @module
  */
 
+/** Columns of new deliveries, with the types in which JSON has them; `body` is beside the JSON. */
+const DELIVERY = `id text, project text, "trigger" text, source text, via text, received_at bigint,
+  outcome text, reason text, status bigint, remote text, secret_store text, secret_key text,
+  task_id text, body_bytes bigint, duration_ms bigint, detail text, headers text, url text,
+  content_of text`;
+
+/** The same of new tasks, all but `payload`, and `gate` and `debounce`, which are hexadecimal. */
+const TASK = `id text, project text, "trigger" text, workflow text, workspace text, state text,
+  reason text, delivery_id text, plan_hash text, created_at bigint, finished_at bigint,
+  parent_id text, depth bigint, cancel_reason text, trace text, readiness bigint, run_at bigint,
+  gate_max bigint, workspace_max bigint`;
+
+/** What identifies a step, and its other columns. */
+const STEP_KEY = "task_id text, position bigint";
+const STEP = `id text, state text, exit_code bigint, reason text, started_at bigint,
+  finished_at bigint, process_group bigint, attempt bigint, outputs text`;
+
+/** The names of such columns. */
+const namesOf = (columns: string) =>
+  columns.split(",").map((column) => column.trim().split(" ")[0]).join(", ");
+
+/** Replaces such columns of a row that is stored. */
+const replaced = (columns: string) =>
+  namesOf(columns).split(", ").map((name) => `${name} = excluded.${name}`).join(", ");
+
 /** The bytes of a column, which its row says where to find. */
 const bytesOf = (row: string, column: string) =>
   `CASE WHEN ${row}.${column}_from IS NOT NULL
@@ -47,31 +72,18 @@ BEGIN
   END IF;
 
   IF made.deliveries IS NOT NULL THEN
-    INSERT INTO deliveries (id, project, "trigger", source, via, received_at, outcome, reason,
-      status, remote, secret_store, secret_key, task_id, body_bytes, duration_ms, detail, headers,
-      url, content_of, body)
-    SELECT id, project, "trigger", source, via, received_at, outcome, reason, status, remote,
-      secret_store, secret_key, task_id, body_bytes, duration_ms, detail, headers, url, content_of,
-      ${bytesOf("one", "body")}
-    FROM json_to_recordset(made.deliveries) AS one(id text, project text, "trigger" text,
-      source text, via text, received_at bigint, outcome text, reason text, status bigint,
-      remote text, secret_store text, secret_key text, task_id text, body_bytes bigint,
-      duration_ms bigint, detail text, headers text, url text, content_of text, body_from int,
-      body_length int);
+    INSERT INTO deliveries (${namesOf(DELIVERY)}, body)
+    SELECT ${namesOf(DELIVERY)}, ${bytesOf("one", "body")}
+    FROM json_to_recordset(made.deliveries) AS one(${DELIVERY}, body_from int, body_length int);
   END IF;
 
   IF made.tasks IS NOT NULL THEN
-    INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
-      plan_hash, payload, created_at, finished_at, parent_id, depth, cancel_reason, trace, readiness,
-      run_at, gate, gate_max, workspace_max, debounce)
-    SELECT id, project, "trigger", workflow, workspace, state, reason, delivery_id, plan_hash,
-      ${bytesOf("one", "payload")}, created_at, finished_at, parent_id, depth, cancel_reason, trace,
-      readiness, run_at, decode(gate, 'hex'), gate_max, workspace_max, decode(debounce, 'hex')
-    FROM json_to_recordset(made.tasks) AS one(id text, project text, "trigger" text, workflow text,
-      workspace text, state text, reason text, delivery_id text, plan_hash text, payload_from int,
-      payload_length int, created_at bigint, finished_at bigint, parent_id text, depth bigint,
-      cancel_reason text, trace text, readiness bigint, run_at bigint, gate text, gate_max bigint,
-      workspace_max bigint, debounce text);
+    INSERT INTO tasks (${namesOf(TASK)}, gate, debounce, payload)
+    SELECT ${namesOf(TASK)}, decode(gate, 'hex'), decode(debounce, 'hex'), ${
+  bytesOf("one", "payload")
+}
+    FROM json_to_recordset(made.tasks) AS one(${TASK}, gate text, debounce text, payload_from int,
+      payload_length int);
   END IF;
 
   IF made.retries IS NOT NULL THEN
@@ -115,15 +127,9 @@ BEGIN
   END IF;
 
   IF made.steps IS NOT NULL THEN
-    INSERT INTO steps (task_id, position, id, state, exit_code, reason, started_at, finished_at,
-      process_group, attempt, outputs)
-    SELECT * FROM json_to_recordset(made.steps) AS one(task_id text, position bigint, id text,
-      state text, exit_code bigint, reason text, started_at bigint, finished_at bigint,
-      process_group bigint, attempt bigint, outputs text)
-    ON CONFLICT (task_id, position) DO UPDATE SET id = excluded.id, state = excluded.state,
-      exit_code = excluded.exit_code, reason = excluded.reason, started_at = excluded.started_at,
-      finished_at = excluded.finished_at, process_group = excluded.process_group,
-      attempt = excluded.attempt, outputs = excluded.outputs;
+    INSERT INTO steps (${namesOf(STEP_KEY)}, ${namesOf(STEP)})
+    SELECT * FROM json_to_recordset(made.steps) AS one(${STEP_KEY}, ${STEP})
+    ON CONFLICT (${namesOf(STEP_KEY)}) DO UPDATE SET ${replaced(STEP)};
   END IF;
   IF made.ended_steps IS NOT NULL THEN
     UPDATE steps SET state = ended.state, reason = ended.reason, finished_at = ended.finished_at,

@@ -1,0 +1,80 @@
+/**
+ * The methods of the store that are the same function with both databases, by name. The `methods.ts`
+ * of each database adds its own.
+ *
+ * @module
+ */
+
+import type { StoreMethod } from "../store.ts";
+import type { StoreArgs, StoreResult } from "../store_calls.ts";
+import { bindThread, findBindings, findThreadOfTask } from "./bindings.ts";
+import { listConnectionStates, noteConnection } from "./connections.ts";
+import { finishControl, listControl, recordControl } from "./control_audit.ts";
+import { claimRun, findCursor } from "./cursors.ts";
+import { findDeliveries, readDeliveries, readDelivery } from "./deliveries.ts";
+import { findIds, nthId } from "./id_search.ts";
+import { addToInbox, listInbox } from "./inbox.ts";
+import { listKeyUse, recordKeyUse } from "./key_uses.ts";
+import {
+  addToOutbox,
+  dropMessage,
+  findMessages,
+  listMessages,
+  outboxCounts,
+  pruneOutbox,
+  retryMessage,
+} from "./outbox.ts";
+import { pruneSourceEvents } from "./source_event_pruning.ts";
+import { postponeSourceEvent, replaySourceEvent } from "./source_event_queue.ts";
+import { findEventOfDelivery, findSourceEvents } from "./source_events.ts";
+import { forgetTaskEnd } from "./task_ends.ts";
+import { findPlan } from "./tasks.ts";
+import { createToken, findToken, listTokens, revokeToken } from "./tokens.ts";
+import type { SqlSession } from "./session.ts";
+
+/** A method of `Store` as it runs in a transaction, or outside of one where it only reads. */
+type Shared<Name extends StoreMethod> = (
+  db: SqlSession,
+  ...args: StoreArgs<Name>
+) => Promise<StoreResult<Name>>;
+
+/** The methods by name. */
+export const SHARED_METHODS = {
+  findDeliveries,
+  readDelivery,
+  readDeliveries,
+  postponeSourceEvent,
+  replaySourceEvent,
+  findSourceEvents,
+  findEventOfDelivery,
+  findThreadOfTask,
+  pruneSourceEvents,
+  bindThread,
+  findBindings,
+  recordKeyUse,
+  listKeyUse,
+  findCursor,
+  claimRun,
+  findPlan,
+  addToInbox,
+  listInbox,
+  forgetTaskEnd,
+  addToOutbox,
+  listMessages,
+  findMessages,
+  retryMessage,
+  dropMessage,
+  outboxCounts,
+  pruneOutbox,
+  listConnectionStates,
+  noteConnection,
+  recordControl,
+  finishControl,
+  listControl,
+  createToken,
+  findToken,
+  listTokens,
+  revokeToken,
+  findIds,
+  nthId,
+} satisfies { readonly [Name in StoreMethod]?: Shared<Name> };
