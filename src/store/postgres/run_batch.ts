@@ -1,26 +1,6 @@
 /**
  * Runs a batch: the calls that came while the batch before was under way, in one transaction of two
- * round trips to the server. A statement for each question that a rule asks would be a round trip
- * each, with locks held meanwhile.
- *
- * 1. Each call names the facts that the rules may ask for (`batched.ts`): keys of events, tasks,
- *    groups, workspaces, rates. A `BatchRequest` collects them.
- * 2. First round trip: `BEGIN`, and the function `facts` of the database, which takes the lock of
- *    every named fact, in one order, and then reads it. Nothing that was read can change until the
- *    commit.
- * 3. A `WorkingSet` holds the facts in memory, and is the rows on which `store/transactions/` works.
- *    The calls run over it one after the other, and each sees what those before it have changed. They
- *    await nothing. With SQLite the same transactions run over statements (`SqliteDeliveryRows`).
- * 4. Where a call asks for a fact that was not named, the working set throws `MissingFact`. The
- *    transaction is undone, which gives back all locks, the fact is added to the request, and the
- *    batch begins again at step 2. Nothing was written so far.
- * 5. Second round trip: the function `write` stores what `Changes` has collected, and `COMMIT` follows
- *    without waiting for its answer.
- * 6. Each call gets its own result once the commit is on disk. A call that is refused before it has
- *    changed anything is refused alone. Any other error undoes the batch, and each half of it runs by
- *    itself (`byHalves`), until the call that fails is alone.
- *
- * Figures and reasons are in `docs/decisions/0015-working-set.md`.
+ * round trips to the server.
  *
  * @module
  */
@@ -67,7 +47,29 @@ export interface BatchHost {
   readonly onBatch?: (batch: Batch) => void;
 }
 
-/** Runs batches. */
+/**
+ * Runs batches. If each question of a rule were a statement, it would be a round trip, with locks held
+ * meanwhile. So a batch goes like this:
+ *
+ * 1. Each call names the facts that the rules may ask for (`batched.ts`): keys of events, tasks,
+ *    groups, workspaces, rates. A `BatchRequest` collects them.
+ * 2. First round trip: `BEGIN`, and the function `facts` of the database, which takes the lock of
+ *    every named fact, in one order, and then reads it. Nothing that was read can change until the
+ *    commit.
+ * 3. A `WorkingSet` holds the facts in memory, and is the rows on which `store/transactions/` works.
+ *    The calls run over it one after the other, and each sees what those before it have changed. They
+ *    await nothing. With SQLite the same transactions run over statements (`SqliteDeliveryRows`).
+ * 4. Where a call asks for a fact that was not named, the working set throws `MissingFact`. The
+ *    transaction is undone, which gives back all locks, the fact is added to the request, and the
+ *    batch begins again at step 2. Nothing was written so far.
+ * 5. Second round trip: the function `write` stores what `Changes` has collected, and `COMMIT` follows
+ *    without waiting for its answer.
+ * 6. Each call gets its own result once the commit is on disk. A call that is refused before it has
+ *    changed anything is refused alone. Any other error undoes the batch, and each half of it runs by
+ *    itself (`byHalves`), until the call that fails is alone.
+ *
+ * Figures and reasons are in `docs/decisions/0015-working-set.md`.
+ */
 export class BatchRunner {
   readonly #host: BatchHost;
   /** Number of transactions that have changed something. */
