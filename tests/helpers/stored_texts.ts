@@ -9,7 +9,7 @@ import { dataDirAt } from "../../src/base/data_dir.ts";
 import { isShared, rowsIn } from "./stored_rows.ts";
 
 /** A text, and its place: table and column, or file. */
-export type Found = readonly [where: string, text: string];
+export type StoredText = readonly [where: string, text: string];
 
 /** Tables of a file, and those of `svc` in a PostgreSQL. */
 const TABLES = {
@@ -21,9 +21,9 @@ const TABLES = {
 /**
  * Every text and blob of a database, by table and column; what is sealed is no text of a secret.
  */
-export async function textsIn(dataDir: string): Promise<readonly Found[]> {
+export async function textsIn(dataDir: string): Promise<readonly StoredText[]> {
   const tables = await rowsIn(dataDir, TABLES[await isShared(dataDir) ? "shared" : "file"]);
-  const texts: Found[] = [];
+  const texts: StoredText[] = [];
   for (const { name } of tables) {
     for (const row of await rowsIn(dataDir, `SELECT * FROM ${name}`)) {
       for (const [column, value] of Object.entries(row)) {
@@ -42,7 +42,7 @@ function textOf(value: unknown): string {
 }
 
 /** The stored log of each task that has one. */
-export async function logsIn(dataDir: string): Promise<readonly Found[]> {
+export async function logsIn(dataDir: string): Promise<readonly StoredText[]> {
   if (!await isShared(dataDir)) {
     const { logs } = dataDirAt(dataDir);
     const names = [...Deno.readDirSync(logs)].map(({ name }) => name);
@@ -57,8 +57,8 @@ export async function logsIn(dataDir: string): Promise<readonly Found[]> {
 }
 
 /** The stored logs, and the texts of their lines. */
-export async function loggedTexts(dataDir: string): Promise<readonly Found[]> {
-  return (await logsIn(dataDir)).flatMap(([where, text]): Found[] => {
+export async function loggedTexts(dataDir: string): Promise<readonly StoredText[]> {
+  return (await logsIn(dataDir)).flatMap(([where, text]): StoredText[] => {
     const lines = text.trim().split("\n").map((line) => JSON.parse(line));
     return [[where, text], [where, lines.map((one) => one.text ?? atob(one.base64)).join("")]];
   });

@@ -20,9 +20,10 @@ import { TaskTriggerIndex } from "../../src/intake/task.ts";
 import type { PluginHost } from "../../src/plugins/run_plugin.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
-import { withAnnouncements } from "../../src/store/store_methods.ts";
+import { type StoreCall, type StoreCalls, storeCalls } from "../../src/store/store_calls.ts";
+import { STORE_METHOD_NAMES, withAnnouncements } from "../../src/store/store_methods.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store, StoreMethod } from "../../src/store/store.ts";
 import { type SetClock, setClock } from "../helpers/manual_clock.ts";
 import { knownIn } from "../helpers/known_secrets.ts";
 import { tempStore } from "../helpers/temp_store.ts";
@@ -73,6 +74,13 @@ export const NO_PLUGINS = new Proxy({} as PluginHost, {
   },
 });
 
+/** Methods that look up what stands in `store` at each call, where a test may have replaced it. */
+function asReplaced(store: StoreCalls<StoreMethod>): StoreCalls<StoreMethod> {
+  const call = <Name extends StoreMethod>(name: Name): StoreCall<Name> => (...args) =>
+    store[name](...args);
+  return storeCalls(STORE_METHOD_NAMES, call);
+}
+
 /** Opens a state with these resources. */
 export async function intakeState(
   resources: readonly Resource[],
@@ -99,7 +107,7 @@ export async function intakeState(
     newId: idFactory(clock),
     events,
     health: new HealthConditions(),
-    store: withAnnouncements(broken, events),
+    store: withAnnouncements({ ...store, ...asReplaced(broken) }, events),
     catalog,
     secrets: knownIn(catalog),
     taskTriggers,
