@@ -35,25 +35,24 @@ export interface Client extends Disposable {
     signal?: AbortSignal,
   ): AsyncIterable<Output<Name>>;
   /**
-   * Hands on a call of somebody else: the answer is the daemon's as it came, a refusal too, and a
-   * stream is not taken apart.
+   * Forwards a call of another program, and returns the answer of the daemon unchanged, also a
+   * refusal or a stream.
    *
-   * @throws {AppError} `unreachable`, or `forbidden` where the socket may not be used.
+   * @throws {AppError} `unreachable`, or `forbidden` when the socket may not be used.
    */
   forward(call: ForwardedCall, signal: AbortSignal): Promise<Response>;
 }
 
-/** A call that is handed on. */
+/** A call to forward. */
 export interface ForwardedCall {
-  /** Name of the operation. */
   readonly name: OperationName;
   /** Its input as JSON. */
   readonly body: string;
-  /** What handed it on, for the audit: `[a-z-]`, 32 characters at most. */
+  /** Name of the forwarding program in the audit: `[a-z-]`, at most 32 characters. */
   readonly by: string;
 }
 
-/** A control socket, and the data directory that it is in, which says why nobody listens. */
+/** A control socket, and its data directory, which shows why no daemon listens. */
 interface SocketAddress {
   readonly socket: string;
   readonly dataDir?: DataDir;
@@ -65,7 +64,7 @@ export type Address =
   | { readonly url: string; readonly caCert?: () => string }
   | { readonly answer: (request: Request) => Promise<Response> };
 
-/** How often a client asks for what the daemon does not begin in time. */
+/** How often a client repeats a request that the daemon found too late. */
 const MOST_TIMES = 5;
 
 /** A client of a daemon; `token` authenticates the caller, where the socket alone does not. */
@@ -134,7 +133,7 @@ export function connect(address: Address, token?: string): Client {
   };
 }
 
-/** Whether an answer is a refusal of the daemon, and not of something in its place. */
+/** Whether an answer is a refusal of the daemon, and not of a proxy before it. */
 function isProblem({ headers }: Response): boolean {
   return headers.get("content-type")?.startsWith("application/problem+json") === true;
 }

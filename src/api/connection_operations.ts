@@ -38,19 +38,18 @@ export interface Connected {
   readonly project: string;
   /** Repository, organization or platform. */
   readonly to: string;
-  /** How its events come. */
   readonly events: string;
-  /** Who the token belongs to. */
+  /** The owner of the token. */
   readonly login: string;
-  /** RFC 3339; `null` where it has no end, or none is known. */
+  /** RFC 3339; `null` without an end, or if it is not known. */
   readonly token_expires_at: string | null;
   /** What became of each resource. */
   readonly resources: readonly ApplyOutcome[];
   readonly hooks: readonly ConnectedHook[];
-  /** What came of the check of the way; `null` where there is no way to be checked. */
+  /** The check that an event arrives; `null` if none can be made. */
   readonly check: {
     readonly ok: boolean;
-    /** What is wrong, one word; `null` when nothing is. */
+    /** The fault in one word; `null` without one. */
     readonly fault: string | null;
     readonly message: string;
   } | null;
@@ -64,15 +63,15 @@ export interface ConnectedHook {
   readonly action: "created" | "configured" | "unchanged";
 }
 
-/** What was taken away. */
+/** The result of a disconnect. */
 export interface Disconnected {
   readonly name: string;
   readonly project: string;
-  /** Webhooks that were deleted, or were gone already. */
+  /** Webhooks that were deleted, now or before. */
   readonly hooks: readonly { readonly id: number; readonly was: "deleted" | "gone" }[];
   /** Resources, as `kind/name`. */
   readonly deleted: readonly string[];
-  /** Where its token can be revoked, which only its owner can do. */
+  /** The address at which its owner can revoke the token. */
   readonly revoke_at: string | null;
 }
 
@@ -90,7 +89,7 @@ export interface MissedEvent {
   readonly result: "repaired" | "lost" | "missing";
 }
 
-/** What a repair found and did. */
+/** The result of a repair. */
 export interface Repaired {
   readonly name: string;
   readonly project: string;
@@ -98,7 +97,7 @@ export interface Repaired {
   readonly missed: readonly MissedEvent[];
   readonly repaired: number;
   readonly lost: number;
-  /** What kept it from going through everything; `null` when nothing did. */
+  /** Why it could not read the whole log; `null` if it could. */
   readonly fault: string | null;
 }
 

@@ -1,8 +1,9 @@
 /**
- * How a client has a daemon do only what it still waits for. A daemon that stood still finds requests
- * of clients that have long gone, and a connection does not say so in time. So a client that changes
- * something asks the daemon for its time first, and the daemon begins nothing that was asked for long
- * ago by its own clock: it answers with its time again, which only who is there repeats.
+ * How a daemon carries out only changes for which the client still waits. A daemon that stood still
+ * finds requests of clients that have long gone, and their connections do not show it in time. So a
+ * client that changes something first asks the daemon for its time, and sends it along. The daemon
+ * begins no change with a time too long ago by its own clock: it answers with its time again, and
+ * only a client that still waits repeats the request.
  *
  * @module
  */
@@ -13,5 +14,5 @@ export const ASKED_HEADER = "svc-asked";
 export const TIME_HEADER = "svc-time";
 /** Says that the client was given no time yet. */
 export const UNKNOWN_TIME = "?";
-/** Status of an answer that gives the time, and no other: nothing was done (425 Too Early). */
+/** Status of an answer that only gives the time, and says that nothing was done (425 Too Early). */
 export const ASK_AGAIN = 425;

@@ -28,15 +28,15 @@ import { shortDuration } from "../base/duration.ts";
 export interface KeyUseView {
   /** When a signature last matched it, whichever value it had then; RFC 3339, `null` for never. */
   readonly last_matched_at: string | null;
-  /** Which of its values that was: of now, the one before, or one still older; `null` if unknown. */
+  /** Which value that was: the current, the previous, or an older one; `null` if unknown. */
   readonly last_matched_value: "current" | "previous" | "earlier" | null;
-  /** When its value was last set; `null` where that was before such times were kept. */
+  /** When its value was last set; `null` if that was not kept. */
   readonly changed_at: string | null;
   /** How many deliveries it verified, with any of its values. */
   readonly matched: number;
   /** Names of the triggers whose deliveries it verified. */
   readonly triggers: readonly string[];
-  /** Set where it can be removed: why. */
+  /** Why it can be removed; absent if it cannot. */
   readonly note?: string;
 }
 

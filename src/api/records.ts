@@ -17,7 +17,7 @@ export type StepRecord = {
   readonly finished_at: string | null;
 };
 
-/** For what a task waits; what does not belong to it is absent. */
+/** What a task waits for; fields that do not apply are absent. */
 export type WaitsForView = {
   /** A worker, a certain node, what the machine is short of, a time, room, or the next attempt. */
   readonly what:
@@ -30,7 +30,7 @@ export type WaitsForView = {
   /** How many of what it waits for are taken, of how many. */
   readonly used?: number;
   readonly limit?: number;
-  /** The nodes for which it is. */
+  /** The nodes that may run it. */
   readonly nodes?: readonly string[];
   /** Id of the step that is to be tried again. */
   readonly step?: string;
@@ -44,7 +44,7 @@ export type TaskRecord = {
   readonly workflow: string;
   readonly workspace: string;
   readonly state: string;
-  /** Why it has ended so; while it waits, for what. */
+  /** Why it ended so; while it waits, what for. */
   readonly reason: string;
   readonly delivery_id: string | null;
   /** The task whose end started this one. */

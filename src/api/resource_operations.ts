@@ -60,7 +60,7 @@ export interface TableColumn {
   readonly header: string;
   /** Only with `-o wide`. */
   readonly wide: boolean;
-  /** How its cells may be shortened; not at all when absent. */
+  /** How its cells may be shortened; they may not when absent. */
   readonly fit?: "id" | "name" | "text";
   /** Heading of a column; where room is short and all cells equal that one's, this one goes. */
   readonly repeats?: string;
@@ -105,7 +105,7 @@ const DELETE_TARGET = Type.Object({
 export interface KeptResource {
   /** `kind/name`, the kind in lower case. */
   readonly name: string;
-  /** Who uses it, in which field, and what would happen without it; one line each. */
+  /** A line for each use: the resource, its field, and what would happen without the used one. */
   readonly uses: readonly string[];
 }
 
@@ -119,7 +119,7 @@ const EXPECTED = Type.Object({
   description: "The input must be exactly this resource, unchanged since it was read",
 });
 
-/** What a list may be asked for. */
+/** The filters of a list. */
 export const QUERY = {
   what: Type.String({ description: "Kind of resource or type of record, under any of its names" }),
   name: Type.Optional(
@@ -189,7 +189,7 @@ export const QUERY = {
 /** What `get` and `get.watch` list. */
 export type GetInput = InputOf<typeof RESOURCE_OPERATIONS["get"]>;
 
-/** What a delete is asked to delete: resources of one kind, by names or by labels. */
+/** Resources to delete: of one kind, by names or by labels. */
 export type DeleteTarget = InputOf<typeof RESOURCE_OPERATIONS["delete"]>["targets"][number];
 
 /** The operations on resources, by name. */

@@ -13,7 +13,6 @@ export interface Status {
   readonly version: string;
   /** RFC 3339: the daemon's clock, to which every time in an answer belongs. */
   readonly time: string;
-  /** The one who asks. */
   readonly caller: {
     /** `socket`, `token NAME`, or the kind of run whose token it is. */
     readonly name: string;
@@ -63,7 +62,7 @@ export interface Status {
   readonly rates: Readonly<Record<"deliveries" | "tasks", Readonly<Record<string, Rate>>>>;
   /** The daemons that share the database; `null` where it has no other. */
   readonly nodes: {
-    /** The one that is asked. */
+    /** Name of this node. */
     readonly name: string;
     /** RFC 3339: until then no other takes over its tasks. */
     readonly lease_until: string;
@@ -98,7 +97,7 @@ export interface Status {
     /** Path of the trigger that was probably meant. */
     readonly did_you_mean: string | null;
   }[];
-  /** What an operator should know and no fault is, one sentence each. */
+  /** Remarks for operators that are no faults, one sentence each. */
   readonly warnings: readonly string[];
   /** Faults, one sentence each. */
   readonly degraded: readonly string[];
@@ -116,7 +115,7 @@ export type MinuteValues = readonly (number | null)[];
 /** Percentiles of each minute, in milliseconds. */
 export type Percentiles = Readonly<Record<"p50" | "p95" | "p99", MinuteValues>>;
 
-/** What happened minute by minute; the last minute still runs. */
+/** Counts and times of each minute; the last minute is not over. */
 export interface Stats {
   /** RFC 3339: start of the first minute. */
   readonly from: string;

@@ -25,16 +25,15 @@ export interface CancelResult {
   readonly state: string;
 }
 
-/** One line of what is done to all tasks that match: their number, then what came of each. */
+/** One line about the tasks that match: their number, then the result of each. */
 export type MatchingLine = { readonly total: number } | {
   readonly task_id: string;
-  /** Its state; of one that was cancelled the one after that. */
+  /** Its state, after a cancel. */
   readonly state: string;
-  /** What a cancel came to; absent in a dry run. */
+  /** The result of a cancel; absent in a dry run. */
   readonly result?: CancelResult["result"];
   /** The task that retries it; absent in a dry run. */
   readonly new_task_id?: string;
-  /** What is to be known about that. */
   readonly note?: string;
   /** Why nothing was done to it. */
   readonly error?: string;
@@ -142,7 +141,7 @@ const LOG_OFFSET = Type.Optional(Type.Integer({ minimum: 0 }));
 /** Text that lines are to contain, in whichever case. */
 const SEARCHED = Type.Optional(Type.String({ minLength: 1, maxLength: 1000 }));
 
-/** Which tasks are meant; without any of the last four, none. */
+/** Which tasks to cancel or retry; at least one of the last four fields is needed. */
 const MATCHING = {
   project: OPTIONAL_TEXT,
   trigger: OPTIONAL_TEXT,

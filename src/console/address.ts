@@ -1,27 +1,29 @@
 /**
- * The address of one console. An origin outlives the program that was there: its service workers,
- * its open tabs and what they listen to stay in the browser, and any user of this machine can have
- * been on a port before. So each console is at an origin that nobody can have had, and nobody will
- * have again once there is a ticket to be had at it.
+ * The address of one console. An origin outlives the program that served it: its service workers
+ * and open tabs stay in the browser, and any user of this machine may have used a port before. So
+ * each console is at a new origin, which no program had before and none will have again.
  *
  * @module
  */
 
 import { toHex } from "../base/bytes.ts";
 
-/** Where one console is. */
+/** The address of one console. */
 export interface ConsoleAddress {
-  /** What its links name before the port. */
+  /** The host of its links. */
   readonly host: string;
-  /** Every address that `host` can lead a browser to; nobody else may listen at any of them. */
+  /**
+   * Every address to which `host` can lead a browser; the console listens at all of them, so that
+   * no other program can.
+   */
   readonly listensOn: readonly [string, ...string[]];
 }
 
 /**
- * A new address: one of the 16 million of 127.0.0.0/8 where the machine of the browser has them
- * all, which no resolver is asked for. A Mac has 127.0.0.1 only, and WSL hands nothing else to
- * Windows: there it is a name of 128 random bits, which Chromium and Firefox lead to loopback by
- * themselves, to `[::1]` first.
+ * A new address: one of the 16 million of 127.0.0.0/8 if the machine of the browser has them all;
+ * no resolver is asked for it. A Mac has 127.0.0.1 only, and WSL passes nothing else to Windows:
+ * there it is a name of 128 random bits below `localhost`, which Chromium and Firefox resolve to
+ * loopback by themselves, to `[::1]` first.
  */
 export function newAddress(env: (name: string) => string | undefined): ConsoleAddress {
   if (Deno.build.os === "linux" && !env("WSL_DISTRO_NAME")) {
@@ -35,7 +37,7 @@ export function newAddress(env: (name: string) => string | undefined): ConsoleAd
   return { host: `${name}.localhost`, listensOn: ["127.0.0.1", ...others] };
 }
 
-/** Where there is no IPv6, nobody else can have this one either. */
+/** Without IPv6, no program can listen at `::1`. */
 function isLoopback6(address: string): boolean {
   return address === "::1";
 }

@@ -1,5 +1,5 @@
 /**
- * The built-in files as they are served.
+ * The files of the page that are built into the program.
  *
  * @module
  */
@@ -7,19 +7,18 @@
 import { findBase64 } from "../base/bytes.ts";
 import { EMBEDDED } from "./embedded.ts";
 
-/** One file. */
+/** A file of the page as it is served. */
 export interface Asset {
-  /** Its media type. */
   readonly type: string;
   readonly body: Uint8Array<ArrayBuffer>;
   /** Whether the body is compressed. */
   readonly gzip: boolean;
 }
 
-/** Finds a file by its name, which is no path; a checkout may have them on disk. */
+/** Finds a file by its name, which is no path; `make console` reads the files from disk. */
 export type FindAsset = (name: string) => Promise<Asset | undefined>;
 
-/** Finds a file in the program itself. */
+/** Finds a file that is built in. */
 export function findEmbedded(name: string): Promise<Asset | undefined> {
   const file = Object.hasOwn(EMBEDDED, name) ? EMBEDDED[name] : undefined;
   const body = findBase64(file?.gzip ?? "");

@@ -1,6 +1,6 @@
 /**
- * Opens the console in the browser of who started it. The link is in a file that only its owner can
- * read: other users can read the arguments of every program.
+ * Opens the console in the browser of the person who started it. The link is in a file that only
+ * its owner can read: other users can read the arguments of every program.
  *
  * @module
  */
@@ -13,13 +13,12 @@ import type { ConsoleAddress } from "./address.ts";
 /** How long a browser may take before the link is printed, too. */
 const PATIENCE_MS = 5000;
 
-/** What to open, and how. */
 export interface BrowserRun {
-  /** With a ticket. */
+  /** Holds a ticket. */
   readonly link: string;
-  /** Resolves when the ticket is good no more, with whether it was used. */
+  /** Resolves with whether the ticket was used, when it is no longer valid. */
   readonly over: Promise<boolean>;
-  /** Directory for the file; the system's own where it is not there. */
+  /** Directory for the file; the directory for temporary files if it does not exist. */
   readonly directory: string;
   readonly env: Readonly<Record<string, string>>;
   readonly clock: Clock;
@@ -60,7 +59,7 @@ async function makeDirectory(dir: string): Promise<string> {
   }
 }
 
-/** An environment without what is for svc alone, such as its token. */
+/** An environment without the variables of svc, such as its token. */
 function withoutOurs(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));
 }
@@ -83,8 +82,7 @@ export function hasOwnScreen(env: (name: string) => string | undefined): boolean
 }
 
 /**
- * What to do on the other machine to have the console there; `undefined` for who is not connected
- * over ssh.
+ * The steps to open the console on the machine at the other end of ssh; `undefined` without ssh.
  */
 export function tunnelSteps(
   { host, listensOn }: ConsoleAddress,

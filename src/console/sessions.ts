@@ -1,6 +1,6 @@
 /**
- * Who may use the console: tickets, which open it once and within a minute, and the keys they are
- * exchanged for. Both are 256 random bits, kept as a hash in the memory of this process only.
+ * The tickets and keys of the console. A ticket opens it once and within a minute, and is exchanged
+ * for a key. Both are 256 random bits, of which this process keeps a hash in memory.
  *
  * @module
  */
@@ -8,17 +8,15 @@
 import { equalBytes, sha256Hex, toHex, utf8 } from "../base/bytes.ts";
 import type { Clock } from "../base/clock.ts";
 
-/** Most keys at once, and most tickets; the oldest goes for a newer one. */
+/** Most keys at once, and most tickets; a newer one replaces the oldest. */
 const MOST = 16;
-/** How long a ticket is good. */
 export const TICKET_MS = 60_000;
-/** How long a key is good. */
 export const KEY_MS = 12 * 60 * 60_000;
 
-/** A ticket, to be put behind the `#` of a link. */
+/** A ticket, which goes behind the `#` of a link. */
 export interface Ticket {
   readonly text: string;
-  /** Resolves when it is good no more, with whether it was used. */
+  /** Resolves with whether it was used, when it is no longer valid. */
   readonly over: Promise<boolean>;
 }
 
@@ -29,9 +27,7 @@ export interface Key {
   readonly expiresAt: number;
 }
 
-/** One ticket or key. */
 interface Entry {
-  /** Of its text. */
   readonly hash: Uint8Array;
   readonly expiresAt: number;
   readonly end: (used: boolean) => void;
@@ -43,12 +39,10 @@ export class Sessions implements Disposable {
   readonly #tickets: Entry[] = [];
   readonly #keys: Entry[] = [];
 
-  /** Reads the time from `clock`. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** A new ticket. */
   issue(): Ticket {
     const { promise: over, resolve } = Promise.withResolvers<boolean>();
     const text = newSecret();
@@ -64,7 +58,10 @@ export class Sessions implements Disposable {
     return { text, over };
   }
 
-  /** A key for a ticket, which is good no more; `undefined` when it was not good. */
+  /**
+   * Exchanges a ticket, which is then used up, for a key; `undefined` for a ticket that is not
+   * valid.
+   */
   exchange(ticket: string): Key | undefined {
     if (!this.#spend(ticket)) return undefined;
     const text = newSecret();
@@ -73,7 +70,6 @@ export class Sessions implements Disposable {
     return { text, expiresAt };
   }
 
-  /** Whether a key is good. */
   holds(key: string): boolean {
     const hash = hashOf(key);
     const now = this.#clock.now();
@@ -84,7 +80,7 @@ export class Sessions implements Disposable {
     for (const { end } of [...this.#tickets.splice(0), ...this.#keys.splice(0)]) end(false);
   }
 
-  /** Takes a ticket out; whether it was good. */
+  /** Uses up a ticket; returns whether it was valid. */
   #spend(text: string): boolean {
     const hash = hashOf(text);
     const at = this.#tickets.findIndex((one) => equalBytes(one.hash, hash));
@@ -101,7 +97,7 @@ function add(entries: Entry[], entry: Entry): void {
   entries.push(entry);
 }
 
-/** 256 bits. */
+/** 256 random bits in hexadecimal. */
 function newSecret(): string {
   return toHex(crypto.getRandomValues(new Uint8Array(32)));
 }

@@ -17,25 +17,28 @@ const SILENT_MS = 30 * 60_000;
 /** Most silent tasks with a sentence of their own. */
 const NAMED = 3;
 
-/** One sentence for each fault. `pending` is asked for only where it matters. */
+/** The time, and what may wait for a worker. */
+interface WorkerState {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Number of pending tasks; `undefined` if it is not known now. */
+  readonly pending: () => Promise<number | undefined>;
+}
+
+/** One sentence for each fault. `pending` is called only if all workers are busy. */
 export async function workerFaults(
   load: WorkerLoad,
-  { now, pending }: {
-    /** Milliseconds since the epoch. */
-    readonly now: number;
-    /** Number of pending tasks; `undefined` if it is not known now. */
-    readonly pending: () => Promise<number | undefined>;
-  },
+  state: WorkerState,
 ): Promise<readonly string[]> {
-  return [...await allBusy(load, { now, pending }), ...silentTasks(load.running, now)];
+  return [...await allBusy(load, state), ...silentTasks(load.running, state.now)];
 }
 
 async function allBusy(
   { workers, running }: WorkerLoad,
-  { now, pending }: Parameters<typeof workerFaults>[1],
+  { now, pending }: WorkerState,
 ): Promise<readonly string[]> {
   if (running.length < workers) return [];
-  // all have had the task that they have since the last of these began
+  // All workers have been busy since the newest of their tasks began.
   const busyMs = now - Math.max(...running.map(({ since }) => since));
   if (busyMs < BUSY_MS || (await pending() ?? 0) === 0) return [];
   const who = workers === 1 ? "the only worker has" : `all ${workers} workers have`;

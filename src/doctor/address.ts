@@ -1,5 +1,5 @@
 /**
- * The address that platforms are given: whether what is sent there arrives at this daemon.
+ * The address that platforms are given: whether a request to it arrives at this daemon.
  *
  * @module
  */
@@ -11,18 +11,18 @@ import { runTool, type ToolHost } from "../tasks/workspace/run_tool.ts";
 import { certificateFinding } from "./certificates.ts";
 import { type Check, failed, type Finding, ok, warning } from "./check.ts";
 
-/** What is looked at. */
+/** The public address of a daemon. */
 export interface AddressHost {
   /** Beginning of the addresses that platforms are given, without `/webhook/…`. */
   readonly url: string;
-  /** Asks the daemon how it is; absent where none runs. */
+  /** The status of the daemon; absent when none runs. */
   readonly status?: () => Promise<Status>;
   readonly clock: Pick<Clock, "after" | "now" | "pause">;
-  /** Runs openssl, where it is installed: nothing else tells when a certificate ends. */
+  /** Runs openssl, if it is installed: only it shows when a certificate ends. */
   readonly tools: ToolHost;
 }
 
-/** No trigger is likely to have it: what comes there is only counted, in `svc status`. */
+/** No trigger is likely to have this path: requests to it are only counted, in `svc status`. */
 const PATH = "/webhook/svc-doctor";
 const TIMEOUT_MS = 10_000;
 /** A daemon that is busy may look at it a little later. */
@@ -60,7 +60,7 @@ async function findArrival(
   )];
 }
 
-/** The certificate that is shown there: its end, where that can be asked for. */
+/** The end of the certificate that is served there, if it can be found. */
 async function findEnd(
   { url, clock, tools }: AddressHost,
   signal: AbortSignal | undefined,

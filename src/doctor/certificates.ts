@@ -9,11 +9,10 @@ import { fileFault } from "../base/file_fault.ts";
 import { firstEnd } from "../signatures/certificate.ts";
 import { type Check, failed, type Finding, ok, warning } from "./check.ts";
 
-/** What is looked at. */
+/** The certificates of a daemon. */
 export interface CertificatesHost {
   /** The files, by the settings that name them. */
   readonly files: readonly CertificateFile[];
-  /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
@@ -23,7 +22,7 @@ export interface CertificateFile {
   readonly path: string;
 }
 
-/** Time that is left to somebody who renews by hand. */
+/** Time to renew a certificate by hand. */
 const SOON_MS = 14 * 86_400_000;
 
 /** Looks at each file. */
@@ -46,9 +45,9 @@ async function lookAt({ setting, path }: CertificateFile, now: number): Promise<
   }
 }
 
-/** A certificate. */
+/** A certificate whose end is known. */
 export interface KnownCertificate {
-  /** Where it is, as the beginning of a sentence. */
+  /** Its place, as the beginning of a sentence. */
   readonly where: string;
   /** Until when it is valid, in milliseconds since the epoch. */
   readonly end: number;
@@ -56,7 +55,7 @@ export interface KnownCertificate {
   readonly cure: string;
 }
 
-/** What is to be said of a certificate. */
+/** The finding about a certificate. */
 export function certificateFinding({ where, end, cure }: KnownCertificate, now: number): Finding {
   const until = rfc3339(end);
   if (end <= now) {

@@ -10,34 +10,34 @@ import { AppError, messageOf } from "../base/errors.ts";
 /** What a check has found, beside its own name. */
 export type Finding = Omit<DoctorFinding, "check">;
 
-/** One check, which looks at a thing and changes nothing of it. */
+/** One check, which changes nothing. */
 export interface Check<Host> {
   /** As people see it: one to three words. */
   readonly name: string;
   /**
-   * Looks; gives nothing where there is nothing to look at.
+   * Makes the check; returns no finding when there is nothing to check.
    *
-   * @throws {AppError} where what it looks at cannot be used, which counts as failed.
+   * @throws {AppError} which counts as a failed check.
    */
   readonly look: (host: Host, signal?: AbortSignal) => Promise<readonly Finding[]>;
 }
 
-/** It works. */
+/** A finding that something works. */
 export function ok(message: string): Finding {
   return { result: "ok", message };
 }
 
-/** It works, and somebody should know. */
+/** A finding that something works worse than it could, or soon will not. */
 export function warning(message: string): Finding {
   return { result: "warning", message };
 }
 
-/** It does not work. */
+/** A finding that something does not work. */
 export function failed(message: string): Finding {
   return { result: "failed", message };
 }
 
-/** Carries out checks in their order; no fault of one keeps the others from being made. */
+/** Makes checks in their order; an error of one does not stop the others. */
 export async function* examine<Host>(
   checks: readonly Check<Host>[],
   host: Host,

@@ -18,5 +18,14 @@ import { system } from "./system.ts";
 
 /** The checks that a daemon makes where it runs, or `svc doctor` in its place. */
 export const CHECKS: readonly Check<Scene>[] = [
-  ...[dataDirectory, disk, database, key, clock, descriptors, system, git, needs, sandbox],
+  dataDirectory,
+  disk,
+  database,
+  key,
+  clock,
+  descriptors,
+  system,
+  git,
+  needs,
+  sandbox,
 ];

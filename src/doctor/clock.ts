@@ -8,9 +8,9 @@ import { rfc3339 } from "../base/clock.ts";
 import { type Check, failed, type Finding, ok } from "./check.ts";
 import type { Scene } from "./place.ts";
 
-/** Before this there was no svc: 2025-01-01. */
+/** 2025-01-01: no svc is older. */
 const EARLIEST_MS = 1_735_689_600_000;
-/** What clocks of machines that share a database may differ by. */
+/** Most by which clocks of machines that share a database may differ. */
 const MOST_AHEAD_MS = 60_000;
 
 /** Compares the clock with what can be known of the time. */
@@ -22,7 +22,7 @@ export const clock: Check<Scene> = {
   },
 };
 
-/** What is to be said of the time, and that of the newest record, where there is one. */
+/** The finding about the time, compared with that of the newest record, if there is one. */
 export function clockFinding(now: number, newest?: number): Finding {
   const set = "set it, best by NTP (timedatectl set-ntp true)";
   if (now < EARLIEST_MS) {

@@ -1,5 +1,5 @@
 /**
- * The daemon: whether one runs, and what it says itself that does not work.
+ * The daemon: whether one runs, and the faults that it reports itself.
  *
  * @module
  */
@@ -7,22 +7,21 @@
 import type { Status } from "../api/status_operations.ts";
 import { type Check, failed, ok, warning } from "./check.ts";
 
-/** What is known of a daemon. */
+/** A daemon, or the lack of one. */
 export interface DaemonHost {
-  /** What it says of itself, or why it says nothing. */
+  /** Its status, or why there is none. */
   readonly daemon: Status | {
-    /** Whether there is none; else there is one that does not answer. */
+    /** Whether none runs; otherwise it runs and does not answer. */
     readonly isStopped: boolean;
     /** A sentence with what to do. */
     readonly message: string;
   };
-  /** What has been found already: what the daemon says of it, too, is not said twice. */
+  /** Earlier findings: the same faults in the status of the daemon are left out. */
   readonly said: readonly string[];
-  /** The version that a new start would run; an update leaves the daemon as it is. */
+  /** The version that a new start would run: an update does not restart the daemon. */
   readonly installed: string;
 }
 
-/** Passes on what it says. */
 export const daemon: Check<DaemonHost> = {
   name: "daemon",
   look({ daemon, said, installed }) {

@@ -1,5 +1,5 @@
 /**
- * The data directory: there, this user's alone, and writable.
+ * The data directory: whether it exists, is private to this user, and writable.
  *
  * @module
  */
@@ -49,7 +49,7 @@ async function ownerOf(root: string): Promise<number | null> {
   }
 }
 
-/** Whether a file can be made there, written to and removed: modes do not tell of all that may be. */
+/** Why no file can be made there, written to and removed, if so: modes do not show every reason. */
 async function findWriteFault(root: string): Promise<readonly string[]> {
   let path = join(root, "a new file");
   try {

@@ -1,5 +1,6 @@
 /**
- * The database: reachable, of a version that is known here, and sound as far as a quick look tells.
+ * The database: whether it is reachable, of a version that this program knows, and sound as far as
+ * a quick check shows.
  *
  * @module
  */

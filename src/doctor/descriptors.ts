@@ -13,7 +13,6 @@ const LEAST = 256;
 /** Half of it are connections, and a step at work takes about six. */
 const ENOUGH = 4096;
 
-/** Looks at the limit. */
 export const descriptors: Check<Scene> = {
   name: "descriptors",
   async look() {

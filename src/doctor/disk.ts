@@ -9,7 +9,6 @@ import { sizeText } from "../base/size.ts";
 import { type Check, failed, ok, warning } from "./check.ts";
 import type { Scene } from "./place.ts";
 
-/** Looks at the disk. */
 export const disk: Check<Scene> = {
   name: "disk",
   async look({ place: { dirs: { root } } }) {

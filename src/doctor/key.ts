@@ -1,5 +1,5 @@
 /**
- * The key file: there, and the one that the secrets are sealed with.
+ * The key file: whether it exists, and opens the sealed secrets.
  *
  * @module
  */

@@ -12,7 +12,7 @@ import { openProcessGroups } from "../shell/process_groups.ts";
 import { inheritEnv } from "../tasks/step/step_env.ts";
 import type { Place } from "./place.ts";
 
-/** What is known of that daemon. */
+/** The settings that a daemon here would have. */
 export interface OwnPlaceOptions {
   readonly dirs: DataDir;
   /** Reads an environment variable. */
@@ -22,10 +22,10 @@ export interface OwnPlaceOptions {
   readonly stepEnv: readonly string[];
 }
 
-/** The mask of files that are made while something is looked at: for this user alone. */
+/** File mode mask of the checks: files for this user alone. */
 const UMASK = 0o077;
 
-/** Such a place; to be disposed. */
+/** Opens the place of a daemon that does not run. */
 export function openOwnPlace(
   { dirs, env, clock, stepEnv }: OwnPlaceOptions,
 ): Place & AsyncDisposable {

@@ -1,5 +1,5 @@
 /**
- * What the checks of the machine look at: a data directory, and the environment in which steps run.
+ * The place that checks of the machine are made in: a data directory, and the environment of steps.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { lockUnless } from "../base/lock.ts";
 import { type DatabaseGlance, glanceAtDatabase } from "../storage/glance.ts";
 import type { MachineHost } from "../tasks/workspace/machine.ts";
 
-/** Where the checks are made: in a daemon, or in its place. */
+/** A daemon, or the process that stands for one that does not run. */
 export interface Place extends MachineHost {
   readonly dirs: DataDir;
   /** Reads an environment variable. */
@@ -19,19 +19,18 @@ export interface Place extends MachineHost {
   readonly inDaemon: boolean;
 }
 
-/** A place whose database is looked at once, for all checks that ask for it. */
+/** A place whose database is read once for all checks. */
 export class Scene {
   readonly place: Place;
   #seen: Promise<DatabaseGlance> | undefined;
 
-  /** Nothing has been looked at yet. */
   constructor(place: Place) {
     this.place = place;
   }
 
   /**
-   * Whether there is a data directory, and it is this user's: to read a database as another user
-   * can leave files of that user beside it.
+   * Whether the data directory exists and is this user's: reading a database as another user can
+   * leave files of that user beside it.
    */
   async isUsable(): Promise<boolean> {
     const { dirs } = this.place;
@@ -41,7 +40,7 @@ export class Scene {
   }
 
   /**
-   * What is in the database; `undefined` where it is not to be opened.
+   * The state of the database; `undefined` when this process should not open it.
    *
    * @throws {AppError} `refused` or `overloaded` when it is shared and cannot be used.
    */

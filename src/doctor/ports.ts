@@ -1,5 +1,5 @@
 /**
- * The addresses that a daemon would listen on, while none runs: free, or whose they are.
+ * The addresses that a daemon would listen on: whether they are free while none runs.
  *
  * @module
  */
@@ -8,12 +8,12 @@ import { findListenFault } from "../http/server/listen_fault.ts";
 import { runTool, type ToolHost } from "../tasks/workspace/run_tool.ts";
 import { type Check, failed, type Finding, ok } from "./check.ts";
 
-/** What is looked at. */
+/** The addresses of the settings, and what finds the program that listens at one. */
 export interface PortsHost extends ToolHost {
   /**
-   * The addresses by what they are for, as the settings say.
+   * The addresses of the settings.
    *
-   * @throws {AppError} `invalid` or `refused` where the settings cannot be used.
+   * @throws {AppError} `invalid` or `refused` when the settings cannot be used.
    */
   readonly addresses: () => readonly BindAddress[];
 }
@@ -26,7 +26,6 @@ export interface BindAddress {
   readonly port: number;
 }
 
-/** Tries to listen on each. */
 export const ports: Check<PortsHost> = {
   name: "ports",
   async look(host, signal) {
@@ -56,7 +55,7 @@ async function lookAt(
 
 /**
  * Prints the id and the name of the process that listens on the port `$1`, in four hexadecimal
- * digits; nothing where /proc does not show it. A name is all that is said: arguments may be secret.
+ * digits; nothing if /proc does not show it. It leaves out the arguments, which may be secret.
  */
 const HOLDER = `
 inodes=$(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |

@@ -9,11 +9,11 @@ import { runTool } from "../tasks/workspace/run_tool.ts";
 import { type Check, ok, warning } from "./check.ts";
 import type { Scene } from "./place.ts";
 
-/** What agents ask of it: processes of their own, and the /proc and /dev that go with them. */
+/** Uses the parts of bubblewrap that agents use: its own process namespace, /proc and /dev. */
 const PROBE = "bwrap --ro-bind / / --unshare-pid --proc /proc --dev /dev true";
 const TIMEOUT_MS = 10_000;
 
-/** What to do, by what bubblewrap says. */
+/** Advice, by the message of bubblewrap. */
 const CURES: readonly (readonly [RegExp, string])[] = [
   [
     /mount proc|mounting proc/i,
@@ -28,7 +28,6 @@ const CURES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Tries it. */
 export const sandbox: Check<Scene> = {
   name: "sandbox",
   async look({ place }, signal) {

@@ -1,5 +1,5 @@
 /**
- * The service: whether what systemd or launchd know of svc starts it, and whether it comes up.
+ * The service: whether systemd or launchd start svc, and whether it comes up.
  *
  * @module
  */
@@ -8,11 +8,10 @@ import { commandLines } from "../service/steps.ts";
 import type { FoundService } from "../service/service_lookup.ts";
 import { type Check, failed, type Finding, ok, warning } from "./check.ts";
 
-/** What is looked at. */
+/** A data directory, and the service that may run its daemon. */
 export interface ServiceUnitHost {
-  /** The service manager with what it knows; `undefined` where there is none that can be asked. */
+  /** The service; `undefined` without a service manager that can be asked. */
   readonly service: FoundService | undefined;
-  /** The data directory that is looked at. */
   readonly dataDir: string;
 }
 

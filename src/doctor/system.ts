@@ -1,5 +1,5 @@
 /**
- * The operating system: its C library, its /proc, and who adopts processes that are left behind.
+ * The operating system: its C library, its /proc, and the process that adopts orphans.
  *
  * @module
  */
@@ -12,7 +12,6 @@ import type { Scene } from "./place.ts";
 const FIRST = 1;
 const TIMEOUT_MS = 10_000;
 
-/** Looks at the system. */
 export const system: Check<Scene> = {
   name: "system",
   async look({ place }, signal) {
@@ -34,7 +33,7 @@ export const system: Check<Scene> = {
   },
 };
 
-/** What is known of a system. */
+/** The properties of a system that svc depends on. */
 export interface SystemFacts {
   readonly name: string;
   /** Whether its /proc can be read. */
@@ -43,7 +42,7 @@ export interface SystemFacts {
   readonly isFirst: boolean;
 }
 
-/** What is to be said of such a system. */
+/** The findings about a system. */
 export function systemFindings({ name, hasProc, isFirst }: SystemFacts): readonly Finding[] {
   return [
     hasProc ? ok(`${name}, /proc`) : warning(

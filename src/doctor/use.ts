@@ -1,6 +1,6 @@
 /**
- * What is set up and has not been used: a trigger of which nothing has come, a secret that no
- * signature has matched. Either may be new, or may be wrong.
+ * Resources that are applied and unused: a trigger without any delivery, a secret that no signature
+ * has matched. Either may be new, or wrong.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { TriggerSpec } from "../resources/trigger.ts";
 import type { DeliveryStore, KeyUseStore } from "../store/delivery_store.ts";
 import { type Check, ok, warning } from "./check.ts";
 
-/** What is looked at. */
+/** The resources of a daemon, and the records of their use. */
 export interface UseHost {
   readonly catalog: Catalog;
   readonly store: Pick<DeliveryStore, "listDeliveries"> & Pick<KeyUseStore, "listKeyUse">;
@@ -23,7 +23,6 @@ export interface UseHost {
 /** Most names in one sentence. */
 const NAMED = 5;
 
-/** Looks at triggers, and at the SecretStores that their requests are signed with. */
 export const use: Check<UseHost> = {
   name: "use",
   async look({ catalog, store, keyUses }) {

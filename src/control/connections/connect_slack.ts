@@ -8,6 +8,7 @@
 import type { Connected } from "../../api/connection_operations.ts";
 import type { Input } from "../../api/operations.ts";
 import type { Caller } from "../../auth/caller.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { isToken, readToken } from "../../connections/find_connection.ts";
 import { type ApiAccess, apiError } from "../../connections/api/api_call.ts";
@@ -143,8 +144,7 @@ async function ask(access: ApiAccess, method: string, what: string): Promise<Sla
   const answer = await callSlack(access, method);
   if (answer.ok) return answer;
   const { code, message, retryAfterSecs } = apiError(answer);
-  const secs = retryAfterSecs === undefined ? {} : { retryAfterSecs };
-  throw new AppError(code, `The ${what} cannot be used: ${message}`, secs);
+  throw new AppError(code, `The ${what} cannot be used: ${message}`, defined({ retryAfterSecs }));
 }
 
 function missingScopes({ scopes }: SlackData): string[] {
@@ -163,7 +163,7 @@ function filesOf({ project, name, api, known, receiving, places, appToken, botTo
   const { catalog } = host;
   const at = { project, name };
   const signing = signingPlace("slack");
-  // Nobody knows this value, so nobody can sign: the address is closed until it is set to Slack's.
+  // With a random value no request can be signed: the address is closed until Slack's value is set.
   const isSigned = receiving.files.length === 0 || storedValue(at, signing, catalog) !== undefined;
   const secret = isSigned ? [] : [{ ...signing, value: newSecret() }];
   const spec: ConnectionSpec = {

@@ -23,8 +23,15 @@ export const DELIVERIES: RecordType<Delivery, "delivery", DeliveryStore> = {
   view: deliveryView,
   columns: deliveryColumns,
   filters: [
-    ...["outcome", "before", "after", "until"] as const,
-    ...["reason", "status", "remote", "key", "min_duration_ms"] as const,
+    "outcome",
+    "before",
+    "after",
+    "until",
+    "reason",
+    "status",
+    "remote",
+    "key",
+    "min_duration_ms",
   ],
   searched: ["reason", "status", "remote", "key", "minDurationMs"],
 };

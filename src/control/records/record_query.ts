@@ -17,9 +17,20 @@ const ID_LENGTH = 26;
 
 /** Fields that the store takes as they are. */
 const SAME = [
-  ...["project", "trigger", "outcome", "state", "workflow"] as const,
-  ...["reason", "status", "remote", "key", "delivery", "parent", "thread", "task"] as const,
-];
+  "project",
+  "trigger",
+  "outcome",
+  "state",
+  "workflow",
+  "reason",
+  "status",
+  "remote",
+  "key",
+  "delivery",
+  "parent",
+  "thread",
+  "task",
+] as const;
 
 /**
  * The store's query for a request; each type checks outcome and state itself.

@@ -1,6 +1,7 @@
 /**
- * REGISTRY of the records that `svc get` and `describe` know: what happened, as opposed to what was
- * applied. A new type of record is an entry here, and its name one in `resources/record_names.ts`.
+ * REGISTRY of the types of records that `svc get` and `describe` show: what happened, while
+ * resources are what was applied. A new type is an entry here, and its name an entry in
+ * `resources/record_names.ts`.
  *
  * @module
  */
@@ -29,14 +30,13 @@ import { TASKS } from "./task_record_type.ts";
 import { BINDINGS, SOURCE_EVENTS } from "./source_event_views.ts";
 import { table } from "./views.ts";
 
-/** Forgets the row type: each type is only ever given rows that it listed itself. */
+/** Forgets the type of the rows: each type gets only rows that it has listed itself. */
 function eraseRow<Row, Name extends RecordName>(
   type: RecordType<Row, Name>,
 ): RecordType<unknown, Name> {
   return type as unknown as RecordType<unknown, Name>;
 }
 
-/** Every type of record. */
 const RECORDS: { readonly [Name in RecordName]: RecordType<unknown, Name> } = {
   "task": eraseRow(TASKS),
   "delivery": eraseRow(DELIVERIES),
@@ -117,8 +117,8 @@ export async function listRecords(
 }
 
 /**
- * A request with whole ids of the records that its filters name. One that is not there any more is
- * left as it is: what belongs to it may still be.
+ * A request with the whole ids of the records that its filters name. The whole id of a deleted
+ * record stays as it is: records that belong to it may still exist.
  *
  * @throws {AppError} `usage` when several records match.
  */
@@ -139,7 +139,7 @@ export async function withWholeIds(input: GetInput, host: ResolveHost): Promise<
 const NAMING = { delivery: "delivery", parent: "task", retry_of: "task", task: "task" } as const;
 const WHOLE_ID = /^[0-9A-Z]{26}$/;
 
-/** Records as they are shown at `now`; `project` is the one that was asked for, if one was. */
+/** Records as they are shown at `now`; `project` is that of the request, if it has one. */
 export function toListing(
   type: RecordType<unknown>,
   rows: readonly unknown[],
@@ -153,13 +153,26 @@ export function toListing(
 }
 
 const FILTERS: readonly RecordFilter[] = [
-  ...["outcome", "state", "workflow", "before", "after", "until"] as const,
-  ...["reason", "status", "remote", "key", "min_duration_ms"] as const,
-  ...["delivery", "parent", "retry_of", "thread", "task"] as const,
+  "outcome",
+  "state",
+  "workflow",
+  "before",
+  "after",
+  "until",
+  "reason",
+  "status",
+  "remote",
+  "key",
+  "min_duration_ms",
+  "delivery",
+  "parent",
+  "retry_of",
+  "thread",
+  "task",
 ];
 
 /**
- * Refuses filters that are not supported: ignoring one would give the wrong list.
+ * Refuses filters that are not supported: without one of its filters, the list would be wrong.
  *
  * @param type type of the records; absent for a kind of resource.
  * @throws {AppError} `usage` for a filter that the type does not support.

@@ -1,7 +1,7 @@
 /**
- * The whole id of a record from what a person typed: the id, a part of it, `task/ID` as it is
- * printed, or `latest`. The control server puts it into every input that names a record, so that no
- * operation and no check of rights sees anything but whole ids.
+ * Finds the whole id of a record from a text that a person typed: the id, a part of it, `task/ID`
+ * as it is printed, or `latest`. The control server puts whole ids into every input that names a
+ * record, so that operations and checks of rights see nothing else.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import {
 import type { IdSearch } from "../../store/id_search.ts";
 import type { RecordStore, RecordType } from "./record_type.ts";
 
-/** What {@linkcode resolveId} needs. */
+/** The records of a daemon. */
 export interface ResolveHost {
   readonly store: RecordStore & IdSearch;
   readonly clock: { readonly now: () => number };
@@ -30,10 +30,10 @@ const LATEST = "latest";
 /** Number of the newest ids in which parts that are no beginnings are looked for. */
 const SEARCHED_IDS = 10_000;
 
-/** Most records that have names among which a misspelt one is looked for. */
+/** Most records that are searched for a name like a misspelt one. */
 const MAX_NAMED = 1000;
 
-/** Most records that an ambiguous text is answered with. */
+/** Most records that the refusal of an ambiguous text lists. */
 const MAX_SHOWN = 5;
 
 /**
@@ -62,9 +62,10 @@ export async function resolveId(
 }
 
 /**
- * `task/ID` is `ID` where a task is wanted.
+ * Takes the type from `task/ID`.
  *
- * @throws {AppError} `usage` for a record of another type, `not_found` for anything else.
+ * @throws {AppError} `usage` for a record of another type, `not_found` for any other text before
+ * the slash.
  */
 function withoutType(given: string, wanted: RecordName): string {
   const at = given.indexOf("/");
@@ -77,7 +78,7 @@ function withoutType(given: string, wanted: RecordName): string {
   );
 }
 
-/** Of a record with a name. */
+/** The id of a record that has a name. */
 async function idOfNamed(
   type: RecordType<unknown>,
   name: string,

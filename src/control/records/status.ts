@@ -31,11 +31,10 @@ export interface StatusHost {
   readonly status: () => {
     /** Base address of the webhook server. */
     readonly webhookUrl: string | undefined;
-    /** Milliseconds since the epoch. */
+    /** When the daemon started, in milliseconds since the epoch. */
     readonly started: number;
-    /** Settings of the daemon. */
     readonly settings: readonly ({ readonly name: string } & Status["settings"][string])[];
-    /** Where the database is, when several daemons share it. */
+    /** The server of a database that several daemons share. */
     readonly server: string | undefined;
   };
   /** Rates of the last minutes: deliveries by outcome, ended tasks by state. */
@@ -49,7 +48,7 @@ export interface StatusHost {
   }>;
 }
 
-/** The state of the daemon, the same for everyone. */
+/** The state of the daemon, which is the same for every caller. */
 export type DaemonStatus = Omit<Status, "caller">;
 
 /** The state of the daemon and its caller. */

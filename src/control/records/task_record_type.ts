@@ -20,8 +20,14 @@ export const TASKS: RecordType<ExplainedTask, "task", TaskStore> = {
   view: taskView,
   columns: taskColumns,
   filters: [
-    ...["state", "workflow", "before", "after", "until"] as const,
-    ...["delivery", "parent", "retry_of"] as const,
+    "state",
+    "workflow",
+    "before",
+    "after",
+    "until",
+    "delivery",
+    "parent",
+    "retry_of",
   ],
   passing: ["silent_since"],
   open: {

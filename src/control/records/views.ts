@@ -72,12 +72,12 @@ export function taskView(task: ExplainedTask): TaskRecord {
   };
 }
 
-/** Why it has ended so; of one that has not, for what it waits. */
+/** Why a task ended so; what it waits for before its end. */
 function reasonOf({ reason, waitsFor }: ExplainedTask): string {
   return reason === "" ? waitsFor?.text ?? "" : reason;
 }
 
-/** The node that runs it or has run it last, by its name if that is known. */
+/** The node that runs a task or ran it last, by its name if that is known. */
 function nodeOf({ node = "", nodeName = node, startedAt }: Task): string {
   return startedAt === undefined ? "" : nodeName;
 }
@@ -180,7 +180,7 @@ const PROJECT = "PROJECT";
 /**
  * Headings and cells of rows.
  *
- * @param project the one project that was asked for; absent when the rows may be of any.
+ * @param project of the request; absent when the rows may be of any project.
  */
 export function table<Row>(
   rows: readonly Row[],

@@ -1,6 +1,6 @@
 /**
- * For what a task waits that does not run, in words and as JSON: facts that the store and the daemon
- * have, with their numbers. Pure.
+ * What a task that does not run waits for, in words and as JSON: facts of the store and the daemon,
+ * with their numbers. Pure.
  *
  * @module
  */
@@ -12,26 +12,25 @@ import type { NodeRecord } from "../../store/node_records.ts";
 import type { Task, TaskReadiness } from "../../store/task_records.ts";
 import { takesTasks } from "./node_faults.ts";
 
-/** For what a task waits. */
+/** What a task waits for. */
 export interface WaitsFor {
-  /** Of a pending task: whether it waits for a worker only, for room, or for a time. */
+  /** Whether a pending task waits only for a worker, for room, or for a time. */
   readonly readiness?: "ready" | "queued" | "delayed";
-  /** As the reason of the task; a sentence without a subject and a full stop. */
+  /** The reason of the task: a sentence without a subject and a full stop. */
   readonly text: string;
   readonly view: WaitsForView;
 }
 
-/** What is known of workers. */
+/** The workers of this daemon and of the nodes that share its database. */
 export interface KnownWorkers {
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** How busy this daemon is. */
   readonly own: { readonly workers: number; readonly busy: number; readonly shortage?: string };
-  /** The nodes that share the database; absent where this daemon is alone with it. */
+  /** The nodes that share the database; absent when this daemon has it alone. */
   readonly nodes?: readonly NodeRecord[];
 }
 
-/** For what a task waits; `undefined` of one that has ended, or whose steps run. */
+/** What a task waits for; `undefined` when it has ended, or its steps run. */
 export function whatItWaitsFor(
   task: Pick<Task, "state" | "readiness" | "trigger" | "workspace" | "steps">,
   known: KnownWorkers,
@@ -55,7 +54,7 @@ export function whatItWaitsFor(
   }
 }
 
-/** A running task of which no step runs, because one of them is to be tried again. */
+/** A running task of which no step runs, because the next attempt of a step is due later. */
 function nextAttempt({ steps }: Pick<Task, "steps">): WaitsFor | undefined {
   if (steps.some(({ state }) => state === "running")) return undefined;
   const paused = steps.find(({ state, startedAt, reason }) =>
@@ -129,9 +128,9 @@ function forWorker(task: Ready, { own, nodes }: KnownWorkers): WaitsFor {
 function busyWorkers(
   { busy, workers, where = "" }: {
     readonly busy: number;
-    /** Absent where a node has not said how many it has. */
+    /** Absent when a node has not said how many workers it has. */
     readonly workers?: number;
-    /** Names of nodes, as they follow. */
+    /** The names of the nodes, at the end of the sentence. */
     readonly where?: string;
   },
 ): WaitsFor {
@@ -142,7 +141,7 @@ function busyWorkers(
   };
 }
 
-/** Whether a task is for this node; one that has not said its labels may have that which is named. */
+/** Whether a node may run a task; a node that has not said its labels may have the required one. */
 function isMeant({ nodes, onlyNode }: Ready, { id, name, facts }: NodeRecord): boolean {
   if (onlyNode !== undefined) return id === onlyNode;
   if (nodes === undefined) return true;

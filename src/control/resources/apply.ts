@@ -67,13 +67,13 @@ export async function apply(
     return { crds, ...await host.manifests.read(input) };
   };
   const early = await read(); // slow, so resources may change before the lock is held
-  // What is proposed is in no SecretStore yet, and may come back from what is tried with it.
+  // Proposed secrets are in no SecretStore yet, and the output of a plugin may repeat them.
   using _given = host.secrets.runBegins(proposedSecrets(early.resources));
   const { manifests, output } = await host.writer.exclusively(async (commit) => {
     const manifests = isSame(early.crds, crdsOf(catalog)) ? early : await read();
     const { resources, errors } = keepMasked(manifests, catalog);
     const warnings = [...manifests.warnings];
-    // a secret may stand in the wrong place
+    // An error quotes the input, in which a secret may be in the wrong field.
     if (errors.length > 0) throw nothingApplied(host.secrets.redactAll([...errors]));
     checkExpected(resources, request.expected, catalog);
     if (resources.length === 0) {
@@ -123,7 +123,7 @@ export async function apply(
     const against = await compareAgainst(request.against_secs, proposal, host);
     return { manifests, output: { ...output, against } };
   });
-  // Nobody waits for the machine but this caller.
+  // After the lock: only this caller waits for the checks of the machine.
   const warnings = await machineWarnings(manifests, host);
   const open = manifests.resources.some(({ kind }) => kind === "Agent")
     ? await openSocketWarning(host.dirs)
@@ -143,7 +143,7 @@ function nothingApplied(details: readonly string[]): AppError {
 }
 
 /**
- * Holds an apply to the one resource that it was made from.
+ * Refuses an apply of another resource than the one that its input was made from.
  *
  * @throws {AppError} `invalid` for another resource, `conflict` when it is no longer the same.
  */

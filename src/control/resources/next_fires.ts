@@ -13,7 +13,7 @@ import { Schedule } from "../../resources/schedule.ts";
 import { trigger as kind, type TriggerSpec } from "../../resources/trigger.ts";
 
 /** Times that are shown: enough to notice a schedule that does not mean what its author meant. */
-const TOLD = 5;
+const SHOWN = 5;
 
 /**
  * Schedules that are computed before other work gets a turn: each takes a tenth of a millisecond.
@@ -21,7 +21,7 @@ const TOLD = 5;
 const BATCH_SIZE = 50;
 
 /** Computed times of one schedule. */
-interface Known {
+interface ComputedTimes {
   /** They are the next times after this one. */
   readonly after: number;
   readonly times: readonly number[];
@@ -30,7 +30,7 @@ interface Known {
 /** Computes next times; keeps each parsed schedule for as long as its trigger stays as it is. */
 export class NextFires {
   readonly #schedules = new WeakMap<Resource, Schedule>();
-  readonly #known = new WeakMap<Schedule, Known>();
+  readonly #computed = new WeakMap<Schedule, ComputedTimes>();
 
   /**
    * The next times of each resource that has some, at most five, in milliseconds since the epoch.
@@ -57,18 +57,18 @@ export class NextFires {
 
   /** Replaces times that have passed; all times when the clock was set back. */
   #timesOf(schedule: Schedule, now: number): { times: readonly number[]; computed: number } {
-    const known = this.#known.get(schedule);
+    const known = this.#computed.get(schedule);
     const times = known === undefined || known.after > now
       ? []
       : known.times.filter((at) => at > now);
     let computed = 0;
-    while (times.length < TOLD) {
+    while (times.length < SHOWN) {
       const next = schedule.next(times.at(-1) ?? now);
       computed++;
       if (next === undefined) break;
       times.push(next);
     }
-    this.#known.set(schedule, { after: now, times });
+    this.#computed.set(schedule, { after: now, times });
     return { times, computed };
   }
 

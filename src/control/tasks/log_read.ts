@@ -13,7 +13,7 @@ import type { LogLine } from "../../tasks/log/log_lines.ts";
 import { LogFollower, readBackwards } from "../../tasks/log/log_pages.ts";
 import { findLog, type LogsHost } from "./followed_log.ts";
 
-/** Lines of a page, where the input does not say. */
+/** Lines of a page without a `limit`. */
 const DEFAULT_LINES = 1000;
 /** Bytes of the log that one page looks at, however little it finds. */
 const MAX_LOOKED_AT = 8 * 1024 * 1024;

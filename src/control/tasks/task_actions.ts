@@ -80,7 +80,7 @@ export async function cancelTasks(
 }
 
 /**
- * What is kept with a cancelled task: who did it, and why.
+ * The stored reason of a cancelled task, which names the caller.
  *
  * @throws {AppError} `invalid` for a reason that is too long.
  */
@@ -186,7 +186,7 @@ export async function taskWorkspace(
 }
 
 /**
- * Removes what is kept for a task that has ended: its worktree or copy, and its commits.
+ * Removes the worktree or copy of a task that has ended, and its commits.
  *
  * @throws {AppError} `not_found`; `conflict` when it has not ended; `invalid` when something cannot
  * be removed.
@@ -213,7 +213,7 @@ export async function cleanWorkspace(
   }
 }
 
-/** @throws {AppError} `conflict` when another node ran the task, and has what it left. */
+/** @throws {AppError} `conflict` when another node ran the task, and has its files. */
 async function checkIsHere(task: Task, store: Pick<NodeStore, "listNodes">): Promise<void> {
   const home = await findTaskHome(task, store);
   if (home.is !== "elsewhere") return;

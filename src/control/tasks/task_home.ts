@@ -1,5 +1,5 @@
 /**
- * Where what a task left in its directory is, among several nodes.
+ * Finds the node that has the files of a task.
  *
  * @module
  */
@@ -7,12 +7,12 @@
 import type { NodeStore } from "../../store/node_store.ts";
 import type { Task } from "../../store/task_records.ts";
 
-/** On this node, on another one, or on one that is forgotten. */
+/** This node, another node, or a node that was forgotten. */
 export type TaskHome =
   | { readonly is: "here" | "gone" }
   | { readonly is: "elsewhere"; readonly node: string };
 
-/** Finds the node that ran a task last. */
+/** The node that ran a task last. */
 export async function findTaskHome(
   { node: id }: Pick<Task, "node">,
   store: Pick<NodeStore, "listNodes">,

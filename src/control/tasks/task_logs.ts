@@ -35,7 +35,9 @@ class Turns {
   }
 }
 
-/** However many streams read logs, each part that is taken apart is followed by other requests. */
+/**
+ * Shared by all streams: however many read logs, other requests come between two parts of a log.
+ */
 const PARTS = new Turns();
 
 /**

@@ -1,6 +1,6 @@
 /**
- * `task plan`: the steps of a task and what each waits for, from the plan that the task has copied.
- * The workflow as applied now may say something else.
+ * `task plan`: the steps of a task and what each waits for, from the plan of the task. The workflow
+ * may have changed since.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { taskView } from "../records/views.ts";
 import type { TasksHost } from "./task_actions.ts";
 
 /**
- * The plan of a task, without what its steps are given.
+ * The plan of a task, without the contents of its steps.
  *
  * @throws {AppError} `not_found`.
  */

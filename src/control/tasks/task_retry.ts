@@ -98,7 +98,7 @@ async function continuePlan(
   return { kept, keepDirectory, staysOnNode: true, note };
 }
 
-/** A retry that any node may run that its workspace allows. */
+/** A retry on any node that its workspace allows. */
 function anywhere(kept: readonly StepRecord[], note = ""): RetryPlan {
   return { kept, keepDirectory: false, staysOnNode: false, note };
 }

@@ -12,7 +12,7 @@ import { findTask } from "../records/records.ts";
 import { taskView } from "../records/views.ts";
 import type { LogsHost } from "./followed_log.ts";
 
-/** Shortest time between two reads of the tasks, longer when many are waited for. */
+/** Shortest time between two reads of the tasks, and its increase for each task. */
 const SPACING_MS = { least: 50, each: 5 };
 /** Time after which a keepalive is sent and tasks are read without an announcement. */
 const KEEPALIVE_MS = 15_000;

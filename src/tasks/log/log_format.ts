@@ -1,6 +1,6 @@
 /**
- * Step output as it is stored: a JSON line for each chunk, in order of arrival. This is the only
- * place that knows the format.
+ * The format of stored step output: a JSON line for each chunk, in order of arrival. Only this file
+ * knows it.
  *
  * @module
  */
@@ -8,7 +8,6 @@
 import { findBase64, findText, toBase64, utf8 } from "../../base/bytes.ts";
 import type { OutputStream } from "../../shell/run_shell.ts";
 
-/** What ends a line, as a byte. */
 export const LINE_BREAK = 10;
 
 /** A stream of a step, or `svc`: lines of svc's own about it. */
@@ -18,14 +17,13 @@ export type LogStream = OutputStream | "svc";
 export interface LogChunk {
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** Id of the step. */
   readonly step: string;
   readonly stream: LogStream;
   /** The exact bytes, secrets hidden. */
   readonly bytes: Uint8Array;
 }
 
-/** One line of a log. */
+/** A chunk as it is stored. */
 interface Line {
   readonly at: number;
   readonly step: string;
@@ -59,7 +57,10 @@ export function findChunk(text: string): LogChunk | undefined {
   return { at: line.at, step: line.step, stream: line.stream, bytes };
 }
 
-/** When the chunk came whose line begins so, in milliseconds since the epoch, if it can be told. */
+/**
+ * The time of a chunk, in milliseconds since the epoch, read from the first bytes of its stored
+ * line; `undefined` if they hold none.
+ */
 export function findTime(beginning: string): number | undefined {
   const found = /^\{"at":(\d+),/.exec(beginning);
   return found === null ? undefined : Number(found[1]);

@@ -1,7 +1,7 @@
 /**
- * Lines of a log, put together from its chunks: a chunk ends anywhere, and those of several steps
- * come mixed. A line stands where it begins, which names it for good: the chunk, and its number in
- * that chunk.
+ * Puts the lines of a log together from its chunks: a chunk may end within a line, and chunks of
+ * several steps come mixed. A line is named by the place where it begins: its chunk, and its number
+ * among the lines that begin in that chunk.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { chunksBackwards, chunksOf, type LogReader, type PlacedChunk } from "./l
 
 /** A line of one stream of a step. */
 export interface LogLine {
-  /** Where the chunk stands in which it begins, in bytes from the start of the log. */
+  /** Offset in the log of the chunk in which the line begins. */
   readonly offset: number;
   /** Its number among the lines that begin in that chunk, from 0. */
   readonly n: number;
@@ -22,40 +22,38 @@ export interface LogLine {
   readonly stream: LogStream;
   /** Its beginning, up to the longest that was asked for; without the line break. */
   readonly bytes: Uint8Array;
-  /** How many bytes more it has, as far as they were looked at. */
+  /** Number of further bytes, as far as they were read. */
   readonly cut: number;
   /** Whether its line break came. */
   readonly ended: boolean;
 }
 
 /**
- * How far a line reaches over other output, in bytes of the log: what comes later begins a line of
- * its own. So the lines of a place can be told from what is near it.
+ * Most bytes of other output between two chunks of one line: a later chunk begins a line of its
+ * own. So the lines at an offset can be found without reading the log from its start.
  */
 export const REACH_BYTES = 256 * 1024;
 
-/** A line that has begun. */
-interface Begun {
+/** A line whose line break has not come. */
+interface UnfinishedLine {
   readonly first: PlacedChunk;
   readonly n: number;
   readonly parts: Uint8Array[];
   length: number;
   cut: number;
-  /** Where the chunk stands with which it went on last. */
+  /** Offset of its last chunk. */
   last: number;
-  /** Whether anything was added since it was last given. */
+  /** Whether it has grown since {@linkcode LineAssembly.open} returned it. */
   isNew: boolean;
-  /** Whether it is none of those that were asked for. */
+  /** Whether it began too early to be returned. */
   readonly isOther: boolean;
 }
 
-/** What a {@linkcode LineAssembly} has to know. */
 export interface AssemblyOptions {
-  /** Longest line; what is beyond is counted only. */
+  /** Longest line; further bytes are counted only. */
   readonly maxLineBytes: number;
-  /** What stands before the first chunk. */
   readonly before: Before;
-  /** Whether a line that begins before the first chunk is given too, as soon as it goes on. */
+  /** Whether a line that begins before the first chunk is returned too, when it goes on. */
   readonly withBegun: boolean;
 }
 
@@ -63,14 +61,13 @@ export interface AssemblyOptions {
 export class LineAssembly {
   readonly #options: AssemblyOptions;
   /** By stream of a step; `undefined` where no line has begun. */
-  readonly #begun = new Map<string, Begun | undefined>();
+  readonly #begun = new Map<string, UnfinishedLine | undefined>();
 
-  /** Knows nothing yet. */
   constructor(options: AssemblyOptions) {
     this.#options = options;
   }
 
-  /** The lines that are whole with this chunk. */
+  /** The lines that this chunk ends. */
   push(chunk: PlacedChunk): LogLine[] {
     const lines: LogLine[] = [];
     const key = keyOf(chunk);
@@ -94,7 +91,10 @@ export class LineAssembly {
     return lines;
   }
 
-  /** Adds a chunk to a line that has begun, and gives that line if it is whole now; begins none. */
+  /**
+   * Adds a chunk to a line that has begun, and returns the line if the chunk ends it; begins no
+   * line.
+   */
   finish(chunk: PlacedChunk): LogLine | undefined {
     const key = keyOf(chunk);
     const begun = this.#begun.get(key);
@@ -106,7 +106,7 @@ export class LineAssembly {
     return begun.isOther ? undefined : toLine(begun, true);
   }
 
-  /** Lines that have begun and not ended, as far as anything came since they were last given. */
+  /** Unfinished lines that have grown since the last call. */
   open(): LogLine[] {
     const lines: LogLine[] = [];
     for (const begun of this.#begun.values()) {
@@ -117,14 +117,17 @@ export class LineAssembly {
     return lines;
   }
 
-  /** Up to where the lines that have begun may go on; nothing when none has. */
+  /**
+   * The last offset at which a chunk may continue an unfinished line; `-Infinity` without such a
+   * line.
+   */
   reach(): number {
-    const last = (begun: Begun | undefined) =>
+    const last = (begun: UnfinishedLine | undefined) =>
       begun === undefined || begun.isOther ? -Infinity : begun.last + REACH_BYTES;
     return Math.max(-Infinity, ...[...this.#begun.values()].map(last));
   }
 
-  #add(begun: Begun, chunk: PlacedChunk, bytes: Uint8Array): void {
+  #add(begun: UnfinishedLine, chunk: PlacedChunk, bytes: Uint8Array): void {
     const part = bytes.subarray(0, this.#options.maxLineBytes - begun.length);
     if (part.length > 0) begun.parts.push(part);
     begun.length += part.length;
@@ -133,8 +136,8 @@ export class LineAssembly {
     begun.isNew = true;
   }
 
-  /** The line that this chunk, the first of its stream, goes on with. */
-  #findBegun(chunk: PlacedChunk): Begun | undefined {
+  /** The line that this chunk, the first of its stream, continues. */
+  #findBegun(chunk: PlacedChunk): UnfinishedLine | undefined {
     const { pieces, hasBeginning } = this.#options.before.unfinished(chunk);
     const first = pieces.at(-1);
     if (first === undefined) return undefined;
@@ -147,13 +150,16 @@ export class LineAssembly {
   }
 }
 
-/** What stands before a place in the log, as far as a line reaches; looked at only when needed. */
+/**
+ * The chunks before an offset of the log, as far back as a line may reach; decoded only when
+ * needed.
+ */
 export class Before {
   readonly #chunks: Generator<PlacedChunk>;
   readonly #start: number;
-  /** The chunks of each stream that were looked at, the last one first. */
+  /** The decoded chunks of each stream, the last one first. */
   readonly #seen = new Map<string, PlacedChunk[]>();
-  /** Up to where it was looked at, backwards. */
+  /** Offset of the oldest decoded chunk. */
   #lookedTo = Infinity;
 
   private constructor(chunks: Generator<PlacedChunk>, start: number) {
@@ -161,7 +167,6 @@ export class Before {
     this.#start = start;
   }
 
-  /** What stands before `offset`. */
   static async read(log: LogReader, offset: number): Promise<Before> {
     // Twice the reach: once to what goes on here, and once more to see that it begins there.
     const start = await log.lineFrom(offset - 2 * REACH_BYTES);
@@ -169,8 +174,8 @@ export class Before {
   }
 
   /**
-   * The pieces of the line that a chunk, the first of its stream, goes on with, the last one first;
-   * whether the line begins in the oldest of them, or before all that can be seen.
+   * The chunks of the line that `of`, the first chunk of its stream, continues, the last one first;
+   * and whether the line begins in the oldest of them, or before all that was read.
    */
   unfinished(
     of: PlacedChunk,
@@ -192,7 +197,7 @@ export class Before {
     }
   }
 
-  /** The chunk of a stream that is the `index`th, seen backwards, if it stands at `from` or later. */
+  /** The `index`th chunk of a stream, counted backwards, if its offset is `from` or more. */
   #piece(key: string, index: number, from: number): PlacedChunk | undefined {
     while ((this.#seen.get(key)?.length ?? 0) <= index && this.#lookedTo > from) {
       const { done, value } = this.#chunks.next();
@@ -211,14 +216,17 @@ export class Before {
 export type LinePlace = Pick<LogLine, "offset" | "n">;
 
 /**
- * Takes from chunks, which come in their order in the log, what belongs to lines that began before
- * one place. Holds no chunk.
+ * Removes from chunks, which come in their order in the log, the parts of lines that began before a
+ * place. Holds no chunk.
  */
 export class FromPlace {
   readonly #place: LinePlace;
-  /** After this byte everything is given, whichever line it belongs to. */
+  /** Chunks from this offset on stay whole, whichever line they continue. */
   readonly #end: number;
-  /** Line breaks up to which nothing is given, by stream of a step, and where it went on last. */
+  /**
+   * By stream of a step, the number of line breaks up to which its output is removed, and the
+   * offset of its last chunk.
+   */
   readonly #drop: Map<string, { breaks: number; last: number }>;
 
   private constructor(
@@ -231,7 +239,7 @@ export class FromPlace {
     this.#drop = drop;
   }
 
-  /** Looks for lines that have begun and not ended before `place`; what stands after `end` is kept. */
+  /** Finds the lines that are unfinished at `place`; chunks from `end` on stay whole. */
   static async read(log: LogReader, place: LinePlace, end: number): Promise<FromPlace> {
     const start = await log.lineFrom(place.offset - REACH_BYTES);
     const drop = new Map<string, { breaks: number; last: number }>();
@@ -242,7 +250,6 @@ export class FromPlace {
     return new FromPlace(place, end, drop);
   }
 
-  /** What is left of a chunk. */
   cut(chunk: PlacedChunk): PlacedChunk {
     const { bytes, offset } = chunk;
     if (offset >= this.#end) return chunk;
@@ -261,12 +268,12 @@ export class FromPlace {
   }
 }
 
-function beginning(first: PlacedChunk, n: number): Begun {
+function beginning(first: PlacedChunk, n: number): UnfinishedLine {
   const begun = { length: 0, cut: 0, last: first.offset, isNew: true, isOther: false };
   return { ...begun, first, n, parts: [] };
 }
 
-function toLine({ first, n, parts, cut }: Begun, ended: boolean): LogLine {
+function toLine({ first, n, parts, cut }: UnfinishedLine, ended: boolean): LogLine {
   const { offset, at, step, stream } = first;
   const [only] = parts;
   const bytes = parts.length === 1 && only !== undefined ? only : concatBytes(...parts);

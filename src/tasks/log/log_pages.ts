@@ -22,7 +22,7 @@ export interface LogFilter {
   readonly since?: number | undefined;
 }
 
-/** How much a page holds. */
+/** Limits of a page. */
 export interface PageLimits {
   /** Number of lines; a chunk that has more of them is not divided. */
   readonly lines: number;
@@ -42,7 +42,7 @@ export interface LogPage {
   readonly end: number;
   /** Bytes of the log. */
   readonly size: number;
-  /** Whether nothing stands after the part, but for a chunk that is being written. */
+  /** Whether the log ends with the part, except for a chunk that is being written. */
   readonly atEnd: boolean;
 }
 
@@ -83,8 +83,8 @@ export async function readBackwards(
 }
 
 /**
- * Where the last lines begin, an unfinished one included: `lines` of them at most, and so many that
- * they have no more than `bytes` together. Holds one block of the log at a time.
+ * Where the last lines begin, an unfinished one included: at most `lines` lines with at most
+ * `bytes` bytes together. Holds one block of the log at a time.
  */
 export async function findTail(
   stored: StoredLog,
@@ -144,13 +144,13 @@ async function linesOf(
   return { lines: lines.filter(isWantedLine), oldest: oldest ?? Infinity };
 }
 
-/** A little of the log, to be taken apart only as far as it is needed. */
+/** The chunks of a small part of the log, decoded only as they are read. */
 async function readSome(log: LogReader, at: number) {
   const end = await log.lineFrom(at + SOME_BYTES);
   return { chunks: chunksOf(await log.bytes(at, end), at), next: end };
 }
 
-/** How far a line that has begun is followed, in bytes of the log. */
+/** How far behind a part the end of an unfinished line is searched, in bytes of the log. */
 const AHEAD_BYTES = 1024 * 1024;
 const SOME_BYTES = 32 * 1024;
 
@@ -219,7 +219,10 @@ export class LogFollower {
     return "time" in this.#from ? await log.findFrom(this.#from.time) : this.#from.offset;
   }
 
-  /** What is known of the lines that have begun; a place within a line counts as the next line. */
+  /**
+   * The unfinished lines at an offset. An offset within a stored line counts as the end of that
+   * line.
+   */
   async #begin(log: LogReader, offset: number): Promise<{ assembly: LineAssembly; at: number }> {
     if (this.#assembly !== undefined) return { assembly: this.#assembly, at: offset };
     const at = await log.lineFrom(offset);
@@ -231,7 +234,6 @@ export class LogFollower {
   }
 }
 
-/** How chunks and lines are chosen. */
 interface Selection {
   readonly isWantedChunk: (chunk: PlacedChunk) => boolean;
   readonly isWantedLine: (line: LogLine) => boolean;

@@ -1,7 +1,6 @@
 /**
- * The log of a task, read from any place: forwards, backwards, or from a time on. However long it
- * is, a read takes one block of it. What is not there yet, an incomplete line at its end included,
- * is left for later.
+ * Reads the log of a task from any offset: forwards, backwards, or from a time on. However long the
+ * log is, a read takes one block. An incomplete line at its end is left for a later read.
  *
  * @module
  */
@@ -9,7 +8,7 @@
 import type { OpenLog, StoredLog } from "../../store/log_store.ts";
 import { findChunk, findTime, LINE_BREAK, type LogChunk } from "./log_format.ts";
 
-/** A chunk and where its line stands. */
+/** A chunk and its offset. */
 export interface PlacedChunk extends LogChunk {
   /** First byte of its line in the log. */
   readonly offset: number;
@@ -43,7 +42,6 @@ export class LogReader implements Disposable {
     return reader;
   }
 
-  /** Bytes that it had. */
   get size(): number {
     return this.#log.size;
   }
@@ -53,8 +51,8 @@ export class LogReader implements Disposable {
   }
 
   /**
-   * The chunks from `start` on that one block holds, at least one if there is one before `end`, and
-   * where to read on: `start` itself when no line is whole yet.
+   * The chunks of one block from `start` on, at least one if there is one before `end`, and the
+   * offset to read on from: `start` itself when no line is complete yet.
    */
   async read(
     start: number,
@@ -69,7 +67,7 @@ export class LogReader implements Disposable {
     }
   }
 
-  /** The first place at or after any `offset` where a line begins, or the next one will. */
+  /** The first offset from `offset` on where a line begins, or the next one will. */
   async lineFrom(offset: number): Promise<number> {
     if (offset <= 0) return 0;
     let start = offset - 1; // the line break before it
@@ -82,7 +80,7 @@ export class LogReader implements Disposable {
     return this.end;
   }
 
-  /** The last place at or before any `offset` where a line begins. */
+  /** The last offset up to `offset` where a line begins. */
   async lineUpTo(offset: number): Promise<number> {
     let end = Math.min(offset, this.size);
     while (end > 0) {
@@ -94,7 +92,9 @@ export class LogReader implements Disposable {
     return 0;
   }
 
-  /** Where a block before `end` begins that has at least one line; 0 when nothing is before it. */
+  /**
+   * The start of a block before `end` that has at least one line; 0 at the beginning of the log.
+   */
   async blockBefore(end: number): Promise<number> {
     for (let length = BLOCK_BYTES;; length *= 2) {
       if (length >= end) return 0;
@@ -129,7 +129,6 @@ export class LogReader implements Disposable {
     );
   }
 
-  /** Exactly these bytes. */
   bytes(start: number, end: number): Promise<Uint8Array> {
     return this.#log.read(start, end);
   }
@@ -155,7 +154,7 @@ export function* chunksBackwards(bytes: Uint8Array, offset: number): Generator<P
   }
 }
 
-/** When something was written to a log last; `undefined` where nothing was. */
+/** When a log was last written to; `undefined` for an empty one. */
 export async function lastWrittenAt(stored: StoredLog): Promise<number | undefined> {
   using log = await LogReader.open(stored);
   return await log?.lastTime();

@@ -12,7 +12,7 @@ import type { OutputStream } from "../../shell/run_shell.ts";
 import type { LogWriter, LogWriting, StoredLog } from "../../store/log_store.ts";
 import { encodeChunk, type LogStream } from "./log_format.ts";
 
-/** How long the last letters of an unfinished line wait for what would make a secret of them. */
+/** How long the end of an unfinished line is held back, in case it is the beginning of a secret. */
 const RELEASE_MS = 500;
 
 /** Receives the output of one step. */
@@ -24,11 +24,10 @@ export interface StepLog {
   end(): Promise<void>;
 }
 
-/** What a log needs. */
+/** The clock and the secrets of a log, and how it is written. */
 export interface TaskLogHost extends LogWriting {
-  /** Dates the output, and says when an unfinished line has waited long enough. */
   readonly clock: Pick<Clock, "now" | "after">;
-  /** Values to hide in the output. */
+  /** Hidden in the output. */
   readonly secrets: KnownSecrets;
 }
 
@@ -42,7 +41,6 @@ export class TaskLog implements AsyncDisposable {
   #lost = { bytes: 0, why: "" };
   #last: Promise<void> = Promise.resolve();
 
-  /** Continues a log; `secrets` are hidden in it. */
   constructor(stored: StoredLog, { clock, secrets, ...writing }: TaskLogHost) {
     this.#clock = clock;
     this.#secrets = secrets;
@@ -92,7 +90,7 @@ class StepSink implements StepLog {
   /** Fires when a stream has been silent for a while. */
   readonly #silence: Partial<Record<OutputStream, Disposable>> = {};
   readonly #limit: number;
-  /** Bytes that are kept yet; below 0 when more came. */
+  /** Bytes left of the limit; below 0 when more came. */
   #left: number;
 
   constructor(
