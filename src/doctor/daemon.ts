@@ -22,6 +22,7 @@ export interface DaemonHost {
   readonly installed: string;
 }
 
+/** Whether a daemon runs, and which faults it reports. */
 export const daemon: Check<DaemonHost> = {
   name: "daemon",
   look({ daemon, said, installed }) {

@@ -26,6 +26,7 @@ export interface BindAddress {
   readonly port: number;
 }
 
+/** Whether each address is free. */
 export const ports: Check<PortsHost> = {
   name: "ports",
   async look(host, signal) {

@@ -23,6 +23,7 @@ export interface UseHost {
 /** Most names in one sentence. */
 const NAMED = 5;
 
+/** Triggers and SecretStores that have not been used. */
 export const use: Check<UseHost> = {
   name: "use",
   async look({ catalog, store, keyUses }) {
