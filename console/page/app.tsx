@@ -178,7 +178,7 @@ function Search({ input }: { readonly input: RefObject<HTMLInputElement | null> 
   );
 }
 
-/** Whether what is shown is up to date. */
+/** Shows whether the screen is kept up to date. */
 function Connection() {
   const text = reach.value === "connected"
     ? {

@@ -1,5 +1,5 @@
 /**
- * Keys of the page. A screen says which it has while it is shown; `?` lists them.
+ * Keys of the page. A screen registers its keys while it is shown; `?` lists them.
  *
  * @module
  */
@@ -16,15 +16,15 @@ export interface Key {
   readonly act: () => void;
 }
 
-/** What each component that has keys would do now, the newest component first. */
+/** The keys of each component that has some, the newest component first. */
 const registered = signal<readonly { readonly current: readonly Key[] }[]>([]);
 
-/** Every key that works now, the newest first. */
+/** Every key that works now, those of the newest component first. */
 export function currentKeys(): readonly Key[] {
   return registered.value.flatMap(({ current }) => current);
 }
 
-/** Has keys from when the component can be seen until it is gone. */
+/** Registers keys while the component is shown. */
 export function useKeys(keys: readonly Key[]): void {
   const newest = useRef(keys);
   newest.current = keys;

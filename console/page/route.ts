@@ -1,6 +1,6 @@
 /**
- * The address of the page: which screen, and its filters. Filters are the query, so that an address
- * can be kept and shared, and back goes back.
+ * The address of the page: the path names the screen, and the query holds its filters, so that an
+ * address can be kept and shared, and the back button works.
  *
  * @module
  */
@@ -24,7 +24,7 @@ export function go(href: string, { replace = false } = {}): void {
   read();
 }
 
-/** Sets filters; an empty value takes one away. */
+/** Sets filters; an empty value removes one. */
 export function setQuery(changes: Readonly<Record<string, string>>): void {
   const next = new URLSearchParams(place.value.query);
   for (const [name, value] of Object.entries(changes)) {

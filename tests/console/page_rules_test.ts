@@ -15,6 +15,7 @@ const PURE = [
   "src/api/node_states.ts",
   "src/api/roles.ts",
   "src/base/control_characters.ts",
+  "src/base/defined.ts",
   "src/base/duration.ts",
   "src/base/output_text.ts",
   "src/base/size.ts",

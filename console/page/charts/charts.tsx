@@ -31,7 +31,7 @@ export interface SpanFigures {
 export function useFigures(of?: Of): SpanFigures {
   const span = SPANS.find(({ name }) => name === query.value.get("span")) ?? FIRST;
   const { value, error } = useLatest(
-    { stats: Object.assign({ minutes: span.minutes }, of) },
+    { stats: { minutes: span.minutes, ...of } },
     (update) => "stats" in update ? update.stats : undefined,
   );
   // Until the figures of another span are there, those of the one before stay.

@@ -142,7 +142,7 @@ function folded(
   return {
     times,
     stepMs,
-    series: series.map((one) => Object.assign({}, one, { values: foldOne(one.values) })),
+    series: series.map((one) => ({ ...one, values: foldOne(one.values) })),
     unit,
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The answer of one call, for what does not change while it is shown.
+ * The answer of one call, for a screen that does not change while it is shown.
  *
  * @module
  */
@@ -9,9 +9,9 @@ import { useEffect } from "preact/hooks";
 import type { CallName, Input, Output } from "../../../src/api/operations.ts";
 import { call, Refusal } from "./api.ts";
 
-/** What has come of a call so far. */
+/** The state of a call. */
 export interface Answer<Value> {
-  /** Of the call before, until this one is answered; none while nothing is called. */
+  /** That of the previous call until this one is answered; `undefined` without a call. */
   readonly value: Value | undefined;
   readonly error: Refusal | undefined;
   readonly loading: boolean;
@@ -48,7 +48,7 @@ export function useAnswer<Name extends CallName>(
   return { value: value.value, error: error.value, loading: loading.value };
 }
 
-/** What was thrown, as a refusal. */
+/** Turns a thrown value into a refusal. */
 export function toRefusal(thrown: unknown): Refusal {
   return thrown instanceof Refusal ? thrown : new Refusal(String(thrown), { code: "internal" });
 }

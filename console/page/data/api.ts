@@ -5,12 +5,13 @@
  */
 
 import { signal } from "@preact/signals";
+import { defined } from "../../../src/base/defined.ts";
 import type { CallName, Input, Output, StreamName } from "../../../src/api/operations.ts";
 import { endSession, session } from "./session.ts";
 
 /** A refusal of the daemon or of the gateway. */
 export class Refusal extends Error {
-  /** Code as in the daemon's answers; `unreachable` when nobody answered. */
+  /** Code as in the daemon's answers; `unreachable` without an answer. */
   readonly code: string;
   readonly status: number;
   readonly details: readonly string[];
@@ -26,7 +27,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Whether the daemon answers; `console` when not even the gateway does. */
+/** `daemon` while the daemon does not answer, `console` while the gateway does not either. */
 export const reach = signal<"connected" | "daemon" | "console">("connected");
 
 /**
@@ -80,7 +81,7 @@ async function send(name: string, input: unknown, signal?: AbortSignal): Promise
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${opened.key}` },
     body: JSON.stringify(input),
-    ...(signal === undefined ? {} : { signal }),
+    ...defined({ signal }),
   }).catch(() => {
     if (signal?.aborted === true) {
       throw new Refusal("The request was cancelled", { code: "aborted" });

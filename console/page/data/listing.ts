@@ -1,14 +1,14 @@
 /**
- * What is held of a list of records: the newest, what has changed since, and what was loaded from
- * further back. Pure.
+ * The part of a list of records that the page holds: the newest records with their changes, and
+ * older ones that were loaded. Pure.
  *
  * @module
  */
 
-/** Records held, unless older ones were asked for: a list that is looked at all day stays as long. */
+/** Most records held unless older ones were loaded: a list that is shown all day does not grow. */
 export const MOST_HELD = 5000;
 
-/** A record; its id says when it was made. */
+/** A record; ids sort by the time of the record. */
 interface Identified {
   readonly id: string;
 }
@@ -36,7 +36,7 @@ export class Listing<Item extends Identified> {
     return this.#downTo;
   }
 
-  /** Takes the newest ones, oldest first, in the place of all that was held. */
+  /** Replaces all records by the newest ones, given oldest first. */
   restart(found: readonly Item[], hasMore: boolean): void {
     this.#items.clear();
     this.#hasMore = hasMore;
@@ -44,14 +44,16 @@ export class Listing<Item extends Identified> {
     this.change(found, []);
   }
 
-  /** Takes what is new or has changed, and lets go of what was deleted. */
+  /** Adds new and changed records, and removes deleted ones. */
   change(found: readonly Item[], deleted: readonly string[]): void {
     for (const item of found) this.#items.set(item.id, item);
     for (const id of deleted) this.#items.delete(id);
     this.#letGo();
   }
 
-  /** Takes older ones; `moreBefore` is where the next ones begin, if there are some. */
+  /**
+   * Adds older records; `moreBefore` is the id before which still older ones are, if there are any.
+   */
   extend(found: readonly Item[], moreBefore: string | undefined): void {
     this.#most += found.length;
     this.#hasMore = moreBefore !== undefined;
@@ -59,7 +61,7 @@ export class Listing<Item extends Identified> {
     this.change(found, []);
   }
 
-  /** Lets go of the oldest; they can be loaded again. */
+  /** Drops the oldest records, which can be loaded again. */
   #letGo(): void {
     if (this.#items.size <= this.#most) return;
     const ids = [...this.#items.keys()].sort().reverse();

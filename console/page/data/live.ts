@@ -1,38 +1,39 @@
 /**
- * What the screen shows, kept up to date over one stream for the whole tab: a browser has six
- * connections to an address, and tabs share them. A hidden tab lets go of its stream; where the
- * gateway has none left, the tab asks again and again instead.
+ * Keeps the screen up to date over one stream for the whole tab: a browser has six connections to
+ * an address, and tabs share them. A hidden tab closes its stream; if the gateway has no stream
+ * left, the tab polls.
  *
  * @module
  */
 
 import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { defined } from "../../../src/base/defined.ts";
 import { reach, Refusal, stream } from "./api.ts";
 import { session } from "./session.ts";
 import { askOnce, type Subject, type Update } from "./subjects.ts";
 
-/** One thing that is watched, and who hears of it. */
-interface Watched {
+/** A subject that the screen watches, and the function that takes its updates. */
+interface Subscription {
   readonly subject: Subject;
   readonly hear: (update: Update) => void;
-  /** Where to go on after a break. */
+  /** The last cursor, with which the next stream goes on. */
   cursor?: string;
 }
 
-const watched = new Map<string, Watched>();
+const subscriptions = new Map<string, Subscription>();
 let nextKey = 0;
 
-/** Whether the screen is kept up to date: over the stream, by asking, or not at all. */
+/** How the screen is kept up to date: over the stream, by polling (`asking`), or not. */
 export const live = signal<"stream" | "asking" | "paused" | "broken">("paused");
 
 /** Watches until the returned function is called. */
 export function watch(subject: Subject, hear: (update: Update) => void): () => void {
   const key = String(nextKey++);
-  watched.set(key, { subject, hear });
+  subscriptions.set(key, { subject, hear });
   restart();
   return () => {
-    watched.delete(key);
+    subscriptions.delete(key);
     restart();
   };
 }
@@ -73,7 +74,7 @@ let running: AbortController | undefined;
 let scheduled: number | undefined;
 let failures = 0;
 
-/** Begins the stream again, with what is watched now; once for several changes in a row. */
+/** Begins the stream again with the current subjects; once for several changes in a row. */
 function restart(afterMs = 20): void {
   clearTimeout(scheduled);
   scheduled = setTimeout(() => void run(), afterMs);
@@ -82,13 +83,15 @@ function restart(afterMs = 20): void {
 async function run(): Promise<void> {
   running?.abort();
   const own = running = new AbortController();
-  if (document.hidden || watched.size === 0 || typeof session.value !== "object") {
+  if (document.hidden || subscriptions.size === 0 || typeof session.value !== "object") {
     live.value = "paused";
     return;
   }
-  const subjects = [...watched].map(([key, { subject, cursor }]) =>
-    Object.assign({ key }, subject, cursor === undefined ? {} : { after: cursor })
-  );
+  const subjects = [...subscriptions].map(([key, { subject, cursor }]) => ({
+    key,
+    ...subject,
+    ...defined({ after: cursor }),
+  }));
   try {
     for await (const update of stream("watch", { subjects }, own.signal)) {
       if (own.signal.aborted) return;
@@ -107,11 +110,11 @@ async function run(): Promise<void> {
   restart(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
 }
 
-/** Asks for everything again and again, and now and then for a stream. */
+/** Polls every subject, and tries again to get a stream after some polls. */
 async function ask(signal: AbortSignal): Promise<void> {
   for (let times = 0; times < 5 && !signal.aborted; times++) {
     live.value = "asking";
-    for (const [key, { subject, cursor }] of watched) {
+    for (const [key, { subject, cursor }] of subscriptions) {
       const update = await askOnce(subject, cursor).catch(() => undefined);
       if (signal.aborted) return;
       if (update !== undefined) deliver(key, update);
@@ -122,7 +125,7 @@ async function ask(signal: AbortSignal): Promise<void> {
 }
 
 function deliver(key: string, update: Update): void {
-  const one = watched.get(key);
+  const one = subscriptions.get(key);
   if (one === undefined) return;
   if ("cursor" in update && typeof update.cursor === "string") one.cursor = update.cursor;
   one.hear(update);

@@ -1,6 +1,6 @@
 /**
- * What the rows on the screen want to know beyond their records. It is asked for a few at a time, once
- * a row has stayed on the screen, and what has been answered is kept: rows come and go as one scrolls.
+ * Looks up what rows on the screen show beside their records: a few rows at a time, once a row has
+ * stayed on the screen. Answers are kept, because rows come and go while a person scrolls.
  *
  * @module
  */
@@ -8,9 +8,9 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-/** How long a row has to stay before anything is asked for it. */
+/** How long a row has to stay on the screen before its lookup. */
 const STAYS_MS = 150;
-/** Most that is asked at once: a browser has six connections to an address. */
+/** Most lookups at once: a browser has six connections to an address. */
 const AT_ONCE = 2;
 /** Most answers that are kept. */
 const MOST_KEPT = 5000;

@@ -6,6 +6,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
+import { defined } from "../../../src/base/defined.ts";
 import type { GetInput } from "../../../src/api/resource_operations.ts";
 import { call, Refusal } from "./api.ts";
 import { Listing } from "./listing.ts";
@@ -22,13 +23,13 @@ export interface Records<Item> {
   readonly more: (() => void) | undefined;
 }
 
-/** Records listed at first, and with each step back. */
+/** Records listed at first, and added by each load of older ones. */
 const PAGE = 500;
 
 /** Filters for which the stream looks at the newest records only: there may be more further back. */
 const SEARCHES = ["reason", "status", "remote", "key", "min_duration_ms"] as const;
 
-/** Lists what `query` names, as long as the component is shown; nothing while it is `undefined`. */
+/** Lists the records of `query` while the component is shown; none while it is `undefined`. */
 export function useRecords<Item extends { readonly id: string }>(
   query: GetInput | undefined,
 ): Records<Item> {
@@ -42,7 +43,7 @@ export function useRecords<Item extends { readonly id: string }>(
   }, [name]);
   const shown = useRef(list);
   shown.current = list;
-  /** Whether it is not another list by now that is shown. */
+  /** Whether the screen still shows this list. */
   const isShown = () => shown.current === list;
   useWatch(query === undefined ? undefined : { get: { limit: PAGE, ...query } }, (update) => {
     if (!isShown()) return;
@@ -62,9 +63,13 @@ export function useRecords<Item extends { readonly id: string }>(
     [items.value, loading.value] = [list.items, false];
   });
   const more = async () => {
-    const from = list.downTo === undefined ? {} : { before: list.downTo };
+    if (query === undefined) return;
     try {
-      const page = await call("get", Object.assign({ limit: PAGE }, query, from));
+      const page = await call("get", {
+        limit: PAGE,
+        ...query,
+        ...defined({ before: list.downTo }),
+      });
       if (!isShown()) return;
       list.extend(page.items as unknown as readonly Item[], page.more_before);
       items.value = list.items;

@@ -67,7 +67,7 @@ export function useResources<One extends Resource<unknown, unknown>>(
   return { items: items.value, loading: loading.value, error: error.value };
 }
 
-/** How often what no announcement tells, such as the uses of keys, is asked for again. */
+/** How often a resource is read again, for changes that are not announced, such as uses of keys. */
 const AGAIN_MS = 10_000;
 
 /**
@@ -87,7 +87,7 @@ export function useDescribed<One extends Resource<unknown, unknown>>(
     return () => clearInterval(timer);
   }, []);
   useWatch(known === undefined ? { get: wanted } : undefined, refresh);
-  const input = Object.assign({ reveal: false }, wanted);
+  const input = { reveal: false, ...wanted };
   const { value, error } = useAnswer("describe", input, `${known} ${again.value}`);
   return { value: value as One | undefined, error };
 }

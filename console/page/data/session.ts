@@ -18,8 +18,8 @@ export interface Session {
 }
 
 /**
- * The session of this tab; `opening` until it is known, `none` when nobody gave one, `ended` when
- * the gateway no longer takes it.
+ * The session of this tab; `opening` until it is known, `none` without one, `ended` when the
+ * gateway no longer accepts it.
  */
 export const session = signal<Session | "opening" | "none" | "ended">("opening");
 
@@ -42,7 +42,7 @@ export async function openSession(): Promise<void> {
   answerSiblings();
 }
 
-/** Notes that the gateway no longer takes the key. */
+/** Notes that the gateway no longer accepts the key. */
 export function endSession(): void {
   sessionStorage.removeItem(STORED);
   session.value = "ended";
@@ -65,9 +65,9 @@ function parse(text: string | null): Session | undefined {
 }
 
 /**
- * Only pages of the same origin hear it, other ports not. Each console has an origin that nobody had
- * before, and nobody else can listen there while it runs, so all of them are its own. Whoever has the
- * address afterwards may ask, too, and hears a key that has ended with the console.
+ * Only pages of the same origin hear it, not other ports. Each console has a new origin at which no
+ * other program can listen while it runs, so these pages are its own. A later program at the
+ * address may ask too, and gets a key that ended with the console.
  */
 const channel = new BroadcastChannel("svc-console");
 

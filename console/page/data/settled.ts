@@ -1,5 +1,5 @@
 /**
- * A value that is typed, once nobody has typed for a while.
+ * A value that is typed, once it has not changed for a while.
  *
  * @module
  */

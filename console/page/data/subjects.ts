@@ -1,19 +1,20 @@
 /**
- * What can be watched, and how to ask for the same once.
+ * The subjects of the stream, and how to read one without it.
  *
  * @module
  */
 
+import { defined } from "../../../src/base/defined.ts";
 import type { Watched, WatchSubject } from "../../../src/api/watch_operations.ts";
 import { call } from "./api.ts";
 
-/** One thing to watch; its key is the stream's business. */
+/** A subject without its key, which `live.ts` chooses. */
 export type Subject = Omit<WatchSubject, "key" | "after">;
 
-/** What is new about a subject. */
+/** A line about a subject. */
 export type Update = Watched;
 
-/** Asks once for what a stream would tell; `after` is where a log was read up to. */
+/** Reads a subject once; `after` is the cursor up to which a log was read. */
 export async function askOnce(
   { get, task, status, stats, log, step }: Subject,
   after: string | undefined,
@@ -24,8 +25,7 @@ export async function askOnce(
   if (log !== undefined) {
     const { lines, end } = await call("task.log.read", {
       id: log,
-      ...(step === undefined ? {} : { step }),
-      ...(after === undefined ? {} : { after: Number(after) }),
+      ...defined({ step, after: after === undefined ? undefined : Number(after) }),
     });
     return { lines, end, cursor: String(end), over: false };
   }

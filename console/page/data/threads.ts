@@ -6,7 +6,7 @@
 
 import type { BindingRecord, SourceEventRecord } from "../../../src/api/records.ts";
 
-/** What tells one thread from another. */
+/** The fields that name a thread. */
 type ThreadNames = Pick<
   SourceEventRecord,
   "project" | "trigger" | "installation_id" | "conversation_id" | "thread_id"
@@ -19,7 +19,7 @@ export interface Thread {
   /** Oldest first. */
   readonly events: readonly SourceEventRecord[];
   readonly newest: SourceEventRecord;
-  /** What it begins with. */
+  /** The beginning of its first message. */
   readonly text: string;
   /** The state that somebody has to see to, else that of the newest event. */
   readonly state: string;

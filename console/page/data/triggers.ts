@@ -1,5 +1,5 @@
 /**
- * Triggers as answers show them, and what follows from that.
+ * Triggers as answers show them, and facts derived from that.
  *
  * @module
  */
@@ -43,7 +43,7 @@ export interface TriggerStatus {
   readonly missing?: readonly string[];
 }
 
-/** Project of what names none. */
+/** The project of a resource that names none. */
 export const DEFAULT_PROJECT = "default";
 
 /** Parts of the address of a trigger's screen. */
@@ -53,7 +53,7 @@ export function triggerScreen(
   return ["trigger", project, name];
 }
 
-/** What a command says to mean a trigger: the project is left out where it is the default. */
+/** The name of a trigger in a command, without the default project. */
 export function named({ metadata: { project = "", name } }: Resource<unknown, unknown>): string {
   return project === DEFAULT_PROJECT ? name : `${name} -p ${project}`;
 }

@@ -84,7 +84,7 @@ function columnsWith(newest: TasksById): readonly Column<DeliveryRecord>[] {
 /** The screen. */
 export function DeliveriesPage() {
   const [first, rest] = [filtersOf(FIELDS), filtersOf(MORE)];
-  const input = Object.assign({}, first.input, rest.input);
+  const input = { ...first.input, ...rest.input };
   const flags = first.flags + rest.flags;
   const records = useRecords<DeliveryRecord>({ what: "deliveries", ...input });
   const newest = useNewestTasks(input, !records.loading);

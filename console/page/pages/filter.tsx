@@ -7,6 +7,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { defined } from "../../../src/base/defined.ts";
 import { shortDuration } from "../../../src/base/duration.ts";
 import { useAnswer } from "../data/answer.ts";
 import { keyOf } from "../data/resources.ts";
@@ -105,7 +106,7 @@ function Workbench({ trigger }: { readonly trigger: Trigger }) {
     name,
     project,
     since_secs: secs,
-    ...(condition.trim() === "" ? {} : { filter: condition }),
+    ...defined({ filter: condition.trim() === "" ? undefined : condition }),
   }), [name, project, secs, condition]);
   const run = useBacktest(reason === undefined ? trial : undefined, again.value);
   const change = (text: string) => {

@@ -71,7 +71,7 @@ export function ThreadsPage() {
   return (
     <List
       title="Threads"
-      records={Object.assign({}, records, { items: threads })}
+      records={{ ...records, items: threads }}
       fields={FIELDS}
       command={`svc get source-events --watch${filters.flags}`}
       empty={

@@ -39,7 +39,7 @@ export function RedeliverAll({ input, flags }: {
 }
 
 function dry(wanted: Input<"delivery.redeliver">): Input<"delivery.redeliver"> {
-  return Object.assign({}, wanted, { dry_run: true });
+  return { ...wanted, dry_run: true };
 }
 
 function question(total: number): string {

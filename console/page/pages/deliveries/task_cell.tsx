@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../../../../src/base/defined.ts";
 import type { DeliveryRecord, TaskRecord } from "../../../../src/api/records.ts";
 import { call } from "../../data/api.ts";
 import { lookup, useLookup } from "../../data/lookups.ts";
@@ -24,11 +25,7 @@ export function useNewestTasks(
   { trigger, project }: Readonly<Record<string, string | number>>,
   isThere: boolean,
 ): TasksById {
-  const of = Object.assign(
-    {},
-    trigger === undefined ? {} : { trigger: String(trigger) },
-    project === undefined ? {} : { project: String(project) },
-  );
+  const of = defined({ trigger: trigger?.toString(), project: project?.toString() });
   const { items } = useRecords<TaskRecord>(isThere ? { what: "tasks", ...of } : undefined);
   return new Map(items.map((task) => [task.id, task]));
 }

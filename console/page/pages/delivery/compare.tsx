@@ -7,6 +7,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
+import { defined } from "../../../../src/base/defined.ts";
 import type { ShownDelivery } from "../../../../src/api/delivery_operations.ts";
 import type { DeliveryRecord } from "../../../../src/api/records.ts";
 import { useAnswer } from "../../data/answer.ts";
@@ -35,7 +36,7 @@ export function Compare({ shown, other }: {
     what: "deliveries",
     limit: CHOICES,
     project,
-    ...(trigger === "" ? {} : { trigger }),
+    ...defined({ trigger: trigger || undefined }),
   });
   const { value, error, loading } = useAnswer(
     "delivery.show",

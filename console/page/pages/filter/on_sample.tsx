@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../../../../src/base/defined.ts";
 import { useAnswer } from "../../data/answer.ts";
 import { Chip } from "../../parts/chip.tsx";
 import { useSettled } from "../../data/settled.ts";
@@ -24,7 +25,7 @@ export function OnSample({ trigger, project, delivery, condition }: {
     name: trigger,
     project,
     delivery,
-    ...(filter.trim() === "" ? {} : { filter }),
+    ...defined({ filter: filter.trim() === "" ? undefined : filter }),
   });
   if (value === undefined) return null;
   return (

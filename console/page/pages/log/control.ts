@@ -6,10 +6,11 @@
  */
 
 import { signal } from "@preact/signals";
+import { defined } from "../../../../src/base/defined.ts";
 import type { LogText } from "../../../../src/api/task_operations.ts";
 import { toRefusal } from "../../data/answer.ts";
 import { call, type Refusal } from "../../data/api.ts";
-import { findInFile, findText, hasText, type Wanted } from "./find.ts";
+import { findInFile, findText, hasText, type LineFilter } from "./find.ts";
 import { lineName, type LogRange, LogWindow, type WindowLimits } from "./window.ts";
 
 /** Where the view is to stand after a change; `undefined`: where it is. */
@@ -191,7 +192,7 @@ export class LogControl {
   /** Goes to the first line that says what went wrong: of the step that failed, else of any. */
   async toError(failed: string | undefined): Promise<void> {
     const { signal, progress } = this.#beginSearch();
-    const wanted: readonly Wanted[] = failed === undefined
+    const wanted: readonly LineFilter[] = failed === undefined
       ? [{ stream: "err" }]
       : [{ stream: "err", step: failed }, { stream: "svc", step: failed }];
     await this.#attempt("Searching…", async () => {
@@ -278,7 +279,7 @@ export class LogControl {
   }
 
   #read(range: LogRange) {
-    const step = this.#step === "" ? {} : { step: this.#step };
-    return call("task.log.read", Object.assign({ id: this.#id }, step, range), this.#ended.signal);
+    const input = { id: this.#id, ...defined({ step: this.#step || undefined }), ...range };
+    return call("task.log.read", input, this.#ended.signal);
   }
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../../../../src/base/defined.ts";
 import { stream } from "../../data/api.ts";
 
 /** Bytes that are gathered before they are handed over to the browser, which keeps them. */
@@ -20,7 +21,7 @@ export async function downloadLog(
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
-  const input = Object.assign({ id, follow: false }, step === "" ? {} : { step });
+  const input = { id, follow: false, ...defined({ step: step || undefined }) };
   const parts: Blob[] = [];
   let gathered: Uint8Array<ArrayBuffer>[] = [];
   let [bytes, total, inLine] = [0, 0, false];

@@ -8,8 +8,8 @@
 import type { LogPageView, LogText } from "../../../../src/api/task_operations.ts";
 import { lineName, type LogRange, type LogWindow, type ReadLog } from "./window.ts";
 
-/** Which lines are looked for. */
-export type Wanted = Pick<LogRange, "contains" | "stream" | "step">;
+/** Leaves the lines that a search looks for. */
+export type LineFilter = Pick<LogRange, "contains" | "stream" | "step">;
 
 /** Where to look from, and which way. */
 export interface Way {
@@ -24,12 +24,12 @@ export interface Way {
 /** The first line of the file after a place, or the last one before it. */
 export async function findInFile(
   read: ReadLog,
-  wanted: Wanted,
+  filter: LineFilter,
   { from, back, progress, signal }: Way,
 ): Promise<LogText | undefined> {
   for (let at = from; !signal.aborted;) {
     const page: LogPageView = await read(
-      Object.assign({ limit: 1 }, wanted, back ? { before: at } : { after: at }),
+      { limit: 1, ...filter, ...(back ? { before: at } : { after: at }) },
     );
     // A line that began before the place is given when it goes on after it.
     const found = back
@@ -43,8 +43,8 @@ export async function findInFile(
   return undefined;
 }
 
-/** What a search came to. */
-export interface Found {
+/** The result of a search. */
+export interface Match {
   readonly line: LogText;
   /** Whether it went on at the other end of the log. */
   readonly around: boolean;
@@ -62,7 +62,7 @@ export async function findText(
     /** Name of the line from which it is looked for, itself left out. */
     readonly current: string;
   },
-): Promise<Found | undefined> {
+): Promise<Match | undefined> {
   const { lines } = window;
   const at = lines.findIndex((line) => lineName(line) === current);
   const held = back

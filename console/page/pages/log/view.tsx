@@ -109,7 +109,7 @@ function Line(
 ) {
   const name = lineName(line);
   const isCurrent = control.current.value === name;
-  const address = href(["task", task, "log"], Object.assign({}, filters, { line: name }));
+  const address = href(["task", task, "log"], { ...filters, line: name });
   const show = (event: MouseEvent) => {
     if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();

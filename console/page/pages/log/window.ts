@@ -143,9 +143,9 @@ export class LogWindow {
     ],
   ): Promise<void> {
     const own = ++this.#generation;
-    const limit = { limit: this.#limits.page };
-    const page = await this.#read(Object.assign({}, limit, range));
-    const first = before && await this.#read(Object.assign({}, limit, before(page)));
+    const limit = this.#limits.page;
+    const page = await this.#read({ limit, ...range });
+    const first = before && await this.#read({ limit, ...before(page) });
     if (own !== this.#generation) return;
     // A line that goes on after the place is in the part before it, too.
     this.lines = first === undefined

@@ -6,6 +6,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { defined } from "../../../../src/base/defined.ts";
 import type { LogText } from "../../../../src/api/task_operations.ts";
 import { call, Refusal } from "../../data/api.ts";
 import { LineText } from "../../parts/log_line.tsx";
@@ -29,7 +30,7 @@ export function LastLines(
   useEffect(() => {
     const stop = new AbortController();
     let timer: number | undefined;
-    const input = Object.assign({ id: task, limit: count }, step === undefined ? {} : { step });
+    const input = { id: task, limit: count, ...defined({ step }) };
     const read = async () => {
       try {
         const page = document.hidden && lines.peek() !== undefined
@@ -49,7 +50,7 @@ export function LastLines(
       clearTimeout(timer);
     };
   }, [task, step, running, count]);
-  const filters = step === undefined ? {} : { step };
+  const filters = defined({ step });
   const whole = step === undefined ? "The whole log" : `The log of ${step}`;
   return (
     <div class="last-lines">

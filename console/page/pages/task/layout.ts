@@ -32,7 +32,7 @@ export function layOut({ steps, direction }: Shape): Layout {
   const graph = new graphlib.Graph();
   graph.setGraph({ rankdir: direction, nodesep: 14, ranksep: 44, marginx: 4, marginy: 4 });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const { id } of steps) graph.setNode(id, Object.assign({}, STEP_PX));
+  for (const { id } of steps) graph.setNode(id, { ...STEP_PX });
   for (const { id, needs } of steps) for (const before of needs) graph.setEdge(before, id);
   layout(graph);
   const places = new Map(steps.map(({ id }) => {

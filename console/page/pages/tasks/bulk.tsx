@@ -83,7 +83,7 @@ async function countOf(
   input: Matching["input"],
   signal: AbortSignal,
 ): Promise<number> {
-  const dry = Object.assign({ dry_run: true }, input);
+  const dry = { dry_run: true, ...input };
   for await (const line of stream(`task.${verb}.matching`, dry, signal)) {
     if ("total" in line) return line.total;
   }

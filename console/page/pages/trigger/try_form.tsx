@@ -5,6 +5,7 @@
  */
 
 import { useSignal } from "@preact/signals";
+import { defined } from "../../../../src/base/defined.ts";
 import type { ShownDelivery } from "../../../../src/api/delivery_operations.ts";
 import type { Output } from "../../../../src/api/operations.ts";
 import type { Fired } from "../../../../src/api/trigger_operations.ts";
@@ -54,23 +55,21 @@ export function TryForm({ trigger, from, last }: {
   /** The headers as they go along, the event of the field among them. */
   const headers = () => {
     const name = eventHeader(Object.keys(given.value));
-    return name === undefined
-      ? given.value
-      : Object.assign({}, given.value, { [name]: event.value });
+    return name === undefined ? given.value : { ...given.value, [name]: event.value };
   };
   const test = () =>
-    trial.run(Object.assign(
-      {
-        name,
-        project,
-        body: new TextEncoder().encode(payload.value).toBase64(),
-        headers: headers(),
-      },
-      isSigned ? { sign: true } : {},
-      event.value === "" || eventHeader(Object.keys(given.value)) !== undefined
-        ? {}
-        : { event: event.value },
-    ));
+    trial.run({
+      name,
+      project,
+      body: new TextEncoder().encode(payload.value).toBase64(),
+      headers: headers(),
+      ...defined({
+        sign: isSigned ? true : undefined,
+        event: eventHeader(Object.keys(given.value)) === undefined
+          ? event.value || undefined
+          : undefined,
+      }),
+    });
   const fire = async () => {
     const result = await call("trigger.fire", {
       name,
