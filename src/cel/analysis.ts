@@ -1,5 +1,5 @@
 /**
- * Static analysis of an expression: what it reads, and whether a hostile payload could make it slow.
+ * Static analysis of an expression: its reads, and whether a hostile payload could make it slow.
  *
  * @module
  */
@@ -18,10 +18,10 @@ import type { Path } from "./values.ts";
 
 /** The result of an analysis. */
 export interface Analysis {
-  /** Every free variable it names, comprehension variables left out. */
+  /** Names of its free variables; a loop's own variables are not free. */
   readonly variables: ReadonlySet<string>;
   /**
-   * What it reads: each free variable with the constant fields selected from it. The longest come
+   * Its reads: each free variable with the constant fields selected from it. The longest come
    * first: `payload` includes `payload.x`.
    */
   readonly paths: readonly Path[];
@@ -49,8 +49,8 @@ const SEARCHES = new Set(
 );
 
 /**
- * Functions whose result can be longer than their arguments, or that can expand a pattern, and for
- * which calls.
+ * Functions whose result can be longer than their arguments, or that can expand a pattern; the
+ * value says for which calls.
  */
 const GROWS = new Map<string, (call: Call) => boolean>([
   ["matches", ({ args }) => !isPlainPattern(args.at(-1))],

@@ -1,7 +1,6 @@
 /**
- * The one set of functions and types of expressions: CEL's standard, the functions on texts
- * (`strings.ts`) and times (`times.ts`), those written here, and corrections where the library
- * differs from CEL.
+ * The functions and types of expressions: CEL's standard, functions on texts (`strings.ts`) and
+ * times (`times.ts`), those written here, and corrections where the library differs from CEL.
  *
  * @module
  */
@@ -123,7 +122,7 @@ function get(value: CelValue, key: CelValue): CelInput {
   throw new Error(`a value of type ${celType(value).name} has no field ${String(key)}`);
 }
 
-/** What `rewrite.ts` puts into a tree, under names that no expression can write. */
+/** Functions that `rewrite.ts` puts into a tree, under names that no expression can write. */
 const PARTS: readonly CelFunc[] = [
   celFunc("@absent", [], DYN, () => ABSENT),
   celFunc("@false", [DYN], BOOL, () => false),
@@ -156,7 +155,7 @@ const TYPES = new Set(
 /** First part of the names of all other types and constants. */
 const LIBRARY = "google";
 
-/** Whether CEL itself defines a name: types, such as `int` and `google.protobuf.Timestamp`. */
+/** Whether CEL itself defines a name, such as the types `int` and `google.protobuf.Timestamp`. */
 export function isConstant(path: readonly string[]): boolean {
   if (path.length === 1) return TYPES.has(path[0] ?? "");
   if (path[0] !== LIBRARY) return false;

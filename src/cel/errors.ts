@@ -16,7 +16,7 @@ interface ParseError extends Error {
   readonly expected?: readonly Expectation[];
 }
 
-/** What the parser would have taken at the place where it stopped. */
+/** Text that the parser expected at the place where it stopped. */
 interface Expectation {
   readonly type: "literal" | "class" | "any" | "end" | "pattern" | "other";
   readonly value: string;
@@ -26,7 +26,7 @@ function isParseError(error: unknown): error is ParseError {
   return error instanceof Error && "location" in error;
 }
 
-/** Habits from other languages, at the place where the parser stopped, and what CEL writes for them. */
+/** Spellings of other languages at the place where the parser stopped, and the spelling of CEL. */
 const HABITS: readonly (readonly [habit: RegExp, cure: string])[] = [
   [/^===/, 'write "==" instead of "==="'],
   [/^=~/, 'write VALUE.matches("PATTERN")'],
@@ -37,7 +37,7 @@ const HABITS: readonly (readonly [habit: RegExp, cure: string])[] = [
   [/^not\b/i, 'write "!"'],
 ];
 
-/** What can stand between two values. */
+/** Operators between two values. */
 const OPERATOR = /^(?:==|!=|<=|>=|&&|\|\||[-+*/%<>?]|in\b)/;
 
 /** The error `invalid` of a text that the library's parser refused with `error`. */
@@ -61,7 +61,7 @@ export function placeIn(source: string, offset: number): string {
   return lines.length === 1 ? column : `line ${lines.length}, ${column}`;
 }
 
-/** What is wrong where the parser stopped, which itself names only a letter. */
+/** The fault at the place where the parser stopped; the parser itself names only a letter there. */
 function describeSyntaxError(
   source: string,
   offset: number,
@@ -107,11 +107,11 @@ export interface Failure {
   readonly error: string;
   /** Set where loops exceeded their time. */
   readonly late?: true;
-  /** The field or variable whose absence is the error, where it is a single one. */
+  /** The field or variable whose absence is the error, if it is a single one. */
   readonly missing?: { readonly field: string } | { readonly variable: string };
 }
 
-/** What an expression reads of the variables that it is evaluated over. */
+/** The reads of an expression, and the variables that it is evaluated over. */
 export interface Reads {
   /** Names of its variables. */
   readonly names: ReadonlySet<string>;
@@ -169,8 +169,9 @@ const MAX_NAMES = 500;
 const NAME = /^[\w$.:@/-]{1,100}$/;
 
 /**
- * The error of a failure with "did you mean", where the variables have a name like the missing one.
- * `variables` are all of them: where an expression runs, only the part that it reads is known.
+ * The error of a failure with "did you mean", if the variables have a name like the missing one.
+ * `variables` are all of them: the place where an expression runs knows only the part that it
+ * reads.
  *
  * ```ts
  * import { withSuggestion } from "./errors.ts";

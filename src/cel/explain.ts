@@ -1,6 +1,6 @@
 /**
- * Explains the value of a condition: its parts, split at `&&`, `||` and `!`, each with its own
- * value and the values of the fields it read. For operators; never on the hot path.
+ * Explains the value of a condition: its parts, split at `&&`, `||` and `!`, each with its value
+ * and the values of the fields that it read. For operators; never on the path of a request.
  *
  * @module
  */
@@ -15,23 +15,23 @@ import type { Path } from "./values.ts";
 /** One part of a condition. */
 export interface ExplainedPart {
   readonly expression: string;
-  /** Its value as JSON, truncated when it is long; absent when it has none. */
+  /** Its value as JSON, truncated when long; absent if it has none. */
   readonly value?: string;
   /** Why it has no value. */
   readonly error?: string;
   /**
-   * The fields it read, with their values as JSON, truncated when they are long; without those that
-   * its value or its error already says.
+   * The fields that it read with their values as JSON, truncated when long; without fields whose
+   * value is already in its value or its error.
    */
   readonly saw: Readonly<Record<string, string>>;
-  /** Of each field it read, whether a signature covers it; without those that no sender writes. */
+  /** Whether a signature covers each field that it read; without fields that no sender writes. */
   readonly signed: Readonly<Record<string, boolean>>;
 }
 
-/** Whether a signature covers a value; `undefined` for one that no sender writes. */
+/** Whether a signature covers a value; `undefined` for a value that no sender writes. */
 export type IsSigned = (path: Path) => boolean | undefined;
 
-/** Share of evaluations for operators: no webhook waits behind them. */
+/** Share of the evaluations for operators, apart from those of webhooks. */
 export const OPERATORS = "operators";
 
 /** Longest value that is shown, in characters. */
@@ -43,8 +43,8 @@ const NO_ID = 0n;
 const LOGICAL = new Set(["_&&_", "_||_", "!_"]);
 
 /**
- * The parts of a condition over `scope`, in the order of its text; `isSigned` says of the values
- * whether a signature covers them, where there was one.
+ * The parts of a condition over `scope`, in the order of its text. `isSigned` says whether a
+ * signature covers a value; it is absent for events without a signature.
  */
 export async function explainCondition(
   source: string,

@@ -1,7 +1,7 @@
 /**
  * Finds names in an expression that do not exist (functions, variables, types), and constant
  * patterns that do not compile. Only on apply: a stored expression runs as it is, and fails at the
- * faulty part.
+ * wrong part.
  *
  * @module
  */
@@ -12,16 +12,19 @@ import { placeIn } from "./errors.ts";
 import { type Call, findText, parseExpression, walk } from "./syntax_tree.ts";
 
 /** A fault of an expression that compiles. */
-export interface Fault {
-  /** Where: `column 3`, or `line 2, column 3`. */
+export interface Fault extends UnplacedFault {
+  /** `column 3`, or `line 2, column 3`. */
   readonly place: string;
+}
+
+interface UnplacedFault {
   /** The fault, in words that follow the place. */
   readonly message: string;
   /** The unknown name, and the known ones. */
   readonly unknown?: { readonly name: string; readonly known: readonly string[] };
 }
 
-/** Macros of loops, which the parser expands: a remaining call of one has wrong arguments. */
+/** Macros of loops, which the parser expands. A macro that is still a call has wrong arguments. */
 const MACROS: Readonly<Record<string, string>> = {
   has: "has(VALUE.field)",
   all: "LIST.all(x, CONDITION)",
@@ -34,7 +37,7 @@ const MACROS: Readonly<Record<string, string>> = {
 
 const NAME = /^[A-Za-z_][\w.]*$/;
 
-/** Every function that an expression can call by its name, the loops among them. */
+/** Names of all functions that an expression can call, with the loops. */
 export const FUNCTIONS: readonly string[] = [
   ...new Set([...ENVIRONMENT.funcs].map((one) => one.name).filter((name) => NAME.test(name))),
   ...Object.keys(MACROS),
@@ -44,7 +47,7 @@ export const FUNCTIONS: readonly string[] = [
 export function findFaults(source: string, variables: readonly string[]): Fault[] {
   const { expr, sourceInfo } = parseExpression(source);
   const faults: (Fault & { offset: number })[] = [];
-  const add = (id: bigint, name: string, fault: Omit<Fault, "place">) => {
+  const add = (id: bigint, name: string, fault: UnplacedFault) => {
     // The parser's position of a method is its dot.
     const start = sourceInfo?.positions[String(id)] ?? 0;
     const offset = Math.max(start, source.indexOf(name, start));
@@ -68,7 +71,7 @@ export function findFaults(source: string, variables: readonly string[]): Fault[
   return faults.sort((a, b) => a.offset - b.offset).map(({ offset: _, ...fault }) => fault);
 }
 
-function findCallFault(call: Call): Omit<Fault, "place"> | undefined {
+function findCallFault(call: Call): UnplacedFault | undefined {
   const { name, target, args } = call;
   if (!NAME.test(name)) return undefined; // an operator
   const overloads = [...ENVIRONMENT.funcs.find(name) ?? []];
@@ -97,8 +100,8 @@ const MAX_PARTS = 20_000;
 const tryPattern = plan(ENVIRONMENT, parse('"".matches(pattern)'));
 
 /**
- * The error of a pattern that does not compile; one that expands to too many parts is refused when
- * it runs.
+ * The error of a constant pattern that does not compile. A pattern that expands to too many parts
+ * is refused when it runs.
  */
 function findPatternFault(pattern: string): string | undefined {
   if (partsOfPattern(pattern) > MAX_PARTS) return undefined;

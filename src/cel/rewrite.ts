@@ -1,6 +1,5 @@
 /**
- * What is changed in a tree before the library plans it: loops check the time, and values may be
- * missing.
+ * Changes in a tree before the library plans it: loops check the time, and values may be missing.
  *
  * @module
  */
@@ -38,7 +37,7 @@ export function rewriteAbsence(root: Expr): Expr {
 class Rewriter {
   #count = 0;
 
-  /** The tree of a value whose parts have to be there. */
+  /** The tree of a value whose parts must exist. */
   strict(expr: Expr): Expr {
     const { exprKind: kind } = expr;
     const fallback = fallbackOf(expr);
@@ -55,7 +54,7 @@ class Rewriter {
     return this.#inside(expr);
   }
 
-  /** The tree of a value that is absent where one of its parts is. */
+  /** The tree of a value that is absent if one of its parts is. */
   soft(expr: Expr): Expr {
     const { exprKind: kind } = expr;
     const fallback = fallbackOf(expr);
@@ -112,7 +111,7 @@ class Rewriter {
     return expr;
   }
 
-  /** The value where it is of use, else what `rewrite` makes of the other. */
+  /** The value if it is neither absent nor null, else `other`, rewritten with `rewrite`. */
   #orElse([value, other]: Fallback, rewrite: (other: Expr) => Expr): Expr {
     return this.#bind(
       this.soft(value),
@@ -124,7 +123,7 @@ class Rewriter {
     return call("@get", [operand === undefined ? nothing() : this.soft(operand), this.soft(key)]);
   }
 
-  /** A call whose value is absent where one of its arguments is. */
+  /** A call whose value is absent if one of its arguments is. */
   #callWithAll(expr: Expr): Expr {
     const { exprKind: kind } = expr;
     if (kind.case !== "callExpr") return expr;
@@ -144,7 +143,9 @@ class Rewriter {
     return next(target === undefined ? args : [target, ...args]);
   }
 
-  /** Evaluates `value` once, and then what `use` makes of its name: a loop without rounds. */
+  /**
+   * Evaluates `value` once, and then the tree that `use` makes of its name: a loop without rounds.
+   */
   #bind(value: Expr, use: (name: Expr) => Expr): Expr {
     const name = `@value${this.#count++}`;
     return node({

@@ -30,7 +30,7 @@ function take(characters: number): void {
 const { STRING, INT, DYN } = CelScalar;
 const LIST = listType(DYN);
 
-/** Offset in code units of the character at `index`; `undefined` when there is none. */
+/** Offset in code units of the character at `index`; `undefined` if the text is shorter. */
 function findOffset(text: string, index: bigint): number | undefined {
   if (index < 0n) return undefined;
   let offset = 0;
@@ -51,7 +51,7 @@ function offsetOf(text: string, index: bigint): number {
   return offset;
 }
 
-/** Like `offsetOf`, but throws at the end of the text, where no character is. */
+/** Like `offsetOf`, but throws at the end of the text, which is no character. */
 function characterOf(text: string, index: bigint): number {
   const offset = offsetOf(text, index);
   if (offset === text.length) throw new Error(`index out of range: ${index}`);

@@ -27,7 +27,7 @@ export function withoutMark(field: string): string {
   return field.startsWith(OPTIONAL) ? field.slice(OPTIONAL.length) : field;
 }
 
-/** Texts and comments, in which nothing is a selection, and optional selections. */
+/** Tokens: texts and comments, in which `?.` is no selection, and optional selections. */
 const TOKENS = new RegExp(
   [
     /\b(?:[rR][bB]?|[bB][rR])(?:"""[^]*?"""|'''[^]*?'''|"[^"\n]*"|'[^'\n]*')/,

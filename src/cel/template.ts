@@ -1,6 +1,6 @@
 /**
  * Text templates: `{{ CEL }}` inside text. Allowed in prompts, goals, `env` values and `workdir`;
- * never in `run` and `command`, which are passed to the shell unchanged.
+ * never in `run` and `command`, which the shell gets unchanged.
  *
  * @module
  */
@@ -36,7 +36,7 @@ export const GOAL_VARIABLES: readonly string[] = [...EVENT_VARIABLES, "task"];
 /** Variables of expressions in a workflow, `payload_<field>` aside. */
 export const WORKFLOW_VARIABLES: readonly string[] = [...GOAL_VARIABLES, "steps", "goal"];
 
-/** Quoted text, which names no variable, in CEL and in other languages. */
+/** Quoted text, which names no variable in CEL or in other languages. */
 const QUOTED = /"[^"]*"|'[^']*'/g;
 
 const OUR_VARIABLE = new RegExp(
@@ -61,7 +61,7 @@ export function compileTemplate(text: string): Template {
 }
 
 /** A part of a filled template: literal text, or the value of an expression. */
-export type Filled =
+export type FilledPart =
   | { readonly text: string }
   | { readonly from: Expression; readonly value: unknown };
 
@@ -74,8 +74,8 @@ export async function fillTemplate(
   template: Template,
   scope: Scope,
   evaluator: Pick<Evaluator, "evaluate">,
-): Promise<Filled[]> {
-  const filled: Filled[] = [];
+): Promise<FilledPart[]> {
+  const filled: FilledPart[] = [];
   for (const part of template.parts) {
     if (typeof part === "string") {
       filled.push({ text: part });
@@ -105,7 +105,8 @@ export async function renderTemplate(
 }
 
 /**
- * The first `{{ … }}` in a shell line that names one of our variables: it would never be filled in.
+ * The first `{{ … }}` in a shell line that names a variable of svc, because it would never be
+ * filled in.
  */
 export function findUnsafePlaceholder(shellLine: string): string | undefined {
   for (const hole of shellLine.matchAll(PLACEHOLDER)) {

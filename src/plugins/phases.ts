@@ -62,7 +62,7 @@ export async function intercept(
 }
 
 /** A payload that a transformer printed. */
-export interface Transformed {
+export interface TransformedPayload {
   readonly payload: JsonObject;
   /** Exact bytes as printed. */
   readonly bytes: Uint8Array;
@@ -78,8 +78,8 @@ export async function transformPayload(
   crd: CrdSpec,
   delivery: PluginDelivery,
   host: PluginHost,
-): Promise<Transformed | undefined> {
-  let last: Transformed | undefined;
+): Promise<TransformedPayload | undefined> {
+  let last: TransformedPayload | undefined;
   for (const plugin of pluginsOf(crd, "transformer")) {
     const input = { ...delivery, body: last?.bytes ?? delivery.body };
     // A body that fits no variable is still in the file and on standard input.

@@ -163,7 +163,7 @@ async function runAudited(run: PluginRun, id: string, host: PluginHost): Promise
         row,
       ]);
       if (stored.status === "rejected") throw stored.reason;
-      const finish = (end: Ended["end"]) => {
+      const finish = (end: EndedRun["end"]) => {
         const finishedAt = host.clock.now();
         const durationMs = finishedAt - began.createdAt;
         // This call comes before those for what follows from the result, so the store has the row
@@ -187,7 +187,7 @@ async function runAudited(run: PluginRun, id: string, host: PluginHost): Promise
   });
 }
 
-type Ended = { readonly end: Omit<AuditEnd, "finishedAt">; readonly result: PluginResult };
+type EndedRun = { readonly end: Omit<AuditEnd, "finishedAt">; readonly result: PluginResult };
 
 /**
  * Runs the plugin once its `row` is stored; the shell starts before that, and waits for the row.
@@ -202,7 +202,7 @@ async function execute(
     directory: string;
     onLeft: (gone: Promise<void>) => void;
   },
-): Promise<Ended> {
+): Promise<EndedRun> {
   using _known = host.secrets.runBegins();
   const out = new Capture(run.maxOutputBytes);
   const err = new Capture(MAX_STDERR);
@@ -298,9 +298,9 @@ function judge(
     out: Capture;
     stderr: string;
   },
-): Ended {
+): EndedRun {
   const isNotRun = NOT_RUN.includes(exit.code);
-  const ended = (result: PluginResult["result"], reason: string): Ended => ({
+  const ended = (result: PluginResult["result"], reason: string): EndedRun => ({
     end: { result, exitCode: exit.code, stderr },
     result: { result, reason, output: out.bytes(), isNotRun },
   });
@@ -322,7 +322,7 @@ function judge(
   return ended("ok", "");
 }
 
-function failed(run: PluginRun, why: string): Ended {
+function failed(run: PluginRun, why: string): EndedRun {
   const result = run.type === "interceptor" ? "rejected" : "failed";
   const reason = `${run.type} "${run.name}" could not run: ${why}`;
   const output = new Uint8Array();

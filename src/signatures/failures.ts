@@ -41,7 +41,7 @@ import { signsUrl } from "./scheme.ts";
 import { coverageOf } from "./signature_coverage.ts";
 
 /** A check and its settings. */
-export interface Checked {
+export interface SignatureCheck {
   readonly scheme: Scheme;
   readonly options: SchemeOptions;
   readonly request: SignedRequest;
@@ -54,7 +54,7 @@ export interface Checked {
 }
 
 /** Why a request is refused, as the end of a sentence. */
-export function whyRefused(refusal: Refusal, checked: Checked): string {
+export function whyRefused(refusal: Refusal, checked: SignatureCheck): string {
   const { scheme, options, request } = checked;
   const { detail = "" } = refusal;
   const header = options.signatureHeader;
@@ -130,13 +130,13 @@ export function whyRefused(refusal: Refusal, checked: Checked): string {
 }
 
 /** The word for the proof in a request: its signature, or the secret itself. */
-function proofOf({ scheme, options, request: { header } }: Checked): string {
+function proofOf({ scheme, options, request: { header } }: SignatureCheck): string {
   const covers = coversPayload(coverageOf(scheme, options, { header }));
   return covers ? "signature" : scheme.shows ?? "signature";
 }
 
 /** Possible causes when no key fits: the secret, and everything that the signature covers. */
-function causesOf({ scheme, options, request: { header } }: Checked): string {
+function causesOf({ scheme, options, request: { header } }: SignatureCheck): string {
   if (!coversPayload(coverageOf(scheme, options, { header }))) return "another secret";
   const what = signsUrl(scheme, options) ? "the body or the URL" : "the body";
   return `another secret, or ${what} was changed on its way`;
@@ -146,7 +146,7 @@ function causesOf({ scheme, options, request: { header } }: Checked): string {
  * How far the time of signing is from now. The sender may have written any time, because nothing is
  * verified yet.
  */
-function outsideWindow(checked: Checked): string {
+function outsideWindow(checked: SignatureCheck): string {
   const { scheme, options, request, untimed } = checked;
   const time = scheme.signedTime?.find(request, options);
   const most = `toleranceSecs is ${options.toleranceSecs}`;
@@ -171,17 +171,17 @@ function outsideWindow(checked: Checked): string {
 }
 
 /** The place of the time of signing. */
-function timeOf({ scheme, options }: Checked): string {
+function timeOf({ scheme, options }: SignatureCheck): string {
   const header = scheme.signedTime?.header(options);
   return header === undefined ? "time of signing" : `header ${header} with the time of signing`;
 }
 
-function changeOf({ changed }: Checked): string {
+function changeOf({ changed }: SignatureCheck): string {
   if (changed === undefined) return "";
   return `, whose "${changed.key}" was changed ${shortDuration(changed.agoMs)} earlier`;
 }
 
-function storeOf({ store }: Checked): string {
+function storeOf({ store }: SignatureCheck): string {
   return store === undefined ? "the given secrets" : `SecretStore "${store}"`;
 }
 
@@ -190,7 +190,7 @@ function nameOf({ name }: Scheme): string {
 }
 
 /** The form of a digest in its header, if the scheme has one. */
-function formOf({ scheme, options }: Checked): string {
+function formOf({ scheme, options }: SignatureCheck): string {
   const form = scheme.hmacSpec?.(options)?.form;
   return form === undefined ? "" : `: ${writtenForm(form)}`;
 }
@@ -211,7 +211,7 @@ const KEY_FORMS: Readonly<Record<KeyForm, string>> = {
 };
 
 /** The required form of a value of a SecretStore. */
-function keyOf({ scheme, options }: Checked): string {
+function keyOf({ scheme, options }: SignatureCheck): string {
   if (scheme.takes !== undefined) return scheme.takes;
   const form = scheme.hmacSpec?.(options)?.keyForm;
   const forms = form === undefined ? scheme.keyForms ?? ["text" as const] : [form];

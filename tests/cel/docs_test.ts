@@ -1,6 +1,6 @@
 /**
- * docs/expressions.md: every example in its tables gives what stands beside it, and its tables name
- * every function and every variable there is, and no others.
+ * docs/expressions.md: every example in its tables gives the value beside it, and its tables name
+ * exactly the functions and variables that exist.
  *
  * @module
  */

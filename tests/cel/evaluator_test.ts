@@ -20,7 +20,7 @@ const DEADLINE_MS = 1500;
 /** The deadline of tests in which every question is costly: none of them shall be answered. */
 const SHORT_DEADLINE_MS = 300;
 
-/** Most work at a stretch, in which the daemon answers nobody, in milliseconds. */
+/** Most work at a stretch, in which the daemon answers no request, in milliseconds. */
 const STALL_MS = 500;
 
 const evaluator = () => createEvaluator({ deadlineMs: DEADLINE_MS });
@@ -72,7 +72,7 @@ Deno.test("evaluate cuts a loop in a loop over 10,000 items at the deadline and 
 
 Deno.test(skippable("evaluate works again after a cut", NOT_SLOW), async () => {
   using over = evaluator();
-  for (let i = 0; i < 2; i++) { // by way of the quick lane, then in the slow one
+  for (let i = 0; i < 2; i++) { // in the quick Worker and then the slow one, then in the slow one
     equal((await evaluate(over, SLOW, SLOW_PAYLOAD)).ok, false);
     const next = await evaluate(over, "payload_a.exists(x, x == 7)", { a: [7] });
     deepEqual(next, { ok: true, value: true });
@@ -145,7 +145,7 @@ Deno.test(
 
 Deno.test(
   skippable(
-    "evaluate lets nobody wait for the slow expressions of a trigger that was slow before",
+    "evaluate lets no trigger wait for the slow expressions of a trigger that was slow before",
     NOT_SLOW,
   ),
   async () => {
@@ -247,7 +247,7 @@ for (
   }
 }
 
-/** The largest payloads that `parseJson` takes from a sender, with expressions anybody would write. */
+/** The largest payloads that `parseJson` takes from a sender, with ordinary expressions. */
 const HEAVY: readonly { what: string; source: string; text: () => string }[] = [
   {
     what: "one field of a payload with 2 million numbers",
@@ -386,7 +386,7 @@ Deno.test("a field that is not there: did you mean one that is, wherever it runs
 
 Deno.test(
   skippable(
-    "of a payload with a million names the search for the one that was meant is short",
+    "of a payload with a million names the search for a like name is short",
     NOT_SLOW,
   ),
   async () => {

@@ -1,6 +1,6 @@
 /**
- * CEL expressions: which variables there are and what their types are, and that every
- * fault is a value at run time and an `invalid` with its column at compile time.
+ * CEL expressions: the variables and their types. Every fault is a value at run time, and an
+ * `invalid` with its column at compile time.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
- * The functions that expressions have beside the library's own, and what the library has otherwise
- * than CEL: null that is there, seconds, characters instead of halves of them, errors that are
- * errors, and texts that cannot grow without end.
+ * The functions of expressions beside the library's own, and the corrections of the library: null
+ * fields exist, timestamps take seconds, texts count characters, errors stay errors, and texts have
+ * a largest size.
  *
  * @module
  */
@@ -264,7 +264,7 @@ Deno.test("an expression that can make a text grow has a deadline, others do not
 });
 
 /**
- * Payloads a sender can choose, with what anybody would write; one that is late is an error too.
+ * Payloads a sender can choose, with ordinary expressions; one that is late is an error too.
  */
 const LARGE: readonly { source: string; payload: () => JsonObject }[] = [
   { source: "payload.s.lowerAscii() == 'x'", payload: () => ({ s: "A".repeat(5_000_000) }) },

@@ -1,6 +1,5 @@
 /**
- * What is said of an expression that compiles and names what is not there, and that nothing is said
- * of one that names only what is.
+ * Findings about expressions that compile: unknown names are found, and known names are not.
  *
  * @module
  */

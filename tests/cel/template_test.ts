@@ -1,5 +1,5 @@
 /**
- * Text templates: what is filled in and how, and which holes in a shell line are taken for ours.
+ * Text templates: the values that fill them, and the placeholders of svc in a shell line.
  *
  * @module
  */

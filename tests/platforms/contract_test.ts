@@ -1,6 +1,6 @@
 /**
- * What holds for every platform, over its sample and its real requests: a new platform is held to
- * it from its first line on.
+ * The rules of all platforms, over their samples and real requests; a new platform is tested from
+ * its first line on.
  *
  * @module
  */
@@ -97,7 +97,7 @@ for (const platform of PLATFORMS) {
   const test = (criterion: string, fn: () => void | Promise<void>) =>
     Deno.test(`${name}: ${criterion}`, fn);
 
-  test("is told by its name and by each of its headers", () => {
+  test("is found by its name and by each of its headers", () => {
     ok(/^[a-z][a-z0-9-]*$/.test(name));
     ok([title, docs.signs, docs.eventId].every((text) => text !== ""));
     equal(platformOf(name, undefined), platform);

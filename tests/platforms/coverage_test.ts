@@ -1,6 +1,6 @@
 /**
- * What each scheme says that its signature covers, held against the signature itself, over every
- * real request: what is covered cannot be changed, and what can be changed is not covered.
+ * The coverage that each scheme states, against its signature, over every real request: a covered
+ * value cannot be changed, and a value that can be changed is not covered.
  *
  * @module
  */
@@ -51,10 +51,10 @@ for (const one of CASES) {
     for (const [name, value] of Object.entries(headers)) {
       const isCoveredHeader = coverage.headers !== "all" && coverage.headers.includes(name);
       if (!isCoveredHeader && NOT_TRIED.test(name)) continue;
-      const changed = Object.assign({}, headers, { [name]: `${value}0` });
+      const changed = { ...headers, [name]: `${value}0` };
       equal(await isAccepted(one, { headers: changed }), !isCoveredHeader, name);
     }
-    const more = Object.assign({}, headers, { "x-event-type": "other" });
+    const more = { ...headers, "x-event-type": "other" };
     ok(await isAccepted(one, { headers: more }), "another header");
     const url = one.url.includes("?") ? one.url.replace("?", "?x=1&") : `${one.url}?x=1`;
     equal(await isAccepted(one, { url }), !coverage.query, "another query");
@@ -74,7 +74,7 @@ Deno.test("SNS covers some fields of the payload, each of which it says", async 
   ok(payload !== "all" && payload.length > 3);
   const fields: Record<string, string> = JSON.parse(new TextDecoder().decode(one.body));
   const with_ = (changes: Record<string, string>) =>
-    new TextEncoder().encode(JSON.stringify(Object.assign({}, fields, changes)));
+    new TextEncoder().encode(JSON.stringify({ ...fields, ...changes }));
   for (const name of payload) {
     if (fields[name] === undefined) continue;
     equal(await isAccepted(one, { body: with_({ [name]: `${fields[name]}.` }) }), false, name);

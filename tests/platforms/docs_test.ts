@@ -1,5 +1,5 @@
 /**
- * The tables of platforms in `docs/` say what the list of platforms says.
+ * The tables of platforms in `docs/` match the list of platforms.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Signatures that stand in the body: what is changed in a genuine body, or written twice, and what
- * becomes of requests that come again.
+ * Signatures in the body: changes in a genuine body, fields that occur twice, and requests that
+ * come again.
  *
  * @module
  */

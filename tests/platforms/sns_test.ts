@@ -1,6 +1,6 @@
 /**
- * Amazon SNS: what may name a certificate, what a certificate has to be, and what comes of messages,
- * over a certificate made here. Whether a certificate is asked for at all is a part of each case.
+ * Amazon SNS: allowed certificate URLs, requirements of a certificate, and the results of messages,
+ * over a certificate made here. Each case says whether a certificate is fetched.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What of a plugin's runs is a failure, and what is said of it.
+ * Which results of a plugin count as failures, and their message.
  *
  * @module
  */

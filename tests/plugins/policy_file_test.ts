@@ -1,5 +1,5 @@
 /**
- * The policy's file: what closes it, and what the file system says of scripts.
+ * The file of the policy: faults that deny everything, and facts about scripts.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The plugin policy: the decision tables of the allowlist, and policy files that are no policy.
+ * The plugin policy: the decisions of the allowlist as tables, and files that are not a policy.
  *
  * @module
  */

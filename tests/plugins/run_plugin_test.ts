@@ -1,5 +1,6 @@
 /**
- * No row, no run: a plugin with a real shell and a store that does what the test says.
+ * Runs of plugins with a real shell and a store that the test controls: no plugin runs without a
+ * row.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Shell lines handed to a real shell: whatever the policy allows starts nothing but what has an
- * allowed prefix, however the line came about. The lines are made up from pieces, always the same.
+ * Generated shell lines in a real shell: a line that the policy allows starts only programs with an
+ * allowed prefix. The lines are made from pieces and are the same in every run.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The commands that docs/workflows.md gives for agents: each is an Agent as it stands, which gets
- * its prompt on standard input, and none of them is asked what it would ask a person.
+ * The commands for agents in docs/workflows.md: each works as an Agent as it is, gets its prompt on
+ * standard input, and asks no person.
  *
  * @module
  */
@@ -36,7 +36,7 @@ Deno.test("an Agent without a timeout is warned of, and taken", () => {
   ok(/no timeout.*step-timeout.*timeout: 30m/.test(warning?.message ?? ""), warning?.message);
 });
 
-/** Without these the agent ends at once, or changes nothing, where nobody can be asked. */
+/** Without these the agent ends at once, or changes nothing, where it can ask no person. */
 const NEEDED: readonly [agent: string, options: readonly string[]][] = [
   ["Claude Code", ["--print"]],
   ["Codex", ["exec", "--skip-git-repo-check", "--sandbox workspace-write", "-"]],
@@ -44,7 +44,7 @@ const NEEDED: readonly [agent: string, options: readonly string[]][] = [
   ["OpenCode", ["run"]],
 ];
 
-Deno.test("docs/workflows.md gives every agent what it needs where nobody can be asked", () => {
+Deno.test("docs/workflows.md gives every agent the options it needs where it can ask no person", () => {
   for (const [agent, options] of NEEDED) {
     const command = ` ${COMMANDS.get(agent)} `;
     for (const option of options) ok(command.includes(` ${option} `), `${agent}: ${option}`);

@@ -1,5 +1,5 @@
 /**
- * Kind `Connection`: one platform each, what belongs to a platform only, and its defaults.
+ * Kind `Connection`: one platform each, fields of one platform only, and defaults.
  *
  * @module
  */
@@ -57,7 +57,7 @@ for (
     ],
   ] satisfies [string, ConnectionSpec, string][]
 ) {
-  Deno.test(`a Connection is told of ${name}`, () => {
+  Deno.test(`a Connection has findings about ${name}`, () => {
     const all = findings(spec);
     equal(all.length, 1, all.join("\n"));
     ok(all[0]?.includes(found), all[0]);

@@ -1,5 +1,5 @@
 /**
- * CustomResourceDefinitions: what is refused on apply, with the place where it stands.
+ * CustomResourceDefinitions: refusals on apply, with their place.
  *
  * @module
  */

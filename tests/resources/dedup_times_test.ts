@@ -1,5 +1,5 @@
 /**
- * How long keys count: a day, and as long as a log reaches back that a Connection reads.
+ * How long keys count: a day, or as long as the log reaches back that a Connection reads.
  *
  * @module
  */

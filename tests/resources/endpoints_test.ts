@@ -1,5 +1,5 @@
 /**
- * Which webhook triggers may share an endpoint, as a table; and what an apply is told.
+ * Which webhook triggers may share an endpoint, as a table; and the errors of an apply.
  *
  * @module
  */
@@ -146,7 +146,7 @@ Deno.test("byEndpoint() keeps projects apart", () => {
   );
 });
 
-Deno.test("faultAt() looks at every trigger, and at the one of that name", () => {
+Deno.test("faultAt() looks at every trigger, and at the trigger of that name", () => {
   const same = [trigger("a", SIGNED), trigger("b", SIGNED)];
   equal(faultAt(same, undefined), undefined);
   equal(faultAt([], undefined), undefined);

@@ -1,5 +1,5 @@
 /**
- * The blocks `cron`, `filesystem` and `task` of a Trigger: what is refused on apply, with a remedy.
+ * The blocks `cron`, `filesystem` and `task` of a Trigger: refusals on apply, with a remedy.
  *
  * @module
  */

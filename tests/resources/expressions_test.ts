@@ -1,6 +1,6 @@
 /**
- * Every place of a manifest that holds an expression refuses what does not exist, with its place in
- * the file and in the expression, and takes what does.
+ * Every field of a manifest with an expression: unknown names are refused with their place in the
+ * file and in the expression, and known names are accepted.
  *
  * @module
  */

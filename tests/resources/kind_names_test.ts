@@ -1,6 +1,6 @@
 /**
- * Names that a CustomResourceDefinition cannot take, because `svc get` would find something else
- * under them: records, built-in kinds, other definitions.
+ * Names that a CustomResourceDefinition cannot take, because `svc get` uses them for records,
+ * built-in kinds or other definitions.
  *
  * @module
  */

@@ -1,6 +1,5 @@
 /**
- * What each kind says it needs of the machine, and what it leaves open because only the shell can
- * know it.
+ * The needs of each kind on the machine, and those that only the shell can know.
  *
  * @module
  */
@@ -132,7 +131,7 @@ function faultsOf(kind: string, spec: string): readonly string[] {
   return readManifests({ files: [{ name: "f", text }], crds: [] }).errors;
 }
 
-Deno.test("the home directory of somebody else is refused, with what to write", () => {
+Deno.test("the home directory of another user is refused, with what to write", () => {
   deepEqual(faultsOf("Workspace", "{path: ~you/code}"), [
     'f:3:8: spec.path: Only "~/" stands for a home directory, that of the daemon\'s user: ' +
     'write the whole path in place of "~you", or "./~you/code" for a directory of that name',

@@ -1,6 +1,6 @@
 /**
- * Manifests: the place of every field, every syntax error with its line and column, and no text
- * that makes the reader throw or run away.
+ * Manifests: the place of every field, every syntax error with its line and column, and texts that
+ * make the reader neither throw nor take long.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Kind `Notification`: what it refuses, and the manifests of its page.
+ * Kind `Notification`: its refusals, and the manifests of its page.
  *
  * @module
  */
@@ -60,7 +60,7 @@ const WRONG: readonly (readonly [what: string, spec: unknown, finding: RegExp])[
     "a line break in an address",
     {
       on: ["task.failed"],
-      to: [{ email: Object.assign({}, MAIL, { from: "a@b.c\nBcc: x@y.z" }) }],
+      to: [{ email: { ...MAIL, from: "a@b.c\nBcc: x@y.z" } }],
     },
     /an e-mail address/,
   ],

@@ -1,5 +1,5 @@
 /**
- * Which projects there are.
+ * The projects that exist: applied ones, and those of resources.
  *
  * @module
  */

@@ -384,7 +384,7 @@ Deno.test("readDocument reports errors of every document of a file", () => {
   equal(findings(Array(30).fill(bad).join("---\n")).length, 30);
 });
 
-Deno.test("readDocument refuses values that are no document at all", () => {
+Deno.test("readDocument refuses values that are no document", () => {
   for (const value of [undefined, null, 1, "kind", true, [], [{ kind: "Project" }], new Map()]) {
     const { resource, findings } = readDocument(value, { kinds });
     equal(resource, undefined);

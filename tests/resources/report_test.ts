@@ -1,5 +1,5 @@
 /**
- * What a `report` may say, and which name of an answer a key gives.
+ * The refusals of `report`, and the name of an answer that a key gives.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * Kind `SecretStore`: what is no secret is refused, naming the key and never the value.
+ * Kind `SecretStore`: a value that is no secret is refused; the message names the key and never the
+ * value.
  *
  * @module
  */
@@ -141,7 +142,7 @@ const SLIPS: readonly [what: string, text: string][] = [
 for (const [what, text] of SLIPS) {
   Deno.test(`SecretStore with ${what} never shows the value`, () => {
     const lines = said(text);
-    ok(lines.length > 0, "nothing is said at all");
+    ok(lines.length > 0, "there is no finding");
     equal(lines.join("\n").includes("s3cr3tvalue"), false, lines.join("\n"));
   });
 }

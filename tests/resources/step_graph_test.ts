@@ -1,6 +1,6 @@
 /**
- * The order of steps, and what apply refuses of it: cycles, unknown ids, steps that can
- * never run, agents without a prompt.
+ * The order of steps, and refusals on apply: cycles, unknown ids, steps that can never run, agents
+ * without a prompt.
  *
  * @module
  */
@@ -54,7 +54,7 @@ Deno.test("ancestorsOf: all that has to be over", () => {
 const chain = (count: number, fields: (place: number) => Fields = () => ({})) =>
   Array.from({ length: count }, (_, place) => step(`s${place}`, fields(place)));
 
-/** Steps whose `needs` count how often anybody looks at them. */
+/** Steps whose `needs` count how often they are read. */
 function watched(count: number) {
   let looks = 0;
   const steps = Array.from({ length: count }, (_, place) => ({
@@ -78,7 +78,7 @@ Deno.test("checkGraph looks at each step a fixed number of times, however many t
   deepEqual(looksAt(800), looksAt(100));
 });
 
-Deno.test("a workflow has at most 1000 steps, and one that has more is told so at once", () => {
+Deno.test("a workflow has at most 1000 steps, and one with more is refused at once", () => {
   deepEqual(said(chain(999), [step("z")]), []);
   deepEqual(said(chain(100_000)), [
     "error spec.steps: A workflow has at most 1000 steps, this one has 100000: split it",
@@ -99,7 +99,7 @@ Deno.test("the steps of a workflow name at most 10000 others, also one twice", (
   deepEqual(said(chain(1000, each)), []);
 });
 
-Deno.test("a cycle of 1000 steps is told in a few words for each", () => {
+Deno.test("the message of a cycle of 1000 steps is short", () => {
   const round = chain(1000, (place) => place === 0 ? { needs: ["s999"] } : {});
   const findings = said(round);
   deepEqual(

@@ -113,7 +113,7 @@ const GITHUB = "secret: {fromRef: s}, signatureHeader: X-Hub-Signature-256";
 const BLOCKS: readonly [what: string, text: string, findings: readonly RegExp[]][] = [
   ["who may start it", manifest(`{${GITHUB}, from: {permission: write, only: agents}}`), []],
   [
-    "who may start it at a platform that nobody can ask",
+    "who may start it, at a platform without such an API",
     manifest(
       "{secret: {fromRef: s}, signatureHeader: X-Line-Signature, from: {permission: write}}",
     ),
@@ -277,7 +277,7 @@ for (const header of ["X Y", "", "X:", "X-Sig\n", "Ä", "x".repeat(201), "X,Y", 
   });
 }
 
-Deno.test("Trigger refuses a source nobody has, with line and column", () => {
+Deno.test("Trigger refuses an unknown source, with line and column", () => {
   const text = manifest(SIGNED).replace("source: webhook", "source: telepathy");
   const found = said(text);
   match(found.join(), /^error f\.yaml:5:5: spec\.event\.source: Expected one of webhook/);

@@ -1,5 +1,5 @@
 /**
- * Who uses a resource: every kind of reference, found from its other end.
+ * The uses of a resource: every kind of reference, found from its target.
  *
  * @module
  */
@@ -136,8 +136,8 @@ const CASES: readonly {
       "trigger/signed of project shop (spec.event.webhook.crdRef): every request is refused with 401",
     ],
   },
-  { what: "nobody uses a trigger", key: { kind: "Trigger", name: "signed" }, users: [] },
-  { what: "nobody uses what has another name", key: { kind: "Agent", name: "code" }, users: [] },
+  { what: "no resource uses a trigger", key: { kind: "Trigger", name: "signed" }, users: [] },
+  { what: "no resource uses another name", key: { kind: "Agent", name: "code" }, users: [] },
 ];
 
 for (const { what, key, users } of CASES) {

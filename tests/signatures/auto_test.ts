@@ -1,6 +1,6 @@
 /**
- * `auto` and `platformOf`: what a header name alone decides, and what the spec's own form must not
- * undo.
+ * `auto` and `platformOf`: the scheme that a header name selects, and attacks that `sha256=<hex>`
+ * must not allow.
  *
  * @module
  */

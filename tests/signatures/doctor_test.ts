@@ -1,5 +1,5 @@
 /**
- * The signature doctor: one real mistake for every cause it knows, and the bounds of its work.
+ * The signature doctor: a real mistake for every cause, and the limits of its work.
  *
  * @module
  */

@@ -1,6 +1,5 @@
 /**
- * What is particular to `sha256` and `hmac`: exact forms, exact bytes, and the times they can
- * carry.
+ * The rules of `sha256` and `hmac`: exact forms, exact bytes, and times.
  *
  * @module
  */

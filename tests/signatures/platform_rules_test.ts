@@ -1,5 +1,5 @@
 /**
- * The platforms' quirks, and attacks that each would let through if its rule went.
+ * The special rules of platforms, each with the attack that it prevents.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The contract of every signature scheme, over real requests: what has to pass, and one change at a
- * time that must not.
+ * The contract of all signature schemes, over real requests: they pass, and fail after any single
+ * change.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What an operator reads of a refusal: facts first, whatever the scheme, and no secret.
+ * The reasons of refusals for operators: facts first, whatever the scheme, and no secret.
  *
  * @module
  */

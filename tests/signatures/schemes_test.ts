@@ -66,7 +66,7 @@ interface Row {
   readonly inHeader?: false;
   /** How the digest is written; absent where the header holds no digest. */
   readonly digest?: DigestEncoding;
-  /** Where in the value a part begins that the platform itself tells everyone to pass over. */
+  /** Offset in the value of a part that the platform tells receivers to ignore. */
   readonly ignoredFrom?: string;
   /** What stands before the digest. */
   readonly prefix?: string;
@@ -76,7 +76,7 @@ interface Row {
   readonly coversBody?: false;
   /** Whether the URL is covered. */
   readonly coversUrl?: true;
-  /** A well-formed key of somebody else; any other text where absent. */
+  /** A well-formed key of another sender; any other text where absent. */
   readonly otherKey?: string;
 }
 

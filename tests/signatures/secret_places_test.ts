@@ -1,6 +1,6 @@
 /**
- * Secrets in other places than a header: in the body of Microsoft Graph, in the query of Azure Event
- * Grid, in the token of monday.com; and what would pass if a rule about them went.
+ * Secrets outside of a header: in the body of Microsoft Graph, in the query of Azure Event Grid, in
+ * the token of monday.com, each with the attacks that its rules prevent.
  *
  * @module
  */
@@ -108,7 +108,7 @@ for (const [arrivedUrl, verdict] of ARRIVED) {
   });
 }
 
-Deno.test("Azure Event Grid: a token in the configured URL lets nobody in", async () => {
+Deno.test("Azure Event Grid: a token in the configured URL lets no request in", async () => {
   equal(await verify("azure-event-grid", { url: "https://h/?token=S" }, "S"), "secret_missing");
 });
 

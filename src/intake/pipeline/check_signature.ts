@@ -10,7 +10,7 @@ import type { Catalog } from "../../resources/catalog.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
-import { type Checked, whyRefused } from "../../signatures/failures.ts";
+import { type SignatureCheck, whyRefused } from "../../signatures/failures.ts";
 import type { FindCertificate, Refusal, SigningKey, Verdict } from "../../signatures/scheme.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import { type AuthenticatedDelivery, markAuthenticated } from "./authenticated_delivery.ts";
@@ -62,7 +62,7 @@ export async function checkSignature(
 }
 
 /** A verdict. If only the time of the request was wrong, it has the verdict without that check. */
-type Timed = Exclude<Verdict, Refusal> | Refusal & Pick<Checked, "untimed">;
+type Timed = Exclude<Verdict, Refusal> | Refusal & Pick<SignatureCheck, "untimed">;
 
 /** Tries the keys on a delivery. Throws nothing, so that a decoy key can be tried as well. */
 export function verify(
@@ -93,7 +93,7 @@ function isUntimely(verdict: Verdict): verdict is Refusal {
 function lastChange(
   { valuesChangedAt = {} }: Resource<SecretStoreSpec>,
   now: number,
-): Checked["changed"] {
+): SignatureCheck["changed"] {
   const [latest] = Object.entries(valuesChangedAt).filter(([, times]) => times.length > 1)
     .map(([key, [at = 0]]) => ({ key, agoMs: now - at }))
     .toSorted((a, b) => a.agoMs - b.agoMs);
@@ -101,7 +101,7 @@ function lastChange(
 }
 
 /** Platforms give up after a 401, so a failure that may pass within a minute gets another status. */
-function refusalOf(refusal: Refusal, checked: Checked): AppError {
+function refusalOf(refusal: Refusal, checked: SignatureCheck): AppError {
   const reason = whyRefused(refusal, checked);
   if (refusal.reason !== "certificate_unreachable") return unauthorized(reason);
   return new AppError("overloaded", "Cannot be authenticated now", { reason });
