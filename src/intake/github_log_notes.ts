@@ -1,13 +1,14 @@
 /**
- * What is kept and told of the logs of GitHub that were gone through: marks, gaps, what is lost, and
- * a Connection that does not work.
+ * Stores and reports the results of reading GitHub's logs: marks, gaps, lost events, and Connections
+ * that do not work.
  *
  * @module
  */
 
-import { type Clock, rfc3339 } from "../base/clock.ts";
+import type { Core } from "../base/core.ts";
+import { rfc3339 } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import type { HealthConditions } from "../base/health_conditions.ts";
-import type { Log } from "../base/log.ts";
 import { conditionOf, type Connection } from "../connections/find_connection.ts";
 import { lostText, type MissedEvent } from "../connections/github/missed_events.ts";
 import type { LogFindings, RepairedHook } from "../connections/github/repair_hook.ts";
@@ -18,48 +19,46 @@ import type { ConnectionStore } from "../store/connection_store.ts";
 import type { Events } from "../store/events.ts";
 import type { IncidentKind } from "../store/incident_records.ts";
 
-/** What noting needs. */
-export interface LogNotesHost {
+/** Where results are stored and reported. */
+export interface LogNotesHost extends Core {
   readonly store: ConnectionStore;
   readonly events: Events;
   readonly health: HealthConditions;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Hides secrets in what a platform says. */
+  /** Hides secrets in the messages of a platform. */
   readonly secrets: KnownSecrets;
 }
 
-/** What came of going through the logs of all webhooks of a Connection. */
+/** The result of reading the logs of all webhooks of a Connection. */
 export interface LogRun extends RepairedHook {
-  /** Everything that was missing, oldest first. */
+  /** All events that were missing, oldest first. */
   readonly missed: readonly MissedEvent[];
 }
 
-/** A Connection that could not be repaired for so long is told of. */
+/** Time after which a fault that may pass is reported. */
 const TOO_LONG_MS = 2 * 24 * 3600 * 1000;
-/** Time between two notes of a log that is read and has nothing new. */
+/** Time between two notes of a log that has nothing new. */
 const NOTE_EVERY_MS = 60_000;
 
-/** Notes and tells; remembers what was told already. */
+/** Stores and reports results, each fault once. */
 export class LogNotes {
   readonly #host: LogNotesHost;
   readonly #notedAt = new Map<string, number>();
-  /** Connections that do not work, and whether that was told. */
-  readonly #faulty = new Map<string, { readonly connection: Connection; isTold: boolean }>();
+  /** Connections that do not work, and whether that was reported. */
+  readonly #faulty = new Map<string, { readonly connection: Connection; isReported: boolean }>();
 
   constructor(host: LogNotesHost) {
     this.#host = host;
   }
 
-  /** What is known of a Connection; `undefined` where nothing is. */
+  /** The stored state of a Connection; `undefined` if there is none. */
   async stateOf({ project, name, createdAt }: Connection): Promise<ConnectionState | undefined> {
     const states = await this.#host.store.listConnectionStates();
-    return states.find((one) =>
-      one.project === project && one.name === name && one.createdAt === createdAt
+    return states.find((state) =>
+      state.project === project && state.name === name && state.createdAt === createdAt
     );
   }
 
-  /** What is wrong with Connections that are gone is wrong no longer. */
+  /** Clears the faults of Connections that no longer exist. */
   forgetAllBut(isThere: (connection: Pick<Connection, "project" | "name">) => boolean): void {
     for (const [what, { connection }] of this.#faulty) {
       if (isThere(connection)) continue;
@@ -68,7 +67,7 @@ export class LogNotes {
     }
   }
 
-  /** Notes what came of one webhook. */
+  /** Stores and reports the result of one webhook. */
   async hookDone(
     connection: Connection,
     { id, found, ended, isPull }: {
@@ -94,11 +93,11 @@ export class LogNotes {
         reason: lost.length === 0 ? "" : lostText(lost),
       };
     }
-    const isWorthIt = news.gap !== undefined || news.lastEventAt !== undefined ||
+    const isNews = news.gap !== undefined || news.lastEventAt !== undefined ||
       beyond !== undefined || this.#isDue(`${keyOf(connection)}\n${id}`);
-    if (isWorthIt) await this.#note(connection, news);
+    if (isNews) await this.#note(connection, news);
     if (beyond !== undefined && fault === undefined) await this.#noteBeyond(connection, beyond);
-    if (lost.length > 0) this.#tell("gap.lost", connection, lostText(lost));
+    if (lost.length > 0) this.#report("gap.lost", connection, lostText(lost));
     if (counted === 0) return;
     const { project, name } = connection;
     const facts = { project, connection: name, repaired: counted, lost: lost.length };
@@ -112,40 +111,38 @@ export class LogNotes {
     const reason = `${why}: events that it could not deliver then are lost`;
     await this.#note(connection, { gap: { from, to, repaired: 0, lost: 0, reason } });
     const span = `${rfc3339(from)} and ${rfc3339(to)}`;
-    this.#tell("gap.lost", connection, `between ${span}, ${reason}`);
+    this.#report("gap.lost", connection, `between ${span}, ${reason}`);
   }
 
-  /** Notes that all webhooks of a Connection were gone through, or what is wrong. */
+  /** Stores and reports that the logs of all webhooks of a Connection were read, or the fault. */
   async runDone(
     connection: Connection,
-    { fault: said, broken }: LogRun,
+    { fault: message, broken }: LogRun,
     { keepsLog, before }: { keepsLog: boolean; before: ConnectionState | undefined },
   ): Promise<void> {
     const { clock, health, secrets } = this.#host;
-    const fault = said === undefined ? undefined : secrets.redact(said);
+    const fault = message && secrets.redact(message);
     const what = keyOf(connection);
     const now = clock.now();
     if (fault === undefined) {
       health.clear(conditionOf(connection));
       this.#faulty.delete(what);
       if (before?.fault === undefined && !this.#isDue(what)) return;
-      return void await this.#note(connection, {
-        fault: null,
-        ...(keepsLog ? { repairedAt: now } : {}),
-      });
+      const repairedAt = keepsLog ? now : undefined;
+      return void await this.#note(connection, { fault: null, ...defined({ repairedAt }) });
     }
     const faultSince = before?.faultSince ?? now;
     const sentence = `Connection "${connection.name}": ${fault}, since ${rfc3339(faultSince)}`;
     health.set(conditionOf(connection), sentence);
-    const faulty = this.#faulty.get(what) ?? { connection, isTold: false };
+    const faulty = this.#faulty.get(what) ?? { connection, isReported: false };
     this.#faulty.set(what, faulty);
     await this.#note(connection, { fault });
-    if (broken !== true && now - faultSince < TOO_LONG_MS || faulty.isTold) return;
-    faulty.isTold = true;
-    if (before?.fault !== fault) this.#tell("connection.broken", connection, fault);
+    if (broken !== true && now - faultSince < TOO_LONG_MS || faulty.isReported) return;
+    faulty.isReported = true;
+    if (before?.fault !== fault) this.#report("connection.broken", connection, fault);
   }
 
-  /** Whether it is time for a note that says nothing new. */
+  /** Whether it is time for a note without news. */
   #isDue(what: string): boolean {
     const now = this.#host.clock.monotonicMs();
     if (now - (this.#notedAt.get(what) ?? -Infinity) < NOTE_EVERY_MS) return false;
@@ -153,8 +150,8 @@ export class LogNotes {
     return true;
   }
 
-  /** Says it in the log, and to whom it was asked to be told. */
-  #tell(kind: IncidentKind, connection: Connection, why: string): void {
+  /** Reports an incident in the log and to Notifications. */
+  #report(kind: IncidentKind, connection: Connection, why: string): void {
     const { project, name, spec } = connection;
     const isLost = kind === "gap.lost";
     const reason = isLost ? `Events of ${connectedTo(spec)} are lost: ${why}` : why;

@@ -1,6 +1,6 @@
 /**
- * Goes through GitHub's logs for the webhooks of one Connection: has sent again what could not be
- * delivered (`events: push`), or takes in what stands there (`events: pull`).
+ * Reads GitHub's logs for the webhooks of one Connection: has GitHub send missed events again
+ * (`events: push`), or takes the events from the log (`events: pull`).
  *
  * @module
  */
@@ -27,8 +27,8 @@ import { LogNotes, type LogNotesHost, type LogRun } from "./github_log_notes.ts"
 import { takePulled } from "./pulled.ts";
 import type { WebhookHost } from "./webhook.ts";
 
-/** What {@linkcode LogRuns} needs. */
-export interface LogRunsHost extends WebhookHost, Omit<LogNotesHost, "store" | "clock" | "log"> {
+/** The state of the daemon that takes events, and where results are reported. */
+export interface LogRunsHost extends WebhookHost, LogNotesHost {
   readonly store:
     & WebhookHost["store"]
     & LogNotesHost["store"]
@@ -36,36 +36,36 @@ export interface LogRunsHost extends WebhookHost, Omit<LogNotesHost, "store" | "
   readonly catalog: Catalog;
 }
 
-/** How to go through the logs of a Connection. */
+/** Settings of one reading of the logs of a Connection. */
 export interface LogRunOptions {
-  /** From when on, in milliseconds since the epoch; where the last one stopped when absent. */
+  /** Begin in milliseconds since the epoch; where the last run stopped if absent. */
   readonly since?: number;
-  /** Says what is missing, and does nothing about it. */
+  /** Whether only to find the missing events. */
   readonly dryRun?: boolean;
-  /** Hears how far it is. */
+  /** Called with the progress. */
   readonly onStep?: (text: string) => void;
   readonly signal: AbortSignal;
 }
 
-/** One webhook of a Connection. */
+/** A webhook of a Connection. */
 interface HookOfConnection {
   readonly connection: Connection;
   readonly id: number;
   readonly endpoint: string;
-  /** Up to when nothing is missing. */
+  /** Time up to which nothing is missing. */
   readonly upTo: number;
-  /** Whether that is where the last run stopped, and not where somebody wants to begin. */
+  /** Whether `upTo` is where the last run stopped, and not a begin that an operator chose. */
   readonly isMark: boolean;
 }
 
 const NOTHING: LogRun = { missed: [], repaired: [], lost: [] };
-/** Events that are remembered as taken in or refused; the store knows those that it has. */
+/** Most events that are remembered as taken or refused; the store knows those that it has. */
 const MAX_TAKEN = 10_000;
 
-/** Goes through logs; remembers what it has read of them. */
+/** Reads logs, and remembers how far. */
 export class LogRuns {
   readonly #host: LogRunsHost;
-  /** Notes and tells what comes of it. */
+  /** Stores and reports the results. */
   readonly notes: LogNotes;
   readonly #etags = new Map<string, string>();
   readonly #taken = new Set<string>();
@@ -75,7 +75,7 @@ export class LogRuns {
     this.notes = new LogNotes(host);
   }
 
-  /** Goes through the logs of all webhooks of a Connection; what does not work is its fault. */
+  /** Reads the logs of all webhooks of a Connection, up to the first fault. */
   async run(connection: Connection, options: LogRunOptions): Promise<LogRun> {
     const hooks = connection.spec.github?.hooks ?? [];
     const before = await this.notes.stateOf(connection);
@@ -125,15 +125,16 @@ export class LogRuns {
     if (dryRun) return { missed, repaired: [], lost: [] };
     const ended = isPull
       ? await this.#pull(log, found, { connection, endpoint })
-      : await redeliverMissed(log, found, Object.assign({ onStep }, this.#host));
+      : await redeliverMissed(log, found, { ...this.#host, onStep });
     if (ended.fault === undefined && found.etag !== undefined) this.#etags.set(at, found.etag);
-    const { beyond: _unknown, ...inside } = found;
-    const told = isMark ? found : inside;
-    await this.notes.hookDone(connection, { id, found: told, ended, isPull });
+    // An operator who chose the begin need not hear that the log does not reach so far back.
+    const { beyond: _, ...withoutBeyond } = found;
+    const reported = isMark ? found : withoutBeyond;
+    await this.notes.hookDone(connection, { id, found: reported, ended, isPull });
     return { missed, ...ended };
   }
 
-  /** Takes in what the log has, oldest first. */
+  /** Takes the events of the log, oldest first. */
   async #pull(
     { access, owner, hook, signal }: HookLog,
     { missed }: LogFindings,
@@ -153,8 +154,8 @@ export class LogRuns {
         continue;
       }
       const { body } = read;
-      // What names the event in the log names it here, too.
-      const headers = Object.assign({}, read.headers, { [GUID]: event.guid });
+      // The id of the event in the log is also its id here.
+      const headers = { ...read.headers, [GUID]: event.guid };
       try {
         await takePulled({ project, endpoint, connection: name, headers, body }, this.#host);
       } catch (error) {
@@ -168,7 +169,7 @@ export class LogRuns {
   }
 }
 
-/** Why a log cannot be read: the webhook is gone, or the server keeps none. */
+/** Why a log cannot be read: the webhook is gone, or the server keeps no log. */
 async function whyNoLog(
   failure: GitHubFailure,
   { access, owner, hook }: HookLog,

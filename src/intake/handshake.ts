@@ -17,8 +17,8 @@ import {
 } from "./webhook.ts";
 
 /**
- * Answers a handshake; `undefined` for every other request, which then has the same answer whether
- * the trigger exists or not. Never throws.
+ * Answers a handshake; `undefined` for any other request, whose answer must not tell whether the
+ * trigger exists. Never throws.
  */
 export async function receiveHandshake(
   { method, url }: Request,
@@ -29,15 +29,15 @@ export async function receiveHandshake(
   const context = new DeliveryContext({ id: host.newId(), clock: host.clock, remote });
   const received: ReceivedDelivery = { method, url, headers, body: new Uint8Array(), context };
   try {
-    const found = host.triggers.findAt(incoming);
-    if (found === undefined || found.fault !== undefined) return undefined;
+    const receivers = host.triggers.findAt(incoming);
+    if (receivers === undefined || receivers.fault !== undefined) return undefined;
     context.cameWith(headers);
-    const handshake = findUnsigned(received, matchTriggers(found, context), host);
+    const handshake = findUnsigned(received, matchTriggers(receivers, context), host);
     if (handshake === undefined) return undefined;
     return await answerHandshake({ delivery: received, handshake }, host);
   } catch (error) {
     const refusal = toAppError(error);
-    // An expression that no longer compiles is no matter of the one who asks.
+    // The sender must not learn of an expression that no longer compiles.
     if (refusal.code === "invalid") return undefined;
     return refuseAndRecord(refusal, { ...incoming, context, received }, host);
   }

@@ -1,6 +1,6 @@
 /**
- * An event that was read from GitHub's log of deliveries, in the place of a request: the same way
- * through the pipeline, for every trigger of its endpoint.
+ * Takes an event from GitHub's log of deliveries instead of a request, through the same pipeline, for
+ * every trigger of its endpoint.
  *
  * @module
  */
@@ -15,22 +15,23 @@ import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_cont
 import { body as bodyOf, type PipelineMode, SIGNED_REQUEST } from "./pipeline/pipeline.ts";
 import { matchTriggers, recordForAll, type WebhookHost } from "./webhook.ts";
 
-/** An event as the log has it. */
+/** An event of the log. */
 export interface PulledEvent {
   readonly project: string;
   readonly endpoint: string;
-  /** Name of the Connection with whose token it was read. */
+  /** Name of the Connection whose token read it. */
   readonly connection: string;
-  /** Headers that it was sent with, names in lower case. */
+  /** Headers of its request, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 /**
- * Takes an event in; on disk when it resolves. One that is refused for good is recorded as rejected.
+ * Takes an event; it is on disk when the promise resolves. An event that is refused for good is
+ * recorded as rejected.
  *
- * @throws {AppError} `overloaded`, `rate_limited` or `internal` when it has to be tried again;
- * `not_found` when no trigger has the endpoint.
+ * @throws {AppError} `overloaded`, `rate_limited` or `internal` if a later try may succeed;
+ * `not_found` if no trigger has the endpoint.
  */
 export async function takePulled(
   { project, endpoint, connection, headers, body }: PulledEvent,
@@ -51,17 +52,17 @@ export async function takePulled(
     if (decision.handshake === undefined) await recordForAll(received, decision.all, host);
   } catch (thrown) {
     const error = toAppError(thrown);
-    if (AGAIN.has(error.code)) throw error;
+    if (TEMPORARY.has(error.code)) throw error;
     const reason = error.reason || error.message;
     const end = { outcome: "rejected", status: error.status, reason } as const;
-    for (const one of context.each(host.newId)) {
-      host.rejections.add(one.toDelivery(end), { ...received, context: one });
+    for (const own of context.each(host.newId)) {
+      host.rejections.add(own.toDelivery(end), { ...received, context: own });
     }
   }
 }
 
-/** Refusals that may be gone in a minute. */
-const AGAIN: ReadonlySet<string> = new Set(["overloaded", "rate_limited", "internal"]);
+/** Codes of refusals that may be gone in a minute. */
+const TEMPORARY: ReadonlySet<string> = new Set(["overloaded", "rate_limited", "internal"]);
 
 function modeOf(connection: string): PipelineMode {
   return {
@@ -73,8 +74,8 @@ function modeOf(connection: string): PipelineMode {
 }
 
 /**
- * The log mostly has the bytes that were signed; where it writes them in another way, the API vouches
- * for them. Where a trigger demands more of a sender than a signature, nothing vouches for that.
+ * The log mostly has the bytes that were signed. If it writes them in another way, the API vouches for
+ * them, unless the trigger demands more of a sender than a signature.
  */
 async function signedOrVouched(
   delivery: ReceivedDelivery,

@@ -35,7 +35,7 @@ export function webhookHandler(
     answer(request, { remote, headers: readHeaders(request) }, host, ready);
 }
 
-/** The headers, read once: it is expensive, and through an iterator four times as much. */
+/** The headers, read once: reading is expensive, through an iterator four times as much. */
 function readHeaders(request: Request): Record<string, string> {
   const headers: Record<string, string> = {};
   request.headers.forEach((value, name) => {
@@ -60,32 +60,29 @@ function answer(
       ? Response.json({ status: "ready" })
       : refuseUnrecorded(new AppError("overloaded", ""), host);
   }
-  const found = findEndpoint(path);
-  if (found === undefined) {
+  const endpoint = findEndpoint(path);
+  if (endpoint === undefined) {
     host.unknownPaths.note({ method: request.method, path, remote: sender.remote });
     return refuseUnrecorded(new AppError("not_found", ""), host);
   }
-  const incoming = { ...found.names, ...sender, path };
-  if (request.method === "POST") return found.receive(request, incoming, host);
-  return answerOther(request, incoming, { found, host });
+  const incoming = { ...endpoint.names, ...sender, path };
+  if (request.method === "POST") return endpoint.receive(request, incoming, host);
+  return answerOther(request, incoming, { endpoint, host });
 }
 
-/** Answers another method than `POST`: some platforms check an address with one. */
+/** Answers any other method than `POST`: some platforms check an address with `GET`. */
 async function answerOther(
   request: Request,
   incoming: IncomingRequest,
-  { found, host }: { found: Endpoint; host: SlackHost },
+  { endpoint, host }: { endpoint: Endpoint; host: SlackHost },
 ): Promise<Response> {
-  const answer = await found.handshake?.(request, incoming, host);
+  const answer = await endpoint.handshake?.(request, incoming, host);
   if (answer !== undefined) return answer;
   host.unknownPaths.note({ method: request.method, path: incoming.path, remote: incoming.remote });
   return refuseUnrecorded(new AppError("method_not_allowed", ""), host, "POST");
 }
 
-/**
- * Answers a request for which no trigger was found; it leaves no record, because records belong to
- * triggers.
- */
+/** Answers a request without a trigger. It leaves no record, because records belong to triggers. */
 function refuseUnrecorded(
   error: AppError,
   host: Pick<SlackHost, "newId">,
@@ -110,14 +107,14 @@ function rawPath(url: string): string {
   return url.slice(start, end === -1 ? undefined : end);
 }
 
-/** The receiver of a request, and the trigger that its path names. */
+/** The source that receives a request, and the trigger that its path names. */
 interface Endpoint {
   readonly receive: (
     request: Request,
     incoming: IncomingRequest,
     host: SlackHost,
   ) => Promise<Response>;
-  /** Answers other methods; `undefined` where there is nothing to answer. */
+  /** Answers other methods than `POST`; absent if the source answers none. */
   readonly handshake?: typeof receiveHandshake;
   readonly names: Pick<IncomingRequest, "project" | "trigger">;
 }
@@ -126,15 +123,15 @@ function findEndpoint(path: string): Endpoint | undefined {
   const [empty, first, ...rest] = path.split("/");
   if (empty !== "") return undefined;
   if (first === "webhook") {
-    const found = withNames(receiveWebhook, rest, DEFAULT_PROJECT);
-    return found === undefined ? undefined : { ...found, handshake: receiveHandshake };
+    const endpoint = withNames(receiveWebhook, rest, DEFAULT_PROJECT);
+    return endpoint && { ...endpoint, handshake: receiveHandshake };
   }
   const [platform, ...names] = rest;
   if (first !== "source" || platform !== "slack") return undefined;
   return withNames(receiveSlackEvent, names);
 }
 
-/** Splits `[project, trigger]`; the trigger alone where there is a default project. */
+/** Splits `[project, trigger]`; `fallback` is the project of a path with a trigger only. */
 function withNames(
   receive: Endpoint["receive"],
   names: readonly string[],

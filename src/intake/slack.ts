@@ -30,12 +30,12 @@ import {
   type WebhookHost,
 } from "./webhook.ts";
 
-/** What the Slack source needs. */
+/** The state of the daemon that takes events of Slack. */
 export interface SlackHost extends WebhookHost {
   readonly store: DeliveryRecorder & SourceEventRecorder;
 }
 
-/** The `source` of deliveries that came through this endpoint. */
+/** The `source` of deliveries of this endpoint. */
 const SOURCE = "slack";
 
 /** Largest body; Slack's own are far smaller. */
@@ -76,26 +76,26 @@ export async function receiveSlackEvent(
   }
 }
 
-/** Slack's own endpoint: the scheme is fixed, and its triggers need not name the platform. */
+/** A request to Slack's own endpoint: the scheme is fixed, and triggers need not name the platform. */
 const SLACK_REQUEST: PipelineMode<ReceivedDelivery, ActiveTrigger | undefined> = {
   authenticate: (received, trigger, host) => authenticateBy("slack", received, trigger, host),
   findHandshake,
 };
 
-/** The payload, which this endpoint reads as one object. */
+/** The payload as an object. */
 function objectOf({ payload }: ParsedDelivery): JsonObject {
   if (isJsonObject(payload)) return payload;
   throw new AppError("invalid", "The body is not a JSON object");
 }
 
-/** The challenge, or the check of a certificate; neither is an event. */
+/** The answer to a challenge or to the check of a certificate, which are no events. */
 function findHandshake(parsed: ParsedDelivery): Handshake | undefined {
   const payload = objectOf(parsed);
   if (payload["ssl_check"] === "1") return { status: 200, type: "text/plain", body: "" };
   return slack.handshake?.(payload);
 }
 
-/** An event that is on disk. */
+/** An event that was stored. */
 export interface StoredEvent {
   readonly payload: JsonObject;
   readonly kind: SlackEvent["kind"];
@@ -105,7 +105,7 @@ export interface StoredEvent {
 /**
  * Stores event and delivery in one transaction; both are on disk when the promise resolves.
  *
- * @throws {AppError} `invalid` when the body is no object; `overloaded`.
+ * @throws {AppError} `invalid` if the body is no object; `overloaded`.
  */
 export async function storeEvent(
   parsed: ParsedDelivery,
@@ -139,14 +139,12 @@ export async function storeEvent(
   return { payload, kind: event.kind, recorded };
 }
 
-/**
- * The body that Slack shows to the person who clicked or typed: nothing, and no choices in a menu.
- */
+/** The answer, which Slack shows to the person who clicked or typed: empty, and a menu without options. */
 function answer({ payload, kind, recorded: { status, id } }: StoredEvent): Response {
   if (asksForChoices(payload)) return Response.json(NO_CHOICES);
   if (kind === "command" || kind === "interaction") return new Response(null, { status: 200 });
   return Response.json({ status, source_event_id: id });
 }
 
-/** What a menu gets that asks for its choices. */
+/** The answer to a menu that asks for its options. */
 export const NO_CHOICES = { options: [] };

@@ -1,8 +1,7 @@
 /**
- * One envelope of Slack's Socket Mode, which goes the way of a request to
- * `/source/slack/{project}/{trigger}`, once for each trigger of its endpoint: on disk before Slack
- * is told, routed afterwards. The socket was opened with the token of a Connection, which vouches for
- * what comes over it.
+ * Takes an envelope of Slack's Socket Mode like a request to `/source/slack/{project}/{trigger}`, once
+ * for each trigger of its endpoint: it is on disk before it is acknowledged, and routed afterwards.
+ * The token of a Connection opened the socket, and vouches for its envelopes.
  *
  * @module
  */
@@ -21,34 +20,34 @@ import { read } from "./pipeline/pipeline.ts";
 import { MAX_BODY_BYTES, NO_CHOICES, type SlackHost, storeEvent } from "./slack.ts";
 import { asksForChoices } from "./slack/interaction.ts";
 
-/** What storing envelopes needs. */
+/** The state of the daemon that stores envelopes. */
 export interface EnvelopeHost
   extends
     AuthenticateHost,
     Pick<SlackHost, "store" | "keyUses" | "newId" | "clock" | "rejections" | "triggers"> {}
 
-/** The `source` of deliveries that came through a socket. */
+/** The `source` of deliveries that came over a socket. */
 export const SOCKET_SOURCE = "slack-socket";
 
 /**
  * The triggers that get the events of a Connection.
  *
- * @throws {AppError} `refused` when there are none, or one of them takes nothing from a socket.
+ * @throws {AppError} `refused` if there are none, or one of them takes nothing from a socket.
  */
 export function receiversOf(
   { project, name, spec }: Connection,
   triggers: Triggers,
 ): readonly ActiveTrigger[] {
   const endpoint = spec.slack?.endpoint ?? "";
-  const found = triggers.findAt({ project, trigger: endpoint });
-  if (found === undefined) {
+  const receivers = triggers.findAt({ project, trigger: endpoint });
+  if (receivers === undefined) {
     const message =
       `No Trigger of project "${project}" has the endpoint "${endpoint}" of Connection ` +
       `"${name}": install the package with svc integration install slack, or name another endpoint`;
     throw new AppError("refused", message);
   }
-  if (found.fault !== undefined) throw new AppError("refused", found.fault);
-  const all = [found.first, ...found.others];
+  if (receivers.fault !== undefined) throw new AppError("refused", receivers.fault);
+  const all = [receivers.first, ...receivers.others];
   for (const { resource, webhook } of all) {
     const why = whyNotBySocket(webhook);
     if (why === undefined) continue;
@@ -58,7 +57,7 @@ export function receiversOf(
   return all;
 }
 
-/** What a trigger demands of its senders that no socket can show. */
+/** The demand of a trigger that a socket cannot meet, as the end of a sentence. */
 function whyNotBySocket({ crdRef, allowFrom, scheme = "auto", signatureHeader }: WebhookSpec) {
   if (crdRef !== undefined) return "has a crdRef, which is for requests only: use another endpoint";
   if (allowFrom !== undefined) {
@@ -70,22 +69,22 @@ function whyNotBySocket({ crdRef, allowFrom, scheme = "auto", signatureHeader }:
 }
 
 /**
- * Stores an envelope for each of the triggers; on disk when it resolves. What is stored already
- * is known by its `event_id`, so that an envelope may come again after some of it was stored.
+ * Stores an envelope for each of the triggers; it is on disk when the promise resolves. An envelope
+ * may come again after some triggers have stored it: its `event_id` makes it a duplicate there.
  *
- * @returns What is shown to the person who asked; `undefined` where nobody did.
- * @throws {AppError} when it is not stored for all of them.
+ * @returns The payload of the acknowledgement; `undefined` for none.
+ * @throws {AppError} if it is not stored for all of them.
  */
 export async function storeEnvelope(
   envelope: Envelope,
   connection: Connection,
   host: EnvelopeHost,
 ): Promise<unknown> {
-  let shown: unknown;
+  let answer: unknown;
   for (const trigger of receiversOf(connection, host.triggers)) {
-    shown = await storeFor(trigger, { envelope, connection }, host);
+    answer = await storeFor(trigger, { envelope, connection }, host);
   }
-  return shown;
+  return answer;
 }
 
 async function storeFor(
@@ -125,7 +124,7 @@ async function storeFor(
   }
 }
 
-/** What the headers of the request would have said. */
+/** The headers that the request would have had. */
 function headersOf({ id, type, retry }: Pick<Envelope, "id" | "type" | "retry">) {
   const headers: Record<string, string> = {
     "content-type": "application/json",

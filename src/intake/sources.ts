@@ -9,7 +9,7 @@ import { type CronHost, CronSource } from "./schedule/cron.ts";
 import { type FilesystemHost, FilesystemSource } from "./files/filesystem.ts";
 import { TaskSource, type TaskSourceHost } from "./task.ts";
 
-/** What all of them need. */
+/** The hosts of all sources. */
 export type SourcesHost = CronHost & FilesystemHost & TaskSourceHost;
 
 /** Starts all of them; each continues where the previous run of the daemon stopped. */

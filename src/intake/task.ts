@@ -1,14 +1,14 @@
 /**
- * Fires triggers when tasks end. Ends are kept on disk until they have been handled, and the ids of
- * their events are derived from them, so that a crash in between neither loses nor doubles any.
+ * Fires triggers when tasks end. An end stays on disk until it has been handled, and the ids of its
+ * events are derived from it, so that a crash neither loses nor repeats an event.
  *
  * @module
  */
 
+import type { Core } from "../base/core.ts";
 import { AppError } from "../base/errors.ts";
 import { eventId } from "../base/ids.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { Log } from "../base/log.ts";
 import { SerialRunner } from "../base/serial_runner.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { DEFAULT_STATES, meansTask } from "../resources/event_task.ts";
@@ -22,7 +22,7 @@ import type { Task } from "../store/task_records.ts";
 import type { ActiveTrigger, Triggers } from "./admission/triggers.ts";
 import { fire, type FireHost } from "./pipeline/fire.ts";
 
-/** What decides which triggers the end of a task fires. */
+/** The facts of a task that decide which triggers its end fires. */
 export type FollowedTask = Pick<Task, "project" | "workflow" | "trigger">;
 
 /** Finds the triggers that fire at the end of tasks. */
@@ -31,7 +31,6 @@ export class TaskTriggerIndex {
   #version = -1;
   #byProject = new Map<string, Resource<TriggerSpec>[]>();
 
-  /** Reads the triggers of `catalog`, as they are at any time. */
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
   }
@@ -68,21 +67,20 @@ export class TaskTriggerIndex {
 
 const NONE: readonly Resource<TriggerSpec>[] = [];
 
-/** What {@linkcode TaskSource} needs. */
-export interface TaskSourceHost extends FireHost {
-  /** Reads ends of tasks, and records what they fire. */
+/** The ends of tasks, and what they fire. */
+export interface TaskSourceHost extends FireHost, Core {
+  /** Stores ends of tasks, and the events that they fire. */
   readonly store: DeliveryRecorder & TaskEndStore & TaskStore;
   readonly taskTriggers: TaskTriggerIndex;
   readonly triggers: Triggers;
-  /** What the end of a task is answered with. */
+  /** The answers to the end of a task. */
   readonly answerEnd: (task: Task) => Promise<readonly NewMessage[]>;
   readonly events: Events;
-  readonly log: Log;
 }
 
 /** Ends that are read in one call. */
 const BATCH_SIZE = 50;
-/** The store announces ends; this finds those of which an announcement was lost. */
+/** The store announces ends; a poll finds those whose announcement was lost. */
 const POLL_INTERVAL_MS = 60_000;
 
 /** Fires the task triggers until disposed. */
@@ -105,9 +103,7 @@ export class TaskSource implements AsyncDisposable {
         ),
       clock,
     });
-    this.#timer = clock.every(POLL_INTERVAL_MS, () => {
-      this.kick();
-    });
+    this.#timer = clock.every(POLL_INTERVAL_MS, () => this.kick());
     this.#subscription = host.events.on("taskEndsStored", () => this.kick());
     this.kick();
   }
@@ -153,8 +149,8 @@ export class TaskSource implements AsyncDisposable {
   }
 
   /**
-   * Whether a trigger has started a task of this chain: one that follows any workflow would go round
-   * with others that follow its own. A chain that cannot be read any more counts as one.
+   * Whether a trigger has started a task of this chain. A trigger that follows any workflow could
+   * otherwise form a loop with others. A chain that can no longer be read counts as such a chain.
    */
   async #startedBy(name: string, { trigger, depth, parentId }: Task): Promise<boolean> {
     for (let [at, above, left] = [trigger, parentId, depth];; left--) {
@@ -184,7 +180,7 @@ function chainPosition(task: Task): { parentId: string; depth: number } {
   return { parentId: task.id, depth: task.depth + 1 };
 }
 
-/** The same for a stored event; `undefined` when its task no longer exists. */
+/** The same for a stored event; `undefined` if its task no longer exists. */
 export async function findChainPosition(
   { task_id: id }: JsonObject,
   store: TaskStore,

@@ -1,14 +1,13 @@
 /**
- * Remembers the paths that requests came to and no trigger has: a platform with a wrong address is
- * otherwise as silent as one that sends nothing. In memory and bounded. Strangers decide what comes
- * here, so what resembles a trigger's address has a place of its own, which nobody can take who
- * does not know its name; and what came once gives way before what comes again.
+ * Remembers paths of requests that no trigger has: without it, a platform with a wrong address looks
+ * like one that sends nothing. In memory and bounded. Strangers can send any path, so paths that
+ * resemble the address of a trigger have places of their own, which only a sender who knows that
+ * address can take; and a path that came once makes room before one that came again.
  *
  * @module
  */
 
-import type { Clock } from "../base/clock.ts";
-import type { Log } from "../base/log.ts";
+import type { Core } from "../base/core.ts";
 import { findLike } from "../base/similar_names.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { endpointOf } from "../resources/endpoints.ts";
@@ -18,15 +17,15 @@ import { webhookPath } from "./webhook_path.ts";
 
 /** A request that found no trigger. */
 export interface LostRequest {
-  /** Its beginning where it is long. */
+  /** Cut if it is long. */
   readonly method: string;
-  /** Path as it was sent, without its query; its beginning where it is long. */
+  /** Path as it was sent, without its query; cut if it is long. */
   readonly path: string;
-  /** Address of its sender. */
+  /** Address of the sender. */
   readonly remote: string;
 }
 
-/** A path that no trigger has, and who came to it. */
+/** A path that no trigger has, and its last request. */
 export interface UnknownPath extends LostRequest {
   /** Path of the trigger that was probably meant. */
   readonly meant: string | undefined;
@@ -36,19 +35,17 @@ export interface UnknownPath extends LostRequest {
   readonly lastAt: number;
 }
 
-/** What remembering needs. */
-export interface UnknownPathsHost {
+/** The triggers whose addresses are known. */
+export interface UnknownPathsHost extends Core {
   readonly catalog: Catalog;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
-/** Most paths kept for each trigger that was probably meant, and for all that resemble none. */
-const KEPT = { near: 4, others: 16 };
-/** Most triggers that paths are kept for. */
+/** Most paths that are kept for each trigger that was probably meant, and for all others. */
+const MOST_KEPT = { near: 4, others: 16 };
+/** Most triggers for which paths are kept. */
 const MAX_MEANT = 16;
-/** Most requests looked at in each interval, and of them from one sender; the others are not counted. */
-const LOOKED_AT = { all: 64, ofOne: 8, everyMs: 1000 };
+/** Most requests that are counted in an interval, of all senders and of one. */
+const MOST_COUNTED = { all: 64, ofOne: 8, everyMs: 1000 };
 /** Most lines of the log a minute. */
 const MAX_LINES = 10;
 const MAX_PATH = 200;
@@ -66,22 +63,22 @@ export class UnknownPaths implements Disposable {
     this.#host = host;
   }
 
-  /** Notes a request; cheap, because it happens while a stranger waits for the answer. */
+  /** Notes a request. Cheap, because a stranger can cause it at any rate. */
   note({ method, path, remote }: LostRequest): void {
     const waiting = this.#waiting;
-    if (waiting.length >= LOOKED_AT.all) return;
+    if (waiting.length >= MOST_COUNTED.all) return;
     let ofSender = 0;
-    for (const one of waiting) if (one.remote === remote) ofSender++;
-    if (ofSender >= LOOKED_AT.ofOne) return;
+    for (const request of waiting) if (request.remote === remote) ofSender++;
+    if (ofSender >= MOST_COUNTED.ofOne) return;
     const { clock } = this.#host;
     const shown = { method: method.slice(0, MAX_METHOD), path: path.slice(0, MAX_PATH) };
     waiting.push({ ...shown, remote, at: clock.now() });
-    this.#timer ??= clock.after(LOOKED_AT.everyMs, () => this.#sort());
+    this.#timer ??= clock.after(MOST_COUNTED.everyMs, () => this.#countWaiting());
   }
 
-  /** What no trigger has now, the latest first. */
+  /** The paths that no trigger has at present, the latest first. */
   list(): readonly UnknownPath[] {
-    this.#sort();
+    this.#countWaiting();
     const addresses = this.#addresses();
     return this.#known.filter(({ method, path }) => method !== "POST" || !addresses.includes(path))
       .toReversed() // of two in one millisecond, the later one comes first
@@ -99,11 +96,11 @@ export class UnknownPaths implements Disposable {
       const endpoint = endpointOf(trigger);
       if (endpoint === undefined) return [];
       const names = endpoint === name ? [name] : [endpoint, name];
-      return names.map((one) => webhookPath({ project, name: one }));
+      return names.map((name) => webhookPath({ project, name }));
     });
   }
 
-  #sort(): void {
+  #countWaiting(): void {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
     const waiting = this.#waiting;
@@ -118,26 +115,26 @@ export class UnknownPaths implements Disposable {
       );
       const seen = this.#known[index];
       const { count = 0, firstAt = at } = seen ?? {};
-      const now = { ...request, meant, count: count + 1, firstAt, lastAt: at };
-      if (seen !== undefined) this.#known[index] = now;
-      else this.#add(now);
+      const counted = { ...request, meant, count: count + 1, firstAt, lastAt: at };
+      if (seen !== undefined) this.#known[index] = counted;
+      else this.#add(counted);
     }
   }
 
   #add(path: UnknownPath): void {
     const { meant } = path;
-    const group = this.#known.filter((one) => one.meant === meant);
-    const isFull = group.length >= (meant === undefined ? KEPT.others : KEPT.near);
+    const group = this.#known.filter((known) => known.meant === meant);
+    const isFull = group.length >= (meant === undefined ? MOST_KEPT.others : MOST_KEPT.near);
     if (!isFull && meant !== undefined && group.length === 0) {
-      const all = new Set(this.#known.map((one) => one.meant));
+      const all = new Set(this.#known.map(({ meant }) => meant));
       if (all.size > MAX_MEANT) return;
     }
-    const [given] = group.toSorted((a, b) => a.count - b.count || a.lastAt - b.lastAt);
-    this.#known = [...this.#known.filter((one) => !isFull || one !== given), path];
-    this.#tell(path);
+    const [rarest] = group.toSorted((a, b) => a.count - b.count || a.lastAt - b.lastAt);
+    this.#known = [...this.#known.filter((known) => !isFull || known !== rarest), path];
+    this.#logNew(path);
   }
 
-  #tell({ method, path, remote, meant, lastAt }: UnknownPath): void {
+  #logNew({ method, path, remote, meant, lastAt }: UnknownPath): void {
     const { log } = this.#host;
     if (lastAt - this.#logged.since >= 60_000) this.#logged = { since: lastAt, lines: 0 };
     if (++this.#logged.lines > MAX_LINES) return;
@@ -147,8 +144,8 @@ export class UnknownPaths implements Disposable {
 }
 
 /**
- * The address that a path was probably meant to be: the same but for case, slashes at its end,
- * another beginning, or a slip in the name; `undefined` when it resembles none.
+ * The address that a sender probably meant: it differs from the path in case, slashes at the end, its
+ * beginning, or a typing error in the name. `undefined` if the path resembles none.
  */
 export function addressMeant(path: string, addresses: readonly string[]): string | undefined {
   const words = (text: string) => text.toLowerCase().split("/").filter((word) => word !== "");
@@ -157,9 +154,9 @@ export function addressMeant(path: string, addresses: readonly string[]): string
     const [own = "", second = ""] = words(address).reverse();
     return { address, name: own, project: second === "webhook" ? DEFAULT_PROJECT : second };
   });
-  const like = findLike(name, candidates.map((one) => one.name));
-  const found = candidates.filter((one) => one.name === like);
-  const meant = found.find((one) => one.project === project) ?? found[0];
+  const like = findLike(name, candidates.map(({ name }) => name));
+  const alike = candidates.filter((candidate) => candidate.name === like);
+  const meant = alike.find((candidate) => candidate.project === project) ?? alike[0];
   if (meant === undefined || words(path)[0] !== "source") return meant?.address;
   return `/source/slack/${meant.project}/${meant.name}`;
 }

@@ -5,14 +5,13 @@
  * @module
  */
 
-import type { Clock } from "../base/clock.ts";
+import type { Core } from "../base/core.ts";
+import { defined } from "../base/defined.ts";
 import { type AppError, toAppError, unauthorized } from "../base/errors.ts";
-import type { NewId } from "../base/ids.ts";
-import type { Log } from "../base/log.ts";
 import type { BodyBudget, HeldBytes } from "../http/body_budget.ts";
 import { problemResponse } from "../http/problem.ts";
 import { type BodyLimits, readBody } from "../http/read_body.ts";
-import type { EventOutcome, NewDelivery } from "../store/delivery_records.ts";
+import type { EventOutcome } from "../store/delivery_records.ts";
 import type { ActiveTrigger, Receivers, Triggers } from "./admission/triggers.ts";
 import { decideForAll } from "./pipeline/decide_for_all.ts";
 import type { KeyUses } from "./pipeline/key_uses.ts";
@@ -28,28 +27,25 @@ import type { UnknownPaths } from "./unknown_paths.ts";
 import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_context.ts";
 import type { DeliveryRecorder } from "../store/delivery_store.ts";
 import { StaleResourcesError } from "../store/stale_resources.ts";
-import { answer, answerForAll } from "./webhook_answer.ts";
+import { answer, answerForAll, type TriggerResult } from "./webhook_answer.ts";
 
-/** What the webhook source needs. */
-export interface WebhookHost extends PipelineHost {
+/** The state of the daemon that takes requests of webhooks. */
+export interface WebhookHost extends PipelineHost, Core {
   readonly triggers: Triggers;
   readonly store: DeliveryRecorder;
   readonly rejections: Rejections;
-  /** Remembers requests that find no trigger. */
+  /** Keeps the paths of requests that find no trigger. */
   readonly unknownPaths: UnknownPaths;
   readonly keyUses: KeyUses;
-  /** Takes in what other daemons have changed. */
+  /** Reads what other daemons have changed. */
   readonly resources: { refresh(): Promise<void> };
-  readonly clock: Clock;
-  readonly log: Log;
   readonly limits: BodyLimits;
   /** Memory that the bodies of all requests share. */
   readonly bodies: BodyBudget;
-  readonly newId: NewId;
   /**
    * Visits a URL of a platform, which confirms a subscription there.
    *
-   * @throws {AppError} `overloaded` when that does not succeed.
+   * @throws {AppError} `overloaded` if the visit fails.
    */
   readonly visit: (url: string) => Promise<void>;
 }
@@ -78,7 +74,7 @@ export async function receiveWebhook(
   const held = holdBody(incoming, host);
   let received: ReceivedDelivery | undefined;
   try {
-    for (let tried = 1;; tried++) {
+    for (let attempt = 1;; attempt++) {
       try {
         const trigger = matchTriggers(host.triggers.at(incoming), context);
         received ??= await receive(request, { ...incoming, context, held }, host);
@@ -88,7 +84,7 @@ export async function receiveWebhook(
         const outcomes = await record(decision, host);
         return answer(context, outcomes);
       } catch (error) {
-        if (await isToBeDecidedAnew(error, tried, host)) continue;
+        if (await mustDecideAgain(error, attempt, host)) continue;
         return refuseAndRecord(toAppError(error), { ...incoming, context, received }, host);
       }
     }
@@ -97,24 +93,24 @@ export async function receiveWebhook(
   }
 }
 
-/** How often a request is decided on while other daemons change the resources. */
-const TRIES = 5;
+/** Most decisions on a request while other daemons change the resources. */
+const ATTEMPTS = 5;
 
-/** Takes in what another daemon has changed, where the decision on a request was made without it. */
-async function isToBeDecidedAnew(
+/** Whether a decision was made on old resources; then reads what another daemon has changed. */
+async function mustDecideAgain(
   error: unknown,
-  tried: number,
+  attempt: number,
   { resources }: Pick<WebhookHost, "resources">,
 ): Promise<boolean> {
-  if (!(error instanceof StaleResourcesError) || tried >= TRIES) return false;
+  if (!(error instanceof StaleResourcesError) || attempt >= ATTEMPTS) return false;
   return await resources.refresh().then(() => true, () => false);
 }
 
 /**
  * Puts the triggers of an address into the context, so that a refusal is recorded for each of them.
  *
- * @returns The one whose settings say how the request is checked and read.
- * @throws {AppError} `unauthorized` where their settings contradict each other.
+ * @returns The trigger whose settings say how the request is checked and read.
+ * @throws {AppError} `unauthorized` if their settings contradict each other.
  */
 export function matchTriggers(
   { first, others, fault, resourceVersion }: Receivers,
@@ -127,7 +123,7 @@ export function matchTriggers(
   return first;
 }
 
-/** The rest of the way of a request that several triggers get. */
+/** Decides on a request for several triggers, and answers it. */
 async function receiveForAll(
   received: ReceivedDelivery,
   { trigger: endpoint }: IncomingRequest,
@@ -145,7 +141,7 @@ export async function recordForAll(
   received: ReceivedDelivery,
   all: readonly EventsDecision[],
   host: Pick<WebhookHost, "store" | "keyUses" | "triggers">,
-): Promise<Parameters<typeof answerForAll>[1]> {
+): Promise<readonly TriggerResult[]> {
   const { headers, body, url } = received;
   const contexts = all.map(({ parsed }) => parsed.delivery.context);
   for (const context of contexts) context.passed("decided");
@@ -156,13 +152,13 @@ export async function recordForAll(
       events,
     })),
     ...host.triggers.dedupTimesOf(received.context.trigger),
-    ...decidedBy(received.context),
+    ...defined({ resourceVersion: received.context.resourceVersion }),
   });
   for (const context of contexts) host.keyUses.add(context);
   return contexts.map((context, index) => ({ context, outcomes: outcomes[index] ?? [] }));
 }
 
-/** Reserves no memory yet: a body is read only for a trigger that exists. */
+/** An account for the body, without memory yet: a body is read only for a trigger that exists. */
 export function holdBody(
   { project, trigger }: IncomingRequest,
   { bodies }: Pick<WebhookHost, "bodies">,
@@ -185,7 +181,7 @@ export async function receive(
 
 /**
  * Records a handshake and answers it: it starts nothing, but operators want to see it. An unsigned
- * one may be a stranger's, so its record is bounded.
+ * handshake may come from a stranger, so its record is bounded.
  */
 export async function answerHandshake(
   { delivery, handshake }: HandshakeDecision,
@@ -195,12 +191,12 @@ export async function answerHandshake(
   const { status } = handshake;
   if (status === 200 && handshake.visit !== undefined) await host.visit(handshake.visit);
   await Promise.all(
-    context.each(host.newId).map((one) => {
-      const record = one.toDelivery({ outcome: "handshake", status, reason: "" });
-      if (one.handshakeMethod === undefined) {
+    context.each(host.newId).map((own) => {
+      const record = own.toDelivery({ outcome: "handshake", status, reason: "" });
+      if (own.handshakeMethod === undefined) {
         return host.store.recordHandshake(record, { headers, body, url });
       }
-      return host.rejections.add(record, { ...delivery, context: one });
+      return host.rejections.add(record, { ...delivery, context: own });
     }),
   );
   if (status === 204) return new Response(null, { status });
@@ -222,18 +218,13 @@ export async function record(
     content: { headers, body, url },
     events,
     ...host.triggers.dedupTimesOf(context.trigger),
-    ...decidedBy(context),
+    ...defined({ resourceVersion: context.resourceVersion }),
   });
   host.keyUses.add(context);
   return outcomes;
 }
 
-/** The version of the resources by which a request was decided on. */
-function decidedBy({ resourceVersion }: DeliveryContext): Pick<NewDelivery, "resourceVersion"> {
-  return resourceVersion === undefined ? {} : { resourceVersion };
-}
-
-/** Answers a refusal with what a stranger may know, and records the rest for the operator. */
+/** Answers a refusal with the facts that a stranger may know, and records the others for operators. */
 export function refuseAndRecord(
   error: AppError,
   { context, received, path }: Pick<IncomingRequest, "path"> & {
@@ -247,8 +238,8 @@ export function refuseAndRecord(
   else host.log.debug("webhook refused", facts);
   if (context.trigger !== undefined) {
     const end = { outcome: "rejected", status: error.status, reason: facts.reason } as const;
-    for (const one of context.each(host.newId)) {
-      host.rejections.add(one.toDelivery(end), received && { ...received, context: one });
+    for (const own of context.each(host.newId)) {
+      host.rejections.add(own.toDelivery(end), received && { ...received, context: own });
     }
   } else {
     host.unknownPaths.note({ method: "POST", path, remote: context.remote });

@@ -1,5 +1,6 @@
 /**
- * What the sender of a webhook is answered: the outcome of its request, and the ids to ask for it.
+ * The answer to the sender of a webhook: the outcome of its request, and the ids under which it can be
+ * looked up.
  *
  * @module
  */
@@ -12,17 +13,20 @@ export function answer(context: DeliveryContext, outcomes: readonly EventOutcome
   return Response.json(resultOf(context, outcomes));
 }
 
+/** What one of several triggers made of a request. */
+export interface TriggerResult {
+  readonly context: DeliveryContext;
+  readonly outcomes: readonly EventOutcome[];
+}
+
 /**
  * The answer to a request that several triggers got: the best outcome, and the result of each.
  *
- * @param endpoint name in the path.
+ * @param endpoint The name in the path.
  */
 export function answerForAll(
   endpoint: string,
-  results: readonly {
-    readonly context: DeliveryContext;
-    readonly outcomes: readonly EventOutcome[];
-  }[],
+  results: readonly TriggerResult[],
 ): Response {
   const best = bestOf(results.flatMap(({ outcomes }) => outcomes));
   return Response.json({

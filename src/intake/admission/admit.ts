@@ -1,8 +1,8 @@
 /**
- * Decides what needs only the event and its trigger: whether the filter accepts it, what names it,
- * which limits hold, what its task would run. Events of every source pass through here, and nothing
- * else makes an `Admitted`, so no task can start past its trigger's filter. What depends on stored
- * facts (duplicates, room, rates) is decided by `store/rules/event_outcome.ts`.
+ * Decides on an event by its trigger alone: whether the filter accepts it, its key, its limits, and
+ * the plan of its task. Events of every source pass through here, and nothing else makes an
+ * `Admitted`, so no task can start past the filter of its trigger. `store/rules/event_outcome.ts`
+ * decides by stored facts: duplicates, capacity, rates.
  *
  * @module
  */
@@ -23,61 +23,61 @@ import { limitsOf } from "./limits.ts";
 import type { Planner } from "../../tasks/plan.ts";
 import type { ActiveTrigger } from "./triggers.ts";
 
-/** Something that happened and may start a task. */
+/** An event that may start a task. */
 export interface TriggerEvent {
   readonly trigger: ActiveTrigger;
   /** A JSON value, mostly an object. */
   readonly payload: unknown;
-  /** Exact JSON of the payload for the steps; absent where it is the body of the delivery. */
+  /** Exact JSON of the payload for the steps; absent if it is the body of the delivery. */
   readonly ownPayload?: Uint8Array;
   /** Headers, names in lower case; empty for sources without any. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What is covered of it; nothing when absent. */
+  /** What a signature covers; nothing if absent. */
   readonly coverage?: Coverage;
   /** The request itself; absent for sources without any. */
   readonly request?: { readonly url: string; readonly method: string; readonly remote: string };
   readonly delivery: { readonly id: string; readonly receivedAt: number };
-  /** The platform's id of the event; absent where the platform has none. */
+  /** The platform's id of the event, if it has one. */
   readonly platformKey?: string;
-  /** Whether an operator redelivers it: then it is no duplicate of earlier ones. */
+  /** Whether an operator redelivers it; then it is no duplicate of an earlier event. */
   readonly again?: boolean;
   /**
-   * Whether an event over the rate waits instead of being refused: its sender has been answered
-   * already, or other triggers get the same request.
+   * Whether an event over the rate waits instead of being refused, because its sender has been
+   * answered, or other triggers get the same request.
    */
   readonly waits?: boolean;
   /** Whether it belongs to a chat thread whose first event passed the filter. */
   readonly inBoundThread?: boolean;
-  /** Id of the task it starts, where the id is derived from the event. */
+  /** Id of the task that it starts, if the id is derived from the event. */
   readonly taskId?: string;
-  /** Why it starts nothing, whatever its filter says: it is of what the daemon itself has done. */
+  /** Why it starts nothing, whatever its filter says: svc itself has caused it. */
   readonly own?: string;
-  /** The task that caused the event by its end, or whose thread it belongs to. */
+  /** Id of the task whose end caused the event, or to whose thread it belongs. */
   readonly parentId?: string;
   /** How many tasks precede it in a chain of task triggers. */
   readonly depth?: number;
 }
 
-/** Longest chain of tasks that start one another: it ends a loop of task triggers. */
+/** Longest chain of tasks that start each other; it ends a loop of task triggers. */
 export const MAX_DEPTH = 16;
 
-/** What {@linkcode admit} needs. */
+/** What evaluates expressions and plans tasks, and what ends loops. */
 export interface AdmitHost {
   readonly evaluator: Evaluator;
   readonly planner: Planner;
   readonly newId: NewId;
-  /** Whether the end of this task fires triggers; it fires none when absent. */
+  /** Whether the end of a task fires triggers; if absent, it fires none. */
   readonly isFollowed?: (task: Pick<NewTask, "project" | "workflow" | "trigger">) => boolean;
-  /** Why a chain of tasks ends at this event; it goes on when absent. */
+  /** Why a chain of tasks ends at an event; if absent, no chain ends. */
   readonly whyCut?: (event: TriggerEvent) => string | undefined;
-  /** Whose queue slow expressions wait in; each trigger has its own when absent. */
+  /** The queue in which slow expressions wait; each trigger has its own if absent. */
   readonly share?: string;
 }
 
 /**
  * Decides on the events of one delivery; the result has their order.
  *
- * @throws {AppError} `overloaded` when too many slow filters wait; `invalid` when an expression of a
+ * @throws {AppError} `overloaded` if too many slow filters wait; `invalid` if an expression of a
  * trigger does not compile.
  */
 export async function admit(
@@ -89,7 +89,7 @@ export async function admit(
   return decisions as Admitted[];
 }
 
-/** Passes over what could not be decided: it starts nothing, and can be redelivered. */
+/** The decision for an event that could not be decided: it starts nothing, and can be redelivered. */
 export function passOver(why: AppError): Admitted {
   const reason = `${UNDECIDED}${why.reason || why.message}`;
   return { outcome: "skipped", reason } as EventDecision as Admitted;
@@ -97,7 +97,7 @@ export function passOver(why: AppError): Admitted {
 
 const UNDECIDED = "could not be decided: ";
 
-/** Whether that is what became of a delivery. */
+/** Whether a delivery was passed over. */
 export function wasPassedOver({ outcome, reason }: Pick<Delivery, "outcome" | "reason">): boolean {
   return outcome === "skipped" && reason.startsWith(UNDECIDED);
 }
@@ -137,17 +137,17 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
       dedupKey: key,
       parentId: event.parentId,
       depth: event.depth,
+      followed: followed ? true : undefined,
     }),
-    ...(followed ? { followed } : {}),
   };
-  const notice = [...(note === undefined ? [] : [note]), ...notes].join("; ");
-  return { outcome: "accepted", task, ...(notice === "" ? {} : { note: notice }) };
+  const text = [note, ...notes].filter((part) => part !== undefined).join("; ");
+  return text === "" ? { outcome: "accepted", task } : { outcome: "accepted", task, note: text };
 }
 
 /**
- * The key that names the event: the trigger's own, else the platform's. Where the trigger's own has
- * no value, the event has no key: losing an event would be worse than running it twice, and the
- * record says so.
+ * The key of the event: the value of the trigger's `idempotencyKey`, else the platform's id. If that
+ * expression has no value, the event has no key, and a note says so: to run an event twice is better
+ * than to lose it.
  */
 async function keyOf(
   event: TriggerEvent,
@@ -166,8 +166,8 @@ async function keyOf(
 }
 
 /**
- * A text, or the decimal text of a number; empty for anything else. A number beyond the safe
- * integers counts as anything else: several ids would become the same double, and their events one.
+ * A text, or the decimal text of a number; empty for anything else. Empty also for a number beyond the
+ * safe integers: several ids would become the same double, and their events duplicates.
  */
 function keyText(value: unknown): string {
   if (typeof value === "string") return value;
@@ -187,7 +187,7 @@ async function whyFiltered(
   return why === undefined ? undefined : `the condition ${why}`;
 }
 
-/** The variables that conditions and templates see of an event; `signed` where `withSigned`. */
+/** The variables of an event in conditions and templates; with `signed` if `withSigned`. */
 export function eventVariables(
   event: TriggerEvent,
   withSigned: boolean = event.trigger.readsSigned,

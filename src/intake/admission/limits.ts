@@ -1,10 +1,11 @@
 /**
- * The limits of a trigger's tasks (`concurrency`, `debounce`, `rateLimit`), with their keys
- * evaluated for one event. Whether there is room is decided where the task is stored.
+ * The limits of a trigger's tasks (`concurrency`, `debounce`, `rateLimit`), with their keys evaluated
+ * for one event. The store decides whether a limit has capacity.
  *
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import type { Evaluator } from "../../cel/evaluator.ts";
 import type { Expression, Scope } from "../../cel/expression.ts";
 import type { NewTask } from "../../store/task_records.ts";
@@ -13,13 +14,13 @@ import type { ActiveTrigger } from "./triggers.ts";
 /** The limits of a new task, and notes for the operator about its keys. */
 export interface EventLimits {
   readonly fields: Pick<NewTask, "concurrency" | "debounce" | "rateLimit">;
-  /** Why a key could not be used; the event then belongs to the group without a key. */
+  /** Why a key could not be used; the event then has the empty key. */
   readonly notes: readonly string[];
 }
 
 const NO_LIMITS: EventLimits = { fields: {}, notes: [] };
 
-/** The limits that hold for an event, its keys evaluated in `scope`. */
+/** The limits of an event, with the keys evaluated in `scope`. */
 export async function limitsOf(
   { trigger, waits }: { readonly trigger: ActiveTrigger; readonly waits?: boolean },
   scope: Scope,
@@ -30,41 +31,32 @@ export async function limitsOf(
   if ((concurrency ?? debounce ?? rateLimit) === undefined) return NO_LIMITS;
   const notes: string[] = [];
   const keyOf = async (name: string, key: Expression | undefined) => {
-    const found = await textOf(key, scope, evaluator);
-    if (found.why !== undefined) notes.push(`${name} ${found.why}, so it counts as empty`);
-    return found.key;
+    const { key: text, why } = await textOf(key, scope, evaluator);
+    if (why !== undefined) notes.push(`${name} ${why}, so it counts as empty`);
+    return text;
   };
   const policy = concurrency?.policy ?? "Allow";
   return {
-    fields: {
-      ...(policy === "Allow" ? {} : {
-        concurrency: {
-          policy,
-          key: await keyOf("concurrency.key", trigger.concurrencyKey),
-          max: concurrency?.max ?? 1,
-        },
-      }),
-      ...(debounce === undefined ? {} : {
-        debounce: {
-          key: await keyOf("debounce.key", trigger.debounceKey),
-          forMs: debounce.secs * 1000,
-        },
-      }),
-      ...(rateLimit === undefined ? {} : {
-        rateLimit: {
-          perMinute: rateLimit.perMinute,
-          reject: rateLimit.reject === true && waits !== true,
-        },
-      }),
-    },
+    fields: defined({
+      concurrency: policy === "Allow" ? undefined : {
+        policy,
+        key: await keyOf("concurrency.key", trigger.concurrencyKey),
+        max: concurrency?.max ?? 1,
+      },
+      debounce: debounce && {
+        key: await keyOf("debounce.key", trigger.debounceKey),
+        forMs: debounce.secs * 1000,
+      },
+      rateLimit: rateLimit && {
+        perMinute: rateLimit.perMinute,
+        reject: rateLimit.reject === true && waits !== true,
+      },
+    }),
     notes,
   };
 }
 
-/**
- * The value of a key as text; where it has none, the event counts with the empty key instead of
- * being lost.
- */
+/** The value of a key as text; empty if it has none, so that the event is not lost. */
 async function textOf(
   key: Expression | undefined,
   scope: Scope,

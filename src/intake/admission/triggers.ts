@@ -1,5 +1,5 @@
 /**
- * Triggers as the sources use them: found by name or by endpoint, their expressions compiled once.
+ * Finds triggers by name or by endpoint, and compiles their expressions once.
  *
  * @module
  */
@@ -29,29 +29,29 @@ export interface ActiveTrigger {
   readonly resource: Resource<TriggerSpec>;
   /** Its `event.webhook`; empty for another source. */
   readonly webhook: WebhookSpec;
-  /** Compiled `filter.condition`; absent when the trigger has none. */
+  /** Compiled `filter.condition`. */
   readonly filter?: Expression;
-  /** Compiled `idempotencyKey`, which names an event. */
+  /** Compiled `idempotencyKey`, the key of an event. */
   readonly idempotencyKey?: Expression;
   /** Compiled `concurrency.key`. */
   readonly concurrencyKey?: Expression;
   /** Compiled `debounce.key`. */
   readonly debounceKey?: Expression;
-  /** Why one of its expressions does not compile: then it admits nothing. */
+  /** Why one of its expressions does not compile; such a trigger admits nothing. */
   readonly fault?: AppError;
-  /** Whether one of these reads `signed`, or somebody else asks what was signed. */
+  /** Whether one of the expressions reads `signed`, or `from` needs to know what was signed. */
   readonly readsSigned: boolean;
 }
 
-/** The triggers that get the requests of one address. */
+/** The triggers that get the requests of an address. */
 export interface Receivers {
-  /** The one whose settings say how a request is checked and read, for all of them. */
+  /** The trigger whose settings say how a request is checked and read. */
   readonly first: ActiveTrigger;
   /** The others at the same endpoint. */
   readonly others: readonly ActiveTrigger[];
-  /** Why no request can be taken here: their settings differ in how one is checked or read. */
+  /** Why the address takes no requests: the triggers differ in how they check or read one. */
   readonly fault?: string;
-  /** Version of the stored resources by which they were found. */
+  /** Version of the stored resources by which the triggers were found. */
   readonly resourceVersion: number;
 }
 
@@ -59,17 +59,15 @@ export interface Receivers {
 export interface TriggerName {
   readonly project: string;
   readonly trigger: string;
-  /** Source the trigger must have; any when absent. */
+  /** Source that the trigger must have; any if absent. */
   readonly source?: string;
 }
 
-/**
- * Finds triggers, and keeps their compiled expressions for as long as they stay as they are.
- */
+/** Finds triggers, and keeps their compiled expressions while they do not change. */
 export class Triggers {
   readonly #catalog: Catalog;
   readonly #active = new WeakMap<Resource<TriggerSpec>, ActiveTrigger>();
-  /** What was found at addresses since the catalog has this version; a miss is not kept. */
+  /** Receivers by address, for the present version of the catalog; misses are not kept. */
   readonly #receivers = new Map<string, Receivers>();
   #endpoints: ReadonlyMap<string, readonly Resource<TriggerSpec>[]> = new Map();
   #dedupTimes: EndpointDedupTimes;
@@ -81,10 +79,9 @@ export class Triggers {
   }
 
   /**
-   * The trigger of that name, and of that source where one is given.
+   * The trigger with a name.
    *
-   * @throws {AppError} `not_found` when there is none; `invalid` when its expressions do not
-   * compile.
+   * @throws {AppError} `not_found` if there is none; `invalid` if its expressions do not compile.
    */
   named(name: TriggerName): ActiveTrigger {
     const found = this.find(name);
@@ -94,9 +91,9 @@ export class Triggers {
   }
 
   /**
-   * The same; `undefined` when there is none.
+   * The trigger with a name; `undefined` if there is none.
    *
-   * @throws {AppError} `invalid` when its expressions do not compile.
+   * @throws {AppError} `invalid` if its expressions do not compile.
    */
   find(name: TriggerName): ActiveTrigger | undefined {
     const resource = this.#catalog.find<TriggerSpec>("Trigger", name.project, name.trigger);
@@ -108,10 +105,10 @@ export class Triggers {
   }
 
   /**
-   * The triggers that get the requests of an address: those with that endpoint, else the one of that
-   * name.
+   * The triggers that get the requests of an address: those with that endpoint, else the trigger with
+   * that name.
    *
-   * @throws {AppError} `not_found` when there is none; `invalid` when it is only one, and its
+   * @throws {AppError} `not_found` if there is none; `invalid` if it is the only one, and its
    * expressions do not compile.
    */
   at(address: { readonly project: string; readonly trigger: string }): Receivers {
@@ -121,9 +118,9 @@ export class Triggers {
   }
 
   /**
-   * The same; `undefined` when there is none.
+   * The triggers that get the requests of an address; `undefined` if there are none.
    *
-   * @throws {AppError} `invalid` when it is only one, and its expressions do not compile.
+   * @throws {AppError} `invalid` if it is the only one, and its expressions do not compile.
    */
   findAt(
     { project, trigger: name }: { readonly project: string; readonly trigger: string },
@@ -137,12 +134,12 @@ export class Triggers {
     return found;
   }
 
-  /** Version of the stored resources by which triggers are found now. */
+  /** Present version of the stored resources. */
   get resourceVersion(): number {
     return this.#catalog.storedVersion;
   }
 
-  /** How long the keys of a trigger's events count, and those of all are kept. */
+  /** How long the keys of a trigger's events count, and how long all keys are kept. */
   dedupTimesOf(trigger: ActiveTrigger | undefined): DedupTimes {
     this.#refresh();
     const { logged, others } = this.#dedupTimes;
@@ -188,16 +185,16 @@ function notFound({ project, trigger }: TriggerName, source: string): AppError {
   return new AppError("not_found", `No trigger "${trigger}"${source} in project "${project}"`);
 }
 
-/** A trigger with its expressions compiled; with its `fault` where one does not compile. */
+/** A trigger with its expressions compiled; with a `fault` if one does not compile. */
 export function activate(resource: Resource<TriggerSpec>): ActiveTrigger {
   const { event: { filter, webhook = {} }, concurrency } = resource.spec;
   try {
-    const expressions = {
-      ...compiled("filter", filter?.condition),
-      ...compiled("idempotencyKey", webhook.idempotencyKey),
-      ...compiled("concurrencyKey", concurrency?.key),
-      ...compiled("debounceKey", webhook.debounce?.key),
-    };
+    const expressions = defined({
+      filter: compiled(filter?.condition),
+      idempotencyKey: compiled(webhook.idempotencyKey),
+      concurrencyKey: compiled(concurrency?.key),
+      debounceKey: compiled(webhook.debounce?.key),
+    });
     const readsSigned = webhook.from !== undefined ||
       Object.values(expressions).some(({ variables }) => variables.has("signed"));
     return { resource, webhook, ...expressions, readsSigned };
@@ -206,11 +203,6 @@ export function activate(resource: Resource<TriggerSpec>): ActiveTrigger {
   }
 }
 
-/** `{[name]: expression}` where there is a text, else nothing to spread. */
-function compiled<Name extends string>(
-  name: Name,
-  source: string | undefined,
-): { [K in Name]?: Expression } {
-  if (source === undefined) return {};
-  return { [name]: compileExpression(source) } as { [K in Name]: Expression };
+function compiled(source: string | undefined): Expression | undefined {
+  return source === undefined ? undefined : compileExpression(source);
 }

@@ -1,13 +1,12 @@
 /**
- * A request that several triggers get: checked and read once, then decided for each of them as if it
- * had come to that one alone.
+ * Decides on a request for several triggers: it is checked and read once, and then decided for each
+ * trigger as if it had come to that trigger alone.
  *
  * @module
  */
 
 import { defined } from "../../base/defined.ts";
 import { type AppError, toAppError } from "../../base/errors.ts";
-import type { NewId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
 import { passOver } from "../admission/admit.ts";
 import { forTrigger } from "./authenticated_delivery.ts";
@@ -23,40 +22,34 @@ import {
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { ParsedDelivery } from "./payload.ts";
 
-/** What deciding for several triggers needs. */
-export interface DecideForAllHost extends PipelineHost {
-  readonly newId: NewId;
-  readonly log: Log;
-}
-
 /**
- * Decides on a request for each trigger of its context; stores and starts nothing. What fails for some
- * of them is passed over with its reason, so that it takes no event from the others and none is lost:
- * it is stored, and can be redelivered. What fails for all of them refuses the request, which the
- * sender then has to send again, as it would for one trigger.
+ * Decides on a request for each trigger of its context; stores and starts nothing. A trigger for which
+ * the decision fails passes the request over with the reason: the others still get their events, and
+ * the request is stored and can be redelivered. If the decision fails for all triggers, the request is
+ * refused, and the sender has to send it again, as for one trigger.
  *
- * @throws {AppError} what `decide` throws; `overloaded` also when it is so for one of them.
+ * @throws {AppError} what `decide` throws; `overloaded` also if it fails so for one trigger.
  */
 export async function decideForAll(
   received: ReceivedDelivery,
   first: ActiveTrigger,
   mode: PipelineMode,
-  host: DecideForAllHost,
+  host: PipelineHost & { readonly log: Log },
 ): Promise<HandshakeDecision | { readonly handshake: undefined; readonly all: EventsDecision[] }> {
   const result = await read(received, first, mode, host);
   if (result.handshake !== undefined) return result;
   const { parsed } = result;
   const contexts = received.context.each(host.newId);
-  const tried = await Promise.all(contexts.map((context) => attempt(parsed, context, host)));
-  const failed = tried.flatMap(({ error }) => error ?? []);
-  const [why] = failed.length === tried.length
-    ? failed
-    : failed.filter(({ code }) => code === "overloaded");
+  const attempts = await Promise.all(contexts.map((context) => attempt(parsed, context, host)));
+  const errors = attempts.flatMap(({ error }) => error ?? []);
+  const [why] = errors.length === attempts.length
+    ? errors
+    : errors.filter(({ code }) => code === "overloaded");
   if (why !== undefined) throw why;
-  return { handshake: undefined, all: tried.map(({ decision }) => decision) };
+  return { handshake: undefined, all: attempts.map(({ decision }) => decision) };
 }
 
-/** A decision for one trigger, which passes over the request where an error kept it from being made. */
+/** The decision for one trigger; after an error, the decision to pass the request over. */
 interface Attempt {
   readonly decision: EventsDecision;
   readonly error?: AppError;
@@ -65,7 +58,7 @@ interface Attempt {
 async function attempt(
   read: ParsedDelivery,
   context: DeliveryContext,
-  host: DecideForAllHost,
+  host: PipelineHost & { readonly log: Log },
 ): Promise<Attempt> {
   const { trigger } = context;
   if (trigger === undefined) throw new Error("A decision needs its trigger");

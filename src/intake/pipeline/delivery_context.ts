@@ -1,6 +1,6 @@
 /**
- * What is known of one request so far: grows from stage to stage, so that a request that is refused
- * half-way still leaves its record.
+ * The facts about one request. They grow from stage to stage, so that a request that a stage refuses
+ * still leaves a record.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import type {
 import { recordedNames } from "./recorded_names.ts";
 
 const NONE: readonly ActiveTrigger[] = [];
-/** Most characters of the reason of a refusal, which may quote what came. */
+/** Most characters of the reason of a refusal, which may quote the request. */
 const MAX_REASON = 2000;
 
 /** Most characters of the name of an event. */
@@ -30,42 +30,40 @@ const MAX_EVENT = 100;
 
 /** The facts about one request, set by the stages as they learn them. */
 export class DeliveryContext {
-  /** Id of the request in answers, and of the delivery once it is stored. */
+  /** Id of the request in answers, and of its delivery. */
   readonly id: string;
   /** Milliseconds since the epoch. */
   readonly receivedAt: number;
   readonly remote: string;
-  /** The trigger of the path, the first of its endpoint; absent until it was found. */
+  /** The trigger of the path, or the first one of its endpoint; absent until it was found. */
   trigger: ActiveTrigger | undefined;
   /** The other triggers that get the request; each has a record of its own. */
   others: readonly ActiveTrigger[] = NONE;
-  /** Version of the stored resources by which they were found; absent where any will do. */
+  /** Version of the stored resources by which triggers were found; absent if any version will do. */
   resourceVersion: number | undefined;
   secret: { readonly store: string; readonly key: string } | undefined;
-  /** Why its signature was refused, where it was. */
+  /** Why its signature was refused. */
   failure: VerifyFailure | undefined;
   /** Whether it was accepted without a signature (`allowUnsigned`). */
   unsigned = false;
-  /** The Connection over which the platform gave it, where no signature was checked. */
+  /** Name of the Connection that fetched it, if no signature was checked. */
   connection: string | undefined;
-  /** Size of the body. */
   bodyBytes = 0;
-  /** Names of the headers that came. */
   headerNames: readonly string[] = [];
-  /** The event that a header names; empty where none does. */
+  /** The event that a header names; empty if none does. */
   event = "";
-  /** What its signature covers; absent where nobody asks. */
+  /** What its signature covers, if an expression reads it. */
   signed: Coverage | undefined;
   /** Delivery that is sent again. */
   redeliveryOf: string | undefined;
-  /** Method of the request, where it is an unsigned handshake. */
+  /** Method of an unsigned handshake; absent for any other request. */
   handshakeMethod: string | undefined;
-  /** Endpoint it came through; the source of its trigger when absent. */
+  /** The `source` of the delivery; that of its trigger if absent. */
   readonly source: string | undefined;
   readonly via: DeliveryVia;
   readonly #clock: WallClock;
   readonly #stages: Record<string, number> = {};
-  /** How many records the request has. */
+  /** Number of records of the request. */
   #records = 1;
 
   /** The context of a request that arrives now, at a webhook unless `via` says otherwise. */
@@ -87,7 +85,7 @@ export class DeliveryContext {
     this.receivedAt = start.receivedAt ?? start.clock.now();
   }
 
-  /** The request as each of its triggers gets it: this one, and one with an id of its own for each other. */
+  /** The context of each trigger of the request: this one, and one with another id for each other. */
   each(newId: NewId): readonly [DeliveryContext, ...DeliveryContext[]] {
     const { remote, via, receivedAt } = this;
     this.#records = 1 + this.others.length;
@@ -111,7 +109,7 @@ export class DeliveryContext {
     return [this, ...others];
   }
 
-  /** Takes what is recorded of the headers; nothing of it is vouched for. */
+  /** Notes the headers of the request, of which no signature need cover any. */
   cameWith(headers: Readonly<Record<string, string>>): void {
     this.headerNames = Object.keys(headers);
     this.event = eventOf(headers).slice(0, MAX_EVENT);
@@ -128,16 +126,17 @@ export class DeliveryContext {
     const condition = spec.event.filter?.condition;
     const detail: DeliveryDetail = {
       headerNames: this.headerNames,
-      ...(this.event === "" ? {} : { event: this.event }),
+      ...defined({ event: this.event === "" ? undefined : this.event }),
       stages: this.#stages,
       ...defined({
         condition,
         redeliveryOf: this.redeliveryOf,
         connection: this.connection,
         failure: this.failure,
+        unsigned: this.unsigned ? true : undefined,
+        signed: this.signed,
+        handshakeMethod: this.handshakeMethod,
       }),
-      ...(this.unsigned ? { unsigned: true } : {}),
-      ...defined({ signed: this.signed, handshakeMethod: this.handshakeMethod }),
     };
     return {
       id: this.id,
@@ -157,8 +156,8 @@ export class DeliveryContext {
   }
 
   /**
-   * The record of a request that starts nothing: a handshake or a refusal. Strangers cause these, so
-   * what a sender writes into one is bounded, whichever stage the request has come to.
+   * The record of a request that starts nothing: a handshake or a refusal. Strangers can cause these,
+   * so all texts of the sender in it are bounded.
    */
   toDelivery(end: { outcome: DeliveryOutcome; status: number; reason: string }): Delivery {
     const facts = this.facts();
@@ -167,7 +166,7 @@ export class DeliveryContext {
   }
 }
 
-/** A request as it arrived; everything after this works on these exact bytes. */
+/** A request as it arrived; all stages work on these exact bytes. */
 export interface ReceivedDelivery {
   /** In capitals; only a `POST` brings events. */
   readonly method: string;
@@ -177,6 +176,6 @@ export interface ReceivedDelivery {
   /** URL as it arrived, query included. */
   readonly url: string;
   readonly context: DeliveryContext;
-  /** When it arrived, in milliseconds since the epoch, where that was before its context began. */
+  /** Time of its arrival in milliseconds since the epoch, if its context is newer. */
   readonly arrivedAt?: number;
 }

@@ -1,7 +1,7 @@
 /**
- * The one way from an event that no request brought (a time, a file, the end of a task, an
- * operator) to a recorded delivery and its task: through `admit`, like every other. There is no
- * sender to authenticate, because nothing came from outside.
+ * Takes an event that no request brought (a time, a file, the end of a task, an operator) to a
+ * recorded delivery and its task, through `admit` like every other event. There is no sender to
+ * authenticate, because nothing came from outside.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import { DeliveryContext } from "./delivery_context.ts";
 import { bodyOf, parseText } from "./payload.ts";
 import { noContent } from "./stored_request.ts";
 
-/** What firing needs. */
+/** What admits events, and the store of their deliveries. */
 export interface FireHost extends AdmitHost {
   readonly store: DeliveryRecorder;
   readonly clock: Clock;
@@ -33,16 +33,16 @@ export interface FireHost extends AdmitHost {
 /** An event that no request brought. */
 export interface FiredEvent {
   readonly trigger: ActiveTrigger;
-  /** Where it comes from: `cron`, `filesystem`, `task` or `manual`. */
+  /** `cron`, `filesystem`, `task` or `manual`. */
   readonly source: string;
   /** Id of its delivery. */
   readonly id: string;
   readonly payload: unknown;
-  /** The exact body, where an operator wrote it: JSON, or the text that the payload is. */
+  /** The exact body that an operator wrote: JSON, or the text of the payload. */
   readonly body?: Uint8Array;
-  /** Headers for its condition, names in lower case, where an operator gave some. */
+  /** Headers for its condition that an operator gave, names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether the id identifies the event: then it fires only once, however often this is called. */
+  /** Whether the id identifies the event, so that a second call fires nothing. */
   readonly once?: boolean;
   /** Cursor of its schedule, stored in the same transaction. */
   readonly cursor?: Cursor;
@@ -56,7 +56,7 @@ export interface FiredEvent {
 /**
  * Decides on the event and stores it; delivery and task are on disk when the promise resolves.
  *
- * @throws {AppError} `overloaded` when it cannot be decided or stored now; nothing is stored then.
+ * @throws {AppError} `overloaded` if it cannot be decided or stored now; nothing is stored then.
  */
 export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutcome> {
   const { trigger, payload, body = utf8(toJson(payload)), headers = {} } = event;
@@ -72,7 +72,7 @@ export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutc
     delivery: context.facts(),
     content: { headers, body, url: "" },
     events: admitted,
-    // Without a platform there is no key to compare.
+    // An event without a platform has no key to compare.
     dedupWindowMs: 0,
     dedupKeepMs: 0,
     ...defined({ once, cursor }),
@@ -83,32 +83,32 @@ export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutc
 
 function toTriggerEvent(event: FiredEvent, context: DeliveryContext): TriggerEvent {
   const { trigger, payload, headers = {}, parentId, depth } = event;
+  const ownPayload = typeof payload === "string" ? utf8(toJson(payload)) : undefined;
   return {
     trigger,
     payload,
-    ...(typeof payload === "string" ? { ownPayload: utf8(toJson(payload)) } : {}),
     headers,
     coverage: COVERS_EVERYTHING,
     delivery: context,
     again: true,
-    ...defined({ parentId, depth }),
+    ...defined({ ownPayload, parentId, depth }),
   };
 }
 
-/** Source of a delivery that an operator fired. */
+/** The `source` of a delivery that an operator fired. */
 export const MANUAL = "manual";
 
-/** Names the trigger of a fired delivery; after an operator fired it, its source can be any. */
+/** Names the trigger of a fired delivery; a trigger that an operator fired may have any source. */
 export function firedName(
   { project, trigger, source }: Pick<Delivery, "project" | "trigger" | "source">,
 ): { project: string; trigger: string; source?: string } {
-  return { project, trigger, ...(source === MANUAL ? {} : { source }) };
+  return source === MANUAL ? { project, trigger } : { project, trigger, source };
 }
 
 /**
- * The payload of a delivery that was fired, with its exact bytes and the headers that were given.
+ * The payload of a fired delivery, with its exact bytes and its headers.
  *
- * @throws {AppError} `refused` when it is no longer stored.
+ * @throws {AppError} `refused` if it is no longer stored.
  */
 export function firedPayload(
   { delivery, content }: StoredDelivery,
@@ -122,15 +122,15 @@ export function firedPayload(
 }
 
 /**
- * The payload of an event that an operator wrote, read as the bodies of its trigger are.
+ * The payload of an event that an operator wrote, read like the bodies of its trigger.
  *
- * @throws {AppError} `invalid` when it is not of that kind.
+ * @throws {AppError} `invalid` if it is not of that kind.
  */
 export function parseFired(text: string, { resource }: ActiveTrigger): unknown {
   return parseText(text, bodyOf(resource.spec.event.webhook ?? {}).kind);
 }
 
-/** The event of a fired delivery, as its filter saw it. */
+/** The event of a fired delivery, for its filter. */
 export function firedEvent(stored: StoredDelivery, trigger: ActiveTrigger): TriggerEvent {
   const { delivery } = stored;
   const { payload, headers } = firedPayload(stored, trigger);

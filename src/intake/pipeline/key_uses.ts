@@ -1,13 +1,11 @@
 /**
- * Counts which secret keys match deliveries, so that an operator sees when an old one is no longer
- * used. Counts are written every few seconds, not per request: losing the last ones in a crash does
- * no harm.
+ * Counts which secret keys match deliveries, so that an operator sees when an old key is no longer
+ * used. Counts are written every few seconds, not for each request; a crash may lose the last ones.
  *
  * @module
  */
 
-import type { Clock } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
+import type { Core } from "../../base/core.ts";
 import type { KeyUse } from "../../store/delivery_records.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
 import type { DeliveryContext } from "./delivery_context.ts";
@@ -15,20 +13,18 @@ import type { DeliveryContext } from "./delivery_context.ts";
 /** Time between two writes. */
 const FLUSH_MS = 2000;
 
-/** What counting uses of keys needs. */
-export interface KeyUsesHost {
+/** The store of the counts. */
+export interface KeyUsesHost extends Core {
   readonly store: KeyUseStore;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
-/** A use that is still counted. */
-type Counting = { -readonly [Field in keyof KeyUse]: KeyUse[Field] };
+/** A count that is not written yet. */
+type OpenCount = { -readonly [Field in keyof KeyUse]: KeyUse[Field] };
 
 /** Collects uses of keys and writes them every few seconds. */
 export class KeyUses implements AsyncDisposable {
   readonly #host: KeyUsesHost;
-  readonly #uses = new Map<string, Counting>();
+  readonly #uses = new Map<string, OpenCount>();
   #timer: Disposable | undefined;
 
   constructor(host: KeyUsesHost) {
@@ -50,7 +46,7 @@ export class KeyUses implements AsyncDisposable {
     this.#timer ??= this.#host.clock.after(FLUSH_MS, () => void this.flush());
   }
 
-  /** Writes what was counted since the last time. */
+  /** Writes the counts since the last time. */
   async flush(): Promise<void> {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;

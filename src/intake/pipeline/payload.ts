@@ -1,7 +1,6 @@
 /**
- * The payload of an authenticated delivery: which content types are accepted, and what the body
- * becomes: one JSON object, any JSON value, or its text. Platforms that send forms put JSON in the
- * field `payload`.
+ * The payload of an authenticated delivery: the accepted content types, and the value of the body: a
+ * JSON object, any JSON value, or its text. Platforms that send forms put JSON in the field `payload`.
  *
  * @module
  */
@@ -19,21 +18,21 @@ import type { AuthenticatedDelivery } from "./authenticated_delivery.ts";
 /** A delivery with its payload. */
 export interface ParsedDelivery {
   readonly delivery: AuthenticatedDelivery;
-  /** What its body became. */
+  /** The value of its body. */
   readonly payload: unknown;
-  /** Exact JSON of the payload; absent where it is the body itself. */
+  /** Exact JSON of the payload; absent if it is the body itself. */
   readonly json?: Uint8Array;
 }
 
 const JSON_TYPE = /^(text\/json|application\/(json|[\w.!#$&^-]+\+json))$/;
 const FORM_TYPE = "application/x-www-form-urlencoded";
-/** The types that are read, as an operator reads them. */
+/** The types that are read, in words for an operator. */
 const READ_TYPES = "application/json, text/json, application/…+json, a form, or no type";
 
 /**
  * Refuses content types and codings that are not supported.
  *
- * @param webhook whether a trigger can take any type, with `body: text`
+ * @param webhook Whether a trigger of this endpoint can take any type, with `body: text`.
  * @throws {AppError} `unsupported_type`.
  */
 export function checkContentType(
@@ -59,7 +58,7 @@ function isReadType(essence: string): boolean {
   return essence === "" || essence === FORM_TYPE || JSON_TYPE.test(essence);
 }
 
-/** How the bodies of a trigger are read: as it says, else as its platform sends them. */
+/** How the bodies of a trigger are read: as its `body` says, else as its platform sends them. */
 export function bodyOf(webhook: WebhookSpec): PlatformBody & { readonly kind: BodyKind } {
   const body = platformOfTrigger(webhook)?.body;
   return { kind: "object", ...body, ...defined({ kind: webhook.body }) };
@@ -72,11 +71,11 @@ export function bodyOf(webhook: WebhookSpec): PlatformBody & { readonly kind: Bo
  */
 export function parsePayload(
   delivery: AuthenticatedDelivery,
-  { kind: given = "object", anyType = false, otherwiseText = false }: PlatformBody,
+  { kind: setting = "object", anyType = false, otherwiseText = false }: PlatformBody,
 ): ParsedDelivery {
   const type = delivery.headers["content-type"];
-  const isText = given === "any" && otherwiseText && !isReadType(mediaType(type));
-  const kind = isText ? "text" : given;
+  const isText = setting === "any" && otherwiseText && !isReadType(mediaType(type));
+  const kind = isText ? "text" : setting;
   checkContentType(delivery.headers, { anyType: anyType || kind === "text" });
   const text = findText(delivery.body);
   if (text === undefined) throw new AppError("invalid", "The body is not UTF-8");
@@ -85,13 +84,13 @@ export function parsePayload(
   const payload = parseText(json, kind);
   delivery.context.passed("parsed");
   if (kind === "text") return { delivery, payload, json: utf8(toJson(payload)) };
-  return { delivery, payload, ...(fromForm ? { json: utf8(json) } : {}) };
+  return fromForm ? { delivery, payload, json: utf8(json) } : { delivery, payload };
 }
 
 /**
  * The payload of a text.
  *
- * @throws {AppError} `invalid` when it is not of that kind.
+ * @throws {AppError} `invalid` if it is not of that kind.
  */
 export function parseText(text: string, kind: BodyKind): unknown {
   if (kind === "text") return text;
@@ -101,7 +100,7 @@ export function parseText(text: string, kind: BodyKind): unknown {
   throw new AppError("invalid", `The body is not a JSON object${list}`);
 }
 
-/** A body as JSON; where it is none, the error says at which place, and nothing of what stands there. */
+/** A body as JSON. The error for other text says the place, and quotes nothing of the text. */
 function parseBody(text: string): unknown {
   try {
     return parseJson(text);
@@ -115,9 +114,8 @@ function parseBody(text: string): unknown {
 }
 
 /**
- * The JSON of a form: its fields themselves, or its field `payload` where it is the only one
- * (GitHub, Slack interactivity). Beside other fields, a field named `payload` may come from a
- * person who could choose its name.
+ * The JSON of a form: its fields, or its field `payload` if that is the only one (GitHub, Slack
+ * interactivity). Beside other fields, a person may have chosen the name `payload`.
  */
 function formToJson(form: string): string {
   const fields = parseForm(form);

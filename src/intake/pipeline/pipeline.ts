@@ -1,7 +1,6 @@
 /**
- * The one way of a request from its bytes to a decision, for the endpoints that carry the decision
- * out and for the tools that only report it. Each stage takes what only the stage before it can
- * make.
+ * Takes a request from its bytes to a decision, for the endpoints that carry the decision out and for
+ * the tools that only report it. Each stage takes a value that only the stage before it can make.
  *
  * @module
  */
@@ -17,24 +16,24 @@ import type { ReceivedDelivery } from "./delivery_context.ts";
 import { findUnsigned } from "./unsigned_handshake.ts";
 import { bodyOf, type ParsedDelivery, parsePayload } from "./payload.ts";
 import type { StoredRequest } from "./stored_request.ts";
-import { transform, type TransformHost } from "./transform.ts";
+import { transform } from "./transform.ts";
 import { findHandshake, toEvents } from "./webhook_events.ts";
 
-/** What the pipeline needs. */
-export interface PipelineHost extends AdmitHost, AuthenticateHost, TransformHost {
-  /** Why an event is the daemon's own doing; none is when absent. */
+/** What authenticates, transforms and admits. */
+export interface PipelineHost extends AdmitHost, AuthenticateHost {
+  /** Why svc itself has caused an event; if absent, it has caused none. */
   readonly whyOwn?: (event: TriggerEvent) => string | undefined;
 }
 
 /**
- * What differs between the users of the pipeline: how the sender and a handshake are checked, and
- * what observes the stages.
+ * The differences between the users of the pipeline: how they check the sender and find a handshake,
+ * and what observes the stages.
  */
 export interface PipelineMode<
   Received extends ReceivedDelivery = ReceivedDelivery,
   Trigger extends ActiveTrigger | undefined = ActiveTrigger,
 > {
-  /** The answer to a handshake that nobody has signed; `undefined` for other requests. */
+  /** The answer to an unsigned handshake; `undefined` for any other request. */
   readonly findUnsigned?: (
     received: Received,
     trigger: Trigger,
@@ -46,26 +45,26 @@ export interface PipelineMode<
     trigger: Trigger,
     host: AuthenticateHost,
   ) => AuthenticatedDelivery | Promise<AuthenticatedDelivery>;
-  /** How the body is read; as one JSON object when absent. */
+  /** How the body is read; as one JSON object if absent. */
   readonly body?: (trigger: Trigger) => PlatformBody;
-  /** The answer to a handshake; `undefined` when the request is something else. */
+  /** The answer to a handshake; `undefined` for any other request. */
   readonly findHandshake: (parsed: ParsedDelivery, trigger: Trigger) => Handshake | undefined;
   /** Receives the result of each stage. */
   readonly observe?: Observer;
 }
 
-/** Receives the result of each stage, also when a later stage refuses the request. */
+/** Receives the result of each stage, also if a later stage refuses the request. */
 export interface Observer {
   readonly authenticated: (delivery: AuthenticatedDelivery) => void;
   readonly parsed: (parsed: ParsedDelivery) => void;
-  /** The events as the filter will see them. */
+  /** Receives the events as the filter will see them. */
   readonly transformed: (events: readonly TriggerEvent[]) => void;
 }
 
 /** A request from outside: its trigger defines the signature. */
 export const SIGNED_REQUEST: PipelineMode = { findUnsigned, authenticate, body, findHandshake };
 
-/** A stored request: its sender was checked when it arrived, and only one who was refused is again. */
+/** A stored request: a sender who was refused when it arrived is checked again. */
 export const STORED_REQUEST: PipelineMode<StoredRequest> = {
   authenticate: authenticatedOrAnew,
   body,
@@ -84,7 +83,7 @@ export interface HandshakeDecision {
   readonly handshake: Handshake;
 }
 
-/** A request whose sender is known and whose body is parsed, and that is no handshake. */
+/** A parsed request of a known sender that is no handshake. */
 export interface ReadDelivery {
   readonly parsed: ParsedDelivery;
   readonly handshake: undefined;
@@ -96,13 +95,13 @@ export interface EventsDecision extends ReadDelivery {
   readonly events: readonly Admitted[];
 }
 
-/** What the request leads to: an answer to a handshake, or decisions on its events. */
+/** The answer to a handshake, or the decisions on the events of a request. */
 export type Decision = HandshakeDecision | EventsDecision;
 
 /**
  * Decides on a request; stores and starts nothing.
  *
- * @throws {AppError} what any stage refuses: `unauthorized`, `invalid`, `unsupported_type`,
+ * @throws {AppError} the refusal of any stage: `unauthorized`, `invalid`, `unsupported_type`,
  * `plugin_failed`, `overloaded`.
  */
 export async function decide<Received extends ReceivedDelivery>(
@@ -120,36 +119,36 @@ export async function decide<Received extends ReceivedDelivery>(
   );
 }
 
-/** Whom a request is decided for. */
-export interface Deciding {
+/** The trigger for which the events of a request are decided. */
+export interface DecisionFor {
   readonly trigger: ActiveTrigger;
-  /** Whether an event over the rate waits, because nobody can send it to this trigger alone. */
+  /** Whether an event over the rate waits, because its sender cannot repeat it for one trigger. */
   readonly waits: boolean;
   readonly observe?: Observer | undefined;
 }
 
 /**
- * The other stages: the events of a request that has been read, for one trigger.
+ * The stages after `read`: decides on the events of a request for one trigger.
  *
  * @throws {AppError} `invalid`, `plugin_failed`, `overloaded`.
  */
 export async function decideEvents(
   parsed: ParsedDelivery,
-  { trigger, waits, observe }: Deciding,
+  { trigger, waits, observe }: DecisionFor,
   host: PipelineHost,
 ): Promise<EventsDecision> {
   const coverage = observe !== undefined || readsSigned(trigger, host)
     ? coverageOfDelivery(parsed.delivery, trigger)
     : undefined;
   const arrived = markOwn(toEvents(parsed, trigger, coverage), host);
-  const given = waits ? arrived.map((event) => ({ ...event, waits })) : arrived;
-  const events = await transform(given, parsed, host);
+  const waiting = waits ? arrived.map((event) => ({ ...event, waits })) : arrived;
+  const events = await transform(waiting, parsed, host);
   parsed.delivery.context.signed = events[0]?.coverage;
   observe?.transformed(events);
   return { parsed, handshake: undefined, events: await admit(events, host) };
 }
 
-/** Before any transformer, whose payload need not say it any more. */
+/** Marks events that svc has caused, before a transformer may remove the traces from the payload. */
 function markOwn(events: TriggerEvent[], { whyOwn }: PipelineHost): TriggerEvent[] {
   if (whyOwn === undefined) return events;
   for (const [at, event] of events.entries()) {
@@ -159,7 +158,7 @@ function markOwn(events: TriggerEvent[], { whyOwn }: PipelineHost): TriggerEvent
   return events;
 }
 
-/** Whether its own expressions or those of its tasks read `signed`. */
+/** Whether expressions of the trigger or of its tasks read `signed`. */
 function readsSigned(trigger: ActiveTrigger, { planner }: Pick<AdmitHost, "planner">): boolean {
   return trigger.readsSigned || planner.readsSigned(trigger.resource);
 }
@@ -192,7 +191,7 @@ export async function read<
 /**
  * The events of a stored request as they arrived, before any transformer.
  *
- * @throws {AppError} `refused` when it was rejected then; `invalid`, `unsupported_type`.
+ * @throws {AppError} `refused` if it was rejected then; `invalid`, `unsupported_type`.
  */
 export function storedEvents(
   request: StoredRequest,

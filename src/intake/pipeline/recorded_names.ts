@@ -1,6 +1,6 @@
 /**
- * The names of headers as they stand in the record of a request that nobody vouches for: its sender
- * chooses how many there are and how long they are, so they are bounded. Pure.
+ * The names of headers in the record of a request whose sender is not known. The sender chooses how
+ * many there are and how long, so they are bounded. Pure.
  *
  * ```ts
  * import { recordedNames } from "./recorded_names.ts";
@@ -17,38 +17,35 @@
 
 import type { DeliveryDetail } from "../../store/delivery_records.ts";
 
-/** Most names, characters of one, and characters of all records of a request together. */
+/** Most names, most characters of a name, and most characters of all records of a request. */
 const MOST = { names: 32, ofOne: 100, ofAll: 3200 };
 
-/** Headers that say how a request is signed: they explain a refusal, so they go before others. */
+/** Matches headers that say how a request is signed. They explain a refusal, so they come first. */
 export const TELLS_OF_SIGNATURES = /sign|token|auth|hmac/;
 
-/**
- * As many of the names as fit into one of `records` records of their request; where some do not,
- * those of signatures first.
- */
+/** The names that fit into one of `records` records of a request, those of signatures first. */
 export function recordedNames(
   names: readonly string[],
   records: number,
 ): Pick<DeliveryDetail, "headerNames" | "headersLeftOff"> {
-  const room = Math.floor(MOST.ofAll / records);
-  const first = taken(names, room);
+  const capacity = Math.floor(MOST.ofAll / records);
+  const first = firstNames(names, capacity);
   if (first.length === names.length) return { headerNames: first };
   const telling = names.filter((name) => TELLS_OF_SIGNATURES.test(name));
   const others = names.filter((name) => !TELLS_OF_SIGNATURES.test(name));
-  const headerNames = taken([...telling, ...others], room);
+  const headerNames = firstNames([...telling, ...others], capacity);
   return { headerNames, headersLeftOff: names.length - headerNames.length };
 }
 
-/** The first of them, long ones cut. */
-function taken(names: readonly string[], room: number): readonly string[] {
-  const some: string[] = [];
-  let left = room;
+/** The first names, long ones cut. */
+function firstNames(names: readonly string[], capacity: number): readonly string[] {
+  const shown: string[] = [];
+  let left = capacity;
   for (const name of names.slice(0, MOST.names)) {
-    const shown = name.length > MOST.ofOne ? `${name.slice(0, MOST.ofOne - 1)}…` : name;
-    left -= shown.length;
+    const text = name.length > MOST.ofOne ? `${name.slice(0, MOST.ofOne - 1)}…` : name;
+    left -= text.length;
     if (left < 0) break;
-    some.push(shown);
+    shown.push(text);
   }
-  return some;
+  return shown;
 }

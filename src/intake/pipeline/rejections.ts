@@ -1,44 +1,41 @@
 /**
- * Records of what strangers can cause, refused requests and unsigned handshakes, written after the answer and
- * bounded in rate, number and size: a flood of them must neither fill the disk nor slow down good
- * requests.
+ * Records of refused requests and unsigned handshakes, which strangers can cause. They are written
+ * after the answer and bounded in rate, number and size: a flood must neither fill the disk nor slow
+ * down good requests.
  *
  * @module
  */
 
-import type { Clock } from "../../base/clock.ts";
+import type { Core } from "../../base/core.ts";
 import { toJson } from "../../base/json.ts";
-import type { Log } from "../../base/log.ts";
 import { SparseLog } from "../../base/sparse_log.ts";
 import type { Delivery, DeliveryContent, Rejection } from "../../store/delivery_records.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { ReceivedDelivery } from "./delivery_context.ts";
 import type { DeliveryRecorder } from "../../store/delivery_store.ts";
 
-/** Most records written per flush; the others are only counted in the log. */
+/** Most records that a flush writes; the log counts the others. */
 const MAX_PER_FLUSH = 100;
 /** Time between two flushes. */
 const FLUSH_MS = 250;
 /**
- * Most that is kept for each trigger and outcome; contents of refused requests only where the
- * trigger sets `recordRejected`.
+ * Most records and contents that are kept for each trigger and outcome; contents of refused requests
+ * only if the trigger sets `recordRejected`.
  */
-const KEPT = { records: 1000, contents: 20 };
+const MOST_KEPT = { records: 1000, contents: 20 };
 /** Largest body of a refused request that is kept. */
 const MAX_KEPT_BODY = 256 * 1024;
 /** Largest content of an unsigned handshake that is kept: its headers, body and URL together. */
 const MAX_KEPT_HANDSHAKE = 16 * 1024;
 /**
- * Most bytes written per flush: for one trigger, so that others have room while it is flooded (a whole
- * request with the largest body that is kept), and for all.
+ * Most bytes that a flush writes: for one trigger (a whole request with the largest body), so that
+ * others have capacity while it is flooded, and for all.
  */
 const MAX_BYTES = { ofTrigger: MAX_KEPT_BODY + 128 * 1024, ofAll: 2 * 1024 * 1024 };
 
-/** What rejections need. */
-export interface RejectionsHost {
+/** The store of the records. */
+export interface RejectionsHost extends Core {
   readonly store: DeliveryRecorder;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Called for each refused request, also for those that get no record. */
   readonly onRefused?: (delivery: Delivery) => void;
 }
@@ -48,7 +45,7 @@ export class Rejections implements AsyncDisposable {
   readonly #host: RejectionsHost;
   readonly #log: SparseLog;
   #waiting: Rejection[] = [];
-  /** Bytes of what waits, by trigger. */
+  /** Bytes that wait, by trigger. */
   #bytes = new Map<string, number>();
   #timer: Disposable | undefined;
   #flushing: Promise<void> = Promise.resolve();
@@ -64,16 +61,16 @@ export class Rejections implements AsyncDisposable {
     onRefused?.(delivery);
     this.#timer ??= clock.after(FLUSH_MS, () => this.#flushing = this.#flush());
     const isFull = this.#waiting.length >= MAX_PER_FLUSH;
-    if (isFull || !this.#takesRoom(delivery, toJson(delivery).length)) {
+    if (isFull || !this.#reserve(delivery, toJson(delivery).length)) {
       return this.#log.warn("refused requests were not recorded one by one");
     }
-    const content = received === undefined ? undefined : findKept(delivery, received);
-    const keep = content !== undefined && this.#takesRoom(delivery, sizeOf(content));
-    this.#waiting.push({ delivery, ...(keep ? { content } : {}) });
+    const content = received === undefined ? undefined : contentToKeep(delivery, received);
+    const keep = content !== undefined && this.#reserve(delivery, sizeOf(content));
+    this.#waiting.push(keep ? { delivery, content } : { delivery });
   }
 
-  /** Whether so many bytes can still be written for a trigger; from then on they are counted. */
-  #takesRoom({ project, trigger }: Delivery, bytes: number): boolean {
+  /** Reserves bytes of the next flush for a trigger; `false` if it has too few left. */
+  #reserve({ project, trigger }: Delivery, bytes: number): boolean {
     const key = `${project}/${trigger}`;
     const ofTrigger = (this.#bytes.get(key) ?? 0) + bytes;
     let ofAll = bytes;
@@ -83,7 +80,7 @@ export class Rejections implements AsyncDisposable {
     return true;
   }
 
-  /** Writes what waits: afterwards the store has the records of all that was refused before. */
+  /** Writes the waiting records: then the store has a record of every earlier refusal. */
   async flush(): Promise<void> {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
@@ -102,20 +99,20 @@ export class Rejections implements AsyncDisposable {
     this.#bytes = new Map();
     this.#timer = undefined;
     if (batch.length === 0) return;
-    await this.#host.store.recordRejections(batch, KEPT).catch((error) =>
+    await this.#host.store.recordRejections(batch, MOST_KEPT).catch((error) =>
       this.#log.warn("records of refused requests could not be written", { error })
     );
   }
 }
 
-/** What is kept of a request besides its record; `undefined` where nothing is. */
-function findKept(
+/** The content of a request that is kept beside its record; `undefined` for none. */
+function contentToKeep(
   { outcome }: Delivery,
   { headers, body, url, context }: ReceivedDelivery,
 ): DeliveryContent | undefined {
   const content = { headers, body, url };
   if (outcome === "handshake") return sizeOf(content) <= MAX_KEPT_HANDSHAKE ? content : undefined;
-  return wantsContent(context.trigger) && body.length <= MAX_KEPT_BODY ? content : undefined;
+  return keepsContent(context.trigger) && body.length <= MAX_KEPT_BODY ? content : undefined;
 }
 
 function sizeOf({ headers, body, url }: DeliveryContent): number {
@@ -124,6 +121,6 @@ function sizeOf({ headers, body, url }: DeliveryContent): number {
   return size;
 }
 
-function wantsContent(trigger: ActiveTrigger | undefined): boolean {
+function keepsContent(trigger: ActiveTrigger | undefined): boolean {
   return trigger?.resource.spec.event.webhook?.recordRejected === true;
 }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { transformPayload } from "../../plugins/phases.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
@@ -14,25 +15,19 @@ import type { TriggerEvent } from "../admission/admit.ts";
 import { pluginDelivery } from "./authenticate.ts";
 import type { ParsedDelivery } from "./payload.ts";
 
-/** What transforming needs. */
-export interface TransformHost {
-  readonly catalog: Catalog;
-  readonly plugins: PluginHost;
-}
-
 /**
  * The events with the payloads that the filter and the steps will see.
  *
- * @throws {AppError} `plugin_failed` when a transformer fails or is blocked; `overloaded`.
+ * @throws {AppError} `plugin_failed` if a transformer fails or is blocked; `overloaded`.
  */
 export async function transform(
   events: readonly TriggerEvent[],
   { delivery }: ParsedDelivery,
-  host: TransformHost,
+  { catalog, plugins }: { readonly catalog: Catalog; readonly plugins: PluginHost },
 ): Promise<readonly TriggerEvent[]> {
   const kind = events[0]?.trigger.resource.spec.event.webhook?.crdRef;
   if (kind === undefined) return events;
-  const crd = host.catalog.kinds.crd(kind);
+  const crd = catalog.kinds.crd(kind);
   if (crd === undefined) {
     throw new AppError("plugin_failed", "The payload could not be transformed", {
       reason: `CustomResourceDefinition of kind "${kind}" does not exist`,
@@ -41,21 +36,25 @@ export async function transform(
   const transformed: TriggerEvent[] = [];
   for (const event of events) {
     const seen = pluginDelivery(delivery, event.trigger);
-    // Of a batch, a plugin gets the JSON of its one event instead of the whole body.
+    // For an event of a batch, a plugin gets the JSON of that event instead of the whole body.
     const body = events.length > 1 ? event.ownPayload ?? delivery.body : delivery.body;
-    const result = await transformPayload(crd.spec, { ...seen, body }, host.plugins);
+    const result = await transformPayload(crd.spec, { ...seen, body }, plugins);
     if (result === undefined) transformed.push(event);
     else transformed.push(transformedEvent(event, result));
   }
   return transformed;
 }
 
-/** What a plugin has made is no longer what was signed. */
+/** The event after a plugin; no signature covers its payload any more. */
 function transformedEvent(
   event: TriggerEvent,
   { payload, bytes }: { readonly payload: unknown; readonly bytes: Uint8Array },
 ): TriggerEvent {
   const { coverage, ...rest } = event;
-  const made = { ...rest, payload, ownPayload: bytes };
-  return coverage === undefined ? made : { ...made, coverage: withoutPayload(coverage) };
+  return {
+    ...rest,
+    payload,
+    ownPayload: bytes,
+    ...defined({ coverage: coverage && withoutPayload(coverage) }),
+  };
 }

@@ -1,6 +1,6 @@
 /**
- * Handshakes that come before anything is signed. Answered only for a trigger of that platform, and
- * nothing starts.
+ * Handshakes that a platform does not sign. They are answered only for a trigger of that platform, and
+ * start nothing.
  *
  * @module
  */
@@ -16,10 +16,10 @@ import { checkAddress } from "./check_origin.ts";
 import type { ReceivedDelivery } from "./delivery_context.ts";
 
 /**
- * The answer to such a handshake; `undefined` when the request is something else.
+ * The answer to an unsigned handshake; `undefined` for any other request.
  *
- * @throws {AppError} `unauthorized` where the platform authenticates its handshake and this one is
- * not, or it comes from an address that may not send.
+ * @throws {AppError} `unauthorized` if the platform authenticates its handshakes and this one fails,
+ * or its address may not send.
  */
 export function findUnsigned(
   { method, body, headers, url, context }: ReceivedDelivery,
@@ -40,8 +40,6 @@ export function findUnsigned(
   if (answer === undefined) return undefined;
   context.handshakeMethod = method;
   checkAddress(webhook, context.remote);
-  if ("refused" in answer) {
-    throw unauthorized(answer.refused);
-  }
+  if ("refused" in answer) throw unauthorized(answer.refused);
   return answer;
 }

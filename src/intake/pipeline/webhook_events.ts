@@ -18,15 +18,15 @@ import { senderOf } from "./signing.ts";
 import { type EventId, type Handshake, type Platform, PONG } from "../../platforms/platform.ts";
 
 /**
- * Most events of one request: each is filtered, recorded and may start a task, all in one
- * transaction. No platform is known to send a tenth of it.
+ * Most events of a request: each is filtered, recorded and may start a task, all in one transaction.
+ * No known platform sends a tenth of it.
  */
 const MAX_EVENTS = 1000;
 
-/** Most characters of JSON around a list of events: they are copied into each of them. */
+/** Most characters of JSON around a list of events, because each event gets a copy. */
 const MAX_ENVELOPE = 4096;
 
-/** The answer to a handshake; `undefined` when the request is something else. */
+/** The answer to a handshake; `undefined` for any other request. */
 export function findHandshake(
   parsed: ParsedDelivery,
   trigger: ActiveTrigger,
@@ -40,8 +40,8 @@ export function findHandshake(
 /**
  * The events of a request, at least one.
  *
- * @param coverage What is covered of it, where somebody asks.
- * @throws {AppError} `invalid` when there are too many, or too much around them.
+ * @param coverage What the signature covers, if an expression reads it.
+ * @throws {AppError} `invalid` if there are too many events, or too much JSON around them.
  */
 export function toEvents(
   parsed: ParsedDelivery,
@@ -65,20 +65,23 @@ export function toEvents(
       headers: delivery.headers,
       request: { url: delivery.url, method: delivery.method, remote: delivery.context.remote },
       delivery: delivery.context,
-      ...defined({ ownPayload: own, coverage }),
-      ...(delivery.context.redeliveryOf === undefined ? {} : { again: true }),
-      ...defined({ platformKey: key }),
+      ...defined({
+        ownPayload: own,
+        coverage,
+        again: delivery.context.redeliveryOf === undefined ? undefined : true,
+        platformKey: key,
+      }),
     };
   });
 }
 
-/** The payload where it is an object, or of a list of one object that object. */
+/** A payload that is an object, or the object in a list of one. */
 function soleObject(payload: unknown): JsonObject | undefined {
   const only: unknown = Array.isArray(payload) && payload.length === 1 ? payload[0] : payload;
   return isJsonObject(only) ? only : undefined;
 }
 
-/** Each event of a list as a payload by itself: the fields around the list, and a list of one. */
+/** Makes each event of a list a payload: the fields around the list, and a list of one event. */
 function split(payload: unknown, listName: string | undefined): readonly unknown[] {
   if (listName === undefined) return [payload];
   const around = isJsonObject(payload) ? payload : {};
@@ -93,14 +96,14 @@ function split(payload: unknown, listName: string | undefined): readonly unknown
   return list.map((event: unknown) => ({ ...around, [listName]: [event] }));
 }
 
-/** The events of a list that is not too long. */
+/** The same list, if it is not too long. */
 function counted(list: readonly unknown[]): readonly unknown[] {
   if (list.length <= MAX_EVENTS) return list;
   const message = `The request has ${list.length} events, more than ${MAX_EVENTS}`;
   throw new AppError("invalid", message);
 }
 
-/** Whether its payload is a list of events, each of which is a payload by itself. */
+/** Whether the payload is a list of events, each of which is a payload. */
 function isBatch({ delivery: { headers } }: ParsedDelivery, from: Platform | undefined): boolean {
   return from?.isBatch?.((name) => Object.hasOwn(headers, name) ? headers[name] : undefined) ===
     true;
@@ -110,7 +113,7 @@ function isEmpty(payload: unknown): boolean {
   return Array.isArray(payload) && payload.length === 0;
 }
 
-/** One event of a request; `own` is its exact JSON, where that is not the body. */
+/** An event of a request; `own` is its exact JSON if that is not the body. */
 interface Part {
   readonly parsed: ParsedDelivery;
   readonly part: unknown;
