@@ -1,22 +1,22 @@
 /**
- * Why running work has to end early: the daemon stops, a user cancelled the task, or its time is
- * up. The first cause counts.
+ * Why running work has to end early: the daemon stops, the task was cancelled, or its time is up. The
+ * first cause counts.
  *
  * @module
  */
 
 import type { Clock } from "../base/clock.ts";
 
-/** Causes in the order in which they count: the daemon stops, a user cancelled, time is up. */
+/** The causes in the order of their precedence: the daemon stops, the task was cancelled, time is up. */
 export type CancelCause = "stop" | "cancel" | "timeout";
 
-/** Collects the causes for which work has to end early, and aborts a signal with the first. */
+/** Aborts a signal at the first cause for which work has to end early. */
 export class CancellationScope implements Disposable {
   readonly #controller = new AbortController();
   readonly #sources = new DisposableStack();
   #why: CancelCause | undefined;
 
-  /** Ends when one of these signals aborts, in this order where several have. */
+  /** Ends when one of these signals aborts; if several have aborted, the first in this order counts. */
   constructor(signals: Readonly<Partial<Record<CancelCause, AbortSignal>>>) {
     for (const [why, signal] of Object.entries(signals) as [CancelCause, AbortSignal][]) {
       if (signal.aborted) this.end(why);
@@ -26,23 +26,23 @@ export class CancellationScope implements Disposable {
     }
   }
 
-  /** Aborts at the end. */
+  /** Aborts when the scope ends. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Cause of the end; `undefined` before it. */
+  /** Why the scope has ended; `undefined` before that. */
   get why(): CancelCause | undefined {
     return this.#why;
   }
 
-  /** Ends it now. */
+  /** Ends the scope now. */
   end(why: CancelCause): void {
     this.#why ??= why;
     this.#controller.abort();
   }
 
-  /** Ends it for `timeout` after this long. */
+  /** Ends the scope for `timeout` after `ms` milliseconds. */
   endAfter(ms: number, clock: Clock): void {
     this.#sources.use(clock.after(ms, () => this.end("timeout")));
   }

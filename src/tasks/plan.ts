@@ -1,6 +1,6 @@
 /**
- * The plan of a task: everything it will run, copied from the resources when the task is made, so that
- * later applies and deletes do not affect it. Secrets stay references.
+ * The plan of a task: everything that it will run, copied from the resources when the task is made, so
+ * that later changes of the resources do not affect it. Secrets stay references.
  *
  * @module
  */
@@ -21,34 +21,34 @@ import type { WorkflowSpec } from "../resources/workflow.ts";
 import { DEFAULT_ISOLATION, type WorkspaceSpec } from "../resources/workspace.ts";
 import type { NewTask } from "../store/task_records.ts";
 
-/** A step as one task runs it, with its agent and template copied into it. */
+/** A step in a plan, with copies of its agent and its template. */
 export interface PlannedStep extends Omit<Step, "agent" | "template"> {
   /** Absent for a step that is a shell line. */
   readonly agent?: PlannedAgent;
 }
 
-/** An agent as one task runs it. */
+/** An agent in a plan. */
 export interface PlannedAgent {
   readonly name: string;
   readonly command: string;
   /** How the agent receives the prompt. */
   readonly promptDelivery: "stdin" | "arg" | "env" | "file";
   readonly env: Env;
-  /** Time limit of a run, as written; the step's own limit takes precedence. */
+  /** Time limit of an attempt, as written; the limit of the step takes precedence. */
   readonly timeout?: string | number;
 }
 
-/** What the one has to be allowed whose event starts a task. */
+/** The permission that the sender of an event needs to start a task. */
 export interface PlannedGuard {
-  /** At the platform. */
+  /** The permission for the repository at the platform. */
   readonly permission: "write";
-  /** Connection over which the platform is asked; the one that covers the repository when absent. */
+  /** The Connection that asks the platform; the one that covers the repository when absent. */
   readonly connection?: string;
 }
 
-/** A workflow and its workspace, as one task runs them. */
+/** A workflow and its workspace as one task runs them. */
 export interface Plan {
-  /** In the order they were written. */
+  /** In the order of the manifest. */
   readonly steps: readonly PlannedStep[];
   /** Steps that run after all others; absent in plans of older versions. */
   readonly finally?: readonly PlannedStep[];
@@ -57,13 +57,13 @@ export interface Plan {
   /** Time limit of the whole task, as written. */
   readonly timeout?: string | number;
   /**
-   * What the task needs and was missing when it was planned: then only the steps under `finally`
-   * run that need none of it.
+   * The resources that were missing when the task was planned. Then only those steps under `finally` run
+   * that need none of them.
    */
   readonly missing?: string;
   /** Text template of the goal. */
   readonly goal?: string;
-  /** Who may start it; absent where everybody may whose event the trigger admits. */
+  /** The permission that the sender needs; absent where every admitted event starts the task. */
   readonly from?: PlannedGuard;
   readonly workspace: PlannedWorkspace;
 }
@@ -88,67 +88,67 @@ export function planHere(json: string, resolvePath: ResolvePath): Plan {
   return { ...plan, workspace: { ...workspace, path: resolvePath(workspace.path) } };
 }
 
-/** The parts of a task that hold its plan, or why it has none. */
-export type Planned = Pick<
+/** The parts of a new task that hold its plan, or the reason why it has none. */
+export type PlannedTask = Pick<
   NewTask,
   "workflow" | "workspace" | "plan" | "missing" | "workspaceMax"
 >;
 
-/** Plans tasks of triggers; remembers each plan until a resource changes. */
+/** Plans tasks of triggers; keeps each plan until a resource changes. */
 export class Planner {
   readonly #catalog: Catalog;
   #version = -1;
-  #plans = new WeakMap<Resource<TriggerSpec>, Planned>();
-  #readsSigned = new WeakMap<Planned, boolean>();
+  #plans = new WeakMap<Resource<TriggerSpec>, PlannedTask>();
+  #readsSigned = new WeakMap<PlannedTask, boolean>();
 
-  /** Plans from `catalog`. */
+  /** Plans with the resources of `catalog`. */
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
   }
 
-  /** The present plan for a task of this trigger. */
-  plan(trigger: Resource<TriggerSpec>): Planned {
+  /** The plan for a task that this trigger makes now. */
+  plan(trigger: Resource<TriggerSpec>): PlannedTask {
     if (this.#version !== this.#catalog.version) {
       this.#plans = new WeakMap();
       this.#version = this.#catalog.version;
     }
     const known = this.#plans.get(trigger);
     if (known !== undefined) return known;
-    const made = this.planFor(trigger.project, trigger.spec.action, trigger.spec.event.webhook);
-    this.#plans.set(trigger, made);
-    return made;
+    const task = this.planFor(trigger.project, trigger.spec.action, trigger.spec.event.webhook);
+    this.#plans.set(trigger, task);
+    return task;
   }
 
   /**
-   * Whether the tasks of this trigger may read the variable `signed`: rather once too often than
-   * once too seldom.
+   * Whether the tasks of this trigger may read the variable `signed`. It may say so without need, but
+   * never misses a task that does.
    */
   readsSigned(trigger: Resource<TriggerSpec>): boolean {
-    const planned = this.plan(trigger);
-    const known = this.#readsSigned.get(planned);
+    const task = this.plan(trigger);
+    const known = this.#readsSigned.get(task);
     if (known !== undefined) return known;
-    const found = /\bsigned\b/.test(planned.plan?.json ?? "");
-    this.#readsSigned.set(planned, found);
-    return found;
+    const reads = /\bsigned\b/.test(task.plan?.json ?? "");
+    this.#readsSigned.set(task, reads);
+    return reads;
   }
 
-  /** The present plan for a task of this action, with the guard of this webhook. */
-  planFor(project: string, action: TriggerSpec["action"], webhook: WebhookSpec = {}): Planned {
+  /** The plan for a task that this action makes now, with the guard of this webhook. */
+  planFor(project: string, action: TriggerSpec["action"], webhook: WebhookSpec = {}): PlannedTask {
     const names = { workflow: action.workflow, workspace: action.workspace };
     const missing = new Set<string>();
     const find = <Spec>(kind: string, name: string): Spec | undefined => {
-      const found = this.#catalog.find<Spec>(kind, project, name);
-      if (found === undefined) missing.add(`${kind} "${name}"`);
-      return found?.spec;
+      const resource = this.#catalog.find<Spec>(kind, project, name);
+      if (resource === undefined) missing.add(`${kind} "${name}"`);
+      return resource?.spec;
     };
     const workflow = find<WorkflowSpec>("Workflow", names.workflow);
     const workspace = find<WorkspaceSpec>("Workspace", names.workspace);
     const { shell } = workflow ?? {};
     const steps = workflow?.steps.map((step) => planStep(step, shell, find)) ?? [];
     const last = workflow?.finally?.flatMap((step) => {
-      const known = missing.size;
+      const before = missing.size;
       const planned = planStep(step, shell, find);
-      return missing.size === known ? [planned] : [];
+      return missing.size === before ? [planned] : [];
     });
     const lacks = missing.size === 0
       ? {}
@@ -166,22 +166,21 @@ export class Planner {
         path: workspace?.path ?? "",
         isolation: workspace?.isolation ?? DEFAULT_ISOLATION,
         ...(workspace?.fetch === true ? { fetch: true } : {}),
-        ...(workspace?.nodes === undefined ? {} : { nodes: workspace.nodes }),
+        ...defined({ nodes: workspace?.nodes }),
         env: workspace?.env ?? {},
       },
     };
     const json = JSON.stringify(plan);
-    const { maxParallel } = workspace ?? {};
     return {
       ...names,
       ...lacks,
       plan: { hash: sha256Hex(json), json },
-      ...defined({ workspaceMax: maxParallel }),
+      ...defined({ workspaceMax: workspace?.maxParallel }),
     };
   }
 }
 
-/** The guard of a webhook, where it is for these steps. */
+/** The guard of a webhook; `undefined` if it has none, or if it does not apply to these steps. */
 function guardOf(
   { from, connection }: WebhookSpec,
   steps: readonly PlannedStep[],
@@ -189,10 +188,10 @@ function guardOf(
   if (from === undefined) return undefined;
   if (from.only === "agents" && steps.every(({ agent }) => agent === undefined)) return undefined;
   const { permission } = from;
-  return connection === undefined ? { permission } : { permission, connection };
+  return { permission, ...defined({ connection }) };
 }
 
-/** Copies agent, prompt and shell into a step; `find` notes what is missing. */
+/** Copies agent, prompt and shell into a step; `find` notes missing resources. */
 function planStep(
   { agent: agentName, template: templateName, ...step }: Step,
   shell: Shell | undefined,
@@ -212,7 +211,7 @@ function planStep(
       command: agent?.command ?? "",
       promptDelivery: agent?.promptDelivery ?? DEFAULT_DELIVERY,
       env: agent?.env ?? {},
-      ...(agent?.timeout === undefined ? {} : { timeout: agent.timeout }),
+      ...defined({ timeout: agent?.timeout }),
     },
     prompt: step.prompt ?? template?.prompt ?? "",
   };

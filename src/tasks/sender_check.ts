@@ -1,6 +1,6 @@
 /**
- * The question whether an event may start a task, and what answers it: `tasks/run/` asks, `connections/`
- * asks the platform.
+ * The check whether the sender of an event may start a task. `tasks/run/` calls it; `connections/` asks
+ * the platform.
  *
  * @module
  */
@@ -8,26 +8,26 @@
 import type { ClaimedTask } from "../store/task_records.ts";
 import type { PlannedGuard } from "./plan.ts";
 
-/** Whose event started a task, and what its sender must be allowed to do. */
+/** The event whose sender is checked, and the permission that the sender needs. */
 export interface SenderQuestion {
   readonly project: string;
   readonly guard: PlannedGuard;
   readonly payload: unknown;
-  /** What a signature covers of the event. */
+  /** The part of the payload that a signature covers. */
   readonly coverage: Pick<ClaimedTask["coverage"], "payload">;
 }
 
-/** Why a task may not start; `failed` where there was no answer, and another try may have one. */
+/** Why a task may not start; `failed` if the platform gave no answer, so that a retry may succeed. */
 export interface SenderRefusal {
   readonly state: "cancelled" | "failed";
   readonly reason: string;
 }
 
-/** Answers it. */
+/** Checks senders. */
 export interface SenderCheck {
   /**
-   * Why the event may start nothing; `undefined` where it may. Never rejects, and takes some seconds at
-   * most but for the platform's own time.
+   * Why the event may not start a task; `undefined` if it may. Never rejects; its pauses take some seconds
+   * at most, besides the time of the platform.
    */
   readonly whyNot: (
     question: SenderQuestion,

@@ -1,26 +1,26 @@
 /**
- * How busy a worker is, as others see it.
+ * The load of a worker, as other parts of the daemon see it.
  *
  * @module
  */
 
-/** How busy a worker is. */
+/** The tasks that a worker runs, and how many it could run. */
 export interface WorkerLoad {
   /** Most tasks that run at once. */
   readonly workers: number;
-  /** The tasks that run, in the order in which they began here. */
+  /** The tasks that run, in the order in which this daemon began them. */
   readonly running: readonly RunningTask[];
-  /** What the machine is short of, so that no task begins; absent where it is short of nothing. */
+  /** What the machine is short of, so that no task begins; absent without a shortage. */
   readonly shortage?: string;
 }
 
-/** A task that runs here. */
+/** A task that this daemon runs. */
 export interface RunningTask {
   readonly id: string;
-  /** When this daemon has begun it, or gone on with it; milliseconds since the epoch. */
+  /** Time at which this daemon has begun or resumed it, in milliseconds since the epoch. */
   readonly since: number;
-  /** Since when the steps that run now have printed nothing; absent while none runs. */
+  /** Time of the last output of the steps that run now; absent while none runs. */
   readonly silentSince?: number;
-  /** Longest time that one of these may take; absent where one has no limit. */
+  /** Longest time limit of the steps that run now; absent if one has no limit. */
   readonly mayTakeMs?: number;
 }

@@ -1,6 +1,6 @@
 /**
- * The newest commit of the branch that a workspace follows, fetched from its remote before a
- * worktree is made of it. Nobody is there to answer a prompt: what would ask fails instead.
+ * Fetches the newest commit of the branch that a workspace follows, before a worktree is made of it. No
+ * person could answer a prompt, so a program that would prompt fails.
  *
  * @module
  */
@@ -10,15 +10,15 @@ import { GIT, type Tools } from "./git_worktree.ts";
 import { runTool, toolError, type ToolResult } from "./run_tool.ts";
 
 /**
- * The one call of git that may use a transport: with it come the programs that the configuration of
- * the repository names for that, such as `core.sshCommand`, so `fetch: true` trusts it.
+ * The only call of git that may use a transport. It runs the programs that the configuration of the
+ * repository names for that, such as `core.sshCommand`, so `fetch: true` trusts the repository.
  *
- * A stalled connection must not hold up the other tasks of the repository: the connection has 30
- * seconds to be made, and a minute without data ends it.
+ * A stalled connection must not delay the other tasks of the repository: it has 30 seconds to be made,
+ * and ends after a minute without data.
  *
- * The lines of `FETCH_HEAD` without `not-for-merge` name the branch that the one checked out here
- * follows; there is none when it is gone at the remote. A bare repository has no such branch: its
- * own default branch, if the fetch has updated it, else that of the remote.
+ * The line of `FETCH_HEAD` without `not-for-merge` has the commit of the branch that the checked out one
+ * follows; there is no such line when the remote has no such branch any more. A bare repository follows
+ * no branch: there it is its own default branch if the fetch has updated it, else that of the remote.
  */
 const FETCH = `${GIT}
 cd -- "$1" || exit 1
@@ -54,16 +54,16 @@ if [ -z "$fetched" ]; then
 fi
 echo "$fetched"`;
 
-/** Longest time of a fetch; another task of the repository may be waiting for it. */
+/** Longest time of a fetch, for which other tasks of the repository may wait. */
 const TIMEOUT_MS = 10 * 60_000;
 
-/** Lines in which git says nothing that the line before them does not. */
+/** Lines of git that add nothing to the line before them. */
 const NO_REASON =
   /^(fatal: Could not read from remote repository|Please make sure you have|and the repository exists)/;
 
 /**
- * Fetches from the remote of the branch that is checked out at `path`, and returns the newest commit
- * of the branch it follows.
+ * Fetches from the remote of the branch that is checked out at `path`; returns the newest commit of the
+ * branch that it follows.
  *
  * @throws {AppError} `invalid` with the reason and what to do.
  */
@@ -75,7 +75,7 @@ export async function fetchUpstream(path: string, tools: Tools): Promise<string>
   throw new AppError("invalid", `git cannot fetch in "${path}": ${reasonOf(fetched)}`);
 }
 
-/** Why a fetch failed. Addresses in it are shown without the user and the password they may hold. */
+/** Why a fetch failed. Users and passwords are removed from addresses in the message. */
 function reasonOf(result: ToolResult): string {
   const lines = result.err.split("\n").filter((line) => line.trim() !== "");
   if (lines[0]?.startsWith("error: ")) return toolError(result);

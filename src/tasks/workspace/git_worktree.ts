@@ -1,6 +1,6 @@
 /**
- * Git worktrees of tasks, each on a branch named after its task. Every value reaches git as `"$1"`,
- * `"$2"`, …. When a worktree is made or removed is decided elsewhere.
+ * The calls of git that make and remove worktrees, each on a branch named after its task. All values
+ * reach git as `"$1"`, `"$2"`, …. `task_worktrees.ts` decides when they are made and removed.
  *
  * @module
  */
@@ -10,22 +10,22 @@ import { runTool, toolError, type ToolHost, type ToolResult } from "./run_tool.t
 
 /** A git repository, as seen from a directory in it. */
 export interface Repository {
-  /** Directory that all of its worktrees share; identifies the repository. */
+  /** The git directory that all worktrees share, which identifies the repository. */
   readonly common: string;
-  /** Path of the directory in the working tree: empty, or with a slash at its end. */
+  /** The path of the directory within the working tree: empty, or with a slash at its end. */
   readonly prefix: string;
 }
 
-/** How tools are run. */
+/** How the programs of git are run. */
 export interface Tools {
   readonly host: ToolHost;
-  /** Ends the tools, whose work then counts as failed. */
+  /** Ends the programs; their work then counts as failed. */
   readonly signal?: AbortSignal;
-  /** Task for which they run. */
+  /** The task for which they run. */
   readonly taskId?: string;
 }
 
-/** A worktree that is to be made or removed. */
+/** The path and the branch of a worktree. */
 export interface Worktree {
   /** Absolute path. */
   readonly path: string;
@@ -36,30 +36,29 @@ export interface Worktree {
 export interface KeptCommits {
   /** Git directory of the repository. */
   readonly repository: string;
-  /** Refs that hold them; none when there are none. */
+  /** The refs that hold the commits; may be empty. */
   readonly refs: readonly string[];
 }
 
-/** Branch of the worktree in a directory of that name: the id of the task it was made for. */
+/** The branch of the worktree in the directory `name`, which is the id of the task it was made for. */
 export function branchOf(name: string): string {
   return `svc/${name}`;
 }
 
 /**
- * The ref that holds commits of a task when its worktree is gone. It is no branch, so that the
- * branches of the repository stay those of its user. A second one, for commits on the branch of the
- * task that are not below the first, has `-2` behind it.
+ * The ref that holds commits of a task when its worktree is gone. It is no branch, so that the repository
+ * has only its user's branches. A second ref, with `-2` behind it, holds commits on the branch of the
+ * task that the first does not reach.
  */
 export function keptRef(taskId: string): string {
   return `refs/svc/tasks/${taskId}`;
 }
 
 /**
- * Runs no program of the repository that is not needed for a working tree: any task in it may have
- * installed its hooks and its file monitor, or have named a remote from which git fetches objects
- * that are missing, by whatever program the configuration names. So no transport is allowed; a
- * configuration could overrule `protocol.allow`, but not the environment. Filters stay, because a
- * working tree without them has other content.
+ * Keeps git from running programs of the repository that a working tree does not need. Any task in it
+ * may have installed hooks and a file monitor, or named a remote from which git fetches missing objects
+ * with any program. So no transport is allowed, by the environment, because the configuration can
+ * overrule `protocol.allow`. Filters stay, because without them a working tree has other content.
  */
 export const GIT = `
 export GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1
@@ -84,7 +83,7 @@ cd -- "$1" && git rev-parse --show-prefix && cd -- "$(git rev-parse --git-common
 const HAS_COMMIT = `${GIT}
 git -C "$1" rev-parse --verify --quiet 'HEAD^{commit}'`;
 
-/** An existing branch or kept ref holds what the task committed before its directory was lost. */
+/** Starts at the branch or the kept ref of the task, if there is one: it holds earlier commits of the task. */
 const ADD = `${GIT}
 without_hooks -C "$1"
 if git -C "$1" show-ref --verify --quiet "refs/heads/$3"; then
@@ -96,13 +95,13 @@ else
 fi`;
 
 /**
- * Removes a worktree and its branch. With a ref, commits are kept under it first that are on no
- * other branch, on no tag and no remote, and were not fetched: what `FETCH_HEAD` names came from
- * another repository and is there. It works without an intact repository: the directory is removed
- * in any case. Prints the refs under which commits are kept.
+ * Removes a worktree and its branch. If a ref is given, it first keeps commits under it that exist
+ * nowhere else: on no other branch, tag or remote, and not in `FETCH_HEAD`, whose commits are in another
+ * repository. The directory is removed even if the repository is damaged. Prints the refs under which
+ * commits are kept.
  *
- * git never looks for its repository from inside the worktree, where a step may have put the name of
- * another one: what the worktree has checked out is read from the repository it was made of.
+ * git does not look for its repository from inside the worktree, where a step may have put the name of
+ * another one. The checked out commit is read from the repository of which the worktree was made.
  */
 const REMOVE = `${GIT}
 dir=$1 branch=$2 common=$3 ref=$4 elsewhere= saved= worktree=worktrees/\${1##*/}
@@ -144,7 +143,7 @@ rm -f -- "$common/refs/heads/$branch.lock"
 bare show-ref --verify --quiet "refs/heads/$branch" && bare branch --quiet -D -- "$branch" 2>/dev/null
 [ -z "$ref" ] || bare for-each-ref --format='%(refname)' "$ref" "$ref-2"`;
 
-/** Removes refs; one that is not there is none. */
+/** Removes refs; those that do not exist are ignored. */
 const DROP = `${GIT}
 common=$1; shift
 [ -d "$common" ] || exit 0
@@ -176,16 +175,16 @@ export async function findRepository(path: string, tools: Tools): Promise<Reposi
   return { common, prefix };
 }
 
-/** What git says where it may not fetch objects that a partial clone has left at its remote. */
+/** Messages of git about objects that a partial clone lacks and that it may not fetch. */
 const LACKS_OBJECTS = /promisor remote|lazy fetching disabled|transport '[^']*' not allowed/;
 
-/** From what a worktree is made. */
+/** The commit of which a worktree is made. */
 export interface Start {
   /** Directory in the repository. */
   readonly from: string;
   /** The commit, or a name of it, such as `HEAD`. */
   readonly commit: string;
-  /** Ref that takes its place where it exists: it holds what the task has committed before. */
+  /** The ref that replaces `commit` if it exists: it holds earlier commits of the task. */
   readonly kept: string;
 }
 
@@ -212,17 +211,17 @@ export async function addWorktree(
 
 /** How a worktree is removed. */
 export interface WorktreeRemoval extends Tools {
-  /** The repository it was made of; empty where that is not known, and only the directory goes. */
+  /** The repository it was made of; empty if not known: then only the directory is removed. */
   readonly common: string;
-  /** Ref under which commits are kept that exist nowhere else; without it they go. */
+  /** The ref under which commits are kept that exist nowhere else; without it they are removed. */
   readonly kept?: string;
 }
 
 /**
  * Removes a worktree with its uncommitted changes and its branch. Returns the refs that hold its
- * commits, if any.
+ * commits.
  *
- * @throws {AppError} `invalid` when something of it cannot be removed.
+ * @throws {AppError} `invalid` when the worktree cannot be removed completely.
  */
 export async function removeWorktree(
   { path, branch }: Worktree,

@@ -1,7 +1,7 @@
 /**
- * Which repository the worktree or the kept commits of a task are in: a file for each beside the
- * worktrees. The worktree itself names its repository, too, in a file that steps may write; the
- * repository does not say whose the commits are; and neither does the task when it is removed.
+ * Notes about the worktrees and the kept commits of tasks: a file for each task, beside the worktrees,
+ * names the repository and the refs. The worktree names its repository, too, but in a file that steps can
+ * change; and after the task is removed, no other record leads from it to its commits.
  *
  * @module
  */
@@ -11,12 +11,12 @@ import { isThere, writeDurably } from "../../base/durable_files.ts";
 import { readRegularText } from "../../base/regular_file.ts";
 import type { KeptCommits } from "./git_worktree.ts";
 
-/** End of the names of these files; an id of a task stands before it. */
+/** The end of the names of these files, after the id of the task. */
 export const KEPT_SUFFIX = ".kept";
 
 const fileOf = (worktrees: string, taskId: string) => join(worktrees, `${taskId}${KEPT_SUFFIX}`);
 
-/** Notes the repository of a task, before its worktree is made. */
+/** Writes the note of a task, before its worktree is made. */
 export async function noteRepository(
   worktrees: string,
   taskId: string,
@@ -25,7 +25,7 @@ export async function noteRepository(
   await writeDurably(fileOf(worktrees, taskId), JSON.stringify(kept));
 }
 
-/** Notes what is kept of a task; removes the note where that is nothing and its worktree is gone. */
+/** Writes the note of a task; removes it if no commits are kept and the worktree does not exist. */
 export async function noteKept(
   worktrees: string,
   taskId: string,
@@ -37,7 +37,7 @@ export async function noteKept(
   await Deno.remove(fileOf(worktrees, taskId)).catch(ignoreMissing);
 }
 
-/** What is noted of a task; `undefined` when it has neither a worktree here nor commits. */
+/** The note of a task; `undefined` if it has neither a worktree on this machine nor kept commits. */
 export function findKept(worktrees: string, taskId: string): KeptCommits | undefined {
   try {
     return JSON.parse(readRegularText(fileOf(worktrees, taskId))) as KeptCommits;

@@ -14,16 +14,15 @@ import type { ProcessGroups } from "../../shell/process_groups.ts";
 import { runShell } from "../../shell/run_shell.ts";
 import { type InheritedEnv, TASK_MARK } from "../step/step_env.ts";
 
-/** What running a tool needs. */
+/** The parts of the daemon that run a tool. */
 export interface ToolHost {
   readonly clock: Clock;
-  /** Ends its leftover processes. */
   readonly groups: ProcessGroups;
-  /** Hides secrets in its output: addresses hold them, and hooks of a repository print anything. */
+  /** Hides secrets in the output: addresses hold them, and hooks of a repository print anything. */
   readonly secrets: KnownSecrets;
-  /** Variables it inherits; most are left out. */
+  /** The variables that steps inherit; the tool gets a few of them. */
   readonly inherited: InheritedEnv;
-  /** File mode mask, because steps work on the files it makes. */
+  /** File mode mask of steps, which use the files that the tool makes. */
   readonly umask: number;
 }
 
@@ -32,15 +31,15 @@ export interface Tool {
   readonly script: string;
   /** `$1`, `$2`, …. */
   readonly args: readonly string[];
-  /** Ends the tool, whose work then counts as failed. */
+  /** Ends the tool; its work then counts as failed. */
   readonly signal?: AbortSignal | undefined;
-  /** Task for which it runs: after a crash it is ended together with that task's processes. */
+  /** The task for which it runs: after a crash it is ended together with the task's processes. */
   readonly taskId?: string | undefined;
   /** Longest time it may take; half an hour when absent. */
   readonly timeoutMs?: number;
 }
 
-/** Result of a tool that has ended. */
+/** The result of a tool that has ended. */
 export interface ToolResult {
   readonly code: number;
   /** The beginning of standard output. */
@@ -50,15 +49,15 @@ export interface ToolResult {
 }
 
 /**
- * Variables with the place of git's and ssh's configuration, of temporary files, and those that a
- * connection may need; most of them are there only where the daemon's `step-env` names them.
+ * Variables for the configuration of git and ssh, for temporary files and for connections. Most of them
+ * are set only if the daemon's `step-env` names them.
  */
 const INHERITED =
   /^(PATH|HOME|USER|TMPDIR|XDG_CONFIG_HOME|SSH_AUTH_SOCK|GIT_SSH_COMMAND|GIT_SSL_CAINFO|SSL_CERT_(FILE|DIR)|(https?|all|no)_proxy)$/i;
-/** A checkout of a large repository takes minutes. */
+/** Longest time of a tool: a checkout of a large repository takes minutes. */
 const TIMEOUT_MS = 30 * 60_000;
 const GRACE_MS = 2000;
-/** Bytes kept of each stream. */
+/** Characters of each stream that are kept. */
 const MAX_OUTPUT = 64 * 1024;
 
 /**
@@ -69,7 +68,7 @@ const MAX_OUTPUT = 64 * 1024;
  */
 export async function runTool(tool: Tool, host: ToolHost): Promise<ToolResult> {
   const { timeoutMs = TIMEOUT_MS } = tool;
-  const kept = { out: "", err: "" };
+  const output = { out: "", err: "" };
   const decoders = { out: new TextDecoder(), err: new TextDecoder() };
   const exit = await runShell({
     line: tool.script,
@@ -79,7 +78,7 @@ export async function runTool(tool: Tool, host: ToolHost): Promise<ToolResult> {
       ...Object.fromEntries(
         Object.entries(host.inherited.variables).filter(([name]) => INHERITED.test(name)),
       ),
-      ...(tool.taskId === undefined ? {} : { [TASK_MARK]: tool.taskId }),
+      ...defined({ [TASK_MARK]: tool.taskId }),
       LC_ALL: "C",
       GIT_TERMINAL_PROMPT: "0",
     },
@@ -89,15 +88,15 @@ export async function runTool(tool: Tool, host: ToolHost): Promise<ToolResult> {
     ...defined({ signal: tool.signal }),
     onOutput(stream, chunk) {
       const text = decoders[stream].decode(chunk, { stream: true });
-      kept[stream] += text.slice(0, MAX_OUTPUT - kept[stream].length);
+      output[stream] += text.slice(0, MAX_OUTPUT - output[stream].length);
     },
   }, host);
   if (exit.endedFor === "timeout") {
     throw new AppError("invalid", `It took longer than ${timeoutMs / 60_000} minutes`);
   }
-  const shortage = exit.code === 0 ? undefined : findShortageIn(kept.err);
+  const shortage = exit.code === 0 ? undefined : findShortageIn(output.err);
   if (shortage !== undefined) throw new AppError("overloaded", shortage);
-  return { code: exit.code, out: kept.out, err: host.secrets.redact(kept.err) };
+  return { code: exit.code, out: output.out, err: host.secrets.redact(output.err) };
 }
 
 /** The error message of a tool, as one line. */
