@@ -1,16 +1,16 @@
 /**
- * A server that answers as a test likes, knowing what it was sent: some repeat that in their
+ * A server whose answers the test makes from the request: some platforms repeat a request in their
  * errors.
  *
  * @module
  */
 
-/** What it was sent. */
+/** A request that arrived. */
 export interface Sent {
   readonly method: string;
   /** With the query. */
   readonly path: string;
-  /** Of the `Authorization` header, without `Bearer`. */
+  /** The `Authorization` header without `Bearer`. */
   readonly token: string;
   readonly body: string;
 }
@@ -21,7 +21,7 @@ export interface Echo extends AsyncDisposable {
   readonly url: string;
   /** Every request so far. */
   readonly sent: readonly Sent[];
-  /** Makes the answer to a request; what is no Response is its JSON. */
+  /** Makes the answer to a request: a `Response`, or its JSON. */
   answer: (sent: Sent) => unknown;
 }
 

@@ -1,7 +1,6 @@
 /**
- * A server that speaks GitHub's REST API as its description says
- * (https://docs.github.com/en/rest): what a daemon asks of it is remembered, and a test can make it
- * refuse, slow down or lose answers. Its routes are in the files beside this one.
+ * A server with the part of GitHub's REST API that svc uses (https://docs.github.com/en/rest). It
+ * keeps the requests that arrived, and a test can make it refuse, slow down or lose answers.
  *
  * @module
  */
@@ -12,10 +11,10 @@ import { FakeIssues } from "./github_issues.ts";
 /** A token, and what it may do. */
 export interface FakeToken {
   readonly token: string;
-  /** Login of whom it belongs to. */
+  /** Login of its owner. */
   readonly login: string;
   readonly id: number;
-  /** Fine-grained permissions it has, such as `issues=write`; everything when absent. */
+  /** Fine-grained permissions, such as `issues=write`; all when absent. */
   readonly permissions?: readonly string[];
   /** Value of `github-authentication-token-expiration`. */
   readonly expires?: string;
@@ -35,7 +34,7 @@ export interface FakeCall {
 /** A request as a route sees it. */
 export interface RouteRequest {
   readonly method: string;
-  /** What the groups of its pattern matched. */
+  /** Matches of the groups of `path`. */
   readonly match: readonly string[];
   readonly query: URLSearchParams;
   readonly body: Record<string, unknown>;
@@ -47,7 +46,7 @@ export interface RouteRequest {
 
 export interface Route {
   readonly method: string;
-  /** Over the path below the base URL. */
+  /** Matches the path below the base URL. */
   readonly path: RegExp;
   /** Permission it needs, as GitHub names it. */
   readonly needs?: string;
@@ -63,19 +62,19 @@ export interface FakeRepository {
   >;
 }
 
-/** What the routes share. */
+/** State that the routes share. */
 export interface FakeState {
   readonly repositories: Map<string, FakeRepository>;
-  /** A number that was not given before. */
+  /** A new number at each call. */
   readonly nextId: () => number;
-  /** RFC 3339 of now, moved by {@linkcode FakeGitHub.setNow}. */
+  /** The time as RFC 3339; {@linkcode FakeGitHub.setNow} moves it. */
   readonly now: () => string;
 }
 
 /** Answers in the place of a route, or leaves it to the route. */
 export type Interference = (
   call: FakeCall,
-  /** Carries the call out and gives its answer, so that an answer can be lost. */
+  /** Carries the call out and returns its answer, so that a test can lose it. */
   carryOut: () => Promise<Response>,
 ) => Response | Promise<Response> | undefined;
 
@@ -101,7 +100,7 @@ export interface FakeGitHub extends AsyncDisposable {
   setNow(rfc3339: string): void;
 }
 
-/** The token that a fake knows where a test names none. */
+/** The token when a test names none. */
 export const TOKEN: FakeToken = { token: "ghp_fake0123456789", login: "svc-bot", id: 4242 };
 
 export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
@@ -138,7 +137,7 @@ export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
       const carryOut = () => route(call, request.headers, { routes, tokens, url });
       const answer: Response = await (fake.interfere?.(call, carryOut) ?? carryOut());
       call.status = answer.status;
-      // The runtime makes the time of its answers once a second; GitHub's is that of the answer.
+      // The runtime updates the `Date` of its answers once a second; GitHub's is exact.
       const headers = new Headers(answer.headers);
       if (!headers.has("date")) headers.set("date", new Date().toUTCString());
       return new Response(answer.body, { status: answer.status, headers });
@@ -230,7 +229,7 @@ export function page(
   return Response.json(items.slice(from, from + size), { headers: link });
 }
 
-/** Who the token belongs to, repositories, and what a login may do there. */
+/** Routes of the token's owner, of repositories, and of permissions in them. */
 function accountRoutes({ repositories }: FakeState): readonly Route[] {
   const repository = /^\/repos\/([^/]+\/[^/]+)$/;
   const permission = /^\/repos\/([^/]+\/[^/]+)\/collaborators\/([^/]+)\/permission$/;
@@ -275,7 +274,7 @@ function accountRoutes({ repositories }: FakeState): readonly Route[] {
         const found = repositories.get(name);
         if (found === undefined) return problem(404, "Not Found");
         const role = found.permissions?.[login] ?? "read";
-        // The old field knows neither maintain nor triage.
+        // `permission` has no value for the roles maintain and triage.
         const coarse = role === "maintain" ? "write" : role === "triage" ? "read" : role;
         return Response.json({ permission: coarse, role_name: role, user: { login } });
       },

@@ -1,6 +1,6 @@
 /**
- * Webhooks of the stand-in for GitHub: making them, pinging, the log of deliveries, sending again,
- * and events that it posts to them, signed.
+ * Webhooks of the fake GitHub: creation, pings, the log of deliveries, redeliveries, and the signed
+ * events that it posts.
  *
  * @module
  */
@@ -18,20 +18,20 @@ export interface FakeHook {
   config: { url: string; content_type: string; secret?: string; insecure_ssl: string };
 }
 
-/** One try to deliver an event, as the log has it. */
+/** One attempt to deliver an event, as the log shows it. */
 export interface FakeTry {
   readonly id: string;
   readonly hook: number;
   readonly guid: string;
   readonly delivered_at: string;
   readonly redelivery: boolean;
-  /** 0 where nothing could be reached. */
+  /** 0 if the server could not be reached. */
   readonly status_code: number;
   readonly status: string;
   readonly event: string;
   readonly action: string | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body as it was sent. */
+  /** The body that was sent. */
   readonly payload: string;
   readonly answer: string;
 }
@@ -42,14 +42,14 @@ export interface FakeEvent {
   /** Text of its JSON. */
   readonly payload: string;
   readonly guid?: string;
-  /** Whether it only stands in the log, as a connection that failed. */
+  /** Whether the event is only logged, as a failed connection. */
   readonly lost?: boolean;
 }
 
-/** What {@linkcode hookRoutes} gives. */
+/** The result of {@linkcode hookRoutes}. */
 export type HookRoutes = ReturnType<typeof hookRoutes>;
 
-/** The routes, and what a test does with webhooks. */
+/** The routes of webhooks, and functions for tests. */
 export function hookRoutes(state: FakeState) {
   const hooks = new Map<number, FakeHook>();
   const tries: FakeTry[] = []; // newest last
@@ -72,7 +72,7 @@ export function hookRoutes(state: FakeState) {
       : await post(hook.config.url, headers, payload);
     const action: unknown = JSON.parse(payload)?.action;
     const made: FakeTry = {
-      // Beyond what a double holds, as the real ones are.
+      // Larger than a double can hold, as the ids of GitHub are.
       id: `90071992547${String(state.nextId()).padStart(8, "0")}`,
       hook: hook.id,
       guid,
@@ -166,7 +166,7 @@ const WRITE = "repository_hooks=write";
 function routesOf({ state, hooks, tries, deliver }: Parts): readonly Route[] {
   const isThere = (of: string) =>
     of.startsWith("orgs/") || state.repositories.has(of.slice("repos/".length));
-  /** What a route does with the webhook of its path. */
+  /** Gives a route the webhook of its path; 404 if there is none. */
   const withHook =
     (answer: (hook: FakeHook, request: RouteRequest) => Response | Promise<Response>) =>
     (request: RouteRequest) => {
@@ -216,7 +216,7 @@ function routesOf({ state, hooks, tries, deliver }: Parts): readonly Route[] {
         const active = body["active"] !== false;
         const hook: FakeHook = { id: state.nextId(), of, name: "web", active, events, config };
         hooks.set(hook.id, hook);
-        ping(hook); // sent by itself, as the real one does
+        ping(hook); // GitHub sends a ping, too
         return Response.json(shown(hook), { status: 201 });
       },
     },
@@ -294,7 +294,7 @@ function routesOf({ state, hooks, tries, deliver }: Parts): readonly Route[] {
   ];
 }
 
-/** A webhook as the API shows it: its secret never. */
+/** A webhook as the API shows it, without its secret. */
 function shown({ id, name, active, events, config }: FakeHook) {
   const { secret, ...rest } = config;
   return {
@@ -313,13 +313,13 @@ function summary(
   return { ...one, duration: 0.05, installation_id: null, repository_id: 1, throttled_at: null };
 }
 
-/** Writes the ids as numbers, whose digits a double would lose. */
+/** Writes ids as JSON numbers, which are too large for a double. */
 async function raw(answer: Response): Promise<Response> {
   const text = (await answer.text()).replaceAll(/"id":"([0-9]+)"/g, '"id":$1');
   return new Response(text, { headers: answer.headers });
 }
 
-/** One try with its request, the body of which stands in it as it was sent. */
+/** One attempt with its request and the exact body. */
 function logged(one: FakeTry): Promise<Response> {
   const request = `{"headers":${JSON.stringify(one.headers)},"payload":${one.payload}}`;
   const response = JSON.stringify({ headers: {}, payload: one.answer });

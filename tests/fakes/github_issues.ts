@@ -1,6 +1,6 @@
 /**
- * Issues of the stand-in for GitHub, and what an answer is there: comments, reactions, statuses of
- * commits. What is written sends its event to the webhooks, as the real one does.
+ * Issues of the fake GitHub with comments, reactions and statuses of commits. A change sends its
+ * event to the webhooks.
  *
  * @module
  */
@@ -27,7 +27,7 @@ export interface FakeIssue {
   readonly title: string;
   readonly body: string;
   readonly user: FakeUser;
-  /** Of a pull request: its head, and all of its commits. */
+  /** Head and commits, if it is a pull request. */
   readonly pull?: { sha: string; commits: string[] };
 }
 
@@ -62,7 +62,7 @@ export interface FakeStatus {
   readonly target_url: string | null;
 }
 
-/** What a test writes a comment with. */
+/** A comment that a test writes. */
 export interface NewComment {
   readonly repository: string;
   readonly issue: number;
@@ -75,7 +75,7 @@ const MAX_BODY = 65_536;
 const CONTENTS = ["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"];
 const STATES = ["error", "failure", "pending", "success"];
 
-/** Issues with their comments, reactions and statuses; events of theirs go to `hooks`. */
+/** Issues with their comments, reactions and statuses; their events go to `hooks`. */
 export class FakeIssues {
   readonly issues: FakeIssue[] = [];
   readonly comments: FakeComment[] = [];
@@ -89,7 +89,7 @@ export class FakeIssues {
     this.#hooks = hooks;
   }
 
-  /** Somebody comments: the event is sent, and its tries are returned once they have ended. */
+  /** Writes a comment and sends its event; resolves when every attempt to send it has ended. */
   async comment(given: NewComment): Promise<FakeComment> {
     const comment = this.#write(given);
     await this.#tell("created", comment, given.association ?? "NONE");
@@ -200,7 +200,7 @@ export class FakeIssues {
     ];
   }
 
-  /** Routes of what can be reacted to. */
+  /** Routes of the reactions to an issue or a comment. */
   #reactionRoutes(to: string): readonly Route[] {
     const path = new RegExp(`^/repos/([^/]+/[^/]+)/(${to})/reactions$`);
     return [

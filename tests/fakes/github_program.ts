@@ -1,7 +1,7 @@
 /**
- * The stand-in for GitHub as a program, for `make demo ARGS=--github`: writes its URL to standard
- * output and serves until its standard input ends. Beside the API it has `POST /demo/comment`, with
- * which somebody comments on pull request 7, and `GET /demo/pull`, which shows that page as text.
+ * The fake GitHub as a program, for `make demo ARGS=--github`: writes its URL to standard output
+ * and serves until its standard input ends. `POST /demo/comment` writes a comment on pull request
+ * 7, and `GET /demo/pull` shows that pull request as text.
  *
  * @module
  */
@@ -13,7 +13,7 @@ const PULL = 7;
 const SHA = "9be7a2d05c41f386e31f6c8a47d24f0c61d2b97a";
 const ADA = { login: "ada-pereira", id: 77 };
 
-/** The pull request as a person sees it. */
+/** The page of the pull request as text. */
 function pageOf({ issues }: FakeGitHub): string {
   const emoji = (to: string) =>
     issues.reactions.filter((one) => one.to === to)
@@ -76,5 +76,5 @@ fake.issues.issues.push({
   pull: { sha: SHA, commits: [SHA] },
 });
 console.log(fake.url);
-for await (const _chunk of Deno.stdin.readable) { /* until whoever started it is gone */ }
+for await (const _chunk of Deno.stdin.readable) { /* until the program that started it ends */ }
 await fake[Symbol.asyncDispose]();

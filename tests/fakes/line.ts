@@ -1,7 +1,7 @@
 /**
- * A server that speaks the part of LINE's Messaging API that answers use, as its description says
- * (https://developers.line.biz/en/reference/messaging-api/): a push is carried out once for each
- * retry key, and the webhook of a channel is really tried.
+ * A server with the part of LINE's Messaging API that svc uses
+ * (https://developers.line.biz/en/reference/messaging-api/). It carries out a push once for each
+ * retry key, and really sends to the webhook of a channel.
  *
  * @module
  */
@@ -20,15 +20,15 @@ export interface FakeLine extends AsyncDisposable {
   /** Base URL, for `api:` of a Connection. */
   readonly url: string;
   readonly pushes: FakePush[];
-  /** The webhook of the channel, and what was asked of it. */
+  /** The webhook of the channel, and the calls to it. */
   readonly channel: FakeChannel;
   /** Statuses of all answers to pushes, in order. */
   readonly statuses: number[];
-  /** Answers in the place of the server, which it can let carry the request out. */
+  /** Answers in the place of the server; `carryOut` carries the push out. */
   interfere: ((carryOut: () => Response) => Response | undefined) | undefined;
 }
 
-/** The token that a fake knows. */
+/** The token of the channel. */
 export const LINE_TOKEN = "line-channel-access-token-of-these-tests";
 
 export function fakeLine(): FakeLine {

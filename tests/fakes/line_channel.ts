@@ -1,27 +1,27 @@
 /**
- * The routes of a stand-in for LINE that are about the channel: whose it is, where its webhook
- * goes, and trying that, which it really does.
+ * Routes of the fake LINE for the channel: its owner, its webhook, and the test of that webhook,
+ * which really sends a request.
  *
  * @module
  */
 
 import { createHmac } from "node:crypto";
 
-/** The channel secret with which a fake signs. */
+/** The channel secret of the fake. */
 export const LINE_SECRET = "8c570fa6dd201bb328f1c1eac23a96d8";
 
 export interface FakeChannel {
-  /** Its webhook, and whether it is used. */
+  /** Its webhook, and whether it is active. */
   readonly webhook: { endpoint: string; active: boolean };
   /** Method and path of each call, in order. */
   readonly calls: string[];
-  /** Where it really posts: its address may be made up. */
+  /** Maps the endpoint to the address that is called: the endpoint may be made up. */
   reach: (endpoint: string) => string;
-  /** What it signs with. */
+  /** Secret of its signatures. */
   secret: string;
 }
 
-/** The routes; `undefined` for what is none of them. */
+/** The routes; they return `undefined` for any other request. */
 export function channelRoutes(token: string): {
   readonly state: FakeChannel;
   readonly answer: (
@@ -74,7 +74,7 @@ function problem(status: number, message: string): Response {
   return Response.json({ message }, { status });
 }
 
-/** Posts a request without events to the webhook, as LINE does when it is asked to. */
+/** Posts a request without events to the webhook, as LINE's test does. */
 async function tried({ webhook, reach, secret }: FakeChannel): Promise<Record<string, unknown>> {
   const timestamp = new Date().toISOString();
   const body = JSON.stringify({ destination: "Ub9952f8", events: [] });

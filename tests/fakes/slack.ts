@@ -1,8 +1,8 @@
 /**
- * A server that speaks Slack's Web API and Socket Mode as their descriptions say
+ * A server with the parts of Slack's Web API and Socket Mode that svc uses
  * (https://docs.slack.dev/reference/methods,
- * https://docs.slack.dev/apis/events-api/using-socket-mode): what a daemon does there is
- * remembered, and a test can make it refuse, slow down, go silent or take its sockets away.
+ * https://docs.slack.dev/apis/events-api/using-socket-mode). It keeps the calls that arrived, and a
+ * test can make it refuse, slow down, fall silent or close sockets.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export interface FakeSlackToken {
   readonly scopes: readonly string[];
 }
 
-/** The token of the bot that a fake knows where a test names none. */
+/** The token of the bot when a test names none. */
 export const BOT_TOKEN: FakeSlackToken = {
   token: "xoxb-fake-0123456789",
   scopes: [
@@ -28,7 +28,7 @@ export const BOT_TOKEN: FakeSlackToken = {
   ],
 };
 
-/** The app-level token that a fake knows where a test names none. */
+/** The app-level token when a test names none. */
 export const APP_TOKEN: FakeSlackToken = {
   token: "xapp-fake-0123456789",
   scopes: ["connections:write"],
@@ -42,32 +42,34 @@ export interface FakeSlackCall {
   readonly body: Record<string, unknown>;
 }
 
-/** An acknowledgement, as it was sent. */
+/** An acknowledgement as it arrived. */
 export type Acknowledged = { readonly envelope_id: string; readonly payload?: unknown };
 
-/** What is sent to a socket. */
+/** An envelope for a socket. */
 export interface Sent {
   /** `events_api` when absent. */
   readonly type?: string;
   readonly payload: unknown;
-  /** Which repetition it is. */
+  /** Number of the repetition. */
   readonly attempt?: number;
 }
 
 /** One socket of the app. */
 export interface FakeLine {
-  /** Sends a frame: a text as it is, anything else as JSON. */
+  /** Sends a text frame: a string as it is, any other value as JSON. */
   send(frame: unknown): void;
-  /** Sends a frame that is no text. */
+  /** Sends a binary frame. */
   sendBytes(frame: Uint8Array): void;
-  /** Sends an envelope; resolves with its acknowledgement, or with nothing when the socket ends. */
+  /**
+   * Sends an envelope; resolves with its acknowledgement, or `undefined` when the socket closes.
+   */
   deliver(sent: Sent): Promise<Acknowledged | undefined>;
   ping(): void;
-  /** Ends it in order. */
+  /** Closes it with a closing handshake. */
   close(): void;
-  /** Ends it without a word. */
+  /** Closes it without a closing handshake. */
   drop(): void;
-  /** Resolves when it is over. */
+  /** Resolves when it is closed. */
   readonly ended: Promise<void>;
 }
 
@@ -84,15 +86,15 @@ export interface FakeSlack extends AsyncDisposable {
   readonly calls: FakeSlackCall[];
   /** Sockets that are open, oldest first. */
   readonly lines: FakeLine[];
-  /** How many sockets there have been. */
+  /** Number of sockets opened so far. */
   readonly opened: () => number;
   /** The next socket to be opened. */
   next(): Promise<FakeLine>;
   /** Answers in the place of a method; the last one set counts. */
   interfere: ((call: FakeSlackCall) => Response | Promise<Response> | undefined) | undefined;
-  /** What a new socket is told first. */
+  /** The first frame to a new socket. */
   greeting: "hello" | "link_disabled" | "nothing";
-  /** Sockets of others that are counted as well. */
+  /** Sockets of other programs, which count towards the limit. */
   others: number;
 }
 
@@ -204,7 +206,7 @@ export function fakeSlack(options: FakeSlackOptions = {}): FakeSlack {
     greeting: "hello",
     others: 0,
     async [Symbol.asyncDispose]() {
-      ended.abort(); // also what a test left hanging
+      ended.abort(); // also sockets that a test left open
       for (const one of sockets.clients) one.terminate();
       await new Promise((resolve) => sockets.close(resolve));
       await server.finished;
@@ -218,7 +220,7 @@ export function refusal(error: string, more: Record<string, unknown> = {}): Resp
   return Response.json({ ok: false, error, ...more });
 }
 
-/** The answer to who calls too often. */
+/** The answer to too many calls. */
 export function rateLimited(secs: number): Response {
   const headers = { "retry-after": String(secs) };
   return Response.json({ ok: false, error: "ratelimited" }, { status: 429, headers });

@@ -1,5 +1,5 @@
 /**
- * A server that speaks `chat.postMessage`, as well or badly as a test wants.
+ * A server with Slack's `chat.postMessage`, whose answers the test decides.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export interface SlackApi extends AsyncDisposable {
   readonly paths: string[];
 }
 
-/** Starts one; `answer` decides what a post gets, which is a `ts` of its own when absent. */
+/** Starts a server; `answer` makes the answer to a post, by default a new `ts`. */
 export function slackApi(
   answer: (post: SlackPost, nth: number) => Response | Promise<Response> = (_post, nth) =>
     Response.json({ ok: true, ts: `1700000100.${String(nth).padStart(6, "0")}` }),

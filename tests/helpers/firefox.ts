@@ -1,6 +1,6 @@
 /**
- * Firefox under test, over WebDriver BiDi (https://www.w3.org/TR/webdriver-bidi/): its own protocol,
- * without a driver beside it. Only what a test needs that looks at pages.
+ * Drives Firefox over its own protocol, WebDriver BiDi (https://www.w3.org/TR/webdriver-bidi/),
+ * without a driver. It has only what tests of pages need.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export const FIREFOX = findProgram("firefox", "firefox-esr") ?? "";
 /** A tab of Firefox. */
 export interface FirefoxTab extends AsyncDisposable {
   readonly go: (address: string) => Promise<void>;
-  /** What an expression gives on the page. */
+  /** Evaluates an expression on the page. */
   readonly evaluate: (expression: string) => Promise<unknown>;
   /** Waits until the page shows a text. */
   readonly shows: (text: string) => Promise<void>;
@@ -74,7 +74,7 @@ export async function startFirefox(): Promise<FirefoxTab> {
   };
 }
 
-/** A session: commands, and the answers that belong to them. */
+/** A session of WebDriver BiDi: sends commands and finds their answers. */
 class BidiSession implements Disposable {
   readonly #socket: WebSocket;
   readonly #waiting = new Map<number, PromiseWithResolvers<Record<string, unknown>>>();

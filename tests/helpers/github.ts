@@ -27,7 +27,7 @@ export function githubHeaders(
   };
 }
 
-/** The same bytes but for one, in the middle, which stays a character of JSON text. */
+/** The same bytes with one changed in the middle, to another character that JSON allows. */
 export function withOneByteChanged(body: Uint8Array): Uint8Array<ArrayBuffer> {
   const changed = new Uint8Array(body);
   const letter = changed.findIndex((byte, at) => at >= changed.length / 2 && isLetter(byte));

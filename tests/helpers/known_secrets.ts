@@ -1,5 +1,5 @@
 /**
- * Known secrets without a daemon.
+ * Makes `KnownSecrets` without a daemon.
  *
  * @module
  */
@@ -22,14 +22,14 @@ export function storeOf(name: string, data: Readonly<Record<string, string>>): R
   };
 }
 
-/** What hides the values of a catalog. */
+/** `KnownSecrets` of a catalog. */
 export function knownIn(catalog: Catalog): KnownSecrets {
   const secrets = new KnownSecrets();
   secrets.follow(catalog);
   return secrets;
 }
 
-/** What hides these values. */
+/** `KnownSecrets` of these values. */
 export function known(...values: readonly string[]): KnownSecrets {
   return knownIn(new Catalog([storeOf("all", Object.fromEntries(values.entries()))]));
 }

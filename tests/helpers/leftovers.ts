@@ -1,12 +1,12 @@
 /**
- * What a task or a plugin may have left on the machine: processes that carry its mark, and files.
+ * Finds what tasks and plugins have left on the machine: processes with their mark, and files.
  *
  * @module
  */
 
 import { join } from "node:path";
 
-/** Processes of tasks and plugins of this data directory, by what stands in their environment. */
+/** Processes of tasks and plugins of this data directory, by a variable in their environment. */
 export async function findMarkedProcesses(dataDir: string): Promise<string[]> {
   const found: string[] = [];
   for await (const { name } of Deno.readDir("/proc")) {
@@ -17,12 +17,12 @@ export async function findMarkedProcesses(dataDir: string): Promise<string[]> {
     const mark = variables.find((one) => /^SVC_(TASK|RUN)_ID=/.test(one));
     if (mark === undefined) continue;
     const line = (await readOr(`/proc/${name}/cmdline`)).replaceAll("\0", " ").trim();
-    if (line !== "") found.push(`${mark} ${line}`); // one that nobody has waited for has no line
+    if (line !== "") found.push(`${mark} ${line}`); // empty: ended, and not waited for
   }
   return found;
 }
 
-/** Names in a directory of the data directory; none where it is not there. */
+/** Names of the files of a directory; none if there is no directory. */
 export async function namesIn(...path: readonly string[]): Promise<string[]> {
   try {
     return (await Array.fromAsync(Deno.readDir(join(...path)))).map(({ name }) => name).toSorted();
@@ -32,7 +32,7 @@ export async function namesIn(...path: readonly string[]): Promise<string[]> {
   }
 }
 
-/** A process may go while it is being looked at. */
+/** Reads a file of a process, which may end meanwhile. */
 async function readOr(path: string): Promise<string> {
   return await Deno.readTextFile(path).catch(() => "");
 }

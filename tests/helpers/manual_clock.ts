@@ -1,6 +1,6 @@
 /**
- * Clocks that a test sets: one that stands still with all its timers until it is moved, and one
- * where only the time of day is the test's.
+ * Clocks for tests: `ManualClock`, whose time and timers stand still until the test moves them, and
+ * `setClock`, whose time of day alone the test sets.
  *
  * @module
  */
@@ -13,23 +13,23 @@ const START = Date.UTC(2026, 0, 1);
 
 /** A clock whose time of day the test sets. */
 export interface SetClock extends Clock {
-  /** What `now` gives. Setting it is like setting the machine's clock: no timer comes due by it. */
+  /** The result of `now`. Setting it makes no timer due, as with the clock of a machine. */
   time: number;
 }
 
-/** The machine's timers with a time of day that stands still until it is set. */
+/** Makes a clock with real timers, whose time of day stands still until it is set. */
 export function setClock(time = START): SetClock {
   const clock = { ...systemClock, time, now: () => clock.time };
   return clock;
 }
 
-/** Something that is to be called. */
+/** A pending timer. */
 interface Timer {
   readonly at: number;
   readonly then: () => void;
 }
 
-/** A clock that stands still, timers and pauses included, until it is moved. */
+/** A clock that stands still, with its timers and pauses, until `advance` moves it. */
 export class ManualClock implements SetClock {
   time: number;
   readonly every: Clock["every"];
@@ -63,14 +63,14 @@ export class ManualClock implements SetClock {
     return { [Symbol.dispose]: () => void this.#timers.delete(timer) };
   }
 
-  /** How many timers and pauses there are. */
+  /** Number of pending timers and pauses. */
   get waiting(): number {
     return this.#timers.size;
   }
 
   /**
-   * Lets time pass: calls what comes due in its order, each at its own time and after all that the
-   * ones before it led to, as far as that waits for nothing but promises and timers of this clock.
+   * Lets time pass. Timers that come due are called in order, each at its own time, and after
+   * everything that earlier ones led to through promises and timers of this clock.
    */
   async advance(ms: number): Promise<void> {
     const end = this.#passed + ms;
@@ -88,8 +88,8 @@ export class ManualClock implements SetClock {
 }
 
 /**
- * Lets time pass in steps until `work` is over, which waits for something real besides this clock:
- * no time passes while nothing waits for it.
+ * Lets time pass in steps until `work` is over, for work that also waits for processes or disks.
+ * While no timer is pending, the clock stands still.
  */
 export async function passUntil<T>(
   clock: ManualClock,
@@ -103,7 +103,7 @@ export async function passUntil<T>(
   return await done;
 }
 
-/** All promises that can settle by themselves have. */
+/** Resolves when all promises have settled that can do so without a timer. */
 function promisesSettled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -6,7 +6,7 @@
 
 import type { OutboxMessage } from "../../src/store/outbox_records.ts";
 
-/** A message with these fields: of the project `default`, of no task, and tried once. */
+/** A message with these fields, of the project `default`, of no task, and tried once. */
 export function outboxMessage(
   given: Pick<OutboxMessage, "id" | "kind" | "target" | "body" | "state">,
 ): OutboxMessage {

@@ -1,11 +1,11 @@
 /**
- * A pooler before a PostgreSQL: lends its sessions to clients, for a statement or a transaction at a
- * time or for as long as each is connected, as PgBouncer does.
+ * A pooler in front of PostgreSQL, as PgBouncer is: lends its sessions to clients for a statement,
+ * a transaction, or a whole connection.
  *
  * @module
  */
 
-/** Where it listens, and for how long it lends. */
+/** A running pooler. */
 export interface Pooler extends AsyncDisposable {
   readonly port: number;
 }
@@ -15,11 +15,11 @@ export interface PoolerOptions {
   /** Socket of the server. */
   readonly socket: string;
   readonly lends: "statement" | "transaction" | "session";
-  /** Whether sessions are lent in turn, and not the one that was given back last. */
+  /** Whether sessions are lent in turn; else the one returned last comes first. */
   readonly inTurn?: boolean;
 }
 
-/** Starts it before a server that asks for no password. */
+/** Starts a pooler in front of a server without passwords. */
 export function startPooler({ socket, lends, inTurn = false }: PoolerOptions): Pooler {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const free: Peer[] = [];
@@ -78,11 +78,11 @@ export function startPooler({ socket, lends, inTurn = false }: PoolerOptions): P
   };
 }
 
-/** What nobody lends a session for one statement for. */
+/** A statement that needs a session for longer than itself. */
 const BEGIN = /^Q[^]{4}BEGIN/;
 const code = (letter: string) => letter.charCodeAt(0);
 const [READY, QUERY, SYNC, TERMINATE, IDLE] = [..."ZQSXI"].map(code);
-/** What a server says to who needs no password: the process that it names is not one of a server. */
+/** The server's answer to a client that needs no password; the process id in it is made up. */
 // deno-fmt-ignore
 const WELCOME = Uint8Array.from([
   code("R"), 0, 0, 0, 8, 0, 0, 0, 0,

@@ -1,6 +1,6 @@
 /**
- * Databases for tests, in the server that `$SVC_TEST_POSTGRES` names. `.ci/test` starts one; without
- * it the tests say that they were skipped.
+ * Databases for tests, on the server that `$SVC_TEST_POSTGRES` names and `.ci/test` starts. Without
+ * a server the tests are skipped.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { JobQueue } from "../../src/store/postgres/jobs/job_queue.ts";
 import { skippable } from "./requirements.ts";
 import { longTest } from "./program.ts";
 
-/** Address of the server, as a user who may make databases; empty where there is none. */
+/** Address of the server with a user that may create databases; empty without a server. */
 const server = () => Deno.env.get("SVC_TEST_POSTGRES") ?? "";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const OWNER = { node: "tests", run: "tests" };
@@ -23,13 +23,13 @@ const OWNER = { node: "tests", run: "tests" };
 export interface PostgresTestOptions {
   /** Whether it runs only when everything is to run; it does when absent. */
   readonly isLong?: boolean;
-  /** Why it cannot run here for another lack than PostgreSQL; it can when absent. */
+  /** Why it cannot run here, beside a missing PostgreSQL; it can when absent. */
   readonly skip?: string | undefined;
 }
 
 /**
- * A test that needs PostgreSQL; skipped where there is none, and, unless `isLong` is false, where not
- * everything is to run.
+ * A test that needs PostgreSQL; skipped where there is none, and, unless `isLong` is false, where
+ * not everything is to run.
  */
 export function postgresTest(
   name: string,
@@ -51,12 +51,12 @@ export function createTestDatabase(): Promise<TestDatabase> {
   return create(async (db) => `TEMPLATE ${await template(db)}`);
 }
 
-/** Makes a database with all that another one has, to which nobody is connected. */
+/** Copies a database that has no open connection. */
 export function copyDatabase({ url }: TestDatabase): Promise<TestDatabase> {
   return create(() => Promise.resolve(`TEMPLATE ${new URL(url).pathname.slice(1)}`));
 }
 
-/** Makes a database that `svc` has never seen. */
+/** Makes a database without a schema. */
 export function createEmptyDatabase(): Promise<TestDatabase> {
   return create(() => Promise.resolve(""));
 }
@@ -75,8 +75,9 @@ async function create(clause: (db: Session) => Promise<string>): Promise<TestDat
 }
 
 /**
- * The database that others are copies of, which is quicker than to migrate each. The first test that
- * needs it makes it, under a name that goes with what is in it: a server may outlive a run.
+ * The database that others are copied from, which is faster than to migrate each. The first test
+ * that needs it makes it. Its name contains a hash of the schema, because a server may outlive a
+ * run.
  */
 async function template(db: Session): Promise<string> {
   const name = `svc_template_${hashOfSources()}`;
@@ -95,7 +96,7 @@ async function template(db: Session): Promise<string> {
   return name;
 }
 
-/** What says which tables, functions and jobs a database has, and with which library. */
+/** Files that decide the schema of a database. */
 const SOURCES = [
   "src/store/postgres/database",
   "src/store/postgres/functions",

@@ -1,5 +1,5 @@
 /**
- * A PostgreSQL of a test's own, whose settings it may change.
+ * A PostgreSQL for one test, which may change its settings.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { until } from "./until.ts";
 
 /** A server that goes away with the test. */
 export interface PrivateServer extends AsyncDisposable {
-  /** Where it listens on 127.0.0.1, too. */
+  /** Port on 127.0.0.1, beside the socket. */
   readonly port: number;
   /** The address of a database over its socket, as a user of it; its superuser is `svc`. */
   url(database?: string, user?: string): string;
@@ -20,14 +20,14 @@ export interface PrivateServer extends AsyncDisposable {
   shell(script: string): Promise<void>;
   /** Changes a setting that needs no restart. */
   set(name: string, value: string): Promise<void>;
-  /** Ends it as a crash does. */
+  /** Kills the server. */
   crash(): Promise<void>;
   /** Starts it again after a crash. */
   start(): Promise<void>;
 }
 
 /**
- * Starts one.
+ * Starts a server.
  *
  * @throws {Error} when that cannot be done here; `.ci/cluster` has said why.
  */
@@ -86,7 +86,7 @@ export async function startPostgres(): Promise<PrivateServer> {
   };
 }
 
-/** A port that nobody listens on. */
+/** A port on which no program listens. */
 export function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;

@@ -13,7 +13,7 @@ import { PATIENCE_MS } from "./until.ts";
 
 /** One way to run svc. */
 export interface Program {
-  /** What it is called in the names of tests. */
+  /** Its name in the names of tests. */
   readonly name: "source" | "compiled";
   readonly command: string;
   /** Arguments before those of svc. */
@@ -24,7 +24,7 @@ export interface Program {
   readonly onPostgres?: boolean;
 }
 
-/** Absolute path of the checkout. */
+/** Absolute path of the checkout, without a slash at the end. */
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 
 /** Where Deno keeps its packages, for programs that get another HOME. */
@@ -59,18 +59,18 @@ export function svcdOf(program: Program): Program {
   return { ...program, args: [...program.args.slice(0, -1), join(ROOT, "main.ts")] };
 }
 
-/** Whether everything is to run (`make test-all`), the tests that take long, too. */
+/** Whether long tests run, too (`make test-all`). */
 const TEST_ALL = Deno.env.get("SVC_TEST_ALL") === "1";
 
-/** Whether the tests are run over PostgreSQL, in the place of a database in a file. */
+/** Whether the tests run over PostgreSQL instead of a database in a file. */
 const ON_POSTGRES = Deno.env.get("SVC_TEST_ON") === "postgres";
 
-/** Why a test that takes long is skipped; undefined where everything is to run. */
+/** Why a long test is skipped; `undefined` under `make test-all`. */
 export const NOT_ALL = TEST_ALL
   ? undefined
   : `long, run by ${ON_POSTGRES ? "SVC_TEST_ON=postgres " : ""}make test-all`;
 
-/** Why a slow test is skipped; undefined where everything is to run, on either database. */
+/** Why a slow test is skipped; `undefined` under `make test-all`, with either database. */
 export const NOT_SLOW = TEST_ALL || ON_POSTGRES ? undefined : "slow, run by make test-all";
 
 /** The program under test: the compiled one where there is one. */
@@ -84,13 +84,13 @@ export const NO_DATABASE = "no database has a part in it";
 /** What differs from the usual test. */
 export interface ProgramTestOptions
   extends Pick<Deno.TestDefinition, "sanitizeOps" | "sanitizeResources"> {
-  /** Why it cannot run here; it can when absent. */
+  /** Why the test cannot run here; it can when absent. */
   readonly skip?: string | undefined;
-  /** Why it makes sense with a database in a file alone; it does with either when absent. */
+  /** Why the test runs only with a database in a file; it runs with either when absent. */
   readonly fileOnly?: string;
 }
 
-/** What a test does with a program. */
+/** The body of a test. */
 type Body = (program: Program, t: Deno.TestContext) => void | Promise<void>;
 
 /** A test with {@linkcode ONE_PROGRAM}. */
@@ -99,15 +99,15 @@ export function programTest(name: string, body: Body, options: ProgramTestOption
 }
 
 /**
- * A test that takes some seconds and is not the first to tell that something is broken (faults,
- * kills, all the ways that do not work): it runs when everything is to run, on either database.
+ * A test that takes seconds and is not the first to fail (faults, kills, rare errors): it runs
+ * under `make test-all`, with either database.
  */
 export function slowTest(name: string, body: Body, options: ProgramTestOptions = {}): void {
   test(ONE_PROGRAM, name, body, { ...options, skip: NOT_SLOW ?? options.skip });
 }
 
 /**
- * A test that takes long (many kills, floods, stalls): it runs when everything is to run, with a
+ * A test that takes long (many kills, floods, stalls): it runs under `make test-all`, with a
  * database in a file.
  */
 export function longTest(name: string, body: Body, options: ProgramTestOptions = {}): void {
@@ -131,20 +131,18 @@ function test(program: Program, name: string, body: Body, options: ProgramTestOp
 export interface Times {
   readonly count: number;
   /**
-   * For the end of its name: by ` (2 of 50 times)`, `.ci/test --skipped-in` knows what is left to
-   * do.
+   * End of the test's name: ` (2 of 50 times)` tells `.ci/test --skipped-in` to run it again.
    */
   readonly inName: string;
   /** That many of these items; after the last one comes the first again. */
   readonly of: <T>(items: readonly T[]) => T[];
 }
 
-/** How much more often than in `make test-all` tests repeat themselves: for `make faults`. */
+/** Factor of `make faults` on the repetitions of `make test-all`. */
 const TIMES = Number(Deno.env.get("SVC_TEST_TIMES") || 1);
 
 /**
- * The `few` times that show that something holds, or all of them where everything is to run; that
- * many times `SVC_TEST_TIMES` where it is set.
+ * `few` times, or `all` under `make test-all`, times `SVC_TEST_TIMES`.
  */
 export function times(all: number, few: number): Times {
   const count = TEST_ALL ? all * TIMES : few;
@@ -178,7 +176,7 @@ export interface RunResult {
 
 const INHERITED = ["PATH", "HOME", "TMPDIR", "DENO_DIR", "XDG_CACHE_HOME", "DENO_TLS_CA_STORE"];
 
-/** A clean environment: no SVC_… of whoever runs the tests gets in. */
+/** An environment without any `SVC_…` of the test run itself. */
 export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<string, string> {
   const inherited = INHERITED.map((name) => [name, Deno.env.get(name)] as const)
     .filter((entry): entry is readonly [string, string] => entry[1] !== undefined);
