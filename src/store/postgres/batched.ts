@@ -1,6 +1,6 @@
 /**
- * The methods that share transactions, because many requests call them at once. Each names the facts
- * that it may ask for, and runs a transaction of `store/transactions/` once they are loaded.
+ * The methods that share transactions, because many requests call them at once. Each names the
+ * facts that it may ask for, and runs a transaction of `store/transactions/` once they are loaded.
  *
  * @module
  */
@@ -29,7 +29,7 @@ export type Batched =
   | "finishTask"
   | "cancelTask";
 
-/** What a batch reads and changes. */
+/** The rows that a batch reads and changes. */
 export interface BatchRows {
   readonly set: WorkingSet;
   readonly fence: ClaimFence;

@@ -9,10 +9,13 @@ import { setImmediate } from "node:timers";
 import { AppError } from "../../base/errors.ts";
 import { isOfOneCall } from "./database/connections.ts";
 
-/** What came of one call of a batch. */
+/** The result of one call of a batch. */
 export type Settled = { readonly value: unknown } | { readonly error: unknown };
 
-/** Runs the calls of a batch; gives what came of each, in their order. That of a batcher never rejects. */
+/**
+ * Runs the calls of a batch; gives what came of each, in their order. That of a batcher never
+ * rejects.
+ */
 export type RunBatch<Call> = (calls: readonly Call[]) => Promise<readonly Settled[]>;
 
 /** Repeats each half of a batch that has failed, until the call that fails is alone. */

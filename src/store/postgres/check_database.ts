@@ -48,9 +48,9 @@ const IMPOSSIBLE_JOBS: readonly ImpossibleRows[] = [
   },
 ];
 
-/** What was found in a shared database. */
+/** The faults and facts of a shared database. */
 export interface SharedCheckFacts extends CheckFacts {
-  /** Where it is, for people. */
+  /** The database for people: its name and its server. */
   readonly database: string;
 }
 

@@ -23,7 +23,7 @@ export interface NewDatabase extends Omit<ConnectOptions, "max"> {
   readonly name: string;
   /** Stored where it has none yet. */
   readonly resources: readonly Resource[];
-  /** Told of a migration. */
+  /** Called when a migration begins. */
   readonly onNote?: ((text: string) => void) | undefined;
 }
 
@@ -46,7 +46,7 @@ export async function findKeyId(
 }
 
 /**
- * Makes whatever of it is not there yet; `false` when another daemon had made it.
+ * Makes the parts of it that do not exist yet; `false` when another daemon had made it.
  *
  * @throws {AppError} `refused` when it cannot be used, `overloaded` when it cannot be reached.
  */

@@ -15,9 +15,9 @@ import { readAbout } from "./database/migrate.ts";
 import { SCHEMA_VERSION } from "./database/migrations.ts";
 import { loadResources } from "./resources/resource_rows.ts";
 
-/** What was seen of a shared database. */
+/** Facts of a shared database. */
 export interface SharedGlance extends Glance {
-  /** Where it is, for people. */
+  /** The database for people: its name and its server. */
   readonly database: string;
 }
 

@@ -13,9 +13,9 @@ import { Connections, type ConnectOptions } from "./database/connections.ts";
 import { databaseSize } from "./database/database_size.ts";
 import { nameOf } from "./database/database_url.ts";
 
-/** What a shared database holds. */
+/** The sizes of a shared database. */
 export interface SharedUsage extends DatabaseUsage {
-  /** Where it is, for people. */
+  /** The database for people: its name and its server. */
   readonly database: string;
 }
 

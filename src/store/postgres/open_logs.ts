@@ -12,7 +12,7 @@ import { addBlocks, type NewBlocks } from "./logs/log_rows.ts";
 import { PostgresLogs } from "./logs/postgres_logs.ts";
 import type { Claims } from "./tasks/claims.ts";
 
-/** How to open them. */
+/** Options of the logs. */
 export interface LogOptions {
   readonly clock: Clock;
   /** Most bytes that are kept of the output of one step; 8 MiB when absent. */

@@ -28,34 +28,34 @@ import { Claims } from "./tasks/claims.ts";
 import { type CancelledTask, keepClaims } from "./tasks/keep_claims.ts";
 import { type Claiming, TaskClaims } from "./tasks/task_claims.ts";
 
-/** How to open it. */
+/** Options of a store over PostgreSQL. */
 export interface PostgresOptions extends LogOptions, Omit<ConnectOptions, "max"> {
   /** Name of the node for people; its id when absent. */
   readonly name?: string;
-  /** By which a workspace may name it, beside its name. */
+  /** Further names by which a workspace may ask for the node. */
   readonly labels?: readonly string[];
-  /** For how long its tasks are its own while nothing is heard of it; at least ten seconds. */
+  /** Time for which the node keeps its tasks while it is silent; at least ten seconds. */
   readonly leaseMs?: number | undefined;
   readonly listener?: NodeListener;
   /** Id of the key with which secrets are sealed, which has to be that of every daemon. */
   readonly keyId?: string;
-  /** Told what an operator should correct. */
+  /** Called with a sentence on what an operator should correct. */
   readonly onWarning?: (text: string) => void;
-  /** Told of a migration. */
+  /** Called when a migration begins. */
   readonly onNote?: (text: string) => void;
   /** Called with the result of each batch. */
   readonly onBatch?: (batch: Batch) => void;
 }
 
-/** What the daemon has to know of what happens to its node. */
+/** The functions that are called when something happens to the node of this daemon. */
 export interface NodeListener extends LeaseListener {
-  /** These tasks, which it runs, are to be stopped; it is told until they have ended. */
+  /** Called with running tasks that are to be stopped, again and again until they have ended. */
   onCancelled?(tasks: readonly CancelledTask[]): void;
-  /** These tasks, which it was given to run, are another daemon's now. */
+  /** Called with tasks that this daemon ran, and that another one runs now. */
   onClaimsLost?(taskIds: readonly string[]): void;
   /**
-   * The tasks that it runs or is about to. What else it has claimed is given back; nothing is where
-   * it does not say.
+   * The tasks that this daemon runs or is about to run. Its other claims are given back; none is
+   * while this is `undefined`.
    */
   inHand?(): ReadonlySet<string> | undefined;
 }
@@ -94,10 +94,10 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
       },
     }),
   );
-  // Who changes the key looks for leases: one that came between has to look for the key.
+  // A change of the key looks for leases. This lease may have come after that, so check the key now.
   await connections.use((db) => refuseOtherKey(db, options.keyId));
   const taskClaims = new TaskClaims({ connections, jobs, claims });
-  // connections of their own: no list that takes long keeps a request waiting
+  // batches have connections of their own: a list that takes long keeps no request waiting
   const ofBatches = opened.use(new Connections({ ...options, max: 2, pipeline: true }));
   const batches = new BatchRunner({
     connections: ofBatches,
@@ -114,7 +114,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   const batched = <Name extends Batched>(method: Name): StoreCall<Name> => (...args) =>
     batchers[BATCHED[method].batcher].call({ method, args }) as Promise<StoreResult<Name>>;
   const changing: Pick<Store, "changeResources"> = {
-    // one that was silent while the key was changed would seal with the old one
+    // a daemon that was silent while the key was changed would seal with the old one
     changeResources: (changes) =>
       connections.transaction(async (db) => {
         const version = await METHODS.changeResources(db, changes);

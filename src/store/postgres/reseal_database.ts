@@ -17,7 +17,7 @@ import { changeKeyId, readAbout, refuseOtherKey } from "./database/migrate.ts";
 import { SCHEMA_VERSION } from "./database/migrations.ts";
 import { loadResources, replaceSealed, resourceVersion } from "./resources/resource_rows.ts";
 
-/** How to connect. */
+/** Address of the database. */
 export type ConnectTo = Omit<ConnectOptions, "max"> & { readonly clock: WallClock };
 
 /**
@@ -31,9 +31,9 @@ export async function readKeyId({ clock, ...to }: ConnectTo): Promise<string> {
   return (await connections.use(readAbout)).key;
 }
 
-/** What is sealed in a database. */
+/** The sealed values of a database. */
 export interface SealedDatabase extends AsyncDisposable {
-  /** Where it is, for people. */
+  /** The database for people: its name and its server. */
   readonly database: string;
   readonly secretStores: readonly Resource[];
   /** Names of the other nodes that share it. */

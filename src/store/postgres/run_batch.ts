@@ -38,7 +38,7 @@ function runCall<Name extends Batched>(
   return BATCHED[method].run(rows, ...args);
 }
 
-/** What batches run over, and what is called after each. */
+/** The connections and claims of a store, and the function that is called after each batch. */
 export interface BatchHost {
   readonly connections: Connections;
   readonly handedOut: HandedOut;
@@ -48,8 +48,8 @@ export interface BatchHost {
 }
 
 /**
- * Runs batches. If each question of a rule were a statement, it would be a round trip, with locks held
- * meanwhile. So a batch goes like this:
+ * Runs batches. If each question of a rule were a statement, it would be a round trip, with locks
+ * held meanwhile. So a batch goes like this:
  *
  * 1. Each call names the facts that the rules may ask for (`batched.ts`): keys of events, tasks,
  *    groups, workspaces, rates. A `BatchRequest` collects them.
@@ -79,7 +79,7 @@ export class BatchRunner {
     this.#host = host;
   }
 
-  /** What came of each call; one that fails when others have changed something undoes all of them. */
+  /** Runs a batch; gives the result of each call, in their order. Never rejects. */
   async run(calls: readonly BatchedCall[]): Promise<readonly Settled[]> {
     const { clock, onBatch = () => {} } = this.#host;
     const [start, before] = [clock.monotonicMs(), this.#written];
@@ -99,8 +99,8 @@ export class BatchRunner {
   readonly #runHalves = byHalves((calls: readonly BatchedCall[]) => this.#runTogether(calls));
 
   /**
-   * Two batches never wait for each other, because each takes its locks in one order. For a fact that
-   * was missing, all locks are given back first, so that this order holds.
+   * Two batches never wait for each other, because each takes its locks in one order. For a fact
+   * that was missing, all locks are given back first, so that this order holds.
    */
   async #runTogether(calls: readonly BatchedCall[]): Promise<readonly Settled[]> {
     const request = new BatchRequest();

@@ -59,7 +59,7 @@ export function linkHash(before: string, link: LinkKind, row: AuditColumns): str
   );
 }
 
-/** What a chain is held against when its last link has been seen. */
+/** The facts that a chain is compared with once its last link was added. */
 export interface ChainEnd {
   /** Id and result of every row. */
   readonly rows: readonly { readonly id: string; readonly result: string }[];
@@ -69,7 +69,7 @@ export interface ChainEnd {
   readonly lastHash?: string;
 }
 
-/** Verifies a chain link by link, so that nobody has to hold all of it. */
+/** Verifies a chain link by link, so that it is never in memory as a whole. */
 export class ChainCheck {
   readonly #faults: string[] = [];
   readonly #started = new Set<string>();
@@ -123,7 +123,7 @@ export interface RetainedAudit {
 
 /**
  * Which of the oldest rows may be removed, given oldest first: those from before `before` (RFC 3339
- * text), and the first `surplus` whatever their age. A row that still runs stays, with everything
+ * text), and the first `surplus` of any age. A row that still runs stays, with everything
  * after it.
  */
 export function chooseExpired(

@@ -7,10 +7,7 @@
 
 import type { SourceEventState } from "../source_event_records.ts";
 
-/**
- * Due whatever the clock reads: an event that is due now must not wait for a clock that was set
- * back.
- */
+/** The time of an event that is due at once, also after the clock was set back. */
 export const DUE_NOW = 0;
 
 /** Longest time an event is postponed: a later due time comes from a clock that was set back. */

@@ -18,7 +18,7 @@ export interface EventUse {
   readonly isRetried: boolean;
 }
 
-/** Whether an event stays whatever its age: it waits to be routed, or a task needs it. */
+/** Whether an event of any age stays: it waits to be routed, or a task needs it. */
 export function isEventNeeded({ state, hasTask, isRetried }: EventUse): boolean {
   return state === "received" || state === "routing" || hasTask || isRetried;
 }
@@ -31,7 +31,7 @@ export function isBindingNeeded(
   return updatedAt >= before || hasTask;
 }
 
-/** How a page of rows is gone through; both tables are, a page after the other, in rounds. */
+/** How a page of rows is judged. Each table is gone through page after page, in rounds. */
 export interface PruneWalk<Row> {
   /** Number of rows that a whole page has. */
   readonly pageSize: number;
@@ -42,7 +42,7 @@ export interface PruneWalk<Row> {
   readonly isNeeded: (row: Row) => boolean;
 }
 
-/** What comes of a page. */
+/** The result of a page. */
 export interface PrunedPage<Row> {
   readonly unneeded: readonly Row[];
   /** The row behind which the next call goes on; absent where it begins a new round. */

@@ -24,7 +24,7 @@ export interface RoutingFacts {
   readonly bound?: BoundTask;
 }
 
-/** What the store has to do with a routed event. */
+/** The action of the store for a routed event. */
 export type RoutingAction =
   /** The event is no longer being routed: its stored state is the answer. */
   | { readonly do: "nothing"; readonly state: SourceEventState }
@@ -35,7 +35,7 @@ export type RoutingAction =
   | { readonly do: "start"; readonly to: Destination & { readonly to: "task" } };
 
 /**
- * Checks a decision again. An event to be ignored is ignored whatever has changed; a post counts
+ * Checks a decision again. An event to be ignored is ignored in any case; a post counts
  * once, also when its events were routed in parallel; a decision for a thread is valid while the
  * thread is bound to the same task; and a message reaches a task only until that task ends.
  */

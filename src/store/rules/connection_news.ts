@@ -9,7 +9,7 @@ import type { ConnectionKey, ConnectionNews, ConnectionState } from "../connecti
 /** Gaps that are kept of each Connection. */
 const GAPS_KEPT = 10;
 
-/** What is known of a Connection of which nothing was learnt yet. */
+/** The state of a Connection before anything was learnt of it. */
 export function nothingKnown({ project, name, createdAt }: ConnectionKey): ConnectionState {
   return { project, name, createdAt, marks: {}, repaired: 0, lost: 0, gaps: [] };
 }

@@ -1,7 +1,7 @@
 /**
  * How a rule asks for facts. A rule is a pure function of the facts known so far: it either
  * decides, or names the one fact it lacks. So a store fetches only facts that the decision needs,
- * and the order of the questions is part of the rule, whatever database answers them.
+ * and the order of the questions is part of the rule, the same with both databases.
  *
  * @module
  */

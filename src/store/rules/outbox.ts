@@ -9,13 +9,13 @@ import { defined } from "../../base/defined.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { ClaimedMessage, MessageState, NewMessage, OutboxMessage } from "../outbox_records.ts";
 
-/** Due whatever the clock reads. */
+/** The time of a message that is due at once, also after the clock was set back. */
 export const SEND_NOW = 0;
 
 /** Longest time between two tries: a later one comes from a clock that was set back. */
 export const LONGEST_WAIT_MS = 3600_000;
 
-/** What is sent one after the other: messages through one Connection, else to one target. */
+/** The lane of a message: messages through one Connection, or without one to one target. */
 export function laneOf(
   { project, connection, kind, target }: Pick<
     NewMessage,
@@ -25,7 +25,7 @@ export function laneOf(
   return connection === "" ? `${project}/${kind}/${canonical(target)}` : `${project}/${connection}`;
 }
 
-/** The JSON of a value, the same for the same value in whatever order its members stand. */
+/** The JSON of a value with its members in one order, so that equal values have equal texts. */
 export function canonical(value: unknown): string {
   return JSON.stringify(sorted(value));
 }
@@ -49,7 +49,7 @@ export function dueMessages(now: number): { readonly until: number; readonly bey
 /** States in which an operator can have a message sent again, or drop it. */
 export const NOT_SENT: readonly MessageState[] = ["pending", "failed", "dropped"];
 
-/** What was known of a message before it was claimed. */
+/** Facts of a message from before it was claimed. */
 export interface BeforeClaim {
   readonly lane: string;
   /** Since when it may have arrived. */

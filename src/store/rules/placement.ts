@@ -14,10 +14,11 @@ export interface PlacedWorkspace {
 }
 
 /**
- * Whether what steps leave in their directory is on the one machine that ran them: in a directory of
- * the task's own, and in one below the data directory, which is another one on each machine. A
+ * Whether what steps leave in their directory is on the one machine that ran them: in a directory
+ * of the task's own, and in one below the data directory, which is another one on each machine. A
  * directory with an absolute path, or below a home, is taken to be the same on all of them. A task
- * whose results stay behind begins anew at another node, and its retry keeps steps on that node only.
+ * whose results stay behind begins anew at another node, and its retry keeps steps on that node
+ * only.
  */
 export function staysBehind({ path, isolation = "shared" }: PlacedWorkspace): boolean {
   return isolation !== "shared" || !/^(\/|~\/|~$)/.test(path);
@@ -29,7 +30,7 @@ export interface JobState {
   readonly planHash?: string;
 }
 
-/** What is done to the job of a task that has changed: several of these, or nothing. */
+/** The changes to the job of a task that has changed: any number of these. */
 export interface JobActions {
   readonly end: boolean;
   readonly putBack: boolean;

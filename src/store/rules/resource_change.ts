@@ -1,6 +1,6 @@
 /**
- * Whether changes of resources still fit what is stored: each was decided on what a daemon knew, and
- * another one may have changed it since.
+ * Whether changes of resources still fit what is stored: each was decided on what a daemon knew,
+ * and another one may have changed it since.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { ResourceChange } from "../resource_store.ts";
 /** Which version of a resource is stored. */
 export type StoredVersion = Pick<Resource, "generation" | "createdAt">;
 
-/** What is left of several changes, one for each resource. */
+/** The changes, at most one for each resource. */
 export interface SettledChanges {
   readonly puts: readonly Resource[];
   readonly deletes: readonly ResourceKey[];

@@ -13,11 +13,13 @@ import { number, text } from "./columns.ts";
 import type { Row, SqlValue } from "./row.ts";
 import type { SqlSession } from "./session.ts";
 
-/** What a deletion comes to. */
+/** The records that were deleted, and what is left to delete. */
 export interface DeletedParts {
   readonly deleted: readonly string[];
   readonly keptBy: readonly string[];
-  /** Ids of the tasks whose rows are left to the store, which also counts the uses of their plans. */
+  /**
+   * Ids of the tasks whose rows are left to the store, which also counts the uses of their plans.
+   */
   readonly tasks: readonly string[];
 }
 
@@ -195,7 +197,7 @@ async function check(
   checkDeletion({ tasks, waitingMessages, events });
 }
 
-/** Those of the deliveries that are stored, as `delivery/ID`. */
+/** The deliveries of these that are stored, as `delivery/ID`. */
 async function findDeliveries(db: SqlSession, ids: readonly string[]): Promise<readonly string[]> {
   const rows = await db.all(
     "SELECT id FROM deliveries WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
@@ -204,13 +206,14 @@ async function findDeliveries(db: SqlSession, ids: readonly string[]): Promise<r
   return rows.map((row) => `delivery/${text(row, "id")}`);
 }
 
-/** What is said of a chat event whose content is gone. */
+/** The reason of a chat event whose content is gone. */
 const CONTENT_DELETED = "its content was deleted";
 
 /**
  * Removes what belongs to tasks. Where a task has done its work, its event stays a duplicate when
  * it is sent again: the digest of its key is kept without a task. So is the row of a chat event,
- * without its content. Keys are found by looking at all of them: an index would cost every delivery.
+ * without its content. Keys are found by looking at all of them: an index would cost every
+ * delivery.
  */
 async function removeTasks(
   db: SqlSession,

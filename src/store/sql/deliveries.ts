@@ -1,6 +1,6 @@
 /**
- * The table `deliveries`, in both databases: rows as records, single ones with their content, and the
- * conditions of lists.
+ * The table `deliveries`, in both databases: rows as records, single ones with their content, and
+ * the conditions of lists.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export const DELIVERY_COLUMNS =
   `id, project, "trigger", source, received_at, outcome, reason, status, remote,
   secret_store, secret_key, task_id, body_bytes, duration_ms, detail, via`;
 
-/** A delivery. */
+/** A delivery of a row with {@linkcode DELIVERY_COLUMNS}. */
 export function toDelivery(row: Row): Delivery {
   return {
     id: text(row, "id"),
@@ -59,7 +59,7 @@ export function taskIdsOf(row: Row): readonly string[] {
 /** Columns that {@linkcode toSummary} takes. */
 export const SUMMARY_COLUMNS = "outcome, reason, task_id, detail";
 
-/** What came of a delivery. */
+/** The outcome of a delivery, of a row with {@linkcode SUMMARY_COLUMNS}. */
 export function toSummary(row: Row): DeliverySummary {
   return {
     outcome: text(row, "outcome") as DeliveryOutcome,

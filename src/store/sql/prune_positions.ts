@@ -13,7 +13,7 @@ export async function positionOf(db: SqlSession, name: string): Promise<string |
   return row === undefined ? undefined : text(row, "position");
 }
 
-/** Stores that position. */
+/** Stores the position from which the removal of `name` continues. */
 export async function savePosition(db: SqlSession, name: string, position: string): Promise<void> {
   await db.run(
     `INSERT INTO prune_positions (name, position) VALUES (?, ?)

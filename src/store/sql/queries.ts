@@ -82,7 +82,7 @@ export function listRange(
   );
 }
 
-/** The same where times are RFC 3339 text. */
+/** As `listRange`, for a column of times that are RFC 3339 text. */
 export function textRange(
   query: ListRange,
   time: string,

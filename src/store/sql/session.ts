@@ -1,7 +1,7 @@
 /**
- * What the statements of this folder run on: SQLite's connection, which answers at once, or a session
- * of PostgreSQL, which has to be awaited. Where the databases say the same thing in other words, a
- * statement takes its word from the {@linkcode Dialect}.
+ * What the statements of this folder run on: SQLite's connection, which answers at once, or a
+ * session of PostgreSQL, which has to be awaited. Where the databases say the same thing in other
+ * words, a statement takes its word from the {@linkcode Dialect}.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export interface Dialect {
   isMine(table: string): string;
   /** Ends a query whose rows stay as they are until the transaction ends; SQLite has one writer. */
   readonly forUpdate: "" | "FOR UPDATE";
-  /** The same, passing over rows that another transaction has locked. */
+  /** As `forUpdate`, but rows that another transaction has locked are passed over. */
   readonly skipLocked: "" | "FOR UPDATE SKIP LOCKED";
 }
 

@@ -1,6 +1,6 @@
 /**
- * Routing of chat events in the store, in both databases: what a router is told of the events that it
- * has claimed, and the decision on each, carried out at most once and in one transaction.
+ * Routing of chat events in the store, in both databases: reads the events that a router has
+ * claimed, and carries out the decision on each, at most once and in one transaction.
  * `rules/chat_routing.ts` decides whether the facts behind the decision have changed.
  *
  * @module
@@ -28,7 +28,7 @@ import type { SqlSession } from "./session.ts";
 import { lockEvent, promoteNext, putRepliesBack } from "./source_event_queue.ts";
 import { EVENT_COLUMNS, GIVE_UP_CLAIM, IN_CONVERSATION, toSourceEvent } from "./source_events.ts";
 
-/** All that a router is told of the events that `from` gives, for {@linkcode toClaimed}. */
+/** Reads the events that `from` gives, with the columns that {@linkcode toClaimed} takes. */
 export const readClaimed = (from: string): string =>
   `SELECT ${EVENT_COLUMNS}, queued_at,
     CASE WHEN source_events.payload IS NULL THEN 1 ELSE 0 END AS is_body,

@@ -1,6 +1,6 @@
 /**
- * Why a pending task does not run yet, from its row: computed when it is read, so nothing is stored that
- * the end of another task would make wrong.
+ * Why a pending task does not run yet, from its row: computed when it is read, so nothing is stored
+ * that the end of another task would make wrong.
  *
  * @module
  */
@@ -20,7 +20,9 @@ export const READINESS_COLUMNS = `tasks.readiness, tasks.run_at,
     SELECT 1 FROM rates WHERE rates.project = tasks.project AND rates."trigger" = tasks."trigger"
   ) THEN 1 ELSE 0 END AS is_rated`;
 
-/** Most tasks that are counted in one limit, so that a list costs the same however many there are. */
+/**
+ * Most tasks that are counted in one limit, so that a list costs the same however many there are.
+ */
 export const MOST_COUNTED = 1000;
 
 /** How full a limit is in which tasks are queued. */
@@ -56,7 +58,7 @@ export function limitId(limit: LimitKey): string {
   return limit.of === "group" ? limit.digest.toHex() : JSON.stringify([limit.project, limit.name]);
 }
 
-/** What is known beside the row. */
+/** Facts that are not in the row. */
 interface BesideRow {
   /** How full its limit is; absent where it is not queued. */
   readonly use?: LimitUse | undefined;

@@ -43,13 +43,13 @@ export interface StoredPlan {
   readonly workspace?: { readonly nodes?: readonly string[] };
 }
 
-/** What there is of the steps of a task. */
+/** The plan and the rows of the steps of a task. */
 export interface StoredSteps {
   /** Absent when something that the task needs was missing. */
   readonly plan?: StoredPlan;
   /** The rows of its steps, in any order. */
   readonly rows: readonly Row[];
-  /** Where it was read. */
+  /** Absent where it was not read. */
   readonly readiness?: TaskReadiness | undefined;
 }
 
@@ -115,8 +115,8 @@ function textOrEmpty(row: Row, column: string): string {
 }
 
 /**
- * A task for a worker, of a row with its plan (`plan`), its payload (`given`), the `headers`, `url`,
- * `remote`, `via` and `detail` of its delivery, and whether its inbox `has_messages`.
+ * A task for a worker, of a row with its plan (`plan`), its payload (`given`), the `headers`,
+ * `url`, `remote`, `via` and `detail` of its delivery, and whether its inbox `has_messages`.
  */
 export function toClaimed(row: Row, steps: readonly Row[]): ClaimedTask {
   const plan = json(row, "plan") as StoredPlan;

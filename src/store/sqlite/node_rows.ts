@@ -39,7 +39,7 @@ export function forgetNode({ node: self }: Database, id: string): void {
 }
 
 /**
- * Drains none: nobody else would run what it does not take.
+ * Drains none: no other node would run the tasks that this one does not take.
  *
  * @throws {AppError} `refused`.
  */
@@ -51,7 +51,7 @@ export function drainNode(_db: Database, _id: string, _isDrained: boolean): void
   );
 }
 
-/** Stores nothing: there is nobody who would ask. */
+/** Stores nothing: no other daemon reads it. */
 export function reportNode(_db: Database, _facts: NodeFacts): boolean {
   return false;
 }

@@ -37,7 +37,7 @@ interface Waiting extends Call {
   readonly reject: (error: Error) => void;
 }
 
-/** How to open a store. */
+/** Options of a store. */
 export interface StoreOptions {
   /** The node for which it claims tasks, events and plugins; a new one when absent. */
   readonly node?: string;

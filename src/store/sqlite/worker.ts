@@ -106,7 +106,9 @@ async function runBatch(calls: readonly AnyCall[], attached: Attached): Promise<
   }
 }
 
-/** Runs each call by itself; where writing is impossible, `refused` is the outcome of each write. */
+/**
+ * Runs each call by itself; where writing is impossible, `refused` is the outcome of each write.
+ */
 async function runEach(
   calls: readonly AnyCall[],
   attached: Attached,
@@ -119,11 +121,11 @@ async function runEach(
   return outcomes;
 }
 
-/** How long after a reader was in the way emptying the log is tried again, without waiting. */
+/** Pause before the log is emptied again, after a reader kept it from being emptied. */
 const EMPTY_AGAIN_MS = 1000;
 let emptyAgainAt = -Infinity;
 
-/** Empties the log after a batch that has deleted what is to be gone from it, too. */
+/** Empties the log after a batch that has deleted records, which must not stay in the log. */
 function emptyLog(): void {
   if (emptyAgainAt > systemClock.monotonicMs()) return;
   const isRetry = emptyAgainAt !== -Infinity;

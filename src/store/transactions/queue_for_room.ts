@@ -1,6 +1,6 @@
 /**
- * Whether a due task is ready or queued, and who is next where room has become free. Decided by
- * `rules/readiness.ts`.
+ * Whether a due task is ready or queued, and which task is next where room has become free. Decided
+ * by `rules/readiness.ts`.
  *
  * @module
  */
@@ -40,7 +40,9 @@ const ofWorkspace = ({ project, name }: TaskLimits["workspace"]): LimitKey => ({
   name,
 });
 
-/** Stores whether a due task is ready or queued, and promotes others where it brings a new limit. */
+/**
+ * Stores whether a due task is ready or queued, and promotes others where it brings a new limit.
+ */
 export function queueOrMakeReady(rows: TaskRows, taskId: string, limits: TaskLimits): void {
   const { readiness, bringsNewLimit } = findReadiness(rows, limits);
   rows.setReadiness(taskId, readiness);

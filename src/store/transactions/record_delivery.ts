@@ -39,7 +39,7 @@ export function recordDelivery(rows: DeliveryRows, given: NewDelivery): readonly
   return recordArrived(rows, { ...given, detail, content: toKept(content) });
 }
 
-/** The same, of a delivery whose JSON is made already. */
+/** As `recordDelivery`, for a delivery whose JSON is made already. */
 export function recordArrived(
   rows: DeliveryRows,
   given: ArrivedDelivery,

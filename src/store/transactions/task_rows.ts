@@ -1,7 +1,8 @@
 /**
  * What the transactions of this folder read and change: with SQLite rows of the file, by statements
  * (`sqlite/tasks/sqlite_task_rows.ts`), with PostgreSQL facts that were loaded before
- * (`postgres/working_set/`). The transactions decide by the rules of `rules/`, and are written once.
+ * (`postgres/working_set/`). The transactions decide by the rules of `rules/`, and are written
+ * once.
  *
  * @module
  */
@@ -18,7 +19,10 @@ import type { NewTask, RetryOf, TaskEnd } from "../task_records.ts";
 /** Identifies a trigger. */
 export type TriggerKey = Pick<NewTask, "project" | "trigger">;
 
-/** Names one limit: a concurrency group, or a workspace with a limit. Tasks are queued for room in it. */
+/**
+ * Names one limit: a concurrency group, or a workspace with a limit. Tasks are queued for room in
+ * it.
+ */
 export type LimitKey =
   | { readonly of: "group"; readonly digest: Uint8Array }
   | { readonly of: "workspace"; readonly project: string; readonly name: string };
@@ -121,10 +125,10 @@ export interface KeptContent {
   readonly url: string;
 }
 
-/** What is known of a delivery before anything came of it. */
+/** A delivery without what came of it. */
 export type DeliveryFacts = Omit<Delivery, "outcome" | "reason" | "taskId" | "detail">;
 
-/** What came of a delivery. */
+/** The outcome of a delivery. */
 export interface DeliverySummary extends Pick<Delivery, "outcome" | "reason" | "taskId"> {
   /** `DeliveryDetail` as JSON. */
   readonly detail: string;
@@ -137,7 +141,7 @@ export interface KeptElsewhere {
 
 /** Rows of deliveries, and of what their events start. */
 export interface DeliveryRows extends EventRows {
-  /** What came of a delivery, if it is stored. */
+  /** The outcome of a delivery, if it is stored. */
   findSummary(deliveryId: string): Found<DeliverySummary>;
   /** Stores a delivery; without content where what arrived is not kept. */
   insertDelivery(
@@ -155,11 +159,11 @@ export interface DeliveryRows extends EventRows {
 }
 
 /**
- * Names the facts that a transaction is going to ask for: PostgreSQL loads them before it begins, in
- * one round trip. Nothing has to be named for SQLite, which reads each when it is asked for.
+ * Names the facts that a transaction is going to ask for: PostgreSQL loads them before it begins,
+ * in one round trip. Nothing has to be named for SQLite, which reads each when it is asked for.
  */
 export interface FactRequest {
-  /** All that the rules may ask for a new task. */
+  /** Every fact that the rules may ask for when they decide on a new task. */
   addNew(task: NewTask): void;
   /** A stored task, with the limits that it counts against. */
   addTask(id: string): void;
@@ -167,7 +171,7 @@ export interface FactRequest {
   addResourceVersion(): void;
 }
 
-/** Runs a transaction of this folder as a part of the one that is open in the database. */
+/** Runs a transaction of this folder as a part of the transaction that is open in the database. */
 export type ChangeTasks = <Result>(
   request: (facts: FactRequest) => void,
   transaction: (rows: DeliveryRows) => Result,

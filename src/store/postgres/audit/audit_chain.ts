@@ -1,6 +1,6 @@
 /**
- * The tables `plugin_audit_chain` and `plugin_audit_heads`: a chain for each node, so that no daemon
- * waits for another. What a link covers and which rows may be removed is decided in
+ * The tables `plugin_audit_chain` and `plugin_audit_heads`: a chain for each node, so that no
+ * daemon waits for another. What a link covers and which rows may be removed is decided in
  * `rules/audit_chain.ts`.
  *
  * @module
@@ -20,7 +20,9 @@ export interface Covered {
   readonly link: LinkKind;
 }
 
-/** Adds links at the end of a chain. Whoever adds to the same one waits until this is committed. */
+/**
+ * Adds links at the end of a chain. Other transactions that add to it wait until this one commits.
+ */
 export async function addLinks(
   db: Session,
   chain: string,

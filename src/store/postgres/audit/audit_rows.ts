@@ -1,6 +1,6 @@
 /**
  * The table `plugin_audit`. Each write adds links to a chain of `audit_chain.ts`: a row to that of
- * the node that starts it, and its end to the same one, no matter who finishes it.
+ * the node that starts it, and its end to the same chain, also where another node finishes it.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { Session } from "../database/connections.ts";
 import { isGoneSql } from "../database/ownership.ts";
 import { addLinks, type Covered } from "./audit_chain.ts";
 
-/** What is written together. */
+/** Rows and ends that are written together. */
 export interface AuditWrites {
   /** New rows; those with an end are over already. */
   readonly rows: readonly { readonly start: AuditStart; readonly end?: AuditEnd }[];

@@ -33,7 +33,7 @@ export async function listBindings(db: Session, query: BindingQuery): Promise<Bi
   return (await list(db, { table: "bindings", columns: "*", conditions }, query)).map(toBinding);
 }
 
-/** What to list. */
+/** The table of a list. */
 interface Listed {
   readonly table: "source_events" | "bindings";
   readonly columns: string;

@@ -11,7 +11,7 @@ import type { Clock } from "../../../base/clock.ts";
 import type { ConnectOptions } from "./connections.ts";
 import { toAddress, toDriverConfig } from "./driver_config.ts";
 
-/** What a {@linkcode Channel} needs. */
+/** The address of a {@linkcode Channel}, and the functions that it calls. */
 export interface ChannelOptions extends Pick<ConnectOptions, "url" | "env" | "onSecret"> {
   readonly clock: Clock;
   /** Hears what others say; never what this channel said itself. */
@@ -27,13 +27,15 @@ export const MAX_MESSAGE_BYTES = 7999;
 
 /** Nothing is lost with the server when a message is: it does not have to be on disk. */
 const OPEN = "SET synchronous_commit = off; LISTEN svc_changes";
-/** How long the server may take to connect, and to answer. */
+/** Longest time to connect, and for an answer. */
 const ANSWER_MS = 5000;
-/** How long it may take to say goodbye. */
+/** Longest time to close a connection. */
 const GOODBYE_MS = 1000;
 /** Pause before the next connection. */
 const RETRY_MS = 1000;
-/** How often the server is asked for a sign of life: a cable that was cut says nothing. */
+/**
+ * Time between two queries that show that the connection works: one that was cut reports nothing.
+ */
 const ALIVE_MS = 10_000;
 
 type Client = InstanceType<typeof pg.Client>;
@@ -66,7 +68,7 @@ export class Channel implements AsyncDisposable {
   }
 
   /**
-   * Says something to all others that listen; nobody hears it while the connection is down.
+   * Sends a message to all other channels; it is lost while the connection is down.
    *
    * @throws {Error} When the connection is lost meanwhile.
    */

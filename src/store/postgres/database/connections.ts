@@ -41,7 +41,7 @@ const DIALECT: Dialect = {
 /** Where statements run: in an open transaction, or each by itself. */
 export interface Session extends SqlSession {
   readonly owner: Owner;
-  /** Number of the server's process, as it was told when this connected. */
+  /** Number of the server's process for this connection. */
   readonly processId: number;
   /** Every row of a statement. Values stand as `?`, or as `?1` where one is used more than once. */
   all(sql: string, ...values: readonly Value[]): Promise<Row[]>;
@@ -54,11 +54,13 @@ export interface Session extends SqlSession {
   /** Runs several statements that take no values. */
   exec(sql: string): Promise<void>;
   /**
-   * Sends the last statement of a transaction, together with the commit where `pipeline` is set: what
-   * it gives is not looked at, and when it fails the transaction does.
+   * Sends the last statement of a transaction, together with the commit where `pipeline` is set:
+   * what it gives is not looked at, and when it fails the transaction does.
    */
   last(sql: string, ...values: readonly Value[]): void;
-  /** Runs what another package has written: one statement with values (`$1`), or several without. */
+  /**
+   * Runs what another package has written: one statement with values (`$1`), or several without.
+   */
   native(sql: string, values?: readonly unknown[]): Promise<unknown>;
   /**
    * Waits until no other transaction has any of these locks, and keeps them until this one ends.
@@ -70,7 +72,7 @@ export interface Session extends SqlSession {
   tryLock(name: string): Promise<boolean>;
 }
 
-/** How to connect. */
+/** Address of a database, and for whom it is opened. */
 export interface ConnectOptions {
   /** `postgres://user@host/database`; a socket as `postgres:///database?host=/directory`. */
   readonly url: string;
@@ -79,13 +81,13 @@ export interface ConnectOptions {
   readonly max?: number;
   /** Whether statements are sent without waiting for the answers to those before them. */
   readonly pipeline?: boolean;
-  /** Reads an environment variable: where passwords are, and who connects where nobody is named. */
+  /** Reads an environment variable: paths of passwords, and the user if the address names none. */
   readonly env?: Env;
-  /** Told each password and key that is used. */
+  /** Called with each password and key that is used. */
   readonly onSecret?: (secret: string) => void;
 }
 
-/** A connection that is nobody else's until it is disposed of, which closes it. */
+/** A connection that is taken out of the pool. Disposing of it closes it. */
 export interface KeptConnection extends Disposable {
   /** Outside of a transaction. */
   readonly db: Session;
@@ -94,21 +96,21 @@ export interface KeptConnection extends Disposable {
 }
 
 /**
- * A commit is on disk before it is answered, whatever the server's default. A statement that hangs
- * ends, and so does a transaction whose daemon fell silent in the middle of it, soon: until then the
- * other daemons wait for its locks, and with them every push that is in a batch with one that the
- * silent daemon was about to store. Statements here are short: to compile one (half a second) costs
- * more than it spares.
+ * A commit is on disk before it is answered, also where the server's default is another. A
+ * statement that hangs ends after a minute. A transaction whose daemon fell silent in the middle of
+ * it ends after seconds: until then the other daemons wait for its locks, with every call that
+ * shares a batch with a call that needs one. Statements are short: compiling one (`jit`, half a
+ * second) costs more than it saves.
  */
 const SETTINGS = "SET search_path = svc; SET synchronous_commit = on; SET timezone = 'UTC'; " +
   "SET jit = off; SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '5s'";
 
-/** Tells the database for whom a connection speaks (`ownership.ts`). */
+/** Sets the node and the run for which a connection claims (`ownership.ts`). */
 const FOR_WHOM = "SELECT set_config('svc.node', $1, false), set_config('svc.run', $2, false)";
 
-/** How long a request waits for a connection. */
+/** Longest time that a call waits for a connection. */
 const CONNECT_MS = 5000;
-/** How often a transaction is tried that others were in the way of. */
+/** Most tries of a transaction that a deadlock has ended. */
 const TRIES = 5;
 
 /** All connections of one daemon to its database. */
@@ -153,7 +155,7 @@ export class Connections implements AsyncDisposable {
 
   /**
    * Runs `work` in one transaction, which is on disk before this resolves, and undone when `work`
-   * throws. It is run again when it met another transaction in a deadlock.
+   * throws. After a deadlock with another transaction, `work` runs again.
    */
   async transaction<T>(work: (db: Session) => Promise<T>): Promise<T> {
     for (let tried = 1;; tried++) {
@@ -178,7 +180,7 @@ export class Connections implements AsyncDisposable {
     }
   }
 
-  /** Takes a connection out of the others, for what belongs to a session. */
+  /** Takes a connection out of the pool, for locks and settings that belong to one connection. */
   async keep(): Promise<KeptConnection> {
     const client = await this.#connect();
     let isClosed = false;
@@ -239,7 +241,7 @@ class ClientSession implements Session {
   readonly dialect = DIALECT;
   readonly owner: Owner;
   readonly processId: number;
-  /** What {@linkcode last} has sent. */
+  /** The statement that {@linkcode last} has sent. */
   sent: Promise<unknown> | undefined;
   readonly #client: ClientBase;
 
@@ -299,8 +301,8 @@ class ClientSession implements Session {
 }
 
 /**
- * `pg` sends a Buffer as bytes, and another array of bytes as JSON. PostgreSQL has no NUL in a text,
- * nor in one that is looked for.
+ * `pg` sends a Buffer as bytes, and another array of bytes as JSON. PostgreSQL has no NUL in a
+ * text, nor in one that is looked for.
  */
 function toParameter(value: Value): unknown {
   if (value instanceof Uint8Array) {
@@ -326,12 +328,14 @@ function fromHex(text: string): Uint8Array {
   return Uint8Array.fromHex(text.slice(2));
 }
 
-/** SQLSTATEs of a transaction that is worth another try: a deadlock, and what cannot be ordered. */
+/**
+ * SQLSTATEs of a transaction that is worth another try: a deadlock, and a serialization failure.
+ */
 const IN_THE_WAY = new Set(["40P01", "40001"]);
 /**
  * SQLSTATEs and codes of Node that say that the database cannot be reached or written now: classes
- * 08 (connection), 28 (who connects), 53 (resources), 57P (shutdown), a database that is not there, a
- * statement or a pause that took too long, and a machine without descriptors.
+ * 08 (connection), 28 (authorization), 53 (resources), 57P (shutdown), a database that is not
+ * there, a statement or a pause that took too long, and a machine without descriptors.
  */
 const AWAY =
   /^(08|28|3D|53|57P|57014|25006|25P03|ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOST|ENET|EAI_|EMFILE|ENFILE|ENOMEM|ENOBUFS|EADDRNOTAVAIL)/;
@@ -349,8 +353,8 @@ function isBroken(error: unknown): boolean {
 }
 
 /**
- * Converts a fault of the database to an {@linkcode AppError} `overloaded`; gives any other error as
- * it is.
+ * Converts a fault of the database to an {@linkcode AppError} `overloaded`; gives any other error
+ * as it is.
  */
 export function fromPostgresError(error: unknown): unknown {
   if (error instanceof AppError) return error;

@@ -11,7 +11,7 @@ import { AppError } from "../../../base/errors.ts";
 /** How connections are protected, in PostgreSQL's words. */
 export type SslMode = "disable" | "require" | "verify-ca" | "verify-full";
 
-/** Where a database is, and how to connect to it. */
+/** The parts of the address of a database. */
 export interface DatabaseAddress {
   /** A name or an address, or the directory of a socket. */
   readonly host: string;
@@ -21,7 +21,7 @@ export interface DatabaseAddress {
   /** Absent where it is not in the address. */
   readonly password?: string;
   readonly sslmode: SslMode;
-  /** Path of a file with the certificates of who may vouch for the server. */
+  /** Path of a file with the certificates of the authorities that may sign the server's. */
   readonly sslrootcert?: string;
   /** Path of the certificate that this daemon shows, and of its key. */
   readonly sslcert?: string;
@@ -34,7 +34,7 @@ type Parameter = typeof PARAMETERS[number];
 const DEFAULT_PORT = 5432;
 
 /**
- * Parses an address; `osUser` is who connects where none is named.
+ * Parses an address; `osUser` is the user if the address names none.
  *
  * @throws {AppError} `refused`; a password is in no message.
  */
@@ -77,7 +77,7 @@ export function isSocket(host: string): boolean {
   return host.startsWith("/");
 }
 
-/** Where a database is, in words. */
+/** A database for people: its name and its server. */
 export function placeOf({ host, port }: DatabaseAddress): string {
   if (isSocket(host)) return `the socket ${host}/.s.PGSQL.${port}`;
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;

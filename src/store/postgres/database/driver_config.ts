@@ -1,6 +1,6 @@
 /**
- * An address as the driver takes it. Every part is given: the driver would take others from variables
- * of the environment.
+ * An address as the driver takes it. Every part is given: the driver would take others from
+ * variables of the environment.
  *
  * @module
  */
@@ -22,12 +22,12 @@ export function toAddress(url: string, env: Env): DatabaseAddress {
   return parseDatabaseUrl(url, env("PGUSER") || env("USER") || undefined);
 }
 
-/** What the driver takes from the environment wherever that says something. */
+/** Variables of the environment that the driver itself reads. */
 const TAKEN = ["PGOPTIONS", "PGCLIENT_ENCODING", "PGREPLICATION", "PGBINARY", "PGSSLNEGOTIATION"];
 
 /**
  * Reads the files of certificates that the address names; the password is looked for whenever the
- * server asks for one. `onSecret` is told of it, and of the key of a certificate.
+ * server asks for one. `onSecret` is called with it, and with the key of a certificate.
  *
  * @throws {AppError} `refused` when a file cannot be read, or a variable would change connections.
  */
@@ -62,12 +62,12 @@ function toTls({ sslmode, sslrootcert, sslcert, sslkey }: DatabaseAddress): TlsC
     ...(sslrootcert === undefined ? {} : { ca: read(sslrootcert) }),
     ...(sslcert === undefined ? {} : { cert: read(sslcert) }),
     ...(sslkey === undefined ? {} : { key: read(sslkey, findReader) }),
-    // who vouches for the server is looked at, not what it is called
+    // the authority that signed the certificate is checked, and not the name in it
     ...(sslmode === "verify-ca" ? { checkServerIdentity: () => undefined } : {}),
   };
 }
 
-/** Reads a file of which it is said who else could have written it, or whatever else is wrong. */
+/** Reads a file; the error says which other users can write to it, or what else is wrong. */
 function read(
   path: string,
   findFault: (facts: Facts) => string | undefined = findOtherWriter,

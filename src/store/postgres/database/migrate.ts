@@ -24,8 +24,8 @@ export interface About {
 }
 
 /**
- * Makes the schema `svc`, or migrates it; one daemon at a time, and none while another one runs that
- * knows it as it is. One that is up to date is only read.
+ * Makes the schema `svc`, or migrates it; one daemon at a time, and none while another one runs
+ * that knows it as it is. One that is up to date is only read.
  *
  * `keyId` is the id of the key of this daemon, which has to be that of all others.
  *
@@ -37,7 +37,7 @@ export async function migrate(
   connections: Connections,
   { keyId = "", onNote = () => {} }: {
     readonly keyId?: string;
-    /** Told of a migration that is begun, a sentence without a full stop. */
+    /** Called when a migration begins, with a sentence without a full stop. */
     readonly onNote?: ((text: string) => void) | undefined;
   } = {},
 ): Promise<boolean> {
@@ -77,7 +77,7 @@ export function notTheOwner(user: string): AppError {
   );
 }
 
-/** Whether it is its user's, or nobody's yet. */
+/** Whether the schema belongs to the user of the connection, or does not exist yet. */
 async function ownsSchema(db: Session): Promise<boolean> {
   const row = await db.get(
     `SELECT bool_and(pg_has_role(tableowner, 'USAGE'))::int AS is_owner FROM pg_tables

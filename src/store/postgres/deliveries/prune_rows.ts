@@ -32,14 +32,18 @@ export async function pruneDeliveries(
   return await db.run("DELETE FROM deliveries WHERE id = ANY(?)", ids);
 }
 
-/** Where to go on; at the beginning, in another round, when all that follow are younger. */
+/**
+ * The position of the next call; when all that follow are younger, the beginning of another round.
+ */
 function next(rows: readonly Row[], old: readonly Row[]): string {
   const last = rows.at(-1);
   const mayFollow = last !== undefined && rows.length === DELIVERIES_PER_CALL;
   return mayFollow && last === old.at(-1) ? text(last, "id") : "";
 }
 
-/** Removes those of these deliveries that are old enough and that nothing needs; returns how many. */
+/**
+ * Removes those of these deliveries that are old enough and that nothing needs; returns how many.
+ */
 export async function pruneTheseDeliveries(
   db: Session,
   ids: readonly string[],

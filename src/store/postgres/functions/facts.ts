@@ -13,7 +13,8 @@ const OF_WORKSPACE = `tasks WHERE tasks.project = rooms.project AND tasks.worksp
       AND workspace_max IS NOT NULL AND ${UNFINISHED}`;
 
 /**
- * Key by key: for a list of them the planner, which sees no row yet, would go through all that wait.
+ * Each key is looked up by itself: for a list of keys the planner, which sees no row yet, would go
+ * through all tasks that wait.
  */
 const DEBOUNCED = `SELECT delayed.id FROM unnest(debounced) AS key CROSS JOIN LATERAL (
     SELECT id FROM tasks WHERE tasks.debounce = key AND state = 'pending' AND started_at IS NULL
@@ -21,9 +22,9 @@ const DEBOUNCED = `SELECT delayed.id FROM unnest(debounced) AS key CROSS JOIN LA
 
 /**
  * Every lock is taken before anything is read, and all in one order, so that two batches never wait
- * for each other. Each statement sees what was committed before it began: what follows the locks
- * sees what those who had them before have written. Rows are locked where a worker could take the
- * task meanwhile.
+ * for each other. Each statement sees what was committed before it began: the statements after the
+ * locks see what the transactions have written that had them before. Rows are locked where a worker
+ * could take the task meanwhile.
  */
 export const FACTS = `
 CREATE OR REPLACE FUNCTION facts(wanted json) RETURNS json LANGUAGE plpgsql

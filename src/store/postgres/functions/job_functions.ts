@@ -1,7 +1,7 @@
 /**
- * Functions of the schema `svc` by which a transaction adds and ends the jobs of its tasks, straight
- * in the table of pg-boss, as its documentation allows: a call of the engine for each would be a
- * round trip for each.
+ * Functions of the schema `svc` by which a transaction adds and ends the jobs of its tasks,
+ * straight in the table of pg-boss, as its documentation allows: a call of the engine for each
+ * would be a round trip for each.
  *
  * @module
  */
@@ -9,14 +9,14 @@
 import { QUEUE, SCHEMA } from "./queue_names.ts";
 
 /**
- * What the engine would do to a job that lives as long as a task may, and how each of it is held
- * off:
+ * A job lives as long as its task, which the engine does not expect. These columns switch off what
+ * the engine would do to such a job:
  *
- * - `expire_seconds`: after 15 minutes a job counts as failed, and would run a second time.
- * - `keep_until`: after 14 days a job that waits is deleted.
- * - `retry_limit`: it counts how often a job was taken over; who gives up on a task is the worker.
- * - `start_after`: a job is fetched from then on by the database's clock, which may be set back.
- * - `created_on`: jobs are fetched in its order, which so is the order of the tasks' ids.
+ * - `expire_seconds`: after 15 minutes a job would count as failed, and run a second time.
+ * - `keep_until`: after 14 days a job that waits would be deleted.
+ * - `retry_limit`: after so many takeovers a job would fail. The worker decides when to give up.
+ * - `start_after`: a job is fetched from this time on, by the database's clock, which may be set back.
+ * - `created_on`: jobs are fetched in its order, which is made the order of the tasks' ids.
  */
 const ADD = `
   INSERT INTO ${SCHEMA}.job (id, name, data, created_on, start_after, keep_until, expire_seconds,

@@ -10,13 +10,13 @@ const DELIVERY = `id text, project text, "trigger" text, source text, via text, 
   task_id text, body_bytes bigint, duration_ms bigint, detail text, headers text, url text,
   content_of text`;
 
-/** The same of new tasks, all but `payload`, and `gate` and `debounce`, which are hexadecimal. */
+/** Columns of new tasks, without `payload`, and `gate` and `debounce`, which are hexadecimal. */
 const TASK = `id text, project text, "trigger" text, workflow text, workspace text, state text,
   reason text, delivery_id text, plan_hash text, created_at bigint, finished_at bigint,
   parent_id text, depth bigint, cancel_reason text, trace text, readiness bigint, run_at bigint,
   gate_max bigint, workspace_max bigint`;
 
-/** What identifies a step, and its other columns. */
+/** The columns that identify a step, and below the others. */
 const STEP_KEY = "task_id text, position bigint";
 const STEP = `id text, state text, exit_code bigint, reason text, started_at bigint,
   finished_at bigint, process_group bigint, attempt bigint, outputs text`;
@@ -34,7 +34,7 @@ const bytesOf = (row: string, column: string) =>
   `CASE WHEN ${row}.${column}_from IS NOT NULL
       THEN substring(bytes FROM ${row}.${column}_from FOR ${row}.${column}_length) END`;
 
-/** Named, so that their rows are found by an index: to join them the planner would read all. */
+/** The ids as an array, so that their rows are found by an index: a join would read all rows. */
 const idsOf = (rows: string, id: string) =>
   `ARRAY(SELECT ${id} FROM json_to_recordset(${rows}) AS one(${id} text))`;
 
@@ -47,7 +47,7 @@ const given = (by: string, column: string, value = `changed.${column}`) =>
 
 /**
  * New rows of plans and keys are stored in one order, so that two batches never wait for each
- * other. A plan is locked before it is missed, so that it is not removed as one that no task has.
+ * other. A plan that exists is locked first, so that no other transaction removes it as unused.
  */
 export const WRITE = `
 CREATE OR REPLACE FUNCTION write(changes json, bytes bytea) RETURNS void LANGUAGE plpgsql

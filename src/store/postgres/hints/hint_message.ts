@@ -17,7 +17,7 @@ const MOST_EVENTS = 256;
 
 /** Events that are to be said. */
 export class OutgoingHints {
-  /** Each as JSON. */
+  /** JSON of each event. */
   readonly #events = new Set<string>();
   #isAnything = false;
 
@@ -27,7 +27,7 @@ export class OutgoingHints {
     if (this.#events.size > MOST_EVENTS) this.addAnything();
   }
 
-  /** Nobody knows any more what others were told. */
+  /** For events that are unknown or too many: the other daemons then look at everything. */
   addAnything(): void {
     this.#isAnything = true;
     this.#events.clear();

@@ -7,21 +7,23 @@
  */
 
 import { messageOf } from "../../../base/errors.ts";
-import type { Log } from "../../../base/log.ts";
+import type { Core } from "../../../base/core.ts";
 import { SerialRunner } from "../../../base/serial_runner.ts";
 import type { Events } from "../../events.ts";
 import { Channel, type ChannelOptions } from "../database/channel.ts";
 import { ANYTHING, HINTED, publish, WAKING } from "./hinted_events.ts";
 import { OutgoingHints, readHints } from "./hint_message.ts";
 
-/** What {@linkcode Hints} need. */
-export interface HintsHost extends Pick<ChannelOptions, "url" | "env" | "onSecret" | "clock"> {
+/** The hub of this daemon, and the address of the database through which it reaches the others. */
+export interface HintsHost extends Core, Pick<ChannelOptions, "url" | "env" | "onSecret"> {
   /** The hub on which the announcements of the store are published. */
   readonly events: Events;
-  readonly log: Log;
 }
 
-/** Least time between two messages: each is a commit, and those of all daemons wait in line. */
+/**
+ * Least time between two messages: each is a commit, and PostgreSQL runs those of all daemons one
+ * after the other.
+ */
 const SPACING_MS = 50;
 /**
  * How often this daemon looks for itself, as far as that costs a query and no more: an event may
@@ -36,9 +38,9 @@ export class Hints implements AsyncDisposable {
   readonly #sending: SerialRunner;
   readonly #own = new DisposableStack();
   readonly #outgoing = new OutgoingHints();
-  /** Whether what is published now is no news of this daemon's. */
+  /** Whether the event that is published now came from another daemon. */
   #isRelaying = false;
-  /** Whether it was told that the others are not heard. */
+  /** Whether the log says already that the other daemons are not heard. */
   #isAlone = false;
 
   constructor(host: HintsHost) {

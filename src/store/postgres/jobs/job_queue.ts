@@ -1,11 +1,11 @@
 /**
- * The queue of tasks that are ready: who takes a task, and who takes it over when that node is gone.
- * A job stands for a task that is ready or runs, and ends in the transaction that ends the task; which
- * tasks wait for a time or for room is in our own rows.
+ * The queue of tasks that are ready: which node takes a task, and which one takes it over when that
+ * node is gone. A job stands for a task that is ready or runs, and ends in the transaction that
+ * ends the task. Tasks that are delayed or queued for room have no job.
  *
- * The engine knows jobs by their ids alone: a node that was silent too long could keep and end the
- * job that another one has taken over. So a job is only fetched here together with a claim of its
- * task (`tasks/task_claims.ts`), and only who has that claim ends it.
+ * To the engine a job is only an id: a node that was silent too long could keep and end the job
+ * that another one has taken over. So a job is fetched together with a claim of its task
+ * (`tasks/task_claims.ts`), and only the run with that claim ends it.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { text } from "../../sql/columns.ts";
 import { QUEUE, SCHEMA } from "../functions/queue_names.ts";
 import type { Executor, Job, PgBoss } from "./pg_boss.d.ts";
 
-/** Parts of a lease after which the engine looks for jobs whose node is silent. */
+/** In one lease, the engine looks so often for jobs whose node is silent. */
 const LOOKS_PER_LEASE = 6;
 
 /** The queues that a node serves: none while it is drained. */
@@ -37,11 +37,11 @@ const OLDEST = `
     ORDER BY priority DESC, created_on LIMIT ?2
   ) AS job ORDER BY created_on, id LIMIT ?2`;
 
-/** What it has to know of the node for which it takes jobs. */
+/** The node for which jobs are taken. */
 export interface JobQueueOptions {
-  /** A job whose node said nothing for so long is fetched again. */
+  /** A job whose node was silent for so long is fetched again, in milliseconds. */
   readonly leaseMs: number;
-  /** By which a workspace may name the node: its name, its id and its labels. */
+  /** The names by which a workspace may ask for the node: its name, its id and its labels. */
   readonly names: readonly string[];
   /** Whether its user may make and migrate tables of the schema; else they have to be there. */
   readonly isOwner: boolean;
@@ -165,7 +165,9 @@ const inSession = (db: Session): Executor => ({
   executeSql: (text, values) => db.native(text, values),
 });
 
-/** Several statements without values may be a whole transaction, which must not be left half open. */
+/**
+ * Several statements without values may be a whole transaction, which must not be left half open.
+ */
 async function execute(db: Session, text: string, values?: readonly unknown[]): Promise<unknown> {
   try {
     return await db.native(text, values);

@@ -21,7 +21,7 @@ export interface LogBlock {
 /** A claim of a task: what it writes is refused once there is a later one. */
 export interface LogClaim {
   readonly taskId: string;
-  /** How often the task had been claimed, with this time. */
+  /** Number of claims of the task up to that of the writer. */
   readonly epoch: number;
 }
 
@@ -33,7 +33,7 @@ export interface NewBlocks extends LogClaim {
 /** A claim may write only while its task runs, and this daemon runs it. */
 const MAY_WRITE = `tasks.state = 'running' AND ${isMineSql("tasks")}`;
 
-/** Where the log of a running task ends; `undefined` when this claim may not write it. */
+/** The end of the log of a running task; `undefined` when this claim may not write it. */
 export async function findEnd(
   db: Session,
   { taskId, epoch }: LogClaim,
@@ -49,9 +49,9 @@ export async function findEnd(
 }
 
 /**
- * Adds blocks; gives for each claim whether it may write. Another daemon that is about to take a task
- * over waits until its blocks are in, or they are refused. A block that was added before, by a call
- * whose answer was lost, is not added again.
+ * Adds blocks; gives for each claim whether it may write. Another daemon that is about to take a
+ * task over waits until its blocks are in, or they are refused. A block that was added before, by a
+ * call whose answer was lost, is not added again.
  */
 export async function addBlocks(db: Session, given: readonly NewBlocks[]): Promise<boolean[]> {
   const all = given.flatMap(({ blocks, ...claim }) => blocks.map((block) => ({ claim, block })));

@@ -1,6 +1,7 @@
 /**
  * Writes the log of a running task in blocks: what came within a moment is one. While the database
- * is away a part is kept in memory, then the steps wait; nothing is lost as long as the run goes on.
+ * is away a part is kept in memory, then the steps wait; nothing is lost as long as the run goes
+ * on.
  *
  * @module
  */
@@ -11,7 +12,7 @@ import { AppError } from "../../../base/errors.ts";
 import type { LogWriter, LogWriting } from "../../log_store.ts";
 import type { LogBlock } from "./log_rows.ts";
 
-/** What a writer works with. */
+/** The log that is written. */
 export interface LogWriterHost extends LogWriting {
   readonly clock: Clock;
   /** Finds where the log ends; `undefined` when this run may not write it. */
@@ -30,15 +31,15 @@ const SPACING_MS = 200;
 const MAX_HELD_BYTES = 1024 * 1024;
 /** Pause before the database is tried again. */
 const RETRY_MS = 500;
-/** How long it is tried once the run is to end soon. */
+/** Time for which writing is tried again once the run is about to end. */
 const PATIENCE_MS = 2000;
 
 /** Writes one log. */
 export class BlockWriter implements LogWriter {
   readonly #host: LogWriterHost;
-  /** Where the next block stands. */
+  /** Position of the next block. */
   #position: number | undefined;
-  /** What no block was made of yet, and its bytes. */
+  /** Lines that are in no block yet, and below the number of their bytes. */
   #lines: Uint8Array[] = [];
   #waiting = 0;
   /** Bytes that are not stored yet, those of the blocks under way included. */

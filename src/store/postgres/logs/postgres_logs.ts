@@ -11,7 +11,7 @@ import type { Connections } from "../database/connections.ts";
 import { blocksOf, findEnd, findLastBlock, type LogBlock, type NewBlocks } from "./log_rows.ts";
 import { BlockWriter } from "./log_writer.ts";
 
-/** What the logs need. */
+/** The database of the logs, and the claims under which this daemon writes them. */
 export interface PostgresLogsHost {
   readonly connections: Connections;
   readonly clock: Clock;
@@ -71,7 +71,7 @@ class LogOfTask implements StoredLog {
   }
 }
 
-/** A reader who looks for the beginning of a line reads on from there. */
+/** A reader that looks for the beginning of a line goes on from there. */
 const AHEAD_BYTES = 256 * 1024;
 
 /** Reads of it that lie close together are one query. */

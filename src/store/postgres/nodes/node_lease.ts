@@ -12,7 +12,7 @@ import { reliableMs } from "../../lease.ts";
 import type { Connections, KeptConnection, Session } from "../database/connections.ts";
 import { endLease, enterNode, lockNode, type NodeEntry, renewLease } from "./node_rows.ts";
 
-/** What happens to a lease. */
+/** The functions that are called when something happens to a lease. */
 export interface LeaseListener {
   /** It was renewed; the database was asked for that so many milliseconds ago. */
   onRenewed?(agoMs: number): void;
@@ -24,26 +24,26 @@ export interface LeaseListener {
   onClock?(aheadMs: number): void;
 }
 
-/** What the lease needs. */
+/** The node whose lease it is, and where it is kept. */
 export interface LeaseHost {
   readonly connections: Connections;
   readonly clock: Clock;
   readonly entry: NodeEntry;
   readonly listener: LeaseListener;
-  /** What is done in the transaction of each renewal. */
+  /** Called in the transaction of each renewal. */
   readonly withEach: (db: Session) => Promise<void>;
 }
 
-/** Renewals in the length of a lease. */
+/** A lease is renewed so often before it ends. */
 const RENEWALS = 6;
-/** How long a connection of a former run may take to go away. */
+/** Longest wait for the connection of a former run to close. */
 const LOCK_MS = 5000;
 const LOCK_TRY_MS = 50;
 /** An answer that takes longer says too little of the database's clock. */
 const COMPARED_WITHIN_MS = 1000;
-/** How long giving up a lease may take. */
+/** Longest time to give up a lease. */
 const GIVE_UP_MS = 1000;
-/** How soon a renewal that failed is tried again. */
+/** Pause before a renewal that failed is tried again. */
 const RETRY_MS = 1000;
 
 /** The lease of the node for which the connections are. */
@@ -139,7 +139,7 @@ export class NodeLease implements AsyncDisposable {
     listener.onRegained?.();
   }
 
-  /** Gives the lease up, where the database can be reached: nobody has to wait for its end. */
+  /** Gives the lease up if the database can be reached, so that no other node waits for its end. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     await this.#over;

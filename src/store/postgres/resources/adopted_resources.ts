@@ -1,6 +1,6 @@
 /**
- * By which version of the resources each daemon decides. Who has changed them waits until all decide
- * by the change, so that it holds everywhere; what was decided without it is refused in any case.
+ * The version of the resources by which each daemon decides. A change waits until all daemons
+ * decide by it, so that it holds everywhere. What a daemon decides by an older version is refused.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Connections, Session } from "../database/connections.ts";
 /** The method that waits in no transaction, so that it holds no connection meanwhile. */
 export type Waiting = "awaitAdoption";
 
-/** How long a change waits for daemons that live and say nothing: theirs is stored no more. */
+/** Longest wait for a daemon that lives and reports no version: its older decisions are refused. */
 const PATIENCE_MS = 5000;
 const LOOK_EVERY_MS = 10;
 

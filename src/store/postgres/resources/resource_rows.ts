@@ -12,7 +12,7 @@ import { number } from "../../sql/columns.ts";
 import { metadataOf, toResource, toVersions } from "../../sql/resources.ts";
 import type { Session } from "../database/connections.ts";
 
-/** Every stored resource. */
+/** All resources, by kind, project and name. */
 export async function loadResources(db: Session): Promise<Resource[]> {
   return (await db.all("SELECT * FROM resources ORDER BY kind, project, name")).map(toResource);
 }
@@ -57,8 +57,8 @@ export async function changeResources(
 }
 
 /**
- * Replaces the sealed values of SecretStores, which stay the same otherwise. Whoever has read them
- * before reads them again.
+ * Replaces the sealed values of SecretStores, which stay the same otherwise. A
+ * daemon that has read them before reads them again.
  */
 export async function replaceSealed(
   db: Session,

@@ -34,9 +34,9 @@ const TAKE = `UPDATE tasks SET state = 'running', node = ?1, run = ?2, epoch = e
   restarts = restarts + (tasks.state = 'running')::int`;
 
 /**
- * Takes those of these tasks that are to be had: ready ones, and those whose run is gone. One that
- * another transaction is changing is left alone: who waited here for a task would keep its job
- * from one who waits for that.
+ * Takes those of these tasks that are ready, or whose run is gone. A task that another transaction
+ * is changing is passed over: this transaction has locked its job, and would wait for the task
+ * while the other one waits for the job.
  *
  * A task that comes from another node leaves its files there, to be removed.
  */
@@ -86,8 +86,8 @@ export async function takeTasks(
 }
 
 /**
- * Forgets the steps of those of these tasks of another node whose results have stayed there. Of each
- * task with steps that have begun it gives whether they were forgotten.
+ * Forgets the steps of those of these tasks of another node whose results have stayed there. Of
+ * each task with steps that have begun it gives whether they were forgotten.
  */
 async function beginAnew(
   db: Session,

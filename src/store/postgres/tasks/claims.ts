@@ -11,16 +11,16 @@ import type { LostClaim } from "../working_set/claim_fence.ts";
 /** A claim of a task. */
 export interface TaskClaim {
   readonly id: string;
-  /** How often the task has been claimed, with this time. */
+  /** Number of claims of the task up to this one. */
   readonly epoch: number;
 }
 
-/** By the ids of the tasks. */
+/** The claims of this run, by the ids of their tasks. */
 export class Claims {
   readonly owner: Owner;
   readonly #epochs = new Map<string, number>();
   readonly #onLost: (taskIds: readonly string[]) => void;
-  /** Claims of which nobody ran the task when it was last asked. */
+  /** Claims whose task no worker had in hand when `findIdle` was called last. */
   #idle: ReadonlyMap<string, number> = new Map();
   /** Claims that were given back before they were handed out. */
   readonly #givenBack = new Map<string, number>();
@@ -32,14 +32,14 @@ export class Claims {
   }
 
   /**
-   * Notes claims that are committed, and gives those that are still to be had: the answer of the
-   * database may have taken so long that some were given back. To be called last before they are
-   * handed out, and by one who claims after the other.
+   * Notes claims that are committed, and returns those that were not given back meanwhile: the
+   * answer of the database may have taken long. To be called right before they are handed out, and
+   * by one call that claims after the other.
    */
   add<Claim extends TaskClaim>(claims: readonly Claim[]): readonly Claim[] {
     const kept = claims.filter(({ id, epoch }) => this.#givenBack.get(id) !== epoch);
     for (const { id, epoch } of kept) this.#epochs.set(id, epoch);
-    this.#givenBack.clear(); // what was claimed before this will not be answered any more
+    this.#givenBack.clear(); // no answer to an earlier claim comes any more
     return kept;
   }
 
@@ -48,23 +48,23 @@ export class Claims {
     return this.#epochs.get(taskId);
   }
 
-  /** The claims that it knows. */
+  /** All claims of this run. */
   list(): readonly TaskClaim[] {
     return Array.from(this.#epochs, ([id, epoch]) => ({ id, epoch }));
   }
 
   /**
-   * Says that a task was found to be another run's, unless it has been claimed anew since; its claim
-   * stays, so as to be refused.
+   * Reports a task that another run has, unless this run has claimed it again since. Its claim
+   * stays, so that what its worker writes is refused.
    */
   lose({ id, epoch }: LostClaim): void {
     if (this.#epochs.get(id) === epoch) this.#onLost([id]);
   }
 
   /**
-   * Which of these claims are to be given back, because nobody runs their tasks: those whose answer
-   * was lost on its way, and whatever else fell out of every hand. Nobody ran them the last time it
-   * was asked, either: one that is being handed out is in somebody's hand by then.
+   * The claims that are to be given back because no worker runs their tasks, such as those whose
+   * answer was lost on its way. No worker had them in hand at the call before this one either: a
+   * claim that was on its way to a worker then has arrived by now.
    */
   findIdle(
     running: readonly TaskClaim[],

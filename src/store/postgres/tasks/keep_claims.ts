@@ -19,15 +19,17 @@ export interface CancelledTask {
 }
 
 /**
- * Says of each running task of this node that it still runs, and of each that is another's that it
- * is lost; gives back those that are in nobody's hand. Gives those that are to be stopped.
+ * Keeps the jobs of the running tasks of this node, reports those that another run has claimed, and
+ * gives back those that no worker has in hand. Returns those that are to be stopped.
  */
 export async function keepClaims(
   db: Session,
   { jobs, claims, inHand }: {
     readonly jobs: JobQueue;
     readonly claims: Claims;
-    /** The tasks that this run has in hand; gives back none where that is not known. */
+    /**
+     * The tasks that workers of this run have in hand; none is given back while that is unknown.
+     */
     readonly inHand: () => ReadonlySet<string> | undefined;
   },
 ): Promise<CancelledTask[]> {
@@ -48,7 +50,7 @@ export async function keepClaims(
     .map((row) => ({ id: text(row, "id"), reason: text(row, "cancel_reason") }));
 }
 
-/** Those of these tasks that another run has claimed since. */
+/** The ids of the tasks that another run has claimed since. */
 async function findLost(db: Session, known: readonly TaskClaim[]): Promise<ReadonlySet<string>> {
   if (known.length === 0) return new Set();
   const rows = await db.all(

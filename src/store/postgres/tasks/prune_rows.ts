@@ -39,7 +39,9 @@ export async function pruneTasks(
   return [...noted, ...removed.map(toRemoved)];
 }
 
-/** Removes those of these tasks that have ended before a time; returns those whose files go here. */
+/**
+ * Removes those of these tasks that have ended before a time; returns those whose files go here.
+ */
 export async function pruneTheseTasks(
   db: Session,
   ids: readonly string[],
@@ -82,8 +84,8 @@ async function findOld(db: Session, before: number, limit: number): Promise<stri
 }
 
 /**
- * Removes tasks with all that belongs to them. What a task left on the disk of another node is noted
- * for that one, unless it is known no more.
+ * Removes tasks with all that belongs to them. What a task left on the disk of another node is
+ * noted for that one, unless it is known no more.
  */
 export async function removeTasks(db: Session, ids: readonly string[]): Promise<Row[]> {
   if (ids.length === 0) return [];
@@ -103,8 +105,8 @@ export async function removeTasks(db: Session, ids: readonly string[]): Promise<
 
 /**
  * Removes keys of tasks that are gone: a key stops repetitions only as long as its task exists. One
- * that has just been given to another task stays; one whose task was deleted by hand names none, and
- * goes by its age.
+ * that has just been given to another task stays; one whose task was deleted by hand names none,
+ * and goes by its age.
  */
 async function removeKeys(db: Session): Promise<void> {
   await db.run(
@@ -118,9 +120,9 @@ async function removeKeys(db: Session): Promise<void> {
 }
 
 /**
- * Removes the plans of removed tasks that no other names. Whoever stores a task holds its plan (`FOR
- * KEY SHARE`): such a plan is passed over, and what was named until then is seen by the second
- * statement.
+ * Removes the plans of removed tasks that no other names. A transaction that stores a task locks
+ * its plan (`FOR KEY SHARE`): such a plan is passed over, and tasks that were committed until then
+ * are seen by the second statement.
  */
 export async function removePlans(db: Session, removed: readonly Row[]): Promise<void> {
   const hashes = new Set(

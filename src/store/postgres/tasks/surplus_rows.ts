@@ -1,6 +1,6 @@
 /**
- * Ended tasks beyond the newest of each trigger. A call looks at some triggers, and the next one goes
- * on behind them.
+ * Ended tasks beyond the newest of each trigger. A call looks at some triggers, and the next one
+ * goes on behind them.
  *
  * @module
  */
@@ -18,7 +18,7 @@ const PER_TRIGGER = 10;
 /** Tasks that are read beyond the limit, to pass over those whose end is not handled yet. */
 const UNHANDLED_MARGIN = 1000;
 
-/** Project and name. */
+/** Project and name of a trigger. */
 type Trigger = readonly [string, string];
 
 /** A task stays until its triggers have fired for its end. */
@@ -62,7 +62,7 @@ const SURPLUS = `${NEXT_TRIGGERS}
     WHERE ${END_HANDLED} ORDER BY id LIMIT ?5) AS surplus ON true
   WHERE n > 0 ORDER BY n, surplus.id`;
 
-/** Where a round begins: before every trigger. */
+/** The position of a new round, before every trigger. */
 const START: Trigger = ["", ""];
 
 /** Ids of such tasks, for one trigger after the other. */

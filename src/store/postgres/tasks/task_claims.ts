@@ -1,6 +1,6 @@
 /**
- * Which tasks a worker gets. A job says whose turn it is, and the row of its task whether it is to
- * be had: both are taken in one transaction.
+ * Which tasks a worker gets. The oldest job names the task, and the row of the task says whether it
+ * can be claimed. Job and task are taken in one transaction.
  *
  * @module
  */
@@ -16,7 +16,6 @@ import { findNextTime, releaseDueTasks } from "./due_tasks.ts";
 /** The methods of {@linkcode TaskClaims}. */
 export type Claiming = "claimTasks" | "claimInterrupted";
 
-/** What claims need. */
 export interface ClaimHost {
   readonly connections: Connections;
   readonly jobs: JobQueue;

@@ -69,8 +69,8 @@ export async function readTasks(
 }
 
 /**
- * Who claimed a task last; and of a retry that keeps what steps have made, the node that has that,
- * as `svc.placed` decides it.
+ * The node that claimed a task last. For a retry that keeps the directory of its task, `only_node`
+ * is the node that has the directory, as `svc.placed` decides it.
  */
 const NODE_COLUMNS = `tasks.node,
   (SELECT name FROM nodes WHERE nodes.id = tasks.node) AS node_name,

@@ -1,5 +1,6 @@
 /**
- * The facts that the calls of a batch may ask for. They are locked and loaded before the calls decide.
+ * The facts that the calls of a batch may ask for. They are locked and loaded before the calls
+ * decide.
  *
  * @module
  */
@@ -11,7 +12,7 @@ import type { FactRequest, LimitKey, TriggerKey } from "../../transactions/task_
 import { eventKey } from "./event_key.ts";
 import { storableJson } from "./storable_json.ts";
 
-/** How much of a limit is loaded. */
+/** Number of tasks of a limit that are loaded. */
 interface Depth {
   /** Number of its queued tasks that are loaded: so many can be promoted without loading again. */
   depth: number;
@@ -19,7 +20,7 @@ interface Depth {
 
 interface RequestedGroup extends Depth {
   readonly digest: string;
-  /** Number of its unfinished tasks, whatever they wait for. */
+  /** Number of its unfinished tasks that are loaded. */
   members: number;
   /** Whether these may be cancelled: then they are locked, so that no worker starts them. */
   replaces: boolean;
@@ -45,7 +46,7 @@ export class BatchRequest implements FactRequest {
   readonly #deliveries = new Set<string>();
   #resources = false;
 
-  /** All that the rules may ask for a new task. */
+  /** Every fact that the rules may ask for when they decide on a new task. */
   addNew(task: NewTask): void {
     const earlier = eventKey(task);
     if (earlier !== undefined) this.addEarlier(earlier);
@@ -113,7 +114,9 @@ export class BatchRequest implements FactRequest {
     group.replaces ||= replaces;
   }
 
-  /** Whether the event with this key was asked for; otherwise it is unknown whether there is one. */
+  /**
+   * Whether the event with this key was asked for; otherwise it is unknown whether there is one.
+   */
   hasEarlier(key: string): boolean {
     return this.#earlier.has(key);
   }
@@ -175,8 +178,8 @@ function made<Value>(map: Map<string, Value>, key: string, make: () => Value): V
 }
 
 /**
- * Thrown for a fact that was not loaded. All facts are then loaded again, this one with them, and the
- * calls decide anew.
+ * Thrown for a fact that was not loaded. All facts are then loaded again, this one with them, and
+ * the calls decide anew.
  */
 export class MissingFact extends Error {
   override readonly name = "Missing";

@@ -1,7 +1,7 @@
 /**
- * What a batch changes, as the function `write` of the database takes it (`functions/write.ts`): rows
- * in one JSON text, and beside it one buffer with all bytes, in which the rows say where theirs are.
- * A buffer is sent as it is; a list of them would be sent as text.
+ * What a batch changes, as the function `write` of the database takes it (`functions/write.ts`):
+ * rows in one JSON text, and beside it one buffer with all bytes, in which the rows say where
+ * theirs are. A buffer is sent as it is; a list of them would be sent as text.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export type Columns = Readonly<Record<string, unknown>>;
 /** Tables of which a row that is changed again is the last one. */
 type Keyed = "plans" | "steps" | "dedup_keys" | "rates" | "cursors" | "task_ends";
 
-/** What happens to the jobs of tasks, by their ids. */
+/** Ids of tasks whose jobs are added, ended or put back. */
 export interface JobChanges {
   readonly add: readonly string[];
   readonly end: readonly string[];
@@ -24,7 +24,7 @@ export interface JobChanges {
 
 /** The changes of one batch. */
 export class Changes {
-  /** How many there were: what is refused while it stays the same has changed nothing. */
+  /** Number of changes: a call that is refused while it stays the same has changed nothing. */
   count = 0;
   readonly #keyed: { readonly [Table in Keyed]: Map<string, Columns> } = {
     plans: new Map(),
@@ -75,7 +75,7 @@ export class Changes {
     tasks.set(id, Object.assign({ id }, tasks.get(id), columns));
   }
 
-  /** The same, with another payload. */
+  /** Changes columns of a task, and its payload. */
   updatePayload(id: string, columns: Columns, payload: Uint8Array | undefined): void {
     const none = { payload_from: undefined, payload_length: undefined };
     this.updateTask(id, Object.assign(none, columns, this.#keep("payload", payload)));
@@ -92,7 +92,7 @@ export class Changes {
     this.#forgetUpTo = Math.min(this.#forgetUpTo, upTo);
   }
 
-  /** Where bytes are in the buffer: from 1, as SQL counts. */
+  /** Adds bytes to the buffer; gives their place in it, counted from 1, as SQL does. */
   #keep(column: "body" | "payload", bytes: Uint8Array | undefined): Columns {
     if (bytes === undefined) return {};
     const from = this.#length + 1;
@@ -101,7 +101,7 @@ export class Changes {
     return { [`${column}_from`]: from, [`${column}_length`]: bytes.length };
   }
 
-  /** What `write` takes; `undefined` when nothing was changed. */
+  /** The arguments of `write`; `undefined` when nothing was changed. */
   toArguments(jobs: JobChanges): readonly [json: string, bytes: Buffer] | undefined {
     if (this.count === 0) return undefined;
     const tables = Object.entries({

@@ -12,7 +12,9 @@ import type { WorkingTasks } from "./working_tasks.ts";
 /** The claims that this store has handed out. */
 export interface HandedOut {
   readonly owner: Owner;
-  /** How often the task had been claimed then; `undefined` where this store never claimed it. */
+  /**
+   * Number of claims of the task up to that of this store; `undefined` where it never claimed it.
+   */
   epochOf(taskId: string): number | undefined;
   /** Says that the task of a claim is another run's. */
   lose(claim: LostClaim): void;

@@ -11,14 +11,14 @@ import type { TaskState } from "../../task_records.ts";
 import type { LimitKey, StoredTask } from "../../transactions/task_rows.ts";
 import type { TaskFact } from "./facts.ts";
 
-/** Who claimed a task last. */
+/** The last claim of a task: node, run of its daemon, and number of claims. */
 export interface TaskClaim {
   readonly node: string;
   readonly run: string;
   readonly epoch: number;
 }
 
-/** What is known of a task. Only `KnownRooms.change` changes it. */
+/** A task. Only `KnownLimits.change` changes it. */
 export interface KnownTask {
   readonly id: string;
   readonly state: TaskState;
@@ -31,7 +31,7 @@ export interface KnownTask {
   readonly claim: TaskClaim;
 }
 
-/** The claim on a task that nobody has claimed. */
+/** The claim of a task that was never claimed. */
 export const UNCLAIMED: TaskClaim = { node: "", run: "", epoch: 0 };
 
 /** A task as it was loaded. */

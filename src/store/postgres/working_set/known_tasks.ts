@@ -1,5 +1,5 @@
 /**
- * The tasks of the working set, and which of them the job queue has to be told of.
+ * The tasks of the working set, and what their changes mean for the job queue.
  *
  * @module
  */
@@ -11,13 +11,13 @@ import { type KnownTask, toKnownTask } from "./known_task.ts";
 import { KnownLimits } from "./known_limits.ts";
 import { type BatchRequest, MissingFact } from "./batch_request.ts";
 
-/** All that were loaded or are stored by the batch. */
+/** The tasks that were loaded, and those that the batch stores. */
 export class KnownTasks {
   readonly limits: KnownLimits;
   readonly #request: BatchRequest;
   readonly #tasks = new Map<string, KnownTask>();
   readonly #debounced = new Map<string, KnownTask>();
-  /** What the queue had of each task that has changed. */
+  /** The job that each changed task had before. */
   readonly #jobs = new Map<KnownTask, JobState>();
 
   constructor(request: BatchRequest, { tasks, groups, workspaces }: Facts) {
@@ -45,7 +45,7 @@ export class KnownTasks {
     return task;
   }
 
-  /** A task if it was loaded, whatever for. */
+  /** A task, if it was loaded for any reason. */
   peek(id: string): KnownTask | undefined {
     return this.#tasks.get(id);
   }
@@ -73,7 +73,7 @@ export class KnownTasks {
     this.limits.change(task, how);
   }
 
-  /** What the changes mean for the jobs. */
+  /** The jobs that the changes add, end or put back. */
   jobChanges(): JobChanges {
     const actions = [...this.#jobs].map(([task, before]) => ({
       id: task.id,
@@ -89,7 +89,7 @@ function isJoinable({ state, hasStarted }: KnownTask): boolean {
   return state === "pending" && !hasStarted;
 }
 
-/** What the job queue has of a task: nothing, a job to be taken, or one that a worker has taken. */
+/** The job of a task: none, one that a worker can take, or one that a worker has taken. */
 function jobOf({ state, readiness, planHash }: KnownTask): JobState {
   const plan = planHash === undefined ? {} : { planHash };
   if (state === "running") return { job: "taken", ...plan };

@@ -28,7 +28,7 @@ import { WorkingTasks } from "./working_tasks.ts";
 
 const WRITE = "SELECT write(?, ?)";
 
-/** The rows of one batch. Whatever was not loaded throws a {@linkcode MissingFact}. */
+/** The rows of one batch. A fact that was not loaded throws a {@linkcode MissingFact}. */
 export class WorkingSet extends WorkingTasks implements DeliveryRows {
   readonly #request: BatchRequest;
   readonly #resourceVersion: number;
@@ -72,7 +72,7 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
     if (given !== undefined) await db.get(WRITE, ...given);
   }
 
-  /** The same, as the last that the transaction does. */
+  /** Writes what was changed, as the last statement of the transaction. */
   writeLast(db: Session): void {
     const given = this.changes.toArguments(this.tasks.jobChanges());
     if (given !== undefined) db.last(WRITE, ...given);

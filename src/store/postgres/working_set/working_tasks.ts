@@ -1,6 +1,7 @@
 /**
- * Rows of tasks as transactions take them, over tasks that were loaded before: it answers, and keeps
- * what is changed, so that a later call of a batch sees what an earlier one did. It decides nothing.
+ * Rows of tasks as transactions take them, over tasks that were loaded before: it answers, and
+ * keeps what is changed, so that a later call of a batch sees what an earlier one did. It decides
+ * nothing.
  *
  * @module
  */
@@ -28,7 +29,7 @@ import { type KnownTask, type TaskClaim, toStoredTask, UNCLAIMED } from "./known
 import { KnownTasks } from "./known_tasks.ts";
 import type { BatchRequest } from "./batch_request.ts";
 
-/** Rows of tasks. Whatever was not loaded throws a {@linkcode MissingFact}. */
+/** Rows of tasks. A fact that was not loaded throws a {@linkcode MissingFact}. */
 export class WorkingTasks implements TaskRows {
   readonly changes = new Changes();
   protected readonly tasks: KnownTasks;
@@ -42,13 +43,13 @@ export class WorkingTasks implements TaskRows {
     return task === undefined ? "none" : toStoredTask(task);
   }
 
-  /** Who claimed a task last; its state tells whether it still runs. */
+  /** The last claim of a task; its state says whether it still runs. */
   findClaim(id: string): Found<TaskClaim & Pick<StoredTask, "state">> {
     const task = this.tasks.find(id);
     return task === undefined ? "none" : { ...task.claim, state: task.state };
   }
 
-  /** Those of these tasks that wait for their time. */
+  /** Those of these tasks that are delayed. */
   findTimed(ids: readonly string[]): UnreadyTask[] {
     return ids.flatMap((id) => {
       const task = this.tasks.find(id);
@@ -204,7 +205,10 @@ export class WorkingTasks implements TaskRows {
     this.changes.put("task_ends", taskId, { task_id: taskId });
   }
 
-  /** Puts a running task back in the queue, with these records of its steps; it keeps the room that it occupies. */
+  /**
+   * Puts a running task back in the queue, with these records of its steps; it keeps the room that
+   * it occupies.
+   */
   requeue(taskId: string, steps: readonly StepRecord[] = []): void {
     const task = this.tasks.find(taskId);
     if (task?.state !== "running") return;
@@ -247,7 +251,7 @@ function nodesOf(plan: string): string | undefined {
   return workspace?.nodes && JSON.stringify(workspace.nodes);
 }
 
-/** What an event brings to its task, beside the payload. */
+/** The columns that an event brings to its task, beside the payload. */
 function brought(task: NewTask, { id }: Pick<Delivery, "id">): Columns {
   return {
     workflow: task.workflow,

@@ -22,7 +22,10 @@ export interface Attached {
 /** The values of one delivery, in the order in which {@linkcode unpackDelivery} takes them. */
 export type PackedDelivery = readonly unknown[];
 
-/** Outcomes of the events of one delivery, in the order in which {@linkcode unpackOutcomes} takes them. */
+/**
+ * Outcomes of the events of one delivery, in the order in which {@linkcode unpackOutcomes} takes
+ * them.
+ */
 export type PackedOutcomes = readonly unknown[];
 
 /** Names of fields, all of a type; the compiler refuses a list that lacks one. */
@@ -100,7 +103,7 @@ export class DeliveryPacker {
     put(packed, TASK, task);
   }
 
-  /** What belongs to the deliveries packed so far. */
+  /** The bytes and values that belong to the deliveries packed so far. */
   attached(): Attached {
     const bodies = new Uint8Array(this.#bytes);
     let at = 0;

@@ -26,13 +26,13 @@ interface Part {
   readonly sql: string;
 }
 
-/** What is said of a file that svc has not made. */
+/** The fault of a file that svc has not made. */
 export const NOT_OURS = "It is not a database of svc";
 
 /**
- * One sentence for each foreign, missing or different part of the schema. It evaluates nothing that
- * the schema says, so it comes before whatever reads rows: SQLite's own checks of pages do evaluate
- * it, for as long as it says.
+ * One sentence for each foreign, missing or different part of the schema. To be called before rows
+ * are read: this evaluates no expression of the schema. SQLite's own checks of pages evaluate them,
+ * and a foreign expression can take as long as it likes.
  */
 export function findSchemaFaults(db: Database): string[] {
   const version = versionOf(db);
@@ -96,7 +96,7 @@ const NOT_PLAIN = /\b(?:as|check|collate|references|where)\b|\bdefault(?!\s*(?:[
 
 /** The parts of the schema by type and name. */
 function partsOf(db: Database): ReadonlyMap<string, Part> {
-  // A file that somebody has written to by hand may hold bytes where SQLite takes them for text.
+  // A file that was edited by hand may hold bytes where SQLite takes them for text.
   const rows = db.all(
     `SELECT CAST(type AS TEXT) AS type, CAST(name AS TEXT) AS name,
        CAST(tbl_name AS TEXT) AS tbl_name, CAST(coalesce(sql, '') AS TEXT) AS sql

@@ -30,7 +30,7 @@ const WRITER_SETTINGS =
   // shrinks a log again that has grown because of a long reader
   "PRAGMA journal_size_limit = 67108864;";
 
-/** How to open a database file. */
+/** Options of a connection to a database file. */
 export interface DatabaseOptions {
   readonly readOnly?: boolean;
   /** Settings of a connection that writes; by default those of the daemon. */
@@ -49,7 +49,7 @@ export interface Shared<Value> {
   readonly finish: (db: Database, value: Value) => void;
 }
 
-/** How to copy a database. */
+/** Options of a copy. */
 export interface CopyOptions {
   /** Pages per step. */
   readonly rate: number;
@@ -169,7 +169,7 @@ export class Database implements SqlSession, Disposable {
     this.run("COMMIT");
   }
 
-  /** What the calls of the open transaction share; `undefined` where none is open. */
+  /** The value that the calls of the open transaction share; `undefined` where none is open. */
   shared<Value>(shared: Shared<Value>): Value | undefined {
     if (!this.#db.isTransaction) return undefined;
     const known = this.#shared.get(shared as Shared<unknown>);
@@ -191,7 +191,7 @@ export class Database implements SqlSession, Disposable {
 
   /**
    * Folds the write-ahead log into the file, so that the file is complete by itself; `false` while
-   * another connection keeps it from that. Closing does the same, and says nothing when it fails.
+   * another connection keeps it from that. Closing does the same, and reports no failure.
    */
   foldLog(): boolean {
     return this.get("PRAGMA wal_checkpoint(TRUNCATE)")?.["busy"] === 0;
@@ -206,15 +206,15 @@ export class Database implements SqlSession, Disposable {
   }
 
   /**
-   * Empties the log if that was asked for; `false` while somebody who reads keeps it from that, so
-   * that it has to be tried again. To be called outside of a transaction.
+   * Empties the log if that was asked for; `false` while another connection reads from it, so that
+   * it has to be tried again. To be called outside of a transaction.
    */
   emptyLogIfAsked(): boolean {
     if (!this.#emptiesLog) return true;
     try {
       this.#emptiesLog = !this.foldLog();
     } catch {
-      // a fault of the disk, which the next write tells of
+      // a fault of the disk, which the next write reports
     }
     return !this.#emptiesLog;
   }
@@ -235,10 +235,10 @@ export class Database implements SqlSession, Disposable {
 }
 
 /**
- * How to read a database that nobody else uses, so that it stays as it is and nothing stays beside
- * it. Even a reader makes a log: one that may write removes it, in SQLite's own way, which no other
- * program's file falls victim to. One that may write also undoes a transaction that was cut off. A
- * log that is there already is left to who writes next.
+ * The options to read a database that no other process uses, so that the file stays as it is and no
+ * other file stays beside it. Even a connection that only reads makes a log. A connection that may
+ * write removes it again, as SQLite does it, so no file of another program is removed. It also
+ * undoes a transaction that was cut off. A log that is there already is left to the next daemon.
  */
 export function toRead(path: string): DatabaseOptions {
   return !isThere(path) || isThere(`${path}-wal`) ? { readOnly: true } : { settings: "" };
@@ -255,15 +255,15 @@ export function isThere(path: string): boolean {
 }
 
 /**
- * SQLite's primary result codes that say nothing of the call: whatever it had been, the database
- * could not do it now. Internal, no access, aborted, busy, locked, no memory, read-only, interrupted,
- * I/O, malformed, full, cannot open, locking protocol, schema changed, too large for the system, not a
+ * SQLite's primary result codes that are no fault of the call: the database could do no other call
+ * either. Internal, no access, aborted, busy, locked, no memory, read-only, interrupted, I/O,
+ * malformed, full, cannot open, locking protocol, schema changed, too large for the system, not a
  * database.
  */
 const FAULTS = new Set([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 17, 22, 26]);
 /**
- * Those with which SQLite says that bytes are not what they should be. It says so of a read that the
- * disk has failed, too, and of a page that most calls do not need.
+ * The codes with which SQLite says that bytes are not what they should be. They also come from a
+ * read that the disk has failed, and of a page that most calls do not need.
  */
 const MALFORMED = new Set([11, 26]);
 

@@ -302,9 +302,9 @@ export function migrate(db: Database, upTo: number = SCHEMA_VERSION): void {
 }
 
 /**
- * Refuses a database that this program must not touch. Nobody else may use it meanwhile. Changes
- * nothing, but for a transaction that was cut off, which it undoes, and removes no file: one that
- * lies beside the database may be another program's.
+ * Refuses a database that this program must not touch. No other process may use it meanwhile.
+ * Changes nothing, but for a transaction that was cut off, which it undoes, and removes no file:
+ * one that lies beside the database may be another program's.
  *
  * @returns Its version; 0 when it was never finished.
  * @throws {AppError} `refused` when the file is damaged or written by a newer version.

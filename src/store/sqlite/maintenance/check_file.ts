@@ -31,13 +31,13 @@ const NOTHING: CheckFacts = {
 
 /**
  * Checks the file at `path`; a file that cannot be opened is reported as a fault too. `alone` says
- * that nobody uses it meanwhile: then no file is made beside one that has none.
+ * that no other process uses it: then no file is left beside it.
  */
 export function checkFile(path: string, alone: boolean): CheckFacts {
   return inFile(path, { alone, nothing: NOTHING, look: inspect });
 }
 
-/** The same, quicker: SQLite's own look at its pages without their indexes, and no rows. */
+/** A quicker check: SQLite's own check of the pages, without their indexes, and of no rows. */
 export function glanceAtFile(path: string, alone: boolean): Glance {
   const nothing = { bytes: 0, schemaVersion: 0, faults: [], warnings: [], resources: [] };
   return inFile<Glance>(path, {

@@ -1,5 +1,5 @@
 /**
- * A copy of a database under a name of its own, there whole or not at all.
+ * A copy of a database under a name of its own: the name exists only once the copy is whole.
  *
  * @module
  */

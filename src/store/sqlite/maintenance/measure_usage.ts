@@ -1,6 +1,6 @@
 /**
- * Measures what each trigger takes in a database file and in the logs beside it. It reads a slice at
- * a time, each at its own moment, so that the write-ahead log of a daemon can be folded in
+ * Measures what each trigger takes in a database file and in the logs beside it. It reads a slice
+ * at a time, each at its own moment, so that the write-ahead log of a daemon can be folded in
  * meanwhile. It takes long for a large file, so it runs in the thread of `job_worker.ts`.
  *
  * @module
@@ -14,12 +14,12 @@ import type { DatabaseUsage } from "../../usage.ts";
 import { Database, toRead } from "../engine/database.ts";
 import { databaseSize } from "../engine/database_size.ts";
 
-/** What to measure. */
+/** A file, and how it is read. */
 export interface UsageRequest {
   readonly path: string;
   /** Directory of the logs of tasks, a file each. */
   readonly logs: string;
-  /** Whether nobody uses the file meanwhile. */
+  /** Whether no other process uses the file meanwhile. */
   readonly alone: boolean;
 }
 
@@ -58,7 +58,9 @@ function countOf(db: Database, table: string): number {
   return number(db.get(`SELECT count(*) AS n FROM ${table}`) ?? {}, "n");
 }
 
-/** The names in a directory: to look for each file that is not there would take most of the time. */
+/**
+ * The names in a directory: to look for each file that is not there would take most of the time.
+ */
 function namesIn(directory: string): ReadonlySet<string> {
   try {
     return new Set([...Deno.readDirSync(directory)].map(({ name }) => name));
@@ -67,7 +69,7 @@ function namesIn(directory: string): ReadonlySet<string> {
   }
 }
 
-/** What a file takes on the disk. */
+/** Bytes that a file takes on the disk. */
 function fileBytes(path: string): number {
   try {
     return bytesOnDisk(Deno.lstatSync(path));

@@ -1,5 +1,5 @@
 /**
- * Replaces the sealed values in a database file that nobody else uses.
+ * Replaces the sealed values in a database file that no other process uses.
  *
  * @module
  */

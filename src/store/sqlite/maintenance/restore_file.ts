@@ -46,7 +46,7 @@ export interface RestoreChanges {
   readonly record: ControlEvent;
 }
 
-/** What came back with a copy, and what did not. */
+/** Records that came back with a copy, and records that did not. */
 export interface RestoreFindings {
   /** Whether the replaced database was there and could be read. */
   readonly compared: boolean;

@@ -28,8 +28,8 @@ export function backUpFile(
 
 /**
  * Checks the database at `path`, every page and every table; yields its progress. `alone` says that
- * nobody uses it meanwhile. One operation of SQLite goes through all pages: `signal` leaves it to the
- * end of the process.
+ * no other process uses it. SQLite goes through all pages in one operation, which `signal` cannot
+ * stop: it ends with the process.
  */
 export function checkWholeFile(
   path: string,

@@ -10,7 +10,7 @@ import { settleChanges } from "../../rules/resource_change.ts";
 import { metadataOf, toResource, toVersions } from "../../sql/resources.ts";
 import type { Database } from "../engine/database.ts";
 
-/** Every stored resource. */
+/** All resources, by kind, project and name. */
 export function loadResources(db: Database): Resource[] {
   return db.all("SELECT * FROM resources ORDER BY kind, project, name").map(toResource);
 }

@@ -86,7 +86,7 @@ function removeKeys(db: Database): void {
   );
 }
 
-/** Project and name. */
+/** Project and name of a trigger. */
 type Trigger = readonly [string, string];
 
 /** Ended tasks beyond the newest `keep` of their trigger, for one trigger after the other. */

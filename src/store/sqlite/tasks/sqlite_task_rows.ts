@@ -96,7 +96,7 @@ export class SqliteTaskRows implements TaskRows {
     return oldest === undefined ? "none" : toUnreadyTask(oldest);
   }
 
-  /** How full a limit is for which tasks are queued, to show it. */
+  /** How full a limit is in which tasks are queued, for lists of tasks. */
   findLimitUse(limit: LimitKey): LimitUse {
     const { tasks, open } = SQL[limit.of];
     const max = this.findNewestMax(limit);
@@ -279,7 +279,9 @@ export class SqliteTaskRows implements TaskRows {
 const IN_GROUP = `tasks INDEXED BY tasks_gated
   WHERE gate = ? AND state IN ('pending', 'running')`;
 
-/** Which tasks count against a limit, by an index whose next columns are the readiness and the id. */
+/**
+ * Which tasks count against a limit, by an index whose next columns are the readiness and the id.
+ */
 interface LimitSql {
   /** The unfinished tasks. */
   readonly tasks: string;
