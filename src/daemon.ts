@@ -1,7 +1,6 @@
 /**
- * A daemon, from its options to its end: the page to start reading at. Four rooms are opened one
- * after the other, each with what the ones before it give; they speak to those before them by
- * calls, and to everybody else by events.
+ * A daemon, from its options to its end: start reading here. Its four parts are opened one after the
+ * other. Each gets the parts before it and calls them; it reaches the others by events.
  *
  * @module
  */
@@ -26,14 +25,14 @@ export interface Daemon extends AsyncDisposable {
 /**
  * Starts a daemon.
  *
- * @throws {AppError} `usage` when options do not go together; `refused` when the data directory or
+ * @throws {AppError} `usage` when options contradict each other; `refused` when the data directory or
  * an address cannot be used, or is used already.
  */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const config = toConfig(options);
   await using opening = new AsyncDisposableStack();
   const state = opening.use(await openState(config)); // ends last
-  const busy = opening.use(new ParallelDisposer()); // each may wait some seconds for what is under way
+  const busy = opening.use(new ParallelDisposer()); // each may wait some seconds for its unfinished work
   const execution = busy.use(await openExecution(config, state));
   const intake = busy.use(openIntake(config, state, execution));
   const { webhookUrl, controlUrl } = busy.use(

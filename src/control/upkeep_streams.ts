@@ -10,7 +10,7 @@ import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Maintenance } from "../store/maintenance.ts";
-import { refuseShared } from "../storage/no_shared_database.ts";
+import { refuseShared } from "../storage/check_storage.ts";
 import {
   backupLines,
   ownCheckLines,

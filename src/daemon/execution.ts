@@ -27,7 +27,7 @@ import type { DaemonConfig } from "./config.ts";
 import { followOtherDaemons } from "./other_daemons.ts";
 import type { State } from "./state.ts";
 
-/** The running parts, as the other rooms use them. */
+/** The parts that run commands. */
 export interface Execution extends AsyncDisposable {
   readonly worker: TaskWorker;
   readonly inboxes: Inboxes;
@@ -65,7 +65,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   const outbox = busy.use(new Outbox({ ...state, slackApiUrl }));
   const answers = busy.use(new Answers({ ...state, outbox })); // hears the worker begin
   const notifier = busy.use(new Notifier({ ...state, outbox }));
-  if (state.guard !== undefined) busy.use(followOtherDaemons(running));
+  if (state.guard !== undefined) busy.use(followOtherDaemons(state, inboxes));
   const worker = busy.use(await openWorker({ ...running, workers }));
   const machine = new Machine(running);
   await endInterruptedPlugins(state);

@@ -1,30 +1,33 @@
 /**
- * Takes in what other daemons over the same database have stored, as far as this one holds it
- * elsewhere: the catalog in memory, and the inboxes of running tasks as files.
+ * This daemon among those over the same database: it tells them about itself, and takes in what they
+ * have stored of which this one holds a copy elsewhere: the catalog in memory, and the inboxes of
+ * running tasks as files.
  *
  * @module
  */
 
+import { sha256Hex } from "../base/bytes.ts";
+import type { DataDir } from "../base/data_dir.ts";
 import { messageOf } from "../base/errors.ts";
+import { readRegularFile } from "../base/regular_file.ts";
 import { SerialRunner } from "../base/serial_runner.ts";
+import { VERSION } from "../base/version.ts";
+import { policyPath } from "../plugins/policy/policy_file.ts";
 import type { Inboxes } from "../tasks/step/inbox.ts";
+import type { SettingValues } from "./settings.ts";
 import type { State } from "./state.ts";
 
-/** What this needs. */
-export type OtherDaemonsHost =
-  & Pick<State, "events" | "clock" | "log" | "health">
-  & { readonly resources: Pick<State["resources"], "refresh"> }
-  & { readonly inboxes: Pick<Inboxes, "catchUp"> };
-
 /**
- * How often this one looks for changed resources itself: who has changed them may have died before
- * saying so. Shorter than a change waits for all to decide by it.
+ * How often this daemon looks for changed resources itself: the daemon that has changed them may have
+ * died before it announced that. It is shorter than the time that a change waits until all daemons
+ * decide by it.
  */
 const LOOK_INTERVAL_MS = 4000;
 
-/** Follows them until it is disposed. */
+/** Takes in what the other daemons store, until it is disposed. */
 export function followOtherDaemons(
-  { events, clock, log, health, resources, inboxes }: OtherDaemonsHost,
+  { events, clock, log, health, resources }: State,
+  inboxes: Inboxes,
 ): AsyncDisposable {
   const following = new AsyncDisposableStack();
   const refresh = following.use(
@@ -52,4 +55,44 @@ export function followOtherDaemons(
     }),
   );
   return following;
+}
+
+/** Time between two reports; a report that says nothing new is not stored. */
+const REPORT_INTERVAL_MS = 10_000;
+
+/**
+ * Tells the other daemons the version, the plugin policy, the workers, the labels and the faults of
+ * this one, until it is disposed; does nothing if no other daemon shares the database. `faults` gives
+ * one sentence for each fault.
+ */
+export function reportToOthers(
+  { clock, dirs, shared, store }: State,
+  faults: () => Promise<readonly string[]>,
+  { workers, nodeLabels: labels }: SettingValues,
+): AsyncDisposable {
+  const reporting = new AsyncDisposableStack();
+  if (shared === undefined) return reporting;
+  const report = reporting.use(
+    new SerialRunner({
+      async run() {
+        const policy = policyDigest(dirs);
+        const own = { version: VERSION, policy, faults: await faults() };
+        await store.reportNode({ ...own, workers, labels });
+        return clock.now() + REPORT_INTERVAL_MS;
+      },
+      onError: () => {}, // the database is away; the next report says everything
+      clock,
+    }),
+  );
+  report.kick();
+  return reporting;
+}
+
+/** Digest of the policy file; empty if there is none, or it cannot be read, which is a fault. */
+function policyDigest(dirs: DataDir): string {
+  try {
+    return sha256Hex(readRegularFile(policyPath(dirs))).slice(0, 16);
+  } catch {
+    return "";
+  }
 }

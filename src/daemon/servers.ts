@@ -15,7 +15,7 @@ import { controlOperations, type OperationsHost } from "../control/operations.ts
 import { ManifestReader } from "../control/resources/manifest_reader.ts";
 import { NextFires } from "../control/resources/next_fires.ts";
 import { controlHandler, type ControlHost } from "../control/server/server.ts";
-import { FaultWatch } from "../notifications/fault_watch.ts";
+import { FaultChecks } from "../notifications/fault_checks.ts";
 import { serve } from "../http/server/serve.ts";
 import { GitHubLogs } from "../intake/github_logs.ts";
 import { webhookHandler } from "../intake/routes.ts";
@@ -23,7 +23,7 @@ import { readDescriptorLimit } from "../shell/descriptor_limit.ts";
 import { urlOf } from "./addresses.ts";
 import { usePath } from "./data_dir_lock.ts";
 import type { DaemonParts } from "./intake.ts";
-import { reportToOthers } from "./node_report.ts";
+import { reportToOthers } from "./other_daemons.ts";
 import { type SelfReport, selfReport } from "./self_report.ts";
 import { WebhookServer } from "./webhook_server.ts";
 
@@ -59,7 +59,7 @@ export async function openServers(parts: DaemonParts): Promise<Servers> {
   const descriptors = await readDescriptorLimit();
   const report = selfReport(parts, webhook, descriptors);
   const { faults, faultsToTell, metrics } = report;
-  busy.use(new FaultWatch({ clock, log, notifier: execution.notifier, faultsToTell }));
+  busy.use(new FaultChecks({ clock, log, notifier: execution.notifier, faultsToTell }));
   busy.use(reportToOthers(state, faults, config.settings));
   const manifests = opening.use(
     new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups, clock }),

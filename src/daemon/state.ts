@@ -29,7 +29,7 @@ import type { Keyring } from "../secrets/keyring.ts";
 import { KnownSecrets } from "../secrets/known_secrets.ts";
 import { secretsInKeyFile } from "../secrets/own_secrets.ts";
 import { openProcessGroups, type ProcessGroups } from "../shell/process_groups.ts";
-import { Watching } from "../notifications/watching.ts";
+import { NotificationIndex } from "../notifications/indexed_notifications.ts";
 import { withAnnouncements } from "../store/store_methods.ts";
 import type { DaemonEvents, Events } from "../store/events.ts";
 import { openStorage } from "../storage/open_storage.ts";
@@ -66,8 +66,7 @@ export interface State extends Core, Storage {
   readonly evaluator: Evaluator;
   /** The triggers that fire when tasks end. */
   readonly taskTriggers: TaskTriggerIndex;
-  /** The Notifications, by the failures that they report. */
-  readonly watching: Watching;
+  readonly notifications: NotificationIndex;
   /** Whether the end of this task fires triggers or is to be answered. */
   readonly isFollowed: (task: FollowedTask) => boolean;
 
@@ -149,7 +148,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
     await Promise.all(formerKeys.map(markerKey)),
   );
   const ownEvents = new OwnEvents({ catalog, markers, ownUsers, events });
-  const watching = new Watching(catalog);
+  const notifications = new NotificationIndex(catalog);
   const taskTriggers = new TaskTriggerIndex(catalog);
   const answered = new AnsweredTriggers(catalog);
   const open = opening.move();
@@ -172,9 +171,9 @@ export async function openState(config: DaemonConfig): Promise<State> {
     resources: new ResourceWriter({ store, catalog, keyring, events }),
     evaluator,
     taskTriggers,
-    watching,
+    notifications,
     isFollowed: (task) =>
-      taskTriggers.of(task).length > 0 || answered.has(task) || watching.hasTask(task),
+      taskTriggers.of(task).length > 0 || answered.has(task) || notifications.hasTask(task),
     ownUsers,
     markers,
     whyOwn: (event) => ownEvents.whyOwn(event),

@@ -1,17 +1,17 @@
 /**
- * The messages of a Notification: one to each of its targets. Where a target is, and with which
- * secret, is looked up when the message is sent.
+ * The messages of a Notification, one to each of its targets. The outbox looks up the address and the
+ * secret of a target when it sends the message.
  *
  * @module
  */
 
 import type { JsonObject } from "../base/json.ts";
 import type { Draft } from "../outbox/message_kind.ts";
-import { type NotificationSpec, type NotificationTarget } from "../resources/notification.ts";
+import type { NotificationSpec, NotificationTarget } from "../resources/notification.ts";
 import type { Resource } from "../resources/resource.ts";
 import { bodyOf, type Notice } from "./notice.ts";
 
-/** The messages that tell a notice. */
+/** The messages of a Notification about a notice. */
 export function draftsTo(
   { project, name, spec }: Resource<NotificationSpec>,
   notice: Notice,

@@ -1,27 +1,28 @@
 /**
- * What a Notification says: the facts of a failure in the words of a message. Pure.
+ * Notices: the facts of a failure in the words of a message. Pure.
  *
  * @module
  */
 
 import { rfc3339 } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { NoticeKind } from "../resources/notification.ts";
 import { DEFAULT_PROJECT } from "../resources/resource.ts";
 import type { Incident } from "../store/incident_records.ts";
 import type { Task } from "../store/task_records.ts";
 
-/** Something worth telling. */
+/** A failure, or a recovery, that Notifications may report. */
 export interface Notice {
-  /** `test`: somebody tries the targets. */
+  /** `test` comes from `svc notification test`. */
   readonly kind: NoticeKind | "test";
-  /** Empty for what concerns the whole daemon. */
+  /** Empty if it concerns the whole daemon. */
   readonly project: string;
-  /** What `match` is held against; absent where it has none. */
+  /** `match` is compared with these three; each is absent if the notice has none. */
   readonly trigger?: string;
   readonly workflow?: string;
   readonly connection?: string;
-  /** What happens again when it happens again: repetitions are counted, not told one by one. */
+  /** Identifies repetitions, which are counted and not reported one by one. */
   readonly cause: string;
   /** One line. */
   readonly title: string;
@@ -53,7 +54,6 @@ export function noticeOfTask(task: Task, kind: "task.failed" | "task.recovered")
   };
 }
 
-/** An incident of another room. */
 export function noticeOfIncident(incident: Incident, at: number): Notice {
   const { kind, project, connection, reason, taskId } = incident;
   const of = connection === "" ? "" : ` ${connection}`;
@@ -67,8 +67,8 @@ export function noticeOfIncident(incident: Incident, at: number): Notice {
   return {
     kind,
     project,
-    ...(connection === "" ? {} : { connection }),
-    // One loop or plugin is not another, though no Connection tells them apart.
+    ...defined({ connection: connection || undefined }),
+    // Loops and plugins have no Connection that tells them apart.
     cause: `${kind} ${causeOf(incident)}`,
     title: title + inProject(project),
     text: reason,
@@ -87,7 +87,7 @@ export function noticeOfFault(fault: string, at: number): Notice {
   return {
     kind: "daemon.degraded",
     project: "",
-    // The number of bytes that are left is another one each time, and so is the newest record.
+    // Numbers and ids change while the fault stays the same: free bytes, the newest record.
     cause: `daemon.degraded ${fault.replace(/\b[0-9A-Z]{26}\b|[0-9]+(?:\.[0-9]+)?/g, "#")}`,
     title: "The svc daemon is degraded",
     text: `${fault}\nsvc status`,
@@ -96,15 +96,16 @@ export function noticeOfFault(fault: string, at: number): Notice {
   };
 }
 
-/** Repetitions of a cause that were not told one by one; `notice` is the last of them. */
+/** A notice about repetitions that were only counted; `notice` is the last of them. */
 export function repeated(notice: Notice, count: number, since: number): Notice {
   const times = count === 1 ? "once more" : `${count} more times`;
   const { title, text, data } = notice;
-  return Object.assign({}, notice, {
+  return {
+    ...notice,
     title: `${title}, ${times} since ${rfc3339(since)}`,
     text: text === "" ? "" : `The last: ${text}`,
-    data: Object.assign({}, data, { count, since: rfc3339(since) }),
-  });
+    data: { ...data, count, since: rfc3339(since) },
+  };
 }
 
 /** The message that a notice is stored as. */

@@ -1,14 +1,14 @@
 /**
- * Tells people of what failed: hears of it, asks which Notifications want to know, and puts their
- * messages into the outbox. The end of a task is kept on disk until its messages are there.
+ * Tells people about failures: finds the Notifications that report one, and puts their messages into
+ * the outbox. The store keeps the end of a task until its messages are stored.
  *
  * @module
  */
 
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
-import type { Clock } from "../base/clock.ts";
+import type { Core } from "../base/core.ts";
 import type { NewId } from "../base/ids.ts";
-import type { Log } from "../base/log.ts";
 import type { Draft } from "../outbox/message_kind.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import type { Catalog } from "../resources/catalog.ts";
@@ -21,24 +21,22 @@ import type { TaskStore } from "../store/task_store.ts";
 import { draftsTo } from "./drafts.ts";
 import { type Notice, noticeOfFault, noticeOfIncident, noticeOfTask, repeated } from "./notice.ts";
 import { type CountedNotices, Throttle } from "./throttle.ts";
-import type { Watching } from "./watching.ts";
+import type { NotificationIndex } from "./indexed_notifications.ts";
 
-/** What a {@linkcode Notifier} needs. */
-export interface NotifierHost {
+/** The parts of the daemon that a {@linkcode Notifier} uses. */
+export interface NotifierHost extends Core {
   readonly catalog: Catalog;
   readonly store: Pick<TaskStore, "listTasks">;
   readonly outbox: Pick<Outbox, "enqueue" | "prepare">;
-  readonly watching: Watching;
+  readonly notifications: NotificationIndex;
   readonly events: Events;
   readonly newId: NewId;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
-/** Ended tasks among which the one before is looked for. */
+/** Earlier tasks among which the last one that ended is looked for. */
 const LOOKED_BACK = 20;
 
-/** Makes messages until disposed. */
+/** Makes messages until it is disposed. */
 export class Notifier implements AsyncDisposable {
   readonly #host: NotifierHost;
   readonly #throttle: Throttle;
@@ -46,7 +44,6 @@ export class Notifier implements AsyncDisposable {
   readonly #storing = new Set<Promise<void>>();
   #faults: ReadonlySet<string> = new Set();
 
-  /** Hears of incidents from now on. */
   constructor(host: NotifierHost) {
     this.#host = host;
     this.#throttle = new Throttle(host.clock, (name, counted) => this.#tellCounted(name, counted));
@@ -55,29 +52,29 @@ export class Notifier implements AsyncDisposable {
     });
   }
 
-  /** The messages about the end of a task, to be stored when its mark is taken away. */
+  /** The messages about the end of a task, to be stored when the stored end is removed. */
   async atEnd(task: Task): Promise<readonly NewMessage[]> {
-    const { outbox, watching } = this.#host;
+    const { outbox, notifications } = this.#host;
     if (task.state === "failed") {
       const notice = noticeOfTask(task, "task.failed");
       return outbox.prepare(this.#drafts(notice, task.id));
     }
-    if (task.state !== "succeeded" || !watching.wantsTask("task.recovered", task)) return [];
+    if (task.state !== "succeeded" || !notifications.wantsTask("task.recovered", task)) return [];
     if (!await this.#failedBefore(task)) return [];
     return outbox.prepare(this.#drafts(noticeOfTask(task, "task.recovered"), task.id));
   }
 
-  /** Tells the Notifications that want to know; what cannot be stored is logged. */
+  /** Stores messages about a notice; a message that cannot be stored is logged. */
   tell(notice: Notice): void {
     this.#store(this.#drafts(notice, this.#host.newId()));
   }
 
-  /** Whether some Notification wants to hear of faults of the daemon. */
+  /** Whether a Notification reports faults of the daemon. */
   wantsFaults(): boolean {
-    return this.#host.watching.wantsFaults();
+    return this.#host.notifications.wantsFaults();
   }
 
-  /** Tells of faults of the daemon that were not there when this was called last. */
+  /** Reports those faults of the daemon that the last call did not have. */
   tellFaults(faults: readonly string[]): void {
     const notices = faults.map((fault) => noticeOfFault(fault, this.#host.clock.now()));
     const before = this.#faults;
@@ -85,7 +82,7 @@ export class Notifier implements AsyncDisposable {
     for (const notice of notices.filter(({ cause }) => !before.has(cause))) this.tell(notice);
   }
 
-  /** Stores what was only counted so far, and waits for it. */
+  /** Stores messages about notices that were only counted so far, and waits for that. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#subscription[Symbol.dispose]();
     for (const [name, counted] of this.#throttle.close()) this.#tellCounted(name, counted);
@@ -93,10 +90,10 @@ export class Notifier implements AsyncDisposable {
   }
 
   #drafts(notice: Notice, id: string): readonly Draft[] {
-    return this.#host.watching.of(notice).flatMap((notification) => {
+    return this.#host.notifications.of(notice).flatMap((notification) => {
       const name = nameOf(notification, notice.cause);
       if (notice.kind === "task.recovered") {
-        // The next failure is a new story.
+        // The next failure is reported at once.
         this.#throttle.end(nameOf(notification, notice.cause.replace(notice.kind, "task.failed")));
         return draftsTo(notification, notice);
       }
@@ -107,10 +104,10 @@ export class Notifier implements AsyncDisposable {
   }
 
   #tellCounted(name: string, { notice, count, since }: CountedNotices): void {
-    const notification = this.#host.watching.of(notice).find((one) =>
+    const notification = this.#host.notifications.of(notice).find((one) =>
       nameOf(one, notice.cause) === name
     );
-    if (notification === undefined) return; // it has gone, or wants to hear no more of it
+    if (notification === undefined) return; // it was deleted, or no longer reports this
     this.#store(draftsTo(notification, repeated(notice, count, since)));
   }
 
@@ -128,7 +125,7 @@ export class Notifier implements AsyncDisposable {
     const before = await this.#host.store.listTasks({
       project,
       workflow,
-      ...(trigger === "" ? {} : { trigger }),
+      ...defined({ trigger: trigger || undefined }),
       before: id,
       limit: LOOKED_BACK,
     });
@@ -154,7 +151,7 @@ export function findNotification(
   name: string,
   catalog: Catalog,
 ): Resource<NotificationSpec> {
-  const found = catalog.find<NotificationSpec>("Notification", project, name);
-  if (found !== undefined) return found;
+  const notification = catalog.find<NotificationSpec>("Notification", project, name);
+  if (notification !== undefined) return notification;
   throw new AppError("not_found", `No Notification "${name}" in project "${project}"`);
 }

@@ -1,6 +1,6 @@
 /**
- * Tells one cause once in a while: what happens again meanwhile is counted, and told as a number
- * when the time is over.
+ * Limits the notices of one cause to one in a while. Repetitions meanwhile are counted, and reported
+ * as a number when the time is over.
  *
  * @module
  */
@@ -8,45 +8,45 @@
 import type { Clock } from "../base/clock.ts";
 import type { Notice } from "./notice.ts";
 
-/** What was counted of one cause. */
+/** The repetitions of one cause. */
 export interface CountedNotices {
   /** The last of them. */
   readonly notice: Notice;
   readonly count: number;
-  /** Milliseconds since the epoch when the cause was told last. */
+  /** Milliseconds since the epoch of the last report. */
   readonly since: number;
 }
 
 interface Window {
   readonly since: number;
-  /** Names what was told at its beginning, so that the same is told again when it is asked again. */
+  /** Id of the event that opened the window: it is reported again if it is asked about again. */
   readonly first: string;
   last: { readonly id: string; readonly notice: Notice } | undefined;
   count: number;
   timer: Disposable;
 }
 
-/** Most causes that are remembered: with more of them, each is told. */
+/** Most causes to remember; beyond them, every notice is reported. */
 const MAX_CAUSES = 10_000;
 
-/** Decides what is told now. */
+/** Decides which notices are reported now. */
 export class Throttle {
   readonly #clock: Clock;
   readonly #onOver: (name: string, counted: CountedNotices) => void;
   readonly #windows = new Map<string, Window>();
   #isOver = false;
 
-  /** Calls `onOver` for what was counted, when the time of a cause is over. */
+  /** Calls `onOver` with the repetitions of a cause when its time is over. */
   constructor(clock: Clock, onOver: (name: string, counted: CountedNotices) => void) {
     this.#clock = clock;
     this.#onOver = onOver;
   }
 
   /**
-   * Whether to tell a notice now; otherwise it is counted.
+   * Whether to report a notice now; otherwise it is counted.
    *
    * @param name Names the cause for one Notification.
-   * @param id Names what happened: the same may be asked of several times.
+   * @param id Names the event, which may be asked about several times.
    */
   tellsNow(name: string, id: string, notice: Notice, everyMs: number): boolean {
     if (everyMs <= 0 || this.#isOver) return true;
@@ -61,7 +61,7 @@ export class Throttle {
     return false;
   }
 
-  /** Forgets a cause that is over; what was counted of it. */
+  /** Forgets a cause, and returns its repetitions. */
   end(name: string): CountedNotices | undefined {
     const open = this.#windows.get(name);
     if (open === undefined) return undefined;
@@ -70,7 +70,7 @@ export class Throttle {
     return countedOf(open);
   }
 
-  /** Ends every cause for good; what was counted of each. */
+  /** Forgets every cause for good, and returns the repetitions of each. */
   close(): (readonly [name: string, counted: CountedNotices])[] {
     this.#isOver = true;
     return [...this.#windows.keys()].flatMap((name) => {
@@ -83,7 +83,7 @@ export class Throttle {
     const timer = this.#clock.after(everyMs, () => {
       const counted = this.end(name);
       if (counted === undefined) return;
-      this.#open(name, "", everyMs); // that it was told now counts, too
+      this.#open(name, "", everyMs); // the report of the repetitions opens a window, too
       this.#onOver(name, counted);
     });
     this.#windows.set(name, { since: this.#clock.now(), first, last: undefined, count: 0, timer });

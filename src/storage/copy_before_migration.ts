@@ -1,6 +1,6 @@
 /**
- * Keeps the database as it was before this program migrates it: the program of before opens the copy,
- * should it be wanted back.
+ * Copies the database before this program migrates it, so that the earlier version of svc can still
+ * be used: it opens the copy.
  *
  * @module
  */
@@ -15,25 +15,25 @@ import { sizeText } from "../base/size.ts";
 import { checkVersion, SCHEMA_VERSION } from "../store/sqlite/engine/migrations.ts";
 import { copyFile, isPart } from "../store/sqlite/maintenance/copy_file.ts";
 
-/** What is needed to keep it. */
+/** The parts of the daemon, or of a command, that a copy needs. */
 export interface MigrationHost {
   readonly clock: Clock;
-  /** Told what was done, a sentence without a full stop. */
+  /** Called with a sentence that says what was done, without a full stop. */
   readonly onNote?: ((text: string) => void) | undefined;
-  /** The room on a disk; that of the system when absent. */
+  /** Measures a disk; by the system when absent. */
   readonly findSpace?: (path: string) => Promise<DiskSpace | undefined>;
 }
 
-/** Room that the migration itself takes, at least. */
-const LEAST_ROOM = 16 * 2 ** 20;
+/** Bytes of free disk that the migration itself takes, at least. */
+const MIGRATION_BYTES = 16 * 2 ** 20;
 
 /** Name of such a copy, without the time. */
 export const BEFORE_MIGRATION = ".before-migration-";
 
 /**
- * Copies the database of a data directory, which has to be locked, beside itself, if opening it will
- * migrate it. The copy takes the place of that of the migration before. Killed meanwhile, the next
- * call begins anew: a database that is migrated changes all at once.
+ * Copies the database of a data directory beside itself, if opening it will migrate it. The data
+ * directory has to be locked. The copy replaces that of the migration before. If the process is
+ * killed meanwhile, the next call begins again: a migration changes the database all at once.
  *
  * @throws {AppError} `refused` when it cannot be copied; nothing is migrated then.
  */
@@ -47,7 +47,7 @@ export async function copyBeforeMigration(
   const earlier = await copiesOf(database);
   for (const path of earlier.filter(isPart)) await Deno.remove(path);
   const bytes = await sizeOf(database) + await sizeOf(`${database}-wal`);
-  const needed = bytes + Math.max(LEAST_ROOM, bytes / 10);
+  const needed = bytes + Math.max(MIGRATION_BYTES, bytes / 10);
   const freeBytes = (await findSpace(dirname(database)))?.freeBytes ?? Infinity;
   if (freeBytes < needed) {
     throw new AppError(
@@ -78,15 +78,15 @@ export async function copyBeforeMigration(
   for (const path of earlier) if (path !== copy) await Deno.remove(path).catch(() => {});
 }
 
-/** What is there of copies, whole and not. */
+/** The copies of earlier migrations, complete or not. */
 async function copiesOf(database: string): Promise<string[]> {
-  const found: string[] = [];
+  const copies: string[] = [];
   for await (const { name } of Deno.readDir(dirname(database))) {
     if (name.startsWith(`${basename(database)}${BEFORE_MIGRATION}`)) {
-      found.push(join(dirname(database), name));
+      copies.push(join(dirname(database), name));
     }
   }
-  return found;
+  return copies;
 }
 
 const sizeOf = (path: string) => Deno.stat(path).then(({ size }) => size, () => 0);

@@ -1,5 +1,5 @@
 /**
- * Makes what a daemon keeps, for `svc init`: a file in the data directory, or its place in a
+ * Makes the storage of a daemon for `svc init`: a file in the data directory, or a node in a
  * PostgreSQL that several daemons share.
  *
  * @module
@@ -23,7 +23,7 @@ import {
   writeSharedDatabase,
 } from "./shared_database.ts";
 
-/** What several daemons are to share, as `svc init` is told. */
+/** The options of `svc init` for a database that several daemons share. */
 export interface SharedStorage {
   /** `postgres://user@host/database`. */
   readonly url: string;
@@ -31,54 +31,53 @@ export interface SharedStorage {
   readonly name: string;
 }
 
-/** What `svc init` is to make, and of what. */
+/** The storage that `svc init` makes. */
 export interface NewStorage {
   /** A file in the data directory when absent. */
   readonly shared?: SharedStorage | undefined;
-  /** Stored where there are none yet. */
+  /** Stored in a database that has none yet. */
   readonly resources: readonly Resource[];
   readonly env: (name: string) => string | undefined;
   readonly newId: NewId;
   readonly clock: WallClock;
-  /** Told of a migration. */
+  /** Called with a sentence about a migration. */
   readonly onNote?: ((text: string) => void) | undefined;
 }
 
-/** What is there and what is to be made: looked at, and nothing made yet. */
+/** A storage that is checked, and not made yet. */
 export interface PlannedStorage {
-  /** Whether it is a database that is shared. */
   readonly isShared: boolean;
   /**
-   * Looks at what is there; the data directory has to be locked.
+   * Checks an existing database; the data directory has to be locked.
    *
    * @throws {AppError} `refused` when it cannot be used.
    */
   check(): void;
   /**
-   * What is sealed with the key of the data directory; `undefined` when nothing is.
+   * The values that are sealed with the key of the data directory; `undefined` if there are none.
    *
-   * @param keyId Id of the key that is to be used, where there is none in the data directory yet.
-   * @throws {AppError} `refused` when that is another key than that of the database.
+   * @param keyId Id of the key that will be used, if the data directory has none yet.
+   * @throws {AppError} `refused` when the database has another key.
    */
   findSealed(keyId?: string): Promise<Sealed | undefined>;
   /**
-   * Makes whatever is not there yet.
+   * Makes what is missing.
    *
    * @returns The paths that were made.
-   * @throws {AppError} `refused` when what is there does not go with it.
+   * @throws {AppError} `refused` when an existing part does not fit.
    */
   make(): Promise<readonly string[]>;
 }
 
 /**
- * Looks at what is there.
+ * Checks what the data directory has already.
  *
- * @throws {AppError} `refused` when that does not go with what is wanted.
+ * @throws {AppError} `refused` when that does not fit.
  */
-export async function planStorage(dir: DataDir, given: NewStorage): Promise<PlannedStorage> {
-  const { shared, env } = given;
+export async function planStorage(dir: DataDir, options: NewStorage): Promise<PlannedStorage> {
+  const { shared, env } = options;
   const known = findSharedDatabase(dir);
-  if (known === undefined && shared === undefined) return inFile(dir, given);
+  if (known === undefined && shared === undefined) return inFile(dir, options);
   if (shared !== undefined && holdsPassword(shared.url)) {
     throw new AppError(
       "refused",
@@ -99,9 +98,9 @@ export async function planStorage(dir: DataDir, given: NewStorage): Promise<Plan
     );
   }
   if (shared !== undefined) refuseOtherAddress(shared.url, env);
-  const node = known?.node ?? { id: given.newId(), name: shared?.name ?? "" };
+  const node = known?.node ?? { id: options.newId(), name: shared?.name ?? "" };
   const url = known?.url ?? shared?.url ?? "";
-  return inPostgres(dir, { ...given, known: known !== undefined, kept: { url, node } });
+  return inPostgres(dir, { ...options, isKnown: known !== undefined, database: { url, node } });
 }
 
 function inFile(dir: DataDir, { resources }: NewStorage): PlannedStorage {
@@ -121,15 +120,14 @@ function inFile(dir: DataDir, { resources }: NewStorage): PlannedStorage {
   };
 }
 
-/** A place in a database that is shared. */
 interface PlannedNode extends NewStorage {
-  /** Whether the data directory has it already. */
-  readonly known: boolean;
-  readonly kept: SharedDatabase;
+  /** Whether the data directory names the database already. */
+  readonly isKnown: boolean;
+  readonly database: SharedDatabase;
 }
 
 function inPostgres(dir: DataDir, planned: PlannedNode): PlannedStorage {
-  const { known, kept: { url, node }, resources, env, newId, clock, onNote } = planned;
+  const { isKnown, database: { url, node }, resources, env, newId, clock, onNote } = planned;
   const to = {
     url: addressOf(url, env),
     owner: { node: node.id, run: newId() },
@@ -139,7 +137,7 @@ function inPostgres(dir: DataDir, planned: PlannedNode): PlannedStorage {
   };
   return {
     isShared: true,
-    check() {}, // done by what opens it
+    check() {}, // `findSealed` and `make` open the database, which checks it
     async findSealed(keyId) {
       const { findKeyId } = await import("../store/postgres/create_database.ts");
       const own = await findKeyId(to);
@@ -159,7 +157,7 @@ function inPostgres(dir: DataDir, planned: PlannedNode): PlannedStorage {
       const { createSharedDatabase } = await import("../store/postgres/create_database.ts");
       const keyId = await keyIdOf(await readKeyFile(dir.secretKey));
       await createSharedDatabase({ ...to, keyId, resources, onNote });
-      if (known) return [];
+      if (isKnown) return [];
       await writeSharedDatabase(dir, { url, node });
       return [dir.node, dir.databaseUrl];
     },

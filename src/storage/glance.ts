@@ -11,24 +11,24 @@ import { SCHEMA_VERSION } from "../store/sqlite/engine/migrations.ts";
 import { glanceAtWholeFile } from "../store/sqlite/maintenance/run_job.ts";
 import { addressOf, findSharedDatabase } from "./shared_database.ts";
 
-/** What was seen of a database. */
+/** The findings of a look at a database. */
 export interface DatabaseGlance extends Glance {
-  /** Its path; of one that is shared, where it is in words. */
+  /** Its path; for a shared one, its place in words. */
   readonly database: string;
 }
 
-/** How to look. */
+/** How {@linkcode glanceAtDatabase} looks. */
 export interface GlanceOptions {
   /** Reads an environment variable. */
   readonly env: (name: string) => string | undefined;
   readonly clock: WallClock;
-  /** Whether nobody uses a database in a file meanwhile. */
+  /** Whether no other process uses a database in a file meanwhile. */
   readonly alone: boolean;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Looks at it. It only reads.
+ * Looks at the database, and only reads.
  *
  * @throws {AppError} `refused` or `overloaded` when it is shared and cannot be used or connected to.
  */
@@ -49,7 +49,7 @@ export async function glanceAtDatabase(
   return { ...ofNewer(seen, newest), database: seen.database };
 }
 
-/** What a newer program has written is a fault to this one. */
+/** Adds a fault if a newer svc has written the database. */
 function ofNewer(seen: Glance, known: number): Glance {
   if (seen.schemaVersion <= known) return seen;
   const fault = `It was written by a newer svc (schema ${seen.schemaVersion}, this one knows ` +

@@ -1,38 +1,35 @@
 /**
- * The lease of this daemon, as the rest of it sees it: whether it is over is measured here, by the
- * time since its last renewal, and told once. A daemon that was stopped for a while may be asked
- * before any of its timers has come due.
+ * The lease of this daemon. Whether it is over is measured by the time since its last renewal, and
+ * published once. It is measured at each question, and not by a timer: a process that was stopped for
+ * a while may be asked before any of its timers fires.
  *
  * @module
  */
 
-import type { Clock } from "../base/clock.ts";
+import type { Core } from "../base/core.ts";
 import type { HealthConditions } from "../base/health_conditions.ts";
-import type { Log } from "../base/log.ts";
 import type { Guard } from "../shell/guard.ts";
 import type { Events } from "../store/events.ts";
 import type { Lease } from "../store/lease.ts";
 import { clockFault } from "../store/postgres/database/judge_server.ts";
 import type { NodeListener } from "../store/postgres/open_store.ts";
 
-/** What it needs. */
-export interface HeldLeaseHost {
-  readonly clock: Clock;
+/** The parts of the daemon that hear of its lease. */
+export interface HeldLeaseHost extends Core {
   readonly events: Events;
-  /** Where it is shown while it is over. */
+  /** Shows `lease` while it is over. */
   readonly health: HealthConditions;
-  readonly log: Pick<Log, "info" | "warn">;
   readonly guard: Pick<Guard, "beat">;
-  /** Where the database is, in words. */
+  /** The place of the database in words. */
   readonly place: string;
-  /** For how long it may be relied on after each renewal. */
+  /** Time after each renewal in which the daemon relies on the lease. */
   readonly reliableMs: number;
 }
 
 const OVER = "The lease of this node has expired: it cannot reach the database, runs no tasks, " +
   "and other nodes may take over its tasks";
 
-/** Hears of its lease from the store. */
+/** Listens to the store, which renews the lease. */
 export class HeldLease implements Lease, NodeListener {
   readonly #host: HeldLeaseHost;
   #until = Infinity;

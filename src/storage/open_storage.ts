@@ -1,6 +1,6 @@
 /**
- * Opens what a daemon keeps: a file in its data directory, or a PostgreSQL that several daemons
- * share. Nothing of PostgreSQL is loaded where it is not asked for.
+ * Opens the storage of a daemon: a file in its data directory, or a PostgreSQL that several daemons
+ * share. The code for PostgreSQL is loaded only if it is used.
  *
  * @module
  */

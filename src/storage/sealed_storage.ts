@@ -1,7 +1,6 @@
 /**
- * What is sealed with the key of a data directory, in a file or in a PostgreSQL that is shared, and
- * the change of that key. Whichever of the two keys is there while it is changed, the database says
- * which one counts.
+ * The values that are sealed with the key of a data directory, in a file or in a shared PostgreSQL,
+ * and the change of that key. While a change is unfinished, the database says which key is valid.
  *
  * @module
  */
@@ -21,24 +20,24 @@ import { checkStorage } from "./check_storage.ts";
 import { copyBeforeMigration } from "./copy_before_migration.ts";
 import { addressOf, findSharedDatabase, type SharedDatabase } from "./shared_database.ts";
 
-/** What is needed to get at it. */
+/** How to open the database. */
 export interface SealedHost {
   readonly clock: Clock;
   /** Reads an environment variable. */
   readonly env: (name: string) => string | undefined;
-  /** Told of a migration of the database. */
+  /** Called with a sentence about a migration of the database. */
   readonly onNote?: (text: string) => void;
 }
 
-/** What is sealed. */
+/** The sealed values of a database. */
 export interface SealedStorage extends AsyncDisposable {
-  /** The database: its path, or in words where it is shared. */
+  /** Path of the database; for a shared one, its place in words. */
   readonly database: string;
   readonly secretStores: readonly Resource[];
-  /** Names of the other nodes that share it. */
+  /** Names of the other nodes that share the database. */
   readonly otherNodes: readonly string[];
   /**
-   * Replaces what is sealed, all of it or nothing.
+   * Replaces all sealed values, or none.
    *
    * @param to Id of the new key.
    * @throws {AppError} `refused`, `conflict` or `overloaded`; after the last it may have been done.
@@ -93,10 +92,10 @@ function connectTo({ url, node }: SharedDatabase, { env, clock }: SealedHost) {
 }
 
 /**
- * Finishes a change of the key that was cut off, or undoes it; the data directory has to be locked.
+ * Finishes or undoes an interrupted change of the key. The data directory has to be locked.
  *
- * @returns What came of it where the new key counts; `undefined` otherwise.
- * @throws {AppError} `refused` or `overloaded` when nobody can tell which key counts.
+ * @returns The replacement if the new key is valid; `undefined` otherwise.
+ * @throws {AppError} `refused` or `overloaded` when the database cannot say which key is valid.
  */
 export async function settleKey(
   dir: DataDir,
@@ -104,14 +103,14 @@ export async function settleKey(
 ): Promise<KeyReplacement | undefined> {
   const next = await findNextKey(dir.secretKey);
   if (next === undefined) return undefined;
-  const counts = await findKeyThatCounts(dir, next.keyring, host);
-  if (counts === "next") return await takeNextKey(dir.secretKey);
-  if (counts === "present") await dropNextKey(dir.secretKey);
+  const valid = await findValidKey(dir, next.keyring, host);
+  if (valid === "next") return await takeNextKey(dir.secretKey);
+  if (valid === "present") await dropNextKey(dir.secretKey);
   return undefined;
 }
 
-/** Which key it is that the database is sealed with, if it is one of the two. */
-async function findKeyThatCounts(
+/** The key with which the database is sealed; `undefined` if it is neither of the two. */
+async function findValidKey(
   dir: DataDir,
   next: Keyring,
   host: SealedHost,
@@ -126,7 +125,7 @@ async function findKeyThatCounts(
   }
   if (!await isThere(dir.database)) return undefined; // it may come back, sealed with either
   const secretStores = findSecretStores(dir.database);
-  // where nothing is sealed, both open it, and nothing has been changed
+  // If nothing is sealed, both keys open it, and nothing has been changed.
   if (present !== undefined && await opensAll(present, secretStores)) return "present";
   return await opensAll(next, secretStores) ? "next" : undefined;
 }

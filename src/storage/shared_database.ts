@@ -1,6 +1,6 @@
 /**
- * Which PostgreSQL a data directory belongs to, and as which node: two small files in it, made by
- * `svc init --database`. Without them the data directory has a database of its own.
+ * The PostgreSQL of a data directory, and its node there: two small files, which `svc init
+ * --database` makes. Without them the data directory has a database of its own.
  *
  * @module
  */
@@ -16,31 +16,30 @@ import { toAddress } from "../store/postgres/database/driver_config.ts";
 
 /** A database that several daemons share. */
 export interface SharedDatabase {
-  /** `postgres://user@host/database`, as it is kept. */
+  /** `postgres://user@host/database`, as stored. */
   readonly url: string;
-  /** This data directory among those that share it. */
+  /** This data directory among those that share the database. */
   readonly node: NodeIdentity;
 }
 
-/** A data directory, as the others know it. */
+/** A data directory, as the other daemons know it. */
 export interface NodeIdentity {
-  /** Made once. */
   readonly id: string;
-  /** For people; nobody else in the database has it. */
+  /** For people; unique in the database. */
   readonly name: string;
 }
 
-/** Takes the place of the address in the data directory, so that it may hold a password. */
+/** Replaces the address in the data directory, so that it may hold a password. */
 export const URL_VARIABLE = "SVC_DATABASE_URL";
 
-/** The address to connect to in the place of the one that is kept. */
-export function addressOf(kept: string, env: (name: string) => string | undefined): string {
-  return env(URL_VARIABLE) || kept;
+/** The address to connect to: that of the variable, or the `stored` one. */
+export function addressOf(stored: string, env: (name: string) => string | undefined): string {
+  return env(URL_VARIABLE) || stored;
 }
 
 /**
- * Refuses to make one database where another one is named: the variable takes the place of an
- * address so that it may hold a password, or another user.
+ * Refuses a variable that names another database than `--database`: it may add a password, or another
+ * user, and no more.
  *
  * @throws {AppError} `refused`.
  */
@@ -48,19 +47,21 @@ export function refuseOtherAddress(
   named: string,
   env: (name: string) => string | undefined,
 ): void {
-  const [wanted, used] = [named, addressOf(named, env)].map((url) => nameOf(toAddress(url, env)));
-  if (wanted === used) return;
+  const [option, variable] = [named, addressOf(named, env)].map((url) =>
+    nameOf(toAddress(url, env))
+  );
+  if (option === variable) return;
   throw new AppError(
     "refused",
-    `--database names ${wanted}, and ${URL_VARIABLE}, which wins, names ${used}: unset it, or ` +
+    `--database names ${option}, and ${URL_VARIABLE}, which wins, names ${variable}: unset it, or ` +
       "name the same database in both",
   );
 }
 
 /**
- * The database that this data directory shares; `undefined` where it has one of its own.
+ * The database that this data directory shares; `undefined` if it has one of its own.
  *
- * @throws {AppError} `refused` when only a part of it is there, or cannot be read.
+ * @throws {AppError} `refused` when one of the files is missing, or cannot be read.
  */
 export function findSharedDatabase(dir: DataDir): SharedDatabase | undefined {
   const stored = readIfThere(dir.databaseUrl);
@@ -71,8 +72,8 @@ export function findSharedDatabase(dir: DataDir): SharedDatabase | undefined {
 }
 
 /**
- * Writes both files. The second one makes it so: a first one alone is of an `svc init` that was
- * killed.
+ * Writes both files, that of the address last: a node alone is left over from an `svc init` that was
+ * killed, and counts for nothing.
  */
 export async function writeSharedDatabase(
   dir: DataDir,
@@ -90,7 +91,7 @@ function parseNode(text: string, path: string): NodeIdentity {
       if (typeof id === "string" && typeof name === "string") return { id, name };
     }
   } catch {
-    // said below
+    // refused below
   }
   throw damaged(path);
 }

@@ -1,6 +1,6 @@
 /**
- * Opens a PostgreSQL that several daemons share, and what a daemon needs to share it: it hears what
- * the others store, and its processes end when it may not run them any more.
+ * Opens a PostgreSQL that several daemons share. The daemon then hears what the others store, and its
+ * processes end when it may no longer run them.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { addressOf, type SharedDatabase } from "./shared_database.ts";
 import type { Storage, StorageOptions } from "./storage.ts";
 
 /**
- * Opens it.
+ * Opens the database, and the store over it.
  *
  * @throws {AppError} as `openStorage`.
  */
@@ -51,7 +51,7 @@ export async function openSharedStorage(
     return toStorage(store, opening.move(), { nodeName: name, lease: ENDLESS, shared });
   }
   const silenceMs = reliableMs(leaseMs);
-  const guard = opening.use(startGuard({ silenceMs })); // goes after everything that it guards
+  const guard = opening.use(startGuard({ silenceMs })); // disposed after everything that it guards
   const lease = new HeldLease({ ...daemon, clock, guard, place, reliableMs: silenceMs });
   const store = opening.use(await openPostgresStore({ ...forStore, listener: lease }));
   opening.use(new Hints({ ...daemon, env, clock, url, onSecret }));

@@ -1,5 +1,5 @@
 /**
- * What a daemon keeps, whichever database it is in, and what opening it takes.
+ * The storage of a daemon over either database, and the options to open it.
  *
  * @module
  */
@@ -14,57 +14,56 @@ import type { LogStore } from "../store/log_store.ts";
 import type { Batch } from "../store/maintenance.ts";
 import type { Store } from "../store/store.ts";
 
-/** What a daemon keeps. */
+/** The storage of a daemon. */
 export interface Storage extends AsyncDisposable {
   readonly store: Store;
   /** Output of steps. */
   readonly logs: LogStore;
-  /** Name of this node, where others share it. */
+  /** Name of this node; absent if the daemon has a database of its own. */
   readonly nodeName?: string;
-  /** Under which tasks run. */
   readonly lease: Lease;
-  /** This daemon among those that share the database; absent where it has one of its own. */
+  /** This daemon among those that share the database; absent if it has one of its own. */
   readonly shared?: SharedNode;
-  /** Ends what runs when this daemon cannot; absent where nobody else would begin it meanwhile. */
+  /** Ends running processes when this daemon cannot; absent if no other daemon would start them. */
   readonly guard?: Guard;
 }
 
 /** A daemon among those that share its database. */
 export interface SharedNode {
-  /** Where the database is, for people. */
+  /** The place of the database, for people. */
   readonly database: string;
-  /** By which a Workspace may name the node. */
+  /** The names by which a Workspace may name the node. */
   readonly names: readonly string[];
 }
 
-/** What a daemon needs to run beside others. */
-export interface Surroundings {
+/** The parts of a daemon that hear of other daemons. */
+export interface DaemonSide {
   readonly log: Log;
-  /** The hub on which what is stored is announced, and what others have stored is to be. */
+  /** Announces what this daemon stores, and what the others have stored. */
   readonly events: Events;
   readonly health: HealthConditions;
   /** Hides a secret in all text from now on. */
   readonly know: (secret: string) => void;
 }
 
-/** How to open it. */
+/** How to open a storage. */
 export interface StorageOptions {
   /** Reads an environment variable. */
   readonly env: (name: string) => string | undefined;
   /** Id of this run of the daemon. */
   readonly run: string;
   readonly clock: Clock;
-  /** Where a daemon is opened; absent where only the store is wanted, and nothing is run. */
-  readonly daemon?: Surroundings;
-  /** For how long its tasks are its own while nothing is heard of it, where others share them. */
+  /** Absent if only the store is opened, and nothing runs. */
+  readonly daemon?: DaemonSide;
+  /** Length of its lease, if others share the tasks. */
   readonly leaseMs?: number | undefined;
-  /** By which a Workspace may name this node, beside its name. */
+  /** Names by which a Workspace may name this node, beside its own name. */
   readonly labels?: readonly string[] | undefined;
-  /** Most bytes that are kept of the output of one step. */
+  /** Most bytes to keep of the output of one step. */
   readonly maxStepLogBytes?: number | undefined;
-  /** Told what an operator should correct. */
+  /** Called with a sentence about what an operator should correct. */
   readonly onWarning?: (text: string) => void;
-  /** Told of a migration of the database. */
+  /** Called with a sentence about a migration of the database. */
   readonly onNote?: (text: string) => void;
   /** Called with the result of each batch. */
   readonly onBatch?: (batch: Batch) => void;

@@ -15,7 +15,7 @@ import { findKeyFault, keyRemedy } from "../secrets/key_file.ts";
 import { createKeyring, type Keyring } from "../secrets/keyring.ts";
 import { type KeyFile, readFormerKeys } from "../secrets/next_key.ts";
 import { opensAll } from "../secrets/secret_stores.ts";
-import { checkShared } from "../storage/check_shared_database.ts";
+import { checkShared } from "../storage/inspect_shared_database.ts";
 import type { CheckFacts, Progress } from "../store/maintenance.ts";
 import { checkWholeFile } from "../store/sqlite/maintenance/run_job.ts";
 

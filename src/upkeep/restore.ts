@@ -17,7 +17,7 @@ import type { Resource } from "../resources/resource.ts";
 import { readKeyFile } from "../secrets/key_file.ts";
 import { sealAnew } from "../secrets/secret_stores.ts";
 import type { CheckFacts, Progress } from "../store/maintenance.ts";
-import { refuseShared } from "../storage/no_shared_database.ts";
+import { refuseShared } from "../storage/check_storage.ts";
 import { settleKey } from "../storage/sealed_storage.ts";
 import {
   foldLog,

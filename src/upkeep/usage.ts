@@ -10,7 +10,7 @@ import type { DataDir } from "../base/data_dir.ts";
 import { bytesOnDisk, findDiskSpace } from "../base/disk_space.ts";
 import { namesIn } from "../base/names_in.ts";
 import { BEFORE_MIGRATION } from "../storage/copy_before_migration.ts";
-import { measureSharedUsage } from "../storage/measure_shared_usage.ts";
+import { measureSharedUsage } from "../storage/inspect_shared_database.ts";
 import type { Progress } from "../store/maintenance.ts";
 import { measureWholeFile } from "../store/sqlite/maintenance/run_job.ts";
 import type { DatabaseUsage } from "../store/usage.ts";

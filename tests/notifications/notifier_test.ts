@@ -10,7 +10,7 @@ import { idFactory } from "../../src/base/ids.ts";
 import { createLog } from "../../src/base/log.ts";
 import { noticeOfFault } from "../../src/notifications/notice.ts";
 import { Notifier } from "../../src/notifications/notifier.ts";
-import { Watching } from "../../src/notifications/watching.ts";
+import { NotificationIndex } from "../../src/notifications/indexed_notifications.ts";
 import type { Draft } from "../../src/outbox/message_kind.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { NotificationSpec } from "../../src/resources/notification.ts";
@@ -60,15 +60,15 @@ function taskOf(given: Partial<Task> = {}): Task {
 }
 
 /** A notifier over Notifications, whose messages are only kept. */
-function rigOf(...notifications: ReturnType<typeof notificationOf>[]) {
+function rigOf(...resources: ReturnType<typeof notificationOf>[]) {
   const clock = new ManualClock();
-  const catalog = new Catalog(notifications);
+  const catalog = new Catalog(resources);
   const log = createLog({ level: "error", format: "json", clock, write: () => {} });
   const events = new EventHub<DaemonEvents>(log);
   const told: Draft[] = [];
   const before: Task[] = [];
   const newId = idFactory(clock);
-  const watching = new Watching(catalog);
+  const notifications = new NotificationIndex(catalog);
   const keep = (drafts: readonly Draft[]) => {
     told.push(...drafts);
     return drafts.map((one) => Object.assign({}, one, { id: newId(), now: clock.now() }));
@@ -80,7 +80,7 @@ function rigOf(...notifications: ReturnType<typeof notificationOf>[]) {
       prepare: keep,
       enqueue: (drafts) => Promise.resolve(keep(drafts).map(({ id }) => id)),
     },
-    watching,
+    notifications,
     events,
     newId,
     clock,
@@ -92,7 +92,7 @@ function rigOf(...notifications: ReturnType<typeof notificationOf>[]) {
     clock,
     catalog,
     events,
-    watching,
+    notifications,
     notifier,
     told,
     before,
@@ -117,8 +117,8 @@ Deno.test("a failed task is told to whom it concerns, and only to them", async (
   ]);
   await rig.notifier.atEnd(taskOf({ state: "cancelled" }));
   deepEqual(rig.titles(), []);
-  equal(rig.watching.hasTask(taskOf()), true);
-  equal(rig.watching.hasTask(taskOf({ project: "none" })), false);
+  equal(rig.notifications.hasTask(taskOf()), true);
+  equal(rig.notifications.hasTask(taskOf({ project: "none" })), false);
   await rig.notifier.atEnd(taskOf({ project: "team" }));
   match(rig.titles().join(), /^team: Workflow ci of trigger github-push failed \(project team\)$/);
 });

@@ -27,6 +27,8 @@ function rig() {
   const log = {
     info: (message: string) => void logged.push(`info ${message}`),
     warn: (message: string) => void logged.push(`warn ${message}`),
+    debug: () => {},
+    error: () => {},
   };
   const lease = new HeldLease({
     clock,

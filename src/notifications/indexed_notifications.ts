@@ -1,5 +1,5 @@
 /**
- * Which Notifications want to hear of what. Asked for every task that is stored and that ends.
+ * Finds the Notifications that report something. It is asked for every task that is stored or ends.
  *
  * @module
  */
@@ -11,75 +11,74 @@ import type { Resource } from "../resources/resource.ts";
 import type { Task } from "../store/task_records.ts";
 import type { Notice } from "./notice.ts";
 
-/** What `match` is held against. */
-type Matched = Pick<Notice, "trigger" | "workflow" | "connection">;
+/** The fields that `match` of a Notification is compared with. */
+type NoticeSubject = Pick<Notice, "trigger" | "workflow" | "connection">;
 
-interface Watcher {
+interface IndexEntry {
   readonly resource: Resource<NotificationSpec>;
   readonly kinds: ReadonlySet<Notice["kind"]>;
-  readonly globs: readonly (readonly [field: keyof Matched, glob: Glob])[];
+  readonly globs: readonly (readonly [field: keyof NoticeSubject, glob: Glob])[];
 }
 
-/** Knows the Notifications of a catalog. */
-export class Watching {
+/** The Notifications of a catalog, as they are at any time. */
+export class NotificationIndex {
   readonly #catalog: Catalog;
   #version = -1;
-  #watchers: readonly Watcher[] = [];
+  #entries: readonly IndexEntry[] = [];
 
-  /** Reads the Notifications of `catalog`, as they are at any time. */
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
   }
 
-  /** Whether the end of this task may be told of, so that it has to be kept until it was. */
+  /** Whether the end of this task may be reported; the store keeps it until then. */
   hasTask(task: Pick<Task, "project" | "trigger" | "workflow">): boolean {
     return this.wantsTask("task.failed", task) || this.wantsTask("task.recovered", task);
   }
 
-  /** Whether some Notification wants to hear of this sort of end. */
+  /** Whether a Notification reports this kind of end. */
   wantsTask(
     kind: "task.failed" | "task.recovered",
     task: Pick<Task, "project" | "trigger" | "workflow">,
   ): boolean {
-    return this.#now().some((watcher) => isWanted(watcher, kind, task.project, task));
+    return this.#current().some((entry) => isWanted(entry, kind, task.project, task));
   }
 
-  /** Whether some Notification wants to hear of faults of the daemon. */
+  /** Whether a Notification reports faults of the daemon. */
   wantsFaults(): boolean {
-    return this.#now().some(({ kinds }) => kinds.has("daemon.degraded"));
+    return this.#current().some(({ kinds }) => kinds.has("daemon.degraded"));
   }
 
-  /** The Notifications that want to hear of this. */
+  /** The Notifications that report this. */
   of(notice: Notice): readonly Resource<NotificationSpec>[] {
-    return this.#now()
-      .filter((watcher) => isWanted(watcher, notice.kind, notice.project, notice))
+    return this.#current()
+      .filter((entry) => isWanted(entry, notice.kind, notice.project, notice))
       .map(({ resource }) => resource);
   }
 
-  #now(): readonly Watcher[] {
-    if (this.#version === this.#catalog.version) return this.#watchers;
+  #current(): readonly IndexEntry[] {
+    if (this.#version === this.#catalog.version) return this.#entries;
     this.#version = this.#catalog.version;
     const all = this.#catalog.list("Notification") as Resource<NotificationSpec>[];
-    return this.#watchers = all.map((resource) => {
+    return this.#entries = all.map((resource) => {
       const { on, match = {} } = resource.spec;
       const globs = Object.entries(match).map(([field, text]) =>
-        [field as keyof Matched, new Glob(text)] as const
+        [field as keyof NoticeSubject, new Glob(text)] as const
       );
       return { resource, kinds: new Set<Notice["kind"]>(on), globs };
     });
   }
 }
 
-/** What happened without a trigger, or without a Connection, no glob over such names leaves out. */
+/** A glob over names of triggers or Connections leaves out no notice that has no such name. */
 function isWanted(
-  { resource, kinds, globs }: Watcher,
+  { resource, kinds, globs }: IndexEntry,
   kind: Notice["kind"],
   project: string,
-  matched: Matched,
+  subject: NoticeSubject,
 ): boolean {
   if (!kinds.has(kind) || (project !== "" && project !== resource.project)) return false;
   return globs.every(([field, glob]) => {
-    const name = matched[field];
+    const name = subject[field];
     return name === undefined || glob.matches(name);
   });
 }
