@@ -86,7 +86,7 @@ async function* recorded<Result>(
     failure = error;
     throw error;
   } finally {
-    await end(failure); // of no effect where it has been recorded
+    await end(failure); // does nothing if the end is recorded already
   }
 }
 

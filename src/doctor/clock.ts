@@ -17,7 +17,7 @@ const MOST_AHEAD_MS = 60_000;
 export const clock: Check<Scene> = {
   name: "clock",
   async look(scene, signal) {
-    const seen = await scene.database(signal).catch(() => undefined); // said of the database
+    const seen = await scene.database(signal).catch(() => undefined); // the check of the database reports it
     return [clockFinding(scene.place.clock.now(), seen?.newestAt)];
   },
 };

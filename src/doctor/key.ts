@@ -17,7 +17,7 @@ export const key: Check<Scene> = {
     if (!await scene.isUsable()) return [];
     const { dirs } = scene.place;
     const path = dirs.secretKey;
-    const seen = await scene.database(signal).catch(() => undefined); // said of the database
+    const seen = await scene.database(signal).catch(() => undefined); // the check of the database reports it
     const sealed = (seen?.resources ?? []).filter(({ kind }) => kind === secretStore.kind);
     const fault = await findKeyFault(path);
     if (fault !== undefined) {

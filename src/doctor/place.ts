@@ -35,7 +35,7 @@ export class Scene {
   async isUsable(): Promise<boolean> {
     const { dirs } = this.place;
     if (await findMissing(dirs) !== undefined) return false;
-    const there = await Deno.stat(dirs.root).catch(() => undefined); // said of the data directory
+    const there = await Deno.stat(dirs.root).catch(() => undefined); // the check of the data directory reports it
     return there !== undefined && (there.uid === null || there.uid === Deno.uid());
   }
 

@@ -27,7 +27,7 @@ export const needs: Check<Scene> = {
   name: "programs",
   async look(scene, signal) {
     const { place } = scene;
-    const seen = await scene.database(signal).catch(() => undefined); // said of the database
+    const seen = await scene.database(signal).catch(() => undefined); // the check of the database reports it
     if (seen === undefined || seen.faults.length > 0) return [];
     const { resources } = seen;
     const machine = resources.flatMap(needsOf);

@@ -20,7 +20,7 @@ import { Ago } from "../parts/time.tsx";
 import { go, href, query } from "../route.ts";
 import { findIds, type FoundId } from "./search/find_id.ts";
 
-/** Most records of each sort. */
+/** Most records of each type. */
 const MOST = 20;
 
 /** A resource, as far as this screen shows it. */
@@ -210,7 +210,7 @@ function DeliveryHit({ delivery: { id, outcome, trigger, reason, received_at } }
   );
 }
 
-/** What was found of one sort; nothing where there is none. */
+/** The matches of one type; not shown without a match. */
 function Hits({ title, count, all, children }: {
   readonly title: string;
   readonly count: number;

@@ -168,7 +168,7 @@ function removal({ project = "", name }: Store["metadata"], key: string): string
   return `svc tool secret-rotate ${name} --remove ${key}${where}`;
 }
 
-/** Whether a key is used: that an older value of it was says nothing of the one that it has. */
+/** How a key is used. A match of an older value says nothing about the current one. */
 function useOf(use: KeyUseView | undefined): string {
   if (use === undefined || use.last_matched_at === null) return "no signature has matched it yet";
   return use.last_matched_value === "current" ? "in use" : keyUseText(use, now.value);

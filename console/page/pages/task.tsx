@@ -1,6 +1,6 @@
 /**
- * One task: its state and why first, then its steps, and of the one that failed the last lines. It
- * is followed to its end.
+ * One task: first its state and reason, then its steps, and the last lines of a failed step. The
+ * screen follows it to its end.
  *
  * @module
  */

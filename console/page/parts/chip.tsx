@@ -66,7 +66,7 @@ export function wordOf(state: string): string {
   return said ?? state.replaceAll("_", " ");
 }
 
-/** A chip; words that nobody knows are plain. */
+/** A chip; unknown words have no colour. */
 export function Chip({ word, children }: {
   /** What the daemon calls it: sign and colour follow from it. */
   readonly word: string;

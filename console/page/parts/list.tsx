@@ -88,7 +88,9 @@ export function List<Item>(props: ListProps<Item>) {
   );
 }
 
-/** Stays true: what closes under the one who takes its last filter away takes the focus with it. */
+/**
+ * Stays true once it was: if the part closed with its last filter, the focus would be lost with it.
+ */
 function useOpened(isOpen: boolean): boolean {
   const opened = useRef(isOpen);
   return opened.current ||= isOpen;

@@ -1,7 +1,7 @@
 /**
- * Texts of strangers, made harmless to look at: what nobody sees or what turns the direction of a
- * line (control characters, marks of direction, halves of surrogates, characters without a width) is
- * spelled out, and stands out.
+ * Makes texts of strangers harmless to read: characters that are invisible or turn the direction of
+ * a line (control characters, marks of direction, halves of surrogates, characters without a width)
+ * are spelled out and marked.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { hiddenRuns, spelled } from "../../../src/base/control_characters.ts";
 /** A piece of a text: as it came, or spelled out. */
 export interface Piece {
   readonly text: string;
-  /** Whether it stands for characters that nobody would have seen. */
+  /** Whether it spells out characters that would be invisible. */
   readonly isSpelled: boolean;
 }
 

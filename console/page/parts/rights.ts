@@ -1,5 +1,5 @@
 /**
- * What the one at this page may do: the daemon decides, this only says so beforehand.
+ * What the person at this page may do: the daemon decides, and the page says so beforehand.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { ROLES } from "../../../src/api/roles.ts";
 import { session } from "../data/session.ts";
 import { status } from "../data/status.ts";
 
-/** Why the one at this page may not do what `needed` may; `undefined` when they may. */
+/** Why the person at this page lacks the role `needed`; `undefined` if they have it. */
 export function whyNot(needed: Role): string | undefined {
   if (typeof session.value === "object" && session.value.read_only && needed !== "read_only") {
     return "This console is read-only: it was started with --read-only";

@@ -1,5 +1,5 @@
 /**
- * The end of an id, by which it is told from others at a glance: ids of one time begin alike.
+ * The end of an id, which tells ids apart at a glance: ids of one time begin alike.
  *
  * @module
  */

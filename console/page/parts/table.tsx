@@ -29,7 +29,7 @@ export function Table<Item>({ items, columns, id, label, caption, look = "", mar
   readonly items: readonly Item[];
   readonly columns: readonly Column<Item>[];
   readonly id: (item: Item, index: number) => string | number;
-  /** What the rows are, for who does not see what stands above; or else a caption. */
+  /** Names the rows for a screen reader, unless the table has a caption. */
   readonly label?: string;
   readonly caption?: string;
   /** A class of its own. */

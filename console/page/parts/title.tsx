@@ -1,6 +1,6 @@
 /**
- * The head of a screen that is about one thing: a way back to its list, what is the matter with it in
- * a sentence, and the facts by which it is known.
+ * The head of a screen about one thing: a link to its list, its state in a sentence, and the facts
+ * that identify it.
  *
  * @module
  */

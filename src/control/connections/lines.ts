@@ -63,7 +63,7 @@ export async function* audited<Result>(
       yield line;
     }
   } finally {
-    await end(failure); // of no effect where it has been recorded
+    await end(failure); // does nothing if the end is recorded already
   }
 }
 

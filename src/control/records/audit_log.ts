@@ -4,11 +4,10 @@
  * @module
  */
 
-import type { Clock } from "../../base/clock.ts";
+import type { Core } from "../../base/core.ts";
 import { defined } from "../../base/defined.ts";
 import { toAppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
-import type { Log } from "../../base/log.ts";
 import type { ControlEvent } from "../../store/audit_records.ts";
 import type { ControlAuditStore } from "../../store/audit_store.ts";
 import { type Caller, withClient } from "../../auth/caller.ts";
@@ -43,14 +42,14 @@ export interface AuditLog {
 }
 
 /** An audit log that writes to the store; refusals go to the daemon's log too. */
-export function createAuditLog(host: {
-  readonly store: ControlAuditStore;
-  readonly clock: Clock;
-  readonly newId: NewId;
-  readonly log: Log;
-  /** Hides secrets in the reasons of failures. */
-  readonly secrets: { readonly redact: (text: string) => string };
-}): AuditLog {
+export function createAuditLog(
+  host: Core & {
+    readonly store: ControlAuditStore;
+    readonly newId: NewId;
+    /** Hides secrets in the reasons of failures. */
+    readonly secrets: { readonly redact: (text: string) => string };
+  },
+): AuditLog {
   const write = async (
     what: Pick<ControlEvent, "operation" | "target" | "result">,
     by: Caller,

@@ -7,9 +7,8 @@
 
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
-import type { Clock } from "../../base/clock.ts";
+import type { Core } from "../../base/core.ts";
 import type { NewId } from "../../base/ids.ts";
-import type { Log } from "../../base/log.ts";
 import {
   type PolicyCheck,
   type PolicyViolation,
@@ -28,12 +27,10 @@ import type { AuditRecorder } from "../../store/audit_store.ts";
 import type { Caller } from "../../auth/caller.ts";
 
 /** The resources that are there, the plugin policy, and the audit. */
-export interface CodeHost {
+export interface CodeHost extends Core {
   readonly catalog: Catalog;
   readonly store: AuditRecorder;
   readonly policy: PolicyCheck;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly newId: NewId;
 }
 

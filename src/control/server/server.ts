@@ -18,7 +18,7 @@ import {
 import { type Access, EVERY_RUN } from "../../api/roles.ts";
 import { checkCaller, checkOwn, isLimitedToOwn } from "../../auth/authorize.ts";
 import type { Caller } from "../../auth/caller.ts";
-import type { Clock } from "../../base/clock.ts";
+import type { Core } from "../../base/core.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
@@ -45,7 +45,7 @@ export type Handlers =
   };
 
 /** The handlers of the operations, and what surrounds each call of one. */
-export interface ControlHost {
+export interface ControlHost extends Core {
   readonly handlers: Handlers;
   /** Finds the records that an input names. */
   readonly resolve: ResolveRecord;
@@ -58,8 +58,6 @@ export interface ControlHost {
   readonly metrics: () => Promise<Response>;
   /** Ends streams when the daemon stops. */
   readonly signal: AbortSignal;
-  readonly clock: Pick<Clock, "monotonicMs">;
-  readonly log: Log;
   readonly newId: NewId;
 }
 
@@ -83,7 +81,7 @@ export function controlHandler(host: ControlHost): (request: Request) => Promise
   const inputs = new InputChecks();
   const freshness = new Freshness(host.clock);
   return async (request) => {
-    using during = new DisposableStack(); // its secrets are known until the error has been told
+    using during = new DisposableStack(); // secrets of the input are hidden until the answer is made
     try {
       return await answer(request, host, { inputs, freshness, during });
     } catch (thrown) {

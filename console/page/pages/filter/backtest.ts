@@ -35,7 +35,7 @@ export interface BacktestRun {
 
 /** Most changed deliveries that are kept. */
 export const MOST_ROWS = 2000;
-/** How long nobody has typed before a condition is tried. */
+/** Time without typing after which a condition is tried. */
 const STILL_MS = 350;
 /** How often the screen follows the run. */
 const SHOW_MS = 120;

@@ -10,7 +10,7 @@ import { Chip } from "../../parts/chip.tsx";
 import { useSettled } from "../../data/settled.ts";
 import { ConditionParts } from "../delivery/condition_parts.tsx";
 
-/** How long nobody has typed before a condition is tried. */
+/** Time without typing after which a condition is tried. */
 const STILL_MS = 350;
 
 /** The parts of a condition over one delivery; nothing while it cannot be tried. */

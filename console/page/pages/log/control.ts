@@ -45,7 +45,7 @@ export class LogControl {
   readonly #step: string;
   #searching = new AbortController();
   #extending = false;
-  /** Up to where the stream has told lines. */
+  /** Byte up to which the stream has sent lines. */
   #heardTo: number | undefined;
   readonly #ended = new AbortController();
 
@@ -121,7 +121,7 @@ export class LogControl {
     this.#catchUp();
   }
 
-  /** Takes in what the stream tells: lines that follow on those it told before. */
+  /** Takes lines of the stream, which follow those that it sent before. */
   hear({ lines, end }: { readonly lines: readonly LogText[]; readonly end: number }): void {
     const from = this.#heardTo;
     this.#heardTo = end;
@@ -132,7 +132,7 @@ export class LogControl {
     this.#grown();
   }
 
-  /** Reads what was written since and was not told, or could not be taken in then. */
+  /** Reads what was written since and was not sent, or could not be taken then. */
   async refresh(): Promise<void> {
     if (this.#isAtWork() || !this.window.atEnd) return;
     if (this.#isRead()) return this.window.leaveEnd();
@@ -148,7 +148,7 @@ export class LogControl {
     this.#catchUp();
   }
 
-  /** Whether somebody reads what would have to go for more. */
+  /** Whether the screen shows lines that would have to be dropped for more. */
   #isRead(): boolean {
     return !this.following.value && this.window.isFull;
   }
@@ -162,13 +162,13 @@ export class LogControl {
     this.version.value++;
   }
 
-  /** What was told while something else was under way is read now. */
+  /** Reads the lines that the stream sent while another read was under way. */
   #catchUp(): void {
     if (this.error.value !== undefined || this.#ended.signal.aborted) return;
     if ((this.#heardTo ?? 0) > this.window.end) void this.refresh();
   }
 
-  /** Goes to the next line with a text, or to the one before. */
+  /** Goes to the next line with a text, or to the previous one. */
   async search(text: string, back: boolean): Promise<void> {
     const { signal, progress } = this.#beginSearch();
     const from = this.#searchedFrom(back);
@@ -207,7 +207,7 @@ export class LogControl {
     });
   }
 
-  /** The line after or before which is looked: the one that was found, else where one reads. */
+  /** The line from which a search begins: the last match, else the first line on the screen. */
   #searchedFrom(back: boolean): string {
     const { lines } = this.window;
     if (lines.some((line) => lineName(line) === this.current.value)) return this.current.value;

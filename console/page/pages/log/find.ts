@@ -46,20 +46,20 @@ export async function findInFile(
 /** The result of a search. */
 export interface Match {
   readonly line: LogText;
-  /** Whether it went on at the other end of the log. */
+  /** Whether the search went on at the other end of the log. */
   readonly around: boolean;
 }
 
 /**
- * The next line with a text, seen from a line that is held, or the one before it; after the last
- * one the first.
+ * The next line with a text after a held line, or with `back` the previous one; the search goes on
+ * at the other end of the log.
  */
 export async function findText(
   window: LogWindow,
   read: ReadLog,
   { text, current, back, ...way }: Omit<Way, "from"> & {
     readonly text: string;
-    /** Name of the line from which it is looked for, itself left out. */
+    /** Name of the line from which the search begins, which is not a match itself. */
     readonly current: string;
   },
 ): Promise<Match | undefined> {

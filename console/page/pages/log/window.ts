@@ -1,28 +1,28 @@
 /**
- * The part of a log that is held in the page: lines that follow each other in the file, however long
- * it is. More is read at either end, and what is far away is let go.
+ * The part of a log that the page holds: lines that follow each other in the file, however long it
+ * is. More lines are read at either end, and those far away are dropped.
  *
  * @module
  */
 
 import type { LogPageView, LogText } from "../../../../src/api/task_operations.ts";
 
-/** What is asked for of a log. */
+/** A part of a log to read. */
 export interface LogRange {
   readonly before?: number;
   readonly after?: number;
   readonly limit: number;
   readonly contains?: string;
-  /** Only of this stream. */
+  /** Leaves the lines of this stream. */
   readonly stream?: LogText["stream"];
-  /** Only of this step, in the place of the one that was chosen. */
+  /** Leaves the lines of this step, instead of the chosen one. */
   readonly step?: string;
 }
 
-/** Reads lines; of one step only, where one was chosen. */
+/** Reads lines; those of the chosen step, if there is one. */
 export type ReadLog = (range: LogRange) => Promise<LogPageView>;
 
-/** How much is held. */
+/** Limits of what is held. */
 export interface WindowLimits {
   readonly lines: number;
   /** Characters of all of them. */
@@ -49,7 +49,7 @@ export class LogWindow {
   size = 0;
   atStart = true;
   atEnd = true;
-  /** Counts what takes the place of all lines: an answer that comes after that is of no use. */
+  /** Counts replacements of all lines: an answer that was asked for before one is out of date. */
   #generation = 0;
 
   /** Holds nothing yet. */
@@ -98,14 +98,14 @@ export class LogWindow {
     return this.lines.length + this.#limits.page > this.#limits.lines;
   }
 
-  /** Leaves what comes for later: it is read when somebody goes there. */
+  /** Stops taking new lines: they are read when the reader scrolls there. */
   leaveEnd(): void {
     this.atEnd = false;
   }
 
   /**
-   * Takes in lines that were told: all there are from byte `from` to byte `end`. Gives `false` where
-   * they do not follow on those that are held.
+   * Takes all lines from byte `from` to byte `end`; returns `false` if they do not follow the held
+   * ones.
    */
   hear(
     { lines, from, end }: {
@@ -120,7 +120,7 @@ export class LogWindow {
     return true;
   }
 
-  /** Takes in what follows the last line; a line that goes on comes again. */
+  /** Adds the lines after the last one, which comes again if it has grown. */
   #append(page: Pick<LogPageView, "lines" | "end" | "size" | "at_end">): void {
     const again = new Map<string, LogText>();
     const fresh: LogText[] = [];
@@ -156,7 +156,7 @@ export class LogWindow {
     [this.end, this.atEnd, this.size] = [page.end, page.at_end, page.size];
   }
 
-  /** Lets go of the first lines, whole pieces of output only. */
+  /** Drops the first lines, whole pieces of output only. */
   #trimStart(): void {
     const over = this.#over(this.lines);
     if (over === 0) return;
@@ -178,7 +178,7 @@ export class LogWindow {
     [this.end, this.atEnd] = [line.offset, false];
   }
 
-  /** How many lines are too many, counted from the first. */
+  /** Number of lines over the limits, counted from the first. */
   #over(lines: readonly LogText[]): number {
     let over = Math.max(0, lines.length - this.#limits.lines);
     let characters = 0;

@@ -50,7 +50,7 @@ export function troublesOf<Item>(
 
 const SHOWN = 8;
 
-/** Troubles of one sort; nothing where there is none. */
+/** Troubles of one kind; not shown without any. */
 export function Troubles({ title, troubles, error, count, all }: {
   readonly title: string;
   readonly troubles: readonly Trouble[];

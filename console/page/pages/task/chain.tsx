@@ -1,6 +1,6 @@
 /**
- * What a task comes from and what came of it: its delivery, the task that it repeats, the one whose
- * end started it, and those that it has brought about in the same ways.
+ * The origin of a task and what it started: its delivery, the task that it repeats, the task whose
+ * end started it, and the tasks that it started in the same ways.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { Link } from "../../parts/link.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useRecords } from "../../data/records.ts";
 
-/** Most tasks of one sort that are listed here. */
+/** Most tasks of one kind that are listed here. */
 const MOST = 20;
 
 /** Other tasks that belong to one, newest first. */

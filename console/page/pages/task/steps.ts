@@ -47,7 +47,7 @@ export function stepToShow(steps: readonly Step[]): Step | undefined {
     steps.find((one) => one.state === "running");
 }
 
-/** All of a step in one sentence, for who does not see the drawing. */
+/** A step in one sentence, for a screen reader. */
 export function nameOf({ id, state, needs, record, plan }: Step, nowMs: number): string {
   const took = lengthOf(record, nowMs);
   const tries = plan?.attempts ?? 1;
