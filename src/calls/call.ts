@@ -1,7 +1,6 @@
 /**
- * A call and how an attempt at it ends: what the two sides agree on that know of each other only
- * this. `calls/` talks to the caller, and is given the `Attempt` that runs commands
- * (`cli/attempt.ts`).
+ * A call, and how an attempt to run its command ends. `calls/` speaks with the caller, and
+ * `cli/attempt.ts` runs the command; these types are all that they know of each other.
  *
  * @module
  */
@@ -13,36 +12,41 @@ import type { ControlAnswers } from "./control_answers.ts";
 /** A call, and what its caller has said so far. */
 export interface Call {
   readonly args: readonly string[];
+  /** The run whose token the caller has sent. */
   readonly run: Grant;
   readonly token: string;
-  /** By name; `undefined` for one that is not set. */
+  /** The variables that the caller was asked for; `undefined` for one that is not set. */
   readonly variables: Map<string, string | undefined>;
-  /** Standard input, once it has been asked for. */
+  /** Standard input, once the caller was asked for it. */
   input?: Uint8Array | undefined;
   /** What the control plane has answered so far. */
   readonly answers: ControlAnswers;
 }
 
 /** What a command wrote, in order, and its exit code. */
-export interface Answered {
-  readonly writes: readonly Written[];
+export interface CommandOutput {
+  readonly chunks: readonly OutputChunk[];
   readonly code: number;
 }
 
-/** One write. */
-export interface Written {
+/** One write to standard output or standard error. */
+export interface OutputChunk {
   readonly to: "out" | "err";
   readonly bytes: Uint8Array;
 }
 
-/** How an attempt ended. */
-export type Attempted =
-  | { readonly answer: Answered }
-  /** Only the program can do this. */
-  | { readonly unserved: true }
-  /** Values of these are needed. */
+/** How an attempt ended: with the output, with what the caller has to be asked for, or not served. */
+export type AttemptResult =
+  | { readonly output: CommandOutput }
+  /** The caller is asked for these variables. */
   | { readonly variables: readonly string[] }
-  | { readonly input: true };
+  /** The caller is asked for its standard input. */
+  | { readonly input: true }
+  /** Only the program can do this. */
+  | { readonly unserved: true };
 
-/** Runs the command of a call, as far as it can be. Its failures are answers. */
-export type Attempt = (call: Call, dirs: DataDir) => Promise<Attempted>;
+/**
+ * Runs the command of a call with what the call knows so far. A command that fails has an output,
+ * too.
+ */
+export type Attempt = (call: Call, dirs: DataDir) => Promise<AttemptResult>;

@@ -1,6 +1,6 @@
 /**
- * The control plane as one call sees it. An operation is carried out once, however often the command
- * is attempted; some are left to the program.
+ * The control plane as one call sees it. Each attempt runs the command from its beginning, so the
+ * answers are kept: an operation is carried out once. Some operations are left to the program.
  *
  * @module
  */
@@ -10,46 +10,47 @@ import { findOperation } from "../api/operations.ts";
 /** Answers a request to the control plane. */
 export type AnswerControl = (request: Request) => Promise<Response>;
 
-/** An answer of the control plane. */
-interface Kept {
+interface StoredAnswer {
   readonly status: number;
-  /** Says whether it is a refusal of the daemon. */
+  /** They say whether the daemon has refused the request. */
   readonly headers: Headers;
   readonly text: string;
 }
 
-/** Longest answer of the control plane that is made a text of here, in characters. */
+/** Longest answer to a command that only reads, in characters. */
 const MAX_ANSWER = 256 * 1024;
 
-/** Answers of the control plane, kept by what was asked. */
+/** Asks the control plane, and repeats its answer to a request that was made before. */
 export class ControlAnswers {
   readonly #answer: AnswerControl;
-  readonly #kept = new Map<string, Promise<Kept>>();
+  readonly #stored = new Map<string, Promise<StoredAnswer>>();
 
   constructor(answer: AnswerControl) {
     this.#answer = answer;
   }
 
   /**
-   * Asks the control plane; what was asked before is not asked again. `undefined` for what only the
-   * program may ask. `hasInput`: whether the command has read its standard input.
+   * The answer to a request; `undefined` if only the program may make it.
+   *
+   * @param hasInput Whether the command has read its standard input.
    */
   async ask(request: Request, hasInput: boolean): Promise<Response | undefined> {
     const name = new URL(request.url).pathname.split("/").at(-1) ?? "";
     const operation = findOperation(name);
     if (operation === undefined || operation.output.form === "lines") return undefined;
-    // A caller that is killed while it writes leaves half an input, by which nothing may be changed.
+    // If a caller is killed while it writes, the daemon reads half of its input, which must not
+    // change anything.
     if (operation.role !== "read_only" && hasInput) return undefined;
     const asked = `${name} ${await request.clone().text()}`;
-    const kept = this.#kept.get(asked) ?? this.#answer(request).then(keep);
-    this.#kept.set(asked, kept);
-    const { status, headers, text } = await kept;
+    const answer = this.#stored.get(asked) ?? this.#answer(request).then(readAnswer);
+    this.#stored.set(asked, answer);
+    const { status, headers, text } = await answer;
     if (operation.role === "read_only" && text.length > MAX_ANSWER) return undefined;
     return new Response(text, { status, headers });
   }
 }
 
-async function keep(response: Response): Promise<Kept> {
+async function readAnswer(response: Response): Promise<StoredAnswer> {
   const { status, headers } = response;
   return { status, headers, text: await response.text() };
 }

@@ -1,5 +1,5 @@
 /**
- * The one file that is read for a caller: the body that the daemon itself gave to its run.
+ * The only file that the daemon reads for a caller: the body that it gave to the caller's run itself.
  *
  * @module
  */
@@ -12,8 +12,9 @@ import type { GivenFile } from "../auth/run_tokens.ts";
 const MAX_BYTES = 256 * 1024;
 
 /**
- * The content of the file at `path`, when that is the run's own and still holds what it was given.
- * So nothing is read here that the caller does not have, whatever it has made of the path.
+ * The content of the file at `path`, if that is the run's file and still has the content that the
+ * daemon gave it. Even if the caller has put another file there, it learns nothing that it does not
+ * have.
  */
 export function readGivenFile(path: string, own: GivenFile | undefined): Uint8Array | undefined {
   if (own === undefined || path !== own.path || own.content.length > MAX_BYTES) return undefined;

@@ -1,6 +1,6 @@
 /**
- * `bin/svc` in the data directory: runs this very program, so that plugins and steps
- * can call `svc` wherever and however it was installed; inside a run, by asking the daemon first.
+ * Writes `bin/svc` of the data directory, a script that runs this program, so that plugins and steps
+ * can call `svc` wherever it is installed. Inside a run the script asks the daemon first.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { writeDurably } from "../base/durable_files.ts";
 import { shellWord } from "../base/shell_word.ts";
 import { launcherScript } from "./launcher_script.ts";
 
-/** Writes the launcher anew; gives what an operator should know, if anything. */
+/** Writes the script anew; gives a warning for the operator if it cannot. */
 export async function writeLauncher(
   { root, bin, calls }: Pick<DataDir, "root" | "bin" | "calls">,
   env: (name: string) => string | undefined,
@@ -22,12 +22,12 @@ export async function writeLauncher(
   if (program === undefined) {
     return `No "svc" beside ${Deno.execPath()}: plugins and steps cannot call svc`;
   }
-  // in one step: a process that starts it meanwhile never finds half of it
+  // In one step: a process that starts the script meanwhile must not find half of it.
   await writeDurably(path, launcherScript({ program, root, calls }), 0o700);
   return undefined;
 }
 
-/** Runs the compiled `svc`: this program, or the one beside `svcd`. */
+/** Shell words that run the compiled `svc`: this program, or the one beside `svcd`. */
 function compiledSvc(): string | undefined {
   const self = Deno.execPath();
   if (basename(self) !== "svcd") return `exec ${shellWord(self)}`;
@@ -39,7 +39,7 @@ function compiledSvc(): string | undefined {
   }
 }
 
-/** Runs the sources; with what Deno needs, as its children may have another HOME. */
+/** Shell words that run the sources, with what Deno needs even if `HOME` is another one. */
 function fromSource(env: (name: string) => string | undefined): string {
   const home = env("HOME") ?? "";
   const cache = env("DENO_DIR") ?? join(env("XDG_CACHE_HOME") ?? join(home, ".cache"), "deno");

@@ -1,17 +1,17 @@
 /**
- * `bin/svc` of a data directory as text: a script for any POSIX shell, which asks the daemon where
- * that can be and runs the program everywhere else. The protocol is told in `calls.ts`.
+ * The text of `bin/svc` of a data directory: a script for any POSIX shell, which asks the daemon inside
+ * a run and starts the program everywhere else. `calls.ts` describes the protocol.
  *
- * A call costs as much as the processes it starts: the shell that reads this, and `cat` where the
- * command reads standard input. Everything else is builtin. Names of variables start with `svc_`,
- * so that none that the caller has exported is changed.
+ * A call takes as long as the processes that it starts: the shell that reads this, and `cat` if the
+ * command reads standard input. Everything else is built into the shell. Names of variables start
+ * with `svc_`, so that no variable that the caller has exported is changed.
  *
  * @module
  */
 
 import { shellWord } from "../base/shell_word.ts";
 
-/** What the script is made for. */
+/** The program, the data directory and the pipes of a script. */
 export interface LauncherScript {
   /** Shell words that run the program, to be followed by its arguments. */
   readonly program: string;
@@ -26,9 +26,9 @@ export function launcherScript({ program, root, calls }: LauncherScript): string
   return `#!/bin/sh
 # Runs svc, for the data directory that this is in; written anew by every start of its daemon.
 #
-# In a script of a plugin or a step it first asks the daemon, which carries out what scripts use
-# most by itself: the program is large, and starting it takes long. Whatever the daemon does not do
-# exactly as the program would, the program does.
+# In a script of a plugin or a step it first asks the daemon, which carries out the commands that
+# scripts use most: starting the program takes long. If the daemon cannot do exactly what the program
+# would do, this starts the program.
 
 svc_program() {
   ${program} "$@"
@@ -49,9 +49,9 @@ svc_ask() {
   done
 }
 
-# What the daemon may read by now has been written.
+# Wakes the daemon, which may read what this has written so far.
 svc_ring() {
-  printf '%s\\n' "\${svc_slot##*/}" >&3
+  printf '%s\\n' "\${svc_pipe##*/}" >&3
 }
 
 svc_answer() {
@@ -74,11 +74,12 @@ svc_print() {
   exit 1
 }
 
-# Keeps standard input in a file, from which the daemon or the program reads it. It can be as long as the
-# program takes (64 MiB, in blocks of 512 bytes). Fails when nothing has been read. The file is opened for
-# both before anything is: a daemon that ends removes it, and what is written must be what is read.
+# Copies standard input into a file, from which the daemon or the program reads it. It can be as long as
+# the program takes (64 MiB, in blocks of 512 bytes). Fails if nothing has been read. The file is opened
+# for writing and for reading before the copy: a daemon that ends removes the file, and another one of
+# this name must not be read instead.
 svc_keep_input() {
-  { command exec 7>"$svc_slot.input" 8<"$svc_slot.input"; } 2>/dev/null || {
+  { command exec 7>"$svc_pipe.input" 8<"$svc_pipe.input"; } 2>/dev/null || {
     exec 7>&-
     return 1
   }
@@ -101,27 +102,28 @@ svc_variables() {
 
 svc_calls=${shellWord(calls)}
 
-# Only in a run of this daemon, and nowhere near a terminal.
+# The daemon is asked only in one of its runs, and only if no terminal is involved.
 [ -n "\${SVC_RUN_TOKEN-}" ] && [ -z "\${SVC_SERVER-}\${SVC_TOKEN-}" ] &&
   [ "\${SVC_DATA_DIR-}" = ${shellWord(root)} ] && [ -p "$svc_calls/bell" ] &&
   ! [ -t 0 ] && ! [ -t 1 ] && ! [ -t 2 ] && command -v cat >/dev/null &&
   { true 9>&2 2>/dev/null 9<&0 9>&1; } || svc_program "$@"
 
-# Takes a pipe: nobody else can create the same file. One that is over by now is gone.
+# Takes a pipe by creating its file, which only one process can. If the call that had the pipe has
+# ended in between, the pipe is gone, and the next one is tried.
 set -C
-svc_slot=
+svc_pipe=
 for svc_out in "$svc_calls"/*.out; do
   [ -p "$svc_out" ] || continue
-  svc_slot=\${svc_out%.out}
-  { true >"$svc_slot.taken"; } 2>/dev/null && [ -p "$svc_out" ] && break
-  svc_slot=
+  svc_pipe=\${svc_out%.out}
+  { true >"$svc_pipe.taken"; } 2>/dev/null && [ -p "$svc_out" ] && break
+  svc_pipe=
 done
 set +C
-[ -n "$svc_slot" ] || svc_program "$@"
+[ -n "$svc_pipe" ] || svc_program "$@"
 
-# Opened for both directions first, which never waits for the other end.
+# Opening a pipe for both directions never waits for another process, so that comes first.
 {
-  command exec 3<>"$svc_calls/bell" 4<>"$svc_slot.out" 5<"$svc_slot.out" 4>&- 6<>"$svc_slot.taken"
+  command exec 3<>"$svc_calls/bell" 4<>"$svc_pipe.out" 5<"$svc_pipe.out" 4>&- 6<>"$svc_pipe.taken"
 } 2>/dev/null || svc_program "$@"
 svc_ask "$@"
 svc_program "$@"

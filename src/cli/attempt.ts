@@ -1,14 +1,15 @@
 /**
- * Runs the command of a call in the daemon, once. What the command touches that the daemon does not
- * know ends the attempt: it is asked for, and the next attempt has it; or the program runs instead.
- * Operations are carried out once, however many attempts there are.
+ * Runs the command of a call in the daemon. If the command reads a variable or standard input that the
+ * daemon does not know, the attempt ends: the caller is asked for it, and the next attempt has it. If
+ * the command needs anything else of the caller, such as a terminal, the program runs instead.
+ * Operations are carried out once, however many attempts there are (`calls/control_answers.ts`).
  *
  * @module
  */
 
 import { type Address, type Client, connect } from "../api/client.ts";
 import type { DataDir } from "../base/data_dir.ts";
-import type { Attempt, Call, Written } from "../calls/call.ts";
+import type { Attempt, Call, OutputChunk } from "../calls/call.ts";
 import { readGivenFile } from "../calls/given_file.ts";
 import { type Program } from "./command.ts";
 import { type Io, OutputClosed, writers } from "./io.ts";
@@ -20,18 +21,18 @@ const MAX_WRITTEN = 1024 * 1024;
 export function attemptWith({ run, isServed }: Program): Attempt {
   return async (call, dirs) => {
     if (!isServed(call.args)) return { unserved: true };
-    const tried = new Tried(call, dirs);
+    const attempt = new AttemptRun(call, dirs);
     let code: number;
     try {
-      code = await run(call.args, tried.io);
+      code = await run(call.args, attempt.io);
     } catch {
-      tried.unserved = true; // a fault, which the program will show
+      attempt.unserved = true; // a bug, which the program will report
       code = 1;
     }
-    if (tried.unserved) return { unserved: true };
-    if (tried.missing.size > 0) return { variables: [...tried.missing] };
-    if (tried.wantsInput) return { input: true };
-    return { answer: { writes: tried.writes, code } };
+    if (attempt.unserved) return { unserved: true };
+    if (attempt.missing.size > 0) return { variables: [...attempt.missing] };
+    if (attempt.wantsInput) return { input: true };
+    return { output: { chunks: attempt.chunks, code } };
   };
 }
 
@@ -39,9 +40,9 @@ export function attemptWith({ run, isServed }: Program): Attempt {
 const OF_SHELLS =
   /^(_|IFS|PS[0-9]|PPID|OPT(ARG|IND|ERR)|(OLD)?PWD|LINENO|SHLVL|RANDOM|SECONDS|E?UID|GROUPS|(HOST|MACH|OS)TYPE|HOSTNAME|SHELLOPTS|DIRSTACK|PIPESTATUS|FUNCNAME|TERM|PATH|POSIXLY_CORRECT|BASH.*|svc_.*)$/;
 
-/** One attempt: the terminal that the command sees, and what it did with it. */
-class Tried {
-  readonly writes: Written[] = [];
+/** One attempt: the `Io` that the command gets, and what the command did with it. */
+class AttemptRun {
+  readonly chunks: OutputChunk[] = [];
   readonly missing = new Set<string>();
   wantsInput = false;
   unserved = false;
@@ -54,7 +55,7 @@ class Tried {
     this.#call = call;
     this.#dirs = dirs;
     const refuse = () => this.#refuse();
-    const sink = (to: Written["to"]) => ({
+    const sink = (to: OutputChunk["to"]) => ({
       writeSync: (data: Uint8Array) => this.#write(to, data),
     });
     this.io = {
@@ -75,23 +76,23 @@ class Tried {
   }
 
   /**
-   * Ends the attempt: only the program can do what the command wants. As if the reader of its output
-   * had gone, a command that is ended so says nothing.
+   * Ends the attempt, because only the program can do what the command asks for. A command ends
+   * without a message on `OutputClosed`.
    */
   #refuse(): never {
     this.unserved = true;
     throw new OutputClosed();
   }
 
-  /** Whether something has to be asked for before the attempt can mean anything. */
-  get #over(): boolean {
+  /** Whether the attempt has no result, because something has to be asked for first. */
+  get #isVoid(): boolean {
     return this.unserved || this.wantsInput || this.missing.size > 0;
   }
 
-  #write(to: Written["to"], data: Uint8Array): number {
+  #write(to: OutputChunk["to"], data: Uint8Array): number {
     this.#written += data.length;
     if (this.#written > MAX_WRITTEN) this.#refuse();
-    this.writes.push({ to, bytes: data });
+    this.chunks.push({ to, bytes: data });
     return data.length;
   }
 
@@ -106,10 +107,10 @@ class Tried {
     return bytes === undefined ? this.#refuse() : ReadableStream.from([bytes]);
   }
 
-  /** A variable that is not known counts as not set until the end of the attempt. */
+  /** A variable that the call does not know yet counts as not set until the end of the attempt. */
   #variable(name: string): string | undefined {
     const { variables, token } = this.#call;
-    // The caller has made sure of these before it called.
+    // bin/svc calls only if these are so.
     if (name === "SVC_RUN_TOKEN") return token;
     if (name === "SVC_DATA_DIR") return this.#dirs.root;
     if (name === "SVC_SERVER" || name === "SVC_TOKEN") return undefined;
@@ -126,7 +127,7 @@ class Tried {
   }
 
   async #answer(request: Request): Promise<Response> {
-    if (this.#over) throw new OutputClosed();
+    if (this.#isVoid) throw new OutputClosed();
     const { answers, input } = this.#call;
     return await answers.ask(request, input !== undefined) ?? this.#refuse();
   }

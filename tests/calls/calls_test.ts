@@ -112,7 +112,11 @@ function start(rig: Rig, script: string, args: readonly string[] = []): Deno.Chi
 }
 
 async function kill(child: Deno.ChildProcess): Promise<void> {
-  child.kill("SIGKILL");
+  try {
+    child.kill("SIGKILL");
+  } catch {
+    // It was sent to the program, and has ended.
+  }
   await child.status;
   await child.stdin.close().catch(() => {});
   await child.stdout.cancel();
