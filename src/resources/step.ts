@@ -7,7 +7,8 @@
 import Type from "typebox";
 import { WORKFLOW_VARIABLES } from "../cel/template.ts";
 import { checkExpression, checkTemplate } from "./condition.ts";
-import { checkEnv, Env, envReferences } from "./env.ts";
+import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
+import { expressionAt, type FieldExpression, templateExpressions } from "./expressions.ts";
 import type { Reference } from "./kind.ts";
 import { Name } from "./metadata.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
@@ -104,6 +105,19 @@ function checkWhatRuns(step: Step, at: FieldPath): Finding[] {
     ];
   }
   return [];
+}
+
+/** The expressions of a step at path `at`. */
+export function stepExpressions(
+  { when, prompt, workdir, env }: Step,
+  at: FieldPath,
+): FieldExpression[] {
+  return [
+    ...expressionAt(when, [...at, "when"]),
+    ...templateExpressions(prompt, [...at, "prompt"]),
+    ...templateExpressions(workdir, [...at, "workdir"]),
+    ...envExpressions(env, [...at, "env"]),
+  ];
 }
 
 /** The references of a step at path `at`. */

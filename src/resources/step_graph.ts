@@ -6,9 +6,8 @@
  */
 
 import { compileExpression, scopeOf } from "../cel/expression.ts";
-import { templateExpressions } from "./expressions.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
-import type { Step } from "./step.ts";
+import { type Step, stepExpressions } from "./step.ts";
 
 /** The id and the dependencies of a step. */
 export type StepNeeds = Pick<Step, "id" | "needs">;
@@ -185,34 +184,19 @@ export function checkStepNames(
   const places = placesOf(steps);
   return steps.flatMap((step, index) => {
     let before: ReadonlySet<string> | undefined;
-    return expressionsOf(step).flatMap(([field, source]) =>
+    return stepExpressions(step, [...at, index]).flatMap(({ at: field, source }) =>
       namedSteps(source).flatMap((id): Finding[] => {
-        const where = [...at, index, ...field];
         if (always.has(id)) return [];
-        if (!places.has(id)) return [errorAt(where, `No step is called "${id}" here`)];
+        if (!places.has(id)) return [errorAt(field, `No step is called "${id}" here`)];
         before ??= ancestorsOf(steps, step.id, places);
         if (before.has(id)) return [];
         const cure = known.length > 0
           ? 'steps under "finally" run in their order, move it up'
           : 'name it under "needs"';
-        return [warningAt(where, `Step "${id}" may not have ended by then: ${cure}`)];
+        return [warningAt(field, `Step "${id}" may not have ended by then: ${cure}`)];
       })
     );
   });
-}
-
-/** Every expression of a step with the path of its field. */
-export function expressionsOf(step: Step): [field: FieldPath, source: string][] {
-  const inTemplate = (field: FieldPath, text: string | undefined): [FieldPath, string][] =>
-    templateExpressions(text, field).map(({ at, source }) => [at, source]);
-  return [
-    ...(step.when === undefined ? [] : [[["when"], step.when] as [FieldPath, string]]),
-    ...inTemplate(["prompt"], step.prompt),
-    ...inTemplate(["workdir"], step.workdir),
-    ...Object.entries(step.env ?? {}).flatMap(([name, value]) =>
-      typeof value === "string" ? inTemplate(["env", name], value) : []
-    ),
-  ];
 }
 
 function namedSteps(source: string): string[] {

@@ -9,12 +9,11 @@ import { strictReads } from "../cel/analysis.ts";
 import type { Path } from "../cel/values.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
-import type { FieldExpression } from "./expressions.ts";
 import type { MachineNeed } from "./machine_needs.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 import { checkShell, Shell, shellProgram } from "./shell.ts";
-import { checkStep, type Step, stepReferences, StepSchema } from "./step.ts";
-import { checkGraph, checkSize, checkStepNames, expressionsOf } from "./step_graph.ts";
+import { checkStep, type Step, stepExpressions, stepReferences, StepSchema } from "./step.ts";
+import { checkGraph, checkSize, checkStepNames } from "./step_graph.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
 
 const WorkflowSpec = Type.Object({
@@ -61,8 +60,8 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
   ],
   expressions: ({ env, steps, finally: last = [] }) => [
     ...envExpressions(env, ["spec", "env"]),
-    ...stepExpressions(steps, STEPS),
-    ...stepExpressions(last, FINALLY),
+    ...steps.flatMap((step, index) => stepExpressions(step, [...STEPS, index])),
+    ...last.flatMap((step, index) => stepExpressions(step, [...FINALLY, index])),
   ],
   machine: (spec) => [
     ...shellProgram(spec.shell, ["spec", "shell"], [spec.env]),
@@ -115,7 +114,7 @@ function checkFinallyReads({ steps, finally: last = [] }: WorkflowSpec): Finding
   return last.flatMap((step, index) => {
     // A condition that fails skips its step, and one that is true has found its values.
     if (step.when !== undefined) return [];
-    return expressionsOf(step).flatMap(([field, source]) =>
+    return stepExpressions(step, [...FINALLY, index]).flatMap(({ at, source }) =>
       strictReadsOf(source).flatMap(([variable, id = "", part]) => {
         if (variable !== "steps" || !ids.has(id)) return [];
         const why = part === "outputs"
@@ -123,7 +122,7 @@ function checkFinallyReads({ steps, finally: last = [] }: WorkflowSpec): Finding
           : "if the task could not get its workspace";
         const cure = `{{ default(${source}, "${part === "state" ? "skipped" : ""}") }}`;
         return [warningAt(
-          [...FINALLY, index, ...field],
+          at,
           `{{ ${source} }} has no value ${why}, and this step then fails: write ${cure}`,
         )];
       }).slice(0, 1)
@@ -137,12 +136,6 @@ function strictReadsOf(source: string): readonly Path[] {
   } catch {
     return []; // reported where the template is checked
   }
-}
-
-function stepExpressions(steps: readonly Step[], at: FieldPath): FieldExpression[] {
-  return steps.flatMap((step, index) =>
-    expressionsOf(step).map(([field, source]) => ({ at: [...at, index, ...field], source }))
-  );
 }
 
 function stepPrograms(
