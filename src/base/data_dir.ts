@@ -26,7 +26,6 @@ export interface DataDir {
   readonly socket: string;
   /** Access policy of the control socket. */
   readonly udsPolicy: string;
-  /** Plugin policy. */
   readonly pluginPolicy: string;
   /** Key that encrypts secret values at rest. */
   readonly secretKey: string;

@@ -38,7 +38,6 @@ export interface Problem {
   readonly type: "about:blank";
   /** The code in words. */
   readonly title: string;
-  /** The HTTP status. */
   readonly status: number;
   readonly code: ErrorCode;
   /** The id of the request in the log and among the deliveries. */

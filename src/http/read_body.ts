@@ -14,7 +14,6 @@ import { SharedTimeout } from "./shared_timeout.ts";
 
 /** The limits of a body. */
 export interface BodyLimits {
-  /** Most bytes. */
   readonly maxBytes: number;
   /** Longest time from the headers to the last byte. */
   readonly deadlineMs: number;

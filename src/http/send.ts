@@ -29,7 +29,6 @@ export interface Outgoing {
   readonly timeoutMs: number;
   /** Most bytes of the answer that are read; a longer one is cut. */
   readonly maxBytes?: number;
-  /** Cancels the request. */
   readonly signal?: AbortSignal;
 }
 

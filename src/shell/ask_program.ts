@@ -8,7 +8,7 @@
 import { AppError, messageOf } from "../base/errors.ts";
 import { personsEnvironment } from "./persons_environment.ts";
 
-/** Program and arguments. */
+/** A program, by its name on the PATH, and its arguments. */
 export type ProgramLine = readonly [program: string, ...args: string[]];
 
 /** The output of a program that has ended. */
@@ -22,7 +22,7 @@ export interface ProgramAnswer {
 /**
  * Runs a program to its end, in English and with times in UTC.
  *
- * @throws {AppError} `invalid` when no process can be started at all.
+ * @throws {AppError} `invalid` when no process can be started.
  */
 export async function askProgram(
   line: ProgramLine,

@@ -13,7 +13,7 @@ const LINE = 'first=${BROWSER%%:*}; exec ${first:-$2} "$1"';
 /**
  * Starts the browser, in a session of its own, so that Ctrl-C at the terminal does not end it.
  *
- * @throws {AppError} `invalid` when no process can be started at all.
+ * @throws {AppError} `invalid` when no process can be started.
  */
 export function openFile(path: string, env: Readonly<Record<string, string>>): void {
   const opener = Deno.build.os === "darwin" ? "open" : "xdg-open";

@@ -13,21 +13,19 @@ import { personsEnvironment } from "./persons_environment.ts";
 export interface AttachedRun {
   /** The words for the program in messages: `the editor`. */
   readonly what: string;
-  /** A shell line. */
   readonly line: string;
   /** `$1`, `$2`, … of the line. */
   readonly args: readonly string[];
   /** The working directory; that of svc when absent. */
   readonly cwd?: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Ends the program. */
   readonly signal: AbortSignal;
 }
 
 /**
  * Runs the program to its end; returns its exit code.
  *
- * @throws {AppError} `invalid` when no process can be started at all.
+ * @throws {AppError} `invalid` when no process can be started.
  */
 export async function runAttached({ signal, ...run }: AttachedRun): Promise<number> {
   const child = spawn(run);

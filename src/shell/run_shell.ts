@@ -90,7 +90,7 @@ const ONE_FILE = /^(?!-)[\w.+,@-]*\/[\w.+,@/-]*(?: +[\w.+,@/:=-]+)*$/;
 /**
  * Runs one shell line to its end.
  *
- * @throws {AppError} `invalid` when the process cannot be started at all, `overloaded` when the
+ * @throws {AppError} `invalid` when the process cannot be started, `overloaded` when the
  * machine is short of something now; and what `before` threw.
  */
 export async function runShell(

@@ -87,7 +87,7 @@ export function startShellCoprocess(
   };
 }
 
-/** One shell process. */
+/** One shell process, with the questions that it has not answered. */
 class Shell {
   readonly #child: Deno.ChildProcess;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;

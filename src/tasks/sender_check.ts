@@ -23,7 +23,7 @@ export interface SenderRefusal {
   readonly reason: string;
 }
 
-/** Checks senders. */
+/** Asks the platform of an event for the permission of its sender. */
 export interface SenderCheck {
   /**
    * Why the event may not start a task; `undefined` if it may. Never rejects; its pauses take some seconds

@@ -8,8 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import type { ProcessGroups } from "../../src/shell/process_groups.ts";
 import type { ClaimedTask } from "../../src/store/task_records.ts";
-import type { RunHost } from "../../src/tasks/run/task_context.ts";
-import type { TaskResult } from "../../src/tasks/run/task_result.ts";
+import type { RunHost, TaskResult } from "../../src/tasks/run/task_context.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
 import { type RunRig, runRig, stepsOf } from "../rigs/run_rig.ts";
 import { NOT_SLOW } from "../helpers/program.ts";

@@ -18,7 +18,7 @@ export interface RequestInfo {
   readonly completed: Promise<void>;
 }
 
-/** Handles one request. */
+/** Handles one request of a connection. */
 export type Answer = (request: Request, info: RequestInfo) => Response | Promise<Response>;
 
 /** Handles a request; `peer` is the sender's address without its port, empty on a Unix socket. */

@@ -34,7 +34,6 @@ export interface WatchOptions extends Core {
   readonly everyMs: number;
   /** Takes a new pair into use; throws when it cannot be used. */
   readonly use: (pair: TlsPair) => void;
-  /** Ends the watch. */
   readonly signal: AbortSignal;
 }
 

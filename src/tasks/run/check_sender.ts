@@ -8,8 +8,7 @@
 import { findText } from "../../base/bytes.ts";
 import { parseOwnJson } from "../../base/json.ts";
 import type { Task } from "../../store/task_records.ts";
-import type { TaskResult } from "./task_result.ts";
-import type { TaskRun } from "./task_context.ts";
+import type { TaskResult, TaskRun } from "./task_context.ts";
 
 /** Whether a step of the task has started: such a task goes on after an interruption. */
 export function hasBegun({ startedAt: since = 0, steps }: Task): boolean {

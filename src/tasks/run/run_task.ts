@@ -26,9 +26,9 @@ import {
   type RunHost,
   type RunSignals,
   type TaskContext,
+  type TaskResult,
   type TaskRun,
 } from "./task_context.ts";
-import type { TaskResult } from "./task_result.ts";
 import { taskScopes } from "./task_scope.ts";
 
 /**

@@ -20,7 +20,7 @@ import type { Events } from "../../store/events.ts";
 import type { Lease } from "../../store/lease.ts";
 import type { LogStore } from "../../store/log_store.ts";
 import type { TaskRecorder } from "../../store/task_store.ts";
-import type { ClaimedTask } from "../../store/task_records.ts";
+import type { ClaimedTask, StepRecord } from "../../store/task_records.ts";
 import type { Inboxes } from "../step/inbox.ts";
 import type { ResolvePath } from "../../base/user_paths.ts";
 import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
@@ -87,6 +87,17 @@ export interface RunSignals {
   readonly stop: AbortSignal;
   /** Aborts when the task is cancelled: its `finally` steps still run. */
   readonly cancel: AbortSignal;
+}
+
+/** The result of a run; an `interrupted` task goes back to the queue. */
+export interface TaskResult {
+  readonly state: "succeeded" | "failed" | "cancelled" | "interrupted";
+  /** A sentence for users, without its end; may be empty. */
+  readonly reason: string;
+  /** Records of steps that have to be stored together with the end of the task. */
+  readonly steps?: readonly StepRecord[];
+  /** What the machine is short of, if the `interrupted` task should not begin again at once. */
+  readonly shortage?: string;
 }
 
 /** A claimed task that is being run. */

@@ -12,7 +12,7 @@ import { AppError, findNotNow } from "../../base/errors.ts";
 import type { CancelResult, ClaimedTask, StepRecord, Task } from "../../store/task_records.ts";
 import type { TaskQueue, TaskRecorder } from "../../store/task_store.ts";
 import { INTERRUPTED, runTask } from "./run_task.ts";
-import type { TaskResult } from "./task_result.ts";
+import type { RunHost, RunSignals, TaskResult } from "./task_context.ts";
 import { LOST, TaskWrites } from "./task_writes.ts";
 import { TASK_MARK } from "../step/step_env.ts";
 import type { WorkerLoad } from "../worker_load.ts";
@@ -20,7 +20,6 @@ import { Activity } from "./activity.ts";
 import { noteMove } from "./run_log.ts";
 import { clearShortage, pauseAfter, showShortage } from "./short_machine.ts";
 import { removeLeftFiles } from "../step/task_files.ts";
-import type { RunHost, RunSignals } from "./task_context.ts";
 
 /** The parts of the daemon that claim and run tasks. */
 export interface WorkerHost extends RunHost {
@@ -62,7 +61,7 @@ export async function openWorker(host: WorkerHost): Promise<TaskWorker> {
   return worker;
 }
 
-/** A running task. */
+/** A task that runs, and the controllers that end its run. */
 interface Running {
   readonly cancel: AbortController;
   /** Aborts when the worker stops the run, with the reason `LOST` if its end must not be stored. */

@@ -36,7 +36,6 @@ const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 
 /** The environment that processes inherit from the daemon. */
 export interface InheritedEnv {
-  /** Values by name. */
   readonly variables: Readonly<Record<string, string>>;
 }
 
@@ -60,9 +59,7 @@ export function inheritEnv(
 
 /** The sources of the values in `env` blocks. */
 export interface EnvSources {
-  /** Evaluates templates. */
   readonly evaluator: Pick<Evaluator, "evaluate">;
-  /** Holds the secrets. */
   readonly catalog: Catalog;
   /** Project whose secrets may be used. */
   readonly project: string;

@@ -16,7 +16,7 @@ import { directoryFault, isDirectory } from "./directory_fault.ts";
 import type { KeptCommits } from "./git_worktree.ts";
 import type { ToolHost } from "./run_tool.ts";
 import { TaskCopies } from "./task_copies.ts";
-import { removeInTime, TaskWorktrees } from "./task_worktrees.ts";
+import { type DirectoryRemoval, removeInTime, TaskWorktrees } from "./task_worktrees.ts";
 
 /** A task that needs a directory. */
 export interface DirectoryUser {
@@ -27,13 +27,8 @@ export interface DirectoryUser {
   readonly plan: PlannedWorkspace;
 }
 
-/** How to remove a directory. */
-export interface Removal {
-  /** The workspace, where that is known: finds the repository of a worktree without a note of it. */
-  readonly from?: string;
-  /** Ends the removal, which then counts as failed. */
-  readonly signal?: AbortSignal;
-}
+/** How a caller has a directory removed. */
+export type Removal = Partial<Pick<DirectoryRemoval, "from" | "signal">>;
 
 /** Makes and removes the directories of tasks. */
 export class TaskDirectories {
@@ -113,7 +108,7 @@ export class TaskDirectories {
   /** Removes a directory. Returns the commits that are kept of it. */
   async #remove(
     directory: string,
-    removal: Removal & { readonly taskId: string; readonly keepsCommits: boolean },
+    removal: DirectoryRemoval,
   ): Promise<KeptCommits | undefined> {
     const copy = nameIn(this.#copies.parent, directory);
     if (copy !== undefined) {

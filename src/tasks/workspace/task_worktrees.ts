@@ -27,9 +27,9 @@ import {
 import { findKept, noteKept, noteRepository } from "./kept_commits.ts";
 import type { ToolHost } from "./run_tool.ts";
 
-/** How a worktree is removed. */
-export interface WorktreeRemoval {
-  /** The task for which it is removed; a retry uses the worktree that was made for another task. */
+/** How the directory of a task is removed. */
+export interface DirectoryRemoval {
+  /** The task for which it is removed; a retry uses the directory that was made for another task. */
   readonly taskId: string;
   /** Whether commits that exist nowhere else are kept; without it they go. */
   readonly keepsCommits: boolean;
@@ -116,7 +116,7 @@ export class TaskWorktrees {
    */
   async remove(
     name: string,
-    { taskId, keepsCommits, from, signal }: WorktreeRemoval,
+    { taskId, keepsCommits, from, signal }: DirectoryRemoval,
   ): Promise<KeptCommits> {
     const worktree = { path: join(this.parent, name), branch: branchOf(name) };
     const tools = { host: this.#host, taskId, ...defined({ signal }) };
