@@ -8,7 +8,7 @@
 import type { Input } from "../../api/operations.ts";
 import type { BacktestLine } from "../../api/trigger_operations.ts";
 import { rfc3339 } from "../../base/clock.ts";
-import { backtest, type Backtested, type BacktestHost } from "../../intake/tools/backtest.ts";
+import { backtest, type BacktestHost, type BacktestResult } from "../../intake/tools/backtest.ts";
 import { withFilter } from "../../intake/tools/proposed_filter.ts";
 import type { Resource } from "../../resources/resource.ts";
 import { trigger as kind, type TriggerSpec } from "../../resources/trigger.ts";
@@ -54,11 +54,11 @@ export async function* backtestTrigger(
   yield { done: true, examined, counts };
 }
 
-function changeOf({ before, after }: Backtested): string {
+function changeOf({ before, after }: BacktestResult): string {
   return before === after ? `unchanged ${after}` : `${before} → ${after}`;
 }
 
-function lineOf({ delivery, before, after, reason }: Backtested): BacktestLine {
+function lineOf({ delivery, before, after, reason }: BacktestResult): BacktestLine {
   return {
     delivery_id: delivery.id,
     received_at: rfc3339(delivery.receivedAt),

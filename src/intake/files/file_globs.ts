@@ -1,6 +1,6 @@
 /**
- * Which files of a workspace a trigger watches (`event.filesystem`): its globs, what they exclude,
- * and the directories to scan for them.
+ * The files of a workspace that a trigger watches (`event.filesystem`): its globs, the files that it
+ * ignores, and the directories to scan.
  *
  * @module
  */
@@ -8,10 +8,10 @@
 import { Glob } from "../../base/glob.ts";
 import type { FilesystemSpec } from "../../resources/event_filesystem.ts";
 
-/** Git's own files change with every command; a glob gets them only when it names the directory. */
+/** Git's own files change with every command; only a glob that names the directory matches them. */
 const GIT = ".git";
 
-/** The globs of one trigger. Paths are relative to the workspace, the workspace itself is empty. */
+/** The globs of a trigger. Paths are relative to the workspace, whose own path is empty. */
 export class FileGlobs {
   /** Directories in which every match lies, none inside another. */
   readonly bases: readonly string[];
@@ -20,10 +20,7 @@ export class FileGlobs {
   readonly #withGit: boolean;
   readonly #own: ReadonlySet<string>;
 
-  /**
-   * Takes globs that passed the check of the manifest; `own` are files and directories that are
-   * never watched.
-   */
+  /** The globs have passed the check of the manifest; `own` are paths that are never watched. */
   constructor(
     { paths, ignore = [] }: Pick<FilesystemSpec, "paths" | "ignore">,
     own: readonly string[] = [],
@@ -36,15 +33,12 @@ export class FileGlobs {
     this.bases = bases.filter((base) => !bases.some((other) => lies(base, other)));
   }
 
-  /** Whether a file matches; ignored directories above it are not considered here. */
+  /** Whether a file matches, without regard to ignored directories above it. */
   matches(path: string): boolean {
     return this.#paths.some((glob) => glob.matches(path)) && !this.#ignores(path);
   }
 
-  /**
-   * Whether a directory may hold something that matches; ignored directories above it are not
-   * considered here.
-   */
+  /** Whether a directory may hold a match, without regard to ignored directories above it. */
   enters(directory: string): boolean {
     return this.#paths.some((glob) => glob.reaches(directory)) && !this.#ignores(directory);
   }
@@ -65,8 +59,8 @@ export class FileGlobs {
 }
 
 /**
- * As in Git: a pattern without a slash inside matches a name at any depth, and an ignored directory
- * is ignored with all it holds.
+ * The globs of a pattern of `ignore`. As in Git, a pattern without a slash inside matches a name at any
+ * depth, and an ignored directory is ignored with its content.
  */
 function ignoredBy(text: string): readonly Glob[] {
   const trimmed = text.replace(/\/+$/, "");

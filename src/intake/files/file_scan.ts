@@ -1,7 +1,7 @@
 /**
  * Scans the files of a workspace that globs match, and compares two scans. A scan stays inside the
- * workspace: it does not follow links to directories, and follows links to files only when these
- * lie in it.
+ * workspace: it follows no links to directories, and links to files only if those are in the
+ * workspace.
  *
  * @module
  */
@@ -9,7 +9,7 @@
 import { dirname, join } from "node:path";
 import type { FileGlobs } from "./file_globs.ts";
 
-/** The result of a scan. Paths are relative to the workspace, the workspace itself is empty. */
+/** The result of a scan. Paths are relative to the workspace, whose own path is empty. */
 export interface FileScan {
   /** Every file that matches, with a stamp that changes when the file does. */
   readonly files: ReadonlyMap<string, string>;
@@ -21,7 +21,7 @@ export interface FileScan {
   readonly outside: readonly string[];
 }
 
-/** What happened to one file between two scans. */
+/** The change of a file between two scans. */
 export interface FileChange {
   readonly event: "create" | "modify" | "delete";
   /** Relative to the workspace. */
@@ -34,11 +34,11 @@ export interface FileChange {
 const BATCH_SIZE = 32;
 
 /**
- * Scans what `globs` match below `root`, which is a real path; visits at most `most` files and
+ * Scans the files below `root`, a real path, that `globs` match; visits at most `most` files and
  * directories.
  *
- * @returns `undefined` when there are more, or when `signal` aborts.
- * @throws {Deno.errors.NotFound} when `root` is no longer there.
+ * @returns `undefined` if there are more, or `signal` aborts.
+ * @throws {Deno.errors.NotFound} if `root` no longer exists.
  */
 export async function scanFiles(
   root: string,
@@ -57,56 +57,55 @@ class Scan implements FileScan {
   readonly unreadable: string[] = [];
   readonly outside: string[] = [];
   readonly #options: { readonly root: string; readonly globs: FileGlobs; readonly most: number };
-  readonly #open: string[] = [];
-  readonly #found: Deno.DirEntry[] = [];
+  /** Directories that are not read yet. */
+  readonly #directories: string[] = [];
+  /** Entries without a stamp yet. */
+  readonly #entries: Deno.DirEntry[] = [];
   /** Files and directories visited so far. */
-  #passed = 0;
+  #visited = 0;
 
   constructor(options: { root: string; globs: FileGlobs; most: number }) {
     this.#options = options;
   }
 
   isTooMuch(): boolean {
-    return this.#passed > this.#options.most;
+    return this.#visited > this.#options.most;
   }
 
   async begin(): Promise<void> {
     const { root, globs } = this.#options;
     await Deno.stat(root);
-    for (const base of globs.bases.filter((one) => !globs.isIgnored(one))) {
+    for (const base of globs.bases.filter((base) => !globs.isIgnored(base))) {
       await this.#beginAt(base);
     }
   }
 
   goesOn(): boolean {
-    return this.#open.length + this.#found.length > 0 && !this.isTooMuch();
+    return this.#directories.length + this.#entries.length > 0 && !this.isTooMuch();
   }
 
   async step(): Promise<void> {
-    const found = this.#found.splice(0, BATCH_SIZE);
-    const work = found.length > 0
-      ? found.map((entry) => this.#stamp(entry))
-      : this.#open.splice(0, BATCH_SIZE).map((directory) => this.#read(directory));
+    const entries = this.#entries.splice(0, BATCH_SIZE);
+    const work = entries.length > 0
+      ? entries.map((entry) => this.#stamp(entry))
+      : this.#directories.splice(0, BATCH_SIZE).map((directory) => this.#read(directory));
     await Promise.all(work);
   }
 
-  /**
-   * Where a base does not exist yet, the nearest directory above it that does is watched, to notice
-   * when the base appears.
-   */
+  /** Begins at a base; if it does not exist, the nearest directory above is watched for it. */
   async #beginAt(base: string): Promise<void> {
     const { root } = this.#options;
     for (let path = base;; path = above(path)) {
-      const found = await findDirectory(join(root, path));
-      if (found !== undefined && !isInside(found.real, root)) {
+      const directory = await findDirectory(join(root, path));
+      if (directory !== undefined && !isInside(directory.real, root)) {
         this.outside.push(path);
         return;
       }
-      if (found !== undefined) {
-        this.directories.set(path, found.identity);
-        if (path === base) this.#open.push(base);
+      if (directory !== undefined) {
+        this.directories.set(path, directory.identity);
+        if (path === base) this.#directories.push(base);
       }
-      if (found !== undefined || path === "") return;
+      if (directory !== undefined || path === "") return;
     }
   }
 
@@ -114,10 +113,10 @@ class Scan implements FileScan {
     const { root, globs } = this.#options;
     try {
       for await (const entry of Deno.readDir(join(root, directory))) {
-        if (++this.#passed > this.#options.most) return;
+        if (++this.#visited > this.#options.most) return;
         const path = directory === "" ? entry.name : `${directory}/${entry.name}`;
-        const wanted = entry.isDirectory ? globs.enters(path) : globs.matches(path);
-        if (wanted) this.#found.push({ ...entry, name: path });
+        const matches = entry.isDirectory ? globs.enters(path) : globs.matches(path);
+        if (matches) this.#entries.push({ ...entry, name: path });
       }
     } catch (error) {
       if (!isGone(error)) this.unreadable.push(directory);
@@ -132,7 +131,7 @@ class Scan implements FileScan {
       const info = isSymlink ? await Deno.stat(full) : await Deno.lstat(full);
       if (isDirectory && info.isDirectory) {
         this.directories.set(path, identityOf(info));
-        this.#open.push(path);
+        this.#directories.push(path);
       } else if (info.isFile) this.files.set(path, stampOf(info));
     } catch (error) {
       if (!isGone(error)) this.unreadable.push(path);
@@ -141,9 +140,10 @@ class Scan implements FileScan {
 }
 
 /**
- * The changes between two scans, by path. What the second could not read counts as unchanged.
+ * The changes between two scans, by path. Files that the second scan could not read count as
+ * unchanged.
  *
- * @returns the changes, and the files as they are now
+ * @returns The changes, and the present files.
  */
 export function compareScans(
   before: ReadonlyMap<string, string>,

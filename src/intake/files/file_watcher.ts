@@ -19,26 +19,26 @@ export interface FileEvent {
   readonly path: string;
 }
 
-/** Receives the events of the directories it registered. */
+/** Receives the events of the directories that it registered. */
 export interface DirectoryOwner {
   /** Called for each event in one of its directories. */
   onEvent(event: FileEvent): void;
 }
 
-/** An open watch; the part of `Deno.FsWatcher` that is used. */
+/** An open watch: the used part of `Deno.FsWatcher`. */
 export type OpenWatch = Pick<Deno.FsWatcher, typeof Symbol.asyncIterator | "close">;
 
-/** What the watcher needs. */
+/** Where faults are reported, and what opens a watch. */
 export interface FileWatcherHost {
   readonly log: Log;
   readonly health: HealthConditions;
-  /** Opens a watch over these directories, without their subdirectories; Deno's own when absent. */
+  /** Opens a watch over directories, without their subdirectories; Deno's own if absent. */
   readonly openWatch?: (directories: string[]) => OpenWatch;
 }
 
-/** Watches that may be open before they are merged into one. */
+/** Most open watches before they are merged into one. */
 const MAX_WATCHES = 8;
-/** Unreadable events in a row after which a watch is given up. */
+/** Unreadable events in a row after which a watch is closed. */
 const MAX_FAULTS = 1000;
 
 const CONDITION = "file watch";
@@ -47,12 +47,12 @@ const CONDITION = "file watch";
 export class FileWatcher implements AsyncDisposable {
   readonly #host: FileWatcherHost;
   /** Directories of each owner, with the identity of each. */
-  readonly #wanted = new Map<DirectoryOwner, ReadonlyMap<string, string>>();
+  readonly #directories = new Map<DirectoryOwner, ReadonlyMap<string, string>>();
   readonly #owners = new Map<string, Set<DirectoryOwner>>();
-  /** Identity of each directory that is watched: one that was replaced has to be watched anew. */
+  /** Identity of each watched directory: one that was replaced has to be watched again. */
   readonly #watched = new Map<string, string>();
   readonly #watches = new Map<OpenWatch, Promise<void>>();
-  /** Watches already closed: closing one a second time throws. */
+  /** Closed watches: to close a watch a second time throws. */
   readonly #closed = new WeakSet<OpenWatch>();
   #failed = false;
 
@@ -61,10 +61,9 @@ export class FileWatcher implements AsyncDisposable {
   }
 
   /**
-   * Replaces the directories of an owner: from now on it receives the events of these and no
-   * others.
+   * Replaces the directories of an owner, which then receives the events of these only.
    *
-   * @returns whether some of them were not watched before
+   * @returns Whether some of them were not watched before.
    */
   watch(owner: DirectoryOwner, directories: ReadonlyMap<string, string>): boolean {
     this.#give(owner, directories);
@@ -74,8 +73,10 @@ export class FileWatcher implements AsyncDisposable {
     if (fresh.length === 0) return false;
     if (this.#watches.size < MAX_WATCHES) return this.#open(new Map(fresh));
     const old = [...this.#watches.keys()];
-    // Opened before the old ones are closed: what happens in between is reported twice, not lost.
-    if (!this.#open(new Map([...this.#wanted.values()].flatMap((one) => [...one])))) return false;
+    // The new watch opens before the old ones close: an event in between comes twice instead of never.
+    if (!this.#open(new Map([...this.#directories.values()].flatMap((paths) => [...paths])))) {
+      return false;
+    }
     for (const watch of old) this.#close(watch);
     return true;
   }
@@ -83,14 +84,14 @@ export class FileWatcher implements AsyncDisposable {
   /** Removes an owner with its directories. */
   forget(owner: DirectoryOwner): void {
     this.#give(owner, new Map());
-    this.#wanted.delete(owner);
-    if (this.#wanted.size > 0) return;
+    this.#directories.delete(owner);
+    if (this.#directories.size > 0) return;
     this.#watched.clear();
     for (const watch of this.#watches.keys()) this.#close(watch);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#wanted.clear();
+    this.#directories.clear();
     this.#owners.clear();
     for (const watch of this.#watches.keys()) this.#close(watch);
     await Promise.all(this.#watches.values());
@@ -103,7 +104,7 @@ export class FileWatcher implements AsyncDisposable {
   }
 
   #give(owner: DirectoryOwner, directories: ReadonlyMap<string, string>): void {
-    for (const path of this.#wanted.get(owner)?.keys() ?? []) {
+    for (const path of this.#directories.get(owner)?.keys() ?? []) {
       if (directories.has(path)) continue;
       const owners = this.#owners.get(path);
       owners?.delete(owner);
@@ -115,7 +116,7 @@ export class FileWatcher implements AsyncDisposable {
       const owners = this.#owners.get(path) ?? new Set();
       this.#owners.set(path, owners.add(owner));
     }
-    this.#wanted.set(owner, directories);
+    this.#directories.set(owner, directories);
   }
 
   #open(directories: ReadonlyMap<string, string>): boolean {
@@ -147,7 +148,7 @@ export class FileWatcher implements AsyncDisposable {
         for (const path of value.paths) this.#notify({ kind: value.kind, path });
         if (value.flag === "rescan" || value.paths.length === 0) this.#notifyAll(directories);
       } catch (error) {
-        // A TypeError means a name that is not UTF-8: the event is known to exist, but not what it is.
+        // A TypeError means a name that is not UTF-8: something has changed, but not known what.
         faults = error instanceof TypeError ? faults + 1 : MAX_FAULTS;
         this.#notifyAll(directories);
       }
@@ -173,7 +174,7 @@ export class FileWatcher implements AsyncDisposable {
   }
 }
 
-/** Opens a watch; directories that went away meanwhile are left out. */
+/** Opens a watch without the directories that no longer exist. */
 function openExisting(paths: string[], open: (paths: string[]) => OpenWatch): OpenWatch {
   try {
     return open(paths);

@@ -1,15 +1,15 @@
 /**
- * Fires triggers when files in their workspace change: each change of each file is one
- * event. What changes while the daemon is away is not seen.
+ * Fires triggers when files in their workspace change: each change of a file is an event. Changes while
+ * no daemon runs are not events.
  *
  * @module
  */
 
+import type { Core } from "../../base/core.ts";
 import { basename, relative } from "node:path";
 import type { HealthConditions } from "../../base/health_conditions.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { eventId } from "../../base/ids.ts";
-import type { Log } from "../../base/log.ts";
 import type { ResolvePath } from "../../base/user_paths.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import {
@@ -29,19 +29,18 @@ import { FileWatcher, type OpenWatch } from "./file_watcher.ts";
 import { fire, type FireHost } from "../pipeline/fire.ts";
 import { WatchedFiles } from "./watched_files.ts";
 
-/** What {@linkcode FilesystemSource} needs. */
-export interface FilesystemHost extends FireHost {
+/** The triggers, their workspaces, and how files are watched. */
+export interface FilesystemHost extends FireHost, Core {
   readonly catalog: Catalog;
   readonly triggers: Triggers;
   /** Makes the paths of workspaces absolute. */
   readonly resolvePath: ResolvePath;
   /** The files of svc itself, which are never events. */
   readonly dirs: DataDir;
-  readonly log: Log;
   readonly health: HealthConditions;
-  /** Name of this node, where other daemons share the triggers: each file is watched by one. */
+  /** Name of this node, if daemons share the triggers: only one of them watches a file. */
   readonly nodeName?: string;
-  /** Opens a watch over directories; Deno's own when absent. */
+  /** Opens a watch over directories; Deno's own if absent. */
   readonly openWatch?: (directories: string[]) => OpenWatch;
   /** Longest time between two scans of few files, in milliseconds. */
   readonly rescanMs?: number;
@@ -54,17 +53,15 @@ interface TriggerName {
   readonly trigger: string;
 }
 
-interface Watched {
+interface WatchedTrigger {
   readonly name: TriggerName;
-  /**
-   * Path, globs and settings as text: when it changes, the trigger starts over with a first scan.
-   */
-  readonly what: string;
-  /** Absent while its workspace does not exist, or where this node does not watch them. */
+  /** Path, globs and settings as text: if they change, the trigger starts again with a first scan. */
+  readonly settings: string;
+  /** Absent while its workspace does not exist, or if another node watches it. */
   readonly files?: WatchedFiles;
 }
 
-/** Longest time until an apply is noticed. */
+/** Longest time until the source follows an apply. */
 const POLL_INTERVAL_MS = 1000;
 /** Events that are stored at the same time. */
 const MAX_CONCURRENT = 32;
@@ -73,7 +70,7 @@ const MAX_CONCURRENT = 32;
 export class FilesystemSource implements AsyncDisposable {
   readonly #host: FilesystemHost;
   readonly #watcher: FileWatcher;
-  #watched = new Map<string, Watched>();
+  #watched = new Map<string, WatchedTrigger>();
   readonly #ending = new Set<Promise<void>>();
   readonly #timer: Disposable;
   #version = -1;
@@ -86,7 +83,7 @@ export class FilesystemSource implements AsyncDisposable {
     this.poll();
   }
 
-  /** Takes over changes of triggers and workspaces. */
+  /** Follows changes of triggers and workspaces. */
   poll(): void {
     const { catalog } = this.#host;
     if (this.#version === catalog.version) return;
@@ -106,12 +103,12 @@ export class FilesystemSource implements AsyncDisposable {
     }
   }
 
-  /** Whether the first scan of every trigger is over. */
+  /** Whether the first scan of every trigger has ended. */
   isReady(): boolean {
     return [...this.#watched.values()].every(({ files }) => files?.isReady === true);
   }
 
-  /** Stops scanning; changes already found are stored first. */
+  /** Stops scanning, and stores the changes so far. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#timer[Symbol.dispose]();
     for (const { files } of this.#watched.values()) if (files !== undefined) this.#end(files);
@@ -122,34 +119,34 @@ export class FilesystemSource implements AsyncDisposable {
   #watch(
     { project, name: trigger, spec }: Resource<TriggerSpec>,
     filesystem: FilesystemSpec,
-    before: Watched | undefined,
-  ): Watched {
+    before: WatchedTrigger | undefined,
+  ): WatchedTrigger {
     const { catalog, dirs, resolvePath } = this.#host;
     const { paths, ignore, debounceMs = DEFAULT_DEBOUNCE_MS } = filesystem;
     const name = { project, trigger };
     const workspace = catalog.find<WorkspaceSpec>("Workspace", project, spec.action.workspace);
     const path = workspace === undefined ? undefined : resolvePath(workspace.spec.path);
     const nodes = workspace?.spec.nodes;
-    const what = JSON.stringify([spec.action.workspace, path, paths, ignore, nodes]);
-    if (before?.what === what) {
+    const settings = JSON.stringify([spec.action.workspace, path, paths, ignore, nodes]);
+    if (before?.settings === settings) {
       if (before.files !== undefined) before.files.debounceMs = debounceMs;
       return before;
     }
     if (path === undefined) {
       this.#report(name, `Workspace "${spec.action.workspace}" does not exist`);
-      return { name, what };
+      return { name, settings };
     }
-    const watcher = this.#whoWatches(nodes);
-    if (watcher === "nobody") {
+    const watcher = this.#watcherOf(nodes);
+    if (watcher === undefined) {
       this.#report(
         name,
         `daemons share this database: name the one node that watches them in "nodes" of ` +
           `Workspace "${spec.action.workspace}"`,
       );
-      return { name, what };
+      return { name, settings };
     }
     this.#host.health.clear(watchCondition(name));
-    if (watcher === "another node") return { name, what };
+    if (watcher === "another node") return { name, settings };
     const globs = new FileGlobs(filesystem, ownFiles(path, dirs));
     const files = new WatchedFiles({ path, globs, debounceMs }, {
       ...this.#host,
@@ -157,14 +154,14 @@ export class FilesystemSource implements AsyncDisposable {
       onChanges: (changes, signal) => this.#fireAll(name, changes, signal),
       onFault: (fault) => this.#report(name, fault),
     });
-    return { name, what, files };
+    return { name, settings, files };
   }
 
-  /** Two nodes would fire twice for each change: none knows what the other has seen. */
-  #whoWatches(nodes: readonly string[] = []): "this node" | "another node" | "nobody" {
+  /** The node that watches a workspace: two nodes would fire each change twice. */
+  #watcherOf(nodes: readonly string[] = []): "this node" | "another node" | undefined {
     const { nodeName } = this.#host;
     if (nodeName === undefined) return "this node";
-    if (nodes.length !== 1) return "nobody";
+    if (nodes.length !== 1) return undefined;
     return nodes[0] === nodeName ? "this node" : "another node";
   }
 
@@ -193,9 +190,9 @@ export class FilesystemSource implements AsyncDisposable {
     const { clock, log } = this.#host;
     const now = clock.now();
     for (let at = 0; at < changes.length; at += MAX_CONCURRENT) {
-      const some = changes.slice(at, at + MAX_CONCURRENT);
+      const batch = changes.slice(at, at + MAX_CONCURRENT);
       await Promise.all(
-        some.map((change) =>
+        batch.map((change) =>
           retryWhileOverloaded(() => this.#fire(name, change, now), { clock, signal })
             .catch((error) =>
               log.error("a change of a file is lost", { ...name, ...change, error })
@@ -220,13 +217,10 @@ export class FilesystemSource implements AsyncDisposable {
   }
 }
 
-/**
- * Files that svc itself writes at every event: in a workspace around them, each event would cause
- * the next.
- */
+/** Files that svc writes at every event: in a workspace around them, an event would cause the next. */
 function ownFiles(workspace: string, dirs: DataDir): readonly string[] {
   const { database, controlPlane, logs, run, worktrees, copies } = dirs;
-  const files = ["", "-wal", "-shm"].map((end) => database + end);
+  const files = ["", "-wal", "-shm"].map((suffix) => database + suffix);
   return [...files, controlPlane, logs, run, worktrees, copies]
     .map((path) => relative(workspace, path)).filter((path) => !path.startsWith(".."));
 }

@@ -1,6 +1,6 @@
 /**
- * The files of one trigger: scanned when something has happened and it is quiet again, and from
- * time to time in any case, because watches lose events. What the first scan finds is not reported.
+ * The files of one trigger: scanned some time after the last event, and regularly, because watches
+ * lose events. The first scan reports no changes.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { compareScans, type FileChange, type FileScan, scanFiles } from "./file_
 import type { FileGlobs } from "./file_globs.ts";
 import type { DirectoryOwner, FileEvent, FileWatcher } from "./file_watcher.ts";
 
-/** Which files to watch. */
+/** The files to watch. */
 export interface WatchedFilesOptions {
   readonly path: string;
   readonly globs: FileGlobs;
@@ -20,12 +20,12 @@ export interface WatchedFilesOptions {
   readonly debounceMs: number;
 }
 
-/** What {@linkcode WatchedFiles} needs. */
+/** What reports events, and what receives changes. */
 export interface WatchedFilesHost {
   readonly watcher: FileWatcher;
-  /** Receives the changes; the next scan waits for it. Never rejects. */
+  /** Receives the changes; the next scan waits for its promise, which never rejects. */
   readonly onChanges: (changes: readonly FileChange[], signal: AbortSignal) => Promise<void>;
-  /** Receives what cannot be watched, and `undefined` when all can be watched again. */
+  /** Receives a fault of watching, and `undefined` when all files are watched again. */
   readonly onFault: (fault: string | undefined) => void;
   readonly clock: Clock;
   /** Longest time between two scans of few files, in milliseconds. */
@@ -40,15 +40,13 @@ const MAX_SCANNED = 100_000;
 const RESCAN_MS = 30_000;
 /** Time between two scans while the workspace cannot be scanned. */
 const RETRY_MS = 5000;
-/**
- * Without events, scans take at most one part in so many of the time; with events, one part in
- * `BUSY_SHARE`.
- */
+/** Without events, scans take at most 1/20 of the time. */
 const IDLE_SHARE = 20;
+/** With events, scans take at most 1/5 of the time. */
 const BUSY_SHARE = 5;
 /** Cap on the measured time of a scan: the clock may be set forward meanwhile. */
 const MAX_TOOK_MS = 60_000;
-/** Under constant events, a scan starts after so many times `debounceMs`. */
+/** Under constant events, a scan starts after this many times `debounceMs`. */
 const MAX_DEBOUNCES = 10;
 
 /** Watches the files of one trigger until disposed. */
@@ -65,7 +63,7 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
   #deadline: Disposable | undefined;
   #rescan: Disposable | undefined;
   #scanning: Promise<void> | undefined;
-  #rescanWanted = false;
+  #mustScan = false;
   /** How long the last scan took, in milliseconds. */
   #tookMs = 0;
 
@@ -76,16 +74,16 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
     this.scan();
   }
 
-  /** Whether the first scan is over, so that changes are reported from now on. */
+  /** Whether the first scan has ended, so that changes are reported. */
   get isReady(): boolean {
     return this.#files !== undefined;
   }
 
-  /** Scans now, or as soon as the scan under way is over. */
+  /** Scans now, or after the scan under way. */
   scan(): void {
     this.#clearTimers();
     if (this.#stopping.signal.aborted) return;
-    this.#rescanWanted = true;
+    this.#mustScan = true;
     this.#scanning ??= this.#scanUntilCurrent().finally(() => this.#scanning = undefined);
   }
 
@@ -101,7 +99,7 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
     );
   }
 
-  /** Stops scanning, and waits until the changes found have been received. */
+  /** Stops scanning, and waits until the changes so far have been received. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     this.#clearTimers();
@@ -110,10 +108,7 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
     this.#clearTimers();
   }
 
-  /**
-   * Whether an event may concern the globs; a write to a file that no glob matches is no reason to
-   * scan.
-   */
+  /** Whether an event may concern the globs; a write to a file that no glob matches does not. */
   #concerns(kind: FileEvent["kind"], path: string): boolean {
     const { globs } = this.#options;
     if (path === this.#root) return true;
@@ -133,8 +128,8 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
   async #scanUntilCurrent(): Promise<void> {
     const { clock, rescanMs = RESCAN_MS } = this.#host;
     let waitMs = rescanMs;
-    while (this.#rescanWanted && !this.#stopping.signal.aborted) {
-      this.#rescanWanted = false;
+    while (this.#mustScan && !this.#stopping.signal.aborted) {
+      this.#mustScan = false;
       const seen = await this.#scanOnce();
       const leastMs = seen ? rescanMs : Math.min(rescanMs, RETRY_MS);
       waitMs = Math.max(leastMs, this.#tookMs * IDLE_SHARE);
@@ -144,7 +139,7 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
     this.#rescan = clock.after(waitMs, () => this.scan());
   }
 
-  /** One scan; whether the workspace could be scanned. */
+  /** Scans once; returns whether the workspace could be scanned. */
   async #scanOnce(): Promise<boolean> {
     const { path, globs } = this.#options;
     const { signal } = this.#stopping;
@@ -183,7 +178,7 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
     const directories = [...scan.directories].map(([path, id]) =>
       [join(this.#root, path), id] as const
     );
-    // What happened between the scan and the watch would be missed: scan again.
+    // A change between the scan and the watch would be missed, so scan again.
     if (watcher.watch(this, new Map(directories))) this.onEvent({ kind: "any", path: "" });
     if (this.#files === undefined) {
       this.#files = scan.files;

@@ -1,13 +1,13 @@
 /**
- * Fires triggers on their schedules: never twice for one time, however the clock is moved, and
+ * Fires triggers on their schedules: never twice for the same time, however the clock is set, and
  * missed times as each trigger's `catchUp` says. One timer serves all triggers.
  *
  * @module
  */
 
+import type { Core } from "../../base/core.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { eventId } from "../../base/ids.ts";
-import type { Log } from "../../base/log.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { type CronSpec, DEFAULT_TIMEZONE } from "../../resources/event_cron.ts";
 import type { Resource } from "../../resources/resource.ts";
@@ -19,28 +19,27 @@ import { dueRuns, type Span } from "./cron_runs.ts";
 import { fire, type FireHost } from "../pipeline/fire.ts";
 import type { CursorStore, DeliveryRecorder } from "../../store/delivery_store.ts";
 
-/** What {@linkcode CronSource} needs. */
-export interface CronHost extends FireHost {
+/** The triggers, and the store of their cursors. */
+export interface CronHost extends FireHost, Core {
   readonly store: CursorStore & DeliveryRecorder;
   readonly catalog: Catalog;
   readonly triggers: Triggers;
-  readonly log: Log;
 }
 
 /** A trigger and the progress of its schedule. */
 interface Timeline {
   readonly name: { readonly project: string; readonly trigger: string };
-  /** When the resource was created: another one of the same name has another time. */
+  /** Time at which the resource was created, which tells it from another one of the same name. */
   readonly createdAt: number;
   readonly times: string;
   readonly schedule: Schedule;
   spec: CronSpec;
-  /** Cursor: every time up to here has been handled or is in `due`. */
+  /** Every time up to this one has been handled or is in `due`. */
   cursor: number;
-  /** Latest clock time seen: later than the cursor after the clock was set back. */
+  /** Latest time of the clock so far: later than the cursor after the clock was set back. */
   reached: number;
   next: number | undefined;
-  /** Spans of time that came due and wait, oldest first. */
+  /** Spans of time that are due and wait, oldest first. */
   readonly due: Span[];
 }
 
@@ -114,7 +113,7 @@ export class CronSource implements AsyncDisposable {
     }
   }
 
-  /** Fires what waits until nothing does; the times of one trigger in their order. */
+  /** Fires the waiting timelines; the times of a trigger in their order. */
   async #work(): Promise<void> {
     for (
       let timeline = this.#waiting.shift();
@@ -181,17 +180,18 @@ export class CronSource implements AsyncDisposable {
       while (this.#version !== catalog.version && !this.#stopping.signal.aborted) {
         const { version } = catalog;
         const triggers = (catalog.list("Trigger") as Resource<TriggerSpec>[])
-          .flatMap((one) => one.spec.event.source === "cron" ? [one] : []);
+          .filter(({ spec }) => spec.event.source === "cron");
         const timelines = new Map<string, Timeline>();
         for (let at = 0; at < triggers.length; at += MAX_CONCURRENT) {
-          const some = triggers.slice(at, at + MAX_CONCURRENT);
-          const made = await Promise.all(some.map((trigger) => this.#timelineOf(trigger)));
-          for (const timeline of made) {
+          const batch = triggers.slice(at, at + MAX_CONCURRENT);
+          for (const timeline of await Promise.all(batch.map((one) => this.#timelineOf(one)))) {
             if (timeline !== undefined) timelines.set(cursorOf(timeline), timeline);
           }
         }
         this.#timelines = timelines;
-        this.#schedules = new Map([...timelines.values()].map((one) => [one.times, one.schedule]));
+        this.#schedules = new Map(
+          [...timelines.values()].map(({ times, schedule }) => [times, schedule]),
+        );
         this.#version = version;
       }
     } catch (error) {
@@ -216,8 +216,8 @@ export class CronSource implements AsyncDisposable {
     const schedule = this.#scheduleOf(times, cron);
     if (schedule === undefined) return undefined;
     const stored = await store.findCursor(key);
-    // At the start, the stored cursor is where the schedule continues. Any other trigger that is new
-    // here was just created or changed, and times from before that are not its own.
+    // At the start of the daemon a schedule continues at its stored cursor. Later, a new timeline
+    // belongs to a trigger that was just created or changed, so earlier times are not its own.
     const isFirst = this.#version === -1 && stored !== undefined;
     const from = Math.max(stored ?? 0, known?.reached ?? 0, isFirst ? createdAt : updatedAt);
     const cursor = Math.min(from, clock.now());
@@ -225,14 +225,14 @@ export class CronSource implements AsyncDisposable {
     return { ...timeline, schedule, cursor, reached: from, next: schedule.next(cursor), due: [] };
   }
 
-  /** A schedule that passed validation and cannot be parsed now affects only its own trigger. */
+  /** The parsed schedule. One that cannot be parsed, though it was valid, affects only its trigger. */
   #scheduleOf(times: string, { schedule, timezone = DEFAULT_TIMEZONE }: CronSpec) {
     const known = this.#schedules.get(times);
     if (known !== undefined) return known;
     try {
-      const made = new Schedule({ schedule, timezone });
-      this.#schedules.set(times, made);
-      return made;
+      const parsed = new Schedule({ schedule, timezone });
+      this.#schedules.set(times, parsed);
+      return parsed;
     } catch (error) {
       this.#host.log.error("a schedule cannot be parsed", { schedule, timezone, error });
       return undefined;

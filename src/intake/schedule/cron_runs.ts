@@ -1,6 +1,6 @@
 /**
- * Which times of a schedule fire (`catchUp`): those on time, and of those that were missed as many
- * as the trigger wants.
+ * Chooses the times of a schedule that fire (`catchUp`): those on time, and as many missed ones as the
+ * trigger asks for.
  *
  * @module
  */
@@ -11,23 +11,21 @@ import type { Schedule } from "../../resources/schedule.ts";
 
 /** A time that fires later than this counts as missed. */
 export const ON_TIME_MS = 60_000;
-/** Most missed times of one trigger that are fired late. */
+/** Most missed times of a trigger that fire late. */
 export const MAX_CATCH_UP = 1000;
-/**
- * Times that are computed before other work gets a turn: each takes about a tenth of a millisecond.
- */
+/** Times that are computed before other work gets a turn; each takes about 0.1 ms. */
 const BATCH_SIZE = 50;
 
 /** A span of time in milliseconds since the epoch: after its start, up to and including its end. */
 export interface Span {
-  /** Every time up to here has been handled. */
+  /** Every time up to this one has been handled. */
   readonly since: number;
   readonly now: number;
-  /** Latest clock time seen: later than `since` after the clock was set back. */
+  /** Latest time of the clock so far: later than `since` after the clock was set back. */
   readonly reached: number;
 }
 
-/** Which times of a span fire. */
+/** The times of a span that fire. */
 export interface DueRuns {
   /** Times that fire, oldest first. */
   readonly fire: readonly number[];
@@ -35,7 +33,7 @@ export interface DueRuns {
   readonly missed: boolean;
 }
 
-/** Chooses which times of `schedule` in a span fire. */
+/** Chooses the times of `schedule` in a span that fire. */
 export async function dueRuns(
   schedule: Schedule,
   span: Span,
@@ -57,11 +55,11 @@ export async function dueRuns(
 
 /** Every time after `since` and up to `now`, oldest first. */
 function runsFrom(schedule: Schedule, since: number, now: number): number[] {
-  const found: number[] = [];
+  const times: number[] = [];
   for (let at = schedule.next(since); at !== undefined && at <= now; at = schedule.next(at)) {
-    found.push(at);
+    times.push(at);
   }
-  return found;
+  return times;
 }
 
 /** The newest times from `from` up to `to`, at most `most`, oldest first. */
@@ -70,15 +68,15 @@ async function newestRuns(
   { from, to }: { from: number; to: number },
   most: number,
 ): Promise<number[]> {
-  const found: number[] = [];
-  for (let before = to + 1; found.length < most;) {
-    const page = schedule.before(before, Math.min(BATCH_SIZE, most - found.length));
+  const times: number[] = [];
+  for (let before = to + 1; times.length < most;) {
+    const page = schedule.before(before, Math.min(BATCH_SIZE, most - times.length));
     const inside = page.filter((time) => time >= from);
-    found.push(...inside);
+    times.push(...inside);
     const last = inside.at(-1);
     if (last === undefined || inside.length < page.length) break;
     before = last;
     await nextTurn(); // lets other work run meanwhile
   }
-  return found.reverse();
+  return times.reverse();
 }

@@ -1,6 +1,6 @@
 /**
- * The route of a chat event: to the task of its thread, to a new task, or to none. Pure; unclear
- * cases are left to a person.
+ * Chooses the route of a chat event: to the task of its thread, to a new task, or to none. Pure. An
+ * unclear case needs the attention of a person.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type {
 } from "../../store/source_event_records.ts";
 import type { SlackEvent } from "./normalise.ts";
 
-/** A decision on where an event goes. */
+/** Where an event goes. */
 export type Route =
   | { readonly to: "nowhere"; readonly state: SourceEventState; readonly reason: string }
   | { readonly to: "inbox"; readonly taskId: string }
@@ -29,7 +29,7 @@ export interface RouteFacts extends Pick<ClaimedSourceEvent, "event" | "bound" |
 /** Reason of an ignored reply in a thread that is bound to no task. */
 export const STRAY = "a reply in a thread that belongs to no task";
 
-/** Chooses the route of an event; the trigger's filter is checked afterwards. */
+/** The route of an event; the trigger's filter is checked afterwards. */
 export function chooseRoute(facts: RouteFacts): Route {
   const { event, content, bound } = facts;
   if (content.ignored !== undefined) return nowhere("ignored", content.ignored);
@@ -60,10 +60,7 @@ function inBoundThread({ event }: RouteFacts, { id, state }: BoundTask): Route {
   );
 }
 
-/**
- * Route of a reply in a thread that belongs to no task: it starts one only when it mentions the
- * app.
- */
+/** The route of a reply in a thread without a task: it starts one only if it mentions the app. */
 function inOtherThread({ content, rootIsOpen }: RouteFacts): Route {
   if (rootIsOpen) {
     return nowhere(

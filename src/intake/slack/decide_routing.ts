@@ -1,6 +1,6 @@
 /**
- * Decides what happens to one Slack event: its route (`choose_route.ts`), and for a new task also
- * admission, through `admit` like every other event.
+ * Decides on a Slack event: its route (`choose_route.ts`), and for a new task also admission, through
+ * `admit` like every other event.
  *
  * @module
  */
@@ -20,18 +20,19 @@ import { chooseRoute, type Route, STRAY } from "./choose_route.ts";
 import { cut, objectOf, textOf } from "./fields.ts";
 import { normalise } from "./normalise.ts";
 
-/** Longest event type that is passed on; real ones have some twenty characters. */
+/** Longest event type that a message has; Slack's types have some twenty characters. */
 const MAX_TYPE = 100;
 
-/** What deciding needs. */
+/** What admits events, and the triggers. */
 export interface RoutingHost extends AdmitHost {
   readonly triggers: Triggers;
 }
 
 /**
- * Decides what happens to a claimed event.
+ * Decides on a claimed event.
  *
- * @throws {AppError} `not_found` when it would start a task and its trigger is gone; `overloaded`.
+ * @throws {AppError} `not_found` if it would start a task and its trigger no longer exists;
+ * `overloaded`.
  */
 export async function decideRouting(
   claimed: ClaimedSourceEvent,
@@ -40,9 +41,9 @@ export async function decideRouting(
   const { event, bound, rootIsOpen } = claimed;
   const payload = payloadOf(claimed.payload);
   const { project, trigger: name } = event;
-  const { resourceVersion } = host.triggers; // before anything is decided by them
+  const { resourceVersion } = host.triggers; // read before a decision uses the triggers
   const trigger = host.triggers.find({ project, trigger: name, source: "webhook" });
-  // A running task gets its replies also when its trigger was deleted.
+  // A running task gets its replies even if its trigger was deleted.
   const route = chooseRoute({
     event,
     rootIsOpen,
@@ -58,7 +59,7 @@ export async function decideRouting(
   return bound === undefined ? destination : { ...destination, boundTo: bound.id };
 }
 
-/** What a decision is made on. */
+/** The facts for a decision. */
 interface Facts {
   readonly claimed: ClaimedSourceEvent;
   readonly payload: JsonObject;
@@ -86,8 +87,8 @@ async function destinationOf(
     case "task": {
       const decision = await decideTask(facts, {}, host);
       const { bind } = route;
-      const strays = bind && event.topLevel ? { strays: STRAY } : {};
-      return { to: "task", decision, bind, ...strays, ...common };
+      const strays = bind && event.topLevel ? STRAY : undefined;
+      return { to: "task", decision, bind, ...defined({ strays }), ...common };
     }
   }
 }
@@ -105,14 +106,14 @@ async function decideTask(
     trigger,
     payload,
     headers,
-    coverage: COVERS_BODY, // signed, or from a socket of Slack's
+    coverage: COVERS_BODY, // a signature or a socket of Slack vouches for it
     ...more,
     waits: true, // Slack was answered when the event was stored
-    ...(payloadIsBody ? {} : { ownPayload: bytes }),
+    ...defined({ ownPayload: payloadIsBody ? undefined : bytes }),
     delivery: { id: event.deliveryId, receivedAt: event.receivedAt },
     taskId: eventId(queuedAt, `task of source event ${event.id}`),
   }], host);
-  if (decision === undefined) throw new Error("One event gives one decision");
+  if (decision === undefined) throw new Error("An event without a decision");
   return decision;
 }
 

@@ -1,17 +1,15 @@
 /**
- * Slack's interactivity: clicks, choices, views and shortcuts; the text that describes what was
- * done, and which requests only ask for menu choices.
+ * Slack's interactivity: clicks, choices, views and shortcuts. Describes what a person did, and tells
+ * requests that only ask for the options of a menu.
  *
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { arrayOf, cut, idOf, nameOf, objectOf, textOf } from "./fields.ts";
 
-/**
- * Requests for the choices of a menu, sent at every key a person types; they are answered and start
- * nothing.
- */
+/** Requests for the options of a menu, which Slack sends at every key that a person types. */
 const ASKS_FOR_CHOICES = ["block_suggestion", "dialog_suggestion"];
 
 /** Whether a payload comes from interactivity. */
@@ -19,7 +17,7 @@ export function isInteraction(payload: JsonObject): boolean {
   return isJsonObject(payload["user"]) || isJsonObject(payload["view"]);
 }
 
-/** Whether a payload asks for the choices of a menu. */
+/** Whether a payload asks for the options of a menu; such a request starts nothing. */
 export function asksForChoices(payload: JsonObject): boolean {
   return isInteraction(payload) && ASKS_FOR_CHOICES.includes(textOf(payload["type"]));
 }
@@ -28,13 +26,13 @@ export function asksForChoices(payload: JsonObject): boolean {
 export interface Interaction {
   readonly kind: "interaction";
   readonly actor: string;
-  /** Channel; empty for what is done in a view. */
+  /** Channel; empty for an interaction in a view. */
   readonly conversationId: string;
-  /** Thread of the post it was done to; empty where there is none. */
+  /** Thread of the post; empty if there is none. */
   readonly threadId: string;
-  /** What was clicked, chosen or typed, or the id of the view or shortcut. */
+  /** The clicked, chosen or typed values, or the id of the view or shortcut. */
   readonly text: string;
-  /** Why the interaction is ignored; absent where it may start something. */
+  /** Why the interaction is ignored; absent if it may start a task. */
   readonly ignored?: string;
 }
 
@@ -51,17 +49,19 @@ export function fromInteraction(payload: JsonObject): Interaction {
     threadId: idOf(message["thread_ts"]) || idOf(container["thread_ts"]) || idOf(message["ts"]) ||
       idOf(container["message_ts"]) || idOf(payload["message_ts"]),
     text: cut(text),
-    ...(asksForChoices(payload) ? { ignored: "asks for the choices of a menu" } : {}),
+    ...defined({
+      ignored: asksForChoices(payload) ? "asks for the choices of a menu" : undefined,
+    }),
   };
 }
 
-/** `name=value`, the value being what was clicked, chosen or typed. */
+/** `name=value` with the clicked, chosen or typed value. */
 function actionText(action: JsonObject): string {
   const name = textOf(action["action_id"]) || textOf(action["name"]);
   return [name, valueOf(action)].filter((part) => part !== "").join("=");
 }
 
-/** Each type of element has its own field for its value. */
+/** The fields of values: each type of element has its own. */
 const CHOSEN = [
   "value",
   "selected_date",

@@ -1,6 +1,6 @@
 /**
- * Normalises a Slack request to terms that hold for every chat platform: actor, conversation,
- * thread, text, and why it is ignored, if it is. Pure; the raw body stays in the store.
+ * Normalises a Slack request to terms of every chat platform: actor, conversation, thread, text, and
+ * the reason if it is ignored. Pure; the raw body stays in the store.
  *
  * ```ts
  * import { normalise, type SlackEvent } from "./normalise.ts";
@@ -34,9 +34,9 @@ export interface SlackEvent extends
     | "text"
     | "occurredAt"
   > {
-  /** Slack's id of the event; absent where it has none. */
+  /** Slack's id of the event, if it has one. */
   readonly externalId?: string;
-  /** Why the event is ignored; absent where it may start something. */
+  /** Why the event is ignored; absent if it may start a task. */
   readonly ignored?: string;
   /** Whether a person mentions the app. */
   readonly isMention: boolean;
@@ -45,7 +45,7 @@ export interface SlackEvent extends
 /** Message subtypes written by people; all others come from Slack itself. */
 const WRITTEN_BY_PEOPLE = ["file_share", "thread_broadcast", "me_message"];
 
-/** Normalises a request; `receivedAt` (ms) stands in where Slack names no time. */
+/** Normalises a request; `receivedAt` (ms) is the time of an event for which Slack names none. */
 export function normalise(payload: JsonObject, receivedAt: number): SlackEvent {
   const base = {
     installationId: installationOf(payload),
@@ -78,7 +78,6 @@ function fromCallback(payload: JsonObject, receivedAt: number): SlackEvent {
   const externalId = idOf(payload["event_id"]);
   return {
     installationId: installationOf(payload),
-    ...(externalId === "" ? {} : { externalId }),
     kind: isPost ? "message" : isReaction ? "reaction" : "system",
     actor: actorOf(event),
     conversationId: conversationOf(event),
@@ -89,11 +88,11 @@ function fromCallback(payload: JsonObject, receivedAt: number): SlackEvent {
     occurredAt: timeOf(event["event_ts"]) ?? timeOf(event["ts"]) ??
       timeOf(payload["event_time"]) ?? receivedAt,
     isMention: type === "app_mention",
-    ...defined({ ignored }),
+    ...defined({ externalId: externalId === "" ? undefined : externalId, ignored }),
   };
 }
 
-/** The person who acted: some events name them by id, some as an object, some in another field. */
+/** The id of the person or bot that acted, which events name in several ways. */
 function actorOf(event: JsonObject): string {
   return nameOf(event["user"]) || idOf(event["user_id"]) || idOf(event["bot_id"]) ||
     idOf(objectOf(event["assistant_thread"])["user_id"]) ||
@@ -106,14 +105,11 @@ function conversationOf(event: JsonObject): string {
     idOf(objectOf(event["assistant_thread"])["channel_id"]);
 }
 
-/**
- * Why an event is ignored: edits, deletions, joins and posts of bots, including this app's own,
- * start nothing.
- */
+/** Why an event is ignored: edits, deletions, joins, and posts of bots or of the app itself. */
 function whyIgnored(payload: JsonObject, event: JsonObject): string | undefined {
   const user = nameOf(event["user"]);
-  const own = arrayOf(payload["authorizations"]).some((one) =>
-    isJsonObject(one) && one["is_bot"] === true && idOf(one["user_id"]) === user && user !== ""
+  const own = arrayOf(payload["authorizations"]).some((bot) =>
+    isJsonObject(bot) && bot["is_bot"] === true && idOf(bot["user_id"]) === user && user !== ""
   );
   if (own) return "done by the app itself";
   const isPost = event["type"] === "message" || event["type"] === "app_mention";
@@ -137,7 +133,7 @@ function fromCommand(payload: JsonObject) {
   } as const;
 }
 
-/** App and team; app and enterprise for an enterprise-wide installation. */
+/** `APP/TEAM`; `APP/ENTERPRISE` for an installation in a whole enterprise. */
 function installationOf(payload: JsonObject): string {
   const team = idOf(payload["team_id"]) || nameOf(payload["team"]) ||
     idOf(objectOf(payload["user"])["team_id"]) || idOf(payload["enterprise_id"]) ||

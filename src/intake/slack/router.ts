@@ -5,9 +5,9 @@
  * @module
  */
 
-import type { Clock } from "../../base/clock.ts";
+import type { Core } from "../../base/core.ts";
+import { defined } from "../../base/defined.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
-import type { Log } from "../../base/log.ts";
 import { SerialRunner } from "../../base/serial_runner.ts";
 import type { Events } from "../../store/events.ts";
 import type { ClaimedSourceEvent } from "../../store/source_event_records.ts";
@@ -15,23 +15,19 @@ import type { SourceEventQueue } from "../../store/source_event_store.ts";
 import type { Inboxes } from "../../tasks/step/inbox.ts";
 import { decideRouting, type RoutingHost } from "./decide_routing.ts";
 
-/** What routing needs. */
-export interface RouterHost extends RoutingHost {
+/** The queue of events, and the inboxes of tasks. */
+export interface RouterHost extends RoutingHost, Core {
   readonly store: SourceEventQueue;
   readonly inboxes: Inboxes;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Tell when there may be something to route. */
+  /** Announce stored events. */
   readonly events: Events;
 }
 
 /** Events routed at the same time. */
 const MAX_CONCURRENT = 20;
-/**
- * About how many of these may belong to one trigger: its slow filter must not hold up the others.
- */
+/** About how many of these may belong to one trigger, whose slow filter must not delay the others. */
 const MAX_PER_TRIGGER = 10;
-/** Age at which a claim is taken over: the router that made it is gone. */
+/** Age at which a claim is taken over, because its router no longer exists. */
 const STALE_MS = 5 * 60_000;
 /** Attempts to route one event. */
 const MAX_ATTEMPTS = 5;
@@ -51,11 +47,11 @@ export class SlackRouter implements AsyncDisposable {
   readonly #routing = new Map<string, Promise<void>>();
   /** Number of events being routed, by trigger. */
   readonly #shares = new Map<string, number>();
-  /** Whether events may be claimed that no router handles any more. */
+  /** Whether the store may have claimed events that no router handles. */
   #hasOrphans = true;
   #retry: Disposable | undefined;
 
-  /** Starts with the events that a previous run left behind. */
+  /** Starts with the events that a previous run of the daemon left. */
   constructor(host: RouterHost) {
     this.#host = host;
     const { clock, log } = host;
@@ -91,15 +87,18 @@ export class SlackRouter implements AsyncDisposable {
     const { clock, store } = this.#host;
     const busy = [...this.#shares].filter(([, n]) => n >= MAX_PER_TRIGGER).map(([name]) => name);
     const demand = { limit, now: clock.now(), staleMs: STALE_MS, busy };
-    const known = this.#hasOrphans ? { routing: [...this.#routing.keys()] } : {};
+    const routing = this.#hasOrphans ? [...this.#routing.keys()] : undefined;
     this.#hasOrphans = false;
-    const { events, nextAt } = await store.claimSourceEvents({ ...demand, ...known });
+    const { events, nextAt } = await store.claimSourceEvents({
+      ...demand,
+      ...defined({ routing }),
+    });
     for (const event of events) this.#start(event);
     if (events.length === limit) this.kick();
     return nextAt;
   }
 
-  /** Claims again what the store did not take back; only after a pause, as the store may be down. */
+  /** Claims an event again that the store did not take back, after a pause: the store may be down. */
   #recheckOrphans(): void {
     if (this.#claims.isStopped) return;
     this.#retry ??= this.#host.clock.after(RETRY_MS, () => {
@@ -140,7 +139,7 @@ export class SlackRouter implements AsyncDisposable {
     }
   }
 
-  /** Routes the event again later; `overloaded` is no fault of the event and costs no attempt. */
+  /** Routes an event again later. `overloaded` is not a fault of the event and costs no attempt. */
   async #postpone({ event }: ClaimedSourceEvent, error: unknown): Promise<void> {
     const { store, clock, log } = this.#host;
     const counts = !(error instanceof AppError && error.code === "overloaded");
@@ -150,8 +149,8 @@ export class SlackRouter implements AsyncDisposable {
     const reason = counts ? `attempt ${attempt}: ${messageOf(error)}` : messageOf(error);
     const dueAt = clock.now() + (counts ? BACKOFF_MS * 5 ** event.attempts : BACKOFF_MS);
     try {
-      const failure = { reason, counts, ...(last ? {} : { dueAt }) };
-      await store.postponeSourceEvent(event.id, failure);
+      const retry = defined({ dueAt: last ? undefined : dueAt });
+      await store.postponeSourceEvent(event.id, { reason, counts, ...retry });
     } catch {
       this.#recheckOrphans();
     }

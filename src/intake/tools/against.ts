@@ -1,5 +1,5 @@
 /**
- * `svc apply --dry-run --against SPAN`: which stored deliveries would have another outcome under the
+ * `svc apply --dry-run --against SPAN`: the stored deliveries that would have another outcome under the
  * proposed manifests.
  *
  * @module

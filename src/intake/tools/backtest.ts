@@ -1,7 +1,7 @@
 /**
- * Runs the stored deliveries of a span through manifests that are not applied, and tells the outcome
- * of each, for `svc trigger backtest` and `svc apply --dry-run --against`. Stores and starts
- * nothing; transformers run.
+ * Runs the stored deliveries of a span through manifests that are not applied, and reports the outcome
+ * of each, for `svc trigger backtest` and `svc apply --dry-run --against`. Stores and starts nothing;
+ * transformers run.
  *
  * @module
  */
@@ -36,7 +36,7 @@ import { triggerNameOf } from "./explain.ts";
 import { checksTheSame, concerns, type Proposal } from "./proposal.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 
-/** What {@linkcode backtest} needs. */
+/** Stored deliveries, and the state of the daemon with which they are run. */
 export interface BacktestHost
   extends Omit<AdmitHost, "planner">, Pick<PipelineHost, "findCertificate"> {
   readonly store: DeliveryStore;
@@ -46,42 +46,42 @@ export interface BacktestHost
   readonly plugins: PipelineHost["plugins"];
 }
 
-/** Which deliveries are run. */
+/** The deliveries of a backtest. */
 export interface BacktestSpan {
-  /** Those of the last so many seconds. */
+  /** Length in seconds, up to now. */
   readonly secs: number;
-  /** Only those of one trigger. */
+  /** The trigger of the deliveries; all triggers if absent. */
   readonly trigger?: { readonly project: string; readonly trigger: string };
-  /** Most deliveries, of the newest; all when absent. */
+  /** Number of the newest deliveries; all if absent. */
   readonly limit?: number;
 }
 
-/** A stored delivery with its outcome then, and under the proposal. */
-export interface Backtested {
+/** A stored delivery with its outcome on arrival, and under the proposal. */
+export interface BacktestResult {
   readonly delivery: Delivery;
   /** A duplicate counts as accepted. */
   readonly before: string;
   readonly after: string;
-  /** Why it has the outcome that it has now; empty when there is nothing to say. */
+  /** Why it has the outcome under the proposal; empty for no reason. */
   readonly reason: string;
 }
 
-/** Deliveries listed, or read with their content, in one call. */
+/** Most deliveries that one call of the store lists or reads. */
 const PAGE_SIZE = 200;
-/** Bytes of bodies that are read in one call, where one alone has not more. */
+/** Most bytes of bodies that one call reads, except for a single larger body. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
 /** A backtest whose deliveries have been found. */
 export interface Backtest {
-  /** Number of them; some may turn out to have no content, and are left out. */
+  /** Number of deliveries; those without content are left out of the results. */
   readonly total: number;
   /** The results, newest first. */
-  readonly results: AsyncGenerator<Backtested>;
+  readonly results: AsyncGenerator<BacktestResult>;
 }
 
 /**
- * Finds every delivery of a span whose trigger is in the manifests or refers to them, and compares
- * stored with new outcomes where the content was kept.
+ * Finds the deliveries of a span whose trigger is in the manifests or refers to them, and compares
+ * their stored outcomes with new ones.
  */
 export async function backtest(
   span: BacktestSpan,
@@ -96,7 +96,7 @@ export async function backtest(
     if (trigger === undefined || !concerns(proposal, trigger.resource)) continue;
     if (delivery.via === "chat") continue; // its route depends on its thread
     if (wasOverloaded(delivery)) continue;
-    if (delivery.detail.handshakeMethod !== undefined) continue; // answered before the trigger has a say
+    if (delivery.detail.handshakeMethod !== undefined) continue; // no setting of a trigger decides it
     found.push({ id: delivery.id, bytes: delivery.bodyBytes });
   }
   return { total: found.length, results: resultsOf(found, triggers, { proposal, host }) };
@@ -106,7 +106,7 @@ async function* resultsOf(
   found: readonly { readonly id: string; readonly bytes: number }[],
   triggers: Triggers,
   { proposal: { catalog }, host }: { readonly proposal: Proposal; readonly host: BacktestHost },
-): AsyncGenerator<Backtested> {
+): AsyncGenerator<BacktestResult> {
   const planner = new Planner(catalog);
   const proposed = { ...host, catalog, planner, share: OPERATORS };
   for (let at = 0; at < found.length;) {
@@ -128,7 +128,7 @@ async function* resultsOf(
   }
 }
 
-/** Whether a delivery was refused for overload, which its trigger did not decide. */
+/** Whether a delivery was refused for overload, on which its trigger has no influence. */
 function wasOverloaded({ status }: Delivery): boolean {
   return status === 429 || status === 503;
 }
@@ -151,16 +151,16 @@ async function outcomeOf(
     return overallOutcome(decision.events);
   } catch (thrown) {
     const error = toAppError(thrown);
-    // Beside other triggers of its address, what failed for this one was passed over.
+    // A delivery that other triggers of its address took was passed over for this trigger.
     const outcome = wasPassedOver(delivery) ? "skipped" : "rejected";
     return { outcome, reason: error.reason || error.message };
   }
 }
 
 /**
- * Takes the sender as authenticated or rejected as it was on arrival, because keys have been
- * rotated and signed times are stale, unless the proposal changes how it is checked. A sender that
- * the applied manifests refuse now as well is not an effect of the proposal.
+ * Takes the sender as authenticated or rejected as on arrival, because keys were rotated and signed
+ * times are stale, unless the proposal changes the check. If the applied manifests would refuse the
+ * sender now too, the refusal is not an effect of the proposal.
  */
 function asApplied(delivery: Delivery, applied: BacktestHost): PipelineMode<StoredRequest> {
   const wasLetIn = checkedBy(delivery) !== undefined;
@@ -182,7 +182,7 @@ function asApplied(delivery: Delivery, applied: BacktestHost): PipelineMode<Stor
   };
 }
 
-/** Whether the applied manifests would refuse a request now; `false` when its trigger is new. */
+/** Whether the applied manifests would refuse a request now; `false` if its trigger is new. */
 async function refuses(
   applied: BacktestHost,
   request: StoredRequest,

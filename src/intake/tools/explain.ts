@@ -1,5 +1,5 @@
 /**
- * The parts of `svc delivery explain`: what checked the sender, why the filter decided as it did,
+ * The parts of `svc delivery explain`: the check of the sender, the reason for the filter's decision,
  * and what would have to change. Runs no plugin and decides nothing.
  *
  * @module
@@ -34,9 +34,9 @@ import { storedEvents } from "../pipeline/pipeline.ts";
 import { TELLS_OF_SIGNATURES } from "../pipeline/recorded_names.ts";
 import { bodyIsGone, checkedBy, contextOf, storedRequest } from "../pipeline/stored_request.ts";
 
-/** What explaining needs. */
+/** The resources and the evaluator for explanations. */
 export interface ExplainingHost {
-  /** SecretStores and CRDs as they are now. */
+  /** The present SecretStores and CRDs. */
   readonly catalog: Catalog;
   readonly evaluator: Evaluator;
 }
@@ -52,12 +52,12 @@ export function triggerNameOf(delivery: Delivery): TriggerName {
     : { project, trigger, source: "webhook" };
 }
 
-/** The webhook settings that apply to a delivery: a platform's own endpoint has a fixed scheme. */
+/** The webhook settings of a delivery: a platform's own endpoint has a fixed scheme. */
 export function webhookOf(delivery: Delivery, { webhook }: ActiveTrigger): WebhookSpec {
   return delivery.via === "chat" ? nativeWebhook("slack", webhook) : webhook;
 }
 
-/** What checked the sender of a delivery, in words. */
+/** The check of the sender of a delivery, in words. */
 export function explainAuthentication(delivery: Delivery): string {
   if (delivery.via === "internal") {
     const by = delivery.source === MANUAL ? "an operator fired it" : "the event is svc's own";
@@ -80,7 +80,7 @@ export function explainAuthentication(delivery: Delivery): string {
   }
 }
 
-/** The parts of the condition of each event, or why they are not evaluated. */
+/** The parts of the condition of each event, or why they cannot be evaluated. */
 export async function explainEvents(
   stored: StoredDelivery,
   trigger: ActiveTrigger | undefined,
@@ -88,7 +88,7 @@ export async function explainEvents(
   host: ExplainingHost,
 ): Promise<Pick<Explanation, "events" | "not_evaluated">> {
   const { outcome, detail: { condition } } = stored.delivery;
-  const events = outcomes.map((one) => ({ ...one, parts: [] }));
+  const events = outcomes.map((summary) => ({ ...summary, parts: [] }));
   if (condition === undefined || trigger === undefined) return { events };
   if (outcome === "rejected" || outcome === "handshake") return { events };
   if (stored.content === undefined) {
@@ -103,15 +103,15 @@ export async function explainEvents(
   }
   const seen = eventsOf(stored, trigger);
   return {
-    events: await Promise.all(outcomes.map(async (one, index) => {
+    events: await Promise.all(outcomes.map(async (summary, index) => {
       const event = seen[index];
-      if (event === undefined) return { ...one, parts: [] };
-      return { ...one, parts: await explainSeen(event, condition, host.evaluator) };
+      if (event === undefined) return { ...summary, parts: [] };
+      return { ...summary, parts: await explainSeen(event, condition, host.evaluator) };
     })),
   };
 }
 
-/** The parts of a condition over an event, each value with whether its sender signed it. */
+/** The parts of a condition over an event; says of each value whether its sender signed it. */
 export function explainSeen(
   event: TriggerEvent,
   condition: string,
@@ -120,21 +120,16 @@ export function explainSeen(
   const { request, coverage = COVERS_NOTHING } = event;
   const scope = scopeOf(eventVariables(event, true), OPERATORS);
   const isSigned = (path: Path) => isCovered(path, coverage);
-  return explainCondition(
-    condition,
-    scope,
-    evaluator,
-    request === undefined ? undefined : isSigned,
-  );
+  return explainCondition(condition, scope, evaluator, request && isSigned);
 }
 
-/** The events of a stored delivery, as their condition saw them. */
+/** The events of a stored delivery, for their condition. */
 function eventsOf(stored: StoredDelivery, trigger: ActiveTrigger): readonly TriggerEvent[] {
   if (stored.delivery.via === "internal") return [firedEvent(stored, trigger)];
   return storedEvents(storedRequest(stored, contextOf(stored.delivery)), trigger);
 }
 
-/** What would make a rejected signature valid; nothing where plugins check the sender. */
+/** What would make a rejected signature valid; empty if plugins check the sender. */
 export async function diagnoseSignature(
   stored: StoredDelivery,
   trigger: ActiveTrigger | undefined,
@@ -158,7 +153,7 @@ export async function diagnoseSignature(
   );
 }
 
-/** What the operator can do next, one line each. */
+/** What the operator can do next, a line for each. */
 export function advise(
   { delivery, content }: StoredDelivery,
   trigger: ActiveTrigger | undefined,
@@ -191,7 +186,7 @@ export function advise(
   return lines;
 }
 
-/** What to do about a body that is not read; its sender was known. */
+/** What to do about a content type that svc does not read. */
 function typeAdvice({ via, detail: { headerNames } }: Delivery): string[] {
   if (headerNames.includes("content-encoding")) {
     return ["Turn compression off at the sender: a signature covers the bytes that are sent"];
@@ -232,9 +227,7 @@ function signatureAdvice(delivery: Delivery, webhook: WebhookSpec, isKept: boole
   return [...lines, `The trigger looks for the header ${header}; the request had ${had}${more}`];
 }
 
-/**
- * Names of the plugins that would run for such a delivery now; only the webhook endpoint has any.
- */
+/** Names of the plugins that would run for a delivery now; only the webhook endpoint runs plugins. */
 function pluginsFor(
   delivery: Delivery,
   { resource }: ActiveTrigger,

@@ -1,6 +1,6 @@
 /**
- * A request to a trigger as its sender would make it, for `svc trigger test` and `svc trigger
- * send`: with the trigger's own scheme, or as another platform sends, and with a key of its store.
+ * Makes a request to a trigger like its sender, for `svc trigger test` and `svc trigger send`: with the
+ * trigger's own scheme or as another platform, and with a key of its store.
  *
  * @module
  */
@@ -24,77 +24,76 @@ import type { ActiveTrigger } from "../admission/triggers.ts";
 import { findStore, signingKeys } from "../pipeline/signing_keys.ts";
 import { publicUrl } from "../pipeline/signed_request.ts";
 
-/** What making a request needs. */
+/** The keys of triggers. */
 export interface MadeRequestHost {
   readonly catalog: Catalog;
-  /** Which keys matched when. */
+  /** Knows which keys matched when. */
   readonly store: KeyUseStore;
 }
 
-/** What is to be sent. */
-export interface WantedRequest {
+/** The settings of a request. */
+export interface RequestSettings {
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Address at which it arrives; the trigger's `publicUrl` is signed in its place. */
+  /** Address to which it is sent; the signature covers the trigger's `publicUrl` instead. */
   readonly url: string;
   /** Milliseconds since the epoch that a signature carries. */
   readonly now: number;
   readonly id: string;
-  /** Headers that the caller adds, or that replace those that would be made. */
+  /** Headers that are added, or replace those of the sender. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Type of the event, where a header names it. */
+  /** Type of the event, for a platform whose header names it. */
   readonly event?: string | undefined;
-  /** Name of the platform that is to send; the trigger's own when absent. */
+  /** Name of the platform as which it is sent; the trigger's own if absent. */
   readonly platform?: string | undefined;
-  /** Name of the key to sign with; the likeliest when absent. */
+  /** Name of the key for the signature; the likeliest if absent. */
   readonly key?: string | undefined;
 }
 
-/** A request to a trigger, and what it was signed with. */
+/** A request to a trigger, and the key of its signature. */
 export interface RequestToTrigger extends OutgoingRequest {
-  /** Name of the key; `undefined` when it is not signed. */
+  /** Name of the key; `undefined` if it is not signed. */
   readonly key: string | undefined;
 }
 
 /**
- * Makes the request that a sender of this trigger would send. It is unsigned where the trigger asks
- * for no signature.
+ * Makes the request that a sender of a trigger would send, unsigned if the trigger needs no signature.
  *
- * @throws {AppError} `refused` when only the sender itself can sign so; `not_found` for the key;
- * `usage` for the platform or the event; `invalid` when there is nothing to sign with.
+ * @throws {AppError} `refused` if only the sender itself can make such a signature; `not_found` for
+ * the key; `usage` for the platform or the event; `invalid` if there is no key.
  */
 export async function makeRequestTo(
   trigger: ActiveTrigger,
-  { platform: wanted, key: keyName, event, headers: given, ...message }: WantedRequest,
+  { platform, key: keyName, event, headers: added, ...message }: RequestSettings,
   host: MadeRequestHost,
 ): Promise<RequestToTrigger> {
   const { webhook } = trigger;
-  const sender = wanted === undefined ? ownSender(webhook) : senderNamed(wanted);
+  const sender = platform === undefined ? ownSender(webhook) : senderNamed(platform);
   const key = await keyFor(trigger, keyName, host);
   if (key === undefined && webhook.secret !== undefined) {
     const message = `SecretStore "${webhook.secret.fromRef}" does not exist or holds no key`;
     throw new AppError("invalid", `Cannot sign: ${message}`);
   }
-  const contentType = headerNamed(given, "content-type");
+  const contentType = headerNamed(added, "content-type");
   const known = publicUrl(webhook.publicUrl, message.url);
   const { url, headers } = await makeRequest(sender, {
     ...message,
     url: known,
     ...defined({ contentType, event }),
   }, key);
-  const replaced = new Set(Object.keys(given).map((name) => name.toLowerCase()));
-  const made = Object.entries(headers).filter(([name]) => !replaced.has(name.toLowerCase()));
-  const added = url.slice(known.length); // what the platform adds stands at the end
+  const replaced = new Set(Object.keys(added).map((name) => name.toLowerCase()));
+  const kept = Object.entries(headers).filter(([name]) => !replaced.has(name.toLowerCase()));
+  const suffix = url.slice(known.length); // a platform adds to the end of the URL only
   return {
-    url: message.url + added,
-    headers: Object.fromEntries([...made, ...Object.entries(given)]),
+    url: message.url + suffix,
+    headers: Object.fromEntries([...kept, ...Object.entries(added)]),
     key: key?.name,
   };
 }
 
 /**
- * The bytes of a body that came as base64.
+ * The bytes of a body in base64.
  *
- * @throws {AppError} `invalid` when it is not base64.
+ * @throws {AppError} `invalid` if it is not base64.
  */
 export function bodyOf(text: string | undefined): Uint8Array<ArrayBuffer> {
   const body = findBase64(text ?? "");
@@ -107,7 +106,7 @@ function ownSender(webhook: WebhookSpec): Sender {
   return { ...schemeOf(webhook), platform: platformOf(webhook.scheme, webhook.signatureHeader) };
 }
 
-/** A platform as a sender, with the header that it signs in by itself. */
+/** A platform as a sender, with its own header for the signature. */
 function senderNamed(name: string): Sender {
   const platform = platformOf(name, undefined);
   if (platform === undefined) {
@@ -117,19 +116,19 @@ function senderNamed(name: string): Sender {
   return { ...schemeOf({ scheme: name }), platform };
 }
 
-/** The key to sign with; `undefined` where the trigger names no store, or an empty one. */
+/** The key for the signature; `undefined` if the trigger names no store, or an empty one. */
 async function keyFor(
   trigger: ActiveTrigger,
-  wanted: string | undefined,
+  keyName: string | undefined,
   host: MadeRequestHost,
 ): Promise<SigningKey | undefined> {
   const store = findStore(trigger, host.catalog);
   const keys = store === undefined ? [] : signingKeys(store);
-  if (wanted !== undefined) {
-    const found = keys.find(({ name }) => name === wanted);
-    if (found !== undefined) return found;
+  if (keyName !== undefined) {
+    const named = keys.find(({ name }) => name === keyName);
+    if (named !== undefined) return named;
     const known = keys.length === 0 ? "" : `, only ${keys.map(({ name }) => name).join(", ")}`;
-    throw new AppError("not_found", `The trigger's SecretStore has no key "${wanted}"${known}`);
+    throw new AppError("not_found", `The trigger's SecretStore has no key "${keyName}"${known}`);
   }
   if (store === undefined) return undefined;
   const uses = await host.store.listKeyUse(store.project, store.name);
@@ -139,6 +138,6 @@ async function keyFor(
   return keys.find((key) => key.name === name);
 }
 
-function headerNamed(headers: Readonly<Record<string, string>>, wanted: string) {
-  return Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1];
+function headerNamed(headers: Readonly<Record<string, string>>, lowerName: string) {
+  return Object.entries(headers).find(([name]) => name.toLowerCase() === lowerName)?.[1];
 }

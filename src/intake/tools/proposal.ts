@@ -1,6 +1,6 @@
 /**
- * How a proposed change affects a trigger: whether it concerns the trigger at all, and whether it
- * changes how the trigger's senders are checked.
+ * The effect of proposed manifests on a trigger: whether they concern it, and whether they change how
+ * its senders are checked.
  *
  * @module
  */
@@ -20,24 +20,24 @@ export interface Proposal {
   readonly resources: readonly Resource[];
 }
 
-/** Whether the manifests hold a trigger, or something that it names. */
+/** Whether the manifests hold a trigger, or a resource that it names. */
 export function concerns({ resources }: Proposal, trigger: Resource<TriggerSpec>): boolean {
   const references = triggerKind.references?.(trigger.spec) ?? [];
   const names = [{ kind: trigger.kind, name: trigger.name }, ...references];
-  return resources.some((one) =>
-    (one.project === trigger.project || one.project === "") &&
+  return resources.some((resource) =>
+    (resource.project === trigger.project || resource.project === "") &&
     names.some(({ kind, name }) =>
-      one.kind === kind && (one.name === name || kindMadeBy(one) === name)
+      resource.kind === kind && (resource.name === name || kindMadeBy(resource) === name)
     )
   );
 }
 
-/** The kind that a CustomResourceDefinition defines, which is how a trigger names it. */
+/** The kind that a CustomResourceDefinition defines; a trigger names the definition by it. */
 function kindMadeBy({ kind, spec }: Resource): string | undefined {
   return kind === CRD_KIND ? (spec as CrdSpec).kind : undefined;
 }
 
-/** Whether the senders of a trigger are checked by the same settings, secrets and interceptors. */
+/** Whether two catalogs check the senders of a trigger by the same settings, secrets and plugins. */
 export function checksTheSame(
   trigger: Resource<TriggerSpec>,
   one: Catalog,
@@ -47,10 +47,7 @@ export function checksTheSame(
   return before !== undefined && before === after;
 }
 
-/**
- * Everything that decides about the senders of a trigger, as text; `undefined` when there is no
- * such trigger.
- */
+/** All settings that decide on the senders of a trigger, as text; `undefined` without the trigger. */
 function checksOf({ project, name }: Resource<TriggerSpec>, catalog: Catalog): string | undefined {
   const trigger = catalog.find<TriggerSpec>("Trigger", project, name);
   if (trigger === undefined) return undefined;

@@ -1,5 +1,5 @@
 /**
- * A trigger with another condition, for the tools that show what it would do.
+ * A trigger with another condition, for tools that show the effect of that condition.
  *
  * @module
  */
@@ -10,9 +10,9 @@ import type { Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 
 /**
- * The trigger as it would be with this condition.
+ * The trigger with another condition.
  *
- * @throws {AppError} `invalid` when the condition does not compile; its details say where and why.
+ * @throws {AppError} `invalid` if the condition does not compile; its details say where and why.
  */
 export function withFilter(
   applied: Resource<TriggerSpec>,
@@ -21,9 +21,7 @@ export function withFilter(
   const findings = checkExpression(condition, []).filter(({ level }) => level === "error");
   if (findings.length > 0) {
     const details = findings.map(({ message }) => message);
-    throw new AppError("invalid", "The filter is not a valid condition", {
-      details,
-    });
+    throw new AppError("invalid", "The filter is not a valid condition", { details });
   }
   const { spec } = applied;
   return { ...applied, spec: { ...spec, event: { ...spec.event, filter: { condition } } } };

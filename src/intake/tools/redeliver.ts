@@ -1,7 +1,7 @@
 /**
- * Sends one stored delivery through the pipeline again, for `svc delivery redeliver`: its sender
- * counts as authenticated if it did before, and it is no duplicate of earlier events; everything
- * else is decided anew.
+ * Sends a stored delivery through the pipeline again, for `svc delivery redeliver`. Its sender counts
+ * as authenticated if it was on arrival, and it is no duplicate of earlier events; everything else is
+ * decided again.
  *
  * @module
  */
@@ -26,21 +26,21 @@ import { findChainPosition } from "../task.ts";
 import { record } from "../webhook.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 
-/** What {@linkcode redeliverOne} needs. */
+/** The state of the daemon that takes a delivery again. */
 export interface RedeliveryHost extends PipelineHost, FireHost {
-  /** Records the new delivery, and finds the task or event that the old one belongs to. */
+  /** Records the new delivery, and finds the task or event of the old one. */
   readonly store: DeliveryRecorder & SourceEventStore & TaskStore;
   readonly triggers: Triggers;
   readonly keyUses: KeyUses;
 }
 
 /** The result of a redelivery. */
-export interface Redelivered {
+export interface RedeliveryResult {
   /** Id of the new delivery. */
   readonly id: string;
   /** The best outcome of its events. */
   readonly outcome: string;
-  /** Why; empty when there is no reason to give. */
+  /** Reason of the outcome; empty if there is none. */
   readonly reason: string;
   readonly taskIds: readonly string[];
 }
@@ -48,13 +48,13 @@ export interface Redelivered {
 /**
  * Redelivers a delivery; the new one and its tasks are on disk when the promise resolves.
  *
- * @throws {AppError} `refused` when it cannot be redelivered: it is a handshake, it came through
- * Slack's endpoint, or its content is not stored; what the pipeline throws.
+ * @throws {AppError} `refused` if it cannot be redelivered: it is a handshake, it came through Slack's
+ * endpoint, or its content is not stored; what the pipeline throws.
  */
 export async function redeliverOne(
   stored: StoredDelivery,
   host: RedeliveryHost,
-): Promise<Redelivered> {
+): Promise<RedeliveryResult> {
   const { delivery } = stored;
   if (delivery.via === "internal") return await fireAgain(stored, host);
   if (delivery.via === "chat") throw await useReplay(delivery, host.store);
@@ -105,7 +105,7 @@ function startsNothing(id: string): AppError {
 }
 
 /**
- * Redelivering a chat event would start a second task outside its thread: the operator is sent to
+ * The refusal to redeliver a chat event, which would start a second task outside its thread. Points to
  * `svc source replay`.
  */
 async function useReplay(
@@ -121,10 +121,8 @@ async function useReplay(
   return new AppError("refused", `Delivery ${id} came through the Slack source: ${remedy}`);
 }
 
-/**
- * Fires a stored event again that no request brought: it has no platform, no plugins and no sender.
- */
-async function fireAgain(stored: StoredDelivery, host: RedeliveryHost): Promise<Redelivered> {
+/** Fires a stored event again that no request brought: it has no platform, plugins or sender. */
+async function fireAgain(stored: StoredDelivery, host: RedeliveryHost): Promise<RedeliveryResult> {
   const { delivery } = stored;
   const { source } = delivery;
   const trigger = host.triggers.named(firedName(delivery));

@@ -43,20 +43,20 @@ import { lowerCase } from "./headers.ts";
 import { withFilter } from "./proposed_filter.ts";
 import { bodyOf, type MadeRequestHost, makeRequestTo } from "./made_request.ts";
 
-/** What {@linkcode tryTrigger} needs. */
+/** The state of the daemon with which a request is tried. */
 export interface TryHost extends PipelineHost, MadeRequestHost {
   readonly triggers: Triggers;
   readonly clock: Clock;
   readonly newId: NewId;
-  /** The daemon's webhook address, where it has one. */
+  /** The daemon's webhook address, if it has one. */
   readonly status: () => { readonly webhookUrl: string | undefined };
 }
 
-/** Results so far, and what the next stages need. */
+/** The results so far, and the trigger for the next stages. */
 interface Trial {
   readonly trigger: ActiveTrigger;
   readonly stages: TriedStage[];
-  /** Of the condition, event by event. */
+  /** The parts of the condition, event by event. */
   readonly parts: ExplainedPart[];
   readonly host: TryHost;
 }
@@ -65,7 +65,7 @@ interface Trial {
  * Runs a made-up or a stored request through a trigger.
  *
  * @throws {AppError} `not_found` for the trigger; `refused` for a delivery that cannot be tried;
- * `invalid` for a filter that does not compile; `invalid` or `refused` when a request is to be signed and cannot be.
+ * `invalid` for a filter that does not compile; `invalid` or `refused` if a request cannot be signed.
  */
 export async function tryTrigger(
   input: Input<"trigger.test">,
@@ -96,10 +96,10 @@ export async function tryTrigger(
   }
 }
 
-/** A request, and the record of the stored one that it is. */
+/** A request, with its record if it is a stored one. */
 type Received = ReceivedDelivery & { readonly record?: Delivery };
 
-/** The request as if it had arrived at the daemon's webhook address, signed where that is asked. */
+/** A request to the daemon's webhook address, signed if the input asks for it. */
 async function madeUp(
   input: Input<"trigger.test">,
   trigger: ActiveTrigger,
@@ -110,8 +110,8 @@ async function madeUp(
   const body = bodyOf(input.body);
   const { webhookUrl = "http://127.0.0.1" } = host.status();
   const url = webhookUrl + webhookPath(trigger.resource);
-  const { event, platform, key, sign = false, headers: given = {} } = input;
-  const unsigned = { "content-type": "application/json", ...lowerCase(given) };
+  const { event, platform, key, sign = false, headers: added = {} } = input;
+  const unsigned = { "content-type": "application/json", ...lowerCase(added) };
   if (!sign && platform === undefined) {
     return { method: "POST", body, headers: unsigned, url, context };
   }
@@ -120,7 +120,7 @@ async function madeUp(
     url,
     now: context.receivedAt,
     id: context.id,
-    headers: given,
+    headers: added,
     event,
     platform,
     key,
@@ -129,9 +129,9 @@ async function madeUp(
 }
 
 /**
- * A stored request, at the time when it arrived; its sender counts as authenticated when it was.
+ * A stored request at the time of its arrival.
  *
- * @throws {AppError} `refused` when its content was not kept, or a platform's endpoint took it.
+ * @throws {AppError} `refused` if its content was not kept, or it came through a platform's endpoint.
  */
 function asStored(stored: StoredDelivery, trigger: ActiveTrigger): Received {
   const { delivery } = stored;
@@ -145,7 +145,7 @@ function asStored(stored: StoredDelivery, trigger: ActiveTrigger): Received {
   return storedRequest(stored, context);
 }
 
-/** The check of the sender; a stored request that passed once counts as passed. */
+/** Checks the sender; a stored request that passed on arrival passes again. */
 const authenticateTried: PipelineMode<Received>["authenticate"] = (received, trigger, host) => {
   const { record } = received;
   return record !== undefined && checkedBy(record) !== undefined
@@ -153,18 +153,15 @@ const authenticateTried: PipelineMode<Received>["authenticate"] = (received, tri
     : authenticate(received, trigger, host);
 };
 
-/** Runs the pipeline, plugins included, and reports each stage that is done. */
-async function tryRequest(
-  received: Received,
-  trial: Trial,
-): Promise<string> {
+/** Runs the pipeline, plugins included, and reports each stage. */
+async function tryRequest(received: Received, trial: Trial): Promise<string> {
   const { trigger, stages, host } = trial;
   const report = (stage: string, result: string) => void stages.push({ stage, result });
   let events: readonly TriggerEvent[] = [];
   const observe: Observer = {
     authenticated: ({ context }) => report("authenticate", authenticationText(context, received)),
     parsed: ({ payload }) => report("parse", payloadText(payload)),
-    transformed: (given) => events = given,
+    transformed: (transformed) => events = transformed,
   };
   const { webhook } = trigger;
   const { scheme, options } = schemeOf(webhook);
@@ -185,7 +182,7 @@ async function tryRequest(
   return await reportEvents(events, decision.events, trial);
 }
 
-/** Admits an event of a source without requests: it needs no more than its payload. */
+/** Admits an event of a source without requests. */
 async function tryEvent(
   { body, headers, context }: ReceivedDelivery,
   trial: Trial,
@@ -210,7 +207,7 @@ function authenticationText(
   return `${how}${when}`;
 }
 
-/** Reports the decision on each event and its reason; returns the best. */
+/** Reports the decision on each event; returns the best outcome. */
 async function reportEvents(
   events: readonly TriggerEvent[],
   decisions: readonly Admitted[],
@@ -231,7 +228,7 @@ async function reportEvents(
   return bestOf(decisions)?.outcome ?? "filtered";
 }
 
-/** A part of a condition with its value and what it saw. */
+/** A part of a condition with its value and the fields that it read. */
 function partText({ expression, value, error, saw, signed }: ExplainedPart): string {
   const markOf = (field: string) => {
     if (!Object.hasOwn(signed, field)) return "";
@@ -239,12 +236,12 @@ function partText({ expression, value, error, saw, signed }: ExplainedPart): str
   };
   const fields = Object.entries(saw).map(([field, seen]) => `${field} is ${seen}${markOf(field)}`);
   const itself = markOf(expression).slice(2);
-  const notes = [...itself === "" ? [] : [itself], ...fields];
+  const notes = [itself, ...fields].filter((note) => note !== "");
   const where = notes.length === 0 ? "" : ` (${notes.join("; ")})`;
   return `${expression} → ${value ?? `error: ${error}`}${where}`;
 }
 
-/** What a body became, in words. */
+/** A payload in words. */
 function payloadText(payload: unknown): string {
   if (typeof payload === "string") return `a text of ${payload.length} characters`;
   if (Array.isArray(payload)) return `a JSON list of ${payload.length}`;
