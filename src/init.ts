@@ -94,8 +94,14 @@ export async function initDataDir(dir: DataDir, options: InitOptions): Promise<I
 
 function directoriesOf(dir: DataDir): readonly string[] {
   return [
-    ...[dir.root, dir.controlPlane, dirname(dir.secretKey), dir.scripts, dir.bin, dir.logs],
-    ...[dir.run, join(dir.workspaces, DEFAULT_WORKSPACE)],
+    dir.root,
+    dir.controlPlane,
+    dirname(dir.secretKey),
+    dir.scripts,
+    dir.bin,
+    dir.logs,
+    dir.run,
+    join(dir.workspaces, DEFAULT_WORKSPACE),
   ];
 }
 

@@ -272,6 +272,8 @@ interface Import {
 
 const FILES = [...readFiles("src"), ...["cli.ts", "main.ts"].map(readFile)];
 const IMPORTS = await readImports(FILES.map((file) => file.path));
+/** The program, its tests and its tools. */
+const TYPESCRIPT = [...FILES, ...["tests", "tools"].flatMap(filesUnder).map(readFile)];
 
 function* readFiles(folder: string): Generator<SourceFile> {
   for (const entry of [...Deno.readDirSync(join(ROOT, folder))]) {
@@ -775,8 +777,7 @@ Deno.test("files are called after what they hold, in snake_case", () => {
 Deno.test("no test compares loosely: by name, node:assert/strict gives the loose functions in Deno", () => {
   const loose =
     /import \{[^}]*(?<!as )\b(equal|notEqual|deepEqual|notDeepEqual)\b(?! as)[^}]*\} from "node:assert/;
-  const files = [...filesUnder("tests"), ...filesUnder("tools"), ...FILES.map(({ path }) => path)];
-  deepEqual(files.filter((path) => loose.test(Deno.readTextFileSync(join(ROOT, path)))), []);
+  deepEqual(TYPESCRIPT.filter(({ text }) => loose.test(text)).map(({ path }) => path), []);
 });
 
 Deno.test("the contract of the store knows no implementation: no file, no row, nothing of SQLite", () => {
@@ -790,9 +791,14 @@ Deno.test("the contract of the store knows no implementation: no file, no row, n
 });
 
 Deno.test("no object literal is spread into another: the compiler would not see a misspelt field", () => {
-  const files = [...filesUnder("tests"), ...filesUnder("tools"), ...FILES.map(({ path }) => path)];
-  const spread = files.filter((path) => /\.{3}\{/.test(Deno.readTextFileSync(join(ROOT, path))));
-  deepEqual(spread, []);
+  const spread = TYPESCRIPT.filter(({ text }) => /\.{3}\{/.test(text));
+  deepEqual(spread.map(({ path }) => path), []);
+});
+
+Deno.test("no list is spread into another for its line breaks: the formatter decides on those", () => {
+  const spread = /^( *)\.{3}\[(?:[^[\]\n]*|\n(?:\1 [^\n]*\n)*\1)\](?: as const)?,?$(?!\n *\.)/m;
+  deepEqual(TYPESCRIPT.filter(({ text }) => spread.test(text)).map(({ path }) => path), []);
+  ok(spread.test('[\n  ...["a", "b"] as const,\n]') && !spread.test("  ...[1]\n    .map(f),"));
 });
 
 /** The anchors of a page, as GitHub makes them of headings. */
@@ -820,12 +826,10 @@ function faultOf(path: string, anchor: string | undefined): string | undefined {
 }
 
 Deno.test("every page that code names is there, and has the heading it names", () => {
-  const cited = [...filesUnder("tests"), ...filesUnder("tools"), ...FILES.map(({ path }) => path)]
-    .flatMap((from) => {
-      const text = Deno.readTextFileSync(join(ROOT, from));
-      return [...text.matchAll(/\b(docs\/[\w/.-]+\.md)(?:#([\w-]+))?/g)]
-        .map(([, to = "", anchor]) => ({ from, to, anchor }));
-    });
+  const cited = TYPESCRIPT.flatMap(({ path: from, text }) =>
+    [...text.matchAll(/\b(docs\/[\w/.-]+\.md)(?:#([\w-]+))?/g)]
+      .map(([, to = "", anchor]) => ({ from, to, anchor }))
+  );
   ok(cited.length > 0);
   const wrong = cited.flatMap(({ from, to, anchor }) => {
     const fault = faultOf(to, anchor);
@@ -837,10 +841,9 @@ Deno.test("every page that code names is there, and has the heading it names", (
 Deno.test("no comment points outside the repository", () => {
   const outside =
     /\b(contract|spec|security|layout|toolchain|issue) \d|\.\.\/shared\b|\bshared\/(spec|design)\b/i;
-  const wrong = [...filesUnder("tests"), ...filesUnder("tools"), ...FILES.map(({ path }) => path)]
-    .filter((path) => path !== "tests/architecture_test.ts")
-    .flatMap((path) =>
-      Deno.readTextFileSync(join(ROOT, path)).split("\n")
+  const wrong = TYPESCRIPT.filter(({ path }) => path !== "tests/architecture_test.ts")
+    .flatMap(({ path, text }) =>
+      text.split("\n")
         .flatMap((line, at) => outside.test(line) ? [`${path}:${at + 1}: ${line.trim()}`] : [])
     );
   deepEqual(wrong, []);

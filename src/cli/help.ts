@@ -61,7 +61,9 @@ export function helpText(words: string, command: Command, columns = 80): string 
     wrap(description, width),
     ...list("Arguments", named),
     ...list("Options", options),
-    ...["", "Examples:", ...examples.map((line) => INDENT + line)],
+    "",
+    "Examples:",
+    ...examples.map((line) => INDENT + line),
     "",
   ].join("\n");
 }

@@ -37,9 +37,20 @@ const FILTERS = [
   "state",
   "workflow",
   "selector",
-  ...["since_secs", "since", "until", "before", "after"] as const,
-  ...["reason", "status", "remote", "key", "min_duration_ms"] as const,
-  ...["delivery", "parent", "retry_of", "thread"] as const,
+  "since_secs",
+  "since",
+  "until",
+  "before",
+  "after",
+  "reason",
+  "status",
+  "remote",
+  "key",
+  "min_duration_ms",
+  "delivery",
+  "parent",
+  "retry_of",
+  "thread",
 ] as const;
 
 /** One or two sentences in place of an empty list. */

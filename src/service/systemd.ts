@@ -24,8 +24,17 @@ export const SERVICE_USER = "svc";
 
 /** What `systemctl show` is asked for. */
 const PROPERTIES = [
-  ...["LoadState", "FragmentPath", "UnitFileState", "ActiveState", "SubState", "MainPID"],
-  ...["NRestarts", "ActiveEnterTimestamp", "ExecStart", "Environment", "User"],
+  "LoadState",
+  "FragmentPath",
+  "UnitFileState",
+  "ActiveState",
+  "SubState",
+  "MainPID",
+  "NRestarts",
+  "ActiveEnterTimestamp",
+  "ExecStart",
+  "Environment",
+  "User",
 ];
 
 /** The systemd of the system, or the one of the user. */
@@ -105,8 +114,15 @@ async function prepareSystem(
   const isThere = await findAt(host, dataDir) !== undefined;
   // Its home is its data directory: agents keep their logins there, and /home is hidden from it.
   const add: ProgramLine = [
-    ...["useradd", "--system", "--user-group", "--no-create-home"] as const,
-    ...["--home-dir", dataDir, "--shell", "/usr/sbin/nologin", user],
+    "useradd",
+    "--system",
+    "--user-group",
+    "--no-create-home",
+    "--home-dir",
+    dataDir,
+    "--shell",
+    "/usr/sbin/nologin",
+    user,
   ];
   const make: ProgramLine = ["install", "-d", "-m", "0700", "-o", user, dataDir];
   return [

@@ -236,9 +236,19 @@ async function listAll(input: GetInput, client: Client): Promise<Listing> {
 }
 
 const TEXTS = [
-  ...["trigger", "state", "workflow", "outcome", "before", "after", "until", "selector"] as const,
-  ...["delivery", "parent", "thread", "task"] as const,
-];
+  "trigger",
+  "state",
+  "workflow",
+  "outcome",
+  "before",
+  "after",
+  "until",
+  "selector",
+  "delivery",
+  "parent",
+  "thread",
+  "task",
+] as const;
 
 function toInput({ what, name }: Wanted, context: Context<typeof OPTIONS>): GetInput {
   const texts = TEXTS.map((option) => [option, context.options[option]] as const);

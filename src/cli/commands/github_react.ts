@@ -10,8 +10,15 @@ import { OWN_TASK, taskOf } from "../own_task.ts";
 import { reportMessage, WAIT } from "../wait_for_message.ts";
 
 const REACTIONS = [
-  ...["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"] as const,
-];
+  "+1",
+  "-1",
+  "laugh",
+  "confused",
+  "heart",
+  "hooray",
+  "rocket",
+  "eyes",
+] as const;
 
 /** Reacts to what a task is about. */
 export const command: Command = defineCommand({

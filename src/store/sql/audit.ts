@@ -13,8 +13,15 @@ import type { Row } from "./row.ts";
 
 /** Every result of a row. */
 export const AUDIT_RESULTS: readonly AuditResult[] = [
-  ...["allowed", "denied", "audit_warning", "running", "ok"] as const,
-  ...["rejected", "failed", "timeout", "interrupted"] as const,
+  "allowed",
+  "denied",
+  "audit_warning",
+  "running",
+  "ok",
+  "rejected",
+  "failed",
+  "timeout",
+  "interrupted",
 ];
 
 /** The columns of a row that begins. */

@@ -21,9 +21,26 @@ import type { SqlSession } from "./session.ts";
 
 /** Columns of a {@linkcode SourceEvent}, which other tables of a query may have as well. */
 export const EVENT_COLUMNS = [
-  ...["id", "project", '"trigger"', "provider", "installation_id", "external_event_id"],
-  ...["delivery_id", "kind", "actor", "conversation_id", "thread_id", "post_id", "top_level"],
-  ...["text", "occurred_at", "received_at", "state", "reason", "task_id", "attempts"],
+  "id",
+  "project",
+  '"trigger"',
+  "provider",
+  "installation_id",
+  "external_event_id",
+  "delivery_id",
+  "kind",
+  "actor",
+  "conversation_id",
+  "thread_id",
+  "post_id",
+  "top_level",
+  "text",
+  "occurred_at",
+  "received_at",
+  "state",
+  "reason",
+  "task_id",
+  "attempts",
 ].map((column) => `source_events.${column}`).join(", ");
 
 /** Converts a row of these columns. */

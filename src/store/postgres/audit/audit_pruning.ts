@@ -73,7 +73,10 @@ async function removeFirst(
   await db.run(
     `INSERT INTO plugin_audit_chain (chain, position, audit_id, link, hash)
      VALUES (?, ?, '', ?, ?)`,
-    ...[chain, position, CHECKPOINT, hash],
+    chain,
+    position,
+    CHECKPOINT,
+    hash,
   );
   return ids.length;
 }

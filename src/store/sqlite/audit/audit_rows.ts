@@ -27,7 +27,12 @@ export function finishAudit(db: Database, id: string, end: AuditEnd): void {
   const changed = db.run(
     `UPDATE plugin_audit SET result = ?, finished_at = ?, exit_code = ?, duration_ms = ?, stderr = ?
      WHERE id = ? AND result = 'running'`,
-    ...[result, finished_at, exit_code, duration_ms, stderr, id],
+    result,
+    finished_at,
+    exit_code,
+    duration_ms,
+    stderr,
+    id,
   );
   if (changed === 1) addLink(db, id, "finish");
 }

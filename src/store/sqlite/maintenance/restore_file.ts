@@ -101,12 +101,14 @@ function cancelOpen(db: Database, { reason, now }: CancelOpen): void {
     `UPDATE steps SET state = 'cancelled', reason = ?, finished_at = ?, process_group = NULL
        WHERE state IN ('pending', 'running')
        AND task_id IN (SELECT id FROM tasks WHERE state IN ('pending', 'running'))`,
-    ...[reason, now],
+    reason,
+    now,
   );
   db.run(
     `UPDATE tasks SET state = 'cancelled', reason = ?, finished_at = ?, readiness = ${READINESS.ready}
        WHERE state IN ('pending', 'running')`,
-    ...[reason, now],
+    reason,
+    now,
   );
 }
 

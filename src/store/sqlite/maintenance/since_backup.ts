@@ -70,11 +70,19 @@ export function keepRevocations(copy: Database, replaced: Replaced, now: number)
     if (revokedAt === undefined) continue;
     copy.run(
       "UPDATE control_tokens SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ? OR hash = ?",
-      ...[revokedAt, id, hash],
+      revokedAt,
+      id,
+      hash,
     );
     copy.run(
       "INSERT OR IGNORE INTO control_tokens VALUES (?, ?, ?, ?, ?, ?, ?)",
-      ...[id, hash, name, role, createdAt, expiresAt, revokedAt],
+      id,
+      hash,
+      name,
+      role,
+      createdAt,
+      expiresAt,
+      revokedAt,
     );
   }
   return before - validTokens(copy, now).length;
