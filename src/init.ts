@@ -1,5 +1,5 @@
 /**
- * `svc init`: makes whatever of the data directory is not there yet, and nothing else.
+ * `svc init`: makes the missing parts of the data directory, and changes no other.
  *
  * @module
  */
@@ -24,35 +24,35 @@ import { takeNextKey, writeNextKey } from "./secrets/next_key.ts";
 import { settleKey } from "./storage/sealed_storage.ts";
 import { type PlannedStorage, planStorage, type SharedStorage } from "./storage/create_storage.ts";
 
-/** What `init` depends on. */
+/** Options of `svc init`. */
 export interface InitOptions {
   readonly clock: Clock;
   /** Reads an environment variable. */
   readonly env: (name: string) => string | undefined;
-  /** The PostgreSQL that this daemon is to share with others; a database in a file when absent. */
+  /** The PostgreSQL that this daemon shares with others; a database in a file when absent. */
   readonly shared?: SharedStorage;
-  /** A copy of the key of those others; a new key is made when absent. */
+  /** A copy of the key of the other daemons; a new key is made when absent. */
   readonly keyFile?: string;
-  /** Told of a migration of the database. */
+  /** Called with a sentence about a migration of the database. */
   readonly onNote?: (text: string) => void;
 }
 
-/** What `init` did. */
+/** The result of `svc init`. */
 export interface Initialised {
-  /** The paths that were made, in order; empty when everything was there. */
+  /** The paths that were made, in order; empty if nothing was missing. */
   readonly made: readonly string[];
   /**
-   * What was there and had to be closed to others, as a sentence; `undefined` when nothing had to.
+   * A sentence about existing files that were closed to other users; `undefined` if there were none.
    */
   readonly closed: string | undefined;
 }
 
 /**
- * Makes the data directory. May be called again at any time: after it was killed it goes on, and
- * beside a daemon or another call of it that is at work it leaves everything to that one.
+ * Makes the data directory. It may be called again at any time: after it was killed it continues, and
+ * beside a daemon or another `svc init` that runs it makes nothing.
  *
- * @throws {AppError} `refused` or `invalid` when the place cannot be used. What is refused because
- * of what is asked for leaves nothing behind.
+ * @throws {AppError} `refused` or `invalid` when the directory or an option cannot be used. If an
+ * option is refused, nothing was made.
  */
 export async function initDataDir(dir: DataDir, options: InitOptions): Promise<Initialised> {
   checkSocketPath(dir);
@@ -64,7 +64,8 @@ export async function initDataDir(dir: DataDir, options: InitOptions): Promise<I
     const newId = idFactory(clock);
     const resources = [defaultWorkspace(clock)];
     const storage = await planStorage(dir, { shared, env, clock, newId, resources, onNote });
-    // A key that a shared database refuses is never made; only under the lock is a file looked into.
+    // Before the lock, so that a key that a shared database refuses is never written. A database in a
+    // file is read under the lock only.
     const joining = storage.isShared ? await planKey(dir, options, storage) : undefined;
     for (const path of directoriesOf(dir)) if (await makeDirectoryDurably(path)) made.push(path);
     const hadLock = await isThere(dir.lock);
@@ -74,7 +75,7 @@ export async function initDataDir(dir: DataDir, options: InitOptions): Promise<I
     if (!hadLock) made.push(dir.lock);
     storage.check();
     await settleKey(dir, { env, clock });
-    // The key before the database, which may hold what is sealed with it as soon as it is there.
+    // The key is made before the database, which may hold sealed values from its start.
     const key = joining ?? await planKey(dir, options, storage);
     made.push(...await makeKey(dir, key, storage));
     if (await createDurably(dir.settings, settingsTemplate())) made.push(dir.settings);
@@ -105,22 +106,22 @@ function directoriesOf(dir: DataDir): readonly string[] {
   ];
 }
 
-/** Whether all is there that a daemon needs: its database is the last of it. */
+/** Whether a daemon can start: the database is made last. */
 async function isMade(dir: DataDir): Promise<boolean> {
   return await isThere(dir.secretKey) &&
     (await isThere(dir.databaseUrl) || await isThere(dir.database));
 }
 
-/** The key file to be made. */
+/** A key file to write. */
 interface PlannedKey {
   readonly text: string;
-  /** Whether it takes the place of one that is there. */
+  /** Whether it replaces an existing one. */
   readonly replaces: boolean;
 }
 
 /**
- * The key file to be made, where there is none: that of the other daemons, or a new one. One that
- * the other daemons have replaced gives way to theirs.
+ * The key file to write: that of the other daemons, or a new one if there is none. It replaces a key
+ * that the other daemons have replaced.
  *
  * @throws {AppError} `refused` or `invalid` when no key, or another one, can be used.
  */
@@ -153,7 +154,7 @@ async function planKey(
 }
 
 /**
- * Makes the key file; where there is one already, it has to be usable, or to be replaced.
+ * Writes the key file; an existing one has to be usable, or is replaced.
  *
  * @returns The paths that were made.
  */

@@ -23,14 +23,14 @@ import type { DaemonConfig } from "./config.ts";
 export interface OwnDataDir extends Disposable {
   /** Decrypts and encrypts the secrets in it. */
   readonly keyring: Keyring;
-  /** The keys that were replaced and are kept. */
+  /** The replaced keys whose files still exist. */
   readonly formerKeys: readonly Keyring[];
-  /** The texts of all these key files. */
+  /** The texts of the files of all these keys. */
   readonly keyFiles: readonly string[];
 }
 
 /**
- * Locks the data directory, and prepares what does not need the store.
+ * Locks the data directory, and prepares the parts of it that do not need the store.
  *
  * @throws {AppError} `refused` when the directory cannot be used, or another daemon uses it.
  */

@@ -1,6 +1,6 @@
 /**
- * What runs commands: the worker with its tasks, plugins and hooks, and the retention that removes
- * their leftovers.
+ * The parts that run commands: the worker with its tasks, plugins and hooks, and the retention that
+ * removes old records.
  *
  * @module
  */
@@ -43,7 +43,7 @@ export interface Execution extends AsyncDisposable {
   readonly notifier: Notifier;
 }
 
-/** What running tasks needs beside a state. */
+/** The parts that running tasks needs beside a state. */
 type ForTasks = Pick<
   RunHost,
   "inherited" | "umask" | "timeLimits" | "inboxes" | "directories" | "senders"
@@ -93,7 +93,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   };
 }
 
-/** Adds to a state what tasks are run with. */
+/** Adds to a state the parts that running tasks needs. */
 export function withTaskRunning<Given extends Omit<RunHost, keyof ForTasks>>(
   state: Given & Pick<State, "store">,
   { stepEnv, umask, timeLimits }: Pick<DaemonConfig, "stepEnv" | "umask" | "timeLimits">,
@@ -104,7 +104,7 @@ export function withTaskRunning<Given extends Omit<RunHost, keyof ForTasks>>(
   return { ...forSteps, inboxes: new Inboxes(state.store, state.clock), directories, senders };
 }
 
-/** What running a plugin needs; `marks` are further variables of each. */
+/** `marks` are further variables of each plugin. */
 function pluginHost(
   config: DaemonConfig,
   state: State,

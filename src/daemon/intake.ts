@@ -1,6 +1,6 @@
 /**
- * What turns events into tasks: the webhook pipeline, the sources without requests, and the router
- * of chat events.
+ * The parts that turn events into tasks: the webhook pipeline, the sources without requests, and the
+ * router of chat events.
  *
  * @module
  */
@@ -22,9 +22,9 @@ import type { State } from "./state.ts";
 
 /** The parts that accept events. */
 export interface Intake extends AsyncDisposable {
-  /** With what requests are received. */
+  /** The parts that receive requests. */
   readonly pipeline: State & Pick<WebhookHost, PipelinePart | "bodies" | "limits">;
-  /** Events of Slack without an address. */
+  /** Socket Mode, which brings events of Slack without an address. */
   readonly sockets: SlackSockets;
 }
 
@@ -68,7 +68,7 @@ export function openIntake(
   };
 }
 
-/** Adds to a state what deliveries are taken through the pipeline with. */
+/** Adds to a state the parts that the pipeline needs. */
 export function withPipeline<Given extends Pick<State, "catalog" | "clock">>(
   state: Given,
   plugins: PluginHost,

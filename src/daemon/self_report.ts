@@ -1,5 +1,5 @@
 /**
- * What a daemon reports about itself: `svc status`, `GET /metrics`, and faults.
+ * The reports of a daemon about itself: `svc status`, `GET /metrics`, and faults.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export interface SelfReport
   extends Pick<StatusHost, "degraded" | "status" | "rates" | "sizes">, Pick<StatsHost, "minutes"> {
   /** Faults of this daemon alone, one sentence each. */
   readonly faults: () => Promise<readonly string[]>;
-  /** Those of which this daemon tells people, and no other that shares its database. */
+  /** The faults that this daemon reports by Notifications, and no other daemon reports. */
   readonly faultsToTell: () => Promise<readonly string[]>;
   /** The answer to `GET /metrics`. */
   readonly metrics: () => Promise<Response>;
@@ -42,7 +42,7 @@ export function selfReport(
     (await answerInTime(store.counts(), clock).catch(() => undefined))?.pending;
   const faults = () =>
     findDegraded({ dirs, health, semaphore, clock, worker, pending, connections });
-  // while the database is away, only what is known here is said
+  // While the database is away, only facts that this daemon knows itself are reported.
   const nodes = async () => {
     if (shared === undefined) return [];
     return await answerInTime(store.listNodes(), clock).catch(() => undefined) ?? [];

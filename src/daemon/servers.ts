@@ -37,10 +37,7 @@ export interface Servers extends AsyncDisposable {
 
 /** Time that requests under way have to finish when the daemon stops. */
 const DRAIN_MS = 5000;
-/**
- * Parts of all file descriptors that connections may use; the others are for plugins, steps and
- * files.
- */
+/** Parts of all file descriptors for connections; the others are for plugins, steps and files. */
 const WEBHOOK_SHARE = 1 / 2;
 const CONTROL_SHARE = 1 / 8;
 
@@ -95,7 +92,7 @@ export async function openServers(parts: DaemonParts): Promise<Servers> {
     maxConnections: Math.floor(descriptors * WEBHOOK_SHARE),
     drainMs: DRAIN_MS,
   });
-  githubLogs.start(); // what is sent again arrives here
+  githubLogs.start(); // events that GitHub sends again arrive at the webhook server
   const open = opening.move();
   return { webhookUrl: webhook.url, controlUrl, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }

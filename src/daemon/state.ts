@@ -1,6 +1,6 @@
 /**
- * The state of a daemon: its data directory, the store, the catalog, and what everything else uses
- * until the very end. Nothing here acts by itself.
+ * The state of a daemon: its data directory, the store, the catalog, and other parts that the rest of
+ * the daemon uses until it ends. Nothing here acts by itself.
  *
  * @module
  */
@@ -94,7 +94,7 @@ const markerKey = (keyring: Keyring) => keyring.derive("marker of answers");
 const CEL_DEADLINE_MS = 1000;
 
 /**
- * Opens what a daemon keeps.
+ * Opens the state of a daemon.
  *
  * @throws {AppError} `refused` when the data directory cannot be used, or another daemon uses it.
  */

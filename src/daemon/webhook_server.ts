@@ -1,6 +1,6 @@
 /**
- * The webhook server of a daemon: the object exists from the start, so that status can ask for its
- * load, and listens when everything else is running.
+ * The webhook server of a daemon. The object exists from the start, so that `svc status` can read its
+ * load; it listens once everything else runs.
  *
  * @module
  */
@@ -12,12 +12,11 @@ import type { PeerHandler } from "../http/server/connection_server.ts";
 import { urlOf } from "./addresses.ts";
 import type { DaemonConfig } from "./config.ts";
 
-/** What the server needs when it starts listening. */
+/** How a {@linkcode WebhookServer} listens. */
 export interface WebhookServerOptions {
   /** Address, certificate and trusted proxies. */
   readonly config: DaemonConfig;
   readonly handler: PeerHandler;
-  /** Most connections at once. */
   readonly maxConnections: number;
   /** Time that requests under way have to finish when the server stops. */
   readonly drainMs: number;
@@ -59,8 +58,8 @@ export class WebhookServer implements AsyncDisposable {
   }
 
   /**
-   * Answers a request of the daemon itself as one from this machine, without a connection: a
-   * certificate is made for the name that senders use, and would not fit.
+   * Answers a request of the daemon itself as one from this machine. It needs no connection: the
+   * certificate of the server names the address that senders use, and not this machine.
    *
    * @throws {AppError} `refused` while it does not listen.
    */

@@ -1,10 +1,10 @@
 /**
- * What the daemon learns of a Connection: the resource says what an admin wants, this what is.
+ * The state of Connections, as the daemon observes it. Their settings are in the resource.
  *
  * @module
  */
 
-/** Names one Connection as it was made; made anew under the same name, it has no past. */
+/** Identifies a Connection: one that is deleted and made again has a new `createdAt`. */
 export interface ConnectionKey {
   readonly project: string;
   readonly name: string;
@@ -12,46 +12,46 @@ export interface ConnectionKey {
   readonly createdAt: number;
 }
 
-/** A time in which events were missed, and what became of them. */
+/** A time in which events were missed, with their number. */
 export interface Gap {
   /** Milliseconds since the epoch of the first missed event, or from when on nothing is known. */
   readonly from: number;
   /** The same of the last one. */
   readonly to: number;
-  /** Events that were got back. */
+  /** Number of events that were recovered. */
   readonly repaired: number;
-  /** Events that nobody can get back any more; 0 where their number is not known. */
+  /** Number of events that cannot be recovered; 0 if it is not known. */
   readonly lost: number;
-  /** Which ones were lost and why; empty where none were. */
+  /** The lost events and the cause; empty if none were lost. */
   readonly reason: string;
 }
 
 /** What is known of one Connection; times in milliseconds since the epoch. */
 export interface ConnectionState extends ConnectionKey {
-  /** Who its token belongs to, as people know them; absent until the platform was asked. */
+  /** Name of the user of its token; absent until the platform was asked. */
   readonly login?: string;
-  /** The same as the platform counts them. */
+  /** Id of that user. */
   readonly userId?: string;
-  /** End of its token; absent where it has none, or none is known. */
+  /** End of its token; absent if it has none, or it is not known. */
   readonly tokenEndsAt?: number;
-  /** Its last event, where it does not come as a request. */
+  /** Time of its last event, if its events do not come as requests. */
   readonly lastEventAt?: number;
-  /** What is wrong with it, one sentence; absent while it works. */
+  /** Its fault, one sentence; absent while it works. */
   readonly fault?: string;
-  /** Since when; another fault in between does not count. */
+  /** Start of the fault; another fault in between does not change it. */
   readonly faultSince?: number;
-  /** End of the last repair that went through everything. */
+  /** End of the last complete repair. */
   readonly repairedAt?: number;
-  /** Of each of its webhooks, by id: up to when every event is here, or is known to be lost. */
+  /** For each webhook, by id: the time up to which every event is stored, or is known to be lost. */
   readonly marks: Readonly<Record<string, number>>;
-  /** Events that were got back, and that were lost, since it was made. */
+  /** Events that were recovered, and that were lost, since it was made. */
   readonly repaired: number;
   readonly lost: number;
   /** The last gaps, newest first. */
   readonly gaps: readonly Gap[];
 }
 
-/** What has been learnt; what is absent stays as it is, `null` means that it is not there. */
+/** A change of the state: an absent field stays, `null` removes it. */
 export interface ConnectionNews {
   readonly login?: string;
   readonly userId?: string;

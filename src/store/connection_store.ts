@@ -1,15 +1,15 @@
 /**
- * The storage interface for what the daemon learns of Connections.
+ * The storage interface for the state of Connections.
  *
  * @module
  */
 
 import type { ConnectionKey, ConnectionNews, ConnectionState } from "./connection_records.ts";
 
-/** Keeps it, over restarts too. */
+/** Keeps the state of Connections, over restarts too. */
 export interface ConnectionStore {
-  /** Of every Connection of which something was noted, also of those that were deleted. */
+  /** The states of all Connections, with those of deleted ones. */
   listConnectionStates(): Promise<ConnectionState[]>;
-  /** Adds to what is known; `now` is when a new fault began. Gives what is known then. */
+  /** Changes the state, and returns it; `now` is the start of a new fault. */
   noteConnection(key: ConnectionKey, news: ConnectionNews, now: number): Promise<ConnectionState>;
 }

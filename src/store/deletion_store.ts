@@ -1,6 +1,6 @@
 /**
- * The storage interface for the deletion of single records with their content, which somebody asks
- * for. What goes by its age is in `retention_store.ts`.
+ * The storage interface for the deletion of single records with their content, on request.
+ * `retention_store.ts` removes records by their age.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { TaskFiles } from "./retention_store.ts";
 
 /** The records that were deleted, or would be. */
 export interface Deletion {
-  /** As `delivery/ID` and `task/ID`, what was named first. */
+  /** As `delivery/ID` and `task/ID`; the named record is the first. */
   readonly deleted: readonly string[];
   /** Records that stay and hold some of the same content, as `delivery/ID` and `task/ID`. */
   readonly keptBy: readonly string[];
@@ -21,9 +21,9 @@ export interface Deletion {
 export interface DeletionStore {
   /**
    * Deletes a task that has ended, with its steps, inbox, messages and thread, and the content of
-   * the chat events that went to it. Its event stays known to deduplication, which keeps a digest.
+   * the chat events that went to it. Deduplication still knows its event, by a digest.
    *
-   * @throws {AppError} `not_found`; `conflict` while something still needs it.
+   * @throws {AppError} `not_found`; `conflict` while another record needs it.
    */
   deleteTask(id: string, options: { readonly dryRun: boolean }): Promise<Deletion>;
   /**

@@ -85,7 +85,7 @@ export interface DeliveryDetail {
   readonly headerNames: readonly string[];
   /** How many further headers it had; absent where there were none. */
   readonly headersLeftOff?: number;
-  /** The event that a header names; absent where none does, and in records of before. */
+  /** The event that a header names; absent if none does, and in records of earlier versions. */
   readonly event?: string;
   /** Milliseconds after arrival at which each stage of the pipeline was done, in order. */
   readonly stages: Readonly<Record<string, number>>;
@@ -100,16 +100,16 @@ export interface DeliveryDetail {
    * sender.
    */
   readonly unsigned?: boolean;
-  /** Why its signature was refused; absent where none was, and in records of before. */
+  /** Why its signature was refused; absent otherwise, and in records of earlier versions. */
   readonly failure?: VerifyFailure;
-  /** Connection over which the platform gave it to the daemon, so that no signature was needed. */
+  /** Connection over which the platform delivered it, so that no signature was needed. */
   readonly connection?: string;
   /**
-   * What its signature covers, where its trigger or its workflow reads `signed`; nothing was verified
-   * by a signature, or nobody asked, where it is absent.
+   * The values that its signature covers, if its trigger or its workflow reads `signed`; absent if
+   * no signature was verified, or neither of them reads it.
    */
   readonly signed?: Coverage;
-  /** Method of a handshake that came before anything was signed. */
+  /** Method of an unsigned handshake. */
   readonly handshakeMethod?: string;
   /** When retention deleted its body, in milliseconds since the epoch. */
   readonly bodyDeletedAt?: number;

@@ -36,7 +36,7 @@ export interface DeliveryRecorder {
    * @returns The outcomes of each delivery, in their order.
    * @throws {AppError} `rate_limited` as {@linkcode recordDelivery}.
    */
-  recordDeliveries(given: NewDeliveries): Promise<readonly (readonly EventOutcome[])[]>;
+  recordDeliveries(request: NewDeliveries): Promise<readonly (readonly EventOutcome[])[]>;
   /** Stores a handshake of a platform, which starts nothing. */
   recordHandshake(delivery: Delivery, content: DeliveryContent): Promise<void>;
   /** Stores rejected requests; only the newest of each trigger stay. */
@@ -49,7 +49,7 @@ export interface DeliveryStore {
   listDeliveries(query: DeliveryQuery): Promise<Delivery[]>;
   /** A delivery with its content; `undefined` when no delivery has this id. */
   readDelivery(id: string): Promise<StoredDelivery | undefined>;
-  /** The same of those of the ids that there are, newest first. */
+  /** The same for several ids, newest first; ids without a delivery are left out. */
   readDeliveries(ids: readonly string[]): Promise<StoredDelivery[]>;
   /**
    * Deliveries whose id starts with `prefix`, at most two: enough to see that a prefix is
@@ -65,7 +65,7 @@ export interface CursorStore {
   /** Time up to which a schedule has been evaluated; `undefined` before the first time. */
   findCursor(name: string): Promise<number | undefined>;
   moveCursor(cursor: Cursor): Promise<void>;
-  /** Moves a cursor to a run of its schedule; `false` when somebody has claimed that run before. */
+  /** Moves a cursor to a run of its schedule; `false` when another daemon has claimed that run. */
   claimRun(cursor: Cursor): Promise<boolean>;
 }
 

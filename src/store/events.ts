@@ -1,6 +1,6 @@
 /**
- * Events between the rooms of the daemon. The store announces its changes itself
- * (`store_methods.ts`), so that no way to store a task can forget to wake the worker.
+ * Events between the parts of the daemon. The store announces its changes itself
+ * (`store_methods.ts`), so that every way to store a task wakes the worker.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export interface DaemonEvents {
   /** A record was stored or has changed, or several were stored, changed or removed. */
   readonly recordsChanged: {
     readonly record: RecordName;
-    /** Id of the one that was stored or has changed; absent when any may have, or some are gone. */
+    /** Id of the record; absent when any may have changed, or records were removed. */
     readonly id?: string;
   };
   /** Tasks were stored that a worker may run now. */
@@ -26,8 +26,8 @@ export interface DaemonEvents {
     readonly replaced: readonly string[];
   };
   /**
-   * A task begins to run, and who started it may do so. Not published again when it continues after
-   * an interruption, unless no step had started.
+   * A task begins to run, and its sender is permitted to start it. Not published again when it
+   * continues after an interruption, unless no step had started.
    */
   readonly taskStarted: Task;
   /** The worker ended a task, and the end is stored. */
@@ -59,18 +59,18 @@ export interface DaemonEvents {
     /** Why; absent with it. */
     readonly reason?: string;
   };
-  /** Other daemons may take over what this one runs: it ends that, and claims nothing. */
+  /** Other daemons may take over the tasks of this one: it stops them, and claims none. */
   readonly leaseEnded: undefined;
   /** This daemon may run tasks again. */
   readonly leaseRegained: undefined;
-  /** Another daemon has claimed tasks that this one runs, or ran. */
+  /** Another daemon has claimed tasks of this one. */
   readonly claimsLost: { readonly taskIds: readonly string[] };
   /** A message to a task was stored. */
   readonly inboxFilled: {
     /** Absent when any may have one. */
     readonly taskId?: string;
   };
-  /** Something failed for good that no task shows; a Notification may tell of it. */
+  /** A failure that no task shows; a Notification may report it. */
   readonly incidentHappened: Incident;
   /** Output of a step was written to the log of its task. */
   readonly logWritten: {
@@ -79,5 +79,5 @@ export interface DaemonEvents {
   };
 }
 
-/** The hub on which they are published and heard. */
+/** The hub of these events. */
 export type Events = EventHub<DaemonEvents>;

@@ -1,28 +1,30 @@
 /**
- * What a Notification tells of beside the ends of tasks.
+ * The failures that a Notification reports beside the ends of tasks.
  *
  * @module
  */
 
 /** Kinds of incidents, by the names that `on:` of a Notification has. */
 export type IncidentKind =
-  | ("gap.lost" | "connection.broken" | "answer.failed")
-  | ("loop.cut" | "plugin.failed");
+  | "gap.lost"
+  | "connection.broken"
+  | "answer.failed"
+  | "loop.cut"
+  | "plugin.failed";
 
-/** Something that failed for good, told once when it is found. */
+/** A permanent failure, published once when it is found. */
 export interface Incident {
   /**
-   * `gap.lost`: events of a platform that nobody can get any more. `connection.broken`: a
-   * Connection that does not work until somebody mends it. `answer.failed`: a message of the outbox
-   * that was given up. `loop.cut`: tasks that started one another by way of a platform, and that
-   * go on no further. `plugin.failed`: a plugin that fails again and again.
+   * `gap.lost`: events of a platform that cannot be recovered. `connection.broken`: a Connection
+   * that does not work until an operator repairs it. `answer.failed`: a message of the outbox that
+   * was given up. `loop.cut`: tasks that started each other through a platform, and were stopped.
+   * `plugin.failed`: a plugin that fails again and again.
    */
   readonly kind: IncidentKind;
   readonly project: string;
-  /** Name of the Connection; empty where none belongs to it. */
+  /** Name of its Connection; empty if it has none. */
   readonly connection: string;
-  /** What was found and what to do next, one sentence without secrets. */
+  /** The failure and the next step, one sentence without secrets. */
   readonly reason: string;
-  /** Task that it belongs to, where there is one. */
   readonly taskId?: string;
 }

@@ -8,25 +8,25 @@
 /** The right of a daemon to run what it has claimed. */
 export interface Lease {
   /**
-   * Whether it is over for now, so that other daemons may take the tasks. Whoever has to know that
-   * was told when this returns.
+   * Whether it is over for now, so that other daemons may take the tasks. Before this returns `true`,
+   * `leaseEnded` was published.
    */
   isOver(): boolean;
   /**
-   * Names who knows which tasks are run under it, or are about to be: whatever else this daemon has
-   * claimed, nobody runs, and it is given back.
+   * Sets the function that gives the tasks which run under the lease, or are about to. Other claims of
+   * this daemon are given back.
    */
   covers(inHand: () => ReadonlySet<string>): void;
 }
 
-/** The lease of a daemon that shares its tasks with nobody. */
+/** The lease of a daemon that shares its tasks with no other. */
 export const ENDLESS: Lease = { isOver: () => false, covers: () => {} };
 
-/** Length of a lease when nothing else is said. */
+/** Length of a lease if no setting says another. */
 export const LEASE_MS = 60_000;
 
 /**
- * For how long a daemon relies on a lease, from when it asked for it: in the rest of the time it
- * ends what it runs, before another one begins it.
+ * Time in which a daemon relies on a lease, from its request for it. In the rest of the lease it stops
+ * its tasks, before another daemon starts them.
  */
 export const reliableMs = (leaseMs: number): number => leaseMs * 2 / 3;

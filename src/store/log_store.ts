@@ -1,16 +1,16 @@
 /**
  * The storage interface for the output of tasks: for each task one sequence of bytes that only
- * grows, of whole lines. What the lines say (`tasks/log/log_format.ts`) is no matter of a store, so
- * reading is written once for all of them: a place is a number of bytes from the start.
+ * grows, of whole lines. A store does not read the lines (`tasks/log/log_format.ts` does), so that
+ * reading is written once for all stores. A position is a number of bytes from the start.
  *
  * @module
  */
 
 /** The logs of all tasks. */
 export interface LogStore {
-  /** The log of a task. Nothing is made by asking for it. */
+  /** The log of a task. The call makes no file. */
   of(taskId: string): StoredLog;
-  /** Logs that may outlive their tasks; absent where a log always goes with its task. */
+  /** Logs that may outlive their tasks; absent if a log is always removed with its task. */
   readonly left?: LeftLogs;
 }
 
@@ -32,11 +32,11 @@ export interface OpenLog extends Disposable {
   read(start: number, end: number): Promise<Uint8Array>;
 }
 
-/** What a writer is told. */
+/** Options of a writer. */
 export interface LogWriting {
   /** Called when more can be read. */
   readonly onWritten: () => void;
-  /** Aborts when the run is to end soon: from then on nothing is waited for long. */
+  /** Aborts when the run ends soon: from then on the writer waits for nothing long. */
   readonly stop: AbortSignal;
 }
 

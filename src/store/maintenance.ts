@@ -37,9 +37,9 @@ export interface CheckFacts extends BackupFacts {
 export interface Glance extends BackupFacts {
   /** One sentence for each fault; empty when there is none. */
   readonly faults: readonly string[];
-  /** What an operator should correct, and no fault is. */
+  /** What an operator should correct, though it is no fault. */
   readonly warnings: readonly string[];
-  /** What is applied, secret values sealed; empty where a fault keeps it from being read. */
+  /** The applied resources, secret values sealed; empty if a fault prevents reading them. */
   readonly resources: readonly Resource[];
   /** When the newest delivery or task was stored, in milliseconds since the epoch. */
   readonly newestAt?: number;
@@ -48,7 +48,7 @@ export interface Glance extends BackupFacts {
 /** Size of a database. */
 export interface DatabaseSize {
   readonly bytes: number;
-  /** Bytes of pages that hold nothing. */
+  /** Bytes of empty pages. */
   readonly unusedBytes: number;
   /** Whether unused space can be given back to the file system while the database is in use. */
   readonly reclaimable: boolean;

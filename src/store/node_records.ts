@@ -9,35 +9,34 @@ export interface NodeRecord {
   readonly id: string;
   /** For people. */
   readonly name: string;
-  /** Whether it is the one that is asked. */
+  /** Whether it is the daemon that answers. */
   readonly isSelf: boolean;
-  /** Whether it was heard of within its lease; if not, others take over what it ran. */
+  /** Whether its lease has not ended; if it has, others take over its tasks. */
   readonly isAlive: boolean;
-  /** Whether it takes no new tasks, because an operator wants it so. */
+  /** Whether an operator has told it to take no new tasks. */
   readonly isDrained: boolean;
   /** Number of tasks that it runs. */
   readonly running: number;
   /** Milliseconds since the epoch; absent where only the store was opened, by no daemon. */
   readonly startedAt?: number;
   /**
-   * Until when no other takes over what it runs, unless it is heard of before; absent where the
-   * storage is of one daemon.
+   * End of its lease, unless it is renewed; absent if only one daemon uses the storage.
    */
   readonly leaseUntil?: number;
-  /** What it said of itself last. */
+  /** Its last report. */
   readonly facts: NodeFacts;
 }
 
-/** What a daemon says of itself to the others. */
+/** The report of a daemon to the others. */
 export interface NodeFacts {
-  /** Of its program; empty before it has said so. */
+  /** Version of its program; empty before its first report. */
   readonly version: string;
-  /** Digest of its plugin policy; empty where it has none. */
+  /** Digest of its plugin policy; empty if it has none. */
   readonly policy: string;
-  /** What does not work there, one sentence each. */
+  /** One sentence each. */
   readonly faults: readonly string[];
-  /** Most tasks that it runs at once; absent before it has said so. */
+  /** Most tasks that it runs at once; absent before its first report. */
   readonly workers?: number;
-  /** By which a Workspace may name it, beside its name; absent before it has said so. */
+  /** Names by which a Workspace may name it, beside its own; absent before its first report. */
   readonly labels?: readonly string[];
 }

@@ -11,12 +11,12 @@ export interface NodeStore {
   /** By name. */
   listNodes(): Promise<NodeRecord[]>;
   /**
-   * Forgets a daemon that is known to have ended, so that others take over at once what it ran. One
-   * that lives after all enters itself again, and what it says of those tasks is refused.
+   * Forgets a daemon that has ended, so that others take over its tasks at once. If it runs after
+   * all, it registers again, and its writes about those tasks are refused.
    */
   forgetNode(id: string): Promise<void>;
-  /** Lets a daemon take no new tasks, whatever it runs, or lets it take them again. */
+  /** Lets a daemon take no new tasks, or take them again; those that it runs continue. */
   drainNode(id: string, isDrained: boolean): Promise<void>;
-  /** Stores what this daemon says of itself; whether that is new. */
+  /** Stores the report of this daemon; `true` if it differs from the last one. */
   reportNode(facts: NodeFacts): Promise<boolean>;
 }

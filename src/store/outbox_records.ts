@@ -1,6 +1,6 @@
 /**
- * Records of the outbox: messages to other systems, from the moment somebody wants one sent until
- * it was sent, or given up.
+ * Records of the outbox: messages to other systems, from their order until they were sent, or given
+ * up.
  *
  * @module
  */
@@ -45,8 +45,8 @@ export interface OutboxMessage extends Omit<NewMessage, "now"> {
   /** Milliseconds since the epoch before which it is not tried again; 0 for at once. */
   readonly nextAt: number;
   /**
-   * Milliseconds since the epoch since when nobody knows whether it has arrived: it was about to be
-   * sent, and no answer is stored. Absent where that is known.
+   * Milliseconds since the epoch of a try without a stored answer: the message may have arrived.
+   * Absent if it is known whether it has.
    */
   readonly uncertainSince?: number;
   /** Milliseconds since the epoch of the first try of this round; absent before it. */
@@ -93,7 +93,7 @@ export interface MessageClaim {
   readonly nextAt?: number;
 }
 
-/** What came of trying a message. */
+/** The result of a try. */
 export type MessageResult =
   | { readonly state: "sent"; readonly externalId: string }
   | { readonly state: "failed"; readonly reason: string; readonly certain: boolean }

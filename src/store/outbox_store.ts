@@ -14,7 +14,7 @@ import type {
   OutboxMessage,
 } from "./outbox_records.ts";
 
-/** Takes messages. */
+/** Stores messages. */
 export interface OutboxRecorder {
   /** Stores messages, all or none; see {@linkcode NewMessage.key} for those that one replaces. */
   addToOutbox(messages: readonly NewMessage[]): Promise<void>;
@@ -27,7 +27,7 @@ export interface OutboxQueue {
    * target: counts the try, and notes that from now on they may have arrived.
    */
   claimMessages(demand: MessageDemand): Promise<MessageClaim>;
-  /** Records what came of a try; `undefined` when the message no longer exists. */
+  /** Records the result of a try; `undefined` when the message no longer exists. */
   finishMessage(id: string, result: MessageResult, now: number): Promise<OutboxMessage | undefined>;
 }
 

@@ -27,11 +27,11 @@ export interface ResourceStore {
    * gives.
    */
   resourceVersion(): Promise<number>;
-  /** Says that this daemon decides by that version from now on. */
+  /** Records that this daemon decides by that version from now on. */
   adoptResources(version: number): Promise<void>;
   /**
-   * Resolves once every other daemon decides by that version, or is gone. One that lives and says
-   * nothing is not waited for long: what it decides by an older version is refused.
+   * Resolves once every other daemon decides by that version, or has ended. The wait for a silent
+   * daemon is short: the store refuses its decisions by an older version.
    */
   awaitAdoption(version: number): Promise<void>;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** Names a trigger. */
+/** Identifies a trigger. */
 export interface TriggerKey {
   readonly project: string;
   readonly trigger: string;
@@ -34,9 +34,9 @@ export interface PruneResult {
   readonly deliveries: number;
 }
 
-/** What came of the bodies of deliveries. */
+/** The result of deleting bodies. */
 export interface BodyResult {
-  /** How many were deleted. */
+  /** Number of deleted bodies. */
   readonly deleted: number;
   /** Ids of deliveries whose bodies are still needed. */
   readonly needed: readonly string[];
@@ -74,9 +74,9 @@ export interface RetentionStore {
   deleteBodies(
     options: { readonly ids: readonly string[]; readonly before: number; readonly now: number },
   ): Promise<BodyResult>;
-  /** Names of all triggers that have tasks or deliveries, those that are no more included. */
+  /** All triggers that have tasks or deliveries, deleted triggers too. */
   listRecordTriggers(): Promise<TriggerKey[]>;
-  /** Has what was removed leave the log of the database, too, if that is its own file. */
+  /** Removes deleted content from the write-ahead log too, if the database is a file. */
   emptyLog(): Promise<void>;
   /**
    * Removes messages of the outbox that wait for nothing and have not changed since `before`, at

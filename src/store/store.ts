@@ -1,7 +1,7 @@
 /**
- * All of storage, independent of a database: the sum of small interfaces, of which each part of the
+ * The store, independent of its database: the sum of small interfaces, of which each part of the
  * program takes the ones it needs. Every method is one transaction, synced to disk before it
- * resolves. `sqlite/` is one implementation.
+ * resolves. `sqlite/` and `postgres/` implement it.
  *
  * @module
  */
@@ -71,9 +71,9 @@ export interface Store
     TokenStore,
     IdSearch,
     Maintenance {
-  /** Settles only when storage can no longer be used at all; the daemon then has to end. */
+  /** Resolves when the store can no longer be used; the daemon then has to end. */
   readonly failed: Promise<Error>;
 }
 
-/** Names of the methods that run in the store's own thread. */
+/** Names of the methods that read or write. */
 export type StoreMethod = Exclude<keyof Store, "failed" | typeof Symbol.asyncDispose>;

@@ -13,7 +13,7 @@ import type { NewMessage, OutboxMessage } from "./outbox_records.ts";
 import type { Store, StoreMethod } from "./store.ts";
 import type { ClaimedTask } from "./task_records.ts";
 
-/** What is announced where it is not known which records have changed. */
+/** Announcements that do not name the changed record. */
 const CHANGED = {
   task: { record: "task" },
   delivery: { record: "delivery" },
@@ -32,7 +32,7 @@ function changed(events: Events, ...records: readonly RecordName[]): void {
   for (const record of records) events.publish("recordsChanged", CHANGED[record]);
 }
 
-/** Says which: those that watch read no others. */
+/** Names the records, so that streams read only these. */
 function changedOnly(events: Events, record: RecordName, ...ids: readonly string[]): void {
   for (const id of ids) events.publish("recordsChanged", { record, id });
 }
@@ -59,19 +59,19 @@ const changesWhenSome = (...records: readonly RecordName[]) => (events: Events, 
   if (count > 0) changed(events, ...records);
 };
 const changesTask = (events: Events, _result: unknown, id: string) => taskChanged(events, id);
-/** For writes that no room lists or waits for. */
+/** For writes that no part of the daemon lists or waits for. */
 const changesNothing = () => {};
 
 /**
- * Whether recording an event ends a task that triggers follow: its own, which misses something it
- * needs, or one that it replaces before its start.
+ * Whether recording an event may end a task that triggers follow: its own, if something it needs is
+ * missing, or a pending one that it replaces.
  */
 function mayEndTasks(event: EventDecision): boolean {
   if (event.outcome !== "accepted" || event.task.followed !== true) return false;
   return event.task.plan === undefined || event.task.concurrency?.policy === "Replace";
 }
 
-/** Whether recording an event may change a task that it is not the start of. */
+/** Whether recording an event may change another task than its own. */
 function mayChangeTasks(event: EventDecision): boolean {
   return event.outcome === "accepted" && event.task.concurrency?.policy === "Replace";
 }
@@ -99,11 +99,11 @@ export const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall
   listNodes: "read",
   forgetNode(events) {
     changed(events, "node");
-    events.publish("tasksStored", { replaced: NONE_REPLACED }); // what it ran may be claimed now
+    events.publish("tasksStored", { replaced: NONE_REPLACED }); // its tasks may be claimed now
   },
   drainNode(events) {
     changed(events, "node");
-    events.publish("tasksStored", { replaced: NONE_REPLACED }); // it may take what waits
+    events.publish("tasksStored", { replaced: NONE_REPLACED }); // it may take pending tasks
   },
   reportNode: (events, isNews) => isNews && changed(events, "node"),
   loadResources: "read",

@@ -58,7 +58,7 @@ export interface NewTask {
 
 /** How the tasks of one trigger and key are limited (`concurrency`). */
 export interface TaskConcurrency {
-  /** What happens to a task that finds no room. */
+  /** What happens to a task of a full group. */
   readonly policy: "Forbid" | "Replace" | "Queue";
   /** Identifies the group among those of the trigger. */
   readonly key: string;
@@ -73,7 +73,7 @@ export interface RetryOf {
   /** The task to retry, which has ended. */
   readonly of: string;
   /**
-   * What to run where the old task had no plan; its names may differ from those of the old task.
+   * The plan, if the old task had none; its names may differ from those of the old task.
    */
   readonly planned?: {
     readonly workflow: string;
@@ -86,8 +86,8 @@ export interface RetryOf {
   /** Whether the new task continues in the directory of the old one. */
   readonly keepDirectory: boolean;
   /**
-   * Whether it may run only on the node that ran the old one, because what the steps it keeps have
-   * made is there; so where it keeps the directory.
+   * Whether it may run only on the node of the old one, which has the files of the kept steps. So it
+   * is if it keeps the directory.
    */
   readonly staysOnNode: boolean;
   /** Milliseconds since the epoch. */
@@ -131,7 +131,7 @@ export interface StepRecord {
   readonly state: StepState;
   /** Exit status of its process; 128 + signal number when a signal ended it. */
   readonly exitCode?: number;
-  /** Empty when there is nothing to say. */
+  /** Empty if there is none. */
   readonly reason: string;
   /** Milliseconds since the epoch. */
   readonly startedAt?: number;
@@ -147,19 +147,19 @@ export interface StepRecord {
 
 /** Why a pending task does not run yet. */
 export type TaskReadiness =
-  /** It waits for a worker only; where it is for certain nodes, for one of theirs. */
+  /** It waits for a worker only, if need be of certain nodes. */
   | {
     readonly is: "ready";
-    /** Names or labels of the nodes for which it is; any when absent. */
+    /** Names or labels of the nodes that may run it; any node when absent. */
     readonly nodes?: readonly string[];
-    /** Id of the one node that has what the steps it keeps have made; any when absent. */
+    /** Id of the only node that has the files of the kept steps; any node when absent. */
     readonly onlyNode?: string;
   }
   | {
     readonly is: "delayed";
     /** Milliseconds since the epoch. */
     readonly until: number;
-    /** What delays it: of several, the one that takes longer. */
+    /** The cause: of several, the one that takes longest. */
     readonly by: readonly ("debounce" | "rateLimit")[];
   }
   | {
@@ -183,7 +183,7 @@ export interface Task {
   readonly workflow: string;
   readonly workspace: string;
   readonly state: TaskState;
-  /** Empty when there is nothing to say. */
+  /** Empty if there is none. */
   readonly reason: string;
   /** Delivery that started it; empty when none did. */
   readonly deliveryId: string;
@@ -203,11 +203,11 @@ export interface Task {
   readonly depth: number;
   /** Its own directory, while that exists; empty otherwise. */
   readonly directory: string;
-  /** Id of the node that claimed it last; absent where the store has only one, and before a claim. */
+  /** Id of the node that claimed it last; absent before a claim, and if the store has only one node. */
   readonly node?: string;
-  /** Name of that node; absent where it is not known any more, and likewise. */
+  /** Name of that node; absent if it is no longer known, and if `node` is absent. */
   readonly nodeName?: string;
-  /** As of when it was read; there while it is pending. */
+  /** As of the time of reading; absent if it is not pending. */
   readonly readiness?: TaskReadiness;
   /** Reason of a request to cancel it; empty without one. */
   readonly cancelReason: string;
@@ -240,25 +240,25 @@ export interface ClaimedTask {
   readonly payload: Uint8Array;
   /** Headers of its delivery, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Its request; every text is empty where none brought it, or it came to a chat endpoint. */
+  /** Its request; the texts are empty if none brought it, or it came to a chat endpoint. */
   readonly request: { readonly url: string; readonly method: string; readonly remote: string };
-  /** What is covered of its event: all of an event of our own. */
+  /** The signed part of its event; everything for an event of svc itself. */
   readonly coverage: Coverage;
   /** Whether its inbox holds any message. */
   readonly hasMessages: boolean;
   /** W3C `traceparent` of the trace its spans belong to. */
   readonly trace?: string;
-  /** Present where another node has run steps of it. */
+  /** Absent unless another node has run steps of it. */
   readonly move?: TaskMove;
 }
 
-/** A task that goes on at another node than the one that has run steps of it. */
+/** The move of a task that continues on another node. */
 export interface TaskMove {
-  /** Name of the node that it comes from. */
+  /** Name of the former node. */
   readonly from: string;
-  /** Name of the one that has claimed it. */
+  /** Name of the new node. */
   readonly to: string;
-  /** Whether its steps run again, because what they made is on the other node. */
+  /** Whether its steps run again, because their files are on the former node. */
   readonly isAnew: boolean;
 }
 
@@ -266,7 +266,7 @@ export interface TaskMove {
 export interface TaskEnd {
   readonly taskId: string;
   readonly state: "succeeded" | "failed" | "cancelled";
-  /** Empty when there is nothing to say. */
+  /** Empty if there is none. */
   readonly reason: string;
   /** Milliseconds since the epoch. */
   readonly now: number;

@@ -36,11 +36,11 @@ export interface TaskStore {
 export interface TaskQueue {
   /**
    * Claims the oldest tasks that are ready, at most `limit`: marks them running and returns them. A
-   * task that a node which is gone had left running has one restart more.
+   * task that was running on a node that has ended gets one more restart.
    */
   claimTasks(limit: number, now: number): Promise<Claim>;
   /**
-   * Takes over the running tasks of a node that is gone, each with one restart more; the caller has
+   * Takes over the running tasks of a node that has ended, each with one more restart. The caller has
    * to end their leftover processes.
    */
   claimInterrupted(): Promise<ClaimedTask[]>;
@@ -74,13 +74,13 @@ export interface InboxStore {
   listInbox(taskId: string): Promise<InboxMessage[]>;
 }
 
-/** Ends of tasks that triggers follow or that are to be answered; each is kept until that was done. */
+/** Ends of tasks that triggers follow or that get an answer; each is kept until that is done. */
 export interface TaskEndStore {
   /** Ended tasks whose triggers have not fired yet, oldest first. */
   listTaskEnds(limit: number): Promise<Task[]>;
   /**
-   * Removes the end of a task once its triggers have fired, and stores in the same transaction what
-   * it is to be answered with.
+   * Removes the end of a task once its triggers have fired, and stores its answers in the same
+   * transaction.
    */
   forgetTaskEnd(taskId: string, answers: readonly NewMessage[]): Promise<void>;
 }

@@ -1,5 +1,5 @@
 /**
- * What the records of each trigger take.
+ * The space that the records of each trigger take.
  *
  * @module
  */
@@ -11,10 +11,10 @@ export interface UsageOf {
   readonly deliveries: number;
   /** Bodies of deliveries. */
   readonly bodyBytes: number;
-  /** The rest of them: headers, addresses, reasons. */
+  /** Deliveries without their bodies: headers, addresses, reasons. */
   readonly deliveryBytes: number;
   readonly tasks: number;
-  /** Payloads of tasks, what their steps gave, and their inboxes. */
+  /** Payloads of tasks, outputs of their steps, and their inboxes. */
   readonly taskBytes: number;
   /** Output of steps. */
   readonly logBytes: number;
@@ -22,10 +22,10 @@ export interface UsageOf {
   readonly eventBytes: number;
 }
 
-/** What one trigger takes; one that was deleted has its records still. */
+/** The usage of one trigger; a deleted trigger may still have records. */
 export interface TriggerUsage extends UsageOf, TriggerKey {}
 
-/** What a database holds. */
+/** The usage of a database. */
 export interface DatabaseUsage {
   readonly bytes: number;
   /** Bytes of pages that hold nothing and that a vacuum gives back. */

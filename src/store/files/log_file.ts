@@ -1,6 +1,6 @@
 /**
- * The log of a task as a file. A line that a crash or a full disk cut off stays as it is, and what
- * is written after it begins a line of its own.
+ * The log of a task as a file. A line that a crash or a full disk cut off stays incomplete; the next
+ * output starts a new line.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import type { LogWriter, LogWriting, OpenLog, StoredLog } from "../log_store.ts";
 import { RegularFile } from "../../base/regular_file.ts";
 
-/** What ends a line, as a byte. */
+/** The line feed. */
 const LINE_BREAK = 10;
 
 /** The file at a path. It is made with the first output. */
@@ -74,7 +74,7 @@ class FileWriter implements LogWriter {
   }
 
   #open(): Deno.FsFile {
-    // Open for both directions, which waits for nobody, should a pipe be there.
+    // Opened for both directions, because that does not wait if the path is a pipe.
     const options = { read: true, append: true, create: true, mode: 0o600 };
     const file = Deno.openSync(this.#path, options);
     try {

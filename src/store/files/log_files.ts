@@ -9,7 +9,7 @@ import { namesIn } from "../../base/names_in.ts";
 import type { LeftLogs, LogStore } from "../log_store.ts";
 import { LogFile } from "./log_file.ts";
 
-/** Most bytes that are kept of the output of one step. */
+/** Most bytes to keep of the output of one step. */
 const MAX_STEP_BYTES = 64 * 1024 * 1024;
 
 /** The log files of a directory. */
@@ -18,7 +18,6 @@ export class LogFiles implements LogStore {
   readonly #maxStepBytes: number;
   readonly left: LeftLogs;
 
-  /** `maxStepBytes`: 64 MiB when absent. */
   constructor(directory: string, maxStepBytes = MAX_STEP_BYTES) {
     this.#directory = directory;
     this.#maxStepBytes = maxStepBytes;
@@ -38,7 +37,7 @@ export function logPath(directory: string, taskId: string): string {
   return join(directory, `${taskId}.jsonl`);
 }
 
-/** The tasks whose logs are in a directory; other files in it are somebody else's. */
+/** The tasks whose logs are in a directory; it may have other files. */
 async function* ownersIn(directory: string): AsyncGenerator<string> {
   for await (const name of namesIn(directory)) {
     const owner = /^([0-9A-Z]{26})\.jsonl$/.exec(name)?.[1];
