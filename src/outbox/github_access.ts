@@ -108,7 +108,7 @@ export function gitHubWay(message: OutboxMessage, catalog: Catalog): string {
 
 /**
  * The Connection of a message and its token at present. A message that was stored when there was no
- * Connection gets the one of its trigger.
+ * Connection gets the Connection of its trigger.
  *
  * @throws {AppError} `refused`.
  */

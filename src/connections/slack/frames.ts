@@ -14,6 +14,7 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { findMembers, textOf } from "../../base/json_members.ts";
 
 /** An event of Slack, which has to be acknowledged. */
@@ -70,10 +71,10 @@ export function readFrame(text: string): Frame {
     id,
     type,
     payload,
-    retry: {
-      ...(attempt === 0 ? {} : { attempt: String(attempt) }),
-      ...(/^[!-~]{1,80}$/.test(reason) ? { reason } : {}),
-    },
+    retry: defined({
+      attempt: attempt === 0 ? undefined : String(attempt),
+      reason: /^[!-~]{1,80}$/.test(reason) ? reason : undefined,
+    }),
   };
 }
 

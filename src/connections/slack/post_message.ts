@@ -91,7 +91,7 @@ export async function postMessage(
       mrkdwn: false,
       unfurl_links: false,
       unfurl_media: false,
-      ...(threadId === "" ? {} : { thread_ts: threadId }),
+      ...defined({ thread_ts: threadId === "" ? undefined : threadId }),
     }),
     timeoutMs: TIMEOUT_MS,
     signal,

@@ -67,8 +67,8 @@ export async function openSocket(url: string, listener: SocketListener): Promise
     maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false, // what is small on the wire stays small
   });
-  // Several chunks written at once to a connection that is broken end in a rejection that nobody can
-  // handle, and that would end the daemon (Deno 2.7); of a single one the callback is told.
+  // With Deno 2.7, several chunks written at once to a broken connection end in a rejection that no
+  // code can handle, and that would end the daemon. A single chunk reports the error to its callback.
   socket.on("upgrade", ({ socket }) => socket._writev = null);
   let wrong = "";
   socket.on("message", (data, isBinary) => {

@@ -1,5 +1,5 @@
 /**
- * Authenticates a delivery to the endpoint of a platform itself, `/slack/`, where the scheme is given.
+ * Authenticates a delivery to a platform's own endpoint, `/source/slack/`, which has a fixed scheme.
  *
  * @module
  */
@@ -20,12 +20,12 @@ import { existingStore } from "./signing_keys.ts";
 const DECOY: SigningKey = { name: "", value: "a key that opens nothing" };
 
 /**
- * Checks the sender by the one scheme of a native source, which no manifest can change. Keys of
- * another platform are not tried: some are public, and then anyone could sign. If the trigger is
+ * Checks the sender by the scheme of the endpoint, which no manifest can change. Keys of another
+ * platform are not tried: some are public, and then anyone could sign. If the trigger is
  * missing or has no usable key, a decoy key is tried, so that the time of an answer tells no more
  * than its text.
  *
- * @throws {AppError} `unauthorized`, with one and the same message, whatever was wrong.
+ * @throws {AppError} `unauthorized`, always with the same message.
  */
 export async function authenticateBy(
   scheme: "slack",

@@ -29,10 +29,7 @@ export type AuthenticatedDelivery = ReceivedDelivery & {
   readonly voucher: Voucher | undefined;
 };
 
-/**
- * What vouches for a request: the signing that verified it, or what it was known to cover when it
- * arrived.
- */
+/** The signing that verified a request, or what a signature covered when the request arrived. */
 export type Voucher = { readonly signing: Signing } | { readonly coverage: Coverage };
 
 /** The voucher of what a platform itself gave to this daemon. */
@@ -48,7 +45,7 @@ export function markAuthenticated(
   return { ...delivery, covered, key, voucher } as AuthenticatedDelivery;
 }
 
-/** Which values of a delivery are covered by what vouches for it. */
+/** The values of a delivery for which its voucher vouches. */
 export function coverageOfDelivery(
   { voucher, headers }: AuthenticatedDelivery,
   { webhook: { publicUrl = "" } }: ActiveTrigger,
@@ -58,11 +55,11 @@ export function coverageOfDelivery(
   const { scheme, options } = voucher.signing;
   const header = (name: string) => Object.hasOwn(headers, name) ? headers[name] : undefined;
   const coverage = coverageOf(scheme, options, { header });
-  // A query that is configured is signed in the place of the one that arrives.
+  // The signature covers the query of `publicUrl`, not the query that arrived.
   return coverage.query && publicUrl.includes("?") ? withoutQuery(coverage) : coverage;
 }
 
-/** The same delivery under the record of another trigger, whose senders are checked in the same way. */
+/** The same delivery for another trigger, which checks its senders in the same way. */
 export function forTrigger(
   delivery: AuthenticatedDelivery,
   context: DeliveryContext,
@@ -72,10 +69,12 @@ export function forTrigger(
 }
 
 /**
- * Takes what the platform gave to this daemon when it asked there with the token of a Connection:
- * no signature covers it; the server's certificate and the token vouch for all of it, headers too.
+ * Takes a delivery that the daemon fetched from the platform with the token of a Connection: the
+ * server's certificate and the token vouch for all of it, headers too, instead of a signature.
  */
-export function vouchedBy(connection: string): (given: ReceivedDelivery) => AuthenticatedDelivery {
+export function vouchedBy(
+  connection: string,
+): (received: ReceivedDelivery) => AuthenticatedDelivery {
   return (delivery) => {
     delivery.context.connection = connection;
     delivery.context.passed("authenticated");

@@ -1,6 +1,6 @@
 /**
- * Where a request may come from, whatever is signed: the addresses of `allowFrom`, and no page in a
- * browser where nothing is signed.
+ * Checks the origin of a request beside its signature: the addresses of `allowFrom`, and for unsigned
+ * requests that no web page has sent them.
  *
  * @module
  */
@@ -9,11 +9,11 @@ import { cidrMatcher } from "../../base/cidr.ts";
 import { unauthorized } from "../../base/errors.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 
-/** Most ranges of addresses that a reason names. */
+/** Most ranges of addresses that a refusal names. */
 const MAX_RANGES = 4;
 
 /**
- * Refuses a sender from elsewhere than `allowFrom`.
+ * Refuses a sender whose address is not in `allowFrom`.
  *
  * @throws {AppError} `unauthorized`.
  */

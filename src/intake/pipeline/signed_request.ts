@@ -26,7 +26,7 @@ export function signedRequest(
   };
 }
 
-/** The URL the sender knows: behind a proxy it is not the one that arrived. */
+/** The URL that the sender knows; behind a proxy, another URL arrives. */
 export function publicUrl(configured: string | undefined, arrived: string): string {
   if (configured === undefined) return arrived;
   const query = arrived.indexOf("?");

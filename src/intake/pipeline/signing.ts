@@ -1,5 +1,5 @@
 /**
- * How the requests of a trigger are signed: its platform, its scheme and the settings of that.
+ * The signing of a trigger's requests: its platform, its scheme and the settings of the scheme.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { Scheme, SchemeOptions } from "../../signatures/scheme.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 
-/** Replay window of a trigger that sets none. */
+/** Seconds of the replay window of a trigger that sets none. */
 const DEFAULT_TOLERANCE_SECS = 300;
 
 /** A scheme with the settings of one trigger. */
@@ -22,31 +22,31 @@ export interface Signing {
   readonly options: SchemeOptions;
 }
 
-/** What is known of the sender of a trigger. */
+/** The sender of a trigger's requests. */
 export interface Sender {
-  /** Absent where the trigger names no platform. */
+  /** `undefined` if the trigger names no platform. */
   readonly platform: Platform | undefined;
   readonly signing: Signing;
 }
 
-/** Kept for as long as the trigger stays as it is: each request asks several times. */
+/** The sender of each trigger, kept while the trigger does not change: a request asks several times. */
 const senders = new WeakMap<ActiveTrigger, Sender>();
 
 /**
- * Who sends to a trigger, and how.
+ * The sender of a trigger's requests.
  *
- * @throws {AppError} `unauthorized` where it names an unknown scheme.
+ * @throws {AppError} `unauthorized` if the trigger names an unknown scheme.
  */
 export function senderOf(trigger: ActiveTrigger): Sender {
   const known = senders.get(trigger);
   if (known !== undefined) return known;
   const { webhook } = trigger;
-  const made = { platform: platformOfTrigger(webhook), signing: schemeOf(webhook) };
-  senders.set(trigger, made);
-  return made;
+  const sender = { platform: platformOfTrigger(webhook), signing: schemeOf(webhook) };
+  senders.set(trigger, sender);
+  return sender;
 }
 
-/** The platform of a trigger; `undefined` where it names none. */
+/** The platform of a trigger; `undefined` if it names none. */
 export function platformOfTrigger({ scheme, signatureHeader }: WebhookSpec): Platform | undefined {
   return platformOf(scheme, signatureHeader);
 }
@@ -54,7 +54,7 @@ export function platformOfTrigger({ scheme, signatureHeader }: WebhookSpec): Pla
 /**
  * The scheme of a trigger and its settings.
  *
- * @throws {AppError} `unauthorized` where it names an unknown one.
+ * @throws {AppError} `unauthorized` if it names an unknown scheme.
  */
 export function schemeOf(webhook: WebhookSpec): Signing {
   const scheme = findScheme(webhook.scheme ?? "auto", webhook.signatureHeader);

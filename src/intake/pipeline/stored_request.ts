@@ -1,6 +1,5 @@
 /**
- * A stored request as input of the pipeline: the exact bytes and headers that arrived, under the
- * URL they arrived at.
+ * A stored request as input of the pipeline: the exact bytes, headers and URL of its arrival.
  *
  * @module
  */
@@ -12,23 +11,21 @@ import { DeliveryContext, type ReceivedDelivery } from "./delivery_context.ts";
 
 /** A request that was stored when it arrived. */
 export interface StoredRequest extends ReceivedDelivery {
-  /** Its record from when it arrived. */
+  /** Its record on arrival. */
   readonly record: Delivery;
 }
 
 /**
  * The request of a stored delivery.
  *
- * @param context The facts of this run; {@linkcode contextOf} where the time of arrival counts.
- * @throws {AppError} `refused` when it is no longer stored.
+ * @param context The context of this run; {@linkcode contextOf} if the time of arrival counts.
+ * @throws {AppError} `refused` if its content is no longer stored.
  */
 export function storedRequest(
   { delivery, content }: StoredDelivery,
   context: DeliveryContext,
 ): StoredRequest {
-  if (content === undefined) {
-    throw noContent(delivery);
-  }
+  if (content === undefined) throw noContent(delivery);
   const { headers, body, url } = content;
   context.bodyBytes = body.length;
   context.cameWith(headers);
@@ -37,31 +34,26 @@ export function storedRequest(
   return { record: delivery, method, body: new Uint8Array(body), headers, url, context, arrivedAt };
 }
 
-/** The refusal to run a delivery again whose body is gone. */
+/** The refusal to run a delivery again whose body was deleted. */
 export function noContent(delivery: Delivery): AppError {
   const why = bodyIsGone(delivery);
   return new AppError("refused", `Delivery ${delivery.id} cannot be run again: ${why}`);
 }
 
-/** A sentence on a body that is gone, without a capital and a full stop. */
+/** Why a body is no longer stored: a sentence without a capital and a full stop. */
 export function bodyIsGone({ detail: { bodyDeletedAt } }: Delivery): string {
   return `its body ${whyNoBody(bodyDeletedAt)}`;
 }
 
-/**
- * A context with the id and the time of the stored delivery, for a run that leaves no record.
- */
+/** A context with the id and the time of a stored delivery, for a run that leaves no record. */
 export function contextOf({ id, remote, receivedAt }: Delivery): DeliveryContext {
   return new DeliveryContext({ id, remote, clock: { now: () => receivedAt } });
 }
 
-/** What checked the sender of a delivery when it arrived, as far as its record shows. */
+/** The check that the sender of a delivery passed on arrival, by its record. */
 export type CheckedBy = "key" | "connection" | "interceptor" | "nothing";
 
-/**
- * What checked the sender of a delivery; `undefined` when the delivery was refused before, or by,
- * that check.
- */
+/** The check that the sender passed; `undefined` if the delivery was refused before it, or by it. */
 export function checkedBy({ outcome, secretStore, detail }: Delivery): CheckedBy | undefined {
   if (secretStore !== "") return "key";
   if (detail.connection !== undefined) return "connection";
