@@ -1,5 +1,5 @@
 /**
- * Timers and pauses, of the machine's clock and of the one that tests move.
+ * Timers and pauses, of the machine's clock and of the clock that tests move.
  *
  * @module
  */
@@ -19,7 +19,7 @@ Deno.test("after does not call at once when the time is longer than a timer take
   deepEqual(called, []);
 });
 
-Deno.test("after calls in the order of time, and what is disposed not at all", async () => {
+Deno.test("after calls in the order of time, and never when it is disposed", async () => {
   const called: string[] = [];
   systemClock.after(5, () => called.push("disposed"))[Symbol.dispose]();
   using _late = systemClock.after(20, () => called.push("late"));
@@ -51,7 +51,7 @@ Deno.test("pause ends with its signal, and leaves no timer behind", async () => 
   await paused;
   equal(clock.waiting, 0);
   equal(clock.monotonicMs(), 59_999);
-  await clock.pause(60_000, AbortSignal.abort()); // at once: nobody moves the clock
+  await clock.pause(60_000, AbortSignal.abort()); // resolves at once, although the clock does not move
 });
 
 Deno.test("the machine's pause ends with its signal: the test runner would find its timer", async () => {

@@ -1,6 +1,6 @@
 /**
- * What nobody would see is spelled out wherever a text of a stranger is looked at, by one list; what
- * belongs to an emoji or to a script stays.
+ * Hidden characters are spelled out wherever a stranger's text is shown, by one list; those that belong
+ * to an emoji or to a script stay.
  *
  * @module
  */
@@ -76,7 +76,7 @@ const PLACES: readonly (readonly [name: string, show: (text: string) => string])
 ];
 
 for (const [name, show] of PLACES) {
-  Deno.test(`${name}, what nobody would see is spelled out`, async (t) => {
+  Deno.test(`${name}, hidden characters are spelled out`, async (t) => {
     for (const [what, text, shown] of HIDDEN) {
       await t.step(what, () => equal(show(text), shown));
     }

@@ -1,5 +1,5 @@
 /**
- * Turns: one after another, and who leaves lets nobody past those before.
+ * Turns come one after another, also when a call leaves the queue.
  *
  * @module
  */
@@ -29,7 +29,7 @@ Deno.test("KeyedMutex: who leaves goes at once, and those behind still wait for 
   deepEqual(seen, ["other", "one", "four"]);
 });
 
-Deno.test("KeyedMutex: a turn that fails ends, and who was told to go before it came does nothing", async () => {
+Deno.test("KeyedMutex: a turn that fails ends, and a call that left the queue does nothing", async () => {
   const turns = new KeyedMutex();
   await rejects(turns.run("a", () => Promise.reject(new Error("x"))), { message: "x" });
   let ran = false;

@@ -40,7 +40,7 @@ Deno.test("a lock that is given back is free, whatever starts a process at that 
     for (let round = 0; round < 500; round++) {
       (await lockDataDir(dir, systemClock))[Symbol.dispose]();
       using again = await lockUnless(() => Promise.resolve(true), { dir, clock: systemClock });
-      ok(again !== undefined, `round ${round}: nobody has it`);
+      ok(again !== undefined, `round ${round}: the lock is free`);
     }
   } finally {
     worker.terminate();

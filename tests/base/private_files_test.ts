@@ -157,7 +157,7 @@ for (const name of Object.keys(dataDirAt("/d")) as (keyof DataDir)[]) {
   });
   Deno.test({
     ...skippable(
-      `closeToOthers ${isPolicy ? "leaves" : "refuses"} ${name} of somebody else`,
+      `closeToOthers ${isPolicy ? "leaves" : "refuses"} ${name} of another user`,
       NOT_ROOT,
     ),
     async fn() {
@@ -172,7 +172,7 @@ for (const name of Object.keys(dataDirAt("/d")) as (keyof DataDir)[]) {
     ...skippable(
       `closeToOthers ${
         isPolicy ? "leaves" : "refuses"
-      } a link of ${name} to a file of somebody else`,
+      } a link of ${name} to a file of another user`,
       NOT_ROOT,
     ),
     async fn() {
@@ -199,7 +199,7 @@ for (
   ] as const
 ) {
   Deno.test({
-    ...skippable(`closeToOthers refuses ${name} of somebody else`, NOT_ROOT),
+    ...skippable(`closeToOthers refuses ${name} of another user`, NOT_ROOT),
     async fn() {
       await using t = await rig();
       await Deno.writeTextFile(join(t.dirs.bin, "git"), "x", { mode: 0o700 });

@@ -119,7 +119,7 @@ Deno.test("clientAddress() believes headers as far as trusted proxies have writt
   }
 });
 
-Deno.test("clientAddress() believes nobody when nobody is trusted", () => {
+Deno.test("clientAddress() ignores all headers when no proxy is trusted", () => {
   const headers = new Headers({ "x-forwarded-for": "192.0.2.7" });
   equal(clientAddress("127.0.0.1", headers, cidrMatcher([])), "127.0.0.1");
 });

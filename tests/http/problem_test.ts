@@ -32,7 +32,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
 const options = { cause: new Error("inner"), details: ["a", "b"], reason: "only for the operator" };
 
 for (const [code, status] of Object.entries(STATUS)) {
-  Deno.test(`${code} is answered ${status}, and a stranger is told nothing else`, async () => {
+  Deno.test(`${code} is answered ${status}, and a stranger reads nothing else`, async () => {
     const error = new AppError(code as ErrorCode, "The message", options);
     const response = problemResponse(error, { requestId: "r1" });
     equal(response.status, status);
@@ -45,15 +45,15 @@ for (const [code, status] of Object.entries(STATUS)) {
   });
 }
 
-Deno.test("the control plane is told message and details, but not of a bug", async () => {
-  const told = async (code: ErrorCode) => {
+Deno.test("the control plane reads message and details, but not those of a bug", async () => {
+  const problemOf = async (code: ErrorCode) => {
     const error = new AppError(code, "The message", options);
     const { detail, details } = await problemResponse(error, { requestId: "r1", trusted: true })
       .json();
     return { detail, details };
   };
-  deepEqual(await told("invalid"), { detail: "The message", details: ["a", "b"] });
-  deepEqual(await told("internal"), { detail: undefined, details: undefined });
+  deepEqual(await problemOf("invalid"), { detail: "The message", details: ["a", "b"] });
+  deepEqual(await problemOf("internal"), { detail: undefined, details: undefined });
 });
 
 Deno.test("a refusal that knows when the same may go says so", () => {

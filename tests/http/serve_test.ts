@@ -65,7 +65,7 @@ async function until(what: string, look: () => boolean): Promise<void> {
   await untilGiven(what, () => look() || undefined);
 }
 
-/** A handler that answers when it is told to. */
+/** A handler that answers when the test lets it. */
 function gate() {
   const { promise, resolve: open } = Promise.withResolvers<void>();
   const entered = { count: 0 };
@@ -254,7 +254,7 @@ Deno.test(
     await until("the request", () => entered.count === 1);
     using dripping = await RawClient.connect(server.port);
     await dripping.send(`${post}a`);
-    // Who comes is turned away until the one that drips has had its time.
+    // New clients are refused until the connection with the slow body has had its time.
     const answered = () => ask(server.port, GET).then((answer) => answer?.body, () => undefined);
     equal(await untilGiven("room for one more", answered), "at once");
     await within(1000, dripping.closed());

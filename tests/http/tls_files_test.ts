@@ -30,7 +30,7 @@ for (const mode of [0o602, 0o620, 0o666]) {
 }
 
 Deno.test({
-  ...skippable("readPair refuses a key of somebody else, a link to one included", NOT_ROOT),
+  ...skippable("readPair refuses a key of another user, also behind a link", NOT_ROOT),
   async fn() {
     await using files = await pair(async (key) => {
       await Deno.rename(key, `${key}.real`);

@@ -150,7 +150,7 @@ const SMUGGLED: readonly { what: string; text: string; status: readonly number[]
   { what: "a length with a sign", text: request(POST, ["Content-Length: +7"]), status: [400] },
   { what: "a length in hex", text: request(POST, ["Content-Length: 0x7"]), status: [400] },
   {
-    what: "no request at all",
+    what: "no request",
     text: "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     status: [400],
   },
@@ -298,7 +298,7 @@ test("Expect: 100-continue is answered before the body is there", async (port, r
   equal((await rig.tasks()).length, 1);
 });
 
-test("a body that drips is answered 408, and holds up nobody", async (port, rig) => {
+test("a slow body is answered 408, and delays no other request", async (port, rig) => {
   using client = await RawClient.connect(port);
   await client.send(request(POST, ["Content-Length: 1000"], "{"));
   const drip = setInterval(() => void client.send(" ").catch(() => {}), 100);
@@ -321,7 +321,7 @@ test("a body that breaks off starts nothing", async (port, rig) => {
   equal((await rig.tasks()).length, 1);
 });
 
-test("sixty stalled connections of every sort hold up nobody", async (port, rig) => {
+test("sixty stalled connections of every kind delay no other request", async (port, rig) => {
   const starts = [
     "",
     "POST",

@@ -42,7 +42,7 @@ Deno.test("KnownSecrets hides the values of every project", () => {
   equal(secrets.redact(`${FIRST} and ${SECOND}`), "*** and ***");
 });
 
-Deno.test("KnownSecrets forgets a value that nobody can have read", () => {
+Deno.test("KnownSecrets forgets a value that no run can have read", () => {
   const { set, drop, hidden } = bench();
   deepEqual(hidden(), [FIRST]);
   set(SECOND);
@@ -138,7 +138,7 @@ Deno.test("KnownSecrets hides what an operation was given, parts too, until it i
     }
     deepEqual(hidden(), [FIRST, SECOND], "the first is not over");
     set(SECOND);
-    deepEqual(hidden(), [FIRST, SECOND], "the operation may be told of the one before");
+    deepEqual(hidden(), [FIRST, SECOND], "the operation may get the value before it");
   }
   deepEqual(hidden(), [SECOND]);
   equal(secrets.redact("given-one"), "given-one");
@@ -157,7 +157,7 @@ Deno.test("KnownSecrets hides the daemon's own, before there is a catalog and af
 Deno.test("KnownSecrets hides what a refusal says, and keeps what it is", () => {
   const secrets = known(FIRST);
   const cause = new Error("under it");
-  const told = secrets.redactError(
+  const shown = secrets.redactError(
     new AppError("overloaded", `no ${FIRST}`, {
       cause,
       details: [`a ${FIRST}`, "b"],
@@ -165,6 +165,6 @@ Deno.test("KnownSecrets hides what a refusal says, and keeps what it is", () => 
       retryAfterSecs: 7,
     }),
   );
-  deepEqual([told.code, told.message, told.details], ["overloaded", "no ***", ["a ***", "b"]]);
-  deepEqual([told.reason, told.retryAfterSecs, told.cause], ["***", 7, cause]);
+  deepEqual([shown.code, shown.message, shown.details], ["overloaded", "no ***", ["a ***", "b"]]);
+  deepEqual([shown.reason, shown.retryAfterSecs, shown.cause], ["***", 7, cause]);
 });

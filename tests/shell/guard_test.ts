@@ -87,7 +87,7 @@ function descendantsOf(pid: number): readonly number[] {
   return children.flatMap((child) => [child, ...descendantsOf(child)]);
 }
 
-/** A process with a mark, in a group of its own, that minds nobody; it ends with the test. */
+/** A process with a mark, in a group of its own, that ignores signals; it ends with the test. */
 async function startMarked(stack: AsyncDisposableStack, line = "sleep 1000; :"): Promise<Marked> {
   const dir = stack.use(await tempDir());
   const mark = `SVC_TEST=${crypto.randomUUID()}`;

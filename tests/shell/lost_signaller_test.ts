@@ -1,6 +1,6 @@
 /**
- * A step may kill every shell of its user, the one that signals process groups included. In a
- * process of its own, so that it cannot hit the shell of another test.
+ * A step may kill every shell of its user, also the shell that signals process groups. The test runs in a
+ * process of its own, so that it cannot kill the shell of another test.
  *
  * @module
  */

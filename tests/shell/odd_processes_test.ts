@@ -105,7 +105,7 @@ test("who left the group is found by its mark, whatever it is called", async ({ 
 
 test("who cleared its environment is found through a process of its group that has not", async ({ groups, dir }) => {
   const mark = crypto.randomUUID().replaceAll("-", "");
-  // As a crash leaves them: nobody knows their group any more.
+  // As after a crash: their group is not known any more.
   const line = `env -i sh -c '${NAMED.replaceAll("'", `'\\''`)}' sh "$1" & read _ <&3; wait`;
   const child = new Deno.Command("/bin/sh", {
     args: ["-c", `mkfifo up; exec 3<>up; ${line}`, "sh", NAMES[0] ?? ""],

@@ -1,6 +1,6 @@
 /**
- * A line that only starts a program: the shell makes way for it, and nobody can tell but by the
- * processes there are.
+ * A line that only starts a program: the shell replaces itself by the program, and only the number of
+ * processes shows it.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { tempDir } from "../helpers/temp_dir.ts";
 const PATH = "/usr/bin:/bin";
 const before = () => Promise.resolve();
 
-/** What a script is told of: its parent, its group, its arguments, and its standard input. */
+/** The facts that a script prints: its parent, its group, its arguments, and its standard input. */
 const SCRIPT =
   'read -r _ _ _ _ group _ </proc/$$/stat; [ "$$" = "$group" ] && echo first; printf "<%s>" "$@"; cat';
 

@@ -223,7 +223,7 @@ test("variables reach the line as they are, and there are no others", async ({ r
   await rejects(Deno.stat(`${dir}/pwned`), Deno.errors.NotFound);
 });
 
-test("the line runs where it is told, under the mask it is told", async ({ run, dir }) => {
+test("the line runs in its directory, under its mask", async ({ run, dir }) => {
   equal((await run("pwd")).out.trim(), await Deno.realPath(dir));
   for (
     const [umask, mode] of [[0o022, 0o644], [0o077, 0o600], [0o002, 0o664], [0, 0o666]] as const
@@ -342,11 +342,11 @@ test("endOrphans finds who left the group of a line that is over, and whoever th
   deepEqual(
     await Promise.all(others.map(alive)),
     [false, false],
-    "seen before, as somebody else's",
+    "seen before, with another value",
   );
 });
 
-test("endOrphans costs a small part of endMarked where nobody is left", async ({ groups }) => {
+test("endOrphans takes a small part of the time of endMarked when no process is left", async ({ groups }) => {
   const took: Record<"endMarked" | "endOrphans", number[]> = { endMarked: [], endOrphans: [] };
   for (let n = 0; n < 51; n++) { // in turns: the machine may be busier at some time
     for (const name of ["endMarked", "endOrphans"] as const) {
@@ -360,7 +360,7 @@ test("endOrphans costs a small part of endMarked where nobody is left", async ({
   ok(orphans < marked / 2, `${orphans} ms against ${marked} ms`);
 });
 
-test("endMarked ends nobody else", async ({ groups, dir, run }) => {
+test("endMarked ends no other process", async ({ groups, dir, run }) => {
   const mark = crypto.randomUUID().replaceAll("-", "");
   const other = `${mark.slice(0, -1)}${mark.endsWith("0") ? "1" : "0"}`;
   const bystander = run("echo $$ > pids; sleep 1; echo unharmed", {

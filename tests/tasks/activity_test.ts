@@ -26,7 +26,7 @@ Deno.test("a task is silent since its step began, or printed something last", ()
   deepEqual(activity.of("A"), { id: "A", since: 100 }, "between two steps");
 });
 
-Deno.test("of steps side by side, the one that may take longest counts", () => {
+Deno.test("of parallel steps, the longest time limit counts", () => {
   const { clock, activity } = begun();
   using _short = activity.attempt(1000);
   clock.at = 200;

@@ -25,7 +25,7 @@ function queue(rig: Rig, n: number, more: Record<string, unknown> = {}): Promise
   });
 }
 
-/** A check that answers what it is told to, and what it was asked. */
+/** A check with a fixed answer, and the questions that it got. */
 function check(answer: () => SenderRefusal | undefined) {
   const asked: SenderQuestion[] = [];
   const whyNot = (question: SenderQuestion) => {

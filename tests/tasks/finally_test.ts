@@ -28,7 +28,7 @@ const TELL = `
         SIZE: "{{ size(steps) }}"
       run: echo "$STATE|$REASON|$OUT|$ALSO|$SIZE"`;
 
-test("finally is told why the task failed, and reads what is not there", async (rig) => {
+test("steps under finally read why the task failed, and values that are absent", async (rig) => {
   const { task, state } = await rig.all(`
   steps: [{id: a, run: exit 3}]
   finally:${TELL}`);

@@ -1,5 +1,5 @@
 /**
- * The order of steps as pure decisions: which start, which never will, and what a task comes to.
+ * The order of steps as pure decisions: which steps start, which never will, and how the task ends.
  *
  * @module
  */

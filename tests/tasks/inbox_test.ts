@@ -60,7 +60,7 @@ Deno.test("Inboxes: many at once, before, while and after it is opened, arrive o
   deepEqual(await it.read(), stored);
 });
 
-Deno.test("Inboxes.deliver hands on what somebody else has stored, and nothing twice", async () => {
+Deno.test("Inboxes.deliver appends messages that another daemon has stored, each once", async () => {
   await using it = await rig();
   const first = await it.store.addToInbox(it.id, { n: 0 }, 1);
   const second = await it.store.addToInbox(it.id, { n: 1 }, 1);
@@ -108,7 +108,7 @@ Deno.test("Inboxes.add that the store does not take says so, and the next one wo
   deepEqual(await it.read(), [{ n: 2 }]);
 });
 
-Deno.test("Inboxes: a file that a step has turned into something else holds nobody up", async () => {
+Deno.test("Inboxes: a file that a step has replaced by a pipe does not block", async () => {
   await using it = await rig();
   await it.inboxes.open(it.id, it.path, NEW);
   await Deno.remove(it.path);

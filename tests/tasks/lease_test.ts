@@ -32,13 +32,13 @@ function leaseOf({ events }: Rig) {
   };
 }
 
-/** A guard that notes what it is told. */
+/** A guard that records its calls. */
 function guardOf() {
-  const told: string[] = [];
+  const calls: string[] = [];
   return {
-    told,
-    watch: (mark: string) => Promise.resolve(void told.push(`watch ${mark}`)),
-    release: (mark: string) => void told.push(`release ${mark}`),
+    calls,
+    watch: (mark: string) => Promise.resolve(void calls.push(`watch ${mark}`)),
+    release: (mark: string) => void calls.push(`release ${mark}`),
   };
 }
 
@@ -54,7 +54,7 @@ test("a lease that ends ends what runs, which goes on once the lease holds again
   };
   const worker = await rig.start(1, counting, { lease, guard });
   const [pid = 0] = await pidsOf(rig);
-  const [watched = ""] = guard.told;
+  const [watched = ""] = guard.calls;
   ok(watched.startsWith(`watch SVC_TASK_RUN=${id}.`), watched);
   lease.end();
   await until("its end", async () => await processRuns(pid) ? undefined : true);
@@ -62,7 +62,7 @@ test("a lease that ends ends what runs, which goes on once the lease holds again
     const [task] = await rig.store.findTasks(id);
     return task?.state === "pending" || undefined;
   });
-  equal(guard.told[1], watched.replace("watch", "release"));
+  equal(guard.calls[1], watched.replace("watch", "release"));
   const before = claims;
   worker.kick();
   equal(claims, before, "nothing is claimed meanwhile");

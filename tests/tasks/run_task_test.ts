@@ -489,7 +489,7 @@ test("steps have an inbox: empty at first, and what is added meanwhile arrives i
   equal(await rig.printed(claimed.task.id), '600 0\n{"n":1}\n{"n":2}\n{"n":3}\n');
 });
 
-test("a step that does away with its files harms nobody but itself", async (rig) => {
+test("a step that removes its files harms only itself", async (rig) => {
   const { state, reason, task } = await rig.all(`
   steps:
     - {id: a, run: 'rm -f "$SVC_OUTPUT" "$SVC_INBOX"; mkfifo "$SVC_OUTPUT" "$SVC_INBOX"'}

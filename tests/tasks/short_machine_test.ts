@@ -153,7 +153,7 @@ test("an end is stored in the end, whatever the store says meanwhile", async (ri
   equal(rig.logged.filter((line) => line.includes("cannot be stored yet")).length, 1);
 });
 
-test("a task whose return was stored unheard is not run beside the return that is told again", async (rig) => {
+test("a task whose requeue was stored without an answer is not run while the requeue is repeated", async (rig) => {
   const id = await rig.queue(1, "{steps: [{id: a, run: echo a >> log}]}");
   const lease = { isOver: () => false, covers: () => {} };
   let claims = 0, returns = 0;

@@ -1,6 +1,6 @@
 /**
- * `$SVC_OUTPUT`: which lines count, what is told of the others, and that nothing a step
- * makes of the file holds anybody up.
+ * `$SVC_OUTPUT`: which lines count, what the log says of the others, and that no replacement of the file
+ * by a step blocks svc.
  *
  * @module
  */
@@ -95,7 +95,7 @@ Deno.test("readOutputs of a gigabyte is quick and small", async () => {
   deepEqual(outputs, { a: "1" });
 });
 
-Deno.test("readOutputs of what is no file any more waits for nobody", async () => {
+Deno.test("readOutputs does not wait for a file that was replaced by a pipe", async () => {
   await using dir = await tempDir();
   const [pipe, link, folder] = ["pipe", "link", "folder"].map((name) => `${dir.path}/${name}`);
   const { success } = await new Deno.Command("mkfifo", { args: [pipe ?? ""] }).output();

@@ -29,7 +29,7 @@ function recorder(
 
 const statesOf = (records: readonly StepRecord[]) => records.map(({ state }) => state);
 
-Deno.test("the end of a quick step is stored with what comes next, and that it ran not at all", async () => {
+Deno.test("the end of a quick step is stored with the next record, and its start is not stored", async () => {
   const quick = recorder();
   await using _quick = quick.steps;
   quick.steps.recordStarted({ ...STEP, state: "running" });

@@ -91,7 +91,7 @@ test("worktree: it is kept when the task fails, with its branch, and the task kn
 /** The refs under which commits of tasks are kept. */
 const kept = (rig: RunRig) => git(rig.workspace, "for-each-ref", "--format=%(refname)", "refs/svc");
 
-/** The same as a user is told. */
+/** The same in the words for a user. */
 const keptAs = (rig: RunRig, ref: string) =>
   `its commits were kept as ${ref} in "${rig.workspace}/.git"`;
 
@@ -125,7 +125,7 @@ test("worktree: commits that are on another branch need no branch of the task", 
   equal(await git(rig.workspace, "show", "mine:file"), "mine");
 });
 
-test("worktree: commits on no branch at all are kept, beside those on the branch of the task", async (rig) => {
+test("worktree: commits on no branch are kept, beside those on the branch of the task", async (rig) => {
   await commitSomething(rig);
   const { reason, task } = await rig.all(
     `{steps: [{id: a, run: 'echo branch > file; ${COMMIT}; git switch --quiet --detach main; echo head > file; ${COMMIT}'}]}`,
@@ -480,7 +480,7 @@ test("worktree: the timeout of the task holds while it is made, and nothing is l
   await nobodyOf(rig);
 });
 
-test("worktree: nobody waits for the turn of another task longer than for his own end", async (rig) => {
+test("worktree: a task that ends does not wait for the turn of another task", async (rig) => {
   await commitSomething(rig);
   const none = "{steps: [{id: a, run: 'true'}]}";
   const early = await rig.claim(
@@ -576,7 +576,7 @@ test("copy: steps run in a copy, links, modes and what is not committed included
   deepEqual([names(rig.dirs.copies), task.directory], [[], ""]);
 });
 
-test("copy: it is kept when the task fails, and removed with what nobody may write to", async (rig) => {
+test("copy: it is kept when the task fails, and removed even with files that are not writable", async (rig) => {
   await Deno.writeTextFile(`${rig.workspace}/file`, "mine\n");
   const { state, task } = await rig.all(
     "{steps: [{id: a, run: mkdir -p d/e; touch d/e/f; chmod -R a-w d; exit 1}]}",

@@ -74,11 +74,11 @@ test("end: a task that waits never starts, and the next one has its room", async
 
 test("cancel: a task is ended although it was cancelled while it was being handed over", async (rig) => {
   const id = await rig.queue(1, SLEEPS);
-  const told = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
   const worker = await rig.start(1, {
     async claimTasks(limit, now) {
       const claim = await rig.store.claimTasks(limit, now);
-      await told.promise; // the store has handed it over, the worker does not know it yet
+      await answered.promise; // the store has answered, and the worker does not know it yet
       return claim;
     },
   });
@@ -87,7 +87,7 @@ test("cancel: a task is ended although it was cancelled while it was being hande
     async () => (await read(rig, id)).state === "running" || undefined,
   );
   equal(await worker.end(await read(rig, id), "at once"), "stopping");
-  told.resolve();
+  answered.resolve();
   const task = await rig.ended(id);
   deepEqual([task.state, task.reason], ["cancelled", "at once"]);
 });

@@ -239,7 +239,7 @@ test("a secret that one step leaves for the next is hidden there, too", async (r
   equal((await rig.printed(task.id)).out, "***");
 });
 
-test("a secret is the one of the moment the step starts", async (rig) => {
+test("a step gets the secret that is stored when it starts", async (rig) => {
   const id = await rig.queue(
     1,
     `{steps: [
