@@ -6,8 +6,8 @@
  */
 
 import { READ, type Readings } from "./readings.ts";
-import { Counter, Histogram, Histograms } from "./counters.ts";
-import { exposition } from "./exposition.ts";
+import { Counter, Histogram, Histograms, type Sample } from "./counters.ts";
+import { exposition, type Metric } from "./exposition.ts";
 
 /** Tells whether a trigger still exists. */
 export type TriggerExists = (project: string, trigger: string) => boolean;
@@ -116,86 +116,54 @@ export class Metrics {
       project === OTHERS || exists(project, trigger)
     );
     return exposition([
-      {
-        name: "svc_deliveries_total",
-        type: "counter",
-        help: "Deliveries by outcome",
-        samples: this.#deliveries.samples(),
-      },
-      {
-        name: "svc_webhook_request_duration_seconds",
-        type: "histogram",
-        help: "Time from the headers of a request to its answer, by status",
-        samples: [...this.#requests].flatMap(([status, histogram]) =>
-          histogram.samples({ status })
-        ),
-      },
-      {
-        name: "svc_commit_duration_seconds",
-        type: "histogram",
-        help: "Time of a commit until it is on disk",
-        samples: this.#commits.samples({}),
-      },
-      {
-        name: "svc_commit_batch_size",
-        type: "histogram",
-        help: "Writes that shared a commit",
-        samples: this.#batches.samples({}),
-      },
-      {
-        name: "svc_task_start_delay_seconds",
-        type: "histogram",
-        help: "Time from the arrival of a delivery to the start of its task",
-        samples: this.#delays.samples({}),
-      },
-      {
-        name: "svc_task_duration_seconds",
-        type: "histogram",
-        help: "Time that tasks ran, from start to end",
-        samples: this.#tasks.samples(),
-      },
-      {
-        name: "svc_steps_total",
-        type: "counter",
-        help: "Steps that ended, by state",
-        samples: this.#steps.samples(),
-      },
-      {
-        name: "svc_plugin_runs_total",
-        type: "counter",
-        help: "Plugins and hooks by result",
-        samples: this.#plugins.samples(),
-      },
-      {
-        name: "svc_outbox_messages_ended_total",
-        type: "counter",
-        help: "Outbox messages that were sent or given up, by kind and state",
-        samples: this.#messages.samples(),
-      },
-      {
-        name: "svc_connection_missed_events_total",
-        type: "counter",
-        help: "Events that a platform could not deliver at first, by result: repaired or lost",
-        samples: this.#gaps.samples(),
-      },
-      {
-        name: "svc_plugin_duration_seconds",
-        type: "histogram",
-        help: "How long plugins and hooks ran",
-        samples: this.#pluginSecs.samples(),
-      },
-      {
-        name: "svc_expressions_late_total",
-        type: "counter",
-        help: "CEL expressions that were stopped at their time limit",
-        samples: [{ labels: {}, value: this.#late }],
-      },
-      {
-        name: "svc_build_info",
-        type: "gauge",
-        help: "Version of the program and of its runtime",
-        samples: [{ labels: { ...this.#build }, value: 1 }],
-      },
+      counter("svc_deliveries_total", "Deliveries by outcome", this.#deliveries.samples()),
+      histogram(
+        "svc_webhook_request_duration_seconds",
+        "Time from the headers of a request to its answer, by status",
+        [...this.#requests].flatMap(([status, histogram]) => histogram.samples({ status })),
+      ),
+      histogram(
+        "svc_commit_duration_seconds",
+        "Time of a commit until it is on disk",
+        this.#commits.samples({}),
+      ),
+      histogram("svc_commit_batch_size", "Writes that shared a commit", this.#batches.samples({})),
+      histogram(
+        "svc_task_start_delay_seconds",
+        "Time from the arrival of a delivery to the start of its task",
+        this.#delays.samples({}),
+      ),
+      histogram(
+        "svc_task_duration_seconds",
+        "Time that tasks ran, from start to end",
+        this.#tasks.samples(),
+      ),
+      counter("svc_steps_total", "Steps that ended, by state", this.#steps.samples()),
+      counter("svc_plugin_runs_total", "Plugins and hooks by result", this.#plugins.samples()),
+      counter(
+        "svc_outbox_messages_ended_total",
+        "Outbox messages that were sent or given up, by kind and state",
+        this.#messages.samples(),
+      ),
+      counter(
+        "svc_connection_missed_events_total",
+        "Events that a platform could not deliver at first, by result: repaired or lost",
+        this.#gaps.samples(),
+      ),
+      histogram(
+        "svc_plugin_duration_seconds",
+        "How long plugins and hooks ran",
+        this.#pluginSecs.samples(),
+      ),
+      counter(
+        "svc_expressions_late_total",
+        "CEL expressions that were stopped at their time limit",
+        [{ labels: {}, value: this.#late }],
+      ),
+      gauge("svc_build_info", "Version of the program and of its runtime", [{
+        labels: { ...this.#build },
+        value: 1,
+      }]),
       ...READ.map(({ name, type, help }) => ({
         name: `svc_${name}`,
         type,
@@ -204,4 +172,16 @@ export class Metrics {
       })),
     ]);
   }
+}
+
+function counter(name: string, help: string, samples: readonly Sample[]): Metric {
+  return { name, type: "counter", help, samples };
+}
+
+function gauge(name: string, help: string, samples: readonly Sample[]): Metric {
+  return { name, type: "gauge", help, samples };
+}
+
+function histogram(name: string, help: string, samples: readonly Sample[]): Metric {
+  return { name, type: "histogram", help, samples };
 }
