@@ -6,7 +6,7 @@
  */
 
 /** A request that arrived. */
-export interface Sent {
+export interface EchoRequest {
   readonly method: string;
   /** With the query. */
   readonly path: string;
@@ -20,14 +20,14 @@ export interface Echo extends AsyncDisposable {
   /** Base URL, without a slash at its end. */
   readonly url: string;
   /** Every request so far. */
-  readonly sent: readonly Sent[];
+  readonly sent: readonly EchoRequest[];
   /** Makes the answer to a request: a `Response`, or its JSON. */
-  answer: (sent: Sent) => unknown;
+  answer: (sent: EchoRequest) => unknown;
 }
 
 export function echo(answer: Echo["answer"]): Echo {
   const ended = new AbortController();
-  const all: Sent[] = [];
+  const all: EchoRequest[] = [];
   const one = { answer };
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {}, signal: ended.signal },

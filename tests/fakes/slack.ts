@@ -46,7 +46,7 @@ export interface FakeSlackCall {
 export type Acknowledged = { readonly envelope_id: string; readonly payload?: unknown };
 
 /** An envelope for a socket. */
-export interface Sent {
+export interface Envelope {
   /** `events_api` when absent. */
   readonly type?: string;
   readonly payload: unknown;
@@ -63,7 +63,7 @@ export interface FakeLine {
   /**
    * Sends an envelope; resolves with its acknowledgement, or `undefined` when the socket closes.
    */
-  deliver(sent: Sent): Promise<Acknowledged | undefined>;
+  deliver(sent: Envelope): Promise<Acknowledged | undefined>;
   ping(): void;
   /** Closes it with a closing handshake. */
   close(): void;

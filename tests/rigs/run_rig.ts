@@ -23,7 +23,7 @@ import { type ExecutionState, executionState } from "./execution_state.ts";
 import { within } from "../helpers/within.ts";
 
 /** Documents beside the workflow, and the event of the task. */
-export interface Given {
+export interface TaskParts {
   /** More documents, as YAML. */
   readonly more?: string;
   /** Template of the goal. */
@@ -36,7 +36,7 @@ export interface Given {
 }
 
 /** Signals that end a run. */
-export interface Stops {
+export interface StopSignals {
   readonly stop?: AbortSignal;
   readonly cancel?: AbortSignal;
 }
@@ -64,7 +64,7 @@ export class RunRig implements AsyncDisposable {
   }
 
   /** Queues a task of this workflow (`spec`, as YAML) and claims it. */
-  async claim(workflow: string, given: Given = {}): Promise<ClaimedTask> {
+  async claim(workflow: string, given: TaskParts = {}): Promise<ClaimedTask> {
     const action = {
       workflow: "ci",
       workspace: "repo",
@@ -104,7 +104,7 @@ ${given.more === undefined ? "" : `---\n${given.more}`}
   }
 
   /** Runs a claimed task. The ends of its steps are stored, its own is not. */
-  async run(claimed: ClaimedTask, stops: Stops = {}, host = this.host): Promise<TaskResult> {
+  async run(claimed: ClaimedTask, stops: StopSignals = {}, host = this.host): Promise<TaskResult> {
     const never = new AbortController().signal;
     const { stop = never, cancel = never } = stops;
     const result = await within(60_000, runTask(claimed, host, { stop, cancel }));
@@ -114,7 +114,10 @@ ${given.more === undefined ? "" : `---\n${given.more}`}
   }
 
   /** Queues, claims and runs; gives how it ended, with the task as it is stored then. */
-  async all(workflow: string, given: Given = {}): Promise<TaskResult & { readonly task: Task }> {
+  async all(
+    workflow: string,
+    given: TaskParts = {},
+  ): Promise<TaskResult & { readonly task: Task }> {
     const claimed = await this.claim(workflow, given);
     const result = await this.run(claimed);
     return { ...result, task: await this.task(claimed.task.id) };

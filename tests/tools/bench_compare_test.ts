@@ -21,11 +21,11 @@ async function measure(rounds: number, with_: Pick<BenchContext, "baseline">) {
   };
   const subject = (name: string, value: number) => {
     const ended = { [Symbol.asyncDispose]: () => Promise.resolve(void order.push(`${name} ends`)) };
-    const lane = (of: string) => () => Promise.resolve((order.push(`${name} ${of}`), value));
-    return subjectOf<"a" | "b", number>(ended, { a: lane("a"), b: lane("b") });
+    const measurement = (of: string) => () => Promise.resolve((order.push(`${name} ${of}`), value));
+    return subjectOf<"a" | "b", number>(ended, { a: measurement("a"), b: measurement("b") });
   };
   const figures = await compare<"a" | "b", number>(context, {
-    lanes: ["a", "b"],
+    measurements: ["a", "b"],
     open: ({ command }) => Promise.resolve(subject(command, command === "now" ? 50 : 100)),
     beside: {
       bare: () => Promise.resolve(subject("bare", 25)),
@@ -43,10 +43,13 @@ async function measure(rounds: number, with_: Pick<BenchContext, "baseline">) {
 
 Deno.test("programs take each measurement in turn, in one order and then in the other", async () => {
   const { order } = await measure(1, { baseline });
-  const lane = (of: string, names: readonly string[]) => names.map((name) => `${name} ${of}`);
+  const measurement = (of: string, names: readonly string[]) =>
+    names.map((name) => `${name} ${of}`);
   const [there, back] = [["bare", "before", "now"], ["now", "before", "bare"]];
-  const turns = [there, back].flatMap((names) => [...lane("a", names), ...lane("b", names)]);
-  equal(order, [...turns, ...lane("ends", back)]);
+  const turns = [there, back].flatMap((
+    names,
+  ) => [...measurement("a", names), ...measurement("b", names)]);
+  equal(order, [...turns, ...measurement("ends", back)]);
 });
 
 Deno.test("a change is judged by its ratios to the earlier program", async () => {

@@ -12,23 +12,23 @@ import type { BenchContext, Figure, FigureKind } from "./scenario.ts";
 
 /** What is measured of something that runs: by name, in the order of the comparison. */
 export interface Subject<L extends string, V> extends AsyncDisposable {
-  readonly lanes: Readonly<Partial<Record<L, () => Promise<V>>>>;
+  readonly measurements: Readonly<Partial<Record<L, () => Promise<V>>>>;
 }
 
 /** What is measured of a server, once it is prepared; it ends with it, or when that fails. */
 export async function subjectOf<L extends string, V>(
   server: AsyncDisposable,
-  lanes: Subject<L, V>["lanes"],
+  measurements: Subject<L, V>["measurements"],
   prepare: () => Promise<unknown> = () => Promise.resolve(),
 ): Promise<Subject<L, V>> {
   await using starting = new AsyncDisposableStack();
   starting.use(server);
   await prepare();
   const started = starting.move();
-  return { lanes, [Symbol.asyncDispose]: () => started.disposeAsync() };
+  return { measurements, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
-/** What was measured of one subject, each lane once. */
+/** What was measured of one subject, each measurement once. */
 export type Round<L extends string, V> = Readonly<Partial<Record<L, V>>>;
 
 /** A figure from these. */
@@ -41,7 +41,7 @@ export interface RoundFigure extends FigureKind {
 
 export interface Comparison<L extends string, V> {
   /** Names of the measurements, in order. */
-  readonly lanes: readonly L[];
+  readonly measurements: readonly L[];
   readonly open: (program: Program) => Promise<Subject<L, V>>;
   /** Starts what is no svc, by name; `undefined` where it is not installed. */
   readonly beside?: Readonly<Record<string, () => Promise<Subject<L, V> | undefined>>>;
@@ -55,7 +55,7 @@ export interface Comparison<L extends string, V> {
 /** Measures the program, and the earlier one where there is one. */
 export async function compare<L extends string, V>(
   { rounds, program, baseline, note }: BenchContext,
-  { lanes, open, beside = {}, figures }: Comparison<L, V>,
+  { measurements, open, beside = {}, figures }: Comparison<L, V>,
 ): Promise<readonly Figure[]> {
   const now: (readonly RoundFigure[])[] = [];
   const before: (readonly RoundFigure[])[] = [];
@@ -71,7 +71,7 @@ export async function compare<L extends string, V>(
     if (baseline !== undefined) await start(BEFORE, open(baseline));
     await start(NOW, open(program));
     for (const inTurn of [[...subjects], [...subjects].toReversed()]) {
-      const found = await measure(lanes, inTurn);
+      const found = await measure(measurements, inTurn);
       now.push(figures(found[NOW] as Record<L, V>, found));
       if (baseline !== undefined) before.push(figures(found[BEFORE] as Record<L, V>, found));
     }
@@ -84,16 +84,16 @@ export async function compare<L extends string, V>(
   });
 }
 
-/** Each lane once, of each subject that has it. */
+/** Each measurement once, of each subject that has it. */
 async function measure<L extends string, V>(
-  lanes: readonly L[],
+  measurements: readonly L[],
   inTurn: readonly (readonly [string, Subject<L, V>])[],
 ): Promise<Record<string, Round<L, V>>> {
   const found: Record<string, Partial<Record<L, V>>> = {};
-  for (const lane of lanes) {
+  for (const measurement of measurements) {
     for (const [name, subject] of inTurn) {
-      const value = await subject.lanes[lane]?.();
-      if (value !== undefined) (found[name] ??= {})[lane] = value;
+      const value = await subject.measurements[measurement]?.();
+      if (value !== undefined) (found[name] ??= {})[measurement] = value;
     }
   }
   return found;

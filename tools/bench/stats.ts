@@ -26,20 +26,20 @@ export function ratios(values: readonly number[], base: readonly number[]): numb
   return values.map((value, index) => value / (base[index] ?? NaN));
 }
 
-type Lanes = Readonly<Record<string, (round: number) => Promise<unknown>>>;
+type Measurements = Readonly<Record<string, (round: number) => Promise<unknown>>>;
 
 /**
- * Runs every lane once a round, in turn, every second round backwards; what each gave, in order.
+ * Runs every measurement once a round, in turn, every second round backwards; what each gave, in order.
  */
-export async function run<L extends Lanes>(
+export async function run<L extends Measurements>(
   rounds: number,
-  lanes: L,
+  measurements: L,
 ): Promise<{ [Name in keyof L]: Awaited<ReturnType<L[Name]>>[] }> {
-  const names = Object.keys(lanes);
+  const names = Object.keys(measurements);
   const results: Record<string, unknown[]> = Object.fromEntries(names.map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
-      results[name]?.push(await lanes[name]?.(round));
+      results[name]?.push(await measurements[name]?.(round));
     }
   }
   return results as { [Name in keyof L]: Awaited<ReturnType<L[Name]>>[] };

@@ -21,8 +21,8 @@ import { requestTo, SECRET, startBusySite } from "../site.ts";
 import { percentile } from "../stats.ts";
 
 const CONNECTIONS = 64;
-const LANES = ["full", "half", "queue", "github"] as const;
-type Lane = typeof LANES[number];
+const MEASUREMENTS = ["full", "half", "queue", "github"] as const;
+type Measurement = typeof MEASUREMENTS[number];
 
 /** What was measured of one sort of requests. */
 type Served = LoadResult & {
@@ -40,13 +40,13 @@ export const accepts: Scenario = {
     const installed = await findPeer();
     if (installed === undefined) note("Debian's webhook is not installed: no peer");
     let halfOfNow = 0; // the rate at which the pipeline without a database is held, too
-    return await compare<Lane, Served>(context, {
-      lanes: LANES,
+    return await compare<Measurement, Served>(context, {
+      measurements: MEASUREMENTS,
       async open(opened) {
         const daemon = await startBusySite(opened);
         const { atFull, atRate } = measuring(context, daemon);
         let half = 0;
-        const lanes = {
+        const measurements = {
           async full() {
             const served = await atFull("accept");
             half = served.perSecond / 2;
@@ -57,7 +57,7 @@ export const accepts: Scenario = {
           queue: () => atFull("queue"),
           github: () => atFull("github"),
         };
-        return subjectOf(daemon, lanes, lanes.full); // to warm up
+        return subjectOf(daemon, measurements, measurements.full); // to warm up
       },
       beside: {
         async none() {
@@ -74,9 +74,9 @@ export const accepts: Scenario = {
 };
 
 /** Started only to be measured: it runs its programs long after it has answered. */
-function peerOf(context: BenchContext): Subject<Lane, Served> {
+function peerOf(context: BenchContext): Subject<Measurement, Served> {
   return {
-    lanes: {
+    measurements: {
       async full() {
         await using server = await startPeer(SECRET, "X-Webhook-Signature");
         return await measuring(context, server).atFull("accept");
@@ -108,8 +108,8 @@ function measuring(
 }
 
 function figuresOf(
-  { full, half, queue, github }: Record<Lane, Served>,
-  { none, peer }: Record<"none" | "peer", Round<Lane, Served> | undefined>,
+  { full, half, queue, github }: Record<Measurement, Served>,
+  { none, peer }: Record<"none" | "peer", Round<Measurement, Served> | undefined>,
 ): readonly RoundFigure[] {
   const bare = none?.full;
   const latencies = half.latenciesMs ?? [];

@@ -41,12 +41,12 @@ async function measure({ rounds, size, note }: BenchContext): Promise<readonly F
   const long = LONG[size].toLocaleString("en");
   note(`storing ${long} tasks`);
   const queues = { short: await queueOf(SHORT), long: await queueOf(LONG[size]) };
-  const lanes = {
+  const measurements = {
     short: () => claimMs(queues.short),
     long: () => claimMs(queues.long),
   };
-  await run(1, lanes); // warm up
-  const found = await run(rounds, lanes);
+  await run(1, measurements); // warm up
+  const found = await run(rounds, measurements);
   return [
     { name: `claim of ${AT_ONCE}, 1,000 wait`, unit: "ms", samples: found.short },
     { name: `claim of ${AT_ONCE}, ${long} wait`, unit: "ms", samples: found.long },

@@ -26,8 +26,8 @@ const COMMANDS = {
     "sha256=83fb94c4c78f5158768e34c50e4b3f8f0d3b3b5d7b2a1a5d4bb8bd9b4b1c1f1a", // does not match
   ],
 } as const;
-type Lane = keyof typeof COMMANDS;
-const LANES = Object.keys(COMMANDS) as Lane[];
+type Measurement = keyof typeof COMMANDS;
+const MEASUREMENTS = Object.keys(COMMANDS) as Measurement[];
 const INPUT = '{"a":{"b":"c"}}';
 
 /** One start after the other. */
@@ -46,8 +46,8 @@ export const coldStart: Scenario = {
     await using dir = await tempDir();
     const nothing = program.name === "compiled" ? await compileNothing(dir.path) : undefined;
     if (nothing === undefined) note("svc from the sources: nothing to compare with");
-    return await compare<Lane, Starts>(context, {
-      lanes: LANES,
+    return await compare<Measurement, Starts>(context, {
+      measurements: MEASUREMENTS,
       open: (opened) => Promise.resolve(starts(times, opened)),
       beside: {
         nothing: () =>
@@ -64,15 +64,15 @@ export const coldStart: Scenario = {
           value: nothing?.version?.ms ?? NaN,
           shared: true,
         },
-        ...LANES.flatMap((lane): RoundFigure[] => {
-          const name = `svc ${COMMANDS[lane].slice(0, 2).join(" ")}`;
+        ...MEASUREMENTS.flatMap((measurement): RoundFigure[] => {
+          const name = `svc ${COMMANDS[measurement].slice(0, 2).join(" ")}`;
           return [
-            { name, unit: "ms", value: own[lane].ms },
+            { name, unit: "ms", value: own[measurement].ms },
             {
               name: "÷ an empty program",
               unit: "×",
-              value: own[lane].ms / (nothing?.[lane]?.ms ?? NaN),
-              ...(lane === "version" ? {} : { target: { atMost: 1.6 } }),
+              value: own[measurement].ms / (nothing?.[measurement]?.ms ?? NaN),
+              ...(measurement === "version" ? {} : { target: { atMost: 1.6 } }),
             },
           ];
         }),
@@ -82,17 +82,17 @@ export const coldStart: Scenario = {
   },
 };
 
-function starts(times: number, { command, args }: Program): Subject<Lane, Starts> {
-  const measure = (lane: Lane) => () =>
+function starts(times: number, { command, args }: Program): Subject<Measurement, Starts> {
+  const measure = (measurement: Measurement) => () =>
     costOf("self", async () => {
       const all: number[] = [];
       for (let n = 0; n < times; n++) {
-        all.push(await startMs(command, [...args, ...COMMANDS[lane]]));
+        all.push(await startMs(command, [...args, ...COMMANDS[measurement]]));
       }
       return { ms: median(all) };
     }, () => times);
   return {
-    lanes: {
+    measurements: {
       version: measure("version"),
       extract: measure("extract"),
       verify: measure("verify"),

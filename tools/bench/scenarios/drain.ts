@@ -33,7 +33,7 @@ export const drain: Scenario = {
   title: "queued tasks that do nothing, against bare spawns of processes",
   run: (context) =>
     compare<"drain", Drained>(context, {
-      lanes: ["drain"],
+      measurements: ["drain"],
       open: (program) => only(() => drainOnce(context, program)),
       beside: {
         spawns: () => only(() => measureSpawns({ atOnce: WORKERS, spawns: TASKS[context.size] })),
@@ -53,8 +53,8 @@ export const drain: Scenario = {
 
 /** Nothing runs between two measurements. */
 function only(measure: () => Promise<Drained>): Promise<Subject<"drain", Drained>> {
-  const lanes = { drain: measure };
-  return Promise.resolve({ lanes, [Symbol.asyncDispose]: () => Promise.resolve() });
+  const measurements = { drain: measure };
+  return Promise.resolve({ measurements, [Symbol.asyncDispose]: () => Promise.resolve() });
 }
 
 async function drainOnce(

@@ -55,9 +55,9 @@ async function besideEmpty(
   const shape = { connections: 64, seconds };
   const rate = async (daemon: TestDaemon) =>
     checked(await load.run(requestTo(daemon.url, "accept"), shape), "accepted").perSecond;
-  const lanes = { empty: () => rate(empty), full: () => rate(full) };
-  await run(1, lanes); // warm up
-  const found = await run(rounds * 2, lanes);
+  const measurements = { empty: () => rate(empty), full: () => rate(full) };
+  await run(1, measurements); // warm up
+  const found = await run(rounds * 2, measurements);
   const lists = await run(rounds * 3, {
     version: () => commandMs(full, ["version"], program),
     tasks: () => commandMs(full, ["get", "task"], program),

@@ -31,12 +31,12 @@ export const manyTriggers: Scenario = {
     const shape = { connections: 64, seconds };
     const rate = async (url: string, triggers: string | readonly string[]) =>
       checked(await load.run(requestTo(url, triggers), shape), "accepted").perSecond;
-    const lanes = {
+    const measurements = {
       few: () => rate(few.url, "accept"),
       many: () => rate(many.url, names),
     };
-    await run(1, lanes); // warm up
-    const found = await run(rounds * 2, lanes);
+    await run(1, measurements); // warm up
+    const found = await run(rounds * 2, measurements);
     return [
       { name: "applying 10,000 triggers", unit: "ms", samples: [appliedMs] },
       { name: "accepts with a few triggers", unit: "/s", samples: found.few },

@@ -66,16 +66,16 @@ async function measureAccepts(context: BenchContext): Promise<readonly Figure[]>
     return () => accepts(context, daemons, connections);
   };
   const alone = opened.use(await startBusySite(program));
-  const lanes = {
+  const measurements = {
     file: () => accepts(context, [alone]),
     one: await sharing(1),
     three: await sharing(3),
   };
-  await run(1, lanes); // warm up
-  const found = await run(rounds, lanes);
-  const of = (name: keyof typeof lanes, field: keyof Accepts) =>
+  await run(1, measurements); // warm up
+  const found = await run(rounds, measurements);
+  const of = (name: keyof typeof measurements, field: keyof Accepts) =>
     found[name].map((one) => one[field]);
-  const compared = (name: "one" | "three", field: keyof Accepts, by: keyof typeof lanes) =>
+  const compared = (name: "one" | "three", field: keyof Accepts, by: keyof typeof measurements) =>
     ratios(of(name, field), of(by, field));
   return [
     { name: "accepts, SQLite", unit: "/s", samples: of("file", "perSecond") },
@@ -146,9 +146,9 @@ async function measurePair(context: BenchContext): Promise<readonly Figure[]> {
     }
     return times;
   };
-  const lanes = { here: () => waits("here"), there: () => waits("there") };
-  await run(1, lanes); // warm up
-  const found = await run(rounds, lanes);
+  const measurements = { here: () => waits("here"), there: () => waits("there") };
+  await run(1, measurements); // warm up
+  const found = await run(rounds, measurements);
   const idleMs = IDLE_MS[size];
   const idle = await run(rounds, {
     async transactions() {
@@ -158,7 +158,8 @@ async function measurePair(context: BenchContext): Promise<readonly Figure[]> {
       return made / (idleMs / 1000) / daemons.length;
     },
   });
-  const medians = (name: keyof typeof lanes) => found[name].map((times) => percentile(times, 0.5));
+  const medians = (name: keyof typeof measurements) =>
+    found[name].map((times) => percentile(times, 0.5));
   return [
     {
       name: "idle, transactions a node",

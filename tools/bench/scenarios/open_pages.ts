@@ -16,24 +16,24 @@ import { requestTo, sendOne, startSite } from "../site.ts";
 /** Requests a second: enough that every look finds something. */
 const RATE = 5;
 const SECONDS = { quick: 2, usual: 15, long: 30 } as const;
-const LANES = ["none", "one", "twenty"] as const;
+const MEASUREMENTS = ["none", "one", "twenty"] as const;
 
 /** Processor time of open pages. */
 export const openPages: Scenario = {
   name: "pages",
   title: "processor time of open pages",
   run: (context) =>
-    compare<typeof LANES[number], number>({ ...context, baseline: undefined }, {
-      lanes: LANES,
+    compare<typeof MEASUREMENTS[number], number>({ ...context, baseline: undefined }, {
+      measurements: MEASUREMENTS,
       async open(program) {
         const daemon = await startSite(program);
         const seconds = SECONDS[context.size];
-        const lanes = {
+        const measurements = {
           none: () => costOf(daemon, 0, seconds),
           one: () => costOf(daemon, 1, seconds),
           twenty: () => costOf(daemon, 20, seconds),
         };
-        return subjectOf(daemon, lanes, async () => {
+        return subjectOf(daemon, measurements, async () => {
           for (let n = 0; n < 500; n++) await sendOne(requestTo(daemon.url, "filter"));
           await costOf(daemon, 20, 2); // to warm up
         });

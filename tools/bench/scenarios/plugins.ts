@@ -34,8 +34,8 @@ done
 `,
 } as const;
 type Script = keyof typeof SCRIPTS;
-const LANES = ["plain", "interceptor", "transformer", "caller"] as const;
-type Lane = typeof LANES[number];
+const MEASUREMENTS = ["plain", "interceptor", "transformer", "caller"] as const;
+type Measurement = typeof MEASUREMENTS[number];
 
 /** What was measured, one request or run after the other. */
 interface Timed {
@@ -49,8 +49,8 @@ export const plugins: Scenario = {
   name: "plugins",
   title: "interceptors and transformers, against bare runs of their scripts",
   run: (context) =>
-    compare<Lane, Timed>(context, {
-      lanes: LANES,
+    compare<Measurement, Timed>(context, {
+      measurements: MEASUREMENTS,
       async open(program) {
         const daemon = await startBusySite(program);
         const timed = (trigger: string) => () =>
@@ -60,15 +60,15 @@ export const plugins: Scenario = {
             const { answers, perSecond } = checked(result, "accepted");
             return { ms: 1000 / perSecond, answers };
           }, ({ answers }) => answers);
-        const lanes = {
+        const measurements = {
           plain: timed("accept"),
           interceptor: timed("interceptor"),
           transformer: timed("transformer"),
           caller: timed("caller"),
         };
-        return subjectOf(daemon, lanes, async () => {
+        return subjectOf(daemon, measurements, async () => {
           await install(daemon);
-          await lanes.plain(); // to warm up
+          await measurements.plain(); // to warm up
         });
       },
       beside: { bare: () => bareRuns(context.size === "quick" ? 50 : 250) },
@@ -112,7 +112,7 @@ export const plugins: Scenario = {
  * The runs alone: the script in a process group of its own, without which a timeout could not end
  * it, with the body on its standard input.
  */
-async function bareRuns(spawns: number): Promise<Subject<Lane, Timed>> {
+async function bareRuns(spawns: number): Promise<Subject<Measurement, Timed>> {
   const dir = await tempDir();
   const starter = findSetsid() ?? "";
   const run = async (kind: Script) => {

@@ -53,14 +53,14 @@ async function measure({ rounds, seconds }: BenchContext): Promise<readonly Figu
   await using store = await openPostgresStore({ url, owner: OWNER, clock: systemClock });
   await using connections = new Connections({ url, owner: OWNER, max: CONNECTIONS });
   const alone = aloneOver(connections);
-  const lanes = (ms: number) => ({
+  const measurements = (ms: number) => ({
     sqlite: () => accepts(file.store, { ms }),
     postgres: () => accepts(store, { ms, connections }),
     alone: () => accepts(alone, { ms, connections }),
     nothing: () => accepts(NOTHING, { ms }),
   });
-  await run(1, lanes(500)); // warm up
-  return figuresOf(await run(rounds, lanes(seconds * 1000)));
+  await run(1, measurements(500)); // warm up
+  return figuresOf(await run(rounds, measurements(seconds * 1000)));
 }
 
 /** A transaction for each request, on as many connections at once as a pool would have. */

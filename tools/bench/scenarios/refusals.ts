@@ -14,7 +14,7 @@ import { requestTo, startBusySite } from "../site.ts";
 
 /** Records of refused requests that are kept of a trigger. */
 const KEPT = 1000;
-const LANES = ["accepted", "filtered", "refused"] as const;
+const MEASUREMENTS = ["accepted", "filtered", "refused"] as const;
 
 /** What was measured of one sort of requests. */
 type Served = LoadResult & {
@@ -28,8 +28,8 @@ export const refusals: Scenario = {
   name: "refusals",
   title: "filtered requests and bad signatures, against accepts",
   run: (context) =>
-    compare<typeof LANES[number], Served>({ ...context, baseline: undefined }, {
-      lanes: LANES,
+    compare<typeof MEASUREMENTS[number], Served>({ ...context, baseline: undefined }, {
+      measurements: MEASUREMENTS,
       async open(program) {
         const daemon = await startBusySite(program);
         const shape = { connections: 64, seconds: context.seconds };
@@ -40,12 +40,12 @@ export const refusals: Scenario = {
             return { ...checked(result, wrong ? "refused" : "accepted"), kept };
           }, ({ answers }) => answers);
         const accepted = () => serve("accept");
-        const lanes = {
+        const measurements = {
           accepted,
           filtered: () => serve("filter"),
           refused: () => serve("accept", true),
         };
-        return subjectOf(daemon, lanes, accepted); // to warm up
+        return subjectOf(daemon, measurements, accepted); // to warm up
       },
       figures: ({ accepted, filtered, refused }) => [
         { name: "filtered", unit: "/s", value: filtered.perSecond },

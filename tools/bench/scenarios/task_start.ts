@@ -20,7 +20,7 @@ export const taskStart: Scenario = {
   title: "from a request to the first byte of its first step",
   run: (context) =>
     compare<"first", Waits>(context, {
-      lanes: ["first"],
+      measurements: ["first"],
       open: (program) => speaker(program, context.size === "quick" ? 10 : 50),
       figures: ({ first }) => [
         {
