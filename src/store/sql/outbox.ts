@@ -17,7 +17,7 @@ import type {
 import type { OutboxStore } from "../outbox_store.ts";
 import { canonical, laneOf, SEND_NOW } from "../rules/outbox.ts";
 import { json, number, optionalNumber, storable, text } from "./columns.ts";
-import { insertion, listRange, ordered, prefixEnd, where } from "./queries.ts";
+import { listRange, ordered, prefixEnd, where } from "./queries.ts";
 import type { Row, SqlValue } from "./row.ts";
 import type { SqlSession } from "./session.ts";
 
@@ -58,22 +58,22 @@ export async function addToOutbox(db: SqlSession, messages: readonly NewMessage[
   if (keyed.length > 0) await db.lock(...keyed.map((message) => `outbox/${laneOf(message)}`));
   for (const message of messages) {
     if (message.key !== "") await dropUntried(db, message);
-    const { sql, values } = insertion("outbox", [{
-      id: message.id,
-      project: message.project,
-      connection: message.connection,
-      kind: message.kind,
-      target: canonical(message.target),
-      key: storable(message.key),
-      body: JSON.stringify(message.body),
-      task_id: message.taskId,
-      lane: laneOf(message),
-      state: "pending",
-      next_at: SEND_NOW,
-      created_at: message.now,
-      updated_at: message.now,
-    }]);
-    await db.run(sql, ...values);
+    await db.run(
+      `INSERT INTO outbox (id, project, connection, kind, target, key, body, task_id, lane,
+         state, next_at, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ${SEND_NOW}, ?, ?)`,
+      message.id,
+      message.project,
+      message.connection,
+      message.kind,
+      canonical(message.target),
+      storable(message.key),
+      JSON.stringify(message.body),
+      message.taskId,
+      laneOf(message),
+      message.now,
+      message.now,
+    );
   }
 }
 

@@ -54,33 +54,42 @@ function run<Name extends StoreMethod>(
   return METHODS[method](opened(), ...args);
 }
 
-async function call(one: AnyCall, attached: Attached): Promise<Outcome> {
-  if (isPacked(one)) {
-    return packOutcomes(recordArrived(rowsOf(opened()), unpackDelivery(one, attached)));
-  }
-  return { value: await run(one) };
-}
-
 const reads = (one: AnyCall): boolean => !isPacked(one) && isRead(one.method);
 
 async function runTogether(calls: readonly AnyCall[], attached: Attached): Promise<Outcome[]> {
   const all = async () => {
     const outcomes: Outcome[] = [];
-    for (const one of calls) outcomes.push(await attempt(one, attached));
+    for (const one of calls) {
+      // A promise for each delivery would cost 3 % of the processor time of an accept.
+      outcomes.push(isPacked(one) ? attemptPacked(one, attached) : await attempt(one));
+    }
     return outcomes;
   };
   return calls.every(reads) ? await all() : await opened().transaction(all);
 }
 
-/** A refusal before anything was written leaves the batch intact; any other error undoes it. */
-async function attempt(one: AnyCall, attached: Attached): Promise<Outcome> {
+async function attempt(call: Call): Promise<Outcome> {
   const before = opened().changes;
   try {
-    return await call(one, attached);
+    return { value: await run(call) };
   } catch (error) {
-    if (!(error instanceof AppError) || opened().changes !== before) throw error;
-    return { error: sendError(error) };
+    return toRefusal(error, before);
   }
+}
+
+function attemptPacked(delivery: PackedDelivery, attached: Attached): Outcome {
+  const before = opened().changes;
+  try {
+    return packOutcomes(recordArrived(rowsOf(opened()), unpackDelivery(delivery, attached)));
+  } catch (error) {
+    return toRefusal(error, before);
+  }
+}
+
+/** A refusal before anything was written leaves the batch intact; any other error undoes it. */
+function toRefusal(error: unknown, before: number): Outcome {
+  if (!(error instanceof AppError) || opened().changes !== before) throw error;
+  return { error: sendError(error) };
 }
 
 async function runAlone(one: AnyCall, attached: Attached): Promise<Outcome> {
