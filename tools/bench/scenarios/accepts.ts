@@ -24,7 +24,7 @@ const CONNECTIONS = 64;
 const MEASUREMENTS = ["full", "half", "queue", "github"] as const;
 type Measurement = typeof MEASUREMENTS[number];
 
-/** What was measured of one sort of requests. */
+/** What was measured of one kind of requests. */
 type Served = LoadResult & {
   /** Of each request, without children. */
   readonly cost: ProcessorTime;

@@ -13,7 +13,7 @@ import { requestTo, startSite } from "../site.ts";
 import { median } from "../stats.ts";
 
 const SECONDS = { quick: 10, usual: 90, long: 600 } as const;
-/** Requests a second of each sort. */
+/** Requests a second of each kind. */
 const RATES = { accept: 50, github: 50, filter: 100, wrong: 100 } as const;
 
 export const mixedLoad: Scenario = {

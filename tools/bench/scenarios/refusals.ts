@@ -16,7 +16,7 @@ import { requestTo, startBusySite } from "../site.ts";
 const KEPT = 1000;
 const MEASUREMENTS = ["accepted", "filtered", "refused"] as const;
 
-/** What was measured of one sort of requests. */
+/** What was measured of one kind of requests. */
 type Served = LoadResult & {
   readonly cost: ProcessorTime;
   /** Records of refused requests there are afterwards. */
