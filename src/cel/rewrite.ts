@@ -128,15 +128,15 @@ class Rewriter {
     const { exprKind: kind } = expr;
     if (kind.case !== "callExpr") return expr;
     const { target, args } = callOf(kind.value);
-    const found: Expr[] = [];
+    const names: Expr[] = [];
     const next = ([value, ...others]: readonly Expr[]): Expr => {
       if (value === undefined) {
-        if (target !== undefined) kind.value.target = found.shift();
-        kind.value.args = found;
+        if (target !== undefined) kind.value.target = names.shift();
+        kind.value.args = names;
         return expr;
       }
       return this.#bind(this.soft(value), (name) => {
-        found.push(name);
+        names.push(name);
         return call("_?_:_", [call("@given", [name]), next(others), call("@absent", [])]);
       });
     };

@@ -147,9 +147,9 @@ function quote(text: string): string {
 
 /** The library's own function of that name. */
 function libraryOwn(name: string): CelFunc {
-  const found = strings.find((one) => one.name === name);
-  if (found === undefined) throw new Error(`The library has no function ${name}`);
-  return found;
+  const own = strings.find((one) => one.name === name);
+  if (own === undefined) throw new Error(`The library has no function ${name}`);
+  return own;
 }
 
 const libraryFormat = libraryOwn("format");
@@ -181,11 +181,11 @@ export const STRING_FUNCTIONS: CelFunc[] = [
   celMethod("join", LIST, [STRING], STRING, join),
   celMethod("format", STRING, [LIST], STRING, function (values) {
     if (this.length > MAX_FORMAT) throw new Error(`format: longer than ${MAX_FORMAT} characters`);
-    const made = libraryFormat.call(0, this, [values]);
-    if (isCelError(made)) throw made;
-    if (typeof made !== "string") throw new Error("format: the result is not a string");
-    take(made.length);
-    return made;
+    const text = libraryFormat.call(0, this, [values]);
+    if (isCelError(text)) throw text;
+    if (typeof text !== "string") throw new Error("format: the result is not a string");
+    take(text.length);
+    return text;
   }),
   celFunc("strings.quote", [STRING], STRING, quote),
 ];

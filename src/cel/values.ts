@@ -68,8 +68,8 @@ function graft(part: JsonObject, name: string, value: unknown, fields: readonly 
   }
   const inner = Object.hasOwn(part, name) ? part[name] : Object.create(null);
   part[name] = inner;
-  const found = own(value, field);
-  if (found !== undefined) graft(inner, field, found, rest);
+  const inside = own(value, field);
+  if (inside !== undefined) graft(inner, field, inside, rest);
 }
 
 /** Whether `root` as JSON has more than about `limit` characters; stops counting there. */

@@ -71,8 +71,8 @@ function signedFields({ body, header }: SignedRequest): Fields | Refusal {
 const NAMES = ["timestamp", "token", "signature", "parent-signature"];
 
 function fieldsOfJson(text: string): Fields | undefined {
-  const found = findMembers(text, ["signature"])?.["signature"];
-  const members = found === undefined ? undefined : findMembers(found, NAMES);
+  const signature = findMembers(text, ["signature"])?.["signature"];
+  const members = signature === undefined ? undefined : findMembers(signature, NAMES);
   if (members === undefined) return undefined;
   return Object.fromEntries(
     Object.entries(members).map(([name, json]) => [name, textOf(json) ?? json]),
@@ -81,9 +81,9 @@ function fieldsOfJson(text: string): Fields | undefined {
 
 /** The fields of a form; `undefined` when one occurs twice, because either could count. */
 function fieldsOfForm(text: string): Fields | undefined {
-  const found = parseForm(text)?.filter(([name]) => NAMES.includes(name)) ?? [];
-  const fields = Object.fromEntries(found);
-  const isEachOnce = Object.keys(fields).length === found.length;
+  const pairs = parseForm(text)?.filter(([name]) => NAMES.includes(name)) ?? [];
+  const fields = Object.fromEntries(pairs);
+  const isEachOnce = Object.keys(fields).length === pairs.length;
   return isEachOnce && "signature" in fields ? fields : undefined;
 }
 

@@ -33,13 +33,13 @@ const CLIENT_STATE = /(?<!\\)"clientState"\s*:\s*"((?:[^"\\]|\\.){0,1024})"/g;
  */
 function verifyBody(body: Uint8Array, keys: readonly SigningKey[]): Verdict {
   const text = findText(body) ?? "";
-  const found = new Set<string>();
+  const shown = new Set<string>();
   let first: Verdict & { ok: true } | undefined;
   for (const [, literal = ""] of text.matchAll(CLIENT_STATE)) {
-    if (found.has(literal)) continue;
+    if (shown.has(literal)) continue;
     const verdict = findSecret(unescaped(literal), keys);
     if (!verdict.ok) return verdict;
-    found.add(literal);
+    shown.add(literal);
     first ??= verdict;
   }
   if (first === undefined) return findSecret(undefined, keys);

@@ -56,8 +56,8 @@ const signature: Signature = {
     if (head?.["alg"] !== HEAD.alg || claims === undefined) return refused("signature_malformed");
     const { now } = request;
     const { toleranceSecs } = options;
-    const made = refusedTime(seconds(claims["iat"]), { find: findSeconds, now, toleranceSecs });
-    if (made !== undefined) return refused(made);
+    const refusal = refusedTime(seconds(claims["iat"]), { find: findSeconds, now, toleranceSecs });
+    if (refusal !== undefined) return refused(refusal);
     const ends = findSeconds(seconds(claims["exp"]) ?? "");
     if (ends === undefined) return refused("timestamp_malformed");
     if (now > ends + toleranceSecs * 1000) {

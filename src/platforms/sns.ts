@@ -96,11 +96,15 @@ const signature: Signature = {
     if (hash === undefined || bytes === undefined || bytes.length < 256 || content === undefined) {
       return refused("signature_malformed", "the signature in the body");
     }
-    const found = await request.findCertificate?.(url) ??
+    const certificate = await request.findCertificate?.(url) ??
       { failure: "certificate_unreachable" as const };
-    if ("failure" in found) return refused(found.failure, found.why);
+    if ("failure" in certificate) return refused(certificate.failure, certificate.why);
     const rules = { hosts: namesOf(host), now };
-    const failure = refusedCertificate(found.pem, rules, { hash, data: content, signature: bytes });
+    const failure = refusedCertificate(certificate.pem, rules, {
+      hash,
+      data: content,
+      signature: bytes,
+    });
     if (failure !== undefined) return refused(failure);
     const messageId = fields["MessageId"] ?? "";
     return covering({ ok: true, keyName: topic.name }, { content, messageId });

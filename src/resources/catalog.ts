@@ -82,9 +82,9 @@ export class Catalog {
 
   /** The changes that make this catalog hold `resources`. */
   changesTo(resources: readonly Resource[]): readonly CatalogChange[] {
-    const wanted = new Map(resources.map((resource) => [keyOf(resource), resource]));
-    const gone = [...this.#resources].filter(([key]) => !wanted.has(key));
-    const puts = [...wanted].filter(([key, one]) => !isSame(this.#resources.get(key), one));
+    const target = new Map(resources.map((resource) => [keyOf(resource), resource]));
+    const gone = [...this.#resources].filter(([key]) => !target.has(key));
+    const puts = [...target].filter(([key, one]) => !isSame(this.#resources.get(key), one));
     return [
       ...gone.map(([, key]) => ({ op: "delete", key }) as const),
       ...puts.map(([, resource]) => ({ op: "put", resource }) as const),

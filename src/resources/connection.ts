@@ -103,9 +103,9 @@ const REPAIR_EVERY_SECS = 300;
 
 /** The platform of a Connection. */
 export function platformOfConnection(spec: ConnectionSpec): ConnectedPlatform {
-  const found = CONNECTED_PLATFORMS.find((platform) => spec[platform] !== undefined);
-  if (found === undefined) throw new Error("A stored Connection names no platform");
-  return found;
+  const named = CONNECTED_PLATFORMS.find((platform) => spec[platform] !== undefined);
+  if (named === undefined) throw new Error("A stored Connection names no platform");
+  return named;
 }
 
 /** Base URL of the API of a Connection, without a slash at its end. */

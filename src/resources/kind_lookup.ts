@@ -36,8 +36,8 @@ export class KindLookup {
 
   /** The kind by any of its names: singular, plural or short name, in any case. */
   byAnyName(name: string): AnyKind | undefined {
-    const wanted = name.toLowerCase();
-    return this.all.find((definition) => namesOf(definition).includes(wanted));
+    const lower = name.toLowerCase();
+    return this.all.find((definition) => namesOf(definition).includes(lower));
   }
 
   /**

@@ -142,11 +142,11 @@ function findVersion(
 }
 
 function validator(schema: object): Validator {
-  const known = specs.get(schema);
-  if (known !== undefined) return known;
-  const made = compileSchema(schema);
-  specs.set(schema, made);
-  return made;
+  const cached = specs.get(schema);
+  if (cached !== undefined) return cached;
+  const compiled = compileSchema(schema);
+  specs.set(schema, compiled);
+  return compiled;
 }
 
 /**

@@ -34,7 +34,7 @@ export function isNumbered(name: RecordName): name is NumberedRecord {
 
 /** The type of record by its singular or plural, in any case. */
 export function findRecordName(word: string): RecordName | undefined {
-  const wanted = word.toLowerCase();
+  const lower = word.toLowerCase();
   const names = Object.keys(RECORD_NAMES) as RecordName[];
-  return names.find((name) => name === wanted || RECORD_NAMES[name] === wanted);
+  return names.find((name) => name === lower || RECORD_NAMES[name] === lower);
 }

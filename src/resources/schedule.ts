@@ -41,7 +41,7 @@ export interface CronTimes {
 export class Schedule {
   readonly #cron: Cron;
   /** The last result, which holds until its time has passed. */
-  #known: { readonly after: number; readonly next: number | undefined } | undefined;
+  #last: { readonly after: number; readonly next: number | undefined } | undefined;
 
   /** Parses a schedule that passed {@linkcode findScheduleFault}. */
   constructor({ schedule, timezone }: CronTimes) {
@@ -50,12 +50,12 @@ export class Schedule {
 
   /** The first time after `afterMs`; `undefined` for never. */
   next(afterMs: number): number | undefined {
-    const known = this.#known;
-    if (known !== undefined && known.after <= afterMs && afterMs < (known.next ?? Infinity)) {
-      return known.next;
+    const last = this.#last;
+    if (last !== undefined && last.after <= afterMs && afterMs < (last.next ?? Infinity)) {
+      return last.next;
     }
     const next = this.#cron.nextRun(new Date(afterMs))?.getTime();
-    this.#known = { after: afterMs, next };
+    this.#last = { after: afterMs, next };
     return next;
   }
 

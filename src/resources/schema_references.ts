@@ -80,8 +80,8 @@ function find(
   names: ReadonlyMap<string, JsonObject>,
 ): JsonObject | undefined {
   if (ref === "#") return root;
-  const known = names.get(ref);
-  if (known !== undefined || !ref.startsWith("#/")) return known;
+  const schema = names.get(ref);
+  if (schema !== undefined || !ref.startsWith("#/")) return schema;
   let at: unknown = root;
   for (const part of ref.slice(2).split("/")) {
     if (typeof at !== "object" || at === null) return undefined;

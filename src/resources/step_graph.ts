@@ -27,16 +27,16 @@ export function ancestorsOf(
   id: string,
   places = placesOf(steps),
 ): ReadonlySet<string> {
-  const found = new Set<string>();
+  const ancestors = new Set<string>();
   const open = [id];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const place = places.get(next);
     for (const need of place === undefined ? [] : needsOf(steps, place)) {
-      if (!found.has(need)) open.push(need);
-      found.add(need);
+      if (!ancestors.has(need)) open.push(need);
+      ancestors.add(need);
     }
   }
-  return found;
+  return ancestors;
 }
 
 /** Position of each id; the first position of an id that occurs twice. */

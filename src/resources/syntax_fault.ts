@@ -27,7 +27,7 @@ export function findSyntaxFault(doc: yaml.Document.Parsed, source: string): Faul
 
 function explain(error: yaml.YAMLError, doc: yaml.Document.Parsed, source: string): Fault {
   const [offset, end] = error.pos;
-  const found = source[offset] ?? "";
+  const sign = source[offset] ?? "";
   const open = findUnclosed(doc, source, offset);
   switch (error.code) {
     case "TAB_AS_INDENT":
@@ -64,7 +64,7 @@ function explain(error: yaml.YAMLError, doc: yaml.Document.Parsed, source: strin
     case "BLOCK_IN_FLOW":
       return { offset, message: "A comma is missing between the fields of { … }" };
     case "BAD_SCALAR_START":
-      return { offset, message: `A text that begins with ${found} needs quotes around it` };
+      return { offset, message: `A text that begins with ${sign} needs quotes around it` };
     case "BAD_ALIAS":
       return { offset, message: "A text that begins with * needs quotes around it" };
     case "BAD_DQ_ESCAPE":
@@ -73,7 +73,7 @@ function explain(error: yaml.YAMLError, doc: yaml.Document.Parsed, source: strin
         message: "A \\ in double quotes is written \\\\, or put the text in single quotes ('…')",
       };
     case "UNEXPECTED_TOKEN":
-      return { offset, message: explainToken(found, source, offset) };
+      return { offset, message: explainToken(sign, source, offset) };
     case "BAD_DIRECTIVE":
       return { offset, message: "Unknown directive" };
     case "RESOURCE_EXHAUSTION":
@@ -116,16 +116,16 @@ function findUnclosed(
   source: string,
   offset: number,
 ): Fault | undefined {
-  let found: Fault | undefined;
+  let unclosed: Fault | undefined;
   for (const { start, end, inner } of quotedOrFlow(doc, source)) {
-    if (start >= offset || start < (found?.offset ?? 0)) continue;
+    if (start >= offset || start < (unclosed?.offset ?? 0)) continue;
     if (end < offset && source.slice(end, offset).trim() !== "") continue;
     const sign = source[start] ?? "";
     const closing = CLOSING[sign] ?? "";
     if (source.slice(Math.max(inner, start + 1), end).includes(closing)) continue;
-    found = { offset: start, message: `This ${sign} is never closed: add the ${closing}` };
+    unclosed = { offset: start, message: `This ${sign} is never closed: add the ${closing}` };
   }
-  return found;
+  return unclosed;
 }
 
 /** A text in quotes, or a collection in brackets or braces. */

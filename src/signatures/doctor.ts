@@ -119,36 +119,38 @@ export async function diagnose(
 
 /** Finds single mistakes that explain the refusal. */
 async function findAlone(asItIs: Attempt, around: Surroundings, budget: Budget) {
-  const found = new Map<Cause, Diagnosis>();
+  const diagnoses = new Map<Cause, Diagnosis>();
   for (const mistake of MISTAKES) {
     for (const suspicion of mistake(asItIs, around)) {
-      if (found.has(suspicion.cause)) continue;
+      if (diagnoses.has(suspicion.cause)) continue;
       const message = await budget.findMessage(suspicion);
-      if (message !== undefined) found.set(suspicion.cause, { cause: suspicion.cause, message });
+      if (message !== undefined) {
+        diagnoses.set(suspicion.cause, { cause: suspicion.cause, message });
+      }
     }
   }
-  return [...found.values()];
+  return [...diagnoses.values()];
 }
 
 /**
  * Finds pairs of mistakes that explain the refusal together; ordered, so that no pair occurs twice.
  */
 async function findPairs(asItIs: Attempt, around: Surroundings, budget: Budget) {
-  const found: Diagnosis[] = [];
+  const diagnoses: Diagnosis[] = [];
   for (const [index, mistake] of MISTAKES.entries()) {
     for (const first of mistake(asItIs, around)) {
       for (const later of MISTAKES.slice(index + 1)) {
         for (const second of later(first.attempt, around)) {
-          if (found.length >= MAX_PAIRS || budget.isSpent) return found;
+          if (diagnoses.length >= MAX_PAIRS || budget.isSpent) return diagnoses;
           const key = await budget.findKey(second.attempt);
           if (key === undefined) continue;
           const message = `${first.message(key)}. And: ${second.message(key)}`;
-          found.push({ cause: first.cause, message });
+          diagnoses.push({ cause: first.cause, message });
         }
       }
     }
   }
-  return found;
+  return diagnoses;
 }
 
 /** Tries attempts until the limits are reached. */

@@ -42,10 +42,10 @@ export async function findSigner(
 async function importedKey(key: SigningKey, raw: Uint8Array<ArrayBuffer> | undefined) {
   // All zeros is a point of small order, under which one signature can be valid for many texts.
   if (raw?.length !== 32 || raw.every((byte) => byte === 0)) return undefined;
-  const known = imported.get(key);
-  if (known !== undefined) return await known;
-  const made = crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"])
+  const cached = imported.get(key);
+  if (cached !== undefined) return await cached;
+  const promise = crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"])
     .catch(() => undefined);
-  imported.set(key, made);
-  return await made;
+  imported.set(key, promise);
+  return await promise;
 }

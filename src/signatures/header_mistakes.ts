@@ -255,9 +255,11 @@ export function* otherScheme(
     const { headerPrefix = "" } = scheme;
     if (!names.some((name) => name.startsWith(headerPrefix))) continue;
     const own = scheme.defaultHeader.toLowerCase();
-    const given = attempt.options.signatureHeader;
-    for (const signatureHeader of new Set([own, given])) {
-      if (signatureHeader === own ? !names.includes(own) : !mayBeUnder(given, scheme, attempt)) {
+    const configured = attempt.options.signatureHeader;
+    for (const signatureHeader of new Set([own, configured])) {
+      if (
+        signatureHeader === own ? !names.includes(own) : !mayBeUnder(configured, scheme, attempt)
+      ) {
         continue;
       }
       yield {
@@ -266,7 +268,7 @@ export function* otherScheme(
           `The request is signed another way: set scheme: ${scheme.name} and ` +
           (signatureHeader === own
             ? `leave signatureHeader out or set it to ${scheme.defaultHeader}`
-            : `keep signatureHeader: ${given}`),
+            : `keep signatureHeader: ${configured}`),
         attempt: { ...attempt, scheme, options: { ...attempt.options, signatureHeader } },
       };
     }

@@ -27,13 +27,13 @@ const PREPARED = new WeakMap<SigningKey, Map<string, HmacKey>>();
  */
 function prepare(hash: HmacHash, key: SigningKey, form: KeyForm): HmacKey | undefined {
   const use = `${hash} ${form}`;
-  const known = PREPARED.get(key)?.get(use);
-  if (known !== undefined) return known;
+  const cached = PREPARED.get(key)?.get(use);
+  if (cached !== undefined) return cached;
   const bytes = keyBytes(key, form);
   if (bytes === undefined) return undefined;
-  const made = hmacKey(hash, bytes);
-  PREPARED.set(key, (PREPARED.get(key) ?? new Map<string, HmacKey>()).set(use, made));
-  return made;
+  const prepared = hmacKey(hash, bytes);
+  PREPARED.set(key, (PREPARED.get(key) ?? new Map<string, HmacKey>()).set(use, prepared));
+  return prepared;
 }
 
 /** Signed data, and signatures of which one has to match. */

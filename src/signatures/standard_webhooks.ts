@@ -113,9 +113,9 @@ function coversFamilies(families: readonly string[]): Coverage {
 }
 
 function decoded(list: readonly string[], start: string, length: number) {
-  const found = list.filter((one) => one.startsWith(start))
+  const signatures = list.filter((one) => one.startsWith(start))
     .map((one) => findBase64(one.slice(start.length)) ?? new Uint8Array());
-  return found.every((bytes) => bytes.length === length) ? found : undefined;
+  return signatures.every((bytes) => bytes.length === length) ? signatures : undefined;
 }
 
 function findPublicKey(value: string): Uint8Array<ArrayBuffer> | undefined {
