@@ -16,7 +16,7 @@ import { type AnswerControl, ControlAnswers } from "./control_answers.ts";
 export interface ServeCallHost {
   readonly dirs: DataDir;
   readonly attempt: Attempt;
-  /** The control plane. */
+  /** Answers for the control plane. */
   readonly answer: AnswerControl;
   readonly tokens: Pick<RunTokens, "find">;
 }

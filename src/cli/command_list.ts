@@ -41,7 +41,7 @@ export const PURPOSE = "turns signed webhooks into agent workflows";
 /** What a command line looks like. */
 export const USAGE = "svc COMMAND [ARGUMENTS]";
 
-/** The first command lines of somebody new. */
+/** The command lines to begin with. */
 export const FIRST_STEPS: readonly string[] = ["svc init && svc daemon", "svc integration list"];
 
 /** The commands under each heading that has some. */

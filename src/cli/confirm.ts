@@ -16,7 +16,7 @@ export const YES = { flags: "-y, --yes", help: "do not ask" } as const satisfies
 /**
  * Returns when `question` was answered with yes, or `--yes` was given.
  *
- * @throws {AppError} `refused` for any other answer, and where nobody can be asked.
+ * @throws {AppError} `refused` for any other answer, and without a terminal to ask on.
  */
 export async function confirm(question: string, context: Context<[typeof YES]>): Promise<void> {
   if (context.options.yes) return;

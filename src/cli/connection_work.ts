@@ -25,7 +25,7 @@ type ResultOf<Name extends WorkName> = Extract<
 >["result"];
 
 /**
- * Has the daemon do it; what it has done so far goes to standard error.
+ * Runs an operation on a Connection; what the daemon has done so far goes to standard error.
  *
  * @throws {AppError} whatever the daemon refused it with.
  */
@@ -62,7 +62,7 @@ export interface TokenSource {
  * A token from where other users do not see it: typed unseen, from standard input, a file or the
  * environment; `undefined` where the daemon has it already and no other was given.
  *
- * @throws {AppError} `usage` for a token on the command line, or where nobody can type one;
+ * @throws {AppError} `usage` for a token on the command line, or if there is no terminal to type one;
  * `invalid` when it cannot be read; `refused` when its entry was broken off.
  */
 export async function readNewToken(

@@ -20,7 +20,7 @@ const MIN_DURATION: OptionValue<number> = {
   },
 };
 
-/** The options. */
+/** Options that filter deliveries. */
 export const DELIVERY_FILTERS = [
   { flags: "--reason <text>", help: "only deliveries whose reason contains this, in any case" },
   {
@@ -37,13 +37,13 @@ export const DELIVERY_FILTERS = [
   },
 ] as const satisfies readonly OptionDefinition[];
 
-/** What they pick. */
+/** The filters, as `svc get` sends them. */
 export type DeliveryFilters = Pick<
   GetInput,
   "reason" | "status" | "remote" | "key" | "min_duration_ms"
 >;
 
-/** What is picked by the options that were given. */
+/** The filters that were given. */
 export function deliveryFilters(context: Context<typeof DELIVERY_FILTERS>): DeliveryFilters {
   const { reason, status, remote, key, minDuration } = context.options;
   return defined({ reason, status, remote, key, min_duration_ms: minDuration });

@@ -33,7 +33,6 @@ export class FindingsPrinter implements Disposable {
     this.#clock = clock;
   }
 
-  /** Takes all lines. */
   async take(lines: AsyncIterable<DoctorLine>): Promise<void> {
     for await (const line of lines) {
       if ("begins" in line) this.#begin(line.begins);

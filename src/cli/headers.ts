@@ -9,7 +9,7 @@ import type { Context } from "./command.ts";
 import { type OptionDefinition } from "./option.ts";
 import type { Io } from "./io.ts";
 
-/** The flag. */
+/** The option `--header`. */
 export const HEADER = {
   flags: "--header <header...>",
   help: 'a header, "Name: value"; may be repeated',

@@ -13,12 +13,13 @@ import { SafeText } from "./terminal_text.ts";
 /** Where a command reads and writes. */
 export interface Io {
   /**
-   * Writes to standard output: exactly, but to a terminal with what nobody would see spelled out, in
-   * a way that JSON stays JSON with the same values.
-   * Throws {@linkcode OutputClosed} when its reader has gone.
+   * Writes to standard output. To a terminal, invisible characters are spelled out, so that JSON stays
+   * JSON with the same values; everywhere else the output is exact.
+   *
+   * @throws {OutputClosed} when the reader of the output has gone.
    */
   out(data: string | Uint8Array | SafeText): void;
-  /** Writes to standard error, which is for people: what nobody would see is always spelled out. */
+  /** Writes to standard error, which is for people: invisible characters are always spelled out. */
   err(text: string | SafeText): void;
   /** What comes on standard input. */
   stdin(): ReadableStream<Uint8Array>;
@@ -30,7 +31,6 @@ export interface Io {
   readonly inIsTerminal: boolean;
   /** A line that is typed without being shown; `undefined` when it was broken off. */
   hiddenLine(prompt: string): string | undefined;
-  /** Reads an environment variable. */
   env(name: string): string | undefined;
   /** Whether standard output is a terminal. */
   readonly outIsTerminal: boolean;
@@ -38,7 +38,6 @@ export interface Io {
   readonly errColor: boolean;
   /** Columns of the terminal, or $COLUMNS there; `undefined` when output goes elsewhere. */
   readonly columns: number | undefined;
-  /** All environment variables. */
   environment(): Record<string, string>;
   /**
    * Takes a variable out of the environment. On Linux, processes of the same user still find it in

@@ -29,5 +29,5 @@ export const PLURALS: readonly string[] = [
   ...KIND_PLURALS,
 ];
 
-/** All of them. */
+/** The names of kinds and of types of records. */
 export const LISTED_NAMES: readonly ListedName[] = [...KIND_NAMES, ...RECORD_TYPE_NAMES];

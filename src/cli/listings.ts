@@ -8,8 +8,8 @@
 import type { Listing } from "../api/resource_operations.ts";
 import { AppError } from "../base/errors.ts";
 
-/** One list, or one thing where it has a name. */
-export interface Wanted {
+/** What to list: a whole list, or the one entry of this name. */
+export interface Selection {
   readonly what: string;
   /** Empty for a list. */
   readonly name: string;
@@ -20,7 +20,7 @@ export interface Wanted {
  *
  * @throws {AppError} `usage` when the two are mixed.
  */
-export function toWanted(first: string, rest: readonly string[]): readonly Wanted[] {
+export function toSelection(first: string, rest: readonly string[]): readonly Selection[] {
   if (first.includes("/")) {
     return [first, ...rest].map((text) => {
       const at = text.indexOf("/");

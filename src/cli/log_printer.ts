@@ -40,7 +40,6 @@ export class LogPrinter {
     this.#start = start;
   }
 
-  /** Prints some output. */
   print(entry: LogEntry): void {
     const { step, stream } = entry;
     const bytes = findBase64(entry.data) ?? new Uint8Array();

@@ -10,7 +10,7 @@ import type { MatchingLine } from "../api/task_operations.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { type Context, PROJECT } from "./command.ts";
-import { DURATION, type OptionDefinition } from "./option.ts";
+import { DURATION, type OptionWith } from "./option.ts";
 import { confirm, YES } from "./confirm.ts";
 
 /** Which tasks are meant. */
@@ -19,19 +19,29 @@ export type Matching = Omit<Input<"task.retry.matching">, "dry_run">;
 /** What came of one task. */
 export type MatchingResult = Exclude<MatchingLine, { readonly total: number }>;
 
-/** The filters, for tasks in one of these states, and the two ways not to be asked. */
-export const matchingOptions = (states: readonly string[]) =>
-  [
-    { flags: "--trigger <name>", help: "all tasks of this trigger", complete: "trigger" },
-    { flags: "--workflow <name>", help: "all tasks of this workflow", complete: "workflow" },
-    { flags: "--state <state>", help: `all that are ${states.join(" or ")}`, complete: states },
-    { flags: "--since <duration>", value: DURATION, help: "all tasks of the last 1h, 7d, …" },
-    PROJECT,
-    YES,
-    { flags: "--dry-run", help: "print which tasks these are, but change nothing" },
-  ] as const satisfies readonly OptionDefinition[];
+/** The options that name tasks by filters, and the two ways not to be asked. */
+type MatchingOptions = readonly [
+  OptionWith<"--trigger <name>">,
+  OptionWith<"--workflow <name>">,
+  OptionWith<"--state <state>">,
+  OptionWith<"--since <duration>"> & { readonly value: typeof DURATION },
+  typeof PROJECT,
+  typeof YES,
+  OptionWith<"--dry-run">,
+];
 
-type MatchingContext = Context<ReturnType<typeof matchingOptions>>;
+/** These options, for tasks in one of these states. */
+export const matchingOptions = (states: readonly string[]): MatchingOptions => [
+  { flags: "--trigger <name>", help: "all tasks of this trigger", complete: "trigger" },
+  { flags: "--workflow <name>", help: "all tasks of this workflow", complete: "workflow" },
+  { flags: "--state <state>", help: `all that are ${states.join(" or ")}`, complete: states },
+  { flags: "--since <duration>", value: DURATION, help: "all tasks of the last 1h, 7d, …" },
+  PROJECT,
+  YES,
+  { flags: "--dry-run", help: "print which tasks these are, but change nothing" },
+];
+
+type MatchingContext = Context<MatchingOptions>;
 
 /**
  * The filters of a command line; `undefined` where it names tasks instead.

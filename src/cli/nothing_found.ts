@@ -1,5 +1,5 @@
 /**
- * What a person is told where a list is empty: that it is, and how it gets something. Pure.
+ * The text in place of an empty list: that it is empty, and how its first entry comes. Pure.
  *
  * @module
  */

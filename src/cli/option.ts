@@ -40,6 +40,11 @@ export interface OptionDefinition {
   readonly fallback?: string;
 }
 
+/** An option with these flags, whose value is a text or, without a placeholder, a switch. */
+export interface OptionWith<Flags extends string> extends OptionDefinition {
+  readonly flags: Flags;
+}
+
 /** How the value of an option is read. */
 export interface OptionValue<Value> {
   /** The values it takes, in the words of a refusal: `a whole number from 1 to 10`. */

@@ -11,7 +11,7 @@ import type { CommandContext, Context } from "./command.ts";
 import { type OptionDefinition } from "./option.ts";
 import { readFile, withoutLastLineBreak } from "./read_file.ts";
 
-/** The option. */
+/** The option `--set-secret`. */
 export const SET_SECRET = {
   flags: "--set-secret <key=value...>",
   help: "a secret: KEY=- from standard input (typed unseen on a terminal), KEY=@FILE from a " +

@@ -13,7 +13,7 @@ import { likeliestKey } from "../platforms/sender.ts";
 import { readFile, withoutLastLineBreak } from "./read_file.ts";
 import { CONNECTION, type Context, PROJECT } from "./command.ts";
 import type { Io } from "./io.ts";
-import { type OptionDefinition } from "./option.ts";
+import { type OptionDefinition, type OptionWith } from "./option.ts";
 
 /** Flags of {@linkcode readKeys} that need no daemon. */
 export const SECRET_FLAGS = [
@@ -25,20 +25,26 @@ export const SECRET_FLAGS = [
   },
 ] as const satisfies readonly OptionDefinition[];
 
-/** Flags of {@linkcode readKeys} that ask the daemon; `key` says which key is the default. */
-export const secretRefFlags = (key: string) =>
-  [
-    {
-      flags: "--secret-ref <store>",
-      help: "SecretStore that holds the secret",
-      complete: "secretstore",
-    },
-    { flags: "--key <name>", help: `its key (default: ${key})`, complete: "key" },
-    PROJECT,
-    ...CONNECTION,
-  ] as const satisfies readonly OptionDefinition[];
+type SecretRefFlags = readonly [
+  OptionWith<"--secret-ref <store>">,
+  OptionWith<"--key <name>">,
+  typeof PROJECT,
+  ...typeof CONNECTION,
+];
 
-type SecretContext = Context<[...typeof SECRET_FLAGS, ...ReturnType<typeof secretRefFlags>]>;
+/** Flags of {@linkcode readKeys} that ask the daemon; `key` says which key is the default. */
+export const secretRefFlags = (key: string): SecretRefFlags => [
+  {
+    flags: "--secret-ref <store>",
+    help: "SecretStore that holds the secret",
+    complete: "secretstore",
+  },
+  { flags: "--key <name>", help: `its key (default: ${key})`, complete: "key" },
+  PROJECT,
+  ...CONNECTION,
+];
+
+type SecretContext = Context<[...typeof SECRET_FLAGS, ...SecretRefFlags]>;
 
 /** The key that commands sign with where none is named. */
 export const LIKELIEST_KEY = "the key that matched last, else the newest";
@@ -219,11 +225,9 @@ async function readStore(name: string, context: SecretContext): Promise<readonly
   return keys;
 }
 
-/** A body, and the file it is in if it is in one. */
+/** The exact bytes of a body, and the path of its file if it was read from one. */
 export interface GivenBody {
-  /** The exact bytes. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Path as given; absent where it came another way. */
   readonly file?: string;
 }
 

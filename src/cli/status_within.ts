@@ -1,5 +1,5 @@
 /**
- * Asks a daemon how it is, and waits no longer than somebody at a terminal does.
+ * Asks a daemon for its status, within a time limit.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Status } from "../api/status_operations.ts";
 import { systemClock } from "../base/clock.ts";
 
 /**
- * What a daemon says of itself; `undefined` when it does not answer within so many milliseconds.
+ * The status of a daemon; `undefined` if it does not answer within `withinMs`.
  *
  * @throws {AppError} as the call does: `unreachable` where no daemon runs.
  */

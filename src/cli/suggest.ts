@@ -1,5 +1,5 @@
 /**
- * What somebody meant whose command line is no command of `svc`. Pure.
+ * Suggests a command for a command line that names none. Pure.
  *
  * @module
  */
@@ -64,7 +64,7 @@ const OWN: Readonly<Record<string, string>> = {
   "trigger start": "trigger fire",
 };
 
-/** The names that `svc get` takes for one thing, and the one it is listed under. */
+/** The plural of a kind or a type of record, and all names that `svc get` takes for it. */
 export interface ListedName {
   readonly plural: string;
   readonly names: readonly string[];

@@ -1,7 +1,7 @@
 /**
- * What a terminal gets to see: of texts from outside colours at most, and those only in the output
- * of tasks; everything else that would drive it (titles, cursor, clipboard, links) goes. What nobody
- * would see is spelled out. What svc itself does with the terminal is here, too.
+ * Texts for a terminal. Texts from outside keep their colours only in the output of tasks; everything
+ * else that would control the terminal (titles, cursor, clipboard, links) is removed, and invisible
+ * characters are spelled out. The sequences that svc itself sends are here, too.
  *
  * @module
  */
@@ -66,7 +66,7 @@ const MAX_HELD = 4096;
 /** As much as stands before a joiner and says whether it belongs there. */
 const MAX_BEFORE = 4;
 
-/** What nobody would see in cleaned output, spelled out; its colours stay. */
+/** Spells out the invisible characters of cleaned output; its colours stay. */
 function spellStyled(text: string): string {
   return spellInLines(text, `\n\t${ESCAPE}`);
 }

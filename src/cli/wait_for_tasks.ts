@@ -15,31 +15,26 @@ import { CLEAR_LINE } from "./terminal_text.ts";
 
 /** A task that is over, as `get` shows it. */
 export interface EndedTask extends Readonly<Record<string, unknown>> {
-  /** Identifier. */
   readonly id: string;
-  /** Final state. */
   readonly state: string;
   /** Why it ended so; empty when there is nothing to say. */
   readonly reason: string;
 }
 
-/** How to wait. */
+/** Whom to ask about the tasks, what ends the wait, and what hears of its progress. */
 export interface Waiting {
-  /** What asks the daemon. */
   readonly client: Client;
-  /** Where people are told. */
   readonly io: Io;
   /** The time; the machine's own when absent. */
   readonly clock?: Clock;
-  /** Ends the waiting. */
   readonly signal: AbortSignal;
   /** Longest time; any when absent. */
   readonly timeoutSecs?: number;
-  /** Told of each task when it is over. */
+  /** Called with each task when it is over. */
   readonly onEnd: (task: EndedTask) => void;
 }
 
-/** After this time a person is told what is being waited for. */
+/** After this time, a terminal shows which tasks the command waits for. */
 const TELL_AFTER_MS = 1000;
 
 /**

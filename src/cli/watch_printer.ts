@@ -16,7 +16,7 @@ const TIMES = new Set(["AGE", "DURATION", "LEASE"]);
 /** Longest word of a state: columns are wide enough for it from the start. */
 const STATE_WIDTH = 9;
 
-/** Prints one watch. */
+/** Prints the lines of a watched list: rows on a terminal and elsewhere, or one object a line. */
 export class WatchPrinter {
   readonly #io: Io;
   readonly #format: Format;

@@ -22,7 +22,7 @@ import type { HostAndPort } from "./addresses.ts";
 import type { EffectiveSetting, SettingValues } from "./settings.ts";
 
 /** What options and configuration have in common. */
-interface Given {
+interface CommonOptions {
   /** Data directory, created by `svc init`. */
   readonly dir: DataDir;
   readonly settings: SettingValues;
@@ -35,7 +35,7 @@ interface Given {
 }
 
 /** How to run a daemon. */
-export interface DaemonOptions extends Given {
+export interface DaemonOptions extends CommonOptions {
   /** All variables of the daemon's process, to hide the secrets among them; none when absent. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Every setting as it was written, for `svc status`; none when absent. */
@@ -45,7 +45,7 @@ export interface DaemonOptions extends Given {
 }
 
 /** The complete configuration of a daemon. */
-export interface DaemonConfig extends Given {
+export interface DaemonConfig extends CommonOptions {
   readonly clock: Clock;
   readonly effectiveSettings: readonly EffectiveSetting[];
   /** Certificate of the webhook server; `undefined` for plain HTTP. */

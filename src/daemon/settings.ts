@@ -26,14 +26,13 @@ import {
   text,
 } from "./setting_type.ts";
 
-/** One setting. */
+/** The definition of a setting. */
 export interface Setting {
   /** Name in the file; with `--` before it, the flag. */
   readonly name: string;
   readonly type: SettingType<unknown>;
   /** What its value is, in the help; a switch has none. */
   readonly placeholder?: string;
-  /** One line. */
   readonly help: string;
   /** The default; absent where there is none. */
   readonly fallback?: SettingValue;
@@ -45,7 +44,7 @@ export interface Setting {
   readonly orNone?: true;
 }
 
-/** Says of every setting that takes it that there is none: no limit, no address. */
+/** The value that stands for no limit, or no address. */
 export const NONE = "none";
 
 /** Largest count where a setting names no other. */

@@ -17,7 +17,7 @@ import {
 import { type PageTexts, START } from "./pages.ts";
 import type { SearchEntry } from "./search.ts";
 
-/** One page. */
+/** A page of the manual, taken apart. */
 export interface Page {
   /** Name of its file without `.md`. */
   readonly topic: string;

@@ -1,6 +1,6 @@
 /**
- * The pages of the manual: the files `docs/*.md`, from the sources where svc runs from them, and else
- * from the one packed file that the compiled program has with it. Each by its topic, its file's name.
+ * The pages of the manual, each by its topic, which is its file's name: the files `docs/*.md` of the
+ * sources, or the packed file in a compiled program.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export const START = "README";
 /** Name of the packed file beside the bundled program; `packaging/bundle.ts` writes it. */
 export const PACKED = "docs.json.br";
 
-/** Every page. */
+/** The texts of all pages, from the files or from the packed file. */
 export async function readPages(): Promise<PageTexts> {
   const here = import.meta.dirname ?? ".";
   if (!Deno.build.standalone) return await readFolder(join(here, "../../docs"));

@@ -42,7 +42,7 @@ const REFERENCE = { topic: "commands", weight: 0.4 };
 const QUESTION = 5;
 /** What is found beside something that fits much better is noise. */
 const LEAST = 0.15;
-/** What a word counts that only begins as the one that is searched. */
+/** What a word counts that only begins with the searched word. */
 const BEGUN = 0.4;
 
 /** The words of a text, in small letters, cut down to their stem. */
@@ -70,7 +70,7 @@ interface Counted {
   readonly length: number;
 }
 
-/** Searches sections; made once, and asked as often as somebody types. */
+/** Searches sections; one index serves many searches. */
 export class Search {
   readonly #all: readonly Counted[];
   readonly #averageLength: number;
@@ -159,7 +159,7 @@ function countOf(word: string, words: ReadonlyMap<string, number>): number {
   return 0;
 }
 
-/** How well one of its questions is the one that was asked: each small word in it counts a little. */
+/** How well a question of the section fits the search; each small word in it counts a little. */
 function questionScore(
   { questions }: Counted,
   terms: readonly string[],

@@ -10,11 +10,11 @@ import { type Piece, widthOf, wrap } from "./wrapped_lines.ts";
 
 /** How a page is shown. */
 export interface PageView {
-  /** Columns there are. */
+  /** In columns. */
   readonly width: number;
   /** Whether looks are seen; else code keeps its backticks. */
   readonly isStyled: boolean;
-  /** Topic of the page, so that links within it can be told. */
+  /** Topic of the page: links to it are links within the page. */
   readonly topic: string;
 }
 

@@ -33,8 +33,8 @@ export interface InstallPlan {
 /**
  * Plans an installation.
  *
- * @throws {AppError} `refused` when it would make a service that does not work, or take something
- * from somebody.
+ * @throws {AppError} `refused` when the service would not work, or would replace a service or a
+ * daemon that is not its own.
  */
 export async function planInstall(
   request: InstallRequest,
@@ -56,7 +56,7 @@ export async function planInstall(
   return { files, steps: isOld ? manager.restart : [] };
 }
 
-/** Refuses where somebody else has a service of this name, or a daemon on this data directory. */
+/** Refuses if the service of this name, or a daemon on this data directory, is not its own. */
 function refuseOthers({ manager, options, now, daemon }: InstallRequest): void {
   if (now?.author === "a package") {
     throw new AppError(
@@ -80,7 +80,7 @@ function refuseOthers({ manager, options, now, daemon }: InstallRequest): void {
   }
 }
 
-/** Whether the service could run this program, tomorrow too, and nobody else can replace it. */
+/** Refuses a program that the service could not run later, or that another user can replace. */
 async function checkProgram(
   { manager, options: { program } }: InstallRequest,
   host: ServiceHost,

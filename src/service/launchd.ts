@@ -1,5 +1,5 @@
 /**
- * svc as a job of launchd on macOS, asked and told by `launchctl`.
+ * svc as a job of launchd on macOS, through `launchctl`.
  *
  * @module
  */
@@ -17,7 +17,7 @@ const BEGIN = 'launchctl bootstrap "$1" "$2" 2>/dev/null || launchctl kickstart 
 const END = 'launchctl bootout "$1" 2>/dev/null; for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do ' +
   'launchctl print "$1" >/dev/null 2>&1 || exit 0; sleep 2; done; exit 1';
 
-/** The launchd of the system, or the one of the user. */
+/** The launchd of the system, or of the user. */
 export function launchd(host: ServiceHost, scope: Scope): ServiceManager {
   const isSystem = scope === "system";
   const base = isSystem ? "" : homeOf(host);

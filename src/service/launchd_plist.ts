@@ -10,7 +10,7 @@ import { defined } from "../base/defined.ts";
 /** Name of the job. */
 export const LABEL = "svcd";
 
-/** In every property list of svc: a file without it was written by somebody else. */
+/** In every property list of svc: a file without it is not from svc. */
 export const PLIST_MARK = "<!-- Made by svc. -->";
 
 /** What differs between jobs. Paths are absolute. */

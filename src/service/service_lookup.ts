@@ -36,7 +36,7 @@ export async function openManager(host: ServiceHost, scope: Scope): Promise<Serv
   );
 }
 
-/** Whose service a command is about that is not told: root's is the system's. */
+/** The scope of a command that names none: the system for root, else the user. */
 export function usualScope({ uid }: Pick<ServiceHost, "uid">): Scope {
   return uid === ROOT ? "system" : "user";
 }
@@ -48,8 +48,7 @@ export interface FoundService {
 }
 
 /**
- * The service that is meant: the one that is named; else the user's own, or where there is none that
- * of the system.
+ * The service in the named scope; without one, the user's own service, or else the system's.
  *
  * @throws {AppError} `refused` where no service manager can be asked.
  */

@@ -37,7 +37,7 @@ export interface ServiceState {
   readonly pid?: number;
   /** Since when it runs, in milliseconds since the epoch, where the manager knows. */
   readonly since?: number;
-  /** How often it has been started again since somebody started it, where the manager knows. */
+  /** How often the manager has restarted it, if the manager knows. */
   readonly restarts: number;
   /** Path of the program, the data directory, and who it runs as, where the file says them. */
   readonly program?: string;
@@ -45,7 +45,7 @@ export interface ServiceState {
   readonly user?: string;
 }
 
-/** One of them. */
+/** A service manager, as the commands of `svc service` use it. */
 export interface ServiceManager {
   readonly scope: Scope;
   /** What it calls the service. */

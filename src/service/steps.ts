@@ -9,16 +9,14 @@ import { shellWord } from "../base/shell_word.ts";
 import type { ProgramLine } from "../shell/ask_program.ts";
 import type { ServiceHost } from "./host.ts";
 
-/** A file that all may read. */
+/** The path and text of a file that all may read. */
 export interface WrittenFile {
-  /** Its path. */
   readonly write: string;
   readonly text: string;
 }
 
-/** A file that is to go, and its directory with it where that then is empty. */
+/** The path of a file to remove, and whether its directory goes with it if that is empty then. */
 export interface RemovedFile {
-  /** Its path. */
   readonly remove: string;
   readonly withDirectory?: true;
 }

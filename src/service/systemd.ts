@@ -1,5 +1,5 @@
 /**
- * svc as a service of systemd, asked and told by `systemctl`.
+ * svc as a service of systemd, through `systemctl`.
  *
  * @module
  */
@@ -19,10 +19,10 @@ import {
   UNIT_MARK,
 } from "./systemd_unit.ts";
 
-/** Who the daemon is, where it is the system's. */
+/** The user that runs the system's daemon. */
 export const SERVICE_USER = "svc";
 
-/** What `systemctl show` is asked for. */
+/** The properties that `systemctl show` prints. */
 const PROPERTIES = [
   "LoadState",
   "FragmentPath",
@@ -37,7 +37,7 @@ const PROPERTIES = [
   "User",
 ];
 
-/** The systemd of the system, or the one of the user. */
+/** The systemd of the system, or of the user. */
 export function systemd(host: ServiceHost, scope: Scope): ServiceManager {
   const isSystem = scope === "system";
   const systemctl = (...args: string[]): ProgramLine => [

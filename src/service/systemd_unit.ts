@@ -10,7 +10,7 @@ import { AppError } from "../base/errors.ts";
 /** Name of the unit. */
 export const UNIT = "svcd.service";
 
-/** In every unit of svc: a file without it was written by somebody else. */
+/** In every unit of svc: a file without it is not from svc. */
 export const UNIT_MARK = "# Made by svc.";
 
 /** Directory of the system's data directories, which systemd makes by itself. */

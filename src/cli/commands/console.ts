@@ -85,7 +85,7 @@ async function run(
     log: createLog({ level: "warn", format: "pretty", clock: systemClock, write }),
     newId: idFactory(systemClock),
   });
-  // A file or a journal keeps a link for others to read, so it gets none that nobody asked for.
+  // Others may read a file or a journal, so a link goes there only on request.
   const printsLinks = io.outIsTerminal || !context.options.open;
   const show = (why = "") => {
     if (printsLinks) return io.out(`${why}\n  ${freshLink(server, path).link}\n\n`);
@@ -143,7 +143,7 @@ async function onEnter(io: Io, then: () => void, signal: AbortSignal): Promise<v
       for (const byte of value) if (byte === 0x0a) then();
     }
   } catch {
-    // standard input cannot be read: there is nobody to press Enter
+    // standard input cannot be read, so Enter cannot be pressed
   } finally {
     signal.removeEventListener("abort", stop);
   }

@@ -1,5 +1,5 @@
 /**
- * `svc edit`: one resource in an editor, applied when it is saved, if nobody else has changed it
+ * `svc edit`: one resource in an editor, applied when it is saved, unless it was changed
  * meanwhile.
  *
  * @module

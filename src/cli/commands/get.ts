@@ -14,7 +14,7 @@ import { DELIVERY_FILTERS, deliveryFilters } from "../delivery_filters.ts";
 import type { Io } from "../io.ts";
 import { interruptible } from "../interrupt.ts";
 import { KIND_NAMES, PLURALS, RECORD_TYPE_NAMES } from "../listed_names.ts";
-import { joinListings, toWanted, type Wanted, withKinds } from "../listings.ts";
+import { joinListings, type Selection, toSelection, withKinds } from "../listings.ts";
 import { nothingFound } from "../nothing_found.ts";
 import { type Format, printListing, printValue } from "../print.ts";
 import { DELIVERY_OUTCOMES } from "../../store/delivery_records.ts";
@@ -95,7 +95,7 @@ const OPTIONS = [
   ...CONNECTION,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Lists things. */
+/** Lists resources and records. */
 export const command: Command = defineCommand({
   help: "Lists resources or records, records newest first.\n\n" +
     `Resources:  ${namesOf(KIND_NAMES)}, and the kinds of your CustomResourceDefinitions; ` +
@@ -136,16 +136,16 @@ export const command: Command = defineCommand({
       io.err(whatThereIs());
       return new AppError("usage", "").exitCode;
     }
-    const wanted = toWanted(first, context.arguments(1));
+    const selected = toSelection(first, context.arguments(1));
     const format = context.options.output;
     if (context.options.watch) {
       if (context.options.unknown) {
         throw new AppError("usage", "--unknown cannot be watched: leave out --watch");
       }
-      return await watch(toInput(onlyOne(wanted), context), format, context);
+      return await watch(toInput(onlyOne(selected), context), format, context);
     }
     using client = context.client();
-    const inputs = (await withoutAll(wanted, client)).map((one) => toInput(one, context));
+    const inputs = (await withoutAll(selected, client)).map((one) => toInput(one, context));
     const listings: Listing[] = [];
     for (const input of inputs) listings.push(await listAll(input, client));
     await print({ inputs, listings }, format, io);
@@ -169,16 +169,19 @@ function whatThereIs(): string {
     `Records:\n${lines(RECORD_TYPE_NAMES)}\nMore: svc help get\n`;
 }
 
-function onlyOne(wanted: readonly Wanted[]): Wanted {
-  const [first, second] = wanted;
+function onlyOne(selected: readonly Selection[]): Selection {
+  const [first, second] = selected;
   if (first !== undefined && second === undefined && first.what !== "all") return first;
   throw new AppError("usage", "--watch watches one kind or one name: start it once for each");
 }
 
 /** "all" as the kinds of resources that it stands for. */
-async function withoutAll(wanted: readonly Wanted[], client: Client): Promise<readonly Wanted[]> {
-  const all = wanted.find(({ what }) => what.toLowerCase() === "all");
-  if (all === undefined) return wanted;
+async function withoutAll(
+  selected: readonly Selection[],
+  client: Client,
+): Promise<readonly Selection[]> {
+  const all = selected.find(({ what }) => what.toLowerCase() === "all");
+  if (all === undefined) return selected;
   if (all.name !== "") throw new AppError("usage", '"all" takes no name: name the kind');
   const { items } = await client.call("get", { what: "customresourcedefinitions" });
   const defined = items.map(({ spec }) => (spec as { plural: string }).plural);
@@ -222,11 +225,8 @@ async function listAll(input: GetInput, client: Client): Promise<Listing> {
   for (;;) {
     const { more_before: before, more_after: after, rows } = listing;
     if ((before ?? after) === undefined || rows.length >= limit) return listing;
-    const on = before === undefined ? { after } : { before };
-    const more = await client.call(
-      "get",
-      Object.assign({}, input, on, { limit: limit - rows.length }),
-    );
+    const on = before === undefined ? defined({ after }) : { before };
+    const more = await client.call("get", { ...input, ...on, limit: limit - rows.length });
     const joined = joinListings(before === undefined ? [more, listing] : [listing, more]);
     listing = {
       ...joined,
@@ -250,7 +250,7 @@ const TEXTS = [
   "task",
 ] as const;
 
-function toInput({ what, name }: Wanted, context: Context<typeof OPTIONS>): GetInput {
+function toInput({ what, name }: Selection, context: Context<typeof OPTIONS>): GetInput {
   const texts = TEXTS.map((option) => [option, context.options[option]] as const);
   const others = {
     ...context.options.since,
@@ -278,7 +278,7 @@ function watch(input: GetInput, format: Format, context: Context<typeof OPTIONS>
   });
 }
 
-/** People are told how to read on; a script that wants more asks for more. */
+/** Says on a terminal how to read on. */
 function hintAtMore(listing: Listing | undefined, io: Io): void {
   if (!io.outIsTerminal) return;
   const { more_before: last, more_after: first } = listing ?? {};

@@ -116,7 +116,7 @@ function refuseWrong(context: Context<typeof OPTIONS>, host: ServiceHost, scope:
   }
 }
 
-/** The service that is asked for; what nobody says stays as it is. */
+/** The options of the service; those that the command line leaves out stay as they are. */
 function optionsOf(
   context: Context<typeof OPTIONS>,
   { program = "", env }: ServiceHost,
@@ -182,7 +182,7 @@ interface Waiting {
 async function bringUp({ steps }: InstallPlan, waiting: Waiting): Promise<Status> {
   const { manager, host, io } = waiting;
   await carryOut(steps.slice(0, -1), host);
-  // A start that fails is told by the log, better than by the one who was asked for it.
+  // If the start fails, the log of the service says why, better than its manager does.
   const fault = await carryOut(steps.slice(-1), host).then(() => undefined, messageOfRefusal);
   const status = fault === undefined ? await untilReady(waiting) : undefined;
   if (status !== undefined) return status;

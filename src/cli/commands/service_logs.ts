@@ -11,7 +11,7 @@ import { type Command, defineCommand } from "../command.ts";
 import { count } from "../option.ts";
 import { namedScope, serviceHost, SYSTEM } from "../service_host.ts";
 
-/** Lines that are shown where nobody says how many. */
+/** Lines that are shown without `--tail`. */
 const LINES = 50;
 const MOST_LINES = 1_000_000;
 

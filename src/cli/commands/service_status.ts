@@ -71,7 +71,7 @@ interface Facts {
   readonly installed: string | undefined;
 }
 
-/** The daemon, where it answers the one who asks. */
+/** The status of the daemon, if it answers this user. */
 async function ask(io: Io, path: string): Promise<Status | undefined> {
   const dataDir = dataDirAt(path);
   using client = io.connect({ socket: dataDir.socket, dataDir });

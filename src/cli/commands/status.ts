@@ -66,7 +66,7 @@ export const command: Command = defineCommand({
   },
 });
 
-/** What the one who asks may do, and by what the daemon knows that. */
+/** The role of the caller, and what gives it. */
 function callerText({ name, role }: Status["caller"]): string {
   return role === null ? `the run token of a ${name}` : `${role}, by ${name}`;
 }

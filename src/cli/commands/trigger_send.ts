@@ -86,9 +86,8 @@ function data(body: Uint8Array, file: string | undefined): readonly string[] {
 /** What the answer says, as far as the daemon wrote it. */
 interface Answer {
   readonly started: boolean;
-  /** What became of it; empty where the answer does not say. */
+  /** Outcome of the event; empty if the answer does not say it. */
   readonly outcome: string;
-  /** One line. */
   readonly text: string;
   readonly delivery: string | undefined;
 }

@@ -74,7 +74,7 @@ async function check(url: string | undefined, signal: AbortSignal) {
   if (!/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/.test(releases)) {
     throw new AppError("usage", `"${releases}" is not a release address: give https://…/releases`);
   }
-  // Loaded only here: `svc version` itself is asked often, and asks nobody.
+  // Loaded only here: scripts run `svc version` often, and without --check it sends nothing.
   const { send } = await import("../../http/send.ts");
   const { howToUpdate, isNewer, newestVersion, sumsAddress } = await import("../releases.ts");
   const answer = await send(
