@@ -6,13 +6,21 @@
 
 import { defined } from "../../base/defined.ts";
 import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON, TASKS } from "../command.ts";
-import { DURATION } from "../option.ts";
+import { DURATION, type OptionValue } from "../option.ts";
 import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 import { type EndedTask, waitForTasks } from "../wait_for_tasks.ts";
 
-/** Waits for tasks. */
+/** How long to wait: in seconds, and as it was written, which the message repeats. */
+const TIMEOUT: OptionValue<{ readonly secs: number; readonly text: string }> = {
+  takes: DURATION.takes,
+  parse: (text) => {
+    const secs = DURATION.parse(text);
+    return secs === undefined ? undefined : { secs, text };
+  },
+};
+
 export const command: Command = defineCommand({
   help: "Waits until tasks have ended and prints the state of each. Exit 0 if all succeeded, " +
     "else 1. On a timeout, it exits 1 and prints how far the others are and what they wait for.",
@@ -20,7 +28,7 @@ export const command: Command = defineCommand({
   options: [
     {
       flags: "--timeout <duration>",
-      value: DURATION,
+      value: TIMEOUT,
       help: "longest time to wait, such as 10m (default: no limit)",
     },
     ...CONNECTION,
@@ -32,7 +40,7 @@ export const command: Command = defineCommand({
   ],
   run(context) {
     const { io } = context;
-    const timeoutSecs = context.options.timeout;
+    const { timeout } = context.options;
     const json = context.options.output === "json";
     const ended: EndedTask[] = [];
     return interruptible(io, async (signal) => {
@@ -41,7 +49,7 @@ export const command: Command = defineCommand({
         client,
         io,
         signal,
-        ...defined({ timeoutSecs }),
+        ...defined({ timeoutSecs: timeout?.secs }),
         onEnd(task) {
           ended.push(task);
           if (!json) io.out(`${describeEnd(task)}\n`);
@@ -51,7 +59,7 @@ export const command: Command = defineCommand({
       if (late.length > 0) {
         const [first, ...more] = late.map(describeEnd);
         const lines = more.length === 0 ? ` ${first}` : ["", first, ...more].join("\n  ");
-        io.err(`Timed out after ${context.options.timeout}:${lines}\n`);
+        io.err(`Timed out after ${timeout?.text}:${lines}\n`);
       }
       return late.length === 0 && ended.every(({ state }) => state === "succeeded") ? 0 : 1;
     });
