@@ -8,14 +8,18 @@
  */
 
 import { type Address, type Client, connect } from "../api/client.ts";
+import type { GivenFile } from "../auth/run_tokens.ts";
+import { equalBytes } from "../base/bytes.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { RegularFile } from "../base/regular_file.ts";
 import type { Attempt, Call, OutputChunk } from "../calls/call.ts";
-import { readGivenFile } from "../calls/given_file.ts";
 import { type Program } from "./command.ts";
 import { type Io, OutputClosed, writers } from "./io.ts";
 
 /** Most bytes that a command may write. */
 const MAX_WRITTEN = 1024 * 1024;
+/** Largest file that is read for a command. */
+const MAX_FILE_BYTES = 256 * 1024;
 
 /** Makes attempts with the commands of a program. */
 export function attemptWith({ run, isServed }: Program): Attempt {
@@ -130,5 +134,24 @@ class AttemptRun {
     if (this.#isVoid) throw new OutputClosed();
     const { answers, input } = this.#call;
     return await answers.ask(request, input !== undefined) ?? this.#refuse();
+  }
+}
+
+/**
+ * Reads the only file that the daemon reads for a caller: the one that it gave to the caller's run.
+ * Returns `undefined` for any other path, and if the content is no longer that of `own`: so a caller
+ * that puts another file in its place learns nothing that it does not know.
+ */
+export function readGivenFile(path: string, own: GivenFile | undefined): Uint8Array | undefined {
+  if (own === undefined || path !== own.path || own.content.length > MAX_FILE_BYTES) {
+    return undefined;
+  }
+  try {
+    using file = RegularFile.open(path, { noLink: true });
+    const content = new Uint8Array(own.content.length);
+    const isWhole = file.facts.size === content.length && file.readSync(content) === content.length;
+    return isWhole && equalBytes(content, own.content) ? content : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -35,7 +35,6 @@ import * as retention from "./retention_rows.ts";
 import * as taskPruning from "./tasks/prune_rows.ts";
 import type { Claiming } from "./tasks/task_claims.ts";
 import * as taskCounts from "./tasks/task_counts.ts";
-import * as taskEnds from "./tasks/task_end_rows.ts";
 import * as taskLists from "./tasks/task_lists.ts";
 import { changeTasks } from "./working_set/change_tasks.ts";
 
@@ -84,7 +83,7 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   findTasks: taskLists.findTasks,
   counts: taskCounts.counts,
   retryTask: changing(retryTask(taskLists.findTasks)),
-  listTaskEnds: taskEnds.listTaskEnds,
+  listTaskEnds: taskLists.listTaskEnds,
   pruneDeliveries: deliveryPruning.pruneDeliveries,
   pruneTasks: taskPruning.pruneTasks,
   pruneRecords: retention.pruneRecords,

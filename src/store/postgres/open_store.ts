@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { LEASE_MS } from "../lease.ts";
 import type { LogStore } from "../log_store.ts";
@@ -19,14 +20,24 @@ import { Connections, type ConnectOptions } from "./database/connections.ts";
 import { migrate, refuseOtherKey } from "./database/migrate.ts";
 import { JobQueue } from "./jobs/job_queue.ts";
 import { Batcher } from "./batcher.ts";
+import { addBlocks, type NewBlocks } from "./logs/log_rows.ts";
+import { PostgresLogs } from "./logs/postgres_logs.ts";
 import { METHODS, type Separate } from "./methods.ts";
 import { type LeaseListener, NodeLease } from "./nodes/node_lease.ts";
-import { type LogOptions, openLogs } from "./open_logs.ts";
 import { type BatchedCall, BatchRunner } from "./run_batch.ts";
 import { untilAdopted, type Waiting } from "./resources/adopted_resources.ts";
 import { Claims } from "./tasks/claims.ts";
 import { type CancelledTask, keepClaims } from "./tasks/keep_claims.ts";
 import { type Claiming, TaskClaims } from "./tasks/task_claims.ts";
+
+/** Lower than the limit of logs in files, because each backup contains these logs. */
+const MAX_STEP_LOG_BYTES = 8 * 1024 * 1024;
+
+interface LogOptions {
+  readonly clock: Clock;
+  /** Most bytes that are kept of the output of one step; 8 MiB when absent. */
+  readonly maxStepLogBytes?: number | undefined;
+}
 
 /** Options of a store over PostgreSQL. */
 export interface PostgresOptions extends LogOptions, Omit<ConnectOptions, "max"> {
@@ -153,4 +164,30 @@ function separate<Name extends Separate>(connections: Connections, name: Name): 
   return isRead(name)
     ? (...args) => connections.use((db) => run(db, ...args))
     : (...args) => connections.transaction((db) => run(db, ...args));
+}
+
+/**
+ * Opens the logs of a database; the worker writes those of the tasks that it has claimed. What
+ * several tasks print at the same time is stored in one statement.
+ */
+function openLogs(
+  { connections, claims }: { readonly connections: Connections; readonly claims: Claims },
+  { clock, maxStepLogBytes = MAX_STEP_LOG_BYTES }: LogOptions,
+): LogStore {
+  const batcher = new Batcher(async (all: readonly NewBlocks[]) => {
+    try {
+      const added = await connections.use((db) => addBlocks(db, all));
+      return added.map((value) => ({ value }));
+    } catch (error) {
+      return all.map(() => ({ error }));
+    }
+  });
+  const add = async (blocks: NewBlocks) => await batcher.call(blocks) === true;
+  return new PostgresLogs({
+    connections,
+    clock,
+    epochOf: (taskId) => claims.epochOf(taskId),
+    add,
+    maxStepBytes: maxStepLogBytes,
+  });
 }

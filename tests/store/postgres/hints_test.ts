@@ -12,7 +12,7 @@ import { withAnnouncements } from "../../../src/store/store_methods.ts";
 import type { DaemonEvents } from "../../../src/store/events.ts";
 import { Channel } from "../../../src/store/postgres/database/channel.ts";
 import { ANYTHING, HINTED, WAKING } from "../../../src/store/postgres/hints/hinted_events.ts";
-import { OutgoingHints, readHints } from "../../../src/store/postgres/hints/hint_message.ts";
+import { OutgoingHints, readHints } from "../../../src/store/postgres/hints/hints.ts";
 import { Hints } from "../../../src/store/postgres/hints/hints.ts";
 import { accept, idOf, taskIdOf } from "../../helpers/store_records.ts";
 import { until } from "../../helpers/until.ts";

@@ -7,11 +7,19 @@
 import { sha256Hex } from "../../../base/bytes.ts";
 import { AppError } from "../../../base/errors.ts";
 import { number, text } from "../../sql/columns.ts";
-import { FUNCTIONS } from "../functions/functions.ts";
+import { FACTS } from "../functions/facts.ts";
+import { JOB_FUNCTIONS } from "../functions/job_functions.ts";
+import { WRITE } from "../functions/write.ts";
 import type { Connections, Session } from "./connections.ts";
 import { ABOUT, migrationsAfter, SCHEMA_VERSION } from "./migrations.ts";
 
-/** Tells functions of one program from those of another. */
+/**
+ * Statements that create or replace the functions of the database. Functions only read facts and
+ * carry out actions; every decision is made by `store/rules/`.
+ */
+const FUNCTIONS = `${FACTS}${WRITE}${JOB_FUNCTIONS}`;
+
+/** A hash that differs when a program of another version has written the functions. */
 const FUNCTIONS_ID = sha256Hex(FUNCTIONS).slice(0, 16);
 
 /** What a database says of itself, in the row of `svc.about`. */

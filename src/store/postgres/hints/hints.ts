@@ -6,13 +6,13 @@
  * @module
  */
 
+import { utf8 } from "../../../base/bytes.ts";
 import { messageOf } from "../../../base/errors.ts";
 import type { Core } from "../../../base/core.ts";
 import { SerialRunner } from "../../../base/serial_runner.ts";
-import type { Events } from "../../events.ts";
-import { Channel, type ChannelOptions } from "../database/channel.ts";
-import { ANYTHING, HINTED, publish, WAKING } from "./hinted_events.ts";
-import { OutgoingHints, readHints } from "./hint_message.ts";
+import type { DaemonEvents, Events } from "../../events.ts";
+import { Channel, type ChannelOptions, MAX_MESSAGE_BYTES } from "../database/channel.ts";
+import { ANYTHING, type Hint, HINTED, type HintedName, publish, WAKING } from "./hinted_events.ts";
 
 /** The hub of this daemon, and the address of the database through which it reaches the others. */
 export interface HintsHost extends Core, Pick<ChannelOptions, "url" | "env" | "onSecret"> {
@@ -30,6 +30,12 @@ const SPACING_MS = 50;
  * have got lost, and a daemon that has died publishes none.
  */
 const LOOK_INTERVAL_MS = 1000;
+
+/** The message that anything may have changed, sent where the list of events is too long. */
+const ANYTHING_CHANGED = "*";
+
+/** Most events of one message; with more, the message is {@linkcode ANYTHING_CHANGED}. */
+const MOST_EVENTS = 256;
 
 /** Connects the hubs of all daemons, until it is disposed. */
 export class Hints implements AsyncDisposable {
@@ -107,9 +113,50 @@ export class Hints implements AsyncDisposable {
     this.#host.log.warn(message, { reason: messageOf(error) });
   }
 
-  #relay(hints: Parameters<typeof publish>[1]): void {
+  #relay(hints: readonly Hint[]): void {
     this.#isRelaying = true;
     publish(this.#host.events, hints);
     this.#isRelaying = false;
+  }
+}
+
+/** Collects events, each once, until they are sent as one message. */
+export class OutgoingHints {
+  /** The JSON text of each event. */
+  readonly #events = new Set<string>();
+  #isAnything = false;
+
+  add<Name extends HintedName>(name: Name, data: DaemonEvents[Name]): void {
+    if (this.#isAnything) return;
+    this.#events.add(JSON.stringify([name, data]));
+    if (this.#events.size > MOST_EVENTS) this.addAnything();
+  }
+
+  /** Makes the message say that anything may have changed; the other daemons then read everything. */
+  addAnything(): void {
+    this.#isAnything = true;
+    this.#events.clear();
+  }
+
+  /** Returns the message of the collected events and forgets them; `undefined` when there are none. */
+  take(): string | undefined {
+    const message = `[${[...this.#events].join(",")}]`;
+    const isAnything = this.#isAnything || utf8(message).length > MAX_MESSAGE_BYTES;
+    this.#events.clear();
+    this.#isAnything = false;
+    if (isAnything) return ANYTHING_CHANGED;
+    return message === "[]" ? undefined : message;
+  }
+}
+
+/** The events of a message, without those that this version does not know. */
+export function readHints(message: string): readonly Hint[] {
+  if (message === ANYTHING_CHANGED) return ANYTHING;
+  try {
+    const events = JSON.parse(message) as readonly (readonly [string, unknown])[];
+    return events.filter(([name]) => (HINTED as readonly string[]).includes(name))
+      .map(([name, data]) => [name, data ?? undefined] as Hint);
+  } catch {
+    return ANYTHING; // another version may write messages that this one cannot read
   }
 }

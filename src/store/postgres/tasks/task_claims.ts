@@ -6,12 +6,21 @@
  */
 
 import { defined } from "../../../base/defined.ts";
+import { whatIsDue } from "../../rules/readiness.ts";
+import { text } from "../../sql/columns.ts";
+import { READINESS } from "../../sql/readiness.ts";
 import type { Claim, ClaimedTask } from "../../task_records.ts";
+import { releaseDue } from "../../transactions/queue_for_room.ts";
 import type { Connections, Session } from "../database/connections.ts";
 import type { JobQueue } from "../jobs/job_queue.ts";
+import { changeTasks } from "../working_set/change_tasks.ts";
 import { findOpen, readClaimed, takeInterrupted, type TakenTask, takeTasks } from "./claim_rows.ts";
 import type { Claims, TaskClaim } from "./claims.ts";
-import { findNextTime, releaseDueTasks } from "./due_tasks.ts";
+
+/** Most due tasks that one claim handles, so that other calls do not wait long. */
+const DUE_BATCH = 500;
+
+const TIMED = `tasks WHERE state = 'pending' AND readiness = ${READINESS.delayed}`;
 
 /** The methods of {@linkcode TaskClaims}. */
 export type Claiming = "claimTasks" | "claimInterrupted";
@@ -86,6 +95,34 @@ function handOut<Taken extends TaskClaim>(
   const kept = claims.add(taken);
   const ids = new Set(kept.map(({ id }) => id));
   return { kept, tasks: read.filter(({ task }) => ids.has(task.id)) };
+}
+
+/** The earliest time of a delayed task; `undefined` when no task is delayed. */
+async function findNextTime(db: Session): Promise<number | undefined> {
+  const at = (await db.get(`SELECT min(run_at) AS at FROM ${TIMED}`))?.["at"];
+  return typeof at === "number" ? at : undefined;
+}
+
+/** Queues delayed tasks whose time has come for room; one daemon does so at a time. */
+async function releaseDueTasks(db: Session, now: number): Promise<void> {
+  const { runAtUpTo, createdAfter } = whatIsDue(now);
+  await db.lock("due");
+  const due = await db.all(
+    `(SELECT id FROM ${TIMED} AND run_at <= ?1 ORDER BY run_at LIMIT ?3)
+     UNION (SELECT id FROM ${TIMED} AND created_at > ?2 ORDER BY created_at LIMIT ?3)`,
+    runAtUpTo,
+    createdAfter,
+    DUE_BATCH,
+  );
+  if (due.length === 0) return;
+  const ids = due.map((row) => text(row, "id"));
+  await changeTasks(
+    db,
+    (request) => {
+      for (const id of ids) request.addTask(id);
+    },
+    (set) => releaseDue(set, set.findTimed(ids)),
+  );
 }
 
 /** Takes jobs until `limit` tasks are taken; not every job has a task that is to be had. */

@@ -46,6 +46,29 @@ export function findTasks(db: Session, prefix: string): Promise<Task[]> {
   return readTasks(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", [prefix, prefixEnd(prefix)]);
 }
 
+/**
+ * Time for which a row of `task_ends` is left to the node that has read it. This only saves work: if
+ * two nodes handle one end, its triggers still fire once, because the events have ids.
+ */
+const RESERVED = "interval '10 seconds'";
+
+/**
+ * Ended tasks whose triggers have not fired yet, oldest first, reserved for this node. Their rows in
+ * `task_ends` stay until the triggers have fired, so that a crash in between loses nothing.
+ */
+export async function listTaskEnds(db: Session, limit: number): Promise<Task[]> {
+  const rows = await db.all(
+    `UPDATE task_ends SET node = ?1, reserved_until = now() + ${RESERVED} WHERE task_id IN (
+       SELECT task_id FROM task_ends WHERE node = ?1 OR reserved_until <= now()
+       ORDER BY task_id LIMIT ?2 FOR UPDATE SKIP LOCKED)
+     RETURNING task_id`,
+    db.owner.node,
+    limit,
+  );
+  const ids = rows.map((row) => text(row, "task_id"));
+  return await readTasks(db, "WHERE id = ANY (?) ORDER BY id", [ids]);
+}
+
 /** Tasks selected by the SQL that follows `FROM tasks`. */
 export async function readTasks(
   db: Session,

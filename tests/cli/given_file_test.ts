@@ -5,7 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
-import { readGivenFile } from "../../src/calls/given_file.ts";
+import { readGivenFile } from "../../src/cli/attempt.ts";
 import { run } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
