@@ -40,7 +40,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Applies manifests. */
 export const command: Command = defineCommand({
   help: "Creates or changes the resources in YAML or JSON files, all of them or none. " +
     "A directory stands for the .yaml, .yml and .json files in it.",

@@ -7,7 +7,6 @@
 import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 
-/** Checks the audit. */
 export const command: Command = defineCommand({
   help: "Verifies the hash chain of the plugin audit: reports each row that something other " +
     "than the daemon changed, removed or added. Exit 1 if it finds one.",

@@ -12,7 +12,6 @@ import { candidates, cursorAt } from "../completion.ts";
 /** Longest time that pressing Tab waits for the daemon. */
 const DEADLINE_MS = 1000;
 
-/** Prints what the last word can be, one `VALUE TAB DESCRIPTION` a line. */
 export const command: Command = defineCommand({
   help: "Prints the completions of the last of these words. For completion scripts: prints " +
     "nothing if it has none, or if the daemon is not reachable.",

@@ -13,7 +13,6 @@ import { type CompletedOption, type Place, SCRIPTS } from "../completion_scripts
 
 const SHELLS = Object.keys(SCRIPTS);
 
-/** Prints a completion script. */
 export const command: Command = defineCommand({
   help: "Prints a script that completes commands, options and their values; names and ids come " +
     "from the daemon, if it runs. To install the script:\n\n" +

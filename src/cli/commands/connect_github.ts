@@ -56,7 +56,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Connects a repository or an organization. */
 export const command: Command = defineCommand({
   help: "Connects a GitHub repository or organization in one step: checks the token, creates a " +
     "secret and the webhook, installs the package github if no trigger takes its events yet, " +

@@ -50,7 +50,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Connects a channel. */
 export const command: Command = defineCommand({
   help:
     "Connects a LINE channel: checks the channel access token, installs the package line if no " +

@@ -88,7 +88,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Connects an app. */
 export const command: Command = defineCommand({
   help: "Connects a Slack app over Socket Mode, which needs no public address: prints the link " +
     "that creates the app, checks its two tokens, installs the package slack if no trigger " +

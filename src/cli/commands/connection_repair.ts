@@ -12,7 +12,6 @@ import { doConnectionWork } from "../connection_work.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
-/** Repairs a Connection. */
 export const command: Command = defineCommand({
   help: "Looks in GitHub's log for events that it could not deliver, and has GitHub send the " +
     "missing ones again. The daemon does this by itself when it starts and every five minutes; " +

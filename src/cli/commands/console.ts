@@ -58,7 +58,6 @@ export function consoleCommand(findAsset: FindAsset): Command {
   });
 }
 
-/** The console with the page that is in the program. */
 export const command: Command = consoleCommand(findEmbedded);
 
 async function run(

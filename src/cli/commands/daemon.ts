@@ -28,7 +28,6 @@ import type { OptionDefinition } from "../option.ts";
 /** Longest time an orderly end may take before the process ends anyway. */
 const STOP_WITHIN_MS = 14_000;
 
-/** Runs the daemon in the foreground. */
 export const command: Command = defineCommand({
   help: "Runs the daemon in the foreground until SIGTERM or SIGINT; a second signal stops it at " +
     "once. Options that you leave out come from daemon.yaml in the data directory, under the " +

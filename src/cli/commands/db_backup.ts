@@ -13,7 +13,6 @@ import { doDatabaseWork } from "../database_work.ts";
 import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
 
-/** Copies the database. */
 export const command: Command = defineCommand({
   help: "Copies the database to one file, mode 0600, as it is at this moment. Works with and " +
     "without a daemon; a running daemon keeps serving, writes the file itself, and requires " +

@@ -22,7 +22,6 @@ import { printable } from "../terminal_text.ts";
 
 const OPTIONS = [...CONNECTION, OUTPUT_TEXT_JSON] as const satisfies readonly OptionDefinition[];
 
-/** Checks the database. */
 export const command: Command = defineCommand({
   help:
     "Checks every page and every row of the database, the chain of the plugin audit, and that " +

@@ -13,7 +13,6 @@ import { follow } from "../database_work.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
-/** Changes the encryption key. */
 export const command: Command = defineCommand({
   help: "Creates a new encryption key and seals every secret value again. Stop the daemon first, " +
     "or all daemons that share the PostgreSQL. The old key stays beside the new one as " +

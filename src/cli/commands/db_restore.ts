@@ -15,7 +15,6 @@ import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
-/** Restores a backup. */
 export const command: Command = defineCommand({
   help: "Replaces the database with a backup; stop the daemon first. It checks the backup " +
     "first, and keeps the old database beside the new one as svc.db.before-restore-TIME. Tasks " +

@@ -13,7 +13,6 @@ import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
 import { formatTable } from "../table.ts";
 
-/** Shows what takes the disk. */
 export const command: Command = defineCommand({
   help: "Shows what uses the disk: the database with its log, the directories of the data " +
     "directory, old databases and backups in it, and how much of the database each trigger " +

@@ -12,7 +12,6 @@ import { doDatabaseWork } from "../database_work.ts";
 import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
 
-/** Shrinks the database. */
 export const command: Command = defineCommand({
   help: "Returns the space of deleted records to the file system, a mebibyte at a time, so " +
     "that a running daemon keeps serving (role operator). The database reuses such space " +

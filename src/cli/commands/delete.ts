@@ -12,7 +12,6 @@ import { type Command, type Context, defineCommand } from "../command.ts";
 import { cascadeAlone, DELETE_OPTIONS, deleteRecords, findRecords } from "../delete_records.ts";
 import { readManifestFiles, targetsOf } from "../manifest_files.ts";
 
-/** Deletes resources, or single records. */
 export const command: Command = defineCommand({
   help: "Deletes all of the named resources, or none. A resource that others use is refused " +
     "unless you delete those with it or give --force. Tasks and records stay. A delivery or a " +

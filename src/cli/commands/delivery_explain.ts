@@ -9,7 +9,6 @@ import { type Command, CONNECTION, defineCommand, DELIVERY, OUTPUT_TEXT_JSON } f
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
-/** Explains a delivery. */
 export const command: Command = defineCommand({
   help: "Shows what happened to a delivery at each stage: which secret key matched, which part " +
     "of the condition was false and the values it saw, and for a rejected signature what " +

@@ -43,7 +43,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Sends deliveries again. */
 export const command: Command = defineCommand({
   help: "Sends a stored delivery, or all that match since a given time, through the pipeline " +
     "again. It counts as authenticated and never as a duplicate; the filter and workflow are " +

@@ -13,7 +13,6 @@ import type { Io } from "../io.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
-/** Shows what was kept of a delivery. */
 export const command: Command = defineCommand({
   help: "Shows the stored headers of a delivery, signatures and tokens masked, and its body. " +
     "Those of a rejected delivery are stored only if the trigger has recordRejected: true. " +

@@ -15,7 +15,6 @@ import { describeDelivery, describeResource, describeTask, type Facts } from "..
 import { splitKindAndName } from "./get.ts";
 import { printValue } from "../print.ts";
 
-/** Shows one thing. */
 export const command: Command = defineCommand({
   help: "Shows one resource or record: what it is, what uses it, what is wrong with it, what " +
     "happened lately, and what to do next. -o json and -o yaml print the whole object; secret " +

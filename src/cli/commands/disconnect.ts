@@ -9,7 +9,6 @@ import { confirm, YES } from "../confirm.ts";
 import { doConnectionWork } from "../connection_work.ts";
 import { jsonText } from "../json_text.ts";
 
-/** Undoes a connect. */
 export const command: Command = defineCommand({
   help:
     "Undoes svc connect: deletes the webhooks of a Connection at its platform, the Connection " +

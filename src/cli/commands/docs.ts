@@ -30,7 +30,6 @@ const WIDTH = 80;
 /** Wider lines are hard to read. */
 const WIDEST = 100;
 
-/** Prints the manual. */
 export const command: Command = defineCommand({
   help:
     "Prints the manual of this version of svc: without a topic the list of pages, else the page " +

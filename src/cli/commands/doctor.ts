@@ -33,7 +33,6 @@ import { statusWithin } from "../status_within.ts";
 /** Longest time to wait for a daemon to say how it is. */
 const ANSWER_WITHIN_MS = 10_000;
 
-/** Looks for what keeps svc from working. */
 export const command: Command = defineCommand({
   help: "Looks for what keeps svc from working on this machine, and says how to fix it: data " +
     "directory, disk, database, key, clock, descriptors, system, git, the programs and " +

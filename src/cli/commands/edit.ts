@@ -35,7 +35,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Edits a resource. */
 export const command: Command = defineCommand({
   help: "Opens a resource in your editor ($VISUAL, else $EDITOR, else vi) and applies what you " +
     "save. If svc refuses it, Enter opens it again with the reasons at the top; without a " +

@@ -95,7 +95,6 @@ const OPTIONS = [
   ...CONNECTION,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Lists resources and records. */
 export const command: Command = defineCommand({
   help: "Lists resources or records, records newest first.\n\n" +
     `Resources:  ${namesOf(KIND_NAMES)}, and the kinds of your CustomResourceDefinitions; ` +

@@ -9,7 +9,6 @@ import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../co
 import { ANSWER_TEXT, answerText, OWN_TASK, taskOf } from "../own_task.ts";
 import { reportMessage, WAIT } from "../wait_for_message.ts";
 
-/** Comments on what a task is about. */
 export const command: Command = defineCommand({
   help:
     "Comments on the issue or pull request that a task is about; a later comment with the same " +

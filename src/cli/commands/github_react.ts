@@ -20,7 +20,6 @@ const REACTIONS = [
   "eyes",
 ] as const;
 
-/** Reacts to what a task is about. */
 export const command: Command = defineCommand({
   help:
     "Reacts to the comment, issue, pull request or release that a task is about. Inside a step, " +

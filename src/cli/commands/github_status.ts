@@ -12,7 +12,6 @@ import { reportMessage, WAIT } from "../wait_for_message.ts";
 
 const STATES = ["pending", "success", "failure", "error"] as const;
 
-/** Sets the status of the commit that a task is about. */
 export const command: Command = defineCommand({
   help: "Sets a status on the commit that a task is about: the newest of a push, the head of a " +
     "pull request. You can name another commit of the same push or pull request. Inside a " +

@@ -35,7 +35,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Makes the data directory. */
 export const command: Command = defineCommand({
   help: "Creates the data directory with its database and its encryption key. Run it once before " +
     "the daemon; running it again changes nothing that exists. With --database, several daemons " +

@@ -42,7 +42,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Installs a package. */
 export const command: Command = defineCommand({
   help: "Applies an integration package, all of it or nothing, and prints the addresses to " +
     "paste into the platform. Running it again resets the package's resources and keeps the " +

@@ -9,7 +9,6 @@ import { type Command, defineCommand, OUTPUT } from "../command.ts";
 import { packageView } from "./integration_show.ts";
 import { printListing } from "../print.ts";
 
-/** Lists packages. */
 export const command: Command = defineCommand({
   help: "Lists the integration packages that are built into svc: triggers, workflows and prompts " +
     "for one platform, ready to be installed. Needs no daemon.",

@@ -18,7 +18,6 @@ import {
 import { type Command, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 
-/** Shows a package. */
 export const command: Command = defineCommand({
   help: "Prints the guide of an integration package: how to set the platform up, which events it " +
     "handles, how to try it. --file prints one of its files instead, --unpack writes all of " +

@@ -40,7 +40,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Uninstalls a package. */
 export const command: Command = defineCommand({
   help: "Deletes the resources of an integration package: those with the label " +
     "integration=NAME. It keeps and lists those that other resources use, and the SecretStores " +

@@ -8,7 +8,6 @@ import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../co
 import { ANSWER_TEXT, answerText, OWN_TASK, taskOf } from "../own_task.ts";
 import { reportMessage, WAIT } from "../wait_for_message.ts";
 
-/** Pushes a text to the conversation a task came from. */
 export const command: Command = defineCommand({
   help: "Pushes a text to the LINE user, group or room that a task's event came from, with the " +
     "channel access token of the Connection. Pushes count against the quota of the channel. " +

@@ -7,7 +7,6 @@
 import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 
-/** Drains a node. */
 export const command: Command = defineCommand({
   help: "Stops a node from taking new tasks: it finishes what it runs, and still takes webhooks, " +
     "whose tasks run on other nodes. It stays drained across restarts, until --undo. Tasks " +

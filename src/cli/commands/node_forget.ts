@@ -7,7 +7,6 @@
 import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 
-/** Forgets a node. */
 export const command: Command = defineCommand({
   help: "Forgets a node that has ended for good: other nodes at once take over the tasks it ran " +
     "and those that only it could run. While its lease is valid it may still run, so svc " +

@@ -11,7 +11,6 @@ import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
-/** Tries each target of a Notification. */
 export const command: Command = defineCommand({
   help:
     "Sends a message to each target of a Notification, and reports each result. A message that " +

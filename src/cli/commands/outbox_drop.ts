@@ -7,7 +7,6 @@
 import { type Command, CONNECTION, defineCommand, MESSAGE, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 
-/** Drops a message. */
 export const command: Command = defineCommand({
   help:
     "Drops a message of the outbox that waits or was given up: svc does not send it. A message " +

@@ -7,7 +7,6 @@
 import { type Command, CONNECTION, defineCommand, MESSAGE, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 
-/** Sends a message now. */
 export const command: Command = defineCommand({
   help: "Sends a message of the outbox that waits, was given up or was dropped, now. If it may " +
     "have arrived, svc looks for it first, on platforms that can be asked.",

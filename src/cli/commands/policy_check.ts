@@ -30,7 +30,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Says what the policy makes of a command. */
 export const command: Command = defineCommand({
   help: "Says whether a plugin's command may run now, and by which rule of the plugin policy. " +
     "Exit 0 when it may run (under mode audit, every command may), else 1. Give the command " +

@@ -23,7 +23,6 @@ import { printable } from "../terminal_text.ts";
 const INTERPRETERS =
   /^(?:env|exec|command|xargs|find|sudo|doas|su|nohup|nice|timeout|setsid|strace|busybox|make|git|ssh|docker|podman|vim?|ed|sed|[gmn]?awk|(?:ba|da|z|k|mk|c|tc|a|fi)?sh|python[0-9.]*|perl[0-9.]*|ruby[0-9.]*|lua[0-9.]*|php[0-9.]*|tclsh|node|deno|bun|npx|npm|osascript|pwsh)$/;
 
-/** Looks for mistakes in a policy. */
 export const command: Command = defineCommand({
   help: "Looks for mistakes in a plugin policy: errors, with which no plugin runs, and prefixes " +
     "that allow more than they seem to, or nothing. Exit 1 when there are errors. Needs no " +

@@ -10,7 +10,6 @@ import { readApart } from "../../control/resources/read_apart.ts";
 import type { ManifestInput } from "../../resources/read_manifests.ts";
 import { type Command, defineCommand } from "../command.ts";
 
-/** Reads what the daemon asks for. */
 export const command: Command = defineCommand({
   help: "Reads manifests for the daemon: JSON in, JSON out. Not for people.",
   examples: [],

@@ -14,7 +14,6 @@ import { jsonText } from "../json_text.ts";
 
 const NAMES = KINDS.map(({ kind }) => kind);
 
-/** Prints a schema. */
 export const command: Command = defineCommand({
   help: "Prints the JSON Schema of a kind, so that an editor can check and complete manifests. " +
     "Without a kind, prints that of a document of any kind. Needs no daemon.",

@@ -25,7 +25,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Sets a secret. */
 export const command: Command = defineCommand({
   help: "Sets one key of a SecretStore to a value that you type twice, hidden, or pass on " +
     "standard input; the next request uses it. A key or store that does not exist is created.",

@@ -52,7 +52,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Installs svc as a service. */
 export const command: Command = defineCommand({
   help:
     "Installs the daemon as a service that starts by itself: systemd, or launchd on macOS. As " +

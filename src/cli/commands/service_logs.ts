@@ -15,7 +15,6 @@ import { namedScope, serviceHost, SYSTEM } from "../service_host.ts";
 const LINES = 50;
 const MOST_LINES = 1_000_000;
 
-/** Shows the log of the service. */
 export const command: Command = defineCommand({
   help: "Prints the end of the service's log, from the journal, or from its file on macOS. svc " +
     "task logs prints the output of steps. Exit 4 if there is no service.",

@@ -24,7 +24,6 @@ import { printable } from "../terminal_text.ts";
 const NOT_RUNNING = 3;
 const ANSWER_WITHIN_MS = 5000;
 
-/** Shows how the service is. */
 export const command: Command = defineCommand({
   help:
     "Shows whether svc is installed as a service, starts by itself and runs, since when, which " +

@@ -12,7 +12,6 @@ import { type Command, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 import { namedScope, refuseUnlessRoot, serviceHost, SYSTEM } from "../service_host.ts";
 
-/** Takes the service away. */
 export const command: Command = defineCommand({
   help: "Stops the service that svc service install created, and removes its file. The data " +
     "and the user svc stay: it prints how to delete them. Exit 4 if there is no service.",

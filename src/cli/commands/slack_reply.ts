@@ -8,7 +8,6 @@ import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../co
 import { ANSWER_TEXT, answerText, OWN_TASK, taskOf } from "../own_task.ts";
 import { reportMessage, WAIT } from "../wait_for_message.ts";
 
-/** Posts a text to the thread of a task. */
 export const command: Command = defineCommand({
   help: "Posts a text to the Slack thread a task came from. The text is posted as plain text: " +
     "no markup, no mentions. The bot is that of the Connection to Slack (svc connect slack), " +

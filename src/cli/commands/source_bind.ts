@@ -13,7 +13,6 @@ import {
   TASK,
 } from "../command.ts";
 
-/** Binds a thread to a task. */
 export const command: Command = defineCommand({
   help: "Binds the thread of an event to a task: later replies go to the inbox of that task " +
     "while it runs, and start a follow-up task after it. The event itself is routed again.",

@@ -12,7 +12,6 @@ import {
   SOURCE_EVENT,
 } from "../command.ts";
 
-/** Routes an event once more. */
 export const command: Command = defineCommand({
   help: "Routes a chat event again that was ignored, failed or needs attention. An event that " +
     "was routed never starts a second task: retry its task instead.",

@@ -16,7 +16,6 @@ import { formatTable } from "../table.ts";
 /** Minutes, where nothing is said. */
 const DEFAULT_MINUTES = 60;
 
-/** Shows figures by minute. */
 export const command: Command = defineCommand({
   help: "Shows what happened minute by minute (UTC) in the last hour, at most in the last day. " +
     "Minutes in which nothing happened are left out; the last one is not over yet. Of the time " +

@@ -12,7 +12,6 @@ import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../co
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
-/** Shows the daemon's status. */
 export const command: Command = defineCommand({
   help:
     "Shows whether the daemon runs, where it receives webhooks, which role you have, which settings are not the default, how many resources there " +

@@ -29,7 +29,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Cancels tasks. */
 export const command: Command = defineCommand({
   help: "Cancels tasks. A pending task ends at once; every process of a running one gets TERM " +
     "and, after 5 seconds, KILL, then its finally steps run. Waits until all have ended. " +

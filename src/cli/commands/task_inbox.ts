@@ -15,7 +15,6 @@ import { readInput } from "../read_file.ts";
 
 const FORMATS = ["table", "lines", "json", "yaml"];
 
-/** Reads and writes the inbox of a task. */
 export const command: Command = defineCommand({
   help: "Prints the messages to a task, oldest first, or sends one to a task that has not ended. " +
     "Its steps read them from the file $SVC_INBOX, one JSON object per line.",

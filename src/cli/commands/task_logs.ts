@@ -60,7 +60,6 @@ const OPTIONS = [
   ...CONNECTION,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Prints the output of a task. */
 export const command: Command = defineCommand({
   help:
     "Prints the output of the steps of a task, in order, secrets as ***. svc's own messages go " +

@@ -11,7 +11,6 @@ import { jsonText } from "../json_text.ts";
 import { formatTable } from "../table.ts";
 import { printable } from "../terminal_text.ts";
 
-/** Prints the plan of a task. */
 export const command: Command = defineCommand({
   help: "Prints the steps that a task runs, and what each waits for. They were copied when the " +
     "task was created; later applies do not change them. Steps under finally come last. A " +

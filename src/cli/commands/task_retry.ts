@@ -33,7 +33,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Runs again what a task did not get done. */
 export const command: Command = defineCommand({
   help: "Creates a task that runs what an ended one did not complete, on the same event, and " +
     "prints its id. Steps that succeeded are carried over; with --from, that step and all " +

@@ -7,7 +7,6 @@
 import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON, TASK } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 
-/** Prints where a task ran, or removes what is kept of that. */
 export const command: Command = defineCommand({
   help: "Prints the directory in which the steps of a task run or ran: the workspace itself, " +
     "or the worktree or copy of this task. If it does not exist, prints why and where its " +

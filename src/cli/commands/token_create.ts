@@ -38,7 +38,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Makes a token. */
 export const command: Command = defineCommand({
   help: "Creates a bearer token for the control plane and prints it, once: only its hash is " +
     "stored. Needs the role admin; with the daemon stopped, the owner of the data directory " +

@@ -8,7 +8,6 @@ import { type Command, CONNECTION, defineCommand, OUTPUT } from "../command.ts";
 import { nothingFound } from "../nothing_found.ts";
 import { printListing } from "../print.ts";
 
-/** Lists tokens. */
 export const command: Command = defineCommand({
   help: "Lists the tokens of the control plane, newest first. Their text is not stored.",
   options: [OUTPUT, ...CONNECTION],

@@ -6,7 +6,6 @@
 
 import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 
-/** Ends a token. */
 export const command: Command = defineCommand({
   help: "Revokes a token of the control plane at once. Needs the role admin.",
   arguments: [{ name: "<token>", help: "its id, or a part of it", complete: "token" }],

@@ -10,7 +10,6 @@ import { findRawNumber, isJsonObject, parseOwnJson, toJson } from "../../base/js
 import { type Command, defineCommand } from "../command.ts";
 import { readInput } from "../read_file.ts";
 
-/** Prints one value of a document. */
 export const command: Command = defineCommand({
   help: "Reads JSON from standard input and prints the value at a dotted path: text as it is, " +
     "everything else as JSON. A number in the path is an index of a list. Exit 1 and no output " +

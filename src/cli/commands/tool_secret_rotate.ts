@@ -34,7 +34,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Changes a secret. */
 export const command: Command = defineCommand({
   help: "Sets one key of a SecretStore, in one transaction; the next request uses the new " +
     "value. To rotate without a gap, add the new value under a second key, change the " +

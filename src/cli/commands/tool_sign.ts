@@ -27,7 +27,6 @@ import {
   secretRefFlags,
 } from "../signing_flags.ts";
 
-/** Signs a request. */
 export const command: Command = defineCommand({
   help: "Signs a body as a platform does and prints the curl line that sends it. Where a " +
     "scheme sends the secret itself (bearer, basic, gitlab), the line shows it. Needs no " +

@@ -37,7 +37,6 @@ const OPTIONS = [
   ...SCHEME_FLAGS,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Checks a signature. */
 export const command: Command = defineCommand({
   help: "Checks the signature of a body: prints valid (exit 0) or invalid (exit 1, the reason on " +
     "standard error). Give one secret, one body and the signature; hex may lack its prefix. " +

@@ -47,7 +47,6 @@ const OPTIONS = [
   },
 ] as const satisfies readonly OptionDefinition[];
 
-/** Runs stored deliveries again. */
 export const command: Command = defineCommand({
   help: "Runs the stored deliveries of a trigger through it again, with another filter or as " +
     "it is now, and prints which would have another outcome. Stores and starts nothing; " +

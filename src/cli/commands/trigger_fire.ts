@@ -32,7 +32,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Fires a trigger. */
 export const command: Command = defineCommand({
   help: "Fires a trigger of any source as if its event had arrived, without authentication: " +
     "filter, suspension and concurrency apply as to any event. A condition that reads headers " +

@@ -7,7 +7,6 @@
 import { type Command, defineCommand } from "../command.ts";
 import { PARAMETERS, setSuspended } from "../set_suspended.ts";
 
-/** Resumes a trigger. */
 export const command: Command = defineCommand({
   help: "Lets a suspended trigger start tasks again. What arrived meanwhile stays skipped; svc " +
     "delivery redeliver --trigger NAME --since 2h --outcome skipped runs it.",

@@ -25,7 +25,6 @@ import { readFile } from "../read_file.ts";
 import { EVENT, LIKELIEST_KEY } from "../signing_flags.ts";
 import { printable } from "../terminal_text.ts";
 
-/** Sends a request. */
 export const command: Command = defineCommand({
   help: "Signs a body as the sender of the trigger would, posts it to the daemon's webhook " +
     "address and prints the answer: a real delivery, with everything that follows. The daemon " +

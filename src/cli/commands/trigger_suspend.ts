@@ -7,7 +7,6 @@
 import { type Command, defineCommand } from "../command.ts";
 import { PARAMETERS, setSuspended } from "../set_suspended.ts";
 
-/** Suspends a trigger. */
 export const command: Command = defineCommand({
   help: "Stops a trigger from starting tasks: what arrives is recorded as skipped and can be " +
     "redelivered later (svc delivery redeliver). Tasks that wait or run continue. The next " +

@@ -45,7 +45,6 @@ const OPTIONS = [
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
-/** Tries a request. */
 export const command: Command = defineCommand({
   help: "Runs a request through the real pipeline of a trigger, plugins included, and prints " +
     "the result of every stage. Stores and starts nothing. The request is your own body, " +

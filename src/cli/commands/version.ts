@@ -16,7 +16,6 @@ import { jsonText } from "../json_text.ts";
 const NEWER = 1;
 const ANSWER_WITHIN_MS = 15_000;
 
-/** Prints the version of this program and of what it runs on. */
 export const command: Command = defineCommand({
   help: "Prints the version of svc and of the Deno it runs on. Needs no daemon. With --check, it " +
     "asks the release address once whether a newer version is out, and says how to update this " +
