@@ -33,12 +33,14 @@
  * @module
  */
 
+import type { Core } from "../base/core.ts";
 import { startFifoMaker } from "../shell/make_fifos.ts";
 import { PipeStock } from "./pipe_stock.ts";
-import { WAKE_PIPE, WakePipe, type WakePipeHost } from "./wake_pipe.ts";
+import type { ServeCallHost } from "./serve_call.ts";
+import { WAKE_PIPE, WakePipe } from "./wake_pipe.ts";
 
-/** What serving calls takes. */
-export interface CallsHost extends Omit<WakePipeHost, "most"> {
+/** The parts of the daemon that serve calls, and the limits of its process. */
+interface CallsHost extends Core, ServeCallHost {
   /** Directories in which `mkfifo` is looked for, as in `PATH`. */
   readonly path: string;
   /** How many descriptors this process may have. */
@@ -69,7 +71,7 @@ export async function openCalls(host: CallsHost): Promise<AsyncDisposable> {
     const stock = opening.use(new PipeStock(directory, fifos, most));
     const isMade = await fifos.make([WAKE_PIPE]) && await stock.fill();
     if (!isMade) throw new Error("mkfifo failed");
-    const wakePipe = opening.use(new WakePipe(directory, stock, { ...host, most }));
+    const wakePipe = opening.use(new WakePipe(directory, stock, host, most));
     opening.use(clock.every(SWEEP_MS, () => {
       stock.sweep(clock.now());
       wakePipe.sweep();

@@ -12,7 +12,7 @@ import type { Attempt, Call, CommandOutput } from "./call.ts";
 import { CallPipe } from "./call_pipe.ts";
 import { type AnswerControl, ControlAnswers } from "./control_answers.ts";
 
-/** What serving a call takes. */
+/** The parts of the daemon that run a command of a script. */
 export interface ServeCallHost {
   readonly dirs: DataDir;
   readonly attempt: Attempt;

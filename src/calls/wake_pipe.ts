@@ -12,12 +12,6 @@ import { type CallPipe, PipeEnd } from "./call_pipe.ts";
 import type { PipeStock } from "./pipe_stock.ts";
 import { serveCall, type ServeCallHost } from "./serve_call.ts";
 
-/** What calls are answered with. */
-export interface WakePipeHost extends Core, ServeCallHost {
-  /** Most calls at once, each of which may wait for its script; a further one starts the program. */
-  readonly most: number;
-}
-
 /** File name of the pipe, which `launcher_script.ts` repeats. */
 export const WAKE_PIPE = "bell";
 
@@ -34,7 +28,8 @@ const MAX_NAME = 100;
  */
 export class WakePipe implements AsyncDisposable {
   readonly #stock: PipeStock;
-  readonly #host: WakePipeHost;
+  readonly #host: Core & ServeCallHost;
+  readonly #most: number;
   readonly #stopping = new AbortController();
   /** The calls under way, by the names of their pipes. */
   readonly #calls = new Map<string, { readonly pipe: CallPipe; readonly done: Promise<void> }>();
@@ -42,10 +37,14 @@ export class WakePipe implements AsyncDisposable {
   readonly #own: PipeEnd;
   readonly #listening: Promise<void>;
 
-  /** Begins to listen to the wake pipe in this directory. */
-  constructor(directory: string, stock: PipeStock, host: WakePipeHost) {
+  /**
+   * Begins to listen to the wake pipe in this directory. At most `most` calls run at once, because
+   * each may wait for its script; a further one starts the program.
+   */
+  constructor(directory: string, stock: PipeStock, host: Core & ServeCallHost, most: number) {
     this.#stock = stock;
     this.#host = host;
+    this.#most = most;
     const path = join(directory, WAKE_PIPE);
     // Also open for writing: otherwise the pipe would end each time a caller closes it.
     const pipe = Deno.openSync(path, { read: true, write: true });
@@ -83,7 +82,7 @@ export class WakePipe implements AsyncDisposable {
     }
     const pipe = this.#stock.take(name);
     if (pipe === undefined) return false;
-    if (this.#calls.size >= this.#host.most) {
+    if (this.#calls.size >= this.#most) {
       this.sweep();
       pipe[Symbol.dispose](); // the end of the pipe sends the caller to the program
       return true;

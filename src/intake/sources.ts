@@ -9,11 +9,8 @@ import { type CronHost, CronSource } from "./schedule/cron.ts";
 import { type FilesystemHost, FilesystemSource } from "./files/filesystem.ts";
 import { TaskSource, type TaskSourceHost } from "./task.ts";
 
-/** The hosts of all sources. */
-export type SourcesHost = CronHost & FilesystemHost & TaskSourceHost;
-
 /** Starts all of them; each continues where the previous run of the daemon stopped. */
-export function startSources(host: SourcesHost): AsyncDisposable {
+export function startSources(host: CronHost & FilesystemHost & TaskSourceHost): AsyncDisposable {
   const running = [new CronSource(host), new FilesystemSource(host), new TaskSource(host)];
   return {
     async [Symbol.asyncDispose]() {

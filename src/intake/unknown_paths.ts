@@ -8,6 +8,7 @@
  */
 
 import type { Core } from "../base/core.ts";
+import { defined } from "../base/defined.ts";
 import { findLike } from "../base/similar_names.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { endpointOf } from "../resources/endpoints.ts";
@@ -36,7 +37,7 @@ export interface UnknownPath extends LostRequest {
 }
 
 /** The triggers whose addresses are known. */
-export interface UnknownPathsHost extends Core {
+interface UnknownPathsHost extends Core {
   readonly catalog: Catalog;
 }
 
@@ -138,7 +139,7 @@ export class UnknownPaths implements Disposable {
     const { log } = this.#host;
     if (lastAt - this.#logged.since >= 60_000) this.#logged = { since: lastAt, lines: 0 };
     if (++this.#logged.lines > MAX_LINES) return;
-    const hint = meant === undefined ? {} : { did_you_mean: `POST ${meant}` };
+    const hint = defined({ did_you_mean: meant && `POST ${meant}` });
     log.info("no trigger has this path", { method, path, remote, ...hint });
   }
 }

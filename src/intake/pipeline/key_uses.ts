@@ -14,7 +14,7 @@ import type { DeliveryContext } from "./delivery_context.ts";
 const FLUSH_MS = 2000;
 
 /** The store of the counts. */
-export interface KeyUsesHost extends Core {
+interface KeyUsesHost extends Core {
   readonly store: KeyUseStore;
 }
 

@@ -69,7 +69,7 @@ export async function attemptStep(
     ...attempt,
     onStart(group) {
       hasBegun = true;
-      clearShortage(host);
+      clearShortage(host.health);
       onStart(group);
     },
   };

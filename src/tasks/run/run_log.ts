@@ -9,13 +9,10 @@ import { TaskLog } from "../log/task_log.ts";
 import { isOver } from "./flow.ts";
 import type { RunHost } from "./task_context.ts";
 
-/** The parts of the daemon that a log is written with. */
-type LogHost = Pick<RunHost, "logs" | "clock" | "secrets" | "events">;
-
 /** Opens the log of a task to continue it; `stop` ends retries of writes that fail. */
 export function openLog(
   taskId: string,
-  { logs, clock, secrets, events }: LogHost,
+  { logs, clock, secrets, events }: RunHost,
   stop: AbortSignal,
 ): TaskLog {
   const onWritten = () => events.publish("logWritten", { taskId });
@@ -25,7 +22,7 @@ export function openLog(
 /** Adds a line to the log of a task whose steps another node ran before. */
 export async function noteMove(
   { task, move }: ClaimedTask,
-  host: LogHost,
+  host: RunHost,
   stop: AbortSignal,
 ): Promise<void> {
   const next = task.steps.find((step) => !isOver(step));

@@ -6,6 +6,7 @@
  */
 
 import { findNotNow } from "../../base/errors.ts";
+import type { HealthConditions } from "../../base/health_conditions.ts";
 import type { RunHost } from "./task_context.ts";
 
 /** Name of the health condition. */
@@ -19,12 +20,12 @@ export function pauseAfter(beforeMs: number): number {
 }
 
 /** Shows in `svc status` that tasks wait, and for what. */
-export function showShortage(why: string, { health }: Pick<RunHost, "health">): void {
+export function showShortage(why: string, health: HealthConditions): void {
   health.set(TASKS, `steps cannot start, so their tasks wait: ${why}`);
 }
 
 /** Shows in `svc status` that steps can start. */
-export function clearShortage({ health }: Pick<RunHost, "health">): void {
+export function clearShortage(health: HealthConditions): void {
   health.clear(TASKS);
 }
 
@@ -48,7 +49,7 @@ export async function whenMachineCan<T>(
     } catch (error) {
       const notNow = findNotNow(error);
       if (notNow === undefined || isFinal()) throw error;
-      showShortage(notNow.message, host);
+      showShortage(notNow.message, host.health);
       await host.clock.pause(ms, signal);
       if (signal.aborted) return undefined;
     }

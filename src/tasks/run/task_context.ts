@@ -113,7 +113,7 @@ export interface TaskRun {
   /** Run token of the steps. */
   readonly token: string;
   readonly steps: StepRecorder;
-  readonly evaluator: Pick<Evaluator, "evaluate">;
+  readonly evaluator: Evaluator;
   /** The variables of expressions, for a task in this state. */
   readonly scopeFor: (facts: ScopeFacts) => Scope;
   readonly signals: RunSignals;

@@ -236,7 +236,7 @@ class Worker implements TaskWorker {
       this.#logMoves([...tasks, ...interrupted]);
       this.#receive(claim, tasks, interrupted);
       const waitsNone = tasks.length === 0 && this.#inHand().size === 0;
-      if (waitsNone && this.#rest === undefined) clearShortage(this.#host);
+      if (waitsNone && this.#rest === undefined) clearShortage(this.#host.health);
       this.#wakeAt(nextAt);
     } catch (error) {
       log.error("cannot claim tasks, trying again in a second", { error });
@@ -336,7 +336,7 @@ class Worker implements TaskWorker {
 
   /** Claims nothing for a while, longer each time, because each task needs what the machine lacks. */
   #restFor(shortage: string): void {
-    showShortage(shortage, this.#host);
+    showShortage(shortage, this.#host.health);
     if (this.#rest !== undefined || this.#stopping.signal.aborted) return;
     this.#restMs = pauseAfter(this.#restMs);
     const timer = this.#host.clock.after(this.#restMs, () => {
