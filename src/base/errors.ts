@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "./defined.ts";
 import { findShortage } from "./shortage.ts";
 
 /** HTTP status and exit code of every {@linkcode ErrorCode}. */
@@ -61,7 +62,7 @@ export class AppError extends Error {
 
   /** `message` begins with a capital and has no full stop. */
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
-    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    super(message, defined({ cause: options.cause }));
     this.code = code;
     this.details = options.details ?? [];
     this.reason = options.reason ?? "";

@@ -26,7 +26,7 @@ const QUICK_PART = 0.25;
 const SLOW_FOR_MS = 10 * 60_000;
 
 /** Evaluates expressions without blocking the event loop. */
-export interface Evaluator extends Disposable {
+export interface Evaluator {
   /**
    * Evaluates `expression` over `scope`; one that takes too long has an error as its result.
    *
@@ -46,7 +46,7 @@ export function createEvaluator(
     readonly clock?: Clock;
     readonly onLate?: () => void;
   },
-): Evaluator {
+): Evaluator & Disposable {
   /** Shares that were too slow recently, with the timer that removes each. */
   const slowShares = new Map<string, Disposable>();
 

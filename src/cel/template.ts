@@ -73,7 +73,7 @@ export type FilledPart =
 export async function fillTemplate(
   template: Template,
   scope: Scope,
-  evaluator: Pick<Evaluator, "evaluate">,
+  evaluator: Evaluator,
 ): Promise<FilledPart[]> {
   const filled: FilledPart[] = [];
   for (const part of template.parts) {
@@ -98,7 +98,7 @@ export async function fillTemplate(
 export async function renderTemplate(
   template: Template,
   scope: Scope,
-  evaluator: Pick<Evaluator, "evaluate">,
+  evaluator: Evaluator,
 ): Promise<string> {
   const filled = await fillTemplate(template, scope, evaluator);
   return filled.map((part) => "text" in part ? part.text : textOf(part.value)).join("");

@@ -136,11 +136,14 @@ async function receiveForAll(
   return answerForAll(endpoint, await recordForAll(received, decision.all, host));
 }
 
+/** The parts of the daemon that store a decision. */
+type RecordHost = Pick<WebhookHost, "store" | "keyUses" | "triggers">;
+
 /** Stores the deliveries of several triggers, and their tasks, in one transaction. */
 export async function recordForAll(
   received: ReceivedDelivery,
   all: readonly EventsDecision[],
-  host: Pick<WebhookHost, "store" | "keyUses" | "triggers">,
+  host: RecordHost,
 ): Promise<readonly TriggerResult[]> {
   const { headers, body, url } = received;
   const contexts = all.map(({ parsed }) => parsed.delivery.context);
@@ -209,7 +212,7 @@ export async function answerHandshake(
 /** Stores delivery and tasks in one transaction; they are on disk when the promise resolves. */
 export async function record(
   { parsed, events }: EventsDecision,
-  host: Pick<WebhookHost, "store" | "keyUses" | "triggers">,
+  host: RecordHost,
 ): Promise<readonly EventOutcome[]> {
   const { headers, body, url, context } = parsed.delivery;
   context.passed("decided");

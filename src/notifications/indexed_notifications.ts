@@ -12,6 +12,8 @@ import type { Task } from "../store/task_records.ts";
 import type { Notice } from "./notice.ts";
 
 /** The fields that `match` of a Notification is compared with. */
+type TaskNames = Pick<Task, "project" | "trigger" | "workflow">;
+
 type NoticeSubject = Pick<Notice, "trigger" | "workflow" | "connection">;
 
 interface IndexEntry {
@@ -31,14 +33,14 @@ export class NotificationIndex {
   }
 
   /** Whether the end of this task may be reported; the store keeps it until then. */
-  hasTask(task: Pick<Task, "project" | "trigger" | "workflow">): boolean {
+  hasTask(task: TaskNames): boolean {
     return this.wantsTask("task.failed", task) || this.wantsTask("task.recovered", task);
   }
 
   /** Whether a Notification reports this kind of end. */
   wantsTask(
     kind: "task.failed" | "task.recovered",
-    task: Pick<Task, "project" | "trigger" | "workflow">,
+    task: TaskNames,
   ): boolean {
     return this.#current().some((entry) => isWanted(entry, kind, task.project, task));
   }

@@ -154,7 +154,7 @@ export class Outbox implements AsyncDisposable {
     const { messages, nextAt = Infinity } = await store.claimMessages({ limit, now, busy });
     for (const claimed of messages) this.#start(claimed);
     if (messages.length === limit) this.#runner.kick();
-    const next = Math.min(nextAt, ...[...this.#pauses.values()].map(({ until }) => until));
+    const next = Math.min(nextAt, ...this.#pauses.values().map(({ until }) => until));
     return next === Infinity ? undefined : next;
   }
 

@@ -26,7 +26,7 @@ import { type AnswerSources, payloadOf } from "./origin.ts";
 
 /** What reports are made from. */
 export interface ReportSources extends AnswerSources {
-  readonly evaluator: Pick<Evaluator, "evaluate">;
+  readonly evaluator: Evaluator;
 }
 
 const STATUS_OF: Readonly<Record<TaskState, StatusState>> = {

@@ -15,11 +15,16 @@ import type { ThreadKey } from "../store/source_event_records.ts";
 import type { ThreadStore } from "../store/source_event_store.ts";
 import type { Task } from "../store/task_records.ts";
 import type { Draft } from "./message_kind.ts";
-import type { AnswerSources } from "./origin.ts";
 import { findSlackAccess, slackDraft } from "./slack_post.ts";
 
 /** Most characters of a reason that are posted; `svc get task` has all of it. */
 const MAX_REASON = 500;
+
+/** The resources, and the conversations that tasks came from. */
+interface PostSources {
+  readonly catalog: Catalog;
+  readonly store: ThreadStore;
+}
 
 /** Points of a task's life at which its thread can get a post. */
 export type TaskPoint = "started" | "succeeded" | "failed";
@@ -43,7 +48,7 @@ export function wantsPosts(
 export async function postsAt(
   point: "started" | "ended",
   task: Task,
-  { catalog, store }: Pick<AnswerSources, "catalog"> & { readonly store: ThreadStore },
+  { catalog, store }: PostSources,
 ): Promise<readonly Draft[]> {
   const state = point === "started" ? "started" : task.state;
   if (state !== "started" && state !== "succeeded" && state !== "failed") return [];
@@ -64,7 +69,7 @@ export async function postsAt(
 export async function replyTo(
   task: Task,
   text: string,
-  { catalog, store }: Pick<AnswerSources, "catalog"> & { readonly store: ThreadStore },
+  { catalog, store }: PostSources,
 ): Promise<Draft> {
   const thread = await threadOf(task, store);
   if (thread !== undefined) {

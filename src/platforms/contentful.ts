@@ -42,7 +42,7 @@ const signature: Signature = {
     const listed = specOf(names).template.replace(`{header:${LIST_HEADER}}`, names.join(","));
     const { sign } = templatedHmac({ ...specOf(names), template: listed });
     if (sign === undefined) throw keyCannotSign(key);
-    return Object.assign(await sign(input, key, options), { [LIST_HEADER]: names.join(",") });
+    return { ...await sign(input, key, options), [LIST_HEADER]: names.join(",") };
   },
   signedTime: {
     header: () => TIMESTAMP_HEADER,

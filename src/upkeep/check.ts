@@ -118,7 +118,7 @@ export interface ClosedSecrets {
 /** The SecretStores that the present key file does not decrypt. */
 export async function findClosedSecrets(
   secretStores: readonly Resource[],
-  dirs: Pick<DataDir, "secretKey">,
+  dirs: DataDir,
 ): Promise<readonly ClosedSecrets[]> {
   if (secretStores.length === 0) return [];
   let keyring: Keyring;
@@ -146,7 +146,7 @@ export async function findClosedSecrets(
 /** The former key that opens all of these SecretStores; `undefined` if there is none. */
 export async function findFormerKey(
   closed: readonly Resource[],
-  dirs: Pick<DataDir, "secretKey">,
+  dirs: DataDir,
 ): Promise<KeyFile | undefined> {
   if (closed.length === 0) return undefined;
   for (const former of await readFormerKeys(dirs.secretKey)) {
@@ -161,7 +161,7 @@ export async function findFormerKey(
  */
 export async function findOtherSecrets(
   stores: { readonly before: readonly Resource[]; readonly now: readonly Resource[] },
-  dirs: Pick<DataDir, "secretKey">,
+  dirs: DataDir,
 ): Promise<readonly string[]> {
   if (stores.now.length === 0) return [];
   const keyring = await createKeyring(await Deno.readTextFile(dirs.secretKey));

@@ -156,7 +156,7 @@ async function keyOf(
 ): Promise<{ key?: string; note?: string }> {
   const { idempotencyKey } = event.trigger;
   if (idempotencyKey === undefined) {
-    return event.platformKey === undefined ? {} : { key: event.platformKey };
+    return defined({ key: event.platformKey });
   }
   const result = await evaluator.evaluate(idempotencyKey, scope);
   const key = result.ok ? keyText(result.value) : "";

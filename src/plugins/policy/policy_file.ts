@@ -8,7 +8,6 @@
 
 import { join } from "node:path";
 import { findText } from "../../base/bytes.ts";
-import type { DataDir } from "../../base/data_dir.ts";
 import { messageOf } from "../../base/errors.ts";
 import { findOtherWriter } from "../../base/private_files.ts";
 import { type Facts, RegularFile } from "../../base/regular_file.ts";
@@ -21,12 +20,12 @@ const POLICY_FILE = "plugin-policy.yaml";
 const MAX_FILE_BYTES = 64 * 1024;
 
 /** Path of the policy of a data directory. */
-export function policyPath(dir: Pick<DataDir, "root">): string {
+export function policyPath(dir: { readonly root: string }): string {
   return join(dir.root, POLICY_FILE);
 }
 
 /** Reads the policy of a data directory; without a file, nothing is allowed. Never throws. */
-export function readPolicy(dir: Pick<DataDir, "root">): PolicyReading {
+export function readPolicy(dir: { readonly root: string }): PolicyReading {
   return policyReader(dir)();
 }
 
@@ -34,7 +33,7 @@ export function readPolicy(dir: Pick<DataDir, "root">): PolicyReading {
  * Returns a function like {@linkcode readPolicy} that reads the file at every call, but parses its
  * text only when the text has changed.
  */
-export function policyReader(dir: Pick<DataDir, "root">): () => PolicyReading {
+export function policyReader(dir: { readonly root: string }): () => PolicyReading {
   const path = policyPath(dir);
   const closed = (why: string): PolicyReading => ({
     closed: `"${path}" ${why}`,

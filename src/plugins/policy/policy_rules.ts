@@ -197,8 +197,11 @@ function findBuiltinRefusal({ word, args }: ShellCommand): Refusal | undefined {
   return undefined;
 }
 
+/** The name of a command and its place in the line. */
+type CommandName = Pick<ShellCommand, "at" | "word">;
+
 /** The first word of a line, without parsing it; empty when it is not plain text. */
-function firstCommand(line: string): Pick<ShellCommand, "at" | "word"> {
+function firstCommand(line: string): CommandName {
   const at = startOf(line);
   // Only the shell's own blanks end a word; any other blank belongs to it.
   const word = /^[^ \t\n;&|<>()'"`$\\*?[\]{}~]+(?=[ \t\n;&|<>()]|$)/.exec(line.slice(at))?.[0];
@@ -207,7 +210,7 @@ function firstCommand(line: string): Pick<ShellCommand, "at" | "word"> {
 
 /** The rule that a command which is a file is in the directory of its prefix. */
 function findFileRefusal(
-  { at, word }: Pick<ShellCommand, "at" | "word">,
+  { at, word }: CommandName,
   { line, prefixes }: { readonly line: string; readonly prefixes: readonly string[] },
   facts: PolicyFacts,
 ): Refusal | undefined {

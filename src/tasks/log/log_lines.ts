@@ -124,7 +124,7 @@ export class LineAssembly {
   reach(): number {
     const last = (begun: UnfinishedLine | undefined) =>
       begun === undefined || begun.isOther ? -Infinity : begun.last + REACH_BYTES;
-    return Math.max(-Infinity, ...[...this.#begun.values()].map(last));
+    return Math.max(-Infinity, ...this.#begun.values().map(last));
   }
 
   #add(begun: UnfinishedLine, chunk: PlacedChunk, bytes: Uint8Array): void {

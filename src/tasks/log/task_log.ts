@@ -8,6 +8,7 @@ import { utf8 } from "../../base/bytes.ts";
 import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
+import type { Redactor } from "../../secrets/redact.ts";
 import type { OutputStream } from "../../shell/run_shell.ts";
 import type { LogWriter, LogWriting, StoredLog } from "../../store/log_store.ts";
 import { encodeChunk, type LogStream } from "./log_format.ts";
@@ -86,7 +87,7 @@ class StepSink implements StepLog {
   readonly #append: (stream: LogStream, bytes: Uint8Array) => Promise<void>;
   readonly #secrets: KnownSecrets;
   readonly #clock: TaskLogHost["clock"];
-  readonly #redactors: Readonly<Record<OutputStream, ReturnType<KnownSecrets["redactor"]>>>;
+  readonly #redactors: Readonly<Record<OutputStream, Redactor>>;
   /** Fires when a stream has been silent for a while. */
   readonly #silence: Partial<Record<OutputStream, Disposable>> = {};
   readonly #limit: number;

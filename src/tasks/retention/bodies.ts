@@ -20,15 +20,17 @@ const PAUSE_MS = 12;
  */
 const RESTART_MS = 24 * 3600 * 1000;
 
+type BodiesHost = Pick<RetentionHost, "store" | "clock">;
+
 /** Removes bodies, round after round. */
 export class Bodies {
-  readonly #host: Pick<RetentionHost, "store" | "clock">;
+  readonly #host: BodiesHost;
   /** By trigger, or for all: the id of the last delivery before which no body is left to remove. */
   readonly #done = new Map<string, string>();
   #restartAt = -Infinity;
 
   /** The first round goes through all deliveries. */
-  constructor(host: Pick<RetentionHost, "store" | "clock">) {
+  constructor(host: BodiesHost) {
     this.#host = host;
   }
 

@@ -14,7 +14,7 @@ import { fillTemplate, type Template, textOf } from "../../cel/template.ts";
 export interface PromptSources {
   /** The variables; `goal` among them is the filled-in text. */
   readonly scope: Scope;
-  readonly evaluator: Pick<Evaluator, "evaluate">;
+  readonly evaluator: Evaluator;
   /** The goal of the task: text from outside in it gets marks of its own. */
   readonly goal?: Template;
   /** Makes a word that cannot be guessed, so that text from outside cannot contain it. */

@@ -59,7 +59,7 @@ export function inheritEnv(
 
 /** The sources of the values in `env` blocks. */
 export interface EnvSources {
-  readonly evaluator: Pick<Evaluator, "evaluate">;
+  readonly evaluator: Evaluator;
   readonly catalog: Catalog;
   /** Project whose secrets may be used. */
   readonly project: string;

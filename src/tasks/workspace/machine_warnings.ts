@@ -18,6 +18,8 @@ import type { Machine, ResolvedNeed } from "./machine.ts";
 /** The catalog, as far as needs are resolved with it. */
 type WorkspaceCatalog = Pick<Catalog, "find">;
 
+type FaultFinder = Pick<Machine, "faultOf">;
+
 /** Manifests that need something of the machine. */
 export interface MachineUsers extends Pick<ManifestsRead, "machine"> {
   /** The resources among them that are not in the catalog yet. */
@@ -42,7 +44,7 @@ export async function machineWarnings(
   { catalog, clock, machine }: {
     readonly catalog: WorkspaceCatalog;
     readonly clock: Clock;
-    readonly machine: Pick<Machine, "faultOf">;
+    readonly machine: FaultFinder;
   },
 ): Promise<string[]> {
   const checks = checksOf(read, catalog);
@@ -119,7 +121,7 @@ function resolvedNeed(
 async function faultOf(
   need: ResolvedNeed,
   signal: AbortSignal,
-  machine: Pick<Machine, "faultOf">,
+  machine: FaultFinder,
 ): Promise<string | undefined> {
   try {
     return await machine.faultOf(need, signal);
