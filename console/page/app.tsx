@@ -1,5 +1,5 @@
 /**
- * The page: frame, navigation, and the screen of the address.
+ * The page: frame, navigation and the current screen.
  *
  * @module
  */
@@ -46,7 +46,7 @@ function Frame() {
   const help = useRef<HTMLDialogElement>(null);
   const search = useRef<HTMLInputElement>(null);
   const button = useRef<HTMLButtonElement>(null);
-  const isOpen = useSignal(false); // the menu, where it is behind a button
+  const isOpen = useSignal(false); // the menu of a narrow window, behind a button
   const toSearch = useRef(() => {
     search.current?.focus();
     if (document.activeElement === search.current) return;
@@ -71,7 +71,8 @@ function Frame() {
   useEffect(() => {
     if (before.current === place) return;
     before.current = place;
-    // What had the focus went with the screen before: who uses keys goes on at the top of this one.
+    // The focused element is gone with the previous screen, so the focus moves to the top of this
+    // one.
     if (document.activeElement === document.body) main.current?.focus({ preventScroll: true });
   }, [place]);
   useEffect(() => {
@@ -111,7 +112,7 @@ function Frame() {
           onKeyDown={({ key }) => {
             if (key !== "Escape" || !isOpen.value) return;
             isOpen.value = false;
-            button.current?.focus(); // it would be lost with what has it
+            button.current?.focus(); // the focused element is about to go
           }}
         >
           <nav aria-label="Screens">
@@ -178,7 +179,7 @@ function Search({ input }: { readonly input: RefObject<HTMLInputElement | null> 
   );
 }
 
-/** Shows whether the screen is kept up to date. */
+/** Shows how the screen is kept up to date: by stream, by polling, or not. */
 function Connection() {
   const text = reach.value === "connected"
     ? {

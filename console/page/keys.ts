@@ -7,19 +7,18 @@
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-/** One key. */
 export interface Key {
-  /** As `KeyboardEvent.key` names it. */
+  /** The name that `KeyboardEvent.key` has for the key. */
   readonly key: string;
-  /** What it does, for the list. */
+  /** The action of the key, as the list of keys describes it. */
   readonly help: string;
   readonly act: () => void;
 }
 
-/** The keys of each component that has some, the newest component first. */
+/** The registered keys, a list for each component, the newest component first. */
 const registered = signal<readonly { readonly current: readonly Key[] }[]>([]);
 
-/** Every key that works now, those of the newest component first. */
+/** Every key that works now; the keys of the newest component come first. */
 export function currentKeys(): readonly Key[] {
   return registered.value.flatMap(({ current }) => current);
 }
@@ -28,8 +27,8 @@ export function currentKeys(): readonly Key[] {
 export function useKeys(keys: readonly Key[]): void {
   const newest = useRef(keys);
   newest.current = keys;
-  // Before the first paint: what can be seen can be pressed. And once: to register with every render
-  // would render the list of keys with every row that arrives.
+  // A layout effect, so that the keys work as soon as the component is painted. It runs once: if
+  // each render registered the keys again, every new row would render the list of keys.
   useLayoutEffect(() => {
     registered.value = [newest, ...registered.peek()];
     return () => {

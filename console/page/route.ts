@@ -9,12 +9,12 @@ import { computed, signal } from "@preact/signals";
 
 const place = signal({ path: location.pathname, query: location.search });
 
-/** The parts of the path: `/task/01J…` is `["task", "01J…"]`. */
+/** The path of the address in parts: `/task/01J…` is `["task", "01J…"]`. */
 export const path = computed(() =>
   place.value.path.split("/").filter((part) => part !== "").map(decode)
 );
 
-/** The filters. */
+/** The query of the address, which holds the filters of the screen. */
 export const query = computed(() => new URLSearchParams(place.value.query));
 
 /** Goes to an address of the console, which begins with `/`. */
@@ -24,7 +24,7 @@ export function go(href: string, { replace = false } = {}): void {
   read();
 }
 
-/** Sets filters; an empty value removes one. */
+/** Sets filters in the address; an empty value removes its filter. */
 export function setQuery(changes: Readonly<Record<string, string>>): void {
   const next = new URLSearchParams(place.value.query);
   for (const [name, value] of Object.entries(changes)) {
@@ -35,7 +35,7 @@ export function setQuery(changes: Readonly<Record<string, string>>): void {
   go(place.value.path + (text === "" ? "" : `?${text}`), { replace: true });
 }
 
-/** Address of a screen: its parts are escaped. */
+/** The address of the screen with these parts, which are escaped here. */
 export function href(
   parts: readonly string[],
   filters: Readonly<Record<string, string>> = {},
@@ -55,7 +55,7 @@ function decode(part: string): string {
 function read(): void {
   const isOther = location.pathname !== place.value.path;
   place.value = { path: location.pathname, query: location.search };
-  if (isOther) scrollTo(0, 0); // a filter that is typed leaves the screen where it is
+  if (isOther) scrollTo(0, 0); // typing in a filter does not scroll
 }
 
 addEventListener("popstate", read);

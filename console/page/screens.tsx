@@ -30,15 +30,14 @@ const SecretsPage = lazy(async () => (await import("./pages/secrets.tsx")).Secre
 const SecretPage = lazy(async () => (await import("./pages/secrets.tsx")).SecretPage);
 const LogPage = lazy(async () => (await import("./pages/log.tsx")).LogPage);
 
-/** What an address shows. */
 interface Screen {
   readonly title: string;
   readonly content: ComponentChildren;
-  /** The one in the navigation that it belongs to; itself when absent. */
+  /** The screen that the navigation marks as the current one; this screen itself when absent. */
   readonly under?: PageName;
 }
 
-/** A screen that the navigation leads to: the first part of its address, and its name. */
+/** An entry of the navigation: the first part of the address of its screen, and its name. */
 type Entry = readonly [name: PageName | "", label: string];
 
 /** The navigation, in three groups. */
@@ -66,7 +65,7 @@ export const NAVIGATION: readonly { readonly title: string; readonly entries: re
     { title: "Security", entries: [["audit", "Audit"]] },
   ];
 
-/** By the first part of the address; each gets the other parts. */
+/** Makes each screen from the parts of its address after the first one, which is the key here. */
 const SCREENS: Readonly<Record<PageName | "", (...rest: readonly string[]) => Screen>> = {
   "": () => ({ title: "Now", content: <NowPage /> }),
   deliveries: () => ({ title: "Deliveries", content: <DeliveriesPage /> }),
@@ -128,7 +127,10 @@ const SCREENS: Readonly<Record<PageName | "", (...rest: readonly string[]) => Sc
   },
 };
 
-/** What `PROJECT/NAME` names, or `NAME` in the default project, as on the command line. */
+/**
+ * Project and name of `PROJECT/NAME`; `NAME` alone is in the default project, as on the command
+ * line.
+ */
 function named(of: readonly string[]): { readonly project: string; readonly name: string } {
   const [first = "", second] = of;
   return second === undefined
@@ -136,7 +138,6 @@ function named(of: readonly string[]): { readonly project: string; readonly name
     : { project: first, name: second };
 }
 
-/** The screen of an address. */
 export function screenOf([name = "", ...rest]: readonly string[]): Screen {
   const screen = Object.hasOwn(SCREENS, name) ? SCREENS[name as PageName | ""] : undefined;
   if (screen !== undefined) return screen(...rest);

@@ -1,5 +1,5 @@
 /**
- * One chart with its legend, and the same figures as a table.
+ * A chart with its legend, and the same figures as a table.
  *
  * @module
  */
@@ -13,14 +13,13 @@ import type { Drawn, Look } from "./plot.ts";
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 
-/** A chart. */
 export function Chart({ title, note, form: usual, figures, nothing }: {
   readonly title: string;
-  /** What one value is of. */
+  /** The meaning of a value of the chart. */
   readonly note: string;
   readonly form: Look["form"];
   readonly figures: Figures;
-  /** What is said where there is nothing to draw. */
+  /** The text of a chart without figures. */
   readonly nothing: string;
 }) {
   const { series, times, stepMs, unit } = figures;
@@ -85,7 +84,7 @@ export function Chart({ title, note, form: usual, figures, nothing }: {
 function Plot({ form, figures, legend, point }: {
   readonly form: Look["form"];
   readonly figures: Figures;
-  /** Its signs have the colours of the series. */
+  /** The legend; its signs have the colours of the series. */
   readonly legend: { readonly current: HTMLElement | null };
   readonly point: (index: number | undefined) => void;
 }) {
@@ -122,7 +121,7 @@ function Plot({ form, figures, legend, point }: {
   return <div class="plot" ref={place} aria-hidden="true" />;
 }
 
-/** Colours and letters as the style has them now, in light or dark. */
+/** Colours and font of the current style, light or dark. */
 function lookOf(
   place: HTMLElement,
   { form, legend }: { readonly form: Look["form"]; readonly legend: HTMLElement | null },

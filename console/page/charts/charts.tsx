@@ -1,5 +1,6 @@
 /**
- * The charts of all triggers or of one, over a span that can be chosen and stands in the address.
+ * The charts of all triggers or of a single one, over a span that is chosen and kept in the
+ * address.
  *
  * @module
  */
@@ -16,13 +17,13 @@ import { query, setQuery } from "../route.ts";
 import { Chart } from "./chart.tsx";
 import { deliveryFigures, latencyFigures, queueFigures, type Span, SPANS } from "./figures.ts";
 
-/** Whose figures: of one trigger where one is named. */
+/** The trigger whose figures are shown; all triggers if absent. */
 type Of = { readonly project: string; readonly trigger: string } | undefined;
 
-/** The figures of the span that the address names. */
+/** The figures for the span in the address. */
 export interface SpanFigures {
   readonly span: Span;
-  /** With the span that they are of; absent until the first answer. */
+  /** The figures with their span; absent until the first answer. */
   readonly shown: { readonly stats: Stats; readonly span: Span } | undefined;
   readonly error: Refusal | undefined;
 }
@@ -34,7 +35,7 @@ export function useFigures(of?: Of): SpanFigures {
     { stats: { minutes: span.minutes, ...of } },
     (update) => "stats" in update ? update.stats : undefined,
   );
-  // Until the figures of another span are there, those of the one before stay.
+  // The figures of the previous span stay until those of the new one arrive.
   const shown = useRef<{ readonly stats: Stats; readonly span: Span } | undefined>(undefined);
   if (value?.deliveries["accepted"]?.length === span.minutes) {
     shown.current = { stats: value, span };
@@ -42,7 +43,6 @@ export function useFigures(of?: Of): SpanFigures {
   return { span, shown: shown.current, error };
 }
 
-/** The charts. */
 export function Charts({ of, figures: { span, shown, error } }: {
   readonly of?: Of;
   readonly figures: SpanFigures;
@@ -118,7 +118,7 @@ function SpanCharts({ stats, span }: { readonly stats: Stats; readonly span: Spa
   );
 }
 
-/** Since when it was counted, where that is later than the charts begin. */
+/** Says since when the daemon has counted, if that is later than the start of the charts. */
 function Since({ stats: { counted_since, from } }: { readonly stats: Stats }) {
   if (counted_since === null) {
     return <span class="faint">There are too many triggers to count this one separately.</span>;

@@ -1,23 +1,23 @@
 /**
- * The figures of charts: values minute by minute, folded so that a chart and the table under it have
- * the same and not too many. Pure.
+ * The figures of charts: values for each minute, folded into longer intervals, so that a chart and
+ * its table show the same, limited number of values. Pure.
  *
  * @module
  */
 
 import type { Percentiles, Stats } from "../../../src/api/status_operations.ts";
 
-/** One line or one part of the bars. */
+/** A line of a chart, or a part of its bars. */
 export interface Series {
   readonly label: string;
-  /** Name of its colour in the style. */
+  /** The name of its colour in the style sheet. */
   readonly tone: "good" | "bad" | "busy" | "pending" | "faint" | "text";
   readonly values: readonly (number | null)[];
-  /** What belongs to it, where the label does not say so. */
+  /** The parts of the series, if the label does not name them. */
   readonly about?: string;
 }
 
-/** What one chart shows. */
+/** The values of a chart. */
 export interface Figures {
   /** Start of each interval, in milliseconds since the epoch. */
   readonly times: readonly number[];
@@ -26,26 +26,25 @@ export interface Figures {
   readonly unit: "count" | "ms";
 }
 
-/** A span that can be chosen, and the minutes that are one value in it. */
+/** A span to choose, and the number of minutes (`fold`) that make a value. */
 export interface Span {
   readonly name: string;
   readonly minutes: number;
   readonly fold: number;
 }
 
-/** The spans, the shortest first. */
 export const SPANS: readonly Span[] = [
   { name: "1h", minutes: 60, fold: 1 },
   { name: "6h", minutes: 360, fold: 5 },
   { name: "24h", minutes: 1440, fold: 15 },
 ];
 
-/** Outcomes of deliveries that are rare enough to be counted together. */
+/** Rare outcomes of deliveries, which are counted together. */
 const OTHER = ["duplicate", "skipped", "handshake"];
 
 type Values = readonly (number | null)[];
 
-/** Deliveries: what was accepted, what a filter let go, what was refused, and the rest. */
+/** Deliveries by outcome: accepted, filtered, rejected, and the sum of the others. */
 export function deliveryFigures(stats: Stats, span: Span): Figures {
   const of = (...outcomes: readonly string[]) =>
     added(outcomes.map((one) => stats.deliveries[one]));
@@ -61,7 +60,7 @@ export function deliveryFigures(stats: Stats, span: Span): Figures {
   return folded(stats, span, { series, unit: "count", how: sum });
 }
 
-/** Percentiles of a time; of several minutes, the worst. */
+/** Percentiles of a time; several minutes fold into the highest value. */
 export function latencyFigures(stats: Stats, span: Span, of: "answer_ms" | "start_ms"): Figures {
   const { p50, p95, p99 }: Percentiles = stats[of];
   const series: readonly Series[] = [
@@ -72,7 +71,7 @@ export function latencyFigures(stats: Stats, span: Span, of: "answer_ms" | "star
   return folded(stats, span, { series, unit: "ms", how: highest });
 }
 
-/** How much waited and ran; of several minutes, the most. */
+/** Pending and running tasks; several minutes fold into the highest value. */
 export function queueFigures(stats: Stats, span: Span): Figures | undefined {
   if (stats.queue === undefined) return undefined;
   const series: readonly Series[] = [
@@ -82,17 +81,17 @@ export function queueFigures(stats: Stats, span: Span): Figures | undefined {
   return folded(stats, span, { series, unit: "count", how: highest });
 }
 
-/** What a series comes to at rest: its sum where it counts events, else its latest value. */
+/** A series as a single value: the sum if it counts events, else the latest value. */
 export function summary(values: Values, sums: boolean): number | null {
   return sums ? sum(values) : values.findLast((value) => value !== null) ?? null;
 }
 
-/** Whether there is anything to show. */
+/** Whether no series has a value above zero. */
 export function isEmpty({ series }: Figures): boolean {
   return series.every(({ values }) => values.every((value) => value === null || value === 0));
 }
 
-/** Values in so many parts of about the same length: their sums, or the highest of each. */
+/** Values in `parts` parts of about the same length: the sum of each, or its highest value. */
 export function trend(values: Values, parts: number, sums: boolean): readonly number[] {
   return Array.from({ length: parts }, (_, at) => {
     const [from, to] = [at, at + 1].map((one) => Math.floor(one * values.length / parts));
@@ -101,15 +100,18 @@ export function trend(values: Values, parts: number, sums: boolean): readonly nu
   });
 }
 
-/** Most intervals of which each is a bar: a line through so few says what was never measured. */
+/**
+ * Most filled intervals that are drawn as bars: a line between so few points would show values that
+ * were never measured.
+ */
 const FEW = 12;
 
-/** Whether there was something in a few intervals only. */
+/** Whether at most {@linkcode FEW} intervals have a value above zero. */
 export function isSparse(figures: Figures): boolean {
   return filledIntervals(figures).length <= FEW;
 }
 
-/** The intervals in which there was something, the newest first, each with its values. */
+/** The intervals with a value above zero, newest first. */
 export function filledIntervals(
   { times, series }: Figures,
 ): readonly { readonly at: number; readonly values: Values }[] {
@@ -131,8 +133,8 @@ function folded(
   const minuteMs = step_secs * 1000;
   const stepMs = fold * minuteMs;
   const start = Date.parse(from);
-  // Intervals begin at even times, so that they stay what they are from look to look; the first one
-  // is left out where it is not whole.
+  // Intervals begin at multiples of their length, so that an update does not shift them. An
+  // incomplete first interval is left out.
   const skipped = Math.round((Math.ceil(start / stepMs) * stepMs - start) / minuteMs);
   const length = Math.max(0, ...series.map(({ values }) => values.length));
   const count = Math.max(0, Math.ceil((length - skipped) / fold));

@@ -1,6 +1,6 @@
 /**
- * Draws figures. It is loaded only where a chart is shown. A canvas says nothing to a screen reader:
- * the table under each chart does.
+ * Draws figures. This module is loaded with the first chart. Screen readers cannot read a canvas,
+ * so there is a table under each chart.
  *
  * @module
  */
@@ -9,22 +9,21 @@ import uPlot from "uplot";
 import { shortDuration } from "../../../src/base/duration.ts";
 import type { Figures } from "./figures.ts";
 
-/** How a chart is drawn. */
+/** The look of a chart. */
 export interface Look {
   /**
-   * `bars` are stacked, `columns` stand one before the other, `lines` join what is measured, `levels`
-   * hold until the next value.
+   * `bars` are stacked, `columns` overlap, `lines` connect the values, `levels` are steps that hold
+   * until the next value.
    */
   readonly form: "bars" | "columns" | "lines" | "levels";
-  /** Colour of each series, in their order. */
+  /** The colour of each series, in the order of the series. */
   readonly colours: readonly string[];
-  /** Of texts and of the grid. */
+  /** The colour of texts. */
   readonly text: string;
   readonly grid: string;
   readonly font: string;
 }
 
-/** A chart on the screen. */
 export interface Drawn {
   readonly update: (figures: Figures) => void;
   readonly resize: (width: number) => void;
@@ -32,16 +31,16 @@ export interface Drawn {
 }
 
 const HEIGHT = 170;
-/** A scale of powers of ten has no nought. */
+/** The least value of a logarithmic scale, which has no zero. */
 const SHORTEST_MS = 0.1;
-/** Room between a point and the edge, in powers of ten. */
+/** Space between a point and the edge of a logarithmic scale, in powers of ten. */
 const MARGIN = 0.05;
-/** Line patterns, so that no colour is needed to tell them apart. */
+/** Line patterns, which tell series apart without colours. */
 const DASHES: readonly (readonly number[])[] = [[], [6, 3], [2, 2]];
 const COUNT_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6];
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 
-/** Draws figures into an element; `point` hears which interval the pointer is at. */
+/** Draws figures into an element; `point` is called with the interval under the pointer. */
 export function draw(
   place: HTMLElement,
   { figures, look, point }: {
@@ -101,7 +100,7 @@ export function draw(
           axis,
         ),
       ],
-      // The whole stack first, so that what is below it is drawn over it.
+      // The sum of the stack is drawn first, and the lower parts are drawn over it.
       series: [{}, ...(isFilled ? series.toReversed() : series)],
       hooks: { setCursor: [({ cursor }) => point(cursor.idx ?? undefined)] },
     },
@@ -139,7 +138,7 @@ function dataOf({ times, series, unit }: Figures, form: Look["form"]): uPlot.Ali
   return [[...times], ...stacked.toReversed()];
 }
 
-/** Times differ by orders of magnitude: their scale is that of powers of ten. */
+/** The scale of times is logarithmic, because they differ by orders of magnitude. */
 function decades(_: uPlot, min: number | null, max: number | null): [number, number] {
   const low = Math.floor(Math.log10(Math.max(min ?? 1, SHORTEST_MS)) - MARGIN);
   const high = Math.ceil(Math.log10(Math.max(max ?? 1, SHORTEST_MS)) + MARGIN);

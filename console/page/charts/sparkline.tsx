@@ -1,18 +1,20 @@
 /**
- * The course of one figure, small enough to stand beside it. The charts below have the same with axes
- * and as tables, so it says nothing to a screen reader.
+ * A small chart of a figure over time, shown beside the figure. It is hidden from screen readers,
+ * because the charts below have the same values with axes and as tables.
  *
  * @module
  */
 
 import { trend } from "./figures.ts";
 
-/** Bars of a sparkline, and the units that each takes, the gap with it. */
+/** Number of bars of a sparkline, and the width of each with its gap. */
 const BARS = 30;
 const UNIT = 4;
 const HEIGHT = 24;
 
-/** The bars; `sums` where values are counts of events, else the highest of each part is drawn. */
+/**
+ * Draws the sum of each part of the values if `sums`, for counts of events; else the highest value.
+ */
 export function Sparkline({ values, sums }: {
   readonly values: readonly (number | null)[];
   readonly sums: boolean;
@@ -20,7 +22,7 @@ export function Sparkline({ values, sums }: {
   const bars = trend(values, BARS, sums);
   const highest = Math.max(...bars, 0);
   const path = bars.map((value, at) => {
-    // What is not nothing is seen, however little it is.
+    // Any value above zero is visible.
     const height = value === 0 ? 0 : Math.max(2, value / highest * HEIGHT);
     return height === 0 ? "" : `M${at * UNIT} ${HEIGHT}v${-height}h${UNIT - 1}v${height}z`;
   }).join("");

@@ -11,15 +11,15 @@ import { call, Refusal } from "./api.ts";
 
 /** The state of a call. */
 export interface Answer<Value> {
-  /** That of the previous call until this one is answered; `undefined` without a call. */
+  /** The previous call's answer until the current call is answered; `undefined` without a call. */
   readonly value: Value | undefined;
   readonly error: Refusal | undefined;
   readonly loading: boolean;
 }
 
 /**
- * Calls an operation when the component is first shown, and again for another `input` (by value) or
- * `again`; nothing while `input` is `undefined`.
+ * Calls an operation when the component is first shown, and again when `input` (by value) or
+ * `again` changes. While `input` is `undefined`, it calls nothing.
  */
 export function useAnswer<Name extends CallName>(
   name: Name,

@@ -9,9 +9,9 @@ import { defined } from "../../../src/base/defined.ts";
 import type { CallName, Input, Output, StreamName } from "../../../src/api/operations.ts";
 import { endSession, session } from "./session.ts";
 
-/** A refusal of the daemon or of the gateway. */
+/** An error that the daemon or the gateway answered with. */
 export class Refusal extends Error {
-  /** Code as in the daemon's answers; `unreachable` without an answer. */
+  /** The code of the daemon's answer; `unreachable` if there was no answer. */
   readonly code: string;
   readonly status: number;
   readonly details: readonly string[];
@@ -27,7 +27,7 @@ export class Refusal extends Error {
   }
 }
 
-/** `daemon` while the daemon does not answer, `console` while the gateway does not either. */
+/** `daemon` while only the gateway answers, `console` while the gateway does not answer either. */
 export const reach = signal<"connected" | "daemon" | "console">("connected");
 
 /**

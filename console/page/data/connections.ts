@@ -6,7 +6,7 @@
 
 import type { Resource } from "./resources.ts";
 
-/** A Connection, as far as it is shown. */
+/** The part of a Connection that the page shows. */
 export type Connection = Resource<
   Readonly<Record<string, { readonly repository?: string; readonly organization?: string }>>,
   {

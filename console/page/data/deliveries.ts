@@ -1,5 +1,5 @@
 /**
- * Deliveries, in words.
+ * Deliveries in words: a line of a choice, and a sentence for an outcome.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { ageOf } from "../parts/age.ts";
 import { shortId } from "../parts/short_id.tsx";
 import { now } from "../parts/time.tsx";
 
-/** A delivery as a choice among others: when, what became of it, the end of its id. */
+/** A delivery as an option of a select: its time, its outcome and the end of its id. */
 export function choiceOf({ id, received_at, outcome }: DeliveryRecord): string {
   return `${ageOf(now.value - Date.parse(received_at))} · ${outcome} · ${shortId(id)}`;
 }
@@ -23,7 +23,7 @@ const BECAME: Readonly<Record<string, string>> = {
   rejected: "was rejected",
 };
 
-/** What became of it, as a sentence without its stop. */
+/** The outcome of a delivery as a sentence without its full stop. */
 export function titleOf({ trigger, outcome }: DeliveryRecord): string {
   const to = trigger === "" ? "no trigger" : trigger;
   return `Delivery to ${to} ${BECAME[outcome] ?? outcome}`;

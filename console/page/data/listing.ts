@@ -1,11 +1,11 @@
 /**
  * The part of a list of records that the page holds: the newest records with their changes, and
- * older ones that were loaded. Pure.
+ * older records that were loaded. Pure.
  *
  * @module
  */
 
-/** Most records held unless older ones were loaded: a list that is shown all day does not grow. */
+/** Most records of a list that loaded no older ones: an open list does not grow all day. */
 export const MOST_HELD = 5000;
 
 /** A record; ids sort by the time of the record. */
@@ -13,11 +13,11 @@ interface Identified {
   readonly id: string;
 }
 
-/** One list. */
 export class Listing<Item extends Identified> {
   readonly #items = new Map<string, Item>();
   #most = MOST_HELD;
-  // Not the oldest item: one that has changed comes in however old it is, and others are between.
+  // Not the id of the oldest item: a changed record is added at any age, and records between it and
+  // the others may be missing.
   #downTo: string | undefined;
   #hasMore = false;
 
@@ -26,7 +26,7 @@ export class Listing<Item extends Identified> {
     return [...this.#items.values()].sort((a, b) => a.id < b.id ? 1 : -1);
   }
 
-  /** Whether there may be older ones. */
+  /** Whether there may be older records. */
   get hasMore(): boolean {
     return this.#hasMore;
   }
@@ -51,9 +51,7 @@ export class Listing<Item extends Identified> {
     this.#letGo();
   }
 
-  /**
-   * Adds older records; `moreBefore` is the id before which still older ones are, if there are any.
-   */
+  /** Adds older records; records before the id `moreBefore`, if given, can still be loaded. */
   extend(found: readonly Item[], moreBefore: string | undefined): void {
     this.#most += found.length;
     this.#hasMore = moreBefore !== undefined;

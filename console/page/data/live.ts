@@ -13,11 +13,11 @@ import { reach, Refusal, stream } from "./api.ts";
 import { session } from "./session.ts";
 import { askOnce, type Subject, type Update } from "./subjects.ts";
 
-/** A subject that the screen watches, and the function that takes its updates. */
+/** A subject that the screen watches, and the listener for its updates. */
 interface Subscription {
   readonly subject: Subject;
   readonly hear: (update: Update) => void;
-  /** The last cursor, with which the next stream goes on. */
+  /** The cursor of the last update; the next stream continues from there. */
   cursor?: string;
 }
 
@@ -27,7 +27,7 @@ let nextKey = 0;
 /** How the screen is kept up to date: over the stream, by polling (`asking`), or not. */
 export const live = signal<"stream" | "asking" | "paused" | "broken">("paused");
 
-/** Watches until the returned function is called. */
+/** Watches a subject until the returned function is called. */
 export function watch(subject: Subject, hear: (update: Update) => void): () => void {
   const key = String(nextKey++);
   subscriptions.set(key, { subject, hear });
@@ -38,7 +38,7 @@ export function watch(subject: Subject, hear: (update: Update) => void): () => v
   };
 }
 
-/** Watches while the component is shown; another `subject` (by value) starts anew. */
+/** Watches a subject while the component is shown; another `subject` (by value) replaces it. */
 export function useWatch(subject: Subject | undefined, hear: (update: Update) => void): void {
   useEffect(
     () => subject === undefined ? undefined : watch(subject, hear),
@@ -46,7 +46,7 @@ export function useWatch(subject: Subject | undefined, hear: (update: Update) =>
   );
 }
 
-/** The last value of a subject that is one value: a task, the status, the figures. */
+/** The last value of a subject with a single value: a task, the status, the figures. */
 export function useLatest<Value>(
   subject: Subject | undefined,
   pick: (update: Update) => Value | undefined,
@@ -66,7 +66,7 @@ export function useLatest<Value>(
 
 /** How long a hidden tab keeps its stream. */
 const HIDDEN_MS = 5000;
-/** Waits between tries to connect again, in milliseconds; the last one goes on. */
+/** Pauses between attempts to connect again, in milliseconds; the last pause repeats. */
 const RETRY_MS = [300, 700, 1500, 2500];
 const ASK_MS = 3000;
 
@@ -74,7 +74,7 @@ let running: AbortController | undefined;
 let scheduled: number | undefined;
 let failures = 0;
 
-/** Begins the stream again with the current subjects; once for several changes in a row. */
+/** Restarts the stream with the current subjects; several calls in a row restart it once. */
 function restart(afterMs = 20): void {
   clearTimeout(scheduled);
   scheduled = setTimeout(() => void run(), afterMs);
@@ -96,7 +96,7 @@ async function run(): Promise<void> {
     for await (const update of stream("watch", { subjects }, own.signal)) {
       if (own.signal.aborted) return;
       [live.value, failures] = ["stream", 0];
-      // A line without a key says only that the stream is alive.
+      // A line without a key is a sign of life of the stream.
       if ("key" in update) deliver(update.key, update as Update);
     }
   } catch (error) {
@@ -110,7 +110,7 @@ async function run(): Promise<void> {
   restart(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
 }
 
-/** Polls every subject, and tries again to get a stream after some polls. */
+/** Polls every subject five times, and then tries to open a stream again. */
 async function ask(signal: AbortSignal): Promise<void> {
   for (let times = 0; times < 5 && !signal.aborted; times++) {
     live.value = "asking";

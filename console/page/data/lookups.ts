@@ -1,6 +1,7 @@
 /**
- * Looks up what rows on the screen show beside their records: a few rows at a time, once a row has
- * stayed on the screen. Answers are kept, because rows come and go while a person scrolls.
+ * Looks up the values that rows show beside their records, a few rows at a time, after a row has
+ * stayed on the screen for a moment. Answers are kept, because scrolling removes rows and brings
+ * them back.
  *
  * @module
  */
@@ -8,26 +9,26 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-/** How long a row has to stay on the screen before its lookup. */
+/** How long a row is on the screen before its lookup starts. */
 const STAYS_MS = 150;
-/** Most lookups at once: a browser has six connections to an address. */
+/** Most lookups that run at once: a browser has six connections to an address. */
 const AT_ONCE = 2;
 /** Most answers that are kept. */
 const MOST_KEPT = 5000;
 
-/** One kind of question, with its answers so far. */
+/** A function that asks for a value, and the values it has answered so far. */
 export interface Lookup<Value> {
   readonly kept: Map<string, Value>;
-  /** `undefined` for what may be another answer the next time. */
+  /** Resolves to `undefined` if the answer must not be kept. */
   readonly ask: (of: string, signal: AbortSignal) => Promise<Value | undefined>;
 }
 
-/** A kind of question. */
+/** A lookup without answers, which asks by this function. */
 export function lookup<Value>(ask: Lookup<Value>["ask"]): Lookup<Value> {
   return { kept: new Map(), ask };
 }
 
-/** The answer for `of`; `undefined` as long as there is none, and while nothing is asked for. */
+/** The answer for `of`; `undefined` until it is there, and if `of` is `undefined`. */
 export function useLookup<Value>(of: string | undefined, by: Lookup<Value>): Value | undefined {
   const known = of === undefined ? undefined : by.kept.get(of);
   const answer = useSignal<{ readonly of: string; readonly value: Value } | undefined>(undefined);

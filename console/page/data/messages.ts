@@ -4,7 +4,7 @@
  * @module
  */
 
-/** A message to another system. */
+/** A message of the outbox. */
 export interface Message {
   readonly id: string;
   readonly project: string;
@@ -24,7 +24,7 @@ export interface Message {
   readonly updated_at: string;
 }
 
-/** Where a message goes, in a few words: whatever its kind, the values of its target say it. */
+/** The target of a message in a few words, made of the values of its fields. */
 export function destination({ target }: Pick<Message, "target">): string {
   const { repository, number, ...rest } = target;
   const others = Object.values(rest).filter((value) => value !== "").map((value) =>

@@ -1,5 +1,5 @@
 /**
- * A list of records that is kept up to date: the newest over the stream, older ones on demand.
+ * A list of records that is kept up to date: new records over the stream, older ones on demand.
  *
  * @module
  */
@@ -12,24 +12,24 @@ import { call, Refusal } from "./api.ts";
 import { Listing } from "./listing.ts";
 import { useWatch } from "./live.ts";
 
-/** A list as it is now. */
+/** The state of a list. */
 export interface Records<Item> {
   /** Newest first. */
   readonly items: readonly Item[];
-  /** Whether the first answer is still awaited. */
+  /** Whether the first answer has not arrived yet. */
   readonly loading: boolean;
   readonly error: Refusal | undefined;
-  /** Loads older ones; absent when there are none. */
+  /** Loads older records; absent if there are none. */
   readonly more: (() => void) | undefined;
 }
 
-/** Records listed at first, and added by each load of older ones. */
+/** Number of records at first, and added by each load of older records. */
 const PAGE = 500;
 
-/** Filters for which the stream looks at the newest records only: there may be more further back. */
+/** Filters that the stream applies to the newest records only, so that older matches may exist. */
 const SEARCHES = ["reason", "status", "remote", "key", "min_duration_ms"] as const;
 
-/** Lists the records of `query` while the component is shown; none while it is `undefined`. */
+/** Lists the records of `query` while the component is shown; none if `query` is `undefined`. */
 export function useRecords<Item extends { readonly id: string }>(
   query: GetInput | undefined,
 ): Records<Item> {

@@ -1,5 +1,5 @@
 /**
- * Resources as they are applied now: a list that is kept up to date, and one of them in full.
+ * Resources as they are applied now: a list that is kept up to date, and a single resource in full.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { useAnswer } from "./answer.ts";
 import { call, Refusal } from "./api.ts";
 import { useWatch } from "./live.ts";
 
-/** A resource as answers show it; a secret value is masked in it. */
+/** A resource as the daemon answers it, with secret values masked. */
 export interface Resource<Spec, Status = Readonly<Record<string, unknown>>> {
   readonly kind: string;
   readonly metadata: {
@@ -25,12 +25,12 @@ export interface Resource<Spec, Status = Readonly<Record<string, unknown>>> {
   readonly status: Status;
 }
 
-/** Project and name of a resource in one word. */
+/** The key of a resource: `PROJECT/NAME`, with an empty project for global kinds. */
 export function keyOf({ metadata: { project = "", name } }: Resource<unknown, unknown>): string {
   return `${project}/${name}`;
 }
 
-/** Lists the resources of a kind while the component is shown, by project and name. */
+/** Lists the resources of a kind while the component is shown, sorted by project and name. */
 export function useResources<One extends Resource<unknown, unknown>>(
   query: GetInput | undefined,
 ): {
@@ -46,7 +46,7 @@ export function useResources<One extends Resource<unknown, unknown>>(
   const loading = useSignal(true);
   const error = useSignal<Refusal | undefined>(undefined);
   const take = (found: readonly Record<string, unknown>[], whole: boolean) => {
-    if (shown.current !== known) return; // it answers another query
+    if (shown.current !== known) return; // the update is for an earlier query
     if (whole) known.clear();
     for (const one of found as unknown as readonly One[]) known.set(keyOf(one), one);
     items.value = [...known].sort(([a], [b]) => a < b ? -1 : 1).map(([, one]) => one);
@@ -60,19 +60,20 @@ export function useResources<One extends Resource<unknown, unknown>>(
     }
     if (!("items" in update) || query === undefined) return;
     take(update.items, update.whole);
-    // What was deleted is named without its project, so the list is asked for again.
+    // A deletion does not name the project, so the whole list is read again.
     if (update.deleted.length === 0) return;
     call("get", query).then(({ items }) => take(items, true)).catch(() => {});
   });
   return { items: items.value, loading: loading.value, error: error.value };
 }
 
-/** How often a resource is read again, for changes that are not announced, such as uses of keys. */
+/** Interval of reading a resource again: some changes are not announced, such as uses of keys. */
 const AGAIN_MS = 10_000;
 
 /**
- * One resource in full, asked for again while the component is shown. It is watched, unless a list
- * on the screen is, which says by `known` when it has changed: a page watches few things at once.
+ * A resource in full, read again while the component is shown. The resource is watched if `known`
+ * is `undefined`. Otherwise a list on the screen is watched already, and a new value of `known`
+ * says that the resource has changed: a page watches few subjects at once.
  */
 export function useDescribed<One extends Resource<unknown, unknown>>(
   wanted: { readonly what: string; readonly project: string; readonly name: string },

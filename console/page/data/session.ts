@@ -8,10 +8,10 @@
 
 import { signal } from "@preact/signals";
 
-/** What the gateway gave for a ticket. */
+/** The gateway's answer to a ticket. */
 export interface Session {
   readonly key: string;
-  /** Whether this console only reads, whatever the role. */
+  /** Whether this console only reads, even if the role allows changes. */
   readonly read_only: boolean;
   /** RFC 3339. */
   readonly expires_at: string;
@@ -24,10 +24,10 @@ export interface Session {
 export const session = signal<Session | "opening" | "none" | "ended">("opening");
 
 const STORED = "svc.session";
-/** How long other tabs have to answer. */
+/** How long this tab waits for a key from other tabs. */
 const SIBLINGS_MS = 400;
 
-/** Opens the session: with the ticket of the address, as kept before, or from another tab. */
+/** Opens the session: with the ticket in the address, the kept key, or the key of another tab. */
 export async function openSession(): Promise<void> {
   const ticket = /^#ticket=([\w-]+)$/.exec(location.hash)?.[1];
   if (ticket !== undefined) history.replaceState(null, "", location.pathname + location.search);
@@ -65,9 +65,10 @@ function parse(text: string | null): Session | undefined {
 }
 
 /**
- * Only pages of the same origin hear it, not other ports. Each console has a new origin at which no
- * other program can listen while it runs, so these pages are its own. A later program at the
- * address may ask too, and gets a key that ended with the console.
+ * Only pages of the same origin hear this channel, not other ports. Each console has a new origin,
+ * and no other program can listen there while the console runs, so these pages are the console's
+ * own. A program that later listens at the same address can ask too, but its key ended with the
+ * console.
  */
 const channel = new BroadcastChannel("svc-console");
 

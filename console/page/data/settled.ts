@@ -1,5 +1,5 @@
 /**
- * A value that is typed, once it has not changed for a while.
+ * A typed value, once it has not changed for a while.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-/** The last value that stood for `ms`; the first one at once. */
+/** The last value that stayed the same for `ms`; the first value counts at once. */
 export function useSettled<Value>(value: Value, ms: number): Value {
   const settled = useSignal(value);
   useEffect(() => {

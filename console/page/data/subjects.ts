@@ -1,5 +1,5 @@
 /**
- * The subjects of the stream, and how to read one without it.
+ * The subjects of the stream, and a single read of a subject without the stream.
  *
  * @module
  */
@@ -8,13 +8,13 @@ import { defined } from "../../../src/base/defined.ts";
 import type { Watched, WatchSubject } from "../../../src/api/watch_operations.ts";
 import { call } from "./api.ts";
 
-/** A subject without its key, which `live.ts` chooses. */
+/** A subject without its key; `live.ts` adds the key. */
 export type Subject = Omit<WatchSubject, "key" | "after">;
 
-/** A line about a subject. */
+/** A line of the stream about a subject. */
 export type Update = Watched;
 
-/** Reads a subject once; `after` is the cursor up to which a log was read. */
+/** Reads a subject once; a log is read on from the cursor `after`. */
 export async function askOnce(
   { get, task, status, stats, log, step }: Subject,
   after: string | undefined,

@@ -12,37 +12,39 @@ type ThreadNames = Pick<
   "project" | "trigger" | "installation_id" | "conversation_id" | "thread_id"
 >;
 
-/** One thread, as far as its events are known. */
+/** A thread, made of the events of it that the page has. */
 export interface Thread {
-  /** Id of its oldest known event, which names it in an address. */
+  /** Id of the oldest event that the page has; an address names the thread by it. */
   readonly id: string;
   /** Oldest first. */
   readonly events: readonly SourceEventRecord[];
   readonly newest: SourceEventRecord;
-  /** The beginning of its first message. */
+  /** The text of the oldest event that has one. */
   readonly text: string;
-  /** The state that somebody has to see to, else that of the newest event. */
+  /**
+   * The most urgent state of its events ({@linkcode URGENT}), else the state of the newest event.
+   */
   readonly state: string;
-  /** Task that it belongs to. */
+  /** Id of the task that the thread is bound to, else of the newest event with a task. */
   readonly task: string | null;
 }
 
 const URGENT = ["failed", "needs_attention", "received", "routing"];
 
-/** What an event or a binding has in common with all others of its thread. */
+/** The fields that name a thread as one text, the same for all its events and its binding. */
 export function threadKey(names: ThreadNames): string {
   const { project, trigger, installation_id, conversation_id, thread_id } = names;
   return JSON.stringify([project, trigger, installation_id, conversation_id, thread_id]);
 }
 
-/** The threads of these events, that with the newest event first. */
+/** Groups events into threads; the thread with the newest event comes first. */
 export function threadsOf(
   events: readonly SourceEventRecord[],
   bindings: readonly BindingRecord[],
 ): readonly Thread[] {
   const bound = new Map(bindings.map((one) => [threadKey(one), one.task_id]));
   const sorted = events.toSorted((a, b) => a.id < b.id ? -1 : 1);
-  // An event that belongs to no thread stands for itself.
+  // An event without a thread makes a thread of its own.
   const groups = Map.groupBy(sorted, (one) => one.thread_id === "" ? one.id : threadKey(one));
   const threads = [...groups].flatMap(([key, all]) => {
     const [first, newest] = [all[0], all.at(-1)];

@@ -1,5 +1,5 @@
 /**
- * Triggers as answers show them, and facts derived from that.
+ * Triggers as the daemon answers them, and facts derived from them.
  *
  * @module
  */
@@ -7,10 +7,9 @@
 import type { Resource } from "./resources.ts";
 import { status } from "./status.ts";
 
-/** A trigger. */
 export type Trigger = Resource<TriggerSpec, TriggerStatus>;
 
-/** The part of a trigger's `spec` that is shown. */
+/** The part of a trigger's `spec` that the page shows. */
 export interface TriggerSpec {
   readonly event: {
     readonly source: string;
@@ -33,20 +32,20 @@ export interface TriggerSpec {
   readonly action: { readonly workflow: string; readonly workspace: string };
 }
 
-/** What the daemon says of a trigger. */
+/** The part of a trigger's `status` that the page shows. */
 export interface TriggerStatus {
-  /** RFC 3339; `null` where no time is set. */
+  /** The next time of a schedule, RFC 3339; `null` if there is none. */
   readonly next_fire_at: string | null;
-  /** The next times of a schedule. */
+  /** Several next times of a schedule. */
   readonly next_fires?: readonly string[];
-  /** Faults in what it refers to; only where one trigger is described. */
+  /** Faults in resources that the trigger refers to; only `describe` answers them. */
   readonly missing?: readonly string[];
 }
 
-/** The project of a resource that names none. */
+/** The project of a resource whose manifest names none. */
 export const DEFAULT_PROJECT = "default";
 
-/** Parts of the address of a trigger's screen. */
+/** The parts of the address of a trigger's screen. */
 export function triggerScreen(
   { project, name }: { readonly project: string; readonly name: string },
 ): readonly string[] {
@@ -58,7 +57,7 @@ export function named({ metadata: { project = "", name } }: Resource<unknown, un
   return project === DEFAULT_PROJECT ? name : `${name} -p ${project}`;
 }
 
-/** What brings its events, in a few words. */
+/** The source of a trigger's events, in a few words. */
 export function sourceOf({ spec: { event } }: Trigger): string {
   const { source, webhook, cron, task, filesystem } = event;
   if (cron !== undefined) return `cron ${cron.schedule}`;
@@ -68,7 +67,7 @@ export function sourceOf({ spec: { event } }: Trigger): string {
   return scheme === "auto" ? source : `${source} ${scheme}`;
 }
 
-/** The path of its endpoint, where it takes requests. */
+/** The path of a trigger's endpoint; `undefined` if the trigger takes no requests. */
 export function pathOf(trigger: Trigger): string | undefined {
   const { metadata: { project = "", name }, spec: { event } } = trigger;
   if (event.source !== "webhook") return undefined;
@@ -76,14 +75,17 @@ export function pathOf(trigger: Trigger): string | undefined {
   return `/webhook/${project === DEFAULT_PROJECT ? "" : `${project}/`}${place}`;
 }
 
-/** The address at which it takes requests, as far as the daemon knows; `undefined` where it takes none. */
+/**
+ * The address for a trigger's requests, as far as the daemon knows it; `undefined` if it takes
+ * none.
+ */
 export function addressOf(trigger: Trigger): string | undefined {
   const path = pathOf(trigger);
   if (path === undefined) return undefined;
   return trigger.spec.event.webhook?.publicUrl ?? `${status.value?.webhook_url ?? ""}${path}`;
 }
 
-/** How its requests are checked, in a few words. */
+/** How a trigger authenticates its requests, in a few words. */
 export function signatureOf({ spec: { event: { webhook = {} } } }: Trigger): string {
   if (webhook.allowUnsigned === true) return "none: anyone may send";
   const words = [webhook.scheme, webhook.signatureHeader, webhook.crdRef];
@@ -92,12 +94,12 @@ export function signatureOf({ spec: { event: { webhook = {} } } }: Trigger): str
   return webhook.secret === undefined ? "not configured: every request is rejected" : "auto";
 }
 
-/** The trigger that takes requests at a path, of the given ones. */
+/** The trigger among these that takes requests at a path. */
 export function findByPath(triggers: readonly Trigger[], path: string): Trigger | undefined {
   return triggers.find((trigger) => pathOf(trigger) === path);
 }
 
-/** The newest of each trigger; records are newest first. */
+/** The newest record of each trigger; `records` are newest first. */
 export function newestByTrigger<
   Item extends { readonly project: string; readonly trigger: string },
 >(

@@ -1,6 +1,5 @@
 /**
- * The audits: what plugins ran, with the verdict on its chain, and what was done over the control
- * plane.
+ * The audits: of plugins, with the verdict on the chain of rows, and of the control plane.
  *
  * @module
  */
@@ -45,10 +44,10 @@ const PLUGIN_FIELDS: readonly FilterField[] = [
 ];
 const CONTROL_FIELDS: readonly FilterField[] = [TIME_RANGE];
 
-/** The two audits: their first part of the address after `audit`, and their name. */
+/** The two audits: the part of the address after `audit`, and the name. */
 type Which = "plugins" | "control";
 
-/** The screen; `rest` is what follows `audit` in the address. */
+/** The screen of the audits; `rest` are the parts of the address after `audit`. */
 export function AuditPage({ rest: [which = "plugins", id] }: { readonly rest: readonly string[] }) {
   const shown: Which = which === "control" ? "control" : "plugins";
   if (id !== undefined) return <RowPage key={id} which={shown} id={id} />;
@@ -64,7 +63,7 @@ export function AuditPage({ rest: [which = "plugins", id] }: { readonly rest: re
   );
 }
 
-/** What was done with a plugin. */
+/** The audit of plugins. */
 const DONE: Readonly<Record<string, string>> = { apply: "applied", execute: "run" };
 
 const PLUGIN_COLUMNS: readonly Column<AuditRecord>[] = [
@@ -115,7 +114,7 @@ function PluginRows() {
   );
 }
 
-/** The verdict on the chain of rows; looking at every row costs something, so it is asked for. */
+/** The verdict on the chain of rows, made on a click because it reads every row. */
 function Chain() {
   const times = useSignal(0);
   const { value, error, loading } = useAnswer(
@@ -201,12 +200,12 @@ function ControlRows() {
   );
 }
 
-/** What of a row stands in a block of its own. */
+/** The fields of a row that are shown as blocks. */
 const BLOCKS = ["command", "stderr"];
-/** What of a row is a word of the daemon. */
+/** The fields of a row whose values are words of the daemon. */
 const WORDS = ["role", "plugin_type", "policy_mode"];
 
-/** What was done, as a sentence without its stop. */
+/** The action of a row as a sentence without its full stop. */
 function rowTitle(which: Which, row: Readonly<Record<string, unknown>>): string {
   const of = (name: string) => String(row[name] ?? "");
   if (which === "control") {

@@ -47,7 +47,6 @@ const COLUMNS: readonly Column<Message>[] = [
   { header: "Why", narrow: "text", cell: ({ reason }) => <Text value={reason} cell /> },
 ];
 
-/** The screen. */
 export function ConnectionsPage() {
   const filters = filtersOf(FIELDS);
   const records = useRecords<Message>({ what: "outbox", ...filters.input });

@@ -1,6 +1,6 @@
 /**
- * Deliveries as they come in: event, outcome, what became of it and why. Filters are in the address
- * and run in the daemon.
+ * Deliveries as they arrive: event, outcome, task and reason. The address holds the filters, and
+ * the daemon applies them.
  *
  * @module
  */
@@ -81,7 +81,6 @@ function columnsWith(newest: TasksById): readonly Column<DeliveryRecord>[] {
   ];
 }
 
-/** The screen. */
 export function DeliveriesPage() {
   const [first, rest] = [filtersOf(FIELDS), filtersOf(MORE)];
   const input = { ...first.input, ...rest.input };

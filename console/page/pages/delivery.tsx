@@ -1,5 +1,5 @@
 /**
- * One delivery: first what happened and what would change it, then every stage of it.
+ * A delivery: first its outcome and what would change it, then all its stages.
  *
  * @module
  */
@@ -30,7 +30,6 @@ import { Stages } from "./delivery/stages.tsx";
 import { verdictOf } from "./delivery/verdict.ts";
 import { VerdictBox } from "./delivery/verdict_box.tsx";
 
-/** The screen. */
 export function DeliveryPage({ id }: { readonly id: string }) {
   const { value: found, error } = useAnswer("delivery.explain", { id });
   const sent = useSignal("");
@@ -48,7 +47,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
 
 function Delivery({ found, sent }: {
   readonly found: Explanation;
-  /** Id of the delivery that was made of it here. */
+  /** Id of the delivery that this screen sent as a repetition. */
   readonly sent: Signal<string>;
 }) {
   const { delivery } = found;
@@ -102,7 +101,7 @@ function Actions({ delivery, shown, sent }: {
 }) {
   const { id, outcome, via, trigger, project } = delivery;
   const isRefused = outcome === "rejected";
-  // A refusal that would be refused again is not what one would send again first.
+  // Sending again is not the likeliest action for a delivery that would be refused again.
   const { value: trial } = useAnswer(
     "trigger.test",
     isRefused && shown.value !== undefined && via !== "chat"
@@ -114,7 +113,7 @@ function Actions({ delivery, shown, sent }: {
   const isNext = trigger !== "" && (isRefused ? trial !== undefined && !again : true);
   const send = (
     <Action
-      key="send" // it moves and stays the same when the trial is answered
+      key="send" // the key keeps the element when the answer to the trial moves it
       label="Send again"
       question={(isRefused
         ? "svc authenticates its sender again, with the current keys"

@@ -1,6 +1,6 @@
 /**
- * Try a filter: a condition beside stored deliveries, and what it would have done to those of a span,
- * while it is typed. Nothing is stored, started or applied.
+ * Try a filter: a condition beside a stored delivery, and the outcomes that it would have given the
+ * deliveries of a span, updated while it is typed. Nothing is stored, started or applied.
  *
  * @module
  */
@@ -28,7 +28,6 @@ import { Sample, useSamples } from "./filter/sample.tsx";
 const SPANS = ["3600", "86400", "604800", "2592000"];
 const WEEK = "604800";
 
-/** The screen. */
 export function FilterPage() {
   const { value: listing, error } = useAnswer("get", { what: "triggers" });
   if (error !== undefined) return <Problem error={error} />;

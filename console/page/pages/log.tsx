@@ -1,6 +1,6 @@
 /**
- * The log of a task, however long: its lines, by step, searched in the daemon, followed while it
- * runs, and as a download.
+ * The log of a task of any length: its lines by step, a search in the daemon, new lines while the
+ * task runs, and a download.
  *
  * @module
  */
@@ -22,12 +22,11 @@ import { narrow } from "../parts/narrow.ts";
 import { Problem } from "../parts/problem.tsx";
 import { go, href, query, setQuery } from "../route.ts";
 
-/** What is held of a log: some screens of lines, and never more than so much text. */
+/** Limits of the held lines: some screens of lines, and a limit of characters. */
 const LIMITS = { lines: 20_000, characters: 12_000_000, page: 1000 };
-/** Wrapped lines are all in the page, so there are fewer. */
+/** Limits for wrapped lines: fewer, because all of them are in the page. */
 const WRAPPED_LIMITS = { lines: 2000, characters: 1_000_000, page: 500 };
 
-/** The screen of the log of the task that `id` names. */
 export function LogPage({ id }: { readonly id: string }) {
   const { value: task, error } = useLatest(
     { task: id },
@@ -53,7 +52,7 @@ function Log({ task }: { readonly task: TaskRecord }) {
   const { id, state, workflow, steps } = task;
   const step = query.value.get("step") ?? "";
   const searched = query.value.get("find") ?? "";
-  const usual = narrow.value ? "1" : ""; // on a telephone, lines wrap unless one says otherwise
+  const usual = narrow.value ? "1" : ""; // unless the address sets it
   const wrap = (query.value.get("wrap") ?? usual) === "1";
   const isOver = task.finished_at !== null;
   const setWrap = () => setQuery({ wrap: wrap ? "0" : "1" });
@@ -180,7 +179,7 @@ function Log({ task }: { readonly task: TaskRecord }) {
   );
 }
 
-/** A log that is read anew for another step or another way to show it. */
+/** The state of a log; a new one for another step or another way to show lines. */
 function useControl(id: string, step: string, wrap: boolean): LogControl {
   const control = useMemo(
     () => new LogControl(id, step, wrap ? WRAPPED_LIMITS : LIMITS),
@@ -203,13 +202,13 @@ function useControl(id: string, step: string, wrap: boolean): LogControl {
   return control;
 }
 
-/** Hears of new lines while the task runs, and reads once more when it has ended. */
+/** Watches for new lines while the task runs, and reads once more when it has ended. */
 function useFollowing(control: LogControl, { id, step, isOver }: {
   readonly id: string;
   readonly step: string;
   readonly isOver: boolean;
 }): void {
-  // A task that had ended when it was opened prints nothing any more.
+  // A task that has ended before the screen was opened prints nothing more.
   const follows = useRef(!isOver).current;
   const subject = step === "" ? { log: id } : { log: id, step };
   useWatch(follows ? subject : undefined, (update) => {
@@ -220,7 +219,7 @@ function useFollowing(control: LogControl, { id, step, isOver }: {
   useEffect(() => void control.refresh(), [control, isOver]);
 }
 
-/** What is going on, beside the title. */
+/** The work under way, beside the title. */
 function Told({ control, isOver }: { readonly control: LogControl; readonly isOver: boolean }) {
   const { busy, told, following, version } = control;
   void version.value;
@@ -229,7 +228,7 @@ function Told({ control, isOver }: { readonly control: LogControl; readonly isOv
   return <span role="status" class="faint">{busy.value || told.value || idle}</span>;
 }
 
-/** Where in a log too long to be held what is shown stands. */
+/** The position of the visible lines in a log that is too long to be held whole. */
 function Place({ control }: { readonly control: LogControl }) {
   const { window, version } = control;
   void version.value;

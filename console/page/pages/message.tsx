@@ -1,5 +1,5 @@
 /**
- * One message of the outbox: where it goes, what it says, why it has not arrived.
+ * A message of the outbox: its target, its text, and why it has not been delivered.
  *
  * @module
  */
@@ -17,7 +17,6 @@ import { Title } from "../parts/title.tsx";
 import { Ago, Until } from "../parts/time.tsx";
 import { useRecords } from "../data/records.ts";
 
-/** The screen. */
 export function MessagePage({ id }: { readonly id: string }) {
   const { items: [message], error, loading } = useRecords<Message>({ what: "outbox", name: id });
   return (

@@ -1,5 +1,5 @@
 /**
- * The first screen: what needs a person, then how it goes, in figures and in charts.
+ * The first screen: the problems that need a person, then figures and charts of the load.
  *
  * @module
  */
@@ -16,7 +16,6 @@ import { Tiles } from "../parts/tiles.tsx";
 import { status } from "../data/status.ts";
 import { Needs } from "./now/needs.tsx";
 
-/** The screen. */
 export function NowPage() {
   const state = status.value;
   const figures = useFigures();
@@ -121,7 +120,7 @@ function Health(
   );
 }
 
-/** The daemons that share the database, where there are several. */
+/** The daemons that share the database; shown if there are several. */
 function Nodes({ state: { nodes, settings } }: { readonly state: Status }) {
   if (nodes === null) return null;
   return (

@@ -1,5 +1,5 @@
 /**
- * One resource as it was applied: its manifest, who uses it, and what of what it needs is missing.
+ * A resource as it was applied: its manifest, its users, and the missing resources that it needs.
  *
  * @module
  */
@@ -14,26 +14,28 @@ import { Ago } from "../parts/time.tsx";
 import { type Resource, useDescribed } from "../data/resources.ts";
 import { query, setQuery } from "../route.ts";
 
-/** Kinds that have a screen of their own, by their names in lower case. */
+/** Kinds with a screen of their own; the keys are the kinds in lower case. */
 const SCREENS: Readonly<Record<string, readonly [screen: string, label: string]>> = {
   trigger: ["trigger", "What it does: outcomes, next times, suspend, fire"],
   secretstore: ["secret", "Its keys, and which was used last"],
 };
 
-/** A resource of whatever kind. */
 type Described = Resource<unknown, {
   readonly generation: number;
   readonly created_at: string;
   readonly updated_at: string;
-  /** `kind/name` of what uses it. */
+  /** The users of the resource, each as `kind/name`. */
   readonly used_by?: readonly string[];
-  /** Of a SecretStore: whose plugins may read it, which no field of theirs says. */
+  /**
+   * Of a SecretStore: the resources whose plugins may read it. Their manifests do not name the
+   * store.
+   */
   readonly readable_by?: readonly string[];
-  /** What it needs and is not there, one sentence each. */
+  /** A sentence for each resource that it needs and that does not exist. */
   readonly missing?: readonly string[];
 }>;
 
-/** The screen; `project` is empty for global kinds. */
+/** The screen of a resource; `project` is empty for global kinds. */
 export function ResourcePage(
   { kind, project, name }: {
     readonly kind: string;
@@ -114,7 +116,7 @@ function Shown({ resource }: { readonly resource: Described }) {
   );
 }
 
-/** The manifest in one of two forms; which one is in the address. */
+/** The manifest as YAML or JSON; the address says which. */
 function Manifest({ resource }: { readonly resource: Described }) {
   const { kind, metadata, spec } = resource;
   const manifest = { kind, metadata, spec };

@@ -19,7 +19,6 @@ const FIELDS: readonly FilterField[] = [
   { name: "selector", label: "Labels (k=v)" },
 ];
 
-/** A resource of whatever kind. */
 type Applied = Resource<unknown, { readonly generation: number; readonly updated_at: string }>;
 
 const COLUMNS: readonly Column<Applied>[] = [
@@ -53,7 +52,6 @@ const COLUMNS: readonly Column<Applied>[] = [
   },
 ];
 
-/** The screen. */
 export function ResourcesPage() {
   const kind = query.value.get("kind") ?? "Workflow";
   const filters = filtersOf(FIELDS);

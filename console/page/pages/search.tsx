@@ -23,12 +23,11 @@ import { findIds, type FoundId } from "./search/find_id.ts";
 /** Most records of each type. */
 const MOST = 20;
 
-/** A resource, as far as this screen shows it. */
+/** The part of a resource that this screen shows. */
 interface Named {
   readonly metadata: { readonly name: string; readonly project?: string };
 }
 
-/** The screen. */
 export function SearchPage() {
   const text = (query.value.get("q") ?? "").trim();
   const ids = useIds(text);
@@ -56,7 +55,7 @@ export function SearchPage() {
   );
 }
 
-/** The records that a text names; goes to the screen of one that is the only one. */
+/** The records that a text names; if there is only one, goes to its screen. */
 function useIds(text: string) {
   const found = useSignal<{ readonly of: string; readonly all: readonly FoundId[] } | undefined>(
     undefined,
@@ -210,11 +209,11 @@ function DeliveryHit({ delivery: { id, outcome, trigger, reason, received_at } }
   );
 }
 
-/** The matches of one type; not shown without a match. */
+/** The matches of a type of record; nothing if there are none. */
 function Hits({ title, count, all, children }: {
   readonly title: string;
   readonly count: number;
-  /** Leads to all of them, where these may be the newest only. */
+  /** The list with all matches, if only the newest may be shown here. */
   readonly all?: ComponentChildren;
   readonly children: ComponentChildren;
 }) {

@@ -1,6 +1,6 @@
 /**
- * SecretStores: which keys there are, when each last matched a signature, and which can go. Values
- * are in no answer that this page gets.
+ * SecretStores: their keys, when each key last matched a signature, and which keys can be removed.
+ * No answer to this page has a value in it.
  *
  * @module
  */
@@ -16,16 +16,16 @@ import { Ago, now } from "../parts/time.tsx";
 import { keyOf, type Resource, useDescribed, useResources } from "../data/resources.ts";
 import { named } from "../data/triggers.ts";
 
-/** A SecretStore, its values masked. */
+/** A SecretStore with masked values. */
 type Store = Resource<{ readonly data: Readonly<Record<string, string>> }, {
   readonly generation: number;
   readonly used_by?: readonly string[];
-  /** Whose plugins may read it, which no field of theirs says. */
+  /** The resources whose plugins may read the store. Their manifests do not name the store. */
   readonly readable_by?: readonly string[];
   readonly keys?: Readonly<Record<string, KeyUseView>>;
 }>;
 
-/** Most stores that are shown in full on one screen. */
+/** Most stores that the list shows with their keys. */
 const MAX_SHOWN = 30;
 
 /** The screen of all stores. */
@@ -84,9 +84,9 @@ export function SecretPage({ project, name }: { readonly project: string; readon
 function StorePanel({ project, name, known, alone = false }: {
   readonly project: string;
   readonly name: string;
-  /** What the list says of its state; absent where it is alone. */
+  /** The state of the store as the list has it; absent on the screen of a single store. */
   readonly known?: number;
-  /** Whether the screen has its name as the heading already. */
+  /** Whether the heading of the screen is the name of the store. */
   readonly alone?: boolean;
 }) {
   const { value, error } = useDescribed<Store>({ what: "secretstore", project, name }, known);
@@ -162,13 +162,13 @@ function Keys({ store: { metadata, spec, status } }: { readonly store: Store }) 
   );
 }
 
-/** The command that takes a key out. */
+/** The command that removes a key. */
 function removal({ project = "", name }: Store["metadata"], key: string): string {
   const where = project === "default" ? "" : ` -p ${project}`;
   return `svc tool secret-rotate ${name} --remove ${key}${where}`;
 }
 
-/** How a key is used. A match of an older value says nothing about the current one. */
+/** The last use of a key. A match of an earlier value says nothing about the current value. */
 function useOf(use: KeyUseView | undefined): string {
   if (use === undefined || use.last_matched_at === null) return "no signature has matched it yet";
   return use.last_matched_value === "current" ? "in use" : keyUseText(use, now.value);
@@ -192,12 +192,12 @@ function Removable(
   );
 }
 
-/** Links to the triggers among the users of something, and the names of the others. */
+/** The users of a store: links to triggers, and the names of the others. */
 function Users(
   { project, users, readers = [] }: {
     readonly project: string;
     readonly users: readonly string[];
-    /** Whose plugins may read it. */
+    /** The resources whose plugins may read the store. */
     readonly readers?: readonly string[];
   },
 ) {

@@ -1,6 +1,6 @@
 /**
- * One task: first its state and reason, then its steps, and the last lines of a failed step. The
- * screen follows it to its end.
+ * A task: first its state and reason, then its steps, and the last lines of a failed step. The
+ * screen is kept up to date until the task ends.
  *
  * @module
  */
@@ -31,10 +31,10 @@ import { RetryAction } from "./task/retry_action.tsx";
 import { StepPanel } from "./task/step_panel.tsx";
 import { type Plan, type Step, stepsOf, stepToShow } from "./task/steps.ts";
 
-/** Beyond so many steps a graph is no picture any more. */
+/** Most steps that are drawn as a graph: a larger graph is not readable. */
 const MOST_DRAWN = 60;
 
-/** The screen of the task that `id` names. */
+/** The screen of a task; `id` may be a part of its id, or `latest`. */
 export function TaskPage({ id }: { readonly id: string }) {
   const { value, error } = useLatest(
     { task: id },
@@ -42,7 +42,7 @@ export function TaskPage({ id }: { readonly id: string }) {
   );
   const task = value;
   useEffect(() => {
-    // A part of an id, or "latest": the address says which task it is.
+    // `id` was a part of an id or "latest": the address gets the whole id.
     if (task === undefined || task.id === id) return;
     go(href(["task", task.id, ...path.value.slice(2)]) + location.search, { replace: true });
   }, [task?.id]);
@@ -126,7 +126,7 @@ function Task({ task }: { readonly task: TaskRecord }) {
   );
 }
 
-/** What became of it, in words. */
+/** The result of the task in words. */
 function titleOf({ state, readiness, workflow }: TaskRecord, failed?: Step): string {
   switch (state) {
     case "pending":
@@ -144,7 +144,7 @@ function titleOf({ state, readiness, workflow }: TaskRecord, failed?: Step): str
   }
 }
 
-/** When it began and how long it took. */
+/** The start and the duration of the task. */
 function whenOf({ state, created_at, started_at, finished_at }: TaskRecord) {
   if (state === "pending") {
     return (
@@ -189,7 +189,7 @@ function Steps(
   { steps, task, loading, picked, pick }: {
     readonly steps: readonly Step[];
     readonly task: TaskRecord;
-    /** Whether it is not known yet which step needs which. */
+    /** Whether the plan, which says the step that each step needs, has not arrived. */
     readonly loading: boolean;
     readonly picked: string;
     readonly pick: (id: string) => void;
@@ -264,7 +264,7 @@ function About({ task }: { readonly task: TaskRecord }) {
   );
 }
 
-/** The plan, as soon as there is one; it never changes after that. */
+/** The plan of a task, which never changes; `undefined` until there is one. */
 function usePlan(
   task: TaskRecord,
 ): { readonly plan: Plan | undefined; readonly loading: boolean } {
@@ -273,7 +273,7 @@ function usePlan(
   useEffect(() => {
     if (plan.peek()?.planned === true) return;
     const stop = new AbortController();
-    // Without a plan the steps of the records are shown.
+    // Without a plan, the screen shows the steps of the records.
     call("task.plan", { id: task.id }, stop.signal).then((found) => plan.value = found, () => {})
       .finally(() => {
         if (!stop.signal.aborted) loading.value = false;
@@ -283,7 +283,9 @@ function usePlan(
   return { plan: plan.value, loading: loading.value };
 }
 
-/** Where it runs or ran; unknown before it starts, and once the directory is gone. */
+/**
+ * The directory of the task; unknown before the task starts, and after the directory is removed.
+ */
 function useDirectory(task: TaskRecord): string | undefined {
   const found = useSignal<string | undefined>(undefined);
   useEffect(() => {

@@ -1,6 +1,6 @@
 /**
- * Tasks as they come and go. Filters are in the address and run in the daemon; what matches them can
- * be cancelled or retried all at once.
+ * Tasks, kept up to date. The address holds the filters, and the daemon applies them; all matching
+ * tasks can be cancelled or retried at once.
  *
  * @module
  */
@@ -53,14 +53,13 @@ const COLUMNS: readonly Column<TaskRecord>[] = [
   { header: "Why", narrow: "text", cell: ({ reason }) => <Text value={reason} cell /> },
 ];
 
-/** Filters that links bring: shown only where there is one. */
+/** Filters that only links set, each shown only while it is set. */
 const LINKED: readonly FilterField[] = [
   { name: "delivery", label: "Of delivery" },
   { name: "parent", label: "Started by" },
   { name: "retry_of", label: "Retries of" },
 ];
 
-/** The screen. */
 export function TasksPage() {
   const fields = [...FIELDS, ...LINKED.filter(({ name }) => query.value.has(name))];
   const filters = filtersOf(fields);

@@ -1,5 +1,5 @@
 /**
- * One thread as a conversation: what people wrote, where each event went, and what was answered.
+ * A thread as a conversation: the messages of people, the route of each event, and the answers.
  *
  * @module
  */
@@ -24,10 +24,10 @@ import { Ago, Clock } from "../parts/time.tsx";
 import { useRecords } from "../data/records.ts";
 import { threadKey, threadsOf } from "../data/threads.ts";
 
-/** Newest messages of the outbox among which the answers are looked for. */
+/** Number of the newest messages of the outbox that are searched for answers. */
 const LOOKED_AT = 500;
 
-/** The screen of the thread that an event belongs to. */
+/** The screen of the thread of an event. */
 export function ThreadPage({ id }: { readonly id: string }) {
   const { value, error } = useAnswer("describe", {
     what: "source-event",
@@ -137,7 +137,7 @@ function Post(
 ) {
   const { id, actor, kind, text, state, reason, task_id, delivery_id, received_at } = event;
   const routable = ["ignored", "failed", "needs_attention"].includes(state);
-  // What was offered stays, or the line that says what the button did would go with it.
+  // The action stays after its use, because it shows its result.
   const offered = useRef(false);
   offered.current ||= routable;
   const why = routable ? undefined : `The event is ${state}`;
@@ -184,7 +184,7 @@ function Post(
   );
 }
 
-/** Binds the thread of an event to a task that is named. */
+/** Binds the thread of an event to the task with the entered id. */
 function Bind(
   { id, suggested, why }: {
     readonly id: string;

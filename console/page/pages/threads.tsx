@@ -1,5 +1,5 @@
 /**
- * Threads of chat platforms, each with the task that it belongs to.
+ * Threads of chat platforms, each with its task.
  *
  * @module
  */
@@ -62,7 +62,6 @@ const COLUMNS: readonly Column<Thread>[] = [
   },
 ];
 
-/** The screen. */
 export function ThreadsPage() {
   const filters = filtersOf(FIELDS);
   const records = useRecords<SourceEventRecord>({ what: "source-events", ...filters.input });

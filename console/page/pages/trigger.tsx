@@ -1,5 +1,5 @@
 /**
- * One trigger: what it is, how it goes, and what can be done with it.
+ * A trigger: its facts, its deliveries and charts, and its actions.
  *
  * @module
  */
@@ -24,10 +24,9 @@ import { useDescribed } from "../data/resources.ts";
 import { addressOf, named, signatureOf, sourceOf, type Trigger } from "../data/triggers.ts";
 import { TryForm } from "./trigger/try_form.tsx";
 
-/** Deliveries that are shown below the trigger. */
+/** Number of deliveries below the trigger. */
 const SHOWN = 10;
 
-/** The screen of the trigger of this project and name. */
 export function TriggerPage(
   { project, name }: { readonly project: string; readonly name: string },
 ) {
@@ -149,7 +148,10 @@ const SHORT = new Intl.DateTimeFormat(undefined, {
   minute: "2-digit",
 });
 
-/** A time of a schedule, in its zone, where it is right or wrong, and as the clock here shows it. */
+/**
+ * A time of a schedule: in the time zone of the schedule, where a mistake is visible, and in local
+ * time.
+ */
 function Next({ at, timezone }: { readonly at: string; readonly timezone: string }) {
   const ms = Date.parse(at);
   const said = (timeZone?: string) =>

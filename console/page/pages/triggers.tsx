@@ -1,5 +1,5 @@
 /**
- * Every trigger: what brings its events, what came of the last one, and when it fires next.
+ * All triggers: the source of events, the outcome of the last delivery, and the next time.
  *
  * @module
  */
@@ -19,12 +19,11 @@ import { keyOf, useResources } from "../data/resources.ts";
 import { href, query } from "../route.ts";
 import { newestByTrigger, sourceOf, type Trigger, triggerScreen } from "../data/triggers.ts";
 
-/** Newest deliveries that are looked at for the last one of each trigger. */
+/** Number of the newest deliveries that are searched for the last one of each trigger. */
 const NEWEST = 200;
-/** Most triggers whose last delivery is asked for one by one. */
+/** Most triggers whose last delivery is read one by one. */
 const MAX_ASKED = 100;
 
-/** The screen. */
 export function TriggersPage() {
   const { items, loading, error } = useResources<Trigger>({ what: "triggers" });
   const wanted = (query.value.get("q") ?? "").toLowerCase();
@@ -89,7 +88,7 @@ function When({ delivery }: { readonly delivery: DeliveryRecord | null | undefin
   return delivery ? <Ago at={delivery.received_at} bare /> : null;
 }
 
-/** What came in an hour; `undefined` where it is not known or not counted for each trigger. */
+/** The deliveries of the last hour; `undefined` if unknown, or not counted for each trigger. */
 interface Hour {
   readonly all: number;
   readonly rejected: number;
@@ -109,10 +108,10 @@ function LastHour({ counts }: { readonly counts: Hour | undefined }) {
   );
 }
 
-/** How often the counts of the last hour are asked for. */
+/** Interval of reading the counts of the last hour. */
 const AGAIN_MS = 60_000;
 
-/** What each trigger got in the last hour, asked one by one. */
+/** The deliveries of each trigger in the last hour, read one by one. */
 function useLastHours(triggers: readonly Trigger[]): ReadonlyMap<string, Hour> {
   const found = useSignal<ReadonlyMap<string, Hour>>(new Map());
   useEffect(() => {
@@ -148,8 +147,8 @@ function nextOf({ spec, status }: Trigger) {
 }
 
 /**
- * The last delivery of each trigger: from the newest of all, which are kept up to date, and for the
- * others asked one by one. `null` where there is none.
+ * The last delivery of each trigger: from the newest of all deliveries, which are kept up to date,
+ * or else read one by one. `null` if the trigger has none.
  */
 function useLastDeliveries(
   triggers: readonly Trigger[],

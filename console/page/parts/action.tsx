@@ -1,5 +1,6 @@
 /**
- * What changes something: asks once, says how many, and says why not where it may not.
+ * A button for a change: it asks for confirmation, says how many records it changes, and gives the
+ * reason if the change is not possible.
  *
  * @module
  */
@@ -14,25 +15,30 @@ import { Command } from "./command.tsx";
 import { Problem } from "./problem.tsx";
 import { whyNot } from "./rights.ts";
 
-/** A button that asks in a dialog, and then acts. */
+/** A button that asks for confirmation in a dialog, and then acts. */
 export function Action(
   { label, question, command, act, needs = "operator", why, note, primary = false, terse = false }:
     {
       readonly label: string;
-      /** What will happen, and to how many; a function is asked when the dialog opens. */
+      /**
+       * The text of the dialog: the effect and the number of records. A function is called when the
+       * dialog opens.
+       */
       readonly question: string | ((signal: AbortSignal) => Promise<string>);
-      /** The command that does the same. */
+      /** The `svc` command for the same change. */
       readonly command: string;
-      /** Acts; gives what to say when it is done, and meanwhile how far it is. */
+      /**
+       * Makes the change and resolves to the text of the result; `progress` takes a text meanwhile.
+       */
       readonly act: (progress: (text: string) => void) => Promise<string>;
       readonly needs?: Role;
-      /** Why it cannot be done now, whatever the role. */
+      /** The reason why the change is not possible now, for any role. */
       readonly why?: string | undefined;
-      /** What is worth knowing before it is pressed. */
+      /** A note beside the button, shown unless there is a reason against the change. */
       readonly note?: string | undefined;
-      /** Whether it is what one would do next. */
+      /** Whether the button is the likeliest next action. */
       readonly primary?: boolean;
-      /** Whether why it cannot be done is written beside another action already. */
+      /** Whether to leave out the reason, because another action on the screen shows it. */
       readonly terse?: boolean;
     },
 ) {
@@ -52,7 +58,7 @@ export function Action(
     const { signal } = asking.current = new AbortController();
     try {
       const answer = await question(signal);
-      if (!signal.aborted) asked.value = answer; // else of a dialog that was closed meanwhile
+      if (!signal.aborted) asked.value = answer; // not for a dialog that has been closed
     } catch (thrown) {
       if (!signal.aborted) error.value = toRefusal(thrown);
     }

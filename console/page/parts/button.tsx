@@ -1,28 +1,27 @@
 /**
- * A button that may have to wait, or cannot be pressed now: it says why and keeps the focus.
+ * A button that keeps the focus while it is switched off, and says why it is.
  *
  * @module
  */
 
 import type { ComponentChildren } from "preact";
 
-/** The button. */
 export function Button({ children, act, why, busy = false, primary = false }: {
   readonly children: ComponentChildren;
-  /** What it does; submits its form when absent. */
+  /** Runs on a click; without it, the button submits its form. */
   readonly act?: () => void;
-  /** Why it cannot be pressed. */
+  /** The reason why the button is switched off. */
   readonly why?: string | undefined;
-  /** Whether it cannot be pressed for a moment. */
+  /** Whether the button is switched off until a call has ended. */
   readonly busy?: boolean;
-  /** Whether it is what one would do next. */
+  /** Whether the button is the likeliest next action. */
   readonly primary?: boolean;
 }) {
   const isOff = why !== undefined || busy;
   return (
     <button
       type={act === undefined ? "submit" : "button"}
-      // Not `disabled`: the focus would be lost with it, and who cannot see it would not hear why.
+      // Not `disabled`, which would drop the focus and hide the reason from screen readers.
       aria-disabled={isOff ? "true" : undefined}
       title={why}
       class={primary && why === undefined ? "primary" : undefined}

@@ -1,13 +1,13 @@
 /**
- * How a record stands: a state, an outcome or a result. A sign, a word and a colour, so that none of
- * them is needed alone; the same chip on every screen.
+ * A chip for the state, outcome or result of a record: a sign, a word and a colour, any of which is
+ * enough to read it. Every screen shows the same chip.
  *
  * @module
  */
 
 import type { ComponentChildren } from "preact";
 
-/** Lines of each sign, in a square of 16. */
+/** The SVG path of each sign, in a square of 16. */
 const SIGNS = {
   check: "M3 8.5 6.5 12 13 4.5",
   cross: "M4 4l8 8M12 4l-8 8",
@@ -25,7 +25,9 @@ const SIGNS = {
 
 type Tone = "good" | "bad" | "busy" | "pending" | "quiet";
 
-/** Sign and colour of every word, and how it is said where the daemon's word is none. */
+/**
+ * Sign and colour of each word of the daemon, and the text for a word that people would not say.
+ */
 const STATES: Readonly<Record<string, readonly [keyof typeof SIGNS, Tone, said?: string]>> = {
   accepted: ["check", "good"],
   succeeded: ["check", "good"],
@@ -68,9 +70,9 @@ export function wordOf(state: string): string {
 
 /** A chip; unknown words have no colour. */
 export function Chip({ word, children }: {
-  /** What the daemon calls it: sign and colour follow from it. */
+  /** The daemon's word, which decides sign and colour. */
   readonly word: string;
-  /** What it says in the place of the word. */
+  /** The text to show in place of the word. */
   readonly children?: ComponentChildren;
 }) {
   const [sign, tone] = (Object.hasOwn(STATES, word) ? STATES[word] : undefined) ?? ["dot", "quiet"];

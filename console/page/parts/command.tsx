@@ -1,6 +1,6 @@
 /**
- * The command that does the same as what is on the screen, ready to copy. It quotes ids and names
- * only, never text of a payload.
+ * The `svc` command for a screen or an action, ready to copy. Its arguments are ids and names,
+ * never text of a payload.
  *
  * @module
  */

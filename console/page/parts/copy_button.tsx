@@ -1,18 +1,18 @@
 /**
- * Copies a text.
+ * A button that copies a text.
  *
  * @module
  */
 
 import { useSignal } from "@preact/signals";
 
-/** How long a button says what came of it. */
+/** How long the button shows the result. */
 const SAID_MS = 1500;
 
-/** The button; it says when it is done, and when the browser did not let it. */
+/** A button that copies a text, and says whether the browser let it. */
 export function CopyButton({ text, what }: {
   readonly text: string;
-  /** What it is, as in "Copy the address". */
+  /** The name of the copied text, as in "Copy the address". */
   readonly what: string;
 }) {
   const said = useSignal("Copy");

@@ -1,12 +1,12 @@
 /**
- * Keeps what is shown as a file.
+ * Saves a value of the page as a file.
  *
  * @module
  */
 
 /**
- * Hands bytes or text to the browser as a file. It is plain text whatever it holds, so that nothing
- * runs it; `name` is made of ids and words of ours.
+ * Saves bytes or text as a file by the browser. The type is always plain text, so that nothing
+ * executes the file; `name` consists of ids and fixed words.
  */
 export function download(name: string, content: string | Uint8Array<ArrayBuffer>): void {
   const made = URL.createObjectURL(new Blob([content], { type: "text/plain" }));

@@ -1,5 +1,5 @@
 /**
- * Facts about one thing: names and values.
+ * Facts about a record or a resource: names and values.
  *
  * @module
  */
@@ -7,10 +7,10 @@
 import type { ComponentChildren } from "preact";
 import { Text } from "./text.tsx";
 
-/** A list of names and values; what is `undefined` or `null` is left out. */
+/** A list of names and values; a value that is `undefined` or `null` is left out. */
 export function Facts({ of, look = "" }: {
   readonly of: Readonly<Record<string, ComponentChildren | undefined>>;
-  /** A class of its own. */
+  /** An extra class of the element. */
   readonly look?: string;
 }) {
   const known = Object.entries(of).filter(([, value]) => value !== undefined && value !== null);

@@ -1,12 +1,12 @@
 /**
- * A label and what is entered below it, the same in every form.
+ * A label with its control, the same in every form.
  *
  * @module
  */
 
 import type { ComponentChildren } from "preact";
 
-/** A field; `children` is its one control. */
+/** A field; `children` is its only control. */
 export function Field({ label, children }: {
   readonly label: string;
   readonly children: ComponentChildren;

@@ -1,5 +1,5 @@
 /**
- * Filters of a list. They are the query of the address; the daemon applies them.
+ * Filters of a list. The query of the address holds them, and the daemon applies them.
  *
  * @module
  */
@@ -9,17 +9,17 @@ import { query, setQuery } from "../route.ts";
 import { wordOf } from "./chip.tsx";
 import { Field } from "./field.tsx";
 
-/** One filter: the field of the operation of the same name. */
+/** A filter: it sets the field of the operation that has the same name. */
 export interface FilterField {
   readonly name: string;
   readonly label: string;
-  /** Closed list of values; any text when absent. */
+  /** The values to choose from; any text if absent. */
   readonly choices?: readonly string[];
   /** Whether the daemon takes a number. */
   readonly number?: true;
 }
 
-/** How far back a list goes. */
+/** The filter for the time span of a list, in seconds before now. */
 export const TIME_RANGE: FilterField = {
   name: "since_secs",
   label: "Time range",
@@ -59,13 +59,13 @@ function shortTime(value: number, unit: string): string {
   return unit === "_ms" ? `${value}ms` : shortDuration(value * 1000);
 }
 
-/** A value as a shell takes it; what needs more than quotes is left to the one who types it. */
+/** A value as a word of a shell; `…` if plain quotes do not suffice. */
 function quoted(value: string): string {
   if (/^[\w.:@/][\w.:@/-]*$/.test(value)) return value;
   return /^[\w.][\w .,:;@/()=+"-]*$/.test(value) ? `'${value}'` : "…";
 }
 
-/** The fields, each with what the address says. */
+/** A form with a control for each filter, filled from the address. */
 export function Filters({ fields }: { readonly fields: readonly FilterField[] }) {
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>

@@ -1,5 +1,5 @@
 /**
- * JSON as a tree: what is below opens on a click, and only then is in the page. A value can be picked.
+ * JSON as a tree: a node renders its members when a click opens it. A value can be picked.
  *
  * @module
  */
@@ -8,28 +8,26 @@ import { useSignal } from "@preact/signals";
 import { type JsonValue, membersOf, type Place, plainText } from "./json_value.ts";
 import { cut as cutTo, printable } from "./printable.ts";
 
-/** Longest text that is shown at once. */
+/** Longest text that is shown without a click. */
 const LONG = 300;
-/** Most members that are shown at once. */
+/** Most members that are shown without a click. */
 const MANY = 200;
-/** Objects and lists are open down to here. */
+/** Depth down to which objects and lists are open at first. */
 const OPEN_DEPTH = 2;
-/** Members of a list or object that is open by itself. */
+/** Most members of an object or a list that is open at first. */
 const OPEN_MEMBERS = 30;
 
-/** What a node is given. */
 interface NodeProps {
   readonly value: JsonValue;
   readonly place: Place;
-  /** Takes the place of a value that was clicked; values are no buttons when absent. */
+  /** Called with the place of a clicked value; without it, values are not buttons. */
   readonly pick?: ((place: Place) => void) | undefined;
 }
 
-/** The tree of a value. */
 export function JsonTree({ value, pick, label }: {
   readonly value: JsonValue;
   readonly pick?: ((place: Place) => void) | undefined;
-  /** What it is. */
+  /** The label of the tree for screen readers. */
   readonly label: string;
 }) {
   return (

@@ -1,11 +1,11 @@
 /**
- * JSON as it was written: whole numbers with all their digits, and the places of values as a
- * condition names them.
+ * JSON as it was written: numbers keep all their digits, and the place of a value is given as a
+ * condition names it.
  *
  * @module
  */
 
-/** A number whose digits would not survive: its text as it stands. */
+/** A number that a JavaScript number cannot hold exactly, as its text. */
 export class ExactNumber {
   readonly text: string;
 
@@ -14,7 +14,6 @@ export class ExactNumber {
   }
 }
 
-/** A value of JSON. */
 export type JsonValue =
   | string
   | number
@@ -27,10 +26,10 @@ export type JsonValue =
 /** Names and indexes that lead to a value. */
 export type Place = readonly (string | number)[];
 
-/** Engines hand a reviver the text of what it sees; the types do not know it yet. */
+/** The third argument of a reviver, which the types lack: the text of the value. */
 type Reviver = (name: string, value: JsonValue, seen?: { readonly source?: string }) => JsonValue;
 
-/** The value of a text; `undefined` when it is not JSON. */
+/** The value of a JSON text; `undefined` if the text is not JSON. */
 export function findJson(text: string): JsonValue | undefined {
   const exact: Reviver = (_name, value, seen) =>
     typeof value === "number" && seen?.source !== undefined && String(value) !== seen.source
@@ -43,12 +42,12 @@ export function findJson(text: string): JsonValue | undefined {
   }
 }
 
-/** The types do not know it yet: a number as it is written. */
+/** `JSON.rawJSON`, which the types lack: a number as it is written. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON?: (text: string) => unknown };
 
 /**
- * A text of JSON in lines, its numbers as they are written; the text itself where it is no JSON, or
- * the browser would lose their digits.
+ * A JSON text laid out in lines, with its numbers as they are written; the text unchanged if it is
+ * not JSON, or if the browser would lose digits.
  */
 export function prettyJson(text: string): string {
   if (rawJSON === undefined) return text;
@@ -61,7 +60,7 @@ export function prettyJson(text: string): string {
   }
 }
 
-/** The members of an object or a list; `undefined` for a value without any. */
+/** The members of an object or a list; `undefined` for any other value. */
 export function membersOf(
   value: JsonValue,
 ): readonly (readonly [name: string | number, value: JsonValue])[] | undefined {
@@ -75,7 +74,7 @@ export function plainText(value: JsonValue): string {
   return value instanceof ExactNumber ? value.text : JSON.stringify(value);
 }
 
-/** A place below `root` as an expression: `payload.commits[0]["my-field"]`. */
+/** The expression for a place below `root`: `payload.commits[0]["my-field"]`. */
 export function expressionOf(root: string, place: Place): string {
   return root +
     place.map((part) =>

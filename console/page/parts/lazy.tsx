@@ -1,6 +1,6 @@
 /**
- * Screens whose program is loaded when they are first shown: what every screen needs is loaded at
- * once, and stays small.
+ * Screens whose code is loaded when they are first shown, so that the code of the first load stays
+ * small.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { useEffect } from "preact/hooks";
 import { Refusal } from "../data/api.ts";
 import { Problem } from "./problem.tsx";
 
-/** A component that stands for another one until that is loaded. */
+/** A component that loads another component, and then renders that one. */
 export function lazy<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
 ): ComponentType<Props> {

@@ -1,6 +1,6 @@
 /**
- * A link to a screen. It stays a link: only a plain click is taken over, so that a middle click or
- * ctrl opens a tab as everywhere.
+ * A link to a screen. Only a plain click is handled here, so that a middle click or Ctrl opens a
+ * tab as usual.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export function Link(
     readonly to: readonly string[];
     readonly filters?: Readonly<Record<string, string>>;
     readonly children: ComponentChildren;
-    /** Whether it is the screen that is shown. */
+    /** Whether the link leads to the current screen. */
     readonly current?: boolean;
     readonly class?: string;
   },

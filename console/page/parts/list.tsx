@@ -1,6 +1,5 @@
 /**
- * A screen that is a list: its name and command, filters, what can be done with all that match, and
- * the rows.
+ * A screen with a list: heading, command, filters, actions on all matching records, and rows.
  *
  * @module
  */
@@ -16,13 +15,12 @@ import { Problem } from "./problem.tsx";
 import { Rows } from "./rows.tsx";
 import type { Column } from "./table.tsx";
 
-/** What a list shows, and how. */
 export interface ListProps<Item> {
-  /** Heading; absent where another one stands above. */
+  /** The heading; absent if the list is below another heading. */
   readonly title?: string;
-  /** Level of the heading; 1 when absent. */
+  /** The level of the heading, 1 if absent. */
   readonly level?: 1 | 2;
-  /** What has come so far. */
+  /** The records that have arrived. */
   readonly records: {
     readonly items: readonly Item[];
     readonly loading: boolean;
@@ -30,29 +28,28 @@ export interface ListProps<Item> {
     readonly more?: (() => void) | undefined;
   };
   readonly fields: readonly FilterField[];
-  /** Filters that are seldom wanted. */
+  /** Filters of the closed section *More filters*. */
   readonly moreFields?: readonly FilterField[];
-  /** What can be done with all that match. */
+  /** Actions on all records that match the filters. */
   readonly actions?: ComponentChildren;
-  /** What is said where there is no row. */
+  /** The text of a list without rows. */
   readonly empty: ComponentChildren;
-  /** The command that does the same. */
+  /** The `svc` command for the same list. */
   readonly command: string;
   readonly columns: readonly Column<Item>[];
   readonly id: (item: Item) => string;
-  /** Address of the screen of an item. */
+  /** The address of the screen of an item. */
   readonly to: (item: Item) => string;
-  /** What the rows are. */
+  /** The label of the list for screen readers. */
   readonly label: string;
 }
 
-/** The list. */
 export function List<Item>(props: ListProps<Item>) {
   const { title, level = 1, records: { items, loading, error, more }, fields, moreFields = [] } =
     props;
   const { actions, empty, command, columns, id, to, label } = props;
   const set = [...fields, ...moreFields].filter(({ name }) => query.value.has(name)).length;
-  const isBeside = title !== undefined && !narrow.value; // the command, where there is room for it
+  const isBeside = title !== undefined && !narrow.value; // the command, beside the heading
   const isRare = useOpened(moreFields.some(({ name }) => query.value.has(name)));
   const isSet = useOpened(set > 0);
   return (
@@ -89,7 +86,8 @@ export function List<Item>(props: ListProps<Item>) {
 }
 
 /**
- * Stays true once it was: if the part closed with its last filter, the focus would be lost with it.
+ * Stays true once `isOpen` was true: a section that closed with its last filter would take the
+ * focus with it.
  */
 function useOpened(isOpen: boolean): boolean {
   const opened = useRef(isOpen);

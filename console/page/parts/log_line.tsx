@@ -1,5 +1,5 @@
 /**
- * The text of one line of output.
+ * The text of a line of output.
  *
  * @module
  */
@@ -7,12 +7,12 @@
 import { printable } from "./printable.ts";
 import { piecesOf } from "./log_pieces.ts";
 
-/** A line of output: colours, and what is searched for marked. */
+/** A line of output with its colours, and with the matches of a search marked. */
 export function LineText(
   { text, searched, cut = 0 }: {
     readonly text: string;
     readonly searched?: string;
-    /** Bytes that the daemon has left out. */
+    /** Bytes of the line that the daemon left out. */
     readonly cut?: number | undefined;
   },
 ) {

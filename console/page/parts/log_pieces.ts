@@ -1,6 +1,6 @@
 /**
- * A line of output as pieces of text with classes: colours of a terminal become the sixteen of the
- * style sheet, which can be read on its ground, and everything else is text.
+ * A line of output as pieces of text with classes. Terminal colours become the sixteen colours of
+ * the style sheet, which are readable on its background; all other bytes become text.
  *
  * @module
  */
@@ -8,19 +8,19 @@
 import Anser from "anser";
 import { cleanOutput } from "../../../src/base/output_text.ts";
 
-/** A piece of a line that looks alike. */
+/** A piece of a line with the same look. */
 export interface Piece {
   readonly text: string;
   /** Empty for plain text. */
   readonly class: string;
-  /** Whether it is what is searched for. */
+  /** Whether the piece is a match of the search. */
   readonly found: boolean;
 }
 
 /** Longest line that is shown whole, in characters. */
 const MAX_SHOWN = 10_000;
 
-/** What is shown of a line, and how many characters more it has. */
+/** The shown pieces of a line, and the number of further characters. */
 export function piecesOf(
   text: string,
   searched = "",
@@ -44,7 +44,7 @@ function plain(text: string): Piece {
 function styledPieces(line: string): Piece[] {
   const anser = new Anser();
   const [first = "", ...rest] = line.split("\x1b[");
-  // One at a time: its entries share what a later one changes.
+  // Each entry is read before the next is made: the entries of Anser share state.
   const pieces = rest.map((chunk) =>
     toPiece(anser.processChunkJson(chunk, { use_classes: true }, true))
   );
@@ -59,16 +59,16 @@ function toPiece(entry: Anser.AnserJsonEntry): Piece {
   const [fg, bg] = turned ? [ground, own] : [own, ground];
   const classes: string[] = decorations.filter((one) => SHOWN.includes(one));
   if (fg !== "") classes.push(`fg-${fg}`);
-  // Text on its own colour would be text that nobody sees.
+  // A text on a background of its own colour would be invisible.
   if (bg !== "" && bg !== fg) classes.push(`bg-${bg}`);
   if (turned && bg === "") classes.push("turned");
   return { text: content, class: classes.join(" "), found: false };
 }
 
-/** Hidden text is shown, and nothing blinks. */
+/** The decorations that the page shows; hidden text is shown, and blinking text does not blink. */
 const SHOWN: readonly string[] = ["bold", "dim", "italic", "underline", "strikethrough"];
 
-/** Name of a colour, of those that there are: `red`, `bright-blue`; empty for none. */
+/** The name of a colour of the style sheet, such as `red` or `bright-blue`; empty for none. */
 function colourOf(named: string | null, exact: string | null): string {
   if (named === null) return "";
   const index = /^ansi-palette-([0-9]+)$/.exec(named)?.[1];
@@ -93,7 +93,7 @@ function ofPalette(index: number): string {
   return nearest(level(Math.floor(at / 36)), level(Math.floor(at / 6) % 6), level(at % 6));
 }
 
-/** The one of eight colours, or their bright ones, with the same hue. */
+/** The colour with the same hue among the sixteen. */
 function nearest(r: number, g: number, b: number): string {
   const most = Math.max(r, g, b);
   const least = Math.min(r, g, b);
@@ -103,7 +103,7 @@ function nearest(r: number, g: number, b: number): string {
   return `${most > 200 && least > 60 ? "bright-" : ""}${name}`;
 }
 
-/** The same pieces, cut where what is searched for begins and ends. */
+/** The pieces, cut at the start and end of each match of the search. */
 function marked(pieces: readonly Piece[], searched: string): readonly Piece[] {
   const line = pieces.map(({ text }) => text).join("");
   const low = line.toLowerCase();

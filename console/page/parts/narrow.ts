@@ -1,5 +1,5 @@
 /**
- * Whether room is short, as on a telephone. styles/narrow.css has the same width.
+ * Whether the window is narrow, as on a telephone. styles/narrow.css has the same width.
  *
  * @module
  */

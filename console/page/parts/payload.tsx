@@ -1,5 +1,5 @@
 /**
- * A payload to write, or to take from a delivery that has arrived.
+ * A payload to write, or to copy from a stored delivery.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { prettyJson } from "./json_value.ts";
 import { Problem } from "./problem.tsx";
 import { whyNot } from "./rights.ts";
 
-/** What is wrong with a text as a payload; `undefined` where it is one JSON object. */
+/** The fault of a text as a payload; `undefined` if it is a JSON object. */
 export function payloadFault(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -24,12 +24,12 @@ export function payloadFault(text: string): string | undefined {
   }
 }
 
-/** The body of a delivery as it can be edited; `undefined` where it cannot. */
+/** The body of a delivery as text to edit; `undefined` if it cannot be edited. */
 export function editable({ body, body_encoding, truncated }: ShownDelivery): string | undefined {
   return body_encoding !== "text" || truncated ? undefined : prettyJson(body);
 }
 
-/** The field; `delivery` is where a payload can be taken from, and `take` hears of it. */
+/** The field for a payload. `delivery` has a payload to copy; `take` is called with it. */
 export function PayloadField({ value, label, delivery, take: taken }: {
   readonly value: Signal<string>;
   readonly label: string;

@@ -1,17 +1,17 @@
 /**
- * Makes texts of strangers harmless to read: characters that are invisible or turn the direction of
- * a line (control characters, marks of direction, halves of surrogates, characters without a width)
- * are spelled out and marked.
+ * Makes untrusted texts safe to read: characters that are invisible or change the direction of a
+ * line (control characters, direction marks, lone surrogates, characters without width) are spelled
+ * out and marked.
  *
  * @module
  */
 
 import { hiddenRuns, spelled } from "../../../src/base/control_characters.ts";
 
-/** A piece of a text: as it came, or spelled out. */
+/** A piece of a text: as it is in the text, or spelled out. */
 export interface Piece {
   readonly text: string;
-  /** Whether it spells out characters that would be invisible. */
+  /** Whether the piece spells out characters that would be invisible. */
   readonly isSpelled: boolean;
 }
 
@@ -33,7 +33,7 @@ export function pieces(text: string, lines = false): readonly Piece[] {
   for (const hidden of hiddenRuns(text)) {
     add(text.slice(at, hidden.at), false);
     at = hidden.at + hidden.run.length;
-    // In a text of lines, an end of a line as other systems write it is one, too.
+    // In a text with lines, `\r\n` also ends a line.
     const run = lines ? hidden.run.replaceAll("\r\n", "\n") : hidden.run;
     for (const part of run.split(/([\n\t]+)/)) {
       if (lines && /^[\n\t]/.test(part)) add(part, false);
@@ -44,18 +44,18 @@ export function pieces(text: string, lines = false): readonly Piece[] {
   return found;
 }
 
-/** The same in one text, for where nothing can stand out. */
+/** The pieces of a text joined, for places without markup. */
 export function printable(text: string, lines = false): string {
   return pieces(text, lines).map((piece) => piece.text).join("");
 }
 
-/** The first `length` UTF-16 units, or one less where that would halve a character. */
+/** The first `length` UTF-16 units, or one less so that no surrogate pair is split. */
 export function cut(text: string, length: number): string {
   const head = text.slice(0, length);
   return text.length > length && /[\ud800-\udbff]$/.test(head) ? head.slice(0, -1) : head;
 }
 
-/** Cuts a text into slices of about `length`, after ends of lines where there are some. */
+/** Cuts a text into slices of about `length`, at line ends if there are any. */
 export function slices(text: string, length: number): readonly string[] {
   const found: string[] = [];
   for (let at = 0; at < text.length;) {

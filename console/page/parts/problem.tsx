@@ -1,12 +1,12 @@
 /**
- * A refusal, where the answer would stand.
+ * A refusal, shown in the place of the answer.
  *
  * @module
  */
 
 import type { Refusal } from "../data/api.ts";
 
-/** What was refused and why. */
+/** Shows a refusal with its reason. */
 export function Problem({ error }: { readonly error: Refusal }) {
   return (
     <div class="problem" role="alert">

@@ -1,5 +1,6 @@
 /**
- * What the person at this page may do: the daemon decides, and the page says so beforehand.
+ * The rights of the person at this page. The daemon checks them; the page shows beforehand which
+ * ones are lacking.
  *
  * @module
  */

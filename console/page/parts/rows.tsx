@@ -1,6 +1,7 @@
 /**
- * A long list: only what is on the screen is in the page, and the page is what scrolls. Columns are as
- * wide as what is in them; where room is short, a row has two lines. `j` and `k` move, Enter opens.
+ * A long list: only the rows near the screen are in the page, and the whole page scrolls. Columns
+ * are as wide as their values; in a narrow window, a row has two lines. `j` and `k` move, Enter
+ * opens.
  *
  * @module
  */
@@ -12,24 +13,23 @@ import { go } from "../route.ts";
 import { narrow } from "./narrow.ts";
 import type { Column } from "./table.tsx";
 
-/** Height of a row in pixels, of one line and of two. */
+/** Height in pixels of a row with one line, and of a row with two. */
 const ROW_PX = { wide: 36, narrow: 62 };
-/** Rows beyond the edges of the screen. */
+/** Rows that are rendered beyond each edge of the screen. */
 const SPARE = 12;
-/** Widest that a column becomes for what is in it, where that may be cut. */
+/** Greatest width of a column whose values may be cut. */
 const WIDEST = "26rem";
 
-/** A table of rows. */
 export function Rows<Item>(
   { items, columns, id, to, label, more }: {
     readonly items: readonly Item[];
     readonly columns: readonly Column<Item>[];
     readonly id: (item: Item) => string;
-    /** Address of the screen of an item. */
+    /** The address of the screen of an item. */
     readonly to: (item: Item) => string;
-    /** What the rows are. */
+    /** The label of the list for screen readers. */
     readonly label: string;
-    /** Loads older rows; absent when there are none. */
+    /** Loads older rows; absent if there are none. */
     readonly more?: (() => void) | undefined;
   },
 ) {
@@ -47,7 +47,7 @@ export function Rows<Item>(
       if (first !== before || last !== until) shown.value = { first, last };
     };
     look();
-    const moved = new ResizeObserver(look); // what stands above the list, too
+    const moved = new ResizeObserver(look); // also when elements above the list change
     moved.observe(document.body);
     addEventListener("scroll", look, { passive: true });
     addEventListener("resize", look);
@@ -127,7 +127,9 @@ export function Rows<Item>(
   );
 }
 
-/** As wide as what is in them; where that is too much, those that may be cut share the room. */
+/**
+ * Columns as wide as their values; if that is too wide, the columns that may be cut share the rest.
+ */
 function widthsOf<Item>(columns: readonly Column<Item>[]): string {
   return columns.map(({ whole }, index) =>
     index === columns.length - 1
@@ -138,7 +140,7 @@ function widthsOf<Item>(columns: readonly Column<Item>[]): string {
   ).join(" ");
 }
 
-/** A click on a row is one on its link; text that is being selected is left alone. */
+/** A click on a row clicks its link, unless the click selects text. */
 function openUnlessLink(event: MouseEvent, address: string): void {
   if (event.target instanceof Element && event.target.closest("a, button") !== null) return;
   if (getSelection()?.isCollapsed === false) return;

@@ -1,10 +1,10 @@
 /**
- * The end of an id, which tells ids apart at a glance: ids of one time begin alike.
+ * The end of an id, because ids of about the same time begin alike.
  *
  * @module
  */
 
-/** How many characters of an id lists show. */
+/** Number of characters of an id that lists show. */
 export const SHORT_ID = 6;
 
 /** The last characters of an id. */
@@ -12,7 +12,7 @@ export function shortId(id: string): string {
   return `…${id.slice(-SHORT_ID)}`;
 }
 
-/** The same, with all of it a hover away. */
+/** The last characters of an id, with the whole id as the title. */
 export function ShortId({ id }: { readonly id: string }) {
   return <span class="mono" title={id}>{shortId(id)}</span>;
 }

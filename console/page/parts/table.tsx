@@ -1,44 +1,43 @@
 /**
- * Columns of tables, and a table of all its rows. A list that can be long is `rows.tsx`.
+ * Columns of tables, and a short table with all its rows. Long lists are in `rows.tsx`.
  *
  * @module
  */
 
 import type { ComponentChildren } from "preact";
 
-/** One column. In a list the last one takes the room that the others leave. */
+/** A column. The last column of a list takes the remaining width. */
 export interface Column<Item> {
   readonly header: string;
   readonly cell: (item: Item) => ComponentChildren;
-  /** Whether it is never cut, however short room is: times, states, ids. */
+  /** Whether its values are never cut, even in a narrow window: times, states, ids. */
   readonly whole?: boolean;
-  /** Whether it holds numbers, which stand right. */
+  /** Whether the column holds numbers, which are aligned right. */
   readonly number?: boolean;
-  /** Whether it names the row. */
+  /** Whether the column is the header of its row. */
   readonly heads?: boolean;
   /**
-   * Where room is short, a row of a list has two lines: `lead`, `title` and `time` in the first,
-   * then `more` and `text`; a column without a place is not shown there. A table leaves out those
-   * that are `gone`.
+   * The place in a narrow window, where a row of a list has two lines: `lead`, `title` and `time`
+   * in the first, `more` and `text` in the second. There, a list leaves out a column without a
+   * place, and a table leaves out a column that is `gone`.
    */
   readonly narrow?: "lead" | "title" | "time" | "more" | "text" | "gone";
 }
 
-/** A table of a few rows. */
 export function Table<Item>({ items, columns, id, label, caption, look = "", mark }: {
   readonly items: readonly Item[];
   readonly columns: readonly Column<Item>[];
   readonly id: (item: Item, index: number) => string | number;
-  /** Names the rows for a screen reader, unless the table has a caption. */
+  /** The label of the table for screen readers, unless it has a caption. */
   readonly label?: string;
   readonly caption?: string;
-  /** A class of its own. */
+  /** An extra class of the table. */
   readonly look?: string;
-  /** Class of a row. */
+  /** The class of a row. */
   readonly mark?: (item: Item) => string;
 }) {
   const texts = columns.filter(({ whole, number, heads }) => !whole && !number && !heads);
-  const rest = texts.length === 1 ? texts[0] : undefined; // several share the room by what they hold
+  const rest = texts.length === 1 ? texts[0] : undefined; // several share the width by need
   const classOf = (column: Column<Item>) =>
     [
       column.whole ? "uncut" : "",

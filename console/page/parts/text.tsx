@@ -1,6 +1,6 @@
 /**
- * Texts of strangers on the screen. They are text nodes only, and what cannot be seen is spelled out
- * (`printable.ts`); huge ones are cut, and shown whole on demand without holding up the page.
+ * Untrusted texts on the screen. They are text nodes only, with invisible characters spelled out
+ * (`printable.ts`). A huge text is cut, and shown whole on demand without blocking the page.
  *
  * @module
  */
@@ -8,22 +8,22 @@
 import { useSignal } from "@preact/signals";
 import { cut, pieces, printable, slices } from "./printable.ts";
 
-/** What a row of a list shows at most, in characters. */
+/** Most characters of a text in a row of a list. */
 const CELL_LENGTH = 300;
-/** Characters within a line that are shown without being asked for. */
+/** Characters of a text within a line that are shown before a click on *Show all*. */
 const LINE_LENGTH = 2000;
-/** The same of a text of lines. */
+/** Characters of a block of text that are shown before a click on *Show all*. */
 const BLOCK_LENGTH = 64 * 1024;
-/** A block of no more than this fits on every screen. */
+/** A block of at most this many characters and lines fits on every screen. */
 const SHORT_LENGTH = 200;
 const SHORT_LINES = 5;
-/** Characters of a whole text that are laid out together, once they are scrolled to. */
+/** Characters of a slice: the browser lays a slice out when it is scrolled to. */
 const SLICE_LENGTH = 8 * 1024;
 
-/** A text of a stranger within a line; line ends are spelled out, too. */
+/** An untrusted text within a line, its line ends spelled out. */
 export function Text({ value, cell = false }: {
   readonly value: string;
-  /** Whether it stands in a row of a list: cut short, and nothing to press. */
+  /** Whether the text is in a row of a list: it is cut short, without a button for the rest. */
   readonly cell?: boolean;
 }) {
   const whole = useSignal(false);
@@ -38,15 +38,15 @@ export function Text({ value, cell = false }: {
   );
 }
 
-/** A text of a stranger as a block, line by line. */
+/** An untrusted text as a block, with its line ends. */
 export function TextBlock({ value, label }: {
   readonly value: string;
-  /** What it is. */
+  /** The label of the block for screen readers. */
   readonly label: string;
 }) {
   const whole = useSignal(false);
   const isCut = value.length > BLOCK_LENGTH && !whole.value;
-  // What may have to be scrolled has to be reached with keys.
+  // A block that can be scrolled must be reachable with the keyboard.
   const scrolls = value.length > SHORT_LENGTH ||
     value.split("\n", SHORT_LINES + 1).length > SHORT_LINES;
   return (
@@ -71,7 +71,7 @@ function Pieces({ value, lines }: { readonly value: string; readonly lines: bool
   );
 }
 
-/** All of a huge text: the browser lays out only the slices on the screen. */
+/** A huge text in slices: the browser lays out only the slices on the screen. */
 function Whole({ value, lines }: { readonly value: string; readonly lines: boolean }) {
   return (
     <bdi class="whole">

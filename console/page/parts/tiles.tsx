@@ -1,23 +1,22 @@
 /**
- * A few figures, large enough to be read from afar.
+ * Tiles: a few figures, large enough to be read from afar.
  *
  * @module
  */
 
 import type { ComponentChildren } from "preact";
 
-/** One figure. */
 export interface Tile {
   readonly label: string;
   readonly value: ComponentChildren;
-  /** A line below it. */
+  /** A line below the figure. */
   readonly note?: ComponentChildren;
   readonly tone?: "bad" | "busy" | "pending";
-  /** Its course, drawn small. */
+  /** A small chart of the figure over time. */
   readonly trend?: ComponentChildren;
 }
 
-/** Figures side by side. */
+/** Shows figures side by side. */
 export function Tiles({ tiles }: { readonly tiles: readonly Tile[] }) {
   return (
     <dl class="tiles">

@@ -8,7 +8,7 @@ import { signal } from "@preact/signals";
 import { shortDuration } from "../../../src/base/duration.ts";
 import { ageOf } from "./age.ts";
 
-/** The time, once a second while the page is shown. */
+/** The current time in milliseconds, set once a second while the page is visible. */
 export const now = signal(Date.now());
 setInterval(() => {
   if (!document.hidden) now.value = Date.now();
@@ -17,20 +17,20 @@ setInterval(() => {
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
-/** How long ago something was; the whole time as its title. */
+/** The time since `at`, with the full time as the title. */
 export function Ago({ at, bare = false }: {
   readonly at: string | null;
-  /** Whether it stands in a column that says what it is, so that "ago" goes without saying. */
+  /** Whether to leave out "ago", in a column whose head says it. */
   readonly bare?: boolean;
 }) {
   if (at === null) return <span class="faint">—</span>;
   const ms = Date.parse(at);
-  const age = ageOf(now.value - ms); // below zero where the daemon's clock is ahead
+  const age = ageOf(now.value - ms); // below zero if the daemon's clock is ahead
   const said = age === "now" ? "just now" : `${age} ago`;
   return <time dateTime={at} title={FULL.format(ms)}>{bare ? age : said}</time>;
 }
 
-/** How long it is until something. */
+/** The time until `at`. */
 export function Until({ at }: { readonly at: string }) {
   const ms = Date.parse(at);
   return (
@@ -40,14 +40,14 @@ export function Until({ at }: { readonly at: string }) {
   );
 }
 
-/** A time of the day. */
+/** The time of day of `at`, with the full time as the title. */
 export function Clock({ at }: { readonly at: string }) {
   return (
     <time dateTime={at} title={FULL.format(Date.parse(at))}>{CLOCK.format(Date.parse(at))}</time>
   );
 }
 
-/** How long something took; of what has not ended, how long it has taken so far. */
+/** The time from `from` to `to`; to now if `to` is `null`. */
 export function Took({ from, to }: { readonly from: string | null; readonly to: string | null }) {
   if (from === null) return <span class="faint">—</span>;
   const end = to === null ? now.value : Date.parse(to);

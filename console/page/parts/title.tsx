@@ -1,6 +1,6 @@
 /**
- * The head of a screen about one thing: a link to its list, its state in a sentence, and the facts
- * that identify it.
+ * The head of a screen about a record or a resource: a link to its list, its state in a sentence,
+ * and the facts that identify it.
  *
  * @module
  */
@@ -12,16 +12,15 @@ import { Link } from "./link.tsx";
 import { printable } from "./printable.ts";
 import { Text } from "./text.tsx";
 
-/** What the tab is called while a screen says it; else empty. */
+/** The title of the tab, set by the current screen; empty if the screen sets none. */
 export const tabTitle = signal("");
 
-/** The head. */
 export function Title({ text, back, children }: {
-  /** A sentence without its stop. */
+  /** A sentence without its full stop. */
   readonly text: string;
-  /** The list that it belongs to: the first part of its address, and its name. */
+  /** The list to link to: the first part of its address, and its name. */
   readonly back: readonly [list: string, label: string];
-  /** Chip, id, times. */
+  /** Facts below the title, such as the chip, the id and the times. */
   readonly children?: ComponentChildren;
 }) {
   useEffect(() => {

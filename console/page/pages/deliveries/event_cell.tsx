@@ -1,5 +1,5 @@
 /**
- * The event that a delivery brought, as its platform names it in a header.
+ * The event of a delivery, as its platform names it in a header.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import type { DeliveryRecord } from "../../../../src/api/records.ts";
 import { Text } from "../../parts/text.tsx";
 
-/** The event of a row; where no header names it, what brought it. */
+/** The event of a delivery; if no header names it, the source of the delivery. */
 export function EventCell({ delivery: { event, source } }: {
   readonly delivery: DeliveryRecord;
 }) {

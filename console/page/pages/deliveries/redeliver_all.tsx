@@ -1,5 +1,5 @@
 /**
- * Sends all deliveries again that the filters of the list match.
+ * Sends all deliveries again that match the filters of the list.
  *
  * @module
  */
@@ -8,13 +8,13 @@ import type { Input } from "../../../../src/api/operations.ts";
 import { stream } from "../../data/api.ts";
 import { Action } from "../../parts/action.tsx";
 
-/** Most deliveries that could not be sent and are named. */
+/** Most failed deliveries that the result names. */
 const NAMED = 3;
 
-/** The action; `input` are the filters of the list. */
+/** The action of the list of deliveries; `input` are the filters of the list. */
 export function RedeliverAll({ input, flags }: {
   readonly input: Readonly<Record<string, string | number>>;
-  /** The same as flags of the command. */
+  /** The filters as flags of the command. */
   readonly flags: string;
 }) {
   const wanted: Input<"delivery.redeliver"> = input;
@@ -50,7 +50,7 @@ function question(total: number): string {
     "unless you filter by the outcome rejected.";
 }
 
-/** Sends them; gives what became of how many. */
+/** Sends the deliveries; resolves to a text with the number of each result. */
 async function redeliver(
   wanted: Input<"delivery.redeliver">,
   progress: (text: string) => void,

@@ -1,5 +1,5 @@
 /**
- * What became of the tasks that deliveries started.
+ * The tasks that deliveries started, as cells of the list of deliveries.
  *
  * @module
  */
@@ -14,12 +14,12 @@ import { Link } from "../../parts/link.tsx";
 import { ShortId } from "../../parts/short_id.tsx";
 import { Text } from "../../parts/text.tsx";
 
-/** The newest tasks by their id, kept up to date. */
+/** The newest tasks by id, kept up to date. */
 export type TasksById = ReadonlyMap<string, TaskRecord>;
 
 /**
- * Tasks by their id, of the triggers that a list of deliveries is of. They are asked for once the list
- * is there: its rows do not wait for them.
+ * Tasks by id, of the triggers in a list of deliveries. They are read after the list, so that its
+ * rows do not wait for them.
  */
 export function useNewestTasks(
   { trigger, project }: Readonly<Record<string, string | number>>,
@@ -30,7 +30,10 @@ export function useNewestTasks(
   return new Map(items.map((task) => [task.id, task]));
 }
 
-/** Tasks that are not among the newest: one that has ended stays as it is. */
+/**
+ * Lookup of tasks that are not among the newest; an ended task no longer changes, so its answer is
+ * kept.
+ */
 const older = lookup(async (id, signal) => {
   const task = await call("task", { id }, signal) as unknown as TaskRecord;
   return task.finished_at === null ? undefined : task;
@@ -48,7 +51,7 @@ function tasksOf({ task_id, events = [] }: DeliveryRecord): readonly string[] {
   return [...new Set(all.filter((id) => id !== null))];
 }
 
-/** The state of the task of a row, or how many it started. */
+/** The state of a delivery's task, or the number of its tasks. */
 export function TaskCell({ delivery, newest }: {
   readonly delivery: DeliveryRecord;
   readonly newest: TasksById;
@@ -68,7 +71,7 @@ export function TaskCell({ delivery, newest }: {
   );
 }
 
-/** Why a row is as it is: its own reason, and else that of its task. */
+/** The reason of a delivery, else the reason of its task. */
 export function WhyCell({ delivery, newest }: {
   readonly delivery: DeliveryRecord;
   readonly newest: TasksById;

@@ -1,6 +1,6 @@
 /**
- * A delivery beside another one: what of headers and payload is not the same. Which one is in the
- * address.
+ * A delivery compared with another one: the differences of headers and payload. The address has the
+ * id of the other delivery.
  *
  * @module
  */
@@ -21,12 +21,12 @@ import { Text } from "../../parts/text.tsx";
 import { setQuery } from "../../route.ts";
 import { compareBodies, compareHeaders, type Difference, type Differences } from "./differences.ts";
 
-/** Deliveries to choose from. */
+/** Number of deliveries to choose from. */
 const CHOICES = 50;
-/** Differences that are shown at first, and with each step on. */
+/** Number of differences at first, and added by each click on *more*. */
 const ROWS = 100;
 
-/** The comparison; `other` is the id of the other one, or empty before one is chosen. */
+/** The comparison; `other` is the id of the other delivery, empty until it is chosen. */
 export function Compare({ shown, other }: {
   readonly shown: ShownDelivery;
   readonly other: string;

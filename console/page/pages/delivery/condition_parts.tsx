@@ -1,5 +1,6 @@
 /**
- * A condition part by part: what each came to, the values it saw, and whether its sender signed them.
+ * A condition part by part: the result of each part, the values it saw, and whether a signature
+ * covers them.
  *
  * @module
  */
@@ -71,7 +72,7 @@ function Value({ part: { value, error } }: { readonly part: Part }) {
   );
 }
 
-/** What of it a signature covers, where there is one. */
+/** Says whether a signature covers the value of a field. */
 function Signed({ part: { signed }, field }: { readonly part: Part; readonly field: string }) {
   if (!Object.hasOwn(signed, field)) return null;
   return signed[field] === true

@@ -1,6 +1,7 @@
 /**
- * What two requests differ in. Pure. Payloads are as their senders made them, so nothing here grows
- * faster than they do: names and texts are made for what is shown only.
+ * The differences between two requests. Pure. Senders choose size and depth of payloads, so the
+ * work here grows only linearly with them: names and texts are made only for the differences on the
+ * screen.
  *
  * @module
  */
@@ -14,16 +15,16 @@ import {
   plainText,
 } from "../../parts/json_value.ts";
 
-/** One place at which the two are not the same. */
+/** A place at which the two requests differ. */
 export interface Difference {
-  /** A header, a place of the payload as a condition names it, or a line. */
+  /** The name of the place: a header, an expression for a value of the payload, or a line. */
   readonly name: () => string;
-  /** What stands there; `undefined` where there is nothing. */
+  /** The value of the left request; `undefined` if it has none. */
   readonly left: () => string | undefined;
   readonly right: () => string | undefined;
 }
 
-/** Differences, and how many values or lines are the same. */
+/** The differences, and the number of equal values or lines. */
 export interface Differences {
   readonly different: readonly Difference[];
   readonly same: number;
@@ -47,7 +48,7 @@ export function compareHeaders(
   };
 }
 
-/** Compares two bodies: value by value where both are JSON, else line by line. */
+/** Compares two bodies: value by value if both are JSON, else line by line. */
 export function compareBodies(left: string, right: string): Differences {
   const [before, after] = [findJson(left), findJson(right)];
   return before === undefined || after === undefined
@@ -55,20 +56,20 @@ export function compareBodies(left: string, right: string): Differences {
     : compareValues(before, after);
 }
 
-/** A place in a payload, from the inside out. */
+/** A place in a payload, linked from the value to the root. */
 interface Node {
   readonly part: string | number;
   readonly within: Node | undefined;
 }
 
-/** Two values of one place; at least one of them is there. */
+/** The two values at a place; at least one of them exists. */
 interface Pair {
   readonly left: JsonValue | undefined;
   readonly right: JsonValue | undefined;
   readonly at: Node | undefined;
 }
 
-/** By hand, not by recursion: how deep a payload is, its sender decides. */
+/** Uses a stack instead of recursion, because a sender can nest a payload to any depth. */
 function compareValues(left: JsonValue, right: JsonValue): Differences {
   const different: Difference[] = [];
   let same = 0;
@@ -83,7 +84,10 @@ function compareValues(left: JsonValue, right: JsonValue): Differences {
   return { different, same };
 }
 
-/** What is in two values of one kind; `undefined` where they are compared as they are. */
+/**
+ * The members of two objects or two lists, in pairs; `undefined` if the values have no members to
+ * compare.
+ */
 function pairsOf({ left, right, at }: Pair): Pair[] | undefined {
   if (left === undefined || right === undefined) return undefined;
   const [before, after] = [membersOf(left), membersOf(right)];
@@ -98,7 +102,7 @@ function pairsOf({ left, right, at }: Pair): Pair[] | undefined {
   }));
 }
 
-/** Of two that have no members to compare; two empty lists or objects are the same. */
+/** Compares two values without members; two empty lists or two empty objects are the same. */
 function isSame({ left, right }: Pair): boolean {
   if (left === undefined || right === undefined) return false;
   const [before, after] = [membersOf(left), membersOf(right)];
@@ -132,7 +136,7 @@ function textOf(value: JsonValue): string {
   }
 }
 
-/** The lines between those with which both begin and end alike. */
+/** Compares the lines between the equal lines at the start and the equal lines at the end. */
 function compareLines(left: string, right: string): Differences {
   const [before, after] = [left.split("\n"), right.split("\n")];
   const most = Math.min(before.length, after.length);

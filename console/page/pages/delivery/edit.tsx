@@ -1,5 +1,5 @@
 /**
- * A delivery as the beginning of another one: its payload, edited, through its trigger.
+ * Sends an edited copy of a delivery's payload through its trigger.
  *
  * @module
  */
@@ -12,7 +12,6 @@ import { Problem } from "../../parts/problem.tsx";
 import { setQuery } from "../../route.ts";
 import { TryForm } from "../trigger/try_form.tsx";
 
-/** The editor. */
 export function Edit({ shown }: { readonly shown: ShownDelivery }) {
   const { delivery: { project, trigger: name } } = shown;
   const { value: trigger, error } = useDescribed<Trigger>({ what: "trigger", project, name });

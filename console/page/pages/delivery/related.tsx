@@ -1,5 +1,6 @@
 /**
- * What belongs to a delivery: its tasks, the delivery that it repeats, and those that repeat it.
+ * The records related to a delivery: its tasks, the delivery that it repeats, and the deliveries
+ * that repeat it.
  *
  * @module
  */
@@ -14,13 +15,12 @@ import { type Column, Table } from "../../parts/table.tsx";
 import { Text } from "../../parts/text.tsx";
 import { Ago, Took } from "../../parts/time.tsx";
 
-/** Deliveries of the same trigger, after this one, that are looked through for repetitions. */
+/** Number of later deliveries of the same trigger that are searched for repetitions. */
 const LOOKED_AT = 500;
 
-/** Tasks and other deliveries. */
 export function Related({ delivery, again }: {
   readonly delivery: DeliveryRecord;
-  /** Looks again for deliveries that repeat it when it is another value. */
+  /** A new value makes the component search again for deliveries that repeat this one. */
   readonly again: string;
 }) {
   const { id, project, trigger, redelivery_of } = delivery;
@@ -68,7 +68,9 @@ export function Related({ delivery, again }: {
   );
 }
 
-/** The deliveries that brought its events first; of a single event its reason says it. */
+/**
+ * The earlier deliveries of its events; for a single event, the reason of this delivery names it.
+ */
 function originalsOf({ events = [], outcome, reason }: DeliveryRecord): readonly string[] {
   const [, only] = outcome === "duplicate"
     ? /\bin delivery ([0-9A-Z]{26})\b/.exec(reason) ?? []
@@ -77,7 +79,7 @@ function originalsOf({ events = [], outcome, reason }: DeliveryRecord): readonly
     .filter((one) => one !== undefined);
 }
 
-/** Its tasks, retries included, as they are now. */
+/** The tasks of a delivery with their retries, kept up to date. */
 function Tasks({ delivery }: { readonly delivery: DeliveryRecord }) {
   const { items } = useRecords<TaskRecord>({ what: "tasks", delivery: delivery.id, limit: 100 });
   if (items.length === 0) return null;

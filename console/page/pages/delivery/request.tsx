@@ -21,7 +21,7 @@ import { Text, TextBlock } from "../../parts/text.tsx";
 /** Headers and body of a delivery. */
 export function Request({ id, shown: { value, error } }: {
   readonly id: string;
-  /** What `delivery.show` answers. */
+  /** The answer of `delivery.show`. */
   readonly shown: Answer<ShownDelivery>;
 }) {
   const reason = whyNot("operator");
@@ -108,7 +108,7 @@ function Body({ shown }: { readonly shown: ShownDelivery }) {
   );
 }
 
-/** All of the body as a file. */
+/** Saves the whole body as a file. */
 function Download({ shown: { delivery: { id } } }: { readonly shown: ShownDelivery }) {
   const error = useSignal<Refusal | undefined>(undefined);
   const keep = async () => {

@@ -1,5 +1,5 @@
 /**
- * How long a delivery took, stage by stage: each bar begins where the one before ends.
+ * The time of a delivery, stage by stage: each bar begins at the end of the previous one.
  *
  * @module
  */
@@ -7,14 +7,14 @@
 import type { Explanation } from "../../../../src/api/delivery_operations.ts";
 import { type Column, Table } from "../../parts/table.tsx";
 
-/** One stage: when it began and when it was done, in milliseconds after the arrival. */
+/** A stage: its start and its end, in milliseconds after the arrival. */
 interface Span {
   readonly stage: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** The stages; where there is one only, a sentence says as much as a bar. */
+/** The stages as bars, or a sentence if there is only one. */
 export function Stages({ stages, total }: {
   readonly stages: Explanation["stages"];
   /** Milliseconds until the answer. */

@@ -1,30 +1,30 @@
 /**
- * What happened to a delivery in one sentence, and what would change it. Pure.
+ * The outcome of a delivery in one sentence, and the changes that would lead to another outcome.
+ * Pure.
  *
  * @module
  */
 
 import type { Explanation } from "../../../../src/api/delivery_operations.ts";
 
-/** The first thing that the screen of a delivery says. */
+/** The outcome of a delivery, as the top of its screen says it. */
 export interface Verdict {
   readonly tone: "good" | "bad" | "plain";
-  /** What happened. */
+  /** A sentence about the outcome. */
   readonly what: string;
-  /** What would have made another outcome of it, and what to do next; likeliest first. */
+  /** Changes that would have led to another outcome, and next steps; the likeliest first. */
   readonly change: readonly Change[];
 }
 
-/** One thing that would change it. */
+/** A change that would lead to another outcome, or a next step. */
 export interface Change {
   readonly text: string;
-  /** The command that does it. */
+  /** The command that makes the change. */
   readonly command?: string;
 }
 
 type Part = Explanation["events"][number]["parts"][number];
 
-/** The verdict on a delivery. */
 export function verdictOf(found: Explanation): Verdict {
   const { delivery, diagnoses, advice } = found;
   const change = [
@@ -69,7 +69,7 @@ export function verdictOf(found: Explanation): Verdict {
   }
 }
 
-/** A line of advice; what stands behind its last colon is a command where it begins as one. */
+/** A line of advice; a text after the last colon that begins with `svc` is a command. */
 function toChange(line: string): Change {
   const [, text, command] = /^(.*:) (svc [^:]+)$/.exec(line) ?? [];
   return text === undefined || command === undefined ? { text: line } : { text, command };
@@ -84,7 +84,7 @@ function acceptedAs({ events, delivery }: Explanation): string {
     : `Accepted: it started a task. ${sentence(delivery.reason)}`;
 }
 
-/** The first part of the condition that was not true, and what it saw. */
+/** The first part of the condition that was not true, with the values it saw. */
 function whyFiltered({ events, delivery }: Explanation): string {
   if (events.length > 1) return `none of its ${events.length} events passes the condition`;
   const part = events.flatMap(({ parts }) => parts).find(({ value }) => value !== "true");
@@ -104,7 +104,7 @@ function sentence(reason: string): string {
   return /[.!?]$/.test(reason) ? reason : `${reason}.`;
 }
 
-/** What would change a refusal that the daemon has no advice for. */
+/** The change for a rejected delivery on which the daemon has no advice. */
 function changesOf(status: number | null): readonly Change[] {
   const text = STATUS_CHANGES[status ?? 0];
   return text === undefined ? [] : [{ text }];

@@ -1,5 +1,5 @@
 /**
- * The first lines of the screen of a delivery: what happened, and what would change it.
+ * The top of the screen of a delivery: its outcome, and the changes that would lead to another one.
  *
  * @module
  */
@@ -8,7 +8,6 @@ import { Command } from "../../parts/command.tsx";
 import { Text } from "../../parts/text.tsx";
 import type { Verdict } from "./verdict.ts";
 
-/** The verdict. */
 export function VerdictBox({ verdict }: { readonly verdict: Verdict }) {
   const { tone, what, change } = verdict;
   return (

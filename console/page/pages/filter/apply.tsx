@@ -1,5 +1,5 @@
 /**
- * How a condition that was tried gets into its trigger: not here, but with a command, from a manifest.
+ * How to apply a tried condition to its trigger: the page does not, a command with a manifest does.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { Command } from "../../parts/command.tsx";
 import { CopyButton } from "../../parts/copy_button.tsx";
 import { conditionYaml } from "./condition_yaml.ts";
 
-/** The lines of the manifest, and the commands. */
+/** The lines for the manifest, and the commands that apply it. */
 export function ApplyIt({ trigger, project, condition }: {
   readonly trigger: string;
   readonly project: string;

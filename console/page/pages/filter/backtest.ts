@@ -1,6 +1,6 @@
 /**
- * What another condition would have made of the deliveries of a span, while it is typed: a new
- * condition gives up the run of the one before.
+ * The outcomes that another condition would have given the deliveries of a span, updated while it
+ * is typed: a new condition stops the run of the previous one.
  *
  * @module
  */
@@ -11,33 +11,33 @@ import { toRefusal } from "../../data/answer.ts";
 import { type Refusal, stream } from "../../data/api.ts";
 import type { BacktestedDelivery } from "../../../../src/api/trigger_operations.ts";
 
-/** Which trigger, with what, over which span. */
+/** A trigger, the condition to try, and the span of deliveries. */
 export interface Trial {
   readonly name: string;
   readonly project: string;
-  /** In the place of the condition as it is applied; that one when absent. */
+  /** The condition to try; the applied one if absent. */
   readonly filter?: string;
   readonly since_secs: number;
 }
 
-/** What is known of a run so far. */
+/** The progress of a run. */
 export interface BacktestRun {
   readonly state: "none" | "waiting" | "running" | "done";
-  /** Deliveries in the span. */
+  /** Number of deliveries in the span. */
   readonly total: number;
   readonly examined: number;
   /** Number of deliveries by change: `accepted → filtered`, `unchanged accepted`. */
   readonly counts: Readonly<Record<string, number>>;
-  /** Those whose outcome changes, newest first; at most {@linkcode MOST_ROWS}. */
+  /** The deliveries whose outcome changes, newest first; at most {@linkcode MOST_ROWS}. */
   readonly changed: readonly BacktestedDelivery[];
   readonly error: Refusal | undefined;
 }
 
 /** Most changed deliveries that are kept. */
 export const MOST_ROWS = 2000;
-/** Time without typing after which a condition is tried. */
+/** Pause in typing after which a condition is tried. */
 const STILL_MS = 350;
-/** How often the screen follows the run. */
+/** Interval of updating the screen during a run. */
 const SHOW_MS = 120;
 
 const NOTHING: BacktestRun = {
@@ -49,7 +49,9 @@ const NOTHING: BacktestRun = {
   error: undefined,
 };
 
-/** The run of a trial; `undefined` runs none. Another trial (by value) or `again` starts anew. */
+/**
+ * Runs a trial, none if `undefined`. Another trial (by value) or another `again` starts a new run.
+ */
 export function useBacktest(trial: Trial | undefined, again: number): BacktestRun {
   const shown = useSignal(NOTHING);
   useEffect(() => {

@@ -1,5 +1,5 @@
 /**
- * A condition as it stands in the manifest of a trigger.
+ * A condition as YAML for the manifest of a trigger.
  *
  * @module
  */
@@ -9,10 +9,10 @@ export function conditionYaml(condition: string): string {
   return `spec:\n  event:\n    filter:\n      condition: ${scalar(condition.trim())}\n`;
 }
 
-/** What can stand in a block as it is: nothing invisible, and no white space at an end. */
+/** A text that a YAML block can hold: no invisible characters, and no white space at either end. */
 const PLAIN = /^(?:[\x20-\x7e\xa1-\u2027\u2030-\ud7ff\ue000-\ufefe\uff00-\ufffd]*[^ ])?$/;
 
-/** As a block where it can be one, so that nothing needs quotes; else as a quoted text. */
+/** The text as a YAML block without quotes if possible, else as a quoted text. */
 function scalar(text: string): string {
   const lines = text.split("\n");
   if (text === "" || !lines.every((line) => PLAIN.test(line))) return JSON.stringify(text);

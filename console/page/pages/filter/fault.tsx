@@ -1,5 +1,5 @@
 /**
- * What is wrong with a condition, and where: a mark below the column.
+ * The fault of a condition, with a mark below its column.
  *
  * @module
  */

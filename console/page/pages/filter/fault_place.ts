@@ -1,5 +1,5 @@
 /**
- * Where a condition is at fault: the line and the column that a refusal names. Pure.
+ * The place of a fault in a condition: the line and the column that a refusal names. Pure.
  *
  * @module
  */
@@ -10,7 +10,7 @@ export interface TextPlace {
   readonly column: number;
 }
 
-/** The place that a refusal names; `undefined` when it names none. */
+/** The place that a refusal names; `undefined` if it names none. */
 export function placeOf({ message, details }: {
   readonly message: string;
   readonly details: readonly string[];
@@ -22,7 +22,7 @@ export function placeOf({ message, details }: {
   return undefined;
 }
 
-/** Where a place is in a text, as an index. */
+/** The index of a place in a text. */
 export function indexOf(text: string, { line, column }: TextPlace): number {
   const before = text.split("\n").slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
   return Math.min(before + column - 1, text.length);

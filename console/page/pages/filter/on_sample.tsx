@@ -1,5 +1,5 @@
 /**
- * What the condition makes of the delivery beside it, part by part.
+ * The result of the condition for the delivery beside it, part by part.
  *
  * @module
  */
@@ -10,10 +10,10 @@ import { Chip } from "../../parts/chip.tsx";
 import { useSettled } from "../../data/settled.ts";
 import { ConditionParts } from "../delivery/condition_parts.tsx";
 
-/** Time without typing after which a condition is tried. */
+/** Pause in typing after which a condition is tried. */
 const STILL_MS = 350;
 
-/** The parts of a condition over one delivery; nothing while it cannot be tried. */
+/** The parts of a condition for a delivery; nothing if the condition cannot be tried. */
 export function OnSample({ trigger, project, delivery, condition }: {
   readonly trigger: string;
   readonly project: string;

@@ -1,6 +1,6 @@
 /**
- * What a condition would have done: how far it has been tried, how many deliveries would have had
- * which other outcome, and which.
+ * The effect of a condition: the progress of the run, the number of deliveries for each change of
+ * outcome, and the changed deliveries.
  *
  * @module
  */
@@ -12,10 +12,10 @@ import { Text } from "../../parts/text.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { type BacktestRun, MOST_ROWS } from "./backtest.ts";
 
-/** Rows of changed deliveries at first, and with each step on. */
+/** Rows of changed deliveries at first, and added by each click on *more*. */
 export const ROWS = 50;
 
-/** How far it is, and the sums. */
+/** The progress of the run, and the number of deliveries for each outcome. */
 export function Sums({ run, span }: { readonly run: BacktestRun; readonly span: string }) {
   const { state, total, examined, counts, error } = run;
   if (error !== undefined || state === "none") return null;
@@ -45,7 +45,10 @@ export function Sums({ run, span }: { readonly run: BacktestRun; readonly span: 
 
 const UNCHANGED = "unchanged ";
 
-/** Deliveries of one outcome, and of which they would be; absent where it is the same. */
+/**
+ * A number of deliveries with an outcome, and the outcome they would have; absent if it is the
+ * same.
+ */
 interface Change {
   readonly count: number;
   readonly before: string;
@@ -95,13 +98,13 @@ function headline({ state, changed, examined, span }: {
   return `The outcome would change${so} for ${changed.toLocaleString("en")} ${of}.`;
 }
 
-/** The deliveries whose outcome would be another one. */
+/** The deliveries whose outcome would change. */
 export function Changed({ run: { changed }, most, more, picked, pick }: {
   readonly run: BacktestRun;
   /** Most rows to show. */
   readonly most: number;
   readonly more: () => void;
-  /** Id of the delivery beside the condition. */
+  /** Id of the delivery that is shown beside the condition. */
   readonly picked: string | undefined;
   readonly pick: (id: string) => void;
 }) {

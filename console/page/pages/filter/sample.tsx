@@ -1,5 +1,5 @@
 /**
- * A stored delivery beside the condition that is written: a click on a value puts its name there.
+ * A stored delivery beside the condition: a click on a value adds its name to the condition.
  *
  * @module
  */
@@ -15,10 +15,10 @@ import { Link } from "../../parts/link.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { whyNot } from "../../parts/rights.ts";
 
-/** Deliveries to choose from. */
+/** Number of deliveries to choose from. */
 const CHOICES = 30;
 
-/** Deliveries of a trigger that a condition can be tried on, newest first. */
+/** The deliveries of a trigger on which a condition can be tried, newest first. */
 export function useSamples(trigger: string, project: string): readonly DeliveryRecord[] {
   const { value } = useAnswer("get", { what: "deliveries", trigger, project, limit: CHOICES });
   return ((value?.items ?? []) as unknown as readonly DeliveryRecord[])
@@ -29,12 +29,12 @@ export function useSamples(trigger: string, project: string): readonly DeliveryR
 
 /** A delivery of a trigger. */
 export function Sample({ kept, id, choose, insert }: {
-  /** Those to choose from. */
+  /** The deliveries to choose from. */
   readonly kept: readonly DeliveryRecord[];
-  /** Id of the one that is shown. */
+  /** Id of the shown delivery. */
   readonly id: string | undefined;
   readonly choose: (id: string) => void;
-  /** Puts an expression into the condition. */
+  /** Adds an expression to the condition. */
   readonly insert: (expression: string) => void;
 }) {
   const reason = whyNot("operator");

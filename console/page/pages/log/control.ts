@@ -1,6 +1,6 @@
 /**
- * What is done with a log on the screen: where it stands, what is loaded, what is looked for. The
- * view shows it, and says when the edge of what is held comes near.
+ * The state of a log on the screen: its position, its loaded lines and its search. The view renders
+ * it, and reports when the edge of the held lines comes near.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { call, type Refusal } from "../../data/api.ts";
 import { findInFile, findText, hasText, type LineFilter } from "./find.ts";
 import { lineName, type LogRange, LogWindow, type WindowLimits } from "./window.ts";
 
-/** Where the view is to stand after a change; `undefined`: where it is. */
+/** The position of the view after a change; `undefined` leaves the view where it is. */
 export type Target =
   | { readonly line: string }
   | { readonly top: string }
@@ -21,25 +21,25 @@ export type Target =
   | "end"
   | undefined;
 
-/** Fewer lines than this fill no screen. */
+/** Least number of lines that fill a screen. */
 const SCREEN_LINES = 200;
 
-/** A log, of one step or of all. */
+/** The log of a task, of a single step or of all steps. */
 export class LogControl {
   readonly window: LogWindow;
   /** Counts changes of the window. */
   readonly version = signal(0);
-  /** What is being done, for people; empty when nothing is. */
+  /** A text about the work under way; empty if there is none. */
   readonly busy = signal("Reading…");
   readonly error = signal<Refusal | undefined>(undefined);
   /** Name of the line that was found or linked to. */
   readonly current = signal("");
-  /** What a search came to, for people. */
+  /** The result of a search as a text. */
   readonly told = signal("");
-  /** Whether what comes is shown as it comes. */
+  /** Whether the view moves on to new lines as they arrive. */
   readonly following = signal(false);
   target: Target = "end";
-  /** The first line that can be seen; the view says so. */
+  /** The first visible line, set by the view. */
   top = "";
   readonly #id: string;
   readonly #step: string;
@@ -49,13 +49,13 @@ export class LogControl {
   #heardTo: number | undefined;
   readonly #ended = new AbortController();
 
-  /** Reads nothing yet. */
+  /** Makes an empty log; the first lines are read later. */
   constructor(id: string, step: string, limits: WindowLimits) {
     [this.#id, this.#step] = [id, step];
     this.window = new LogWindow((range) => this.#read(range), limits);
   }
 
-  /** Gives up what is under way. */
+  /** Aborts the work under way. */
   end(): void {
     this.#ended.abort();
     this.#searching.abort();
@@ -77,7 +77,7 @@ export class LogControl {
     });
   }
 
-  /** Goes to a place in the file. */
+  /** Goes to a byte of the file. */
   async toOffset(offset: number): Promise<void> {
     this.following.value = false;
     await this.#replace("start", async () => {
@@ -97,14 +97,14 @@ export class LogControl {
     });
   }
 
-  /** Stands where another view of the same log stood. */
+  /** Takes the position of another view of the same log. */
   async toPlace({ top, current, following }: LogControl): Promise<void> {
     if (following.value || top === "") return await this.toEnd();
     this.current.value = current.value;
     await this.toOffset(Number.parseInt(top));
   }
 
-  /** Reads on where the view comes near the edge; nothing while that is under way. */
+  /** Reads on at an edge that the view is near, unless a read is under way. */
   async extend(up: boolean): Promise<void> {
     if (this.#extending || (up ? this.window.atStart : this.window.atEnd)) return;
     this.#extending = true;
@@ -121,7 +121,7 @@ export class LogControl {
     this.#catchUp();
   }
 
-  /** Takes lines of the stream, which follow those that it sent before. */
+  /** Takes lines of the stream, which follow the lines sent before. */
   hear({ lines, end }: { readonly lines: readonly LogText[]; readonly end: number }): void {
     const from = this.#heardTo;
     this.#heardTo = end;
@@ -132,7 +132,10 @@ export class LogControl {
     this.#grown();
   }
 
-  /** Reads what was written since and was not sent, or could not be taken then. */
+  /**
+   * Reads the lines that were written since, and that the stream did not send or this log could not
+   * take.
+   */
   async refresh(): Promise<void> {
     if (this.#isAtWork() || !this.window.atEnd) return;
     if (this.#isRead()) return this.window.leaveEnd();
@@ -148,7 +151,7 @@ export class LogControl {
     this.#catchUp();
   }
 
-  /** Whether the screen shows lines that would have to be dropped for more. */
+  /** Whether more lines would push visible lines out of the window. */
   #isRead(): boolean {
     return !this.following.value && this.window.isFull;
   }
@@ -168,7 +171,7 @@ export class LogControl {
     if ((this.#heardTo ?? 0) > this.window.end) void this.refresh();
   }
 
-  /** Goes to the next line with a text, or to the previous one. */
+  /** Goes to the next or the previous line with a text. */
   async search(text: string, back: boolean): Promise<void> {
     const { signal, progress } = this.#beginSearch();
     const from = this.#searchedFrom(back);
@@ -189,7 +192,7 @@ export class LogControl {
     });
   }
 
-  /** Goes to the first line that says what went wrong: of the step that failed, else of any. */
+  /** Goes to the first line about an error: of the failed step, else of any step. */
   async toError(failed: string | undefined): Promise<void> {
     const { signal, progress } = this.#beginSearch();
     const wanted: readonly LineFilter[] = failed === undefined
@@ -212,7 +215,7 @@ export class LogControl {
     const { lines } = this.window;
     if (lines.some((line) => lineName(line) === this.current.value)) return this.current.value;
     if (back) return this.top;
-    // The line at the top may be one that is looked for.
+    // The top line may itself be a match.
     const before = lines[lines.findIndex((line) => lineName(line) === this.top) - 1];
     return before === undefined ? "" : lineName(before);
   }
@@ -227,7 +230,7 @@ export class LogControl {
     [this.current.value, this.target] = [name, { line: name }];
   }
 
-  /** Which of how many, where all lines are held. */
+  /** The number of the match and of all matches, if all lines are held. */
   #countOf(line: LogText, text: string): string {
     const { atStart, atEnd, lines } = this.window;
     if (!atStart || !atEnd) return "Found";
@@ -255,7 +258,7 @@ export class LogControl {
     });
   }
 
-  /** Reads on until a screen is full: of a step that printed little, a portion may hold nothing. */
+  /** Reads on until a screen is full: a portion may have no line of a step that printed little. */
   async #fill(): Promise<void> {
     const { window } = this;
     while (window.lines.length < SCREEN_LINES && !this.#ended.signal.aborted) {

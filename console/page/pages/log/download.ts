@@ -1,5 +1,5 @@
 /**
- * The whole output of a task as a file of text, exactly as it was printed.
+ * The whole output of a task as a text file, exactly as it was printed.
  *
  * @module
  */
@@ -7,12 +7,12 @@
 import { defined } from "../../../../src/base/defined.ts";
 import { stream } from "../../data/api.ts";
 
-/** Bytes that are gathered before they are handed over to the browser, which keeps them. */
+/** Bytes that are gathered before the page hands them to the browser as a blob. */
 const PART_BYTES = 4 * 1024 * 1024;
 
 const LINE_BREAK = new Uint8Array([10]);
 
-/** Downloads the log of a task, or of one step of it; tells the bytes so far. */
+/** Downloads the log of a task, or of a single step; `progress` is called with the bytes so far. */
 export async function downloadLog(
   id: string,
   step: string,
@@ -32,7 +32,7 @@ export async function downloadLog(
   for await (const line of stream("task.logs", input, signal)) {
     if (!("data" in line)) continue;
     const data = Uint8Array.fromBase64(line.data);
-    // What svc says of a step begins a line of its own.
+    // A message of svc about a step begins on a new line.
     if (line.stream === "svc" && inLine) gathered.push(LINE_BREAK);
     inLine = data.at(-1) !== LINE_BREAK[0];
     gathered.push(data);
@@ -45,7 +45,7 @@ export async function downloadLog(
   if (signal.aborted) return;
   const address = URL.createObjectURL(new Blob(parts, { type: "text/plain" }));
   const link = document.createElement("a");
-  // Ids of tasks are letters and digits, those of steps are words.
+  // Ids of tasks and steps have only characters that are safe in the name of a file.
   link.download = `${id}${step === "" ? "" : `-${step}`}.log`;
   link.href = address;
   link.click();

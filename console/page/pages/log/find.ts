@@ -1,6 +1,5 @@
 /**
- * Looks for lines in a log: first in what is held, then in the rest of the file, in portions that
- * the daemon can bear.
+ * Searches a log: first the held lines, then the rest of the file in limited portions.
  *
  * @module
  */
@@ -8,20 +7,20 @@
 import type { LogPageView, LogText } from "../../../../src/api/task_operations.ts";
 import { lineName, type LogRange, type LogWindow, type ReadLog } from "./window.ts";
 
-/** Leaves the lines that a search looks for. */
+/** The conditions on the lines of a search. */
 export type LineFilter = Pick<LogRange, "contains" | "stream" | "step">;
 
-/** Where to look from, and which way. */
+/** The start and the direction of a search. */
 export interface Way {
-  /** Byte of the file. */
+  /** The byte of the file to start from. */
   readonly from: number;
   readonly back: boolean;
-  /** How far it is, in bytes. */
+  /** Called with the progress in bytes. */
   readonly progress: (at: number) => void;
   readonly signal: AbortSignal;
 }
 
-/** The first line of the file after a place, or the last one before it. */
+/** The first match after a byte of the file, or with `back` the last match before it. */
 export async function findInFile(
   read: ReadLog,
   filter: LineFilter,
@@ -31,7 +30,7 @@ export async function findInFile(
     const page: LogPageView = await read(
       { limit: 1, ...filter, ...(back ? { before: at } : { after: at }) },
     );
-    // A line that began before the place is given when it goes on after it.
+    // A page may begin with a line that starts before the byte.
     const found = back
       ? page.lines.findLast(({ offset }) => offset < at)
       : page.lines.find(({ offset }) => offset >= at);
@@ -46,20 +45,20 @@ export async function findInFile(
 /** The result of a search. */
 export interface Match {
   readonly line: LogText;
-  /** Whether the search went on at the other end of the log. */
+  /** Whether the search continued at the other end of the log. */
   readonly around: boolean;
 }
 
 /**
- * The next line with a text after a held line, or with `back` the previous one; the search goes on
- * at the other end of the log.
+ * The next line with a text after a held line, or with `back` the previous one; the search
+ * continues at the other end of the log.
  */
 export async function findText(
   window: LogWindow,
   read: ReadLog,
   { text, current, back, ...way }: Omit<Way, "from"> & {
     readonly text: string;
-    /** Name of the line from which the search begins, which is not a match itself. */
+    /** Name of the line before the search; this line is not a match itself. */
     readonly current: string;
   },
 ): Promise<Match | undefined> {
@@ -81,7 +80,7 @@ export async function findText(
   return line === undefined ? undefined : { line, around: true };
 }
 
-/** Whether a line has a text, in any case; as the daemon decides it. */
+/** Whether a line contains a text, ignoring case, by the same rule as the daemon's. */
 export function hasText({ text }: Pick<LogText, "text">, wanted: string): boolean {
   return text.toLowerCase().includes(wanted.toLowerCase());
 }

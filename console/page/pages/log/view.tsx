@@ -1,6 +1,7 @@
 /**
- * The lines of a log that are on the screen. Lines have one height, and only those near the screen
- * are in the page; wrapped lines have their own, and fewer of them are held.
+ * The visible lines of a log. All lines have the same height, and only the lines near the screen
+ * are in the page. Wrapped lines have different heights, so all of them are in the page, and fewer
+ * are held.
  *
  * @module
  */
@@ -16,18 +17,17 @@ import { lineName } from "./window.ts";
 
 /** Height of a line in pixels; styles/log.css holds the same. */
 const LINE_PX = 20;
-/** Lines beyond the edges of the screen. */
+/** Lines that are rendered beyond each edge of the screen. */
 const SPARE = 30;
-/** How near the edge of what is held may come before more is read. */
+/** Distance in pixels from the first or the last held line at which more lines are read. */
 const EDGE_PX = 3000;
 
-/** What the view is given. */
 export interface LogViewProps {
   readonly control: LogControl;
   readonly wrap: boolean;
-  /** What is marked; empty for nothing. */
+  /** The text to mark; empty for none. */
   readonly searched: string;
-  /** Whether each line says its step. */
+  /** Whether each line begins with the name of its step. */
   readonly steps: boolean;
   /** Id of the task, for links to lines. */
   readonly task: string;
@@ -35,7 +35,7 @@ export interface LogViewProps {
   readonly filters: Readonly<Record<string, string>>;
 }
 
-/** The lines, in a box of their own that scrolls. */
+/** The lines, in a box that scrolls. */
 export function LogView(props: LogViewProps) {
   const { control, wrap } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -54,7 +54,8 @@ export function LogView(props: LogViewProps) {
     control.top = anchor.current?.name ?? "";
     const below = scrollHeight - scrollTop - clientHeight;
     control.following.value = below < 4 && control.window.atEnd;
-    // Only where somebody moves: what is let go at one end must not be read again at once.
+    // Only after a person has scrolled: lines just dropped at an end must not be read again at
+    // once.
     const moved = scrollTop - lastTop.current;
     lastTop.current = scrollTop;
     const edge = Math.min(EDGE_PX, (scrollHeight - clientHeight) / 4);
@@ -133,14 +134,13 @@ function Line(
   );
 }
 
-/** A line that is to stay where it is on the screen. */
+/** A line whose position on the screen is to stay the same. */
 interface Anchor {
   readonly name: string;
-  /** From the top of the box to the line. */
+  /** Distance from the top of the box to the line, in pixels. */
   readonly below: number;
 }
 
-/** The first line on the screen. */
 function anchorOf(
   box: HTMLElement,
   { wrap, lines }: { readonly wrap: boolean; readonly lines: readonly LogText[] },
@@ -166,7 +166,9 @@ function anchorOf(
   };
 }
 
-/** Puts the box where the control wants it, or leaves what was on the screen where it was. */
+/**
+ * Scrolls the box to where the control wants it, or else so that the visible lines stay in place.
+ */
 function scrollToTarget(
   box: HTMLElement,
   { control: { target, window: { lines } }, wrap, anchor }: {
@@ -178,7 +180,7 @@ function scrollToTarget(
   if (target === "start") box.scrollTop = 0;
   else if (target === "end") box.scrollTop = box.scrollHeight;
   else {
-    // What was looked for stands with something before it.
+    // A found line is shown with some lines before it.
     const wanted = target === undefined
       ? anchor
       : "top" in target

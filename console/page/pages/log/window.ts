@@ -1,6 +1,6 @@
 /**
- * The part of a log that the page holds: lines that follow each other in the file, however long it
- * is. More lines are read at either end, and those far away are dropped.
+ * The part of a log that the page holds: consecutive lines of the file, which may be of any length.
+ * More lines are read at either end, and lines far away are dropped.
  *
  * @module
  */
@@ -13,64 +13,66 @@ export interface LogRange {
   readonly after?: number;
   readonly limit: number;
   readonly contains?: string;
-  /** Leaves the lines of this stream. */
+  /** Reads only lines of this stream. */
   readonly stream?: LogText["stream"];
-  /** Leaves the lines of this step, instead of the chosen one. */
+  /** Reads only lines of this step, instead of the chosen one. */
   readonly step?: string;
 }
 
-/** Reads lines; those of the chosen step, if there is one. */
+/** Reads lines of the chosen step, or of all steps if there is none. */
 export type ReadLog = (range: LogRange) => Promise<LogPageView>;
 
-/** Limits of what is held. */
+/** Limits of a window. */
 export interface WindowLimits {
   readonly lines: number;
-  /** Characters of all of them. */
+  /** Characters of all lines. */
   readonly characters: number;
-  /** Lines that are read at once. */
+  /** Lines of a read. */
   readonly page: number;
 }
 
-/** What a line is named by. */
 export function lineName({ offset, n }: Pick<LogText, "offset" | "n">): string {
   return `${offset}.${n}`;
 }
 
-/** Lines of a log that follow each other. */
+/** A window of consecutive lines of a log. */
 export class LogWindow {
   readonly #read: ReadLog;
   readonly #limits: WindowLimits;
   /** In the order of the file. */
   lines: readonly LogText[] = [];
-  /** Part of the file that the lines are of. */
+  /** The part of the file that the lines cover, in bytes. */
   start = 0;
   end = 0;
-  /** Bytes of the file, as far as it is known. */
+  /** Known length of the file in bytes. */
   size = 0;
   atStart = true;
   atEnd = true;
-  /** Counts replacements of all lines: an answer that was asked for before one is out of date. */
+  /**
+   * Counts replacements of all lines: the answer to a read that began before the last one is
+   * ignored.
+   */
   #generation = 0;
 
-  /** Holds nothing yet. */
+  /** Makes an empty window. */
   constructor(read: ReadLog, limits: WindowLimits) {
     this.#read = read;
     this.#limits = limits;
   }
 
-  /** Holds the first lines. */
+  /** Replaces the lines by the first ones. */
   async toStart(): Promise<void> {
     await this.#replace([{ after: 0 }]);
   }
 
-  /** Holds the last lines. */
+  /** Replaces the lines by the last ones. */
   async toEnd(): Promise<void> {
     await this.#replace([{}]);
   }
 
-  /** Holds the lines on both sides of a place in the file. */
+  /** Replaces the lines by those on both sides of a byte of the file. */
   async around(offset: number): Promise<void> {
-    // Before the piece of output with which the other part begins: the place may be within one.
+    // Up to the first piece of output of the second part: the byte may be within a piece.
     await this.#replace([{ after: offset }, ({ start }) => ({ before: start })]);
   }
 
@@ -85,7 +87,7 @@ export class LogWindow {
     this.#trimEnd();
   }
 
-  /** Reads on after the last line; also what has been written meanwhile. */
+  /** Reads on after the last line, also lines that were written meanwhile. */
   async extendDown(): Promise<void> {
     const own = this.#generation;
     const page = await this.#read({ after: this.end, limit: this.#limits.page });
@@ -93,19 +95,21 @@ export class LogWindow {
     this.#append(page);
   }
 
-  /** Whether more lines at the end would take some away at the start. */
+  /** Whether more lines at the end would push out lines at the start. */
   get isFull(): boolean {
     return this.lines.length + this.#limits.page > this.#limits.lines;
   }
 
-  /** Stops taking new lines: they are read when the reader scrolls there. */
+  /**
+   * Marks that the file goes on after the last line: the next lines are read on scrolling there.
+   */
   leaveEnd(): void {
     this.atEnd = false;
   }
 
   /**
-   * Takes all lines from byte `from` to byte `end`; returns `false` if they do not follow the held
-   * ones.
+   * Adds all lines from byte `from` to byte `end`; returns `false` if they do not follow the held
+   * lines.
    */
   hear(
     { lines, from, end }: {
@@ -120,7 +124,7 @@ export class LogWindow {
     return true;
   }
 
-  /** Adds the lines after the last one, which comes again if it has grown. */
+  /** Adds lines after the last one; a last line that has grown is replaced. */
   #append(page: Pick<LogPageView, "lines" | "end" | "size" | "at_end">): void {
     const again = new Map<string, LogText>();
     const fresh: LogText[] = [];
@@ -147,7 +151,7 @@ export class LogWindow {
     const page = await this.#read({ limit, ...range });
     const first = before && await this.#read({ limit, ...before(page) });
     if (own !== this.#generation) return;
-    // A line that goes on after the place is in the part before it, too.
+    // A line across the byte is in both parts.
     this.lines = first === undefined
       ? page.lines
       : [...first.lines, ...page.lines.filter(({ offset }) => offset >= page.start)];
@@ -156,7 +160,7 @@ export class LogWindow {
     [this.end, this.atEnd, this.size] = [page.end, page.at_end, page.size];
   }
 
-  /** Drops the first lines, whole pieces of output only. */
+  /** Drops the first lines, in whole pieces of output. */
   #trimStart(): void {
     const over = this.#over(this.lines);
     if (over === 0) return;
@@ -190,7 +194,7 @@ export class LogWindow {
   }
 }
 
-/** The first line from `index` on that is the first of its piece of output. */
+/** The index, at or after `index`, of the first line of a piece of output. */
 function beginsPiece(lines: readonly LogText[], index: number): number {
   let first = index;
   while (first < lines.length && lines[first]?.offset === lines[first - 1]?.offset) first++;

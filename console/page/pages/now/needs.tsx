@@ -1,6 +1,7 @@
 /**
- * What needs a person, over the whole width of the first screen: what failed, what was refused,
- * answers that were lost, Connections that are broken, and requests to addresses that no trigger has.
+ * The problems that need a person, across the whole width of the first screen: failed tasks,
+ * refused deliveries, lost answers, broken Connections, and requests to addresses that no trigger
+ * has.
  *
  * @module
  */
@@ -16,10 +17,10 @@ import { Command } from "../../parts/command.tsx";
 import { Link } from "../../parts/link.tsx";
 import { type Trouble, Troubles, troublesOf, type Wrong } from "./troubles.tsx";
 
-/** How far back what went wrong is listed. */
+/** How far back problems are listed. */
 const SINCE_SECS = 86_400;
 
-/** The list; a sentence where there is nothing. */
+/** The list of problems, or a sentence if there are none. */
 export function Needs({ paths }: { readonly paths: Status["unknown_paths"] }) {
   const tasks = useRecords<TaskRecord>({ what: "tasks", state: "failed", since_secs: SINCE_SECS });
   const refused = useRecords<DeliveryRecord>({
@@ -100,7 +101,7 @@ function taskTrouble(
   };
 }
 
-/** Numbers and lengths of time in a reason: with others it is the same trouble. */
+/** Numbers and durations in a reason: reasons that differ only in them have the same cause. */
 const NUMBERS = /\d+(?:\.\d+)?(?:(?:ms|[smhdw])\b|[smhd]\d+[smhd]\b)?/g;
 
 function deliveryTrouble({ id, project, trigger, reason, received_at }: DeliveryRecord): Wrong {
@@ -138,7 +139,7 @@ function connectionTrouble({ metadata: { name, project = "" }, status }: Connect
   };
 }
 
-/** Addresses that no trigger has, and which was probably meant. */
+/** Requested addresses that no trigger has, with the address that was probably meant. */
 function useUnknown(paths: Status["unknown_paths"]): readonly Trouble[] {
   const isGuessed = paths.some(({ did_you_mean }) => did_you_mean !== null);
   const { items } = useResources<Trigger>(isGuessed ? { what: "triggers" } : undefined);

@@ -1,6 +1,6 @@
 /**
- * What needs a person, one line for everything of one cause: where a sender tries again all night, it
- * is one trouble and not five hundred.
+ * Problems that need a person, a line for each cause: the 500 attempts of a sender in a night are a
+ * single trouble.
  *
  * @module
  */
@@ -12,28 +12,28 @@ import { Problem } from "../../parts/problem.tsx";
 import { Text } from "../../parts/text.tsx";
 import { Ago } from "../../parts/time.tsx";
 
-/** Something that went wrong. */
+/** A failure, a refusal or another problem. */
 export interface Wrong {
-  /** What it was: a workflow, a trigger. */
+  /** The workflow, trigger or other thing with the problem. */
   readonly what: string;
-  /** What brought it, as in "from nightly"; empty when there is no more to say. */
+  /** The origin, as in "from nightly"; empty if there is none to show. */
   readonly of: string;
   readonly why: ComponentChildren;
-  /** Screen of this one; absent where it has none. */
+  /** The screen of the problem; absent if it has none. */
   readonly to?: readonly string[];
-  /** RFC 3339; `null` where it is a state and not an event. */
+  /** RFC 3339; `null` if the problem is a state and not an event. */
   readonly at: string | null;
-  /** The same for all of one cause. */
+  /** The key of the cause, by which problems are grouped. */
   readonly key: string;
 }
 
-/** Everything of one cause: the latest, and how many there were. */
+/** All problems of a cause: the latest one, and their number. */
 export interface Trouble {
   readonly latest: Wrong;
   readonly count: number;
 }
 
-/** Groups what went wrong by its cause, the latest first; `items` are newest first. */
+/** Groups problems by cause, the latest first; `items` are newest first. */
 export function troublesOf<Item>(
   items: readonly Item[],
   read: (item: Item) => Wrong,
@@ -50,14 +50,14 @@ export function troublesOf<Item>(
 
 const SHOWN = 8;
 
-/** Troubles of one kind; not shown without any. */
+/** A section of troubles; nothing if there are none. */
 export function Troubles({ title, troubles, error, count, all }: {
   readonly title: string;
   readonly troubles: readonly Trouble[];
   readonly error?: Refusal | undefined;
-  /** How many there were; as the sum of the troubles when absent. */
+  /** The number to show; the sum of the counts if absent. */
   readonly count?: string;
-  /** Leads to all of them. */
+  /** A link to the list of all. */
   readonly all?: ComponentChildren;
 }) {
   if (troubles.length === 0 && error === undefined) return null;

@@ -1,5 +1,5 @@
 /**
- * The records that a pasted text names: an id or a part of one, alone or behind its type.
+ * The records that a pasted text names by an id or a part of an id, alone or after a type.
  *
  * @module
  */
@@ -7,15 +7,15 @@
 import { call, Refusal } from "../../data/api.ts";
 import { ID_TYPES, type IdType, readId } from "./read_id.ts";
 
-/** One record that was found. */
+/** A matching record. */
 export interface FoundId {
   readonly type: IdType;
   readonly id: string;
-  /** What it is about, in words. */
+  /** A description in words. */
   readonly about: string;
 }
 
-/** Every record that a text names, of all types at once; a text that fits several names them all. */
+/** Every record that a text names, searched in all types at once. */
 export async function findIds(text: string, signal: AbortSignal): Promise<readonly FoundId[]> {
   const read = readId(text);
   if (read === undefined) return [];
@@ -34,7 +34,7 @@ async function findOf(
     return items.map((item) => ({ type, id: String(item["id"]), about: aboutOf(item) }));
   } catch (thrown) {
     if (thrown instanceof Refusal && thrown.code === "not_found") return [];
-    // Several begin so: the refusal says which.
+    // Several ids begin with the text: the refusal lists them.
     if (thrown instanceof Refusal && thrown.code === "usage") {
       return severalOf(type, thrown.details);
     }
@@ -42,7 +42,7 @@ async function findOf(
   }
 }
 
-/** `task/ID  github-push  failed  2m ago` of a refusal, line by line. */
+/** The records in a refusal, each a line such as `task/ID  github-push  failed  2m ago`. */
 function severalOf(type: IdType, details: readonly string[]): readonly FoundId[] {
   return details.flatMap((line) => {
     const [, id, about = ""] = /^[a-z-]+\/([0-9A-Z]{26})(?: {2}(.*))?$/.exec(line) ?? [];

@@ -1,22 +1,23 @@
 /**
- * Whether a text can be an id or a part of one, and of which type of record.
+ * Recognizes a text that can be an id or a part of an id, and the types of records it can belong
+ * to.
  *
  * @module
  */
 
 import { SHORT_ID } from "../../parts/short_id.tsx";
 
-/** A type of record, as it is asked for, and where its screen is. */
+/** A type of record: its names, and the address of its screen. */
 export interface IdType {
-  /** As in `task/ID`. */
+  /** The name of the type in `task/ID`. */
   readonly name: string;
-  /** The same in words. */
+  /** The name of the type in words. */
   readonly label: string;
-  /** Parts of the address of a record. */
+  /** The parts of the address of a record. */
   readonly to: (id: string) => readonly string[];
 }
 
-/** Types of records that have a screen, the likeliest first. */
+/** The types of records with a screen, the likeliest first. */
 export const ID_TYPES: readonly IdType[] = [
   { name: "delivery", label: "Delivery", to: (id) => ["delivery", id] },
   { name: "task", label: "Task", to: (id) => ["task", id] },
@@ -32,8 +33,8 @@ export const ID_TYPES: readonly IdType[] = [
 ];
 
 /**
- * A text as a type, where one stands before it, and an id or a part of one, also as lists cut it
- * (`…5G7KQZ`); `undefined` when it cannot be one.
+ * Reads a text as an id or a part of an id, also as lists cut it (`…5G7KQZ`), with the type before
+ * it if there is one; `undefined` if the text cannot be an id.
  */
 export function readId(
   text: string,
@@ -42,8 +43,8 @@ export function readId(
     [];
   const type = ID_TYPES.find((one) => one.name === name?.toLowerCase());
   if (part === "" || (name !== undefined && type === undefined)) return undefined;
-  // A short text without a digit is a word. A longer one may be either: of the ends that lists show,
-  // one in ten has letters only, and hardly a word is the end of an id.
+  // A short text without a digit is a word. A longer text can be an id: a tenth of the ends that
+  // lists show have only letters, and hardly any word is the end of an id.
   if (name === undefined && !/[0-9]/.test(part) && part.length < SHORT_ID) return undefined;
   return type === undefined ? { part } : { type, part };
 }

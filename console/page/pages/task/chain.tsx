@@ -12,10 +12,10 @@ import { Link } from "../../parts/link.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useRecords } from "../../data/records.ts";
 
-/** Most tasks of one kind that are listed here. */
+/** Most tasks that are listed for each relation. */
 const MOST = 20;
 
-/** Other tasks that belong to one, newest first. */
+/** The tasks that are related to a task, newest first. */
 export function Chain({ task }: { readonly task: TaskRecord }) {
   const retries = useRecords<TaskRecord>({ what: "tasks", retry_of: task.id, limit: MOST });
   const children = useRecords<TaskRecord>({ what: "tasks", parent: task.id, limit: MOST });

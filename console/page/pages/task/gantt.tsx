@@ -1,5 +1,5 @@
 /**
- * The steps of a task over time: when each began and how long it took.
+ * The steps of a task over time: the start and the duration of each.
  *
  * @module
  */
@@ -10,12 +10,12 @@ import { now } from "../../parts/time.tsx";
 import type { StepsView } from "./graph.tsx";
 import { lengthOf, nameOf, type Step } from "./steps.ts";
 
-/** Times of the axis, as shares of the whole. */
+/** The marks of the axis, as shares of its length. */
 const MARKS = [0, 0.25, 0.5, 0.75, 1];
 
-/** Rows of steps, each with its time as a bar. */
+/** A row for each step, with its time as a bar. */
 export function Gantt({ steps, picked, pick, from: started }: StepsView & {
-  /** When the task started; what was carried over to it ended before. */
+  /** The start of the task; steps carried over from an earlier task ended before it. */
   readonly from: string | null;
 }) {
   const [from, to] = spanOf(steps, { from: started, nowMs: now.value });
@@ -61,7 +61,7 @@ export function Gantt({ steps, picked, pick, from: started }: StepsView & {
   );
 }
 
-/** Short times to a tenth of a second: marks that differ read differently. */
+/** Short times to a tenth of a second, so that no two marks have the same text. */
 function onAxis(ms: number): string {
   return ms < 1000 || ms >= 10_000 ? shortDuration(ms) : `${(ms / 1000).toFixed(1)}s`;
 }

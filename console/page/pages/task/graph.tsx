@@ -1,6 +1,7 @@
 /**
- * The steps of a task as a graph: each is a button, in the order of the plan, so that Tab goes
- * through them; the lines between them are for the eye, and the names say the same.
+ * The steps of a task as a graph. Each step is a button, and Tab goes through them in the order of
+ * the plan. Screen readers skip the lines between the steps, because the label of a step names the
+ * steps that it needs.
  *
  * @module
  */
@@ -13,7 +14,6 @@ import { now } from "../../parts/time.tsx";
 import type { Layout, Shape } from "./layout.ts";
 import { lengthOf, nameOf, type Step } from "./steps.ts";
 
-/** What a drawing of steps is given. */
 export interface StepsView {
   readonly steps: readonly Step[];
   /** Id of the step whose details are shown. */
@@ -21,11 +21,10 @@ export interface StepsView {
   readonly pick: (id: string) => void;
 }
 
-/** The graph. */
 export function Graph({ steps, picked, pick }: StepsView) {
   const layout = useLayout({
     steps: steps.map(({ id, needs }) => ({ id, needs })),
-    direction: narrow.value ? "TB" : "LR", // where room is short, steps stand one below the other
+    direction: narrow.value ? "TB" : "LR", // from top to bottom in a narrow window
   });
   if (layout === undefined) return <p class="empty">Drawing…</p>;
   const states = new Map(steps.map(({ id, state }) => [id, state]));
@@ -79,7 +78,7 @@ function StepBox(
   );
 }
 
-/** The places of a shape; the same as long as the shape is the same. */
+/** The layout of a graph, worked out again only if the graph changes. */
 function useLayout(shape: Shape): Layout | undefined {
   const key = JSON.stringify(shape);
   const made = useSignal<{ readonly key: string; readonly layout: Layout } | undefined>(undefined);

@@ -1,5 +1,5 @@
 /**
- * Messages to a task: those that were sent, and a new one.
+ * Messages to a task: the sent messages, and a form for a new one.
  *
  * @module
  */
@@ -35,7 +35,8 @@ export function Inbox({ task }: { readonly task: TaskRecord }) {
     attempt(async () => {
       messages.value = (await call("task.inbox", { id: task.id })).messages;
     });
-  // What a step sends comes with no event of its own: it is read again whenever the task changes.
+  // No event announces a message that a step sends, so the inbox is read again whenever the task
+  // changes.
   useEffect(() => void read(), [task]);
   const send = async (event: Event) => {
     event.preventDefault();

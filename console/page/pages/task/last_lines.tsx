@@ -1,5 +1,5 @@
 /**
- * The last lines that a step printed, where it is looked at.
+ * The last lines that a step printed, on the screen of its task.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { LineText } from "../../parts/log_line.tsx";
 import { Link } from "../../parts/link.tsx";
 import { Problem } from "../../parts/problem.tsx";
 
-/** How long what runs is left alone before it is read again. */
+/** Interval of reading the lines of a running step. */
 const AGAIN_MS = 2000;
 
 /** The last lines of a step, or of the whole task; read again while `running`, and when it ends. */

@@ -1,33 +1,33 @@
 /**
- * Where the steps of a task are drawn. Costs milliseconds to seconds, so that it is worked out once
- * for a shape; this file, with what works it out, is loaded only when there is a graph to draw.
+ * The positions of the steps of a graph. A layout takes milliseconds to seconds, so it is made once
+ * for each graph. This module, with the library for layouts, is loaded with the first graph.
  *
  * @module
  */
 
 import { graphlib, layout } from "@dagrejs/dagre";
 
-/** Size of a step, as styles/task.css has it. */
+/** Size of a step in pixels; styles/task.css has the same. */
 const STEP_PX = { width: 184, height: 54 };
 
-/** What is drawn: ids, and which needs which. */
+/** A graph to lay out: ids of steps, and the ids that each step needs. */
 export interface Shape {
   readonly steps: readonly { readonly id: string; readonly needs: readonly string[] }[];
-  /** From left to right, or from top to bottom where room is short. */
+  /** From left to right, or from top to bottom in a narrow window. */
   readonly direction: "LR" | "TB";
 }
 
-/** Places of everything. */
+/** The positions of steps and lines, in pixels. */
 export interface Layout {
   readonly width: number;
   readonly height: number;
-  /** Upper left corner of each step. */
+  /** The upper left corner of each step. */
   readonly steps: ReadonlyMap<string, { readonly x: number; readonly y: number }>;
-  /** A line from one step to another, as the path of an SVG. */
+  /** The lines between steps, each as an SVG path. */
   readonly lines: readonly { readonly from: string; readonly to: string; readonly path: string }[];
 }
 
-/** Lays a shape out. */
+/** Lays a graph out. */
 export function layOut({ steps, direction }: Shape): Layout {
   const graph = new graphlib.Graph();
   graph.setGraph({ rankdir: direction, nodesep: 14, ranksep: 44, marginx: 4, marginy: 4 });
@@ -48,7 +48,7 @@ export function layOut({ steps, direction }: Shape): Layout {
   return { width, height, steps: places, lines };
 }
 
-/** A soft line through points: it leaves and arrives along the direction. */
+/** A smooth line through points, which leaves and arrives in the direction of the graph. */
 function curve(
   points: readonly { readonly x: number; readonly y: number }[],
   direction: Shape["direction"],

@@ -1,5 +1,5 @@
 /**
- * What steps have given: names and values.
+ * The outputs of steps: names and values.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export function Outputs(
   { steps, label, named = false }: {
     readonly steps: readonly Step[];
     readonly label: string;
-    /** Whether each says which step it is of. */
+    /** Whether each output has the name of its step. */
     readonly named?: boolean;
   },
 ) {

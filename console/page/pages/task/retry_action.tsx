@@ -1,5 +1,5 @@
 /**
- * Runs an ended task again, as a new one, and goes there.
+ * Retries an ended task as a new task, and goes to the screen of that one.
  *
  * @module
  */
@@ -9,12 +9,12 @@ import { call } from "../../data/api.ts";
 import { Action } from "../../parts/action.tsx";
 import { go, href } from "../../route.ts";
 
-/** Retries a task that has ended; with `from`, that step and all that need it. */
+/** Retries an ended task; with `from`, only that step and the steps that need it. */
 export function RetryAction(
   { task, from, isFailed = false }: {
     readonly task: TaskRecord;
     readonly from?: string;
-    /** Whether that step is why the task failed. */
+    /** Whether the failure of that step made the task fail. */
     readonly isFailed?: boolean;
   },
 ) {

@@ -1,5 +1,5 @@
 /**
- * One step of a task: how it went, what it gave, its last lines, and what can be done from here.
+ * The details of a step: its result, outputs, last lines and actions.
  *
  * @module
  */
@@ -15,7 +15,6 @@ import { Outputs } from "./outputs.tsx";
 import { RetryAction } from "./retry_action.tsx";
 import type { Step } from "./steps.ts";
 
-/** The details of a step. */
 export function StepPanel({ task, step }: { readonly task: TaskRecord; readonly step: Step }) {
   const { id, state, record } = step;
   const hasOutputs = Object.keys(record?.outputs ?? {}).length > 0;

@@ -1,5 +1,5 @@
 /**
- * The steps of a task: what the plan says of them, and how far they are.
+ * The steps of a task, joined from the plan and the records of the steps.
  *
  * @module
  */
@@ -9,22 +9,21 @@ import type { StepRecord, TaskRecord } from "../../../../src/api/records.ts";
 import type { PlannedStepView } from "../../../../src/api/task_operations.ts";
 import { shortDuration } from "../../../../src/base/duration.ts";
 
-/** The plan of a task. */
 export type Plan = Output<"task.plan">;
 
-/** One step as it is shown. */
+/** A step as the screen shows it. */
 export interface Step {
   readonly id: string;
   readonly state: string;
-  /** Ids of the steps it waits for, those only that the task has. */
+  /** Ids of the steps of this task that it waits for. */
   readonly needs: readonly string[];
-  /** Absent as long as nothing is known of it but the plan. */
+  /** The record of the step; absent until there is one. */
   readonly record: StepRecord | undefined;
-  /** Absent where the task has no plan. */
+  /** The step of the plan; absent if the task has no plan. */
   readonly plan: PlannedStepView | undefined;
 }
 
-/** The steps of a task in the order of its plan; of its records where it has none. */
+/** The steps of a task in the order of its plan, or of its records if it has no plan. */
 export function stepsOf(task: TaskRecord, plan: Plan | undefined): readonly Step[] {
   const planned = plan?.steps ?? [];
   const ids = new Set([...planned.map(({ id }) => id), ...task.steps.map(({ id }) => id)]);
@@ -41,19 +40,19 @@ export function stepsOf(task: TaskRecord, plan: Plan | undefined): readonly Step
   });
 }
 
-/** The step that is to be seen first: one that failed, else one that runs. */
+/** The step to show first: a failed step, else a running one. */
 export function stepToShow(steps: readonly Step[]): Step | undefined {
   return steps.find((one) => one.state === "failed") ??
     steps.find((one) => one.state === "running");
 }
 
-/** A step in one sentence, for a screen reader. */
+/** A step in one sentence, for screen readers. */
 export function nameOf({ id, state, needs, record, plan }: Step, nowMs: number): string {
   const took = lengthOf(record, nowMs);
   const tries = plan?.attempts ?? 1;
   const attempt = record?.attempt ?? 1;
-  // It begins with what is to be read on the screen, in the same order: who speaks to the page says
-  // what they see.
+  // It begins with the words on the screen, in the same order, because people who use voice control
+  // say what they see.
   const parts = [
     `Step ${id}: ${state}`,
     took,

@@ -1,6 +1,5 @@
 /**
- * Cancels or retries every task that matches the filters of the list, after saying how many these
- * are.
+ * Cancels or retries every task that matches the filters of the list, after showing their number.
  *
  * @module
  */
@@ -8,18 +7,17 @@
 import { stream } from "../../data/api.ts";
 import { Action } from "../../parts/action.tsx";
 
-/** Filters by which the daemon takes many tasks at once. */
+/** Filters that the daemon accepts for many tasks at once. */
 const TAKEN = ["project", "trigger", "workflow", "state", "since_secs"];
-/** Those of which one has to be there: a project alone would be too much. */
+/** Filters of which at least one is required: a project alone would match too many tasks. */
 const ENOUGH = TAKEN.filter((name) => name !== "project");
 
-/** The filters of the list. */
 export interface Matching {
   readonly input: Readonly<Record<string, string | number>>;
   readonly flags: string;
 }
 
-/** A button for each of the two. */
+/** The buttons for both actions. */
 export function Bulk({ matching }: { readonly matching: Matching }) {
   const { state } = matching.input;
   const cancels = state === undefined || state === "pending" || state === "running";
@@ -66,7 +64,7 @@ function BulkAction(
   );
 }
 
-/** What was begun goes on in the daemon anyway. */
+/** The call is never aborted: the daemon completes the change even if the page is closed. */
 const NEVER = new AbortController().signal;
 
 function whyNotAll(input: Matching["input"]): string | undefined {

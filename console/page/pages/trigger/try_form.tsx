@@ -1,5 +1,6 @@
 /**
- * A payload of one's own through a trigger: as a test, which stores and starts nothing, or for real.
+ * Sends a written payload through a trigger: as a test, which stores and starts nothing, or for
+ * real.
  *
  * @module
  */
@@ -27,17 +28,17 @@ import { Text } from "../../parts/text.tsx";
 import { go, href } from "../../route.ts";
 import { ConditionParts } from "../delivery/condition_parts.tsx";
 
-/** Headers that a request gets anew on its way, or that belong to one body. */
+/** Headers that are set anew for each request, or that belong to a certain body. */
 const OWN = ["host", "connection", "content-length", "content-encoding", "transfer-encoding"];
-/** Words such as `pull_request`, which a command line takes as they are. */
+/** Words such as `pull_request`, which need no quotes in a shell. */
 const PLAIN = /^[\w.:-]+$/;
 
-/** The form, with a payload to begin with or the way to that of a stored delivery. */
+/** The form, with a first payload or with a button to copy the payload of a stored delivery. */
 export function TryForm({ trigger, from, last }: {
   readonly trigger: Trigger;
-  /** The delivery whose payload and headers it begins with. */
+  /** The delivery whose payload and headers the form starts with. */
   readonly from?: ShownDelivery;
-  /** Id of the delivery whose payload can be taken. */
+  /** Id of the delivery whose payload can be copied. */
   readonly last?: string | undefined;
 }) {
   const { metadata: { project = "", name }, spec: { event: { webhook }, action } } = trigger;
@@ -52,7 +53,7 @@ export function TryForm({ trigger, from, last }: {
     given.value = headersOf(shown);
     event.value = eventOf(given.value);
   };
-  /** The headers as they go along, the event of the field among them. */
+  /** The headers to send, with the header for the event of the field. */
   const headers = () => {
     const name = eventHeader(Object.keys(given.value));
     return name === undefined ? given.value : { ...given.value, [name]: event.value };
@@ -131,7 +132,10 @@ export function TryForm({ trigger, from, last }: {
   );
 }
 
-/** Headers that can be sent along: none that the daemon hides, or that belong to another body. */
+/**
+ * The headers that can be sent again: without those that the daemon hides, and those of another
+ * body.
+ */
 function headersOf({ headers }: ShownDelivery): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name, value]) => value !== "***" && !OWN.includes(name)),
