@@ -12,7 +12,7 @@ import { isJsonObject } from "../base/json.ts";
 import { ASK_AGAIN, ASKED_HEADER, TIME_HEADER, UNKNOWN_TIME } from "./fresh_request.ts";
 import type { CallName, Input, OperationName, Output, StreamName } from "./operations.ts";
 
-/** Calls the daemon. */
+/** A connection to a daemon, over which operations are called. */
 export interface Client extends Disposable {
   /**
    * Calls one operation; gives up when `signal` aborts.
@@ -58,7 +58,7 @@ interface SocketAddress {
   readonly dataDir?: DataDir;
 }
 
-/** Where the daemon listens; or in the daemon itself, what answers its requests. */
+/** The address at which the daemon listens, or inside the daemon, the function that answers. */
 export type Address =
   | SocketAddress
   | { readonly url: string; readonly caCert?: () => string }

@@ -43,7 +43,7 @@ export interface Connected {
   readonly login: string;
   /** RFC 3339; `null` without an end, or if it is not known. */
   readonly token_expires_at: string | null;
-  /** What became of each resource. */
+  /** The result for each resource. */
   readonly resources: readonly ApplyOutcome[];
   readonly hooks: readonly ConnectedHook[];
   /** The check that an event arrives; `null` if none can be made. */

@@ -17,7 +17,7 @@ import type { DeliveryRecord } from "./records.ts";
 import { QUERY } from "./resource_operations.ts";
 import { EVERY_RUN } from "./roles.ts";
 
-/** What happened to a delivery, stage by stage. */
+/** The history of a delivery, stage by stage. */
 export interface Explanation {
   readonly delivery: DeliveryRecord;
   readonly stages: readonly { readonly stage: string; readonly after_ms: number }[];

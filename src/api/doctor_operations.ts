@@ -6,13 +6,13 @@
 
 import { defineOperation, lines } from "./operation.ts";
 
-/** What came of one check. */
+/** The result of one check. */
 export interface DoctorFinding {
   /** Name of the check; one check may find several things. */
   readonly check: string;
   /** `failed`: something does not work, or cannot. `warning`: something works worse than it could. */
   readonly result: "ok" | "warning" | "failed";
-  /** What was found, and what to do about it: a sentence without a full stop at its end. */
+  /** The finding and its remedy: a sentence without a full stop at its end. */
   readonly message: string;
 }
 

@@ -8,7 +8,7 @@ import { defineOperation, json, PROJECT, TEXT } from "./operation.ts";
 
 /** A message that was made to try a target. */
 export interface TestMessage {
-  /** Where it goes: `webhook`, `slack` or `email`, with its number where there are several. */
+  /** The target: `webhook`, `slack` or `email`, with its number where there are several. */
   readonly target: string;
   /** Id in the outbox. */
   readonly outbox_id: string;

@@ -30,11 +30,11 @@ export interface Definition<Fields extends TProperties, Given extends Output>
   readonly console?: true;
 }
 
-/** One operation. */
+/** The definition of an operation, which server and client share. */
 export interface Operation<Fields extends TProperties = TProperties, Given extends Output = Output>
   extends Access {
   readonly summary: string;
-  /** What it takes: a JSON object of exactly these fields. */
+  /** The schema of the input: a JSON object of exactly these fields. */
   readonly input: TObject<Fields>;
   readonly output: Given;
   /** Whether the pages of the console may call it. */
@@ -92,7 +92,7 @@ export type InputOf<One extends Operation> = keyof One["input"]["properties"] ex
 export type OutputOf<One extends Operation> = One["output"] extends Output<infer Value> ? Value
   : never;
 
-/** Any text. */
+/** Schema of a text of any length. */
 export const TEXT = Type.String();
 /** A text that is secret: it is in no error, audit row or line of the log. */
 export const SECRET = Type.String({ writeOnly: true });
@@ -109,9 +109,9 @@ export function reference(record: RecordName): TString {
   return Type.String({ description: `Id of one ${record}, or a part of it`, record });
 }
 
-/** Names one task. */
+/** Schema of the reference to a task. */
 export const TASK = reference("task");
-/** Names one delivery. */
+/** Schema of the reference to a delivery. */
 export const DELIVERY = reference("delivery");
 /** Names one event of a chat platform. */
 export const SOURCE_EVENT = reference("source-event");

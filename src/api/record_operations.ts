@@ -7,7 +7,7 @@
 import Type from "typebox";
 import { defineOperation, DELIVERY, json, TASK } from "./operation.ts";
 
-/** What a deletion has done, or would do. */
+/** The result of a deletion, or of its dry run. */
 export interface DeletedRecords {
   /** As `delivery/ID` and `task/ID`, what was named first. */
   readonly deleted: readonly string[];

@@ -17,7 +17,7 @@ export type StepRecord = {
   readonly finished_at: string | null;
 };
 
-/** What a task waits for; fields that do not apply are absent. */
+/** The reason why a task waits; fields that do not apply are absent. */
 export type WaitsForView = {
   /** A worker, a certain node, what the machine is short of, a time, room, or the next attempt. */
   readonly what:

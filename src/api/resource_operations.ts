@@ -35,7 +35,7 @@ export interface ApplyOutcome {
   readonly name: string;
   /** Project; empty for global kinds. */
   readonly project: string;
-  /** What the apply did, or would do. */
+  /** The change that the apply made, or would make. */
   readonly action: "created" | "configured" | "unchanged" | "pruned";
 }
 
@@ -72,7 +72,7 @@ export interface TableColumn {
 export interface Listing {
   /** One JSON object for each. */
   readonly items: readonly Record<string, unknown>[];
-  /** `kind/name` of each. */
+  /** `kind/name` of each item. */
   readonly names: readonly string[];
   readonly columns: readonly TableColumn[];
   /** Cells of each, one a column. */
@@ -186,7 +186,7 @@ export const QUERY = {
   ),
 };
 
-/** What `get` and `get.watch` list. */
+/** The input that `get` and `get.watch` share. */
 export type GetInput = InputOf<typeof RESOURCE_OPERATIONS["get"]>;
 
 /** Resources to delete: of one kind, by names or by labels. */
@@ -256,7 +256,7 @@ export const RESOURCE_OPERATIONS = {
     },
     output: json<{
       readonly deleted: readonly string[];
-      /** What stays because others use it, with `used: "keep"`. */
+      /** With `used: "keep"`, the resources that stay because others use them. */
       readonly kept: readonly KeptResource[];
       readonly warnings: readonly string[];
       readonly hook_failures: readonly string[];

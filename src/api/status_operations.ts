@@ -29,7 +29,7 @@ export interface Status {
     Record<string, {
       /** `null` where there is none. */
       readonly value: string | number | boolean | readonly string[] | null;
-      /** `file` is `daemon.yaml`. */
+      /** The place that set the value; `file` is `daemon.yaml`. */
       readonly source: "default" | "file" | "flag";
     }>
   >;
@@ -68,7 +68,7 @@ export interface Status {
     readonly lease_until: string;
     /** How many there are, those that are gone included. */
     readonly count: number;
-    /** Names of all. */
+    /** The names of all nodes that are counted. */
     readonly names: readonly string[];
     /** Names of those that were not heard of within their lease. */
     readonly gone: readonly string[];
@@ -77,7 +77,7 @@ export interface Status {
   } | null;
   /** Sizes in bytes. */
   readonly database: {
-    /** Where it is, when several daemons share it; `null` for `svc.db`. */
+    /** The address of a database that several daemons share; `null` for `svc.db`. */
     readonly server: string | null;
     /** `svc.db`, or all of the shared one. */
     readonly bytes: number;

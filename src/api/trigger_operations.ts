@@ -45,7 +45,7 @@ export interface Sent {
   readonly key: string | null;
   /** HTTP status of the answer. */
   readonly status: number;
-  /** What the answer says; its beginning where it is long. */
+  /** The text of the answer, or its beginning where it is long. */
   readonly answer: string;
   /** Headers that the condition reads and the request did not have. */
   readonly missing_headers: readonly string[];
@@ -60,7 +60,7 @@ export interface TriedStage {
 /** Number of deliveries by what changes, such as `accepted → filtered` or `unchanged accepted`. */
 export type BacktestCounts = Readonly<Record<string, number>>;
 
-/** What a backtest makes of one stored delivery. */
+/** The result of a backtest for one stored delivery. */
 export interface BacktestedDelivery {
   readonly delivery_id: string;
   /** RFC 3339. */
@@ -184,7 +184,7 @@ export const TRIGGER_OPERATIONS = {
 
 /** The result of suspending or resuming a trigger. */
 export interface SuspendResult {
-  /** `trigger/NAME`. */
+  /** The name of the trigger, as `trigger/NAME`. */
   readonly name: string;
   /** Whether the state was another one before. */
   readonly changed: boolean;

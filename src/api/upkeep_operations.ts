@@ -20,7 +20,7 @@ export type UpkeepLine<Result> =
     };
   };
 
-/** A new backup. */
+/** A backup that was made, and the key file that it needs. */
 export interface Backup {
   /** Its path, on the machine of the daemon. */
   readonly file: string;
@@ -47,7 +47,7 @@ export interface Check {
 export interface Restored {
   readonly file: string;
   readonly database: string;
-  /** Where the replaced database is kept; `null` when there was none. */
+  /** The path of the replaced database; `null` when there was none. */
   readonly kept: string | null;
   /** Schema version of the backup. */
   readonly schema_version: number;
@@ -107,7 +107,7 @@ export interface Vacuum {
   readonly bytes: number;
 }
 
-/** What takes the disk, in bytes. */
+/** The use of the disk, in bytes. */
 export interface Usage {
   readonly data_dir: string;
   readonly database: {
@@ -120,11 +120,11 @@ export interface Usage {
     /** Of these, what `svc db vacuum` would free. */
     readonly unused_bytes: number;
   };
-  /** What else is in the data directory, the largest first. */
+  /** The other files of the data directory, the largest first. */
   readonly entries: readonly {
     /** Name in the data directory; a directory ends with a slash. */
     readonly name: string;
-    /** What it is for. */
+    /** Its purpose. */
     readonly kind:
       | "logs"
       | "worktrees"

@@ -51,11 +51,11 @@ const SUBJECT = Type.Object({
 /** One subject of a watch: exactly one of `get`, `task`, `log`, `status` and `stats`. */
 export type WatchSubject = InputOf<typeof WATCH_OPERATIONS["watch"]>["subjects"][number];
 
-/** What is new of a list. */
+/** The changes of one list. */
 export interface WatchedList {
   /** One JSON object for each that is new or changed; in the first line, oldest first. */
   readonly items: readonly Record<string, unknown>[];
-  /** `kind/name` of each. */
+  /** `kind/name` of each item. */
   readonly names: readonly string[];
   /** `kind/name` of what was deleted, or is in another state than was asked for. */
   readonly deleted: readonly string[];
@@ -86,7 +86,7 @@ export interface WatchedError {
   readonly error: { readonly code: string; readonly message: string };
 }
 
-/** What a line says of one subject. */
+/** The part of a line about one subject. */
 export type Watched =
   | WatchedList
   | { readonly task: Readonly<Record<string, unknown>> }

@@ -27,7 +27,7 @@ export interface GivenFile {
 
 /** A token; disposing it revokes it. */
 export interface IssuedToken extends Disposable {
-  /** Value of `SVC_RUN_TOKEN`. */
+  /** The value of `SVC_RUN_TOKEN` in the processes of the run. */
   readonly token: string;
 }
 

@@ -9,7 +9,7 @@ export type CamelCase<Name extends string> = Name extends `${infer First}-${infe
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Name;
 
-/** `max-body` as `maxBody`. */
+/** A name in kebab case as camel case: `max-body` becomes `maxBody`. */
 export function camelCase<Name extends string>(name: Name): CamelCase<Name> {
   const camel = name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return camel as CamelCase<Name>;

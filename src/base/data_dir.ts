@@ -12,7 +12,7 @@ export interface DataDir {
   readonly root: string;
   /** Settings of the daemon. */
   readonly settings: string;
-  /** SQLite database. */
+  /** Path of the SQLite database. */
   readonly database: string;
   /** Address of the PostgreSQL database that several daemons share, in place of the SQLite database. */
   readonly databaseUrl: string;
@@ -52,7 +52,7 @@ const MAX_SOCKET_PATH = 107;
 
 /** The places that may name the data directory. */
 export interface DataDirSources {
-  /** Value of `--data-dir`. */
+  /** The value of `--data-dir`; `undefined` without that flag. */
   flag?: string | undefined;
   /** Reads an environment variable. */
   env: (name: string) => string | undefined;

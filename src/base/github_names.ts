@@ -7,7 +7,7 @@
 
 const NAME = "[A-Za-z0-9_.-]{1,100}";
 
-/** Pattern of `OWNER/NAME`. */
+/** Regular expression of a repository as `OWNER/NAME`. */
 export const REPOSITORY_PATTERN = `^(?!\\.{1,2}/)${NAME}/(?!\\.{1,2}$)${NAME}$`;
 /** Pattern of the name of an organization. */
 export const ORGANIZATION_PATTERN = `^(?!\\.{1,2}$)${NAME}$`;

@@ -24,7 +24,6 @@ export class HealthConditions {
     return this.#conditions.get(part);
   }
 
-  /** All conditions. */
   list(): readonly string[] {
     return [...this.#conditions.values()];
   }

@@ -23,9 +23,9 @@ export type LogFormat = typeof LOG_FORMATS[number];
 /** The facts of an event; keys are in snake_case. They must not hold secrets. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Writes events. */
+/** The log of the daemon, by levels. */
 export interface Log {
-  /** For developers only. */
+  /** Writes an event that only developers of svc need. */
   debug(message: string, fields?: LogFields): void;
   /** A normal event that interests operators. */
   info(message: string, fields?: LogFields): void;

@@ -5,9 +5,9 @@
  * @module
  */
 
-/** `"` */
+/** The character `"`. */
 export const QUOTE = 0x22;
-/** `\` */
+/** The character `\`. */
 export const BACKSLASH = 0x5c;
 
 /** The range of a number in its text. */

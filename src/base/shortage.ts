@@ -4,7 +4,7 @@
  * @module
  */
 
-/** What the machine is short of, and what to do, by the code of the system error. */
+/** The shortage of the machine and its remedy, by the code of the system error. */
 const SENTENCES: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full: make room on it",
   EDQUOT: "the disk quota is used up: make room, or raise the quota",
@@ -31,7 +31,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   "Cannot allocate memory": "ENOMEM",
 };
 
-/** What the machine is short of, according to an error; `undefined` for other errors. */
+/** The shortage that an error reports; `undefined` for other errors. */
 export function findShortage(error: unknown): string | undefined {
   for (let one = error; one instanceof Error; one = one.cause) {
     if ("code" in one && Object.hasOwn(SENTENCES, String(one.code))) {

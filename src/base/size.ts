@@ -6,7 +6,7 @@
 
 const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
 
-/** `1.5 MiB`. */
+/** A size in bytes as people read it, such as `1.5 MiB`. */
 export function sizeText(bytes: number): string {
   let size = bytes;
   let unit = 0;

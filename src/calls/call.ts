@@ -19,11 +19,11 @@ export interface Call {
   readonly variables: Map<string, string | undefined>;
   /** Standard input, once the caller was asked for it. */
   input?: Uint8Array | undefined;
-  /** What the control plane has answered so far. */
+  /** The answers of the control plane so far. */
   readonly answers: ControlAnswers;
 }
 
-/** What a command wrote, in order, and its exit code. */
+/** The output of a command, in order, and its exit code. */
 export interface CommandOutput {
   readonly chunks: readonly OutputChunk[];
   readonly code: number;

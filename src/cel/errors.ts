@@ -201,7 +201,7 @@ export function withSuggestion(
   return near === undefined ? error : `${error}, did you mean "${near}"?`;
 }
 
-/** `payload_ref` for `payload_reff`. */
+/** The similar variable `payload_ref` for the unknown `payload_reff`. */
 function findLikeVariable(name: string, { payload }: Readonly<JsonObject>): string | undefined {
   if (!name.startsWith(PAYLOAD_FIELD) || !isJsonObject(payload)) return undefined;
   const near = findLike(name.slice(PAYLOAD_FIELD.length), namesIn(payload));

@@ -41,7 +41,7 @@ export interface Scope {
   readonly share: string;
 }
 
-/** A compiled expression. */
+/** A compiled expression, which can be run over many scopes. */
 export interface Expression extends Analysis {
   readonly source: string;
   /**

@@ -154,7 +154,6 @@ function libraryOwn(name: string): CelFunc {
 
 const libraryFormat = libraryOwn("format");
 
-/** Every string function. */
 export const STRING_FUNCTIONS: CelFunc[] = [
   libraryOwn("trim"),
   celMethod("charAt", STRING, [INT], STRING, charAt),

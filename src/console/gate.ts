@@ -17,7 +17,7 @@ export interface RequestHead {
   readonly headers: Headers;
 }
 
-/** What a request asks for. */
+/** The page, file or call that a request asks for. */
 export type Verdict =
   /** The name of a file of the page, which may not exist. */
   | { readonly asset: string }

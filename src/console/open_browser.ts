@@ -14,7 +14,7 @@ import type { ConsoleAddress } from "./address.ts";
 const PATIENCE_MS = 5000;
 
 export interface BrowserRun {
-  /** Holds a ticket. */
+  /** The address to open, which contains a ticket. */
   readonly link: string;
   /** Resolves with whether the ticket was used, when it is no longer valid. */
   readonly over: Promise<boolean>;

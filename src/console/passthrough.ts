@@ -13,7 +13,7 @@ import { type JsonObject, toJson } from "../base/json.ts";
 
 /** Most streams at once, over all tabs. */
 const MOST_STREAMS = 4;
-/** What names the console in the daemon's audit. */
+/** The name of the console in the daemon's audit. */
 const CLIENT_NAME = "console";
 /** Headers of the daemon's answer that the page gets. */
 const PASSED = ["content-type", "retry-after"];

@@ -22,7 +22,7 @@ import { judge } from "./gate.ts";
 import { allowedCall, Passthrough } from "./passthrough.ts";
 import { Sessions, type Ticket } from "./sessions.ts";
 
-/** Where a console is served, and which daemon it calls. */
+/** The address of a console, and the daemon that it calls. */
 export interface ConsoleOptions extends Core {
   readonly address: ConsoleAddress;
   /** 0 takes any free port. */

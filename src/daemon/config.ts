@@ -21,7 +21,7 @@ import type { DefaultLimits } from "../tasks/time_limits.ts";
 import type { HostAndPort } from "./addresses.ts";
 import type { EffectiveSetting, SettingValues } from "./settings.ts";
 
-/** What options and configuration have in common. */
+/** The settings that options and configuration share. */
 interface CommonOptions {
   /** Data directory, created by `svc init`. */
   readonly dir: DataDir;

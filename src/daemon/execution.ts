@@ -37,7 +37,7 @@ export interface Execution extends AsyncDisposable {
   readonly plugins: PluginHost;
   /** Sends messages to other systems. */
   readonly outbox: Outbox;
-  /** What tasks are answered with. */
+  /** The parts that answer tasks. */
   readonly answers: Answers;
   /** Tells people of what failed. */
   readonly notifier: Notifier;

@@ -30,7 +30,7 @@ export interface Intake extends AsyncDisposable {
 
 type PipelinePart = "plugins" | "triggers" | "planner" | "findCertificate" | "visit";
 
-/** What a daemon consists of before its servers open. */
+/** The parts of a daemon before its servers open. */
 export interface DaemonParts {
   readonly config: DaemonConfig;
   readonly state: State;

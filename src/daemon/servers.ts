@@ -97,7 +97,7 @@ export async function openServers(parts: DaemonParts): Promise<Servers> {
   return { webhookUrl: webhook.url, controlUrl, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
-/** What the control plane uses of the servers. */
+/** The parts of the servers that the control plane uses. */
 interface ControlParts extends Pick<OperationsHost, "manifests" | "githubLogs" | "receiveOwn"> {
   /** Aborts when the daemon stops. */
   readonly signal: AbortSignal;

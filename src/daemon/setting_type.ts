@@ -20,7 +20,7 @@ export interface SettingType<Value> {
   readonly schema: Readonly<Record<string, unknown>>;
   /** Closed list of values. */
   readonly choices?: readonly string[];
-  /** What a value means; `undefined` for a value that the setting does not take. */
+  /** The meaning of a value; `undefined` for a value that the setting does not take. */
   readonly parse: (written: SettingValue) => Value | undefined;
 }
 
@@ -55,7 +55,7 @@ export const SWITCH: SettingType<boolean> = {
   parse: (written) => typeof written === "boolean" ? written : undefined,
 };
 
-/** A whole number. */
+/** The type of a whole number from `least` to `most`. */
 export function count(least: number, most: number): SettingType<number> {
   const takes = `a whole number from ${least} to ${most}`;
   return {

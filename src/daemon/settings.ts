@@ -31,7 +31,7 @@ export interface Setting {
   /** Name in the file; with `--` before it, the flag. */
   readonly name: string;
   readonly type: SettingType<unknown>;
-  /** What its value is, in the help; a switch has none. */
+  /** The word for its value in the help; a switch has none. */
   readonly placeholder?: string;
   readonly help: string;
   /** The default; absent where there is none. */
@@ -279,7 +279,7 @@ export interface EffectiveSetting {
   readonly source: "default" | "file" | "flag";
 }
 
-/** What is wrong with a value, each as the end of a sentence that begins with the name. */
+/** The faults of a value, each as the end of a sentence that begins with the name. */
 export function faultsIn({ type, orNone }: Setting, written: SettingValue): readonly string[] {
   if (orNone === true && written === NONE) return [];
   const parts = type.kind === "list" ? itemsOf(written).map((item) => [item]) : [written];

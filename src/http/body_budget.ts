@@ -20,7 +20,6 @@ const SMALL_BYTES = 64 * 1024;
 const PART = {
   /** Large bodies of one owner. */
   largeOfOwner: 1 / 2,
-  /** Large bodies. */
   large: 3 / 4,
   /** Bodies of one owner. */
   owner: 3 / 4,

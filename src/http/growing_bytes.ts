@@ -29,7 +29,6 @@ export class GrowingBytes {
     this.#most = most;
   }
 
-  /** Number of bytes. */
   get length(): number {
     return this.#length;
   }

@@ -21,7 +21,7 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** A request to another server. */
 export interface Outgoing {
-  /** `GET` when absent. */
+  /** The method; `GET` if absent. */
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer>;

@@ -19,7 +19,7 @@ import type { ConnectionStore } from "../store/connection_store.ts";
 import type { Events } from "../store/events.ts";
 import type { IncidentKind } from "../store/incident_records.ts";
 
-/** Where results are stored and reported. */
+/** The store and the reports of results. */
 export interface LogNotesHost extends Core {
   readonly store: ConnectionStore;
   readonly events: Events;

@@ -63,7 +63,7 @@ const MARK = "socket";
 /** Keeps the sockets of all Connections open until disposed. */
 export class SlackSockets implements AsyncDisposable, SocketStates {
   readonly #host: SlackSocketsHost;
-  /** By {@linkcode identityOf}. */
+  /** The Connections that are served, by {@linkcode identityOf}. */
   readonly #served = new Map<string, Served>();
   readonly #updates: SerialRunner;
   readonly #subscription: Disposable;
@@ -103,7 +103,6 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
     );
   }
 
-  /** Closes all sockets. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#subscription[Symbol.dispose]();
     this.#notes[Symbol.dispose]();

@@ -13,7 +13,7 @@ export function answer(context: DeliveryContext, outcomes: readonly EventOutcome
   return Response.json(resultOf(context, outcomes));
 }
 
-/** What one of several triggers made of a request. */
+/** The result of a request at one of several triggers. */
 export interface TriggerResult {
   readonly context: DeliveryContext;
   readonly outcomes: readonly EventOutcome[];

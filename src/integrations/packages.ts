@@ -18,13 +18,13 @@ export interface PackageFile {
   readonly text: string;
 }
 
-/** One package. */
+/** A package of `integrations/`, with its files. */
 export interface IntegrationPackage {
   /** Name of its directory. */
   readonly name: string;
   /** Name of the other system, as people write it. */
   readonly title: string;
-  /** One sentence. */
+  /** The purpose of the package, in one sentence. */
   readonly summary: string;
   /** All files, in the order of their paths. */
   readonly files: readonly PackageFile[];
@@ -32,7 +32,7 @@ export interface IntegrationPackage {
 
 /** A resource of a package, as its manifest states it. */
 export interface PackageResource {
-  /** Kind, as written. */
+  /** The kind as the manifest writes it. */
   readonly kind: string;
   /** Name within the kind. */
   readonly name: string;
@@ -53,7 +53,7 @@ function namesIn(files: Readonly<Record<string, string>>): string[] {
   return [...new Set(Object.keys(files).map((path) => path.split("/", 1)[0] ?? ""))].sort();
 }
 
-/** All packages. */
+/** The packages among `files`, by default those that are built in, in the order of their names. */
 export function listPackages(
   files: Readonly<Record<string, string>> = EMBEDDED_FILES,
 ): readonly IntegrationPackage[] {

@@ -28,7 +28,7 @@ function draftTo(
   { project, notification, number }: {
     readonly project: string;
     readonly notification: string;
-    /** From 1. */
+    /** The number of the target in the Notification, from 1. */
     readonly number: number;
   },
   body: JsonObject,

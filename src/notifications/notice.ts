@@ -24,11 +24,11 @@ export interface Notice {
   readonly connection?: string;
   /** Identifies repetitions, which are counted and not reported one by one. */
   readonly cause: string;
-  /** One line. */
+  /** The report in one line. */
   readonly title: string;
   /** Further lines; may be empty. */
   readonly text: string;
-  /** Facts for programs. */
+  /** The facts of the message, for programs. */
   readonly data: JsonObject;
   /** Milliseconds since the epoch. */
   readonly at: number;

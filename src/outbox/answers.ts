@@ -16,7 +16,7 @@ import { reportsAt, type ReportSources } from "./reports.ts";
 import { postsAt } from "./slack_answers.ts";
 import { unansweredDraft } from "./unanswered.ts";
 
-/** What answers are made from, and where they go. */
+/** The sources and the destination of answers. */
 export interface AnswersHost extends ReportSources {
   readonly outbox: Outbox;
   readonly events: Events;

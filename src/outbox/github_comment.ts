@@ -33,7 +33,6 @@ export type CommentFormat = typeof COMMENT_FORMATS[number];
 /** By how much GitHub's clock may be behind the clock of this machine. */
 const CLOCKS_DIFFER_MS = 24 * 3600_000;
 
-/** The kind `github-comment`. */
 export const githubComment: MessageKind = {
   name: "github-comment",
   way: gitHubWay,

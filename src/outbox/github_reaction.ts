@@ -28,7 +28,6 @@ export const REACTIONS = [
 /** One of {@linkcode REACTIONS}. */
 export type Reaction = typeof REACTIONS[number];
 
-/** The kind `github-reaction`. */
 export const githubReaction: MessageKind = {
   name: "github-reaction",
   way: gitHubWay,

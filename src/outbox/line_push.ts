@@ -32,7 +32,6 @@ const KEY_LASTS_MS = 24 * 3600_000;
 /** Most characters of a text that are stored: more than a push can have. */
 const MAX_STORED = 32 * 1024;
 
-/** The kind `line-push`. */
 export const linePush: MessageKind = {
   name: "line-push",
   again: "harmless",

@@ -9,7 +9,7 @@
 import { equalBytes, toHex, utf8 } from "../base/bytes.ts";
 import { type HmacKey, hmacKey, hmacOf } from "../signatures/hmac_digest.ts";
 
-/** Where a marker stands. */
+/** The place of a marker. */
 export interface MarkedPlace {
   readonly project: string;
   /** `OWNER/NAME`; it has no case. */

@@ -43,7 +43,7 @@ export type NotSent =
   | {
     /** Another try would end the same way. */
     readonly result: "refused";
-    /** What was found and what to do, one sentence without a full stop. */
+    /** The finding and its remedy, one sentence without a full stop. */
     readonly reason: string;
     /** Whether it may have arrived nevertheless; it did not if absent. */
     readonly mayHaveArrived?: boolean;

@@ -24,7 +24,7 @@ import type { StatusState } from "./github_status.ts";
 import type { Draft } from "./message_kind.ts";
 import { type AnswerSources, payloadOf } from "./origin.ts";
 
-/** What reports are made from. */
+/** The sources of reports. */
 export interface ReportSources extends AnswerSources {
   readonly evaluator: Evaluator;
 }

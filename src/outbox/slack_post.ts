@@ -29,7 +29,7 @@ export interface SlackPost {
   readonly connection: string;
   /** Trigger whose token posts it; empty if a Connection does. */
   readonly trigger: string;
-  /** Channel id. */
+  /** The id of the channel. */
   readonly channel: string;
   /** `ts` of the first post of the thread; empty for the channel itself. */
   readonly thread: string;

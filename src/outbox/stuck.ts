@@ -14,7 +14,7 @@ const MOST_CHECKED = 200;
 
 /** Given-up messages with the same reason. */
 export interface Stuck {
-  /** What is missing and what to do, a sentence without a full stop. */
+  /** The missing thing and its remedy, a sentence without a full stop. */
   readonly reason: string;
   /** How many of the messages that were checked. */
   readonly count: number;

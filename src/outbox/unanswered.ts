@@ -9,7 +9,6 @@ import { AppError } from "../base/errors.ts";
 import type { Task } from "../store/task_records.ts";
 import type { Draft, MessageKind } from "./message_kind.ts";
 
-/** The kind `unanswered`. */
 export const unanswered: MessageKind = {
   name: "unanswered",
   again: "harmless",

@@ -11,7 +11,6 @@
 import { templatedHmac } from "../signatures/templated_hmac.ts";
 import type { Platform } from "./platform.ts";
 
-/** Asana. */
 export const asana: Platform = {
   name: "asana",
   title: "Asana",

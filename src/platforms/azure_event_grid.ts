@@ -31,7 +31,6 @@ const signature: Signature = {
   ...defined({ sign: bearerScheme.sign }),
 };
 
-/** Azure Event Grid. */
 export const azureEventGrid: Platform = {
   name: "azure-event-grid",
   title: "Azure Event Grid",

@@ -10,7 +10,6 @@
 import { templatedHmac } from "../signatures/templated_hmac.ts";
 import { headerId, type Platform, PONG } from "./platform.ts";
 
-/** Bitbucket. */
 export const bitbucket: Platform = {
   name: "bitbucket",
   title: "Bitbucket (Cloud, Data Center)",

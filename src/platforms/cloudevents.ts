@@ -33,7 +33,6 @@ function isBatch(header: (name: string) => string | undefined): boolean {
   return mediaType(header("content-type")) === "application/cloudevents-batch+json";
 }
 
-/** CloudEvents. */
 export const cloudevents: Platform = {
   name: "cloudevents",
   title: "CloudEvents",

@@ -70,7 +70,6 @@ function specOf(names: readonly string[]): HmacSpec {
   };
 }
 
-/** Contentful. */
 export const contentful: Platform = {
   name: "contentful",
   title: "Contentful",

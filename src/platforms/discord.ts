@@ -50,7 +50,6 @@ function isPublicKey(value: string): boolean {
 /** An answer that Discord accepts as PONG; it ignores the second field. */
 const DISCORD_PONG = '{"type":1,"status":"pong"}';
 
-/** Discord. */
 export const discord: Platform = {
   name: "discord",
   title: "Discord",

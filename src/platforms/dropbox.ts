@@ -10,7 +10,6 @@
 import { templatedHmac } from "../signatures/templated_hmac.ts";
 import { echo, echoable, type Platform } from "./platform.ts";
 
-/** Dropbox. */
 export const dropbox: Platform = {
   name: "dropbox",
   title: "Dropbox",

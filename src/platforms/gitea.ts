@@ -11,7 +11,6 @@
 import { templatedHmac } from "../signatures/templated_hmac.ts";
 import { headerId, type Platform } from "./platform.ts";
 
-/** Gitea and Forgejo. */
 export const gitea: Platform = {
   name: "gitea",
   title: "Gitea, Forgejo",

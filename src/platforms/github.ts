@@ -10,7 +10,6 @@
 import { templatedHmac } from "../signatures/templated_hmac.ts";
 import { headerId, nonEmptyText, type Platform, PONG } from "./platform.ts";
 
-/** GitHub. */
 export const github: Platform = {
   name: "github",
   title: "GitHub",

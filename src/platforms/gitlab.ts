@@ -65,7 +65,6 @@ const signature: Signature = {
   },
 };
 
-/** GitLab. */
 export const gitlab: Platform = {
   name: "gitlab",
   title: "GitLab",

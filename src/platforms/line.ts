@@ -10,7 +10,6 @@
 import { templatedHmac } from "../signatures/templated_hmac.ts";
 import { nonEmptyText, payloadId, type Platform, PONG } from "./platform.ts";
 
-/** LINE. */
 export const line: Platform = {
   name: "line",
   title: "LINE",

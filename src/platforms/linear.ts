@@ -53,7 +53,6 @@ function findMillis(text: string): number | undefined {
   return /^[0-9]{13}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Linear. */
 export const linear: Platform = {
   name: "linear",
   title: "Linear",

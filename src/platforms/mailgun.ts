@@ -87,7 +87,6 @@ function fieldsOfForm(text: string): Fields | undefined {
   return isEachOnce && "signature" in fields ? fields : undefined;
 }
 
-/** Mailgun. */
 export const mailgun: Platform = {
   name: "mailgun",
   title: "Mailgun",

@@ -57,7 +57,6 @@ function isVerifyToken({ name }: SigningKey): boolean {
   return name.startsWith("verify_token");
 }
 
-/** Meta. */
 export const meta: Platform = {
   name: "meta",
   title: "Meta (WhatsApp, Messenger, Instagram)",

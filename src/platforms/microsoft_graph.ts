@@ -82,7 +82,6 @@ const signature: Signature = {
   },
 };
 
-/** Microsoft Graph. */
 export const microsoftGraph: Platform = {
   name: "microsoft-graph",
   title: "Microsoft Graph",

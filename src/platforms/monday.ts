@@ -100,7 +100,6 @@ function answerChallenge(body: Uint8Array): Handshake | undefined {
   return { status: 200, type: "application/json", body: JSON.stringify({ challenge }) };
 }
 
-/** monday.com. */
 export const monday: Platform = {
   name: "monday",
   title: "monday.com",

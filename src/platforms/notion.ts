@@ -14,7 +14,6 @@ import { MAX_UNSIGNED_BYTES, payloadId, type Platform, PONG } from "./platform.t
 
 const TOKEN_ALONE = /^\s*\{\s*"verification_token"\s*:\s*"[\w-]{1,256}"\s*\}\s*$/;
 
-/** Notion. */
 export const notion: Platform = {
   name: "notion",
   title: "Notion",

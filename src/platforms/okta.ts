@@ -29,7 +29,6 @@ const signature: Signature = {
   },
 };
 
-/** Okta. */
 export const okta: Platform = {
   name: "okta",
   title: "Okta",

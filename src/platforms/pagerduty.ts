@@ -9,7 +9,6 @@
 import { templatedHmac } from "../signatures/templated_hmac.ts";
 import { findObject, payloadId, type Platform, PONG } from "./platform.ts";
 
-/** PagerDuty. */
 export const pagerduty: Platform = {
   name: "pagerduty",
   title: "PagerDuty",

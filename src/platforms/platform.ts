@@ -131,7 +131,7 @@ export interface PlatformEvent {
 
 /** The id of an event. A later event with the same id is a duplicate. */
 export interface EventId {
-  /** Never empty. */
+  /** The id itself, which is never empty. */
   readonly id: string;
   /** Whether a verified signature covers the id. */
   readonly signed: boolean;

@@ -45,7 +45,7 @@ import { twitch } from "./twitch.ts";
 import { woocommerce } from "./woocommerce.ts";
 import { zoom } from "./zoom.ts";
 
-/** Every platform. */
+/** All platforms, in the order of the documentation. */
 export const PLATFORMS: readonly Platform[] = [
   github,
   slack,

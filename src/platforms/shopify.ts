@@ -9,7 +9,6 @@
 import { templatedHmac } from "../signatures/templated_hmac.ts";
 import { headerId, type Platform } from "./platform.ts";
 
-/** Shopify. */
 export const shopify: Platform = {
   name: "shopify",
   title: "Shopify",

@@ -23,7 +23,7 @@
 import { templatedHmac } from "../signatures/templated_hmac.ts";
 import { nonEmptyText, payloadId, type Platform } from "./platform.ts";
 
-/** Slack. */
+/** Slack, for webhooks and for chat events. */
 export const slack: Platform = {
   name: "slack",
   title: "Slack",

@@ -201,7 +201,6 @@ function handshake(
   return isOwn ? { ...PONG, visit: url } : PONG;
 }
 
-/** Amazon SNS. */
 export const sns: Platform = {
   name: "sns",
   title: "Amazon SNS",

@@ -9,7 +9,6 @@
 import { standardWebhooksSignature } from "../signatures/standard_webhooks.ts";
 import { headerId, type Platform, signedId } from "./platform.ts";
 
-/** Standard Webhooks. */
 export const standardWebhooks: Platform = {
   name: "standard-webhooks",
   title: "Standard Webhooks",

@@ -10,7 +10,6 @@
 import { templatedHmac } from "../signatures/templated_hmac.ts";
 import { payloadId, type Platform } from "./platform.ts";
 
-/** Stripe. */
 export const stripe: Platform = {
   name: "stripe",
   title: "Stripe",

@@ -10,7 +10,6 @@
 import { templatedHmac } from "../signatures/templated_hmac.ts";
 import { echo, findObject, payloadId, type Platform } from "./platform.ts";
 
-/** Trello. */
 export const trello: Platform = {
   name: "trello",
   title: "Trello",

@@ -76,7 +76,6 @@ const signature: Signature = {
   },
 };
 
-/** Twilio. */
 export const twilio: Platform = {
   name: "twilio",
   title: "Twilio",

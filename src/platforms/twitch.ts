@@ -34,7 +34,6 @@ const signature: Signature = {
   },
 };
 
-/** Twitch. */
 export const twitch: Platform = {
   name: "twitch",
   title: "Twitch",

@@ -10,7 +10,6 @@ import { findText } from "../base/bytes.ts";
 import { templatedHmac } from "../signatures/templated_hmac.ts";
 import { headerId, MAX_UNSIGNED_BYTES, type Platform, PONG } from "./platform.ts";
 
-/** WooCommerce. */
 export const woocommerce: Platform = {
   name: "woocommerce",
   title: "WooCommerce",

@@ -12,7 +12,6 @@ import { hmac } from "../signatures/hmac.ts";
 import { templatedHmac } from "../signatures/templated_hmac.ts";
 import { echoable, findObject, type Platform } from "./platform.ts";
 
-/** Zoom. */
 export const zoom: Platform = {
   name: "zoom",
   title: "Zoom",

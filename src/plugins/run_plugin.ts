@@ -65,7 +65,7 @@ export interface PluginRun {
   readonly project: string;
   readonly trigger: string;
   readonly deliveryId: string;
-  /** Further variables. */
+  /** Variables that the process gets beside those of every plugin. */
   readonly env: Readonly<Record<string, string>>;
   /** Standard input, and the content of the file that `fileVariable` names. */
   readonly input?: Uint8Array;

@@ -22,12 +22,11 @@ const AgentSpec = Type.Object({
 /** `spec` of an Agent. */
 export type AgentSpec = Type.Static<typeof AgentSpec>;
 
-/** Default of `promptDelivery`. */
+/** The `promptDelivery` of an Agent that names none. */
 export const DEFAULT_DELIVERY = "stdin";
 
 const COMMAND = ["spec", "command"];
 
-/** The kind `Agent`. */
 export const agent: AnyKind = defineKind<AgentSpec>("Agent", {
   global: false,
   summary: "A program that takes a prompt, such as a coding agent, for steps to use.",
@@ -51,7 +50,7 @@ export const agent: AnyKind = defineKind<AgentSpec>("Agent", {
   ],
 });
 
-/** What a command has to contain to receive its prompt, by `promptDelivery`. */
+/** The text that a command needs to receive its prompt, by `promptDelivery`. */
 const NAMED_AS: Readonly<Record<string, { pattern: RegExp; text: string }>> = {
   arg: { pattern: /\$(\{?[1@*])/, text: '"$1"' },
   env: { pattern: /SVC_PROMPT\b/, text: '"$SVC_PROMPT"' },

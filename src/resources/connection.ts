@@ -78,7 +78,7 @@ export type ConnectionSpec = Type.Static<typeof ConnectionSpec>;
 export type GitHubSpec = Type.Static<typeof GitHub>;
 /** `spec.slack` of a Connection. */
 export type SlackConnectionSpec = Type.Static<typeof Slack>;
-/** `spec.line`. */
+/** The settings under `spec.line`. */
 export type LineSpec = Type.Static<typeof Line>;
 
 /** The platforms of Connections, as their blocks are named. */
@@ -148,7 +148,7 @@ export function defaultConnectionName(to: string): string {
   return name.replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, "") || "github";
 }
 
-/** The kind `Connection`. */
+/** The kind `Connection`, with its references to SecretStores. */
 export const connection: AnyKind = defineKind<ConnectionSpec>("Connection", {
   global: false,
   summary: "A repository, organization, app or channel at a platform, and the token to act there.",

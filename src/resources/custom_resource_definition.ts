@@ -145,7 +145,6 @@ export function hasCode(spec: CrdSpec): boolean {
   return (spec.plugins?.length ?? 0) > 0 || hooksOf(spec).length > 0;
 }
 
-/** The kind `CustomResourceDefinition`. */
 export const customResourceDefinition: AnyKind = defineKind<CrdSpec>("CustomResourceDefinition", {
   global: true,
   summary: "A kind of your own, with the plugins and hooks that come with it.",

@@ -23,7 +23,7 @@ export interface DedupTimes {
 
 /** The times of the endpoints whose platform's log is read, and of all others. */
 export interface EndpointDedupTimes {
-  /** By {@linkcode endpointKey}. */
+  /** The times of the endpoints whose log is read, by {@linkcode endpointKey}. */
   readonly logged: ReadonlyMap<string, DedupTimes>;
   readonly others: DedupTimes;
 }

@@ -20,7 +20,7 @@ export const FromSecret = Type.Object({
   }, { additionalProperties: false }),
 }, { additionalProperties: false });
 
-/** An `env` block. */
+/** Schema of an `env` block: each value is a text, or is taken from a SecretStore. */
 export const Env = Type.Record(
   Type.String(),
   Type.Union([Type.String(), FromSecret], {

@@ -19,7 +19,7 @@ const CronSpec = Type.Object({
 /** `spec.event.cron` as written by the user. */
 export type CronSpec = Type.Static<typeof CronSpec>;
 
-/** Default time zone. */
+/** The time zone of a schedule that names none. */
 export const DEFAULT_TIMEZONE = "UTC";
 /** Default age up to which missed times are fired late, in seconds. */
 export const DEFAULT_CATCH_UP_WINDOW_SECS = 3600;

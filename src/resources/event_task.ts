@@ -30,7 +30,7 @@ const TaskEventSpec = Type.Object({
 /** `spec.event.task` as written by the user. */
 export type TaskEventSpec = Type.Static<typeof TaskEventSpec>;
 
-/** Default states. */
+/** The states that fire a trigger that names none. */
 export const DEFAULT_STATES: readonly string[] = ["succeeded", "failed", "cancelled"];
 
 /** A task whose end may fire a trigger. */

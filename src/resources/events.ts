@@ -11,7 +11,6 @@ import { filesystemEvent } from "./event_filesystem.ts";
 import { taskEvent } from "./event_task.ts";
 import { webhookEvent } from "./event_webhook.ts";
 
-/** Every trigger source. */
 export const EVENTS: readonly EventDefinition[] = [
   webhookEvent,
   cronEvent,

@@ -51,7 +51,7 @@ const SENT: ReadonlySet<string> = new Set([
   "signed",
 ]);
 
-/** `payload.x` of `payload_x`. */
+/** The path of a variable: `payload.x` for `payload_x`. */
 function spelledOut(path: Path): Path {
   const [variable, ...fields] = path;
   if (!variable.startsWith("payload_")) return path;

@@ -13,7 +13,6 @@ export const HeaderName = Type.String({
   title: "the name of an HTTP header",
 });
 
-/** Schema of `hmac`. */
 export const HmacSpec = Type.Object({
   algorithm: Type.Enum(["sha1", "sha256", "sha512"]),
   encoding: Type.Optional(Type.Enum(["hex", "base64", "base64url"])),

@@ -70,7 +70,7 @@ export interface KindDefinition<Spec> {
   readonly references?: (spec: Spec) => Reference[];
   /** Its expressions that see the event of a task. */
   readonly expressions?: (spec: Spec) => FieldExpression[];
-  /** What it needs on the machine of the daemon. */
+  /** Its needs on the machine of the daemon. */
   readonly machine?: (spec: Spec) => MachineNeed[];
   /** The spec without secrets; the spec itself when absent. */
   readonly mask?: (spec: Spec) => Spec;

@@ -14,7 +14,6 @@ import { findRecordName } from "./record_names.ts";
 export interface CrdLike {
   /** `metadata.name`. */
   readonly name: string;
-  /** Its `spec`. */
   readonly spec: CrdSpec;
 }
 

@@ -21,7 +21,7 @@ export interface ManifestDocument {
   locate(path: FieldPath): string;
 }
 
-/** A parsed manifest. */
+/** The documents and the mistakes of one manifest file. */
 export interface Manifest {
   /** Its documents, empty ones left out. */
   readonly documents: readonly ManifestDocument[];

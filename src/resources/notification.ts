@@ -115,7 +115,6 @@ export function everySecs({ every }: NotificationSpec): number {
   return findDurationSecs(every ?? EVERY_SECS) ?? EVERY_SECS;
 }
 
-/** The kind `Notification`. */
 export const notification: AnyKind = defineKind<NotificationSpec>("Notification", {
   global: false,
   summary: "Tells people what failed: by webhook, in a Slack channel or by e-mail.",

@@ -20,7 +20,7 @@ export interface PlatformUse {
   readonly does: "answers" | "asks";
   /** The field that needs it. */
   readonly at: FieldPath;
-  /** What happens without it: a sentence without a capital and a full stop. */
+  /** The consequence of its absence: a sentence without a capital and a full stop. */
   readonly consequence: string;
 }
 

@@ -14,7 +14,7 @@ const ProjectSpec = Type.Object({
 /** `spec` of a Project. */
 export type ProjectSpec = Type.Static<typeof ProjectSpec>;
 
-/** The kind `Project`. */
+/** The kind `Project`, a namespace. */
 export const project: AnyKind = defineKind<ProjectSpec>("Project", {
   global: true,
   summary: "A namespace for the other kinds; it need not be declared before it is used.",

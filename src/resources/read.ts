@@ -32,7 +32,6 @@ export interface ManifestResource extends ResourceKey {
 export interface ReadResult {
   /** The resource; absent when a finding is an error. */
   readonly resource?: ManifestResource;
-  /** Errors and warnings. */
   readonly findings: readonly Finding[];
 }
 

@@ -132,7 +132,7 @@ interface Read {
   readonly resource: ManifestResource;
 }
 
-/** Parses every file. */
+/** Parses files into documents; an unfilled template of a directory is skipped with a warning. */
 export function parseFiles(files: ManifestInput["files"]): ParsedFiles {
   const errors: string[] = [];
   const warnings: string[] = [];

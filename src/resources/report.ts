@@ -15,7 +15,7 @@ const CLOSED = { additionalProperties: false };
 /** Names of answers: a marker contains them, and they cannot end it. */
 const ANSWER_KEY = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$/;
 
-/** Schema of `spec.report`. */
+/** Schema of `spec.report`: the answers to a task at GitHub. */
 export const Report = Type.Object({
   github: Type.Object({
     react: Type.Optional(Type.Boolean()),

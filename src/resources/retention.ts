@@ -10,7 +10,6 @@ import { findDurationSecs, MAX_DURATION } from "../base/duration.ts";
 import { errorAt, type Finding, warningAt } from "./resource.ts";
 import { Duration } from "./timeout.ts";
 
-/** Schema of `spec.retention`. */
 export const Retention = Type.Object({
   tasks: Type.Optional(Duration),
   bodies: Type.Optional(Duration),

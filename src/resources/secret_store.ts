@@ -32,7 +32,7 @@ export function isPlaceholder(value: string): boolean {
   return PLACEHOLDER.test(value);
 }
 
-/** The kind `SecretStore`. */
+/** The kind `SecretStore`, whose values are secret. */
 export const secretStore: AnyKind = defineKind<SecretStoreSpec>("SecretStore", {
   global: false,
   summary:

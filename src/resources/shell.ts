@@ -8,7 +8,7 @@ import Type from "typebox";
 import { type MachineNeed, needsProgram } from "./machine_needs.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 
-/** Schema of `shell`. */
+/** Schema of `shell`: `sh`, `bash`, or a program with its options. */
 export const Shell = Type.Union([
   Type.Enum(["sh", "bash"]),
   Type.Array(Type.String({ minLength: 1 }), { minItems: 1 }),

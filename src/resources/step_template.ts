@@ -17,7 +17,6 @@ const StepTemplateSpec = Type.Object({
 /** `spec` of a StepTemplate. */
 export type StepTemplateSpec = Type.Static<typeof StepTemplateSpec>;
 
-/** The kind `StepTemplate`. */
 export const stepTemplate: AnyKind = defineKind<StepTemplateSpec>("StepTemplate", {
   global: false,
   summary: "A prompt that steps of several workflows share.",

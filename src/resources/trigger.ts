@@ -21,7 +21,6 @@ import { checkRetention, Retention } from "./retention.ts";
 import { Name } from "./metadata.ts";
 import { errorAt, type FieldPath, type Finding, type Resource, warningAt } from "./resource.ts";
 
-/** Schema of `spec.concurrency`. */
 const Concurrency = Type.Object({
   policy: Type.Optional(Type.Enum(["Allow", "Forbid", "Replace", "Queue"])),
   key: Type.Optional(Type.String({ minLength: 1, title: "a CEL expression" })),
@@ -70,7 +69,7 @@ export interface TriggerSpec {
   readonly concurrency?: Concurrency;
   /** How long its records are kept, if not as long as the settings of the daemon say. */
   readonly retention?: Retention;
-  /** What an event starts; `goal` is a text template. */
+  /** The task that an event starts; `goal` is a text template. */
   readonly action: {
     readonly workflow: string;
     readonly workspace: string;
@@ -80,7 +79,7 @@ export interface TriggerSpec {
 
 const CONDITION = ["spec", "event", "filter", "condition"];
 
-/** The kind `Trigger`. */
+/** The kind `Trigger`, with the checks of its event block. */
 export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
   global: false,
   summary: "Starts a workflow in a workspace when an event arrives and passes its filter.",

@@ -22,7 +22,7 @@ export interface CheckOptions {
   readonly showWords?: boolean;
 }
 
-/** A compiled schema. */
+/** A compiled schema, which checks any number of values. */
 export interface Validator {
   /** Findings about `value`, which is at path `at` of the document; empty when it is valid. */
   check(value: unknown, at?: FieldPath, options?: CheckOptions): Finding[];

@@ -30,7 +30,6 @@ export type WorkflowSpec = Type.Static<typeof WorkflowSpec>;
 const STEPS = ["spec", "steps"];
 const FINALLY = ["spec", "finally"];
 
-/** The kind `Workflow`. */
 export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
   global: false,
   summary: "The steps that a task runs: commands and agents, ordered by what each needs.",

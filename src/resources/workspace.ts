@@ -33,12 +33,11 @@ export type WorkspaceSpec = Type.Static<typeof WorkspaceSpec>;
 /** Name of the workspace that exists from `svc init` on. */
 export const DEFAULT_WORKSPACE = "default";
 
-/** Default of `isolation`. */
+/** The `isolation` of a Workspace that names none. */
 export const DEFAULT_ISOLATION = "shared";
 
 const PATH = ["spec", "path"];
 
-/** The kind `Workspace`. */
 export const workspace: AnyKind = defineKind<WorkspaceSpec>("Workspace", {
   global: false,
   summary: "A directory in which the steps of a task run.",

@@ -178,13 +178,13 @@ async function derive(
   return new Uint8Array(await crypto.subtle.deriveBits(params, source, KEY_BYTES * 8));
 }
 
-/** What a value of the present form is bound to; JSON keeps the parts apart, whatever they contain. */
+/** The context of a sealed value in the present form; JSON keeps its parts apart. */
 function placeAndVersion(place: SecretPlace): Uint8Array<ArrayBuffer> {
   const { project, store, key, createdAt, generation } = place;
   return utf8(JSON.stringify(["SecretStore", project, store, key, createdAt, generation]));
 }
 
-/** What a value of the earlier form is bound to. */
+/** The context of a sealed value in the earlier form. */
 function placeAlone({ project, store, key }: SecretPlace): Uint8Array<ArrayBuffer> {
   return utf8(JSON.stringify(["SecretStore", project, store, key]));
 }

@@ -11,7 +11,7 @@ import { findSignature, namedScheme, refused, type Scheme, type SigningKey } fro
 import { keyCannotSign } from "./templated_hmac.ts";
 import { findMatchingToken } from "./token.ts";
 
-/** The scheme `basic`. */
+/** The scheme `basic`: user and password of HTTP's Basic authentication. */
 export const basicScheme: Scheme = namedScheme({
   name: "basic",
   defaultHeader: "Authorization",

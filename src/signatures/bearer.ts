@@ -15,7 +15,7 @@ import { findMatchingToken } from "./token.ts";
 /** Visible ASCII without the comma, which joins two header lines. */
 const TOKEN = /^[!-+\--~]+$/;
 
-/** The scheme `bearer`. */
+/** The scheme `bearer`: a token in the header `Authorization` or another one. */
 export const bearerScheme: Scheme = namedScheme({
   name: "bearer",
   defaultHeader: "Authorization",

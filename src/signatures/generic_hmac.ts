@@ -43,7 +43,7 @@ function spec({ hmac }: SchemeOptions): HmacSpec | undefined {
   };
 }
 
-/** The scheme `hmac`. */
+/** The scheme `hmac`, whose form the trigger describes. */
 export const genericHmacScheme: Scheme = namedScheme(
   { name: "hmac", defaultHeader: "X-Webhook-Signature" },
   configuredHmac(spec),

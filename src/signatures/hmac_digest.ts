@@ -21,7 +21,7 @@ import { findHex } from "../base/bytes.ts";
 import { DIGEST_BYTES } from "./digest_form.ts";
 import type { HmacHash } from "./scheme.ts";
 
-/** A prepared key. */
+/** A key with the buffers of its digests, made once for many. */
 export interface HmacKey {
   readonly hash: HmacHash;
   /** The key, filled up with zeros to a block of the hash function. */

@@ -62,7 +62,7 @@ export interface Attempt {
 /** An attempt, and the mistake that it proves if it is valid. */
 export interface Suspicion {
   readonly cause: Cause;
-  /** What the operator has to change, for the key that matched. */
+  /** The change that the operator has to make, for the key that matched. */
   readonly message: (keyName: string) => string;
   /** The request without the mistake. */
   readonly attempt: Attempt;

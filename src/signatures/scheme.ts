@@ -186,7 +186,7 @@ export interface HmacSpec {
   readonly keyForm?: KeyForm;
 }
 
-/** Where a request has its signed time. */
+/** The place of the signed time in a request. */
 export interface SignedTime {
   /** Lower-case name of the header that holds only the time; `undefined` when there is none. */
   readonly header: (options: SchemeOptions) => string | undefined;

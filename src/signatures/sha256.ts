@@ -28,7 +28,7 @@
 import { namedScheme, type Scheme } from "./scheme.ts";
 import { templatedHmac } from "./templated_hmac.ts";
 
-/** The scheme `sha256`. */
+/** The scheme `sha256`: an HMAC of the body as `sha256=HEX`. */
 export const sha256Scheme: Scheme = namedScheme(
   { name: "sha256", defaultHeader: "X-Webhook-Signature" },
   templatedHmac({

@@ -25,7 +25,7 @@ export async function checkStorage(dir: DataDir): Promise<void> {
 
 type DatabaseWork = "db.backup" | "db.check" | "db.restore" | "db.usage" | "db.vacuum";
 
-/** What to use instead of work that svc does on files only. */
+/** The replacement for work that svc does on files only. */
 const INSTEAD: { readonly [Name in DatabaseWork]?: string } = {
   "db.backup": "use pg_dump, or the backups of your PostgreSQL",
   "db.restore": "use pg_restore, or the backups of your PostgreSQL",

@@ -17,7 +17,7 @@ import type { Store } from "../store/store.ts";
 /** The storage of a daemon. */
 export interface Storage extends AsyncDisposable {
   readonly store: Store;
-  /** Output of steps. */
+  /** The output of the steps of tasks. */
   readonly logs: LogStore;
   /** Name of this node; absent if the daemon has a database of its own. */
   readonly nodeName?: string;

@@ -10,7 +10,7 @@ export interface WorkerLoad {
   readonly workers: number;
   /** The tasks that run, in the order in which this daemon began them. */
   readonly running: readonly RunningTask[];
-  /** What the machine is short of, so that no task begins; absent without a shortage. */
+  /** The shortage of the machine that keeps tasks from beginning; absent without one. */
   readonly shortage?: string;
 }
 

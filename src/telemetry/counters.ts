@@ -119,7 +119,7 @@ export class Histogram {
   }
 }
 
-/** Histograms by labels. */
+/** A histogram for each combination of labels. */
 export class Histograms {
   readonly #bounds: readonly number[];
   readonly #histograms = new Map<string, { labels: Sample["labels"]; histogram: Histogram }>();

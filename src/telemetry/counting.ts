@@ -11,13 +11,13 @@ import type { Minutes } from "./minutes.ts";
 import type { Rates } from "./rates.ts";
 import type { StoreObserver } from "./store_observer.ts";
 
-/** Where the counts go. */
+/** The three destinations of the counts. */
 export interface Counts {
-  /** For Prometheus. */
+  /** Read by Prometheus. */
   readonly metrics: Metrics;
-  /** For `svc status`. */
+  /** Read by `svc status`. */
   readonly rates: Rates;
-  /** For `svc stats`. */
+  /** Read by `svc stats`. */
   readonly minutes: Minutes;
 }
 

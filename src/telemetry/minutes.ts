@@ -44,7 +44,7 @@ export interface MinuteFigures {
   readonly queue?: { readonly pending: Values; readonly running: Values };
 }
 
-/** Numbers of tasks. */
+/** The numbers of tasks at one time. */
 export interface QueueSample {
   readonly pending: number;
   readonly running: number;
@@ -61,7 +61,7 @@ export interface EarlierMinute {
   readonly ends: readonly string[];
 }
 
-/** Counts by minute. */
+/** Counts events by minute, for all triggers and for each. */
 export class Minutes implements Disposable {
   readonly #clock: Clock;
   readonly #all = new MinuteSeries();

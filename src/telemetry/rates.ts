@@ -7,7 +7,7 @@
 
 import type { Clock } from "../base/clock.ts";
 
-/** Numbers of events. */
+/** The numbers of events in the last minute and the last five. */
 export interface Rate {
   readonly last_minute: number;
   readonly last_five_minutes: number;
@@ -49,7 +49,6 @@ export class Rates implements Disposable {
     return { deliveries: this.#of("deliveries"), tasks: this.#of("tasks") };
   }
 
-  /** Stops sampling. */
   [Symbol.dispose](): void {
     this.#timer[Symbol.dispose]();
   }

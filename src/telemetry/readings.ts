@@ -72,7 +72,7 @@ export type Readings = Readonly<Partial<Record<ReadName, readonly Reading[]>>>;
 
 /** Sizes of the database and of its disk, in bytes; absent where they cannot be read. */
 export interface Sizes {
-  /** `svc.db`. */
+  /** Size of `svc.db`. */
   readonly databaseBytes: number;
   readonly walBytes: number;
   /** Unused part of `svc.db`. */

@@ -136,7 +136,6 @@ export class Telemetry implements Disposable {
     return new Response(text, { headers: { "content-type": CONTENT_TYPE } });
   }
 
-  /** Stops sampling. */
   [Symbol.dispose](): void {
     this.#rates[Symbol.dispose]();
     this.#minutes[Symbol.dispose]();

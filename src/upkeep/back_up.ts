@@ -21,7 +21,7 @@ export interface BackupRequest {
   readonly force: boolean;
 }
 
-/** A finished copy. */
+/** The facts of a finished backup. */
 export interface BackupResult extends BackupFacts {
   readonly file: string;
   /** The key file, of which the user needs a copy too, in another place. */

@@ -23,7 +23,7 @@ import { checkWholeFile } from "../store/sqlite/maintenance/run_job.ts";
 export interface CheckReport {
   /** Path of the file; a description if the database is shared. */
   readonly file: string;
-  /** Size in bytes. */
+  /** Size of the database in bytes. */
   readonly bytes: number;
   /** Version of the schema. */
   readonly schemaVersion: number;
@@ -35,7 +35,7 @@ export interface CheckReport {
 
 /** A database to check. */
 export interface CheckRequest {
-  /** Absolute path. */
+  /** Absolute path of the database. */
   readonly file: string;
   /** Whether no daemon can use the file: the caller holds the lock of its directory. */
   readonly alone: boolean;

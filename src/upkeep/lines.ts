@@ -35,7 +35,7 @@ import { vacuum } from "./vacuum.ts";
 /** Lines of one job: its progress, then its result or its error. */
 export type UpkeepLines<Result> = AsyncGenerator<UpkeepLine<Result>, void, undefined>;
 
-/** Copies the database. */
+/** Makes a backup, in lines. */
 export function backupLines(
   request: BackupRequest,
   dirs: DataDir,
@@ -96,7 +96,7 @@ export function restoreLines(
   }));
 }
 
-/** Changes the key. */
+/** Seals all values with a new key, in lines. */
 export function rekeyLines(request: RekeyRequest, host: RekeyHost): UpkeepLines<Rekeyed> {
   return lines(rekey(request, host), (done) => ({
     database: done.database,

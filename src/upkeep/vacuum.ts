@@ -13,7 +13,7 @@ const STEP_BYTES = 1024 * 1024;
 
 /** Result of a vacuum. */
 export interface VacuumResult {
-  /** Bytes given back. */
+  /** Bytes that the file system got back. */
   readonly freedBytes: number;
   /** Size of the database in bytes. */
   readonly bytes: number;

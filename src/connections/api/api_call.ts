@@ -18,7 +18,7 @@ export interface ApiAccess {
   /** Reads the current token: one that was rotated counts from the next call on. */
   readonly token: () => string;
   readonly clock: Clock;
-  /** Gives calls up. */
+  /** Aborts the calls. */
   readonly signal?: AbortSignal;
 }
 

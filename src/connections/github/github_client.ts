@@ -21,7 +21,7 @@ import { pagesOf } from "./pages.ts";
 
 /** A request to the API. */
 export interface GitHubCall {
-  /** `GET` if absent. */
+  /** The method; `GET` if absent. */
   readonly method?: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   /** Path below the base URL, with its query. */
   readonly path: string;

@@ -15,7 +15,7 @@ export interface MissedEvent {
   readonly action: string;
   /** Time of its first try in the log, in milliseconds since the epoch. */
   readonly at: number;
-  /** Its last try. */
+  /** The last try to deliver it. */
   readonly last: LoggedTry;
   /** How often GitHub was asked to send it again. */
   readonly redeliveries: number;
@@ -60,7 +60,7 @@ export const MAX_REDELIVERIES = 3;
 
 /** The meaning of the result of a try. */
 export type TryMeaning =
-  /** The event arrived. */
+  /** A server took the event. */
   | "arrived"
   /** A server refused the event: another try may help, a few times. */
   | "refused"

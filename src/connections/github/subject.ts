@@ -24,7 +24,7 @@ export interface GitHubSubject {
   readonly reactTo?: string;
 }
 
-/** SHA-1 or SHA-256. */
+/** The id of a commit, by SHA-1 or SHA-256. */
 export const SHA = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 
 /** The subject of a payload; `undefined` if it names no repository. */

@@ -19,7 +19,7 @@ import {
 
 /** A request to the API. */
 export interface LineCall {
-  /** `GET` if absent. */
+  /** The method; `GET` if absent. */
   readonly method?: "GET" | "POST" | "PUT";
   /** Path below the base URL. */
   readonly path: string;

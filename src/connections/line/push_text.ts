@@ -18,7 +18,7 @@ export interface LineAccess {
   /** Channel access token, of characters that a header can hold. */
   readonly token: string;
   readonly clock: Clock;
-  /** Ends the call. */
+  /** Aborts the call. */
   readonly signal: AbortSignal;
 }
 

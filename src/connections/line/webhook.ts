@@ -70,7 +70,7 @@ export async function testWebhook(access: ApiAccess): Promise<WebhookTest> {
   return { ok: false, fault, message: words === "" ? remedy : `${remedy} (LINE says ${words})` };
 }
 
-/** What keeps LINE from reaching svc, and what to do. */
+/** The obstacle between LINE and svc, and its remedy. */
 function explain(
   status: number,
   reason: string,

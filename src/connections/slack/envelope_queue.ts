@@ -11,7 +11,7 @@ import type { SparseLog } from "../../base/sparse_log.ts";
 import type { Envelope } from "./frames.ts";
 import type { SlackSocket } from "./slack_socket.ts";
 
-/** What stores envelopes. */
+/** The storage of a queue, and the facts for its log. */
 export interface EnvelopeStore {
   /** Name of the Connection, for the log. */
   readonly name: string;

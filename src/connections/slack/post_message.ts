@@ -14,7 +14,7 @@ import { objectOf } from "../api/api_call.ts";
 
 /** A text, and the channel or thread to which it goes. */
 export interface Post {
-  /** Channel id. */
+  /** The id of the channel, such as `C0123456789`. */
   readonly channel: string;
   /** `ts` of the first post of the thread; empty for the channel itself. */
   readonly threadId: string;
@@ -29,7 +29,7 @@ export interface SlackAccess {
   /** Bot token, of characters that a header can hold. */
   readonly token: string;
   readonly clock: Clock;
-  /** Ends the call. */
+  /** Aborts the call. */
   readonly signal: AbortSignal;
 }
 

@@ -36,7 +36,7 @@ const LIMIT_SECS = 30;
 /** Slack's words for failures that pass. */
 const PASSING = ["internal_error", "fatal_error", "service_unavailable", "request_timeout"];
 
-/** What to do about Slack's words for faults of the token; its other words explain themselves. */
+/** Advice for Slack's error codes about the token; its other codes explain themselves. */
 const REMEDIES: Readonly<Record<string, string>> = {
   invalid_auth: "the token is wrong or was revoked: set the current token from the app's page",
   not_authed: "the token is empty: set it",

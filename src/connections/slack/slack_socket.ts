@@ -18,7 +18,7 @@ export type ReplaceReason =
   | "refresh"
   /** Slack no longer answers on it. */
   | "silent"
-  /** It has ended. */
+  /** The socket has ended. */
   | "ended"
   /** Socket Mode was switched off on the app's page. */
   | "switched off"
@@ -30,7 +30,7 @@ export type ReplaceReason =
 /** Most unreadable frames between two readings of the clock; Slack sends none. */
 const MAX_UNREADABLE = 100;
 
-/** What opens a socket, and what receives its frames. */
+/** The opener of a socket, and the receiver of its frames. */
 export interface SlackSocketHost {
   readonly openSocket: OpenSocket;
   readonly clock: Clock;

@@ -111,7 +111,6 @@ export class SocketMode implements AsyncDisposable {
     this.#running = this.#run();
   }
 
-  /** The current state. */
   get state(): SocketState {
     const socket = this.#current;
     const { lastEventAt } = this.#envelopes;

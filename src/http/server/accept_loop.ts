@@ -8,7 +8,7 @@
 import type { Core } from "../../base/core.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 
-/** Where a loop listens, and what it calls. */
+/** The listener of a loop, and the functions that it calls. */
 export interface AcceptLoopOptions extends Core {
   /** The address; port 0 takes any free port. */
   readonly on: { readonly hostname: string; readonly port: number };

@@ -32,7 +32,7 @@ export interface TriggerEvent {
   readonly ownPayload?: Uint8Array;
   /** Headers, names in lower case; empty for sources without any. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What a signature covers; nothing if absent. */
+  /** The parts that a signature covers; none if absent. */
   readonly coverage?: Coverage;
   /** The request itself; absent for sources without any. */
   readonly request?: { readonly url: string; readonly method: string; readonly remote: string };
@@ -61,7 +61,7 @@ export interface TriggerEvent {
 /** Longest chain of tasks that start each other; it ends a loop of task triggers. */
 export const MAX_DEPTH = 16;
 
-/** What evaluates expressions and plans tasks, and what ends loops. */
+/** The parts of the daemon that evaluate expressions, plan tasks and end loops. */
 export interface AdmitHost {
   readonly evaluator: Evaluator;
   readonly planner: Planner;

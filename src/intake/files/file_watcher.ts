@@ -28,7 +28,7 @@ export interface DirectoryOwner {
 /** An open watch: the used part of `Deno.FsWatcher`. */
 export type OpenWatch = Pick<Deno.FsWatcher, typeof Symbol.asyncIterator | "close">;
 
-/** Where faults are reported, and what opens a watch. */
+/** The reporter of faults, and the function that opens a watch. */
 export interface FileWatcherHost {
   readonly log: Log;
   readonly health: HealthConditions;

@@ -20,7 +20,7 @@ export interface WatchedFilesOptions {
   readonly debounceMs: number;
 }
 
-/** What reports events, and what receives changes. */
+/** The source of events, and the receiver of changes. */
 export interface WatchedFilesHost {
   readonly watcher: FileWatcher;
   /** Receives the changes; the next scan waits for its promise, which never rejects. */

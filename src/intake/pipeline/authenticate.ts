@@ -18,7 +18,7 @@ import { checkSignature, type SignatureHost } from "./check_signature.ts";
 import type { ReceivedDelivery } from "./delivery_context.ts";
 import { senderOf } from "./signing.ts";
 
-/** Where authentication finds keys and certificates, and the plugins that it runs. */
+/** The sources of keys and certificates, and the plugins that check senders. */
 export interface AuthenticateHost extends SignatureHost {
   readonly plugins: PluginHost;
 }

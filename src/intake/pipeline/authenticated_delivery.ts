@@ -21,7 +21,7 @@ declare const authenticatedBrand: unique symbol;
 /** A delivery whose sender is known; {@linkcode markAuthenticated} makes it. */
 export type AuthenticatedDelivery = ReceivedDelivery & {
   readonly [authenticatedBrand]: true;
-  /** What its signature covers; `undefined` if no signature was verified here. */
+  /** The parts that its signature covers; `undefined` if no signature was verified here. */
   readonly covered: Covered | undefined;
   /** The key that verified it; `undefined` if none did. */
   readonly key: SigningKey | undefined;

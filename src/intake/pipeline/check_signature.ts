@@ -19,7 +19,7 @@ import { signedRequest } from "./signed_request.ts";
 import type { Signing } from "./signing.ts";
 import { existingStore, signingKeys } from "./signing_keys.ts";
 
-/** Where the keys and certificates of a signature are found. */
+/** The sources of the keys and certificates of a signature. */
 export interface SignatureHost {
   readonly catalog: Catalog;
   readonly findCertificate: FindCertificate;

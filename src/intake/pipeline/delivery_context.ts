@@ -52,7 +52,7 @@ export class DeliveryContext {
   headerNames: readonly string[] = [];
   /** The event that a header names; empty if none does. */
   event = "";
-  /** What its signature covers, if an expression reads it. */
+  /** The parts that its signature covers, if an expression reads them. */
   signed: Coverage | undefined;
   /** Delivery that is sent again. */
   redeliveryOf: string | undefined;

@@ -24,7 +24,7 @@ import { DeliveryContext } from "./delivery_context.ts";
 import { bodyOf, parseText } from "./payload.ts";
 import { noContent } from "./stored_request.ts";
 
-/** What admits events, and the store of their deliveries. */
+/** The parts of the daemon that admit events and store their deliveries. */
 export interface FireHost extends AdmitHost {
   readonly store: DeliveryRecorder;
   readonly clock: Clock;

@@ -19,7 +19,7 @@ import type { StoredRequest } from "./stored_request.ts";
 import { transform } from "./transform.ts";
 import { findHandshake, toEvents } from "./webhook_events.ts";
 
-/** What authenticates, transforms and admits. */
+/** The parts of the daemon that authenticate, transform and admit. */
 export interface PipelineHost extends AdmitHost, AuthenticateHost {
   /** Why svc itself has caused an event; if absent, it has caused none. */
   readonly whyOwn?: (event: TriggerEvent) => string | undefined;
@@ -39,7 +39,7 @@ export interface PipelineMode<
     trigger: Trigger,
     host: AuthenticateHost,
   ) => Handshake | undefined;
-  /** Checks the sender. */
+  /** Checks the sender of the request. */
   readonly authenticate: (
     received: Received,
     trigger: Trigger,
@@ -79,7 +79,7 @@ export function body({ webhook }: ActiveTrigger): PlatformBody {
 /** A request that is a handshake, and starts nothing. */
 export interface HandshakeDecision {
   readonly delivery: ReceivedDelivery;
-  /** The answer. */
+  /** The answer to the sender. */
   readonly handshake: Handshake;
 }
 

@@ -12,7 +12,7 @@ import type {
 } from "../../store/source_event_records.ts";
 import type { SlackEvent } from "./normalise.ts";
 
-/** Where an event goes. */
+/** The destination of an event. */
 export type Route =
   | { readonly to: "nowhere"; readonly state: SourceEventState; readonly reason: string }
   | { readonly to: "inbox"; readonly taskId: string }

@@ -23,7 +23,7 @@ import { normalise } from "./normalise.ts";
 /** Longest event type that a message has; Slack's types have some twenty characters. */
 const MAX_TYPE = 100;
 
-/** What admits events, and the triggers. */
+/** The parts of the daemon that admit events, and the triggers. */
 export interface RoutingHost extends AdmitHost {
   readonly triggers: Triggers;
 }

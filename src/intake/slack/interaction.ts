@@ -22,7 +22,7 @@ export function asksForChoices(payload: JsonObject): boolean {
   return isInteraction(payload) && ASKS_FOR_CHOICES.includes(textOf(payload["type"]));
 }
 
-/** An interaction, normalised. */
+/** An interaction in the form that events have, too. */
 export interface Interaction {
   readonly kind: "interaction";
   readonly actor: string;
@@ -36,7 +36,7 @@ export interface Interaction {
   readonly ignored?: string;
 }
 
-/** Normalises an interaction. */
+/** Reads the payload of an interaction. */
 export function fromInteraction(payload: JsonObject): Interaction {
   const container = objectOf(payload["container"]);
   const message = { ...objectOf(payload["original_message"]), ...objectOf(payload["message"]) };

@@ -19,7 +19,7 @@ import { decideRouting, type RoutingHost } from "./decide_routing.ts";
 export interface RouterHost extends RoutingHost, Core {
   readonly store: SourceEventQueue;
   readonly inboxes: Inboxes;
-  /** Announce stored events. */
+  /** The announcements of stored events. */
   readonly events: Events;
 }
 

@@ -129,7 +129,7 @@ function eventsOf(stored: StoredDelivery, trigger: ActiveTrigger): readonly Trig
   return storedEvents(storedRequest(stored, contextOf(stored.delivery)), trigger);
 }
 
-/** What would make a rejected signature valid; empty if plugins check the sender. */
+/** The changes that would make a rejected signature valid; empty if plugins check the sender. */
 export async function diagnoseSignature(
   stored: StoredDelivery,
   trigger: ActiveTrigger | undefined,
@@ -153,7 +153,7 @@ export async function diagnoseSignature(
   );
 }
 
-/** What the operator can do next, a line for each. */
+/** The next steps for the operator, a line for each. */
 export function advise(
   { delivery, content }: StoredDelivery,
   trigger: ActiveTrigger | undefined,
@@ -186,7 +186,7 @@ export function advise(
   return lines;
 }
 
-/** What to do about a content type that svc does not read. */
+/** Advice about a content type that svc does not read. */
 function typeAdvice({ via, detail: { headerNames } }: Delivery): string[] {
   if (headerNames.includes("content-encoding")) {
     return ["Turn compression off at the sender: a signature covers the bytes that are sent"];

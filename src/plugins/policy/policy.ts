@@ -75,9 +75,9 @@ export type PolicyRule = "allowed" | "mode_deny" | RefusalRule;
 export interface PolicyDecision {
   /** `audit_warning`: in mode `audit` the command runs although it breaks a rule. */
   readonly verdict: "allowed" | "denied" | "audit_warning";
-  /** Rule that decided. */
+  /** The rule that decided. */
   readonly rule: PolicyRule;
-  /** What the user can do, as a sentence; empty when there is nothing to do. */
+  /** Advice for the user as a sentence; empty when there is nothing to do. */
   readonly reason: string;
 }
 

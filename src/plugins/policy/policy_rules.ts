@@ -53,7 +53,7 @@ export type RefusalRule =
 export interface Refusal {
   /** The rule it breaks. */
   readonly rule: RefusalRule;
-  /** What to do, as a sentence. */
+  /** The remedy, as a sentence. */
   readonly reason: string;
   /** Set for a line that may run and only gets a warning. */
   readonly warning?: true;

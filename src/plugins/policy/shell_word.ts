@@ -19,7 +19,7 @@ export type ShellFault =
 /** A fault of a line. */
 export interface Fault {
   readonly fault: ShellFault;
-  /** What the user can do, as a sentence. */
+  /** Advice for the user, as a sentence. */
   readonly reason: string;
 }
 

@@ -212,7 +212,7 @@ export class Before {
   }
 }
 
-/** Where a line begins: the chunk, and its number in that chunk. */
+/** The beginning of a line: the chunk, and its number in that chunk. */
 export type LinePlace = Pick<LogLine, "offset" | "n">;
 
 /**

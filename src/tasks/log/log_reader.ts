@@ -25,7 +25,7 @@ const GLANCE_BYTES = 4 * 1024;
  */
 export class LogReader implements Disposable {
   readonly #log: OpenLog;
-  /** Where its last whole line ended. */
+  /** The end of its last whole line. */
   end: number;
 
   private constructor(log: OpenLog) {

@@ -10,7 +10,7 @@ import type { Catalog } from "../../resources/catalog.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import type { TriggerKey } from "../../store/retention_store.ts";
 
-/** What retention removes by age: tasks with their deliveries, or bodies alone. */
+/** The records that retention removes by age: tasks with their deliveries, or bodies alone. */
 export type RetentionSubject = "tasks" | "bodies";
 
 /** The time for which all triggers keep something, and the triggers that have a shorter one. */

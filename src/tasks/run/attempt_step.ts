@@ -35,7 +35,7 @@ export interface Attempt {
   readonly context: TaskContext;
   /** Ends the attempt early. */
   readonly cancellation: CancellationScope;
-  /** Counts from 1. */
+  /** The number of the attempt, from 1. */
   readonly number: number;
   readonly log: StepLog;
   /** Called with the process group as soon as it exists. */

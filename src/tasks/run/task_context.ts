@@ -96,7 +96,7 @@ export interface TaskResult {
   readonly reason: string;
   /** Records of steps that have to be stored together with the end of the task. */
   readonly steps?: readonly StepRecord[];
-  /** What the machine is short of, if the `interrupted` task should not begin again at once. */
+  /** The shortage of the machine, if the `interrupted` task should not begin again at once. */
   readonly shortage?: string;
 }
 

@@ -18,7 +18,7 @@ export class TaskWrites {
   /** The id of the task of each. */
   readonly #taskIds = new Map<Promise<void>, string>();
 
-  /** `stop` ends repetitions. */
+  /** Failed writes are repeated until `stop` aborts. */
   constructor(core: Core, stop: AbortSignal) {
     this.#core = core;
     this.#stop = stop;

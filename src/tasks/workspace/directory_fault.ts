@@ -13,7 +13,7 @@ export async function isDirectory(path: string): Promise<boolean> {
   return info?.isDirectory === true;
 }
 
-/** What is wrong with the path of a workspace, and what to do; `undefined` for a directory. */
+/** The fault of the path of a workspace, and its remedy; `undefined` for a directory. */
 export async function directoryFault(path: string): Promise<string | undefined> {
   try {
     if ((await Deno.stat(path)).isDirectory) return undefined;

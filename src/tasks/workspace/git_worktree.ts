@@ -27,7 +27,7 @@ export interface Tools {
 
 /** The path and the branch of a worktree. */
 export interface Worktree {
-  /** Absolute path. */
+  /** The absolute path of its directory. */
   readonly path: string;
   readonly branch: string;
 }

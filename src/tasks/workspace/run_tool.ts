@@ -29,7 +29,7 @@ export interface ToolHost {
 /** A script with its arguments. */
 export interface Tool {
   readonly script: string;
-  /** `$1`, `$2`, …. */
+  /** The values of `$1`, `$2` and so on. */
   readonly args: readonly string[];
   /** Ends the tool; its work then counts as failed. */
   readonly signal?: AbortSignal | undefined;

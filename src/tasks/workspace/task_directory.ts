@@ -131,7 +131,7 @@ export class TaskDirectories {
   }
 }
 
-/** Where commits are, as a sentence without its end; empty when there are none. */
+/** The place of commits, as a sentence without its end; empty when there are none. */
 function whereKept(kept: KeptCommits | undefined): string {
   if (kept === undefined || kept.refs.length === 0) return "";
   return `its commits were kept as ${kept.refs.join(" and ")} in "${kept.repository}"`;
