@@ -1,5 +1,6 @@
 /**
- * What a command of `svc` is. Each is one file, named by its words, that exports one of these.
+ * What a command of `svc` is. Each is one file, named by its words, that exports one of these. The
+ * word `test` is `try` in such a name, because `*_test.ts` is a test.
  *
  * @module
  */
