@@ -1,5 +1,5 @@
 /**
- * The operations that answer to what a task is about. Each is done when its message is in the
+ * The operations that answer to the origin of a task. Each is done when its message is in the
  * outbox.
  *
  * @module

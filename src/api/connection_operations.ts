@@ -1,6 +1,6 @@
 /**
- * The operations on Connections. Each talks to a platform, so each streams what it has done so far,
- * and finally its result.
+ * The operations on Connections. Each calls a platform, so each streams its finished steps, and
+ * then its result.
  *
  * @module
  */
@@ -69,7 +69,7 @@ export interface Disconnected {
   readonly project: string;
   /** Webhooks that were deleted, now or before. */
   readonly hooks: readonly { readonly id: number; readonly was: "deleted" | "gone" }[];
-  /** Resources, as `kind/name`. */
+  /** The deleted resources, as `kind/name`. */
   readonly deleted: readonly string[];
   /** The address at which its owner can revoke the token. */
   readonly revoke_at: string | null;

@@ -67,7 +67,7 @@ export interface ShownDelivery {
   readonly body_encoding: "text" | "base64";
 }
 
-/** One line of a redelivery: the number of deliveries, or one of them and what came of it. */
+/** One line of a redelivery: the number of deliveries, or one of them and its result. */
 export type RedeliveryLine = { readonly total: number } | {
   readonly delivery_id: string;
   readonly new_delivery_id?: string;

@@ -1,5 +1,5 @@
 /**
- * The operation behind `svc doctor`: what the daemon finds where it runs.
+ * The operation behind `svc doctor`: the checks that the daemon makes on its machine.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export interface DoctorFinding {
   readonly message: string;
 }
 
-/** One line: the check that begins, or what one has found. */
+/** One line: the check that begins, or the finding of one. */
 export type DoctorLine = { readonly begins: string } | { readonly finding: DoctorFinding };
 
 /** The operation, by name. */

@@ -1,6 +1,6 @@
 /**
- * What is known of a key of a SecretStore, and the one sentence that every list, the console and
- * `svc delivery explain` say of it: an older value that matched says nothing of the one that is there.
+ * The last use of a key of a SecretStore, and the sentence about it in every list, in the console and
+ * in `svc delivery explain`. A match of an earlier value says nothing about the present value.
  *
  * ```ts
  * import { type KeyUseView, keyUseText } from "./key_use.ts";

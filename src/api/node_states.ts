@@ -17,7 +17,7 @@ import type { Status } from "./status_operations.ts";
 /** The part of a status that says how nodes stand. */
 export type NodeStates = Pick<NonNullable<Status["nodes"]>, "names" | "gone" | "drained">;
 
-/** Every node, and what is the matter with it. */
+/** All nodes with their states and faults. */
 export function nodesText({ names, gone, drained }: NodeStates): string {
   return names.map((name) => {
     const states = [

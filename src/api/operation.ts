@@ -98,12 +98,12 @@ export const TEXT = Type.String();
 export const SECRET = Type.String({ writeOnly: true });
 /** Any text, or none. */
 export const OPTIONAL_TEXT = Type.Optional(TEXT);
-/** The name of a project; where one resource is named, `default` when absent. */
+/** The name of a project. If the operation takes the name of a resource, the default is `default`. */
 export const PROJECT = OPTIONAL_TEXT;
 
 /**
- * What names one record: its id, a part that no other id has, `task/ID`, or `latest`. The server
- * puts the whole id in its place before the operation runs.
+ * Schema of the reference to a record: its id, a part that no other id has, `task/ID`, or `latest`.
+ * The server puts the whole id in its place before the operation runs.
  */
 export function reference(record: RecordName): TString {
   return Type.String({ description: `Id of one ${record}, or a part of it`, record });

@@ -9,7 +9,7 @@ import { defineOperation, DELIVERY, json, TASK } from "./operation.ts";
 
 /** The result of a deletion, or of its dry run. */
 export interface DeletedRecords {
-  /** As `delivery/ID` and `task/ID`, what was named first. */
+  /** The records as `delivery/ID` and `task/ID`, those that the request names first. */
   readonly deleted: readonly string[];
   /** Records that stay and hold some of the same content, as `delivery/ID` and `task/ID`. */
   readonly kept_by: readonly string[];

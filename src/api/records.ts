@@ -27,7 +27,7 @@ export type WaitsForView = {
   readonly until?: string;
   /** The task in its way; of several the oldest. */
   readonly task_id?: string;
-  /** How many of what it waits for are taken, of how many. */
+  /** How many of the places that it waits for are taken, and how many there are. */
   readonly used?: number;
   readonly limit?: number;
   /** The nodes that may run it. */
@@ -36,7 +36,7 @@ export type WaitsForView = {
   readonly step?: string;
 };
 
-/** A task. */
+/** A task as operations return it. */
 export type TaskRecord = {
   readonly id: string;
   readonly project: string;
@@ -83,7 +83,7 @@ export type EventRecord = {
   readonly duplicate_of: string | null;
 };
 
-/** A delivery. */
+/** A delivery as operations return it. */
 export type DeliveryRecord = {
   readonly id: string;
   readonly project: string;

@@ -62,7 +62,7 @@ export interface TableColumn {
   readonly wide: boolean;
   /** How its cells may be shortened; they may not when absent. */
   readonly fit?: "id" | "name" | "text";
-  /** Heading of a column; where room is short and all cells equal that one's, this one goes. */
+  /** Heading of another column; if that has equal cells and room is short, this one is left out. */
   readonly repeats?: string;
   /** Whether it goes where room is short, before names and texts get small. */
   readonly secondary?: boolean;
@@ -88,7 +88,7 @@ export interface Listing {
 
 /** Changes since the last line of a watch; a line with empty lists is a keepalive. */
 export interface WatchLine extends Listing {
-  /** `kind/name` of what was deleted. */
+  /** `kind/name` of each deleted resource. */
   readonly deleted: readonly string[];
 }
 

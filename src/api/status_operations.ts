@@ -75,7 +75,7 @@ export interface Status {
     /** Names of those that take no new tasks, because an operator wants it so. */
     readonly drained: readonly string[];
   } | null;
-  /** Sizes in bytes. */
+  /** The sizes of the database, in bytes. */
   readonly database: {
     /** The address of a database that several daemons share; `null` for `svc.db`. */
     readonly server: string | null;
@@ -127,7 +127,7 @@ export interface Stats {
    * there are too many.
    */
   readonly counted_since: string | null;
-  /** Deliveries by outcome. */
+  /** The numbers of deliveries by outcome, a value for each step. */
   readonly deliveries: Readonly<Record<string, readonly number[]>>;
   /** From the arrival of a request until it is stored or refused, which answers it. */
   readonly answer_ms: Percentiles;

@@ -74,7 +74,7 @@ export interface PlannedStepView {
   readonly finally: boolean;
   /** Time limit of each attempt; `null` where only the task's own holds, or none. */
   readonly timeout_secs: number | null;
-  /** Whose it is: of a step that waits or runs, the setting is that of this daemon now. */
+  /** The setting that it comes from; of a step that waits or runs, as it is in this daemon now. */
   readonly timeout_from: "step" | "agent" | "finally" | "step-timeout" | null;
   /** Most attempts, the first one included. */
   readonly attempts: number;
@@ -106,7 +106,7 @@ export interface LogText {
   readonly at: string;
   readonly step: string;
   readonly stream: "out" | "err" | "svc";
-  /** Without its line break; what is no UTF-8 is U+FFFD. */
+  /** Without its line break; bytes that are no UTF-8 are U+FFFD. */
   readonly text: string;
   /** How many bytes of a long line were left out. */
   readonly cut?: number;
@@ -118,9 +118,9 @@ export interface LogText {
 export interface LogPageView {
   /** Bytes of the log file. */
   readonly size: number;
-  /** Where the part begins: `before` this are the lines that precede it. */
+  /** The beginning of the part: as `before`, it asks for the lines that precede it. */
   readonly start: number;
-  /** Where it ends: `after` this are the lines that follow it. */
+  /** The end of the part: as `after`, it asks for the lines that follow it. */
   readonly end: number;
   /** Whether the part reaches to the first line. */
   readonly at_start: boolean;
@@ -190,7 +190,7 @@ export const TASK_OPERATIONS = {
       readonly planned: boolean;
       /** Time limit of the whole task; `null` where it has none. */
       readonly timeout_secs: number | null;
-      /** Whose it is; `steps` where their timeouts and retries allow more than the setting. */
+      /** The setting that it comes from; `steps` where their timeouts and retries allow more. */
       readonly timeout_from: "workflow" | "steps" | "task-timeout" | null;
       /** In the order they were written, those under `finally` last. */
       readonly steps: readonly PlannedStepView[];

@@ -57,9 +57,9 @@ export interface WatchedList {
   readonly items: readonly Record<string, unknown>[];
   /** `kind/name` of each item. */
   readonly names: readonly string[];
-  /** `kind/name` of what was deleted, or is in another state than was asked for. */
+  /** `kind/name` of the items that were deleted or have left the requested state. */
   readonly deleted: readonly string[];
-  /** Whether this is the whole list, in the place of what was known of it before. */
+  /** Whether this is the whole list, which replaces all earlier lines. */
   readonly whole: boolean;
   /**
    * As `after`, goes on with this list from here in another stream, which begins with what has
@@ -95,7 +95,7 @@ export type Watched =
   | { readonly stats: Stats }
   | WatchedError;
 
-/** A line of a watch: what is new of the subject with this key; one without a key is a keepalive. */
+/** A line of a watch: the changes of the subject with this key; a line without a key is a keepalive. */
 export type WatchedLine = { readonly key: string } & Watched | Readonly<Record<string, never>>;
 
 /** The operations that watch several things, by name. */

@@ -1,6 +1,6 @@
 /**
  * `application/x-www-form-urlencoded`, parsed in time that grows with the length only. Only this file
- * decides whether a body is a form: no reader may see something else than what was verified.
+ * decides whether a body is a form: no reader may see other bytes than the verified ones.
  *
  * ```ts
  * import { isForm, mediaType, parseForm } from "./form.ts";

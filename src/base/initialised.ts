@@ -1,5 +1,5 @@
 /**
- * Whether `svc init` has made a data directory, and what to do if not.
+ * Whether `svc init` has made a data directory, and the advice if not.
  *
  * @module
  */

@@ -14,7 +14,7 @@ import { refuseMissing } from "./initialised.ts";
 /**
  * Longest wait for a lock. A daemon that is killed while it starts a process leaves a copy of itself,
  * which has all its open files until it becomes that process (measured: 70 ms, and 900 ms on a busy
- * machine). Such a copy cannot be told from a running daemon.
+ * machine). Such a copy looks like a running daemon.
  */
 const WITHIN_MS = 3000;
 const POLL_INTERVAL_MS = 20;

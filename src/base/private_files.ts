@@ -143,7 +143,7 @@ function findStranger({ uid }: Pick<Deno.FileInfo, "uid">): number | undefined {
 
 /** A path that is open to others. */
 interface Fault {
-  /** A sentence with what to do. */
+  /** The remedy, as a sentence. */
   readonly says: string;
   /** The bits of the mode whose removal may close the path. */
   readonly repair?: { readonly path: string; readonly mode: number; readonly bits: number };

@@ -12,7 +12,7 @@ const MAX_PAUSE_MS = 5000;
 /** Number of tries that are made even if the daemon stops. */
 const MIN_TRIES = 3;
 
-/** When to stop, and where errors go. */
+/** The end of the repetitions, and the receiver of errors. */
 export interface RetryOptions {
   readonly clock: Clock;
   /** Aborts when the daemon stops. */

@@ -57,7 +57,7 @@ export class SerialRunner implements AsyncDisposable {
     while (this.#running !== undefined) await this.#running;
   }
 
-  /** Starts no run any more, and waits for the one under way. */
+  /** Starts no further run, and waits for the current one. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
     this.#due?.[Symbol.dispose]();

@@ -9,7 +9,7 @@ import type { Grant } from "../auth/run_tokens.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import type { ControlAnswers } from "./control_answers.ts";
 
-/** A call, and what its caller has said so far. */
+/** A call, with the answers of its caller so far. */
 export interface Call {
   readonly args: readonly string[];
   /** The run whose token the caller has sent. */
@@ -35,7 +35,7 @@ export interface OutputChunk {
   readonly bytes: Uint8Array;
 }
 
-/** How an attempt ended: with the output, with what the caller has to be asked for, or not served. */
+/** The end of an attempt: the output, a question to the caller, or a call that is not served. */
 export type AttemptResult =
   | { readonly output: CommandOutput }
   /** The caller is asked for these variables. */

@@ -170,6 +170,6 @@ export function removeIfPresent(path: string): void {
   try {
     Deno.removeSync(path);
   } catch {
-    // already gone
+    // There is nothing to remove.
   }
 }

@@ -39,7 +39,7 @@ function compiledSvc(): string | undefined {
   }
 }
 
-/** Shell words that run the sources, with what Deno needs even if `HOME` is another one. */
+/** Shell words that run the sources, with the variables that Deno needs if `HOME` is another one. */
 function fromSource(env: (name: string) => string | undefined): string {
   const home = env("HOME") ?? "";
   const cache = env("DENO_DIR") ?? join(env("XDG_CACHE_HOME") ?? join(home, ".cache"), "deno");

@@ -108,7 +108,7 @@ function readRest(file: RegularFile): Uint8Array | undefined {
 /** A shell reads a line byte by byte: for a longer one, a process that copies it is quicker. */
 const MAX_LINE = 2048;
 
-/** The answer as lines, which a shell takes apart with what is built in. */
+/** The answer as lines, which a shell reads with its builtins alone. */
 function answerText({ chunks, code }: CommandOutput): Uint8Array {
   const lines = chunks.map(({ to, bytes }) => `${to} ${escape(bytes)}\n`);
   const [last, lastLine = ""] = [chunks.at(-1), lines.at(-1)];

@@ -37,7 +37,7 @@ export function lookUp(name: string, variables: Readonly<JsonObject>): unknown {
   return own(payload, name.slice(PAYLOAD_FIELD.length));
 }
 
-/** What a sender writes, signed or not: the values themselves, under a name that says so. */
+/** The variable `unsigned`: all that a sender wrote, whether it is signed or not. */
 function unsignedOf(variables: Readonly<JsonObject>): JsonObject {
   const names = ["payload", "headers", "query", "method", "remote"];
   return Object.fromEntries(

@@ -64,7 +64,7 @@ function overGitHub({ project, spec }: Resource<TriggerSpec>, catalog: Catalog):
   return withToken(usable, (one) => readToken(one, one.spec.github!.token, catalog));
 }
 
-/** The Connections whose token can be read; if there is none, throws what is wrong with the first. */
+/** The Connections whose token can be read; if there is none, throws the fault of the first. */
 function withToken(some: readonly Connection[], read: (one: Connection) => string): string[] {
   const usable = some.filter((one) => {
     try {

@@ -97,7 +97,7 @@ export function tunnelSteps(
   const at = known ? `${user}@${machine}` : "THIS-MACHINE";
   const other = known && /^[0-9]+$/.test(sshPort) && sshPort !== "22" ? `-p ${sshPort} ` : "";
   const [far] = listensOn;
-  // There, too, nobody else may listen where the link leads to: ssh has all of it, or ends.
+  // Also there, no other program may listen at the address of the link: ssh binds all of it, or ends.
   const forwards = listensOn.map((near) =>
     near.includes(":")
       ? `-L '[${near}]:${port}:${far}:${port}'`

@@ -48,7 +48,7 @@ export interface ConsoleServer extends AsyncDisposable {
 const MAX_CONNECTIONS = 64;
 /** Most connections without a key: every user of this machine can open one. */
 const MAX_STRANGERS = 32;
-/** Requests under way may be broken off at the end: what they do goes on in the daemon. */
+/** Requests under way may be cut at the end, because the daemon carries them out nevertheless. */
 const DRAIN_MS = 200;
 /** The largest payload of a platform fits. */
 const INPUT_LIMITS = { maxBytes: 1024 * 1024, deadlineMs: 30_000 };
@@ -186,7 +186,7 @@ class PageRequests {
   }
 }
 
-/** Tells no difference between the reasons why a ticket or key is not good. */
+/** The same answer for every reason why a ticket or key is not valid. */
 function unknownSession(): AppError {
   const message = "Press Enter in the terminal of svc console, and open the link it prints";
   return new AppError("unauthorized", message);

@@ -1,5 +1,5 @@
 /**
- * From the options of a daemon to its configuration: what follows from its settings and its
+ * From the options of a daemon to its configuration: the consequences of its settings and its
  * environment. Pure, so that nothing has been opened when two settings contradict each other.
  *
  * @module

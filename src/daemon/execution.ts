@@ -32,14 +32,14 @@ export interface Execution extends AsyncDisposable {
   readonly worker: TaskWorker;
   readonly inboxes: Inboxes;
   readonly directories: TaskDirectories;
-  /** What apply looks for on it. */
+  /** Checks the needs of manifests when they are applied. */
   readonly machine: Machine;
   readonly plugins: PluginHost;
   /** Sends messages to other systems. */
   readonly outbox: Outbox;
   /** The parts that answer tasks. */
   readonly answers: Answers;
-  /** Tells people of what failed. */
+  /** Sends messages about failures to people. */
   readonly notifier: Notifier;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a setting can be: how `daemon.yaml` writes it, which values it takes, and what the daemon
- * reads them as.
+ * The types of settings: how `daemon.yaml` writes a value, which values are valid, and how the daemon
+ * reads them.
  *
  * @module
  */

@@ -38,7 +38,7 @@ import { Telemetry } from "../telemetry/telemetry.ts";
 import type { DaemonConfig } from "./config.ts";
 import { takeDataDir } from "./data_dir_lock.ts";
 
-/** The parts that everything else is made with; what is stored is announced on `events`. */
+/** The parts that all other parts use; each change of the store is announced on `events`. */
 export interface State extends Core, Storage {
   readonly log: DaemonLog;
   readonly newId: NewId;
@@ -61,7 +61,7 @@ export interface State extends Core, Storage {
 
   // resources, and indexes over them
   readonly catalog: Catalog;
-  /** The one way in which the catalog changes. */
+  /** The only way to change the catalog. */
   readonly resources: ResourceWriter;
   readonly evaluator: Evaluator;
   /** The triggers that fire when tasks end. */
@@ -70,7 +70,7 @@ export interface State extends Core, Storage {
   /** Whether the end of this task fires triggers or is to be answered. */
   readonly isFollowed: (task: FollowedTask) => boolean;
 
-  // how the daemon recognises what it has written elsewhere
+  // marks of text that the daemon has written at platforms
   /** The users that Connections write as. */
   readonly ownUsers: OwnUsers;
   /** Marks messages, and recognises the marks. */

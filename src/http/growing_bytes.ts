@@ -1,5 +1,5 @@
 /**
- * Bytes that arrive in parts, in one buffer that is never much larger than what has arrived: a stated
+ * Bytes that arrive in parts, in one buffer that is never much larger than they are: a stated
  * length takes no memory by itself, and neither do many small parts.
  *
  * ```ts

@@ -27,7 +27,7 @@ import { LogNotes, type LogNotesHost, type LogRun } from "./github_log_notes.ts"
 import { takePulled } from "./pulled.ts";
 import type { WebhookHost } from "./webhook.ts";
 
-/** The state of the daemon that takes events, and where results are reported. */
+/** The parts of the daemon that take events and report results. */
 export interface LogRunsHost extends WebhookHost, LogNotesHost {
   readonly store:
     & WebhookHost["store"]
@@ -38,7 +38,7 @@ export interface LogRunsHost extends WebhookHost, LogNotesHost {
 
 /** Settings of one reading of the logs of a Connection. */
 export interface LogRunOptions {
-  /** Begin in milliseconds since the epoch; where the last run stopped if absent. */
+  /** Begin in milliseconds since the epoch; if absent, the run continues after the last one. */
   readonly since?: number;
   /** Whether only to find the missing events. */
   readonly dryRun?: boolean;

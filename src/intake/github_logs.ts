@@ -36,7 +36,7 @@ export class GitHubLogs implements AsyncDisposable {
     this.#runs = new LogRuns(host);
   }
 
-  /** Begins. The daemon must be listening: GitHub then sends again what was missed. */
+  /** Begins. The daemon must be listening: GitHub then sends missed events again. */
   start(): void {
     this.#subscription = this.#host.events.on("resourcesChanged", () => this.#sync());
     this.#sync();

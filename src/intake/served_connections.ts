@@ -7,14 +7,14 @@
 import type { Connection } from "../connections/find_connection.ts";
 import type { Catalog } from "../resources/catalog.ts";
 
-/** The steps from what is served to what the catalog asks for; a changed Connection is in both lists. */
+/** The steps from the served Connections to those of the catalog; a changed one is in both lists. */
 export interface ServedChanges<Served> {
   readonly gone: readonly (readonly [identity: string, served: Served])[];
   readonly added: readonly (readonly [identity: string, connection: Connection])[];
 }
 
 /**
- * Compares what is served with the catalog.
+ * Compares the served Connections with the catalog.
  *
  * @param identityOf The identity of a Connection: another one means that it is served anew.
  * `undefined` for a Connection that is not to be served.

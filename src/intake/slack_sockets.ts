@@ -33,7 +33,7 @@ import type { NodeStore } from "../store/node_store.ts";
 import { compareServed } from "./served_connections.ts";
 import { type EnvelopeHost, receiversOf, storeEnvelope } from "./slack_envelope.ts";
 
-/** Connections and their states, and what stores the events of their sockets. */
+/** Connections and their states, and the parts that store the events of their sockets. */
 export interface SlackSocketsHost extends EnvelopeHost, Core {
   readonly store: EnvelopeHost["store"] & ConnectionStore & Pick<NodeStore, "listNodes">;
   readonly catalog: Catalog;

@@ -67,7 +67,7 @@ export class TaskTriggerIndex {
 
 const NONE: readonly Resource<TriggerSpec>[] = [];
 
-/** The ends of tasks, and what they fire. */
+/** The ends of tasks, and the parts that fire their triggers. */
 export interface TaskSourceHost extends FireHost, Core {
   /** Stores ends of tasks, and the events that they fire. */
   readonly store: DeliveryRecorder & TaskEndStore & TaskStore;

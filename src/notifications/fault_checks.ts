@@ -33,7 +33,7 @@ export class FaultChecks implements AsyncDisposable {
     this.#timers = [clock.after(FIRST_MS, check), clock.every(INTERVAL_MS, check)];
   }
 
-  /** Never rejects. */
+  /** Reports the faults, if a Notification asks for them; never rejects. */
   async #check(): Promise<void> {
     const { notifier, faultsToTell, log } = this.#host;
     if (!notifier.wantsFaults()) return;

@@ -68,7 +68,7 @@ export function noticeOfIncident(incident: Incident, at: number): Notice {
     kind,
     project,
     ...defined({ connection: connection || undefined }),
-    // Loops and plugins have no Connection that tells them apart.
+    // Loops and plugins have no Connection that distinguishes them.
     cause: `${kind} ${causeOf(incident)}`,
     title: title + inProject(project),
     text: reason,

@@ -1,6 +1,6 @@
 /**
- * What the kinds of messages to GitHub share: the Connection through which they go, its user, and
- * what an answer of the API means to the outbox.
+ * The common part of all messages to GitHub: the Connection through which they go, its user, and the
+ * meaning of an answer of the API to the outbox.
  *
  * @module
  */
@@ -39,7 +39,7 @@ export const GITHUB_RATES: readonly Rate[] = [
 /** One message on its way to GitHub. */
 export interface GitHubSending extends ClaimedMessage {
   readonly connection: Connection;
-  /** `OWNER/NAME`. */
+  /** The repository, as `OWNER/NAME`. */
   readonly repository: string;
   /** Path of the repository in the API. */
   readonly path: string;

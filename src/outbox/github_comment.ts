@@ -19,7 +19,7 @@ import {
 import type { FindResult, MessageKind, SendResult } from "./message_kind.ts";
 import { asCode, safeMarkdown } from "./safe_markdown.ts";
 
-/** Where a comment goes. */
+/** The issue or the pull request of a comment. */
 export interface CommentTarget extends JsonObject {
   repository: string;
   number: number;

@@ -1,5 +1,5 @@
 /**
- * What a kind of message is to the outbox. Each kind has its line in `messages.ts`.
+ * The interface of a kind of messages. `messages.ts` lists all kinds.
  *
  * @module
  */
@@ -101,8 +101,8 @@ export interface Rate {
 export interface MessageKind {
   readonly name: string;
   /**
-   * What sending it a second time does: nothing (`harmless`), or it makes another message. Then `find`
-   * can tell whether the first one arrived (`find`), or nothing can (`never`).
+   * The effect of sending it a second time: none (`harmless`), or another message. Whether the first
+   * one arrived can then be found out by `find` (`find`), or not (`never`).
    */
   readonly again: "harmless" | "find" | "never";
   /**

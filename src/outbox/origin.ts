@@ -18,7 +18,7 @@ import type { TaskStore } from "../store/task_store.ts";
 /** The store of deliveries and tasks. */
 export type OriginStore = DeliveryStore & TaskStore;
 
-/** What answers are made from: resources, and where tasks came from. */
+/** The sources of answers: the resources, and the deliveries that tasks came from. */
 export interface AnswerSources {
   readonly catalog: Catalog;
   readonly store: OriginStore & ThreadStore;
@@ -68,7 +68,7 @@ function refuseUnsigned({ id }: Task, { delivery }: StoredDelivery): void {
   throw new AppError("refused", message);
 }
 
-/** The payload as it arrived: what a transformer made of it must not choose where an answer goes. */
+/** The payload as it arrived: a transformer must not choose the target of an answer. */
 export function payloadOf({ content }: StoredDelivery): unknown {
   const text = content === undefined ? undefined : findText(content.body);
   if (text === undefined || text === "") return undefined;

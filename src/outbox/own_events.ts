@@ -37,7 +37,7 @@ const MAX_CHAIN = { tasks: 5, withinMs: 10 * 60_000 };
 /** Most issues that are remembered. */
 const MAX_CHAINS = 1000;
 
-/** Tells events that svc itself has caused. */
+/** Recognises events that svc itself has caused. */
 export class OwnEvents {
   readonly #host: OwnEventsHost;
   /** By issue and trigger: the deliveries of svc's own user that started tasks, with their times. */

@@ -160,7 +160,7 @@ function hostOf(topic: string): string {
 
 /**
  * Whether a URL names a certificate of the host. Compared as text, because a parsed URL may differ
- * from the one that is fetched.
+ * from the fetched one.
  */
 function isCertificateUrl(url: string, host: string): boolean {
   const start = `https://${host}/SimpleNotificationService-`;

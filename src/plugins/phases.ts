@@ -69,7 +69,7 @@ export interface TransformedPayload {
 }
 
 /**
- * Runs every transformer on the output of the one before; `undefined` when there is none.
+ * Runs each transformer on the output of the previous one; `undefined` when there is none.
  *
  * @throws {AppError} `plugin_failed` when one fails or does not print one JSON object;
  * `overloaded`.

@@ -33,7 +33,7 @@ export async function guardPlugins(
 
 /**
  * Cleans up after a killed daemon, before any plugin runs: ends the processes of its plugins and
- * hooks, and only then marks their rows `interrupted`, so that no run overlaps with the one before.
+ * hooks, and only then marks their rows `interrupted`, so that no run overlaps with its predecessor.
  */
 export async function endInterruptedPlugins(
   { store, groups, clock, log }: Core & {

@@ -105,13 +105,13 @@ const CrdSpec = Type.Object({
 export interface HookSpec {
   readonly action: HookAction;
   readonly command: string;
-  /** In whole seconds. */
+  /** The time limit of the command, in whole seconds. */
   readonly timeout?: number;
 }
 
 /** `spec` of a CustomResourceDefinition. */
 export interface CrdSpec {
-  /** Kind name of its instances; what a trigger's `crdRef` names. */
+  /** Kind name of its instances, which the `crdRef` of a trigger names. */
   readonly kind: string;
   readonly plural: string;
   readonly singular?: string;

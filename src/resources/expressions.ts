@@ -41,7 +41,7 @@ export function templateExpressions(text: string | undefined, at: FieldPath): Fi
   }
 }
 
-/** Variables with what a sender wrote, signed or not. */
+/** Variables whose values a sender wrote, signed or not. */
 const SENT: ReadonlySet<string> = new Set([
   "payload",
   "headers",

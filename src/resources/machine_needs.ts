@@ -1,6 +1,6 @@
 /**
- * What resources need of the machine on which their tasks run, as values;
- * `tasks/workspace/machine.ts` looks whether the machine has it.
+ * The needs of resources on the machine that runs their tasks, such as a program or a directory;
+ * `tasks/workspace/machine.ts` checks whether the machine meets them.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * What a Trigger needs a platform's API for, so that svc can check before the first event whether
- * it can reach that API. Pure.
+ * The purposes for which a Trigger needs the API of a platform, so that svc can check before the
+ * first event whether it can reach that API. Pure.
  *
  * @module
  */

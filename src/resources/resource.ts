@@ -61,7 +61,7 @@ export type FieldPath = readonly (string | number)[];
 /** An error or warning about one field of a document. */
 export interface Finding {
   readonly path: FieldPath;
-  /** One sentence: what is wrong and what to do. */
+  /** One sentence with the fault and its remedy. */
   readonly message: string;
   /** An error refuses the whole apply; a warning does not. */
   readonly level: "error" | "warning";

@@ -31,7 +31,7 @@ export function wasKeptFromStarting({ reason }: { readonly reason: string }): bo
   return reason.startsWith(NOT_STARTED);
 }
 
-/** Platforms whose API tells the permission of a user. */
+/** Platforms whose API says which permission a user has. */
 const KNOWN: ReadonlySet<string | undefined> = new Set(["github", "gitea"]);
 
 /** The settings of a webhook that the guard depends on. */

@@ -16,7 +16,7 @@ import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 // By default, TypeBox stops at eight errors and omits those that name the unknown fields.
 Settings.Set({ maxErrors: 10_000 });
 
-/** Limits of what a message shows. */
+/** Limits of the values that a message shows. */
 export interface CheckOptions {
   /** Whether messages show refused plain words; `false` for fields that may hold a secret. */
   readonly showWords?: boolean;

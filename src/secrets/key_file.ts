@@ -64,7 +64,7 @@ export async function findKeyFault(path: string): Promise<string | undefined> {
 }
 
 /**
- * What to do about a fault of a key file, as a sentence. Without `sealed`, no value is sealed with the
+ * The remedy for a fault of a key file, as a sentence. Without `sealed`, no value is sealed with the
  * key, so a new key can replace it.
  */
 export function keyRemedy(path: string, fault: string, sealed?: Sealed): string {

@@ -29,7 +29,7 @@ export interface SecretPlace {
   readonly store: string;
   /** Key within the SecretStore. */
   readonly key: string;
-  /** Time at which the SecretStore was made, which tells it from a deleted one of the same name. */
+  /** Time at which the SecretStore was made, which distinguishes it from a deleted one of that name. */
   readonly createdAt: number;
   /** Generation of the SecretStore, which every change raises. */
   readonly generation: number;

@@ -5,7 +5,7 @@
  * @module
  */
 
-/** The limit where there is none, or where the shell has no `ulimit -n`. */
+/** The limit if the system has none, or the shell has no `ulimit -n`. */
 const PLENTY = 20_000;
 
 /** The limit of this process. */

@@ -12,7 +12,6 @@ const imported = new WeakMap<SigningKey, Promise<CryptoKey | undefined>>();
 
 /** Signed data, its signatures, and how to read a key. */
 export interface SignedData {
-  /** The signed bytes. */
   readonly data: Uint8Array<ArrayBuffer>;
   /** Signatures, of which one has to be valid. */
   readonly signatures: readonly Uint8Array<ArrayBuffer>[];

@@ -38,7 +38,6 @@ function prepare(hash: HmacHash, key: SigningKey, form: KeyForm): HmacKey | unde
 
 /** Signed data, and signatures of which one has to match. */
 export interface ExpectedHmac {
-  /** The signed bytes. */
   readonly data: Uint8Array;
   /** One signature, or several from a platform that sends several. */
   readonly expected: readonly Uint8Array[];

@@ -25,7 +25,7 @@ import {
 
 /** The options of `svc init` for a database that several daemons share. */
 export interface SharedStorage {
-  /** `postgres://user@host/database`. */
+  /** The address, as `postgres://user@host/database`. */
   readonly url: string;
   /** Name of this node. */
   readonly name: string;
@@ -61,7 +61,7 @@ export interface PlannedStorage {
    */
   findSealed(keyId?: string): Promise<Sealed | undefined>;
   /**
-   * Makes what is missing.
+   * Makes the missing parts.
    *
    * @returns The paths that were made.
    * @throws {AppError} `refused` when an existing part does not fit.

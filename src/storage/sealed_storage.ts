@@ -46,7 +46,7 @@ export interface SealedStorage extends AsyncDisposable {
 }
 
 /**
- * Reads what is sealed in the database of a data directory, which has to be locked.
+ * Reads the sealed values in the database of a data directory, which has to be locked.
  *
  * @param keyId Id of its key.
  * @throws {AppError} `refused` when it cannot be used, or daemons run on it; `overloaded` when it

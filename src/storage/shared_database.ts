@@ -16,7 +16,7 @@ import { toAddress } from "../store/postgres/database/driver_config.ts";
 
 /** A database that several daemons share. */
 export interface SharedDatabase {
-  /** `postgres://user@host/database`, as stored. */
+  /** The stored address, as `postgres://user@host/database`. */
   readonly url: string;
   /** This data directory among those that share the database. */
   readonly node: NodeIdentity;
@@ -91,7 +91,7 @@ function parseNode(text: string, path: string): NodeIdentity {
       if (typeof id === "string" && typeof name === "string") return { id, name };
     }
   } catch {
-    // refused below
+    // The code below refuses it.
   }
   throw damaged(path);
 }

@@ -42,7 +42,7 @@ export interface PlannedAgent {
 export interface PlannedGuard {
   /** The permission for the repository at the platform. */
   readonly permission: "write";
-  /** The Connection that asks the platform; the one that covers the repository when absent. */
+  /** The Connection that asks the platform; if absent, the Connection that covers the repository. */
   readonly connection?: string;
 }
 

@@ -17,7 +17,7 @@ export interface DefaultLimits {
   readonly task?: string;
 }
 
-/** The time limit of a step as written, and where it comes from. */
+/** The time limit of a step as written, and the setting that it comes from. */
 export interface StepLimit {
   readonly time: string | number;
   /** The origin in words, for the reason of a step that it ended. */
@@ -25,7 +25,7 @@ export interface StepLimit {
   readonly from: "step" | "agent" | "finally" | "step-timeout";
 }
 
-/** The time limit of a task as written, and where it comes from. */
+/** The time limit of a task as written, and the setting that it comes from. */
 export interface TaskLimit {
   readonly time: string | number;
   /** `steps` if their own limits together exceed the setting; `time` is then in seconds. */
@@ -91,7 +91,7 @@ function writtenSecs(step: PlannedStep): number {
   return attempts * secs + pauses;
 }
 
-/** The pause after an attempt, in seconds; each pause is twice as long as the one before. */
+/** The pause after an attempt, in seconds; each pause is twice as long as the previous one. */
 export function backoffSecs({ retry }: Pick<PlannedStep, "retry">, attempt: number): number {
   return Math.min((retry?.backoffSecs ?? 1) * 2 ** (attempt - 1), MAX_BACKOFF_SECS);
 }

@@ -1,5 +1,5 @@
 /**
- * Counts what the store's calls meant. This is the one place where deliveries, tasks, steps, plugins
+ * Counts what the store's calls meant. This is the only place where deliveries, tasks, steps, plugins
  * and messages are counted.
  *
  * @module

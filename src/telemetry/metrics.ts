@@ -9,7 +9,7 @@ import { READ, type Readings } from "./readings.ts";
 import { Counter, Histogram, Histograms, type Sample } from "./counters.ts";
 import { exposition, type Metric } from "./exposition.ts";
 
-/** Tells whether a trigger still exists. */
+/** Returns whether a trigger still exists. */
 export type TriggerExists = (project: string, trigger: string) => boolean;
 
 /** Most series with names that users gave; further ones count under {@linkcode OTHERS}. */

@@ -87,7 +87,7 @@ export class MinuteSeries {
     return { p50: p50 ?? [], p95: p95 ?? [], p99: p99 ?? [] };
   }
 
-  /** Forgets what is too old at `minute`. */
+  /** Forgets figures that are too old at `minute`. */
   forget(minute: number): void {
     const oldest = blockOf(minute - KEPT_MINUTES + 1);
     for (const number of this.#blocks.keys()) if (number < oldest) this.#blocks.delete(number);

@@ -210,7 +210,7 @@ export class Minutes implements Disposable {
     this.#forget(minute);
   }
 
-  /** Forgets what is too old, and triggers that have nothing left. */
+  /** Forgets figures that are too old, and triggers without figures. */
   #forget(minute: number): void {
     this.#all.forget(minute);
     for (const [project, names] of this.#triggers) {

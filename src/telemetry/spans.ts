@@ -1,5 +1,5 @@
 /**
- * What is stored as spans: a delivery with its stages, its task with its steps in the same trace
+ * Stored records as spans: a delivery with its stages, its task with its steps in the same trace
  * (even after a restart), and plugins. Used only where traces are collected.
  *
  * @module

@@ -1,6 +1,6 @@
 /**
- * Tells an observer what calls of the store meant, whatever their source: what came in, what started
- * and what ended. It decides nothing, and tells of a call once its change is on disk.
+ * Reports the calls of the store to an observer as deliveries, starts and ends, whatever their source.
+ * It decides nothing, and reports a call once its change is on disk.
  *
  * @module
  */

@@ -181,7 +181,7 @@ async function* sizesIn(
     let [bytes, files] = [0, 0];
     const infos = await Promise.all(paths.map((path) => Deno.lstat(path).catch(() => undefined)));
     for (const [at, info] of infos.entries()) {
-      if (info === undefined) continue; // gone meanwhile
+      if (info === undefined) continue; // it was removed meanwhile
       const inode = `${info.dev} ${info.ino}`;
       const isCounted = info.isFile && (info.nlink ?? 1) > 1 && linked.has(inode);
       if (info.isFile && (info.nlink ?? 1) > 1) linked.add(inode);

@@ -18,7 +18,6 @@ export interface ApiAccess {
   /** Reads the current token: one that was rotated counts from the next call on. */
   readonly token: () => string;
   readonly clock: Clock;
-  /** Aborts the calls. */
   readonly signal?: AbortSignal;
 }
 
@@ -32,7 +31,7 @@ export type FailureKind = "refused" | "limited" | "unavailable" | "lost";
 export interface ApiFailure {
   readonly ok: false;
   readonly kind: FailureKind;
-  /** One sentence without a full stop: what the platform said, and what to do. */
+  /** One sentence without a full stop: the answer of the platform, and the remedy. */
   readonly message: string;
   /** Seconds to wait for at least, if the platform asks for a pause. */
   readonly retryAfterSecs?: number;

@@ -7,7 +7,7 @@
 
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 
-/** A value at GitHub, and what it was when the event was sent. */
+/** A value at GitHub, now and when the event was sent. */
 export interface CheckedText {
   /** Its name, as the beginning of a sentence. */
   readonly what: string;

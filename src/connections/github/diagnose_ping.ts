@@ -40,7 +40,7 @@ export interface PingFacts {
   };
 }
 
-/** A fault, and what to do. */
+/** A fault and its remedy. */
 export interface PingDiagnosis {
   readonly fault: PingFault;
   /** Sentences without a full stop at the end. */

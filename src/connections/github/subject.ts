@@ -10,7 +10,7 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 
 /** The repository, issue, pull request or commit of an event. */
 export interface GitHubSubject {
-  /** `OWNER/NAME`. */
+  /** The repository, as `OWNER/NAME`. */
   readonly repository: string;
   /** Number of the issue or pull request, if there is one. */
   readonly number?: number;
@@ -20,7 +20,7 @@ export interface GitHubSubject {
   readonly sha?: string;
   /** Other commits of the event. */
   readonly commits: readonly string[];
-  /** Path below the repository of what can get a reaction, if anything can. */
+  /** Path, below the repository, of the object that can get a reaction; absent if none can. */
   readonly reactTo?: string;
 }
 

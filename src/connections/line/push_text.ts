@@ -18,7 +18,6 @@ export interface LineAccess {
   /** Channel access token, of characters that a header can hold. */
   readonly token: string;
   readonly clock: Clock;
-  /** Aborts the call. */
   readonly signal: AbortSignal;
 }
 

@@ -44,7 +44,7 @@ export async function setWebhook(access: ApiAccess, url: string): Promise<void> 
 /** The result of LINE's test. */
 export interface WebhookTest {
   readonly ok: boolean;
-  /** One word for what is wrong; `null` for nothing. */
+  /** One word for the fault; `null` without a fault. */
   readonly fault: string | null;
   /** One sentence without a full stop. */
   readonly message: string;

@@ -64,7 +64,7 @@ export class EnvelopeQueue implements AsyncDisposable {
     this.#storing ??= this.#storeAll();
   }
 
-  /** Drops the waiting envelopes, and waits for the one that is being stored. */
+  /** Drops the waiting envelopes, and waits until the current one is stored. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopped = true;
     this.#waiting.length = 0;

@@ -29,7 +29,6 @@ export interface SlackAccess {
   /** Bot token, of characters that a header can hold. */
   readonly token: string;
   readonly clock: Clock;
-  /** Aborts the call. */
   readonly signal: AbortSignal;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What keeps Socket Mode from working, in words for people, and whether it passes by itself. Pure.
+ * Failures of Socket Mode in words for people, and whether they pass without a change. Pure.
  *
  * @module
  */

@@ -16,7 +16,7 @@ import { SlackSocket } from "./slack_socket.ts";
 import { failureOf, foreignMessage, type SocketFailure } from "./socket_failure.ts";
 import type { OpenSocket } from "./websocket.ts";
 
-/** The app and its token, what stores its events, and what hears how it is doing. */
+/** The app and its token, the store of its events, and the listener to its state. */
 export interface SocketModeHost extends EnvelopeStore, Core {
   /** Base URL of the Web API, without a slash at its end. */
   readonly api: string;
@@ -97,7 +97,7 @@ export class SocketMode implements AsyncDisposable {
   #awaySince: number | undefined;
   #isResting = false;
   #isEnded = false;
-  /** Resolves when the next attempt, or the one under way, has ended. */
+  /** Resolves when the next attempt, or the current one, has ended. */
   #attempt = Promise.withResolvers<void>();
   /** Ends the pause before the next attempt. */
   #wake = new AbortController();

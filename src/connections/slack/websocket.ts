@@ -8,7 +8,7 @@
 
 import { messageOf } from "../../base/errors.ts";
 
-/** An open WebSocket. */
+/** The part of an open WebSocket that Socket Mode uses. */
 export interface Socket {
   /** Sends a text; it is lost if the socket has ended, of which the listener hears. */
   send(text: string): void;
@@ -31,7 +31,7 @@ export interface SocketListener {
 /** Opens a WebSocket; a failure is an `ended` of the listener. */
 export type OpenSocket = (url: string, listener: SocketListener) => Promise<Socket>;
 
-/** Largest message: what Slack sends is far smaller. */
+/** Largest message; the messages of Slack are far smaller. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 /** Longest time until the socket is open. */
 const HANDSHAKE_MS = 10_000;
@@ -65,7 +65,7 @@ export async function openSocket(url: string, listener: SocketListener): Promise
     followRedirects: false,
     handshakeTimeout: HANDSHAKE_MS,
     maxPayload: MAX_MESSAGE_BYTES,
-    perMessageDeflate: false, // what is small on the wire stays small
+    perMessageDeflate: false, // a compressed message could unfold to a large one
   });
   // With Deno 2.7, several chunks written at once to a broken connection end in a rejection that no
   // code can handle, and that would end the daemon. A single chunk reports the error to its callback.

@@ -49,7 +49,7 @@ export function startAcceptLoop(options: AcceptLoopOptions): AcceptLoop {
     try {
       listener.close();
     } catch {
-      // closed already
+      // The listener is closed already.
     }
   };
   const relisten = async () => {

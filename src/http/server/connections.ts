@@ -168,7 +168,7 @@ export class Connections {
   }
 
   /**
-   * Cuts a connection on which a request follows the one that was marked as the last, when the answer
+   * Cuts a connection on which a request follows another that was marked as the last, when the answer
    * to that one has reached the socket. Deno 2.9.6 goes on to read after `connection: close`; 2.7.11
    * does not, and never calls this.
    */

@@ -1,6 +1,6 @@
 /**
  * The certificate of the webhook server and its key: two PEM files, read at start and again when
- * they change. A pair that cannot be used never replaces the one in use.
+ * they change. A pair that cannot be used never replaces the current pair.
  *
  * @module
  */

@@ -242,6 +242,6 @@ function closeQuietly(one: { close(): void }): void {
   try {
     one.close();
   } catch {
-    // closed already
+    // The connection is closed already.
   }
 }

@@ -65,7 +65,7 @@ function voucherOf(
   if (detail.signed !== undefined) return { coverage: detail.signed };
   if (detail.connection !== undefined) return VOUCHED;
   const { webhook } = trigger;
-  // Another SecretStore means another sender, whose scheme may differ from the one that was verified.
+  // Another SecretStore means another sender, whose scheme may differ from the verified one.
   if (secretStore === "" || secretStore !== webhook.secret?.fromRef) return undefined;
   return {
     signing: via === "chat" ? schemeOf(nativeWebhook("slack", webhook)) : senderOf(trigger).signing,

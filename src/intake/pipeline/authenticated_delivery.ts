@@ -29,10 +29,10 @@ export type AuthenticatedDelivery = ReceivedDelivery & {
   readonly voucher: Voucher | undefined;
 };
 
-/** The signing that verified a request, or what a signature covered when the request arrived. */
+/** The signing that verified a request, or the coverage that was stored when the request arrived. */
 export type Voucher = { readonly signing: Signing } | { readonly coverage: Coverage };
 
-/** The voucher of what a platform itself gave to this daemon. */
+/** The voucher for events that this daemon got from the platform itself. */
 export const VOUCHED: Voucher = { coverage: COVERS_EVERYTHING };
 
 /** Says that the sender of a delivery is known; `tests/architecture_test.ts` lists who may say so. */

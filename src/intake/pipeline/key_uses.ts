@@ -13,7 +13,6 @@ import type { DeliveryContext } from "./delivery_context.ts";
 /** Time between two writes. */
 const FLUSH_MS = 2000;
 
-/** The store of the counts. */
 interface KeyUsesHost extends Core {
   readonly store: KeyUseStore;
 }

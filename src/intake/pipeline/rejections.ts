@@ -33,7 +33,6 @@ const MAX_KEPT_HANDSHAKE = 16 * 1024;
  */
 const MAX_BYTES = { ofTrigger: MAX_KEPT_BODY + 128 * 1024, ofAll: 2 * 1024 * 1024 };
 
-/** The store of the records. */
 interface RejectionsHost extends Core {
   readonly store: DeliveryRecorder;
   /** Called for each refused request, also for those that get no record. */

@@ -29,7 +29,7 @@ export interface CronHost extends FireHost, Core {
 /** A trigger and the progress of its schedule. */
 interface Timeline {
   readonly name: { readonly project: string; readonly trigger: string };
-  /** Time at which the resource was created, which tells it from another one of the same name. */
+  /** Time at which the resource was created, which distinguishes it from an earlier one of that name. */
   readonly createdAt: number;
   readonly times: string;
   readonly schedule: Schedule;

@@ -39,7 +39,7 @@ export interface ParsedText<S> {
   readonly script?: S | undefined;
 }
 
-/** A command substitution. */
+/** A command substitution, with its place and the script in it. */
 export interface Substitution<S> {
   readonly script: S;
   /** Start of the script. */

@@ -168,7 +168,7 @@ export class Before {
   }
 
   static async read(log: LogReader, offset: number): Promise<Before> {
-    // Twice the reach: once to what goes on here, and once more to see that it begins there.
+    // Twice the reach: once to the line that continues here, and once more to see that it begins there.
     const start = await log.lineFrom(offset - 2 * REACH_BYTES);
     return new Before(chunksBackwards(await log.bytes(start, offset), start), start);
   }

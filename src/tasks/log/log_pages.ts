@@ -1,6 +1,6 @@
 /**
- * Reads the lines of a log page by page, backwards from any place or forwards and on as it grows. A
- * page costs what it holds, not what the log has.
+ * Reads the lines of a log page by page, backwards from any place or forwards and on as it grows.
+ * The cost of a page depends on its own size, not on the size of the log.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export interface LogFilter {
   readonly stream?: LogStream | undefined;
   /** Leaves the lines that contain this text, in upper or lower case. */
   readonly contains?: string | undefined;
-  /** Leaves what came at this time or later, in milliseconds since the epoch. */
+  /** Leaves only lines of this time or later, in milliseconds since the epoch. */
   readonly since?: number | undefined;
 }
 
@@ -83,7 +83,7 @@ export async function readBackwards(
 }
 
 /**
- * Where the last lines begin, an unfinished one included: at most `lines` lines with at most
+ * The beginning of the last lines, an unfinished one included: at most `lines` lines with at most
  * `bytes` bytes together. Holds one block of the log at a time.
  */
 export async function findTail(
@@ -154,7 +154,7 @@ async function readSome(log: LogReader, at: number) {
 const AHEAD_BYTES = 1024 * 1024;
 const SOME_BYTES = 32 * 1024;
 
-/** Where reading begins: after a byte, or with what came at a time. */
+/** The beginning of a reading: after a byte, or with the first line of a time. */
 export type LogStart = { readonly after: number } | { readonly at: number };
 
 /**

@@ -115,7 +115,7 @@ export async function prune(
     }
   }
   const emptied = await pruneBodies(bodies, host, signal);
-  // Messages go by their own age, not by their task's: a later message updates the one that was sent.
+  // Messages go by their own age, not by their task's: a later message updates the earlier one.
   const keepMs = keep.tasksMs === 0 ? KEEP_MESSAGES_MS : keep.tasksMs;
   const messages = await inSteps(() => store.pruneOutbox({ before: clock.now() - keepMs, limit }));
 

@@ -36,7 +36,7 @@ export interface PrunedTrigger extends TriggerKey {
   readonly deliveriesBefore: number;
 }
 
-/** Yields what was removed, page by page. */
+/** Yields the removed records, page by page. */
 export async function* pruneTrigger(
   { before, deliveriesBefore, ...of }: PrunedTrigger,
   { store, clock }: RetentionHost,

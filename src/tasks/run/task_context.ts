@@ -1,6 +1,6 @@
 /**
- * What the steps of one running task share: the parts of the daemon, their directory, their variables
- * and their records.
+ * The things that the steps of one running task share: the parts of the daemon, their directory,
+ * their variables and their records.
  *
  * @module
  */

@@ -36,7 +36,7 @@ export class TaskWrites {
     this.#taskIds.set(over, taskId);
   }
 
-  /** Repeats `write` until the store takes it: what it stores is known nowhere else. */
+  /** Repeats `write` until the store takes it: its values are stored nowhere else. */
   untilStored<T>(taskId: string, write: () => Promise<T>): Promise<T> {
     const { clock, log } = this.#core;
     return retryUntilStored(write, {

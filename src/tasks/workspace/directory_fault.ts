@@ -1,5 +1,5 @@
 /**
- * What is wrong with the path of a workspace.
+ * Faults of the path of a workspace.
  *
  * @module
  */

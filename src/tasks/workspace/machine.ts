@@ -42,7 +42,7 @@ export class Machine {
   }
 
   /**
-   * What is missing and what to do, as a sentence without its end; `undefined` when all is there.
+   * The missing thing and its remedy, as a sentence without its end; `undefined` when all is there.
    * Takes as long as the disk takes; `signal` ends the processes it has started.
    */
   async faultOf(need: ResolvedNeed, signal: AbortSignal): Promise<string | undefined> {

@@ -1,5 +1,5 @@
 /**
- * Warnings about what manifests need of the machine and what is not there. They are no errors,
+ * Warnings about things that manifests need and the machine does not have. They are no errors,
  * because a checkout, an installation or a mount may follow later.
  *
  * @module

@@ -49,7 +49,7 @@ export class TaskCopies {
   }
 
   /**
-   * Removes the copy with this name, for a task that may be another than the one it was made for.
+   * Removes the copy with this name for the task `taskId`; it may have been made for another task.
    *
    * @throws {AppError} `invalid` when it cannot be removed or `signal` ended that.
    */

@@ -134,7 +134,7 @@ export class TaskWorktrees {
     return left;
   }
 
-  /** What is kept of a task whose worktree is gone; `undefined` when it has no worktree and no commits. */
+  /** The commits that are kept of a task; `undefined` when there are none. */
   findCommits(taskId: string): KeptCommits | undefined {
     return findKept(this.parent, taskId);
   }
