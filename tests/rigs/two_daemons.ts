@@ -24,11 +24,13 @@ export interface TwoDaemons {
 }
 
 /**
- * Registers a test with an empty database, over which no two transactions may wait for each other.
+ * Registers a test with an empty database, over which no two transactions may end in a deadlock.
+ * `defaults` are settings that the database gives each new session.
  */
 export function twoDaemonsTest(
   name: string,
   body: (daemons: TwoDaemons) => Promise<void>,
+  defaults: Readonly<Record<string, string>> = {},
 ): void {
   postgresTest(name, async () => {
     await using stack = new AsyncDisposableStack();
@@ -38,6 +40,10 @@ export function twoDaemonsTest(
       stores.use(await openPostgresStore({ url, owner: { node, run }, clock: systemClock }));
     const owner = { node: "test", run: "test" };
     const admin = stack.use(new Connections({ url, owner, max: 1 }));
+    for (const [setting, value] of Object.entries(defaults)) {
+      const database = new URL(url).pathname.slice(1);
+      await admin.use((db) => db.exec(`ALTER DATABASE ${database} SET ${setting} = '${value}'`));
+    }
     const lease = (node: string, until: string) =>
       admin.use((db) =>
         db.run(

@@ -99,8 +99,8 @@ export class BatchRunner {
   readonly #runHalves = byHalves((calls: readonly BatchedCall[]) => this.#runTogether(calls));
 
   /**
-   * Two batches never wait for each other, because each takes its locks in one order. For a fact
-   * that was missing, all locks are given back first, so that this order holds.
+   * Two batches never deadlock, because each takes all its locks in one order. So a missing fact
+   * gives back every lock before the batch begins again.
    */
   async #runTogether(calls: readonly BatchedCall[]): Promise<readonly Settled[]> {
     const request = new BatchRequest();

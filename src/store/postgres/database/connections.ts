@@ -64,8 +64,8 @@ export interface Session extends SqlSession {
   native(sql: string, values?: readonly unknown[]): Promise<unknown>;
   /**
    * Waits until no other transaction has any of these locks, and keeps them until this one ends.
-   * They are taken in one order, so that two transactions never wait for each other: to be called
-   * once, before anything is changed.
+   * Takes them in one order, so that two transactions never deadlock. Call it once, before anything
+   * is changed.
    */
   lock(...names: readonly string[]): Promise<void>;
   /** Takes a lock until the transaction ends; `false`, without waiting, when another has it. */
@@ -96,14 +96,17 @@ export interface KeptConnection extends Disposable {
 }
 
 /**
- * A commit is on disk before it is answered, also where the server's default is another. A
- * statement that hangs ends after a minute. A transaction whose daemon fell silent in the middle of
+ * What svc promises does not depend on the defaults of a server, a database or a role. A commit is
+ * on disk before it is answered. Each statement sees what was committed before it began, which
+ * `facts` needs behind its locks. The wait for a lock has no limit of its own: a statement that
+ * hangs ends after a minute. A transaction whose daemon fell silent in the middle of
  * it ends after seconds: until then the other daemons wait for its locks, with every call that
  * shares a batch with a call that needs one. Statements are short: compiling one (`jit`, half a
  * second) costs more than it saves.
  */
-const SETTINGS = "SET search_path = svc; SET synchronous_commit = on; SET timezone = 'UTC'; " +
-  "SET jit = off; SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '5s'";
+const SETTINGS = "SET search_path = svc; SET synchronous_commit = on; " +
+  "SET default_transaction_isolation = 'read committed'; SET lock_timeout = 0; " +
+  "SET timezone = 'UTC'; SET jit = off; SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '5s'";
 
 /** Sets the node and the run for which a connection claims (`ownership.ts`). */
 const FOR_WHOM = "SELECT set_config('svc.node', $1, false), set_config('svc.run', $2, false)";

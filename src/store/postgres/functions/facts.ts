@@ -21,10 +21,13 @@ const DEBOUNCED = `SELECT delayed.id FROM unnest(debounced) AS key CROSS JOIN LA
     OFFSET 0) AS delayed`;
 
 /**
- * Every lock is taken before anything is read, and all in one order, so that two batches never wait
- * for each other. Each statement sees what was committed before it began: the statements after the
- * locks see what the transactions have written that had them before. Rows are locked where a worker
- * could take the task meanwhile.
+ * First it reads, without locks, which groups and workspaces the named tasks count against, because
+ * these have to be locked too. Then it takes the advisory locks of all names in one order, so that
+ * two batches never deadlock, then the rows of tasks by id, which a worker could claim meanwhile.
+ * Then it reads the facts. Each statement sees what was committed before it began, so what it reads
+ * is what the transactions have written that had the locks before. If a task has changed its group
+ * meanwhile, the lock of the new one is missing: the working set throws `MissingFact`, and the batch
+ * begins again.
  */
 export const FACTS = `
 CREATE OR REPLACE FUNCTION facts(wanted json) RETURNS json LANGUAGE plpgsql

@@ -46,8 +46,9 @@ const given = (by: string, column: string, value = `changed.${column}`) =>
   `${column} = CASE WHEN changed.${by} IS NULL THEN tasks.${column} ELSE ${value} END`;
 
 /**
- * New rows of plans and keys are stored in one order, so that two batches never wait for each
- * other. A plan that exists is locked first, so that no other transaction removes it as unused.
+ * New plans are stored in one order, so that two batches do not deadlock; keys and rates need none,
+ * because `facts` holds the lock of each. A plan that exists is locked first, so that no other
+ * transaction removes it as unused.
  */
 export const WRITE = `
 CREATE OR REPLACE FUNCTION write(changes json, bytes bytea) RETURNS void LANGUAGE plpgsql
