@@ -39,7 +39,7 @@ export interface Explanation {
       readonly value?: string;
       readonly error?: string;
       readonly saw: Readonly<Record<string, string>>;
-      /** Whether a signature covers a field, where its sender had to sign. */
+      /** By field: whether a signature covers it. Only if the sender had to sign. */
       readonly signed: Readonly<Record<string, boolean>>;
     }[];
   }[];
@@ -51,7 +51,7 @@ export interface Explanation {
 /** The stored request of a delivery. */
 export interface ShownDelivery {
   readonly delivery: DeliveryRecord;
-  /** `POST`, or that of its platform's check of the address. */
+  /** `POST`, or the method of the platform's handshake. */
   readonly method: string;
   /** Address it arrived at; `null` when it was no request, or webhooks are off. */
   readonly url: string | null;
@@ -63,7 +63,7 @@ export interface ShownDelivery {
   readonly body_bytes: number;
   /** Whether `body` is only the beginning. */
   readonly truncated: boolean;
-  /** Whether `body` is the text itself, or base64 where the bytes are not text. */
+  /** `text`: `body` is the text itself; `base64`: the bytes are not text. */
   readonly body_encoding: "text" | "base64";
 }
 

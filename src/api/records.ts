@@ -25,9 +25,9 @@ export type WaitsForView = {
     | ("concurrency" | "max_parallel" | "retry");
   /** RFC 3339. */
   readonly until?: string;
-  /** The task in its way; of several the oldest. */
+  /** The task that it waits for; of several, the oldest. */
   readonly task_id?: string;
-  /** How many of the places that it waits for are taken, and how many there are. */
+  /** How many places are taken; `limit` is how many there are. */
   readonly used?: number;
   readonly limit?: number;
   /** The nodes that may run it. */
@@ -65,8 +65,8 @@ export type TaskRecord = {
   /** There while it waits. */
   readonly waits_for?: WaitsForView;
   /**
-   * RFC 3339: since when its steps have printed nothing; there while they run, but not in a list
-   * where another daemon runs them.
+   * RFC 3339: when its steps last printed something, or one of them started. Only while they run; a
+   * list leaves it out if another daemon runs them.
    */
   readonly silent_since?: string;
   /** Name of the node that runs it or has run it last; there where daemons share a database. */
@@ -89,7 +89,7 @@ export type DeliveryRecord = {
   readonly project: string;
   readonly trigger: string;
   readonly source: string;
-  /** As the sender names it in a header that no signature covers; `null` where none does. */
+  /** The name of the event in a header, which no signature covers; `null` without such a header. */
   readonly event: string | null;
   readonly via: string;
   readonly outcome: string;
@@ -106,12 +106,12 @@ export type DeliveryRecord = {
   readonly duration_ms: number;
   readonly stages_ms: Readonly<Record<string, number>>;
   readonly header_names: readonly string[];
-  /** How many further headers it had; absent where there were none. */
+  /** How many further headers it had; absent if there were none. */
   readonly headers_left_off?: number;
   readonly redelivery_of: string | null;
-  /** When retention deleted its body; absent where it did not. */
+  /** When retention deleted its body; absent if it did not delete it. */
   readonly body_deleted_at?: string;
-  /** Absent where it brought one. */
+  /** Absent if there was exactly one event. */
   readonly events?: readonly EventRecord[];
 };
 
@@ -144,7 +144,7 @@ export type ControlAuditRecord = {
   readonly operation: string;
   readonly target: string;
   readonly caller: string;
-  /** Program through which it came, as that says itself. */
+  /** The client program, by the name that it gives itself. */
   readonly client: string | null;
   readonly role: string;
   readonly result: string;

@@ -22,10 +22,7 @@ export type RunKind = typeof RUN_KINDS[number];
 export type Scope<Field extends string = string> = "everything" | {
   /** The run's own task, the delivery that started it, or the project it belongs to. */
   readonly own: "task" | "delivery" | "project";
-  /**
-   * Field of the input that names it: one, or a list of
-   * such.
-   */
+  /** Field of the input that names it, or a list of them. */
   readonly in: Field;
 };
 

@@ -60,7 +60,7 @@ export interface Status {
   };
   /** Rates of deliveries by outcome, and of ended tasks by state. */
   readonly rates: Readonly<Record<"deliveries" | "tasks", Readonly<Record<string, Rate>>>>;
-  /** The daemons that share the database; `null` where it has no other. */
+  /** The daemons that share the database; `null` if the database is a file of one daemon. */
   readonly nodes: {
     /** Name of this node. */
     readonly name: string;
@@ -119,23 +119,23 @@ export type Percentiles = Readonly<Record<"p50" | "p95" | "p99", MinuteValues>>;
 export interface Stats {
   /** RFC 3339: start of the first minute. */
   readonly from: string;
-  /** Seconds of each value. */
+  /** How many seconds each value covers. */
   readonly step_secs: number;
   /**
-   * RFC 3339: what was before is not known, because the daemon started then and what is stored has
-   * not been counted, or not that far. `null` for a trigger that is not counted by itself, because
-   * there are too many.
+   * RFC 3339: from this time on the figures are complete. It is the start of the daemon, or as far
+   * back as it has counted stored records. `null` for a trigger without figures of its own, because
+   * there are too many triggers.
    */
   readonly counted_since: string | null;
   /** The numbers of deliveries by outcome, a value for each step. */
   readonly deliveries: Readonly<Record<string, readonly number[]>>;
-  /** From the arrival of a request until it is stored or refused, which answers it. */
+  /** From the arrival of a request until svc has stored or refused it, and so answers. */
   readonly answer_ms: Percentiles;
   /** From the arrival until the task starts. */
   readonly start_ms: Percentiles;
-  /** Tasks that ended, by state; only of all triggers together. */
+  /** Tasks that ended, by state; absent in the figures of one trigger. */
   readonly tasks?: Readonly<Record<string, readonly number[]>>;
-  /** The longest queue that was seen; only of all triggers together. */
+  /** The longest queue that was seen; absent in the figures of one trigger. */
   readonly queue?: { readonly pending: MinuteValues; readonly running: MinuteValues };
 }
 

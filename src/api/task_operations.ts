@@ -66,15 +66,18 @@ export interface PlannedStepView {
   readonly kind: "run" | "agent";
   /** Name of the Agent; `null` for a shell line. */
   readonly agent: string | null;
-  /** Ids of the steps it waits for, said or meant by the order. */
+  /** Ids of the steps it waits for: those in `needs`, else the step before it. */
   readonly needs: readonly string[];
   /** Its condition, in CEL. */
   readonly when: string | null;
   /** Whether it runs after all others, whatever became of them. */
   readonly finally: boolean;
-  /** Time limit of each attempt; `null` where only the task's own holds, or none. */
+  /**
+   * Time limit of each attempt. `null` if it has none of its own: then only the task's limit ends
+   * it, if there is one.
+   */
   readonly timeout_secs: number | null;
-  /** The setting that it comes from; of a step that waits or runs, as it is in this daemon now. */
+  /** What has set the limit. `step-timeout` is the present setting of this daemon. */
   readonly timeout_from: "step" | "agent" | "finally" | "step-timeout" | null;
   /** Most attempts, the first one included. */
   readonly attempts: number;
@@ -97,8 +100,8 @@ export interface LogEntry {
 /** A line of a task's output. */
 export interface LogText {
   /**
-   * Place in the log file of the piece of output in which the line begins; with `n`, the number of
-   * the line in that piece, it names the line.
+   * Where the piece of output begins that has the start of the line, in the log file. Together with
+   * `n`, the number of the line in that piece, it identifies the line.
    */
   readonly offset: number;
   readonly n: number;
@@ -110,7 +113,7 @@ export interface LogText {
   readonly text: string;
   /** How many bytes of a long line were left out. */
   readonly cut?: number;
-  /** Set when its line break has not come; what follows gives the line again, longer. */
+  /** The line is not finished: a later entry repeats it from its start. */
   readonly open?: true;
 }
 

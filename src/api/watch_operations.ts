@@ -62,16 +62,16 @@ export interface WatchedList {
   /** Whether this is the whole list, which replaces all earlier lines. */
   readonly whole: boolean;
   /**
-   * As `after`, goes on with this list from here in another stream, which begins with what has
-   * changed since, or with the whole list where that is not known. Absent where the last one given
-   * still counts, or none does.
+   * Send it as `after` in another stream to continue this list there. That stream begins with what
+   * has changed since, or, if that is not known, with the whole list. Absent if the last cursor
+   * still counts, or if there is none.
    */
   readonly cursor?: string;
 }
 
 /** New lines of a log. */
 export interface WatchedLog {
-  /** A line that was open comes again when it has gone on. */
+  /** An unfinished line is repeated when more of it has come. */
   readonly lines: readonly LogText[];
   /** Place in the log file up to which it is known now, in bytes. */
   readonly end: number;

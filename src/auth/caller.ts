@@ -1,6 +1,6 @@
 /**
  * The caller of a request to the control plane: a run, by its run token; the holder of a bearer
- * token; or a user who can open the socket, with the highest role that the access policy leaves.
+ * token; or a user who can open the socket, with the highest role that the access policy allows.
  *
  * @module
  */

@@ -24,15 +24,17 @@ export const JSON_LIMITS = {
   depth: 1000,
   /** Values, counted by commas and opening brackets. */
   values: 2_000_000,
-  /** Different names of members and texts up to ten characters, which V8 keeps in a table. */
+  /**
+   * Distinct member names, and distinct strings of up to ten characters: V8 keeps both in a table.
+   */
   names: 250_000,
   /** Numbers that keep their digits. */
   longNumbers: 100_000,
   /** Characters of all these numbers together, because each is read several times. */
   longNumberCharacters: 4_000_000,
   /**
-   * Different texts that consist of digits and whose numbers end in the same 16 bits. V8 hashes such a
-   * text by its number, and a hundred thousand in one place of its table take ten seconds.
+   * Distinct strings of digits whose numbers have the same low 16 bits. V8 hashes such a string by
+   * its number; 100,000 in one bucket take ten seconds.
    */
   alikeDigits: 100,
 } as const;

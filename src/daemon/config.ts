@@ -57,7 +57,7 @@ export interface DaemonConfig extends CommonOptions {
   /** Directory in which relative plugin commands are resolved. */
   readonly pluginRoot: string;
   readonly keep: RetentionLimits;
-  /** How long tasks and steps may take if no manifest says it. */
+  /** Time limits of tasks and steps whose manifests set none. */
   readonly timeLimits: DefaultLimits;
   /** Environment that steps inherit. */
   readonly stepEnv: InheritedEnv;
@@ -69,7 +69,7 @@ export interface DaemonConfig extends CommonOptions {
   readonly wantsTraces: boolean;
 }
 
-/** Default of the most bytes of bodies being received, if the largest body fits. */
+/** Default of `max-inflight-bytes`; `inflightBytes` raises it if the largest bodies do not fit. */
 const MAX_INFLIGHT_BYTES = 128 * 1024 * 1024;
 
 /** How {@linkcode RetentionLimits} say that there is no limit. */
@@ -131,7 +131,7 @@ function controlAddress(
   throw new AppError("usage", "--control-bind needs --control-tls-cert and --control-tls-key");
 }
 
-/** Size of the body budget, in which the largest body fits. */
+/** Size of the body budget: at least `LARGEST_BODIES_IN_BUDGET` bodies of `max-body`. */
 function inflightBytes({ maxBody, maxInflightBytes }: SettingValues): number {
   const needed = maxBody * LARGEST_BODIES_IN_BUDGET;
   if (maxInflightBytes === undefined) return Math.max(MAX_INFLIGHT_BYTES, needed);

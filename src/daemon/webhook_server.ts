@@ -58,8 +58,8 @@ export class WebhookServer implements AsyncDisposable {
   }
 
   /**
-   * Answers a request of the daemon itself as one from this machine. It needs no connection: the
-   * certificate of the server names the address that senders use, and not this machine.
+   * Answers a request that the daemon makes, as if it came from 127.0.0.1. It opens no connection,
+   * because the certificate is for the address of the senders.
    *
    * @throws {AppError} `refused` while it does not listen.
    */

@@ -35,7 +35,7 @@ export const githubStatus: MessageKind = {
 
 async function send(sending: GitHubSending): Promise<SendResult> {
   const { path, previousId, message: { target, body }, call } = sending;
-  // The last status goes to the commit of the first one, also if the pull request has a newer one.
+  // An update stays on the commit of the first status, even if the pull request has a newer head.
   const sha = previousId === "" ? await commitOf(sending) : previousId;
   const text = String(body["description"] ?? "").replaceAll(/\s+/g, " ");
   const description = [...text].length <= MAX_DESCRIPTION
@@ -51,7 +51,7 @@ async function send(sending: GitHubSending): Promise<SendResult> {
   return { result: "sent", externalId: sha };
 }
 
-/** The commit of the target; of a pull request its head, or the commit of it that a step named. */
+/** The commit of the target. For a pull request: the commit that a step named, else its head. */
 async function commitOf(sending: GitHubSending): Promise<string> {
   const { message: { target }, path, call } = sending;
   const sha = String(target["sha"] ?? "");

@@ -1,8 +1,9 @@
 /**
  * Linear: the hexadecimal HMAC-SHA256 of the body, in which `webhookTimestamp` is the time of
  * sending in milliseconds. The time is read after the signature is verified. `auto` does not accept
- * it, because `sha256=` before the same digest would do without the time. `Linear-Delivery` is not
- * signed, and `webhookId` in the body identifies the webhook, not the event.
+ * it: anybody could put `sha256=` before a recorded digest, and `auto` would check it as `sha256`,
+ * without the time. `Linear-Delivery` is not signed, and `webhookId` in the body identifies the
+ * webhook, not the event.
  *
  * @module
  */
@@ -37,13 +38,13 @@ const signature: Signature = {
   },
 };
 
-/** Always a key: a quote inside a text of JSON has a backslash before it. */
+/** Finds keys only: inside a JSON text, a quote has a backslash before it. */
 const TIME = /(?<!\\)"webhookTimestamp"\s*:\s*([^\s,}]*)/g;
 
 /**
  * The times of sending in a body. An issue's data can have such a key too, with a value that its
- * authors choose, so all of them have to be within the window. Not parsed, because schemes parse
- * nothing.
+ * authors choose, so all of them have to be within the window. Found by a pattern, because a scheme
+ * may not parse JSON.
  */
 function timesIn(body: Uint8Array): readonly string[] {
   return [...(findText(body) ?? "").matchAll(TIME)].map(([, time = ""]) => time);

@@ -1,9 +1,10 @@
 /**
  * Mailgun: the hexadecimal HMAC-SHA256 of `<timestamp><token>`, in the body beside the event: in
- * the object `signature` of JSON, or in three fields of a form, which routes post. The event is not
- * signed, so a reader of a request on its way can change it. Each token counts once, so a request
- * that has arrived cannot come again with another event. Events of a subaccount have a `parent-
- * signature` with the key of the main account. From "Securing Webhooks" of Mailgun's documentation.
+ * the object `signature` of JSON, or in three fields of a form, as Mailgun's routes post it. The
+ * event is not signed, so a reader of a request on its way can change it. Each token counts once,
+ * so a request that has arrived cannot come again with another event. Events of a subaccount have a
+ * `parent-signature` with the key of the main account. From "Securing Webhooks" of Mailgun's
+ * documentation.
  *
  * @module
  */
@@ -39,7 +40,8 @@ const signature: Signature = {
     if (expected.length === 0) return refused("signature_malformed", "the signature in the body");
     const reason = refusedTime(timestamp, { find: findSeconds, now: request.now, toleranceSecs });
     if (reason !== undefined) return refused(reason);
-    // Both are run together in the signed text, so each has to have its own form.
+    // The signed text has nothing between timestamp and token, so each must be recognisable by its
+    // form.
     if (!TOKEN.test(token)) {
       return refused(
         "message_id_missing",

@@ -39,8 +39,9 @@ export interface OutgoingRequest {
 /**
  * Makes the request of a sender, signed with a key, or unsigned without a key.
  *
- * @throws {AppError} `refused` when only the sender itself can sign so; `usage` for an event where
- * no header names it; `invalid` when the key cannot sign, or a value fits into no header.
+ * @throws {AppError} `refused` when only the sender itself can sign so; `usage` if an event is
+ * given and the platform has no header for it; `invalid` when the key cannot sign, or a value fits
+ * into no header.
  */
 export async function makeRequest(
   sender: Sender,

@@ -1,6 +1,7 @@
 /**
- * The metrics of the daemon in the format of Prometheus. No value of a request becomes a label: projects, triggers and workflows are those that were
- * applied, and all other labels are from closed lists.
+ * The metrics of the daemon in the format of Prometheus. No value of a request becomes a label:
+ * projects, triggers and workflows are those that were applied, and all other labels are from
+ * closed lists.
  *
  * @module
  */

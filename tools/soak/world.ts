@@ -1,6 +1,6 @@
 /**
  * What every actor of a soak works with: sending a request and calling the control plane, each with
- * what may come of it while daemons come and go.
+ * the outcomes that are allowed while daemons start and end.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import type { Random } from "../../tests/helpers/random.ts";
 import { FIRST_KEY, SECRET, type Site } from "./site.ts";
 import { Switch } from "./switch.ts";
 
-/** Tasks that wait, beyond which nobody adds to them. */
+/** Most pending tasks; above it no actor adds more. */
 const MOST_PENDING = 250;
 
 /** One request to a trigger, signed as GitHub does. */
@@ -32,7 +32,7 @@ export interface Shot {
   readonly send?: Pick<Send, "method" | "chunked">;
 }
 
-/** What a shot came to. */
+/** The answer to a shot. */
 export interface Hit {
   /** Status, with the `status` of the body where it was 200. */
   readonly outcome: string;
@@ -67,19 +67,19 @@ export class World {
     this.stop = parts.stop;
   }
 
-  /** Waits a while that is about `aboutMs`, and as long as too much is waiting already. */
+  /** Waits for about `aboutMs`, and longer while too many tasks are pending. */
   async breathe(random: Random, aboutMs: number): Promise<void> {
     do {
       await new Promise((resolve) => setTimeout(resolve, random.next() * 2 * aboutMs));
     } while (this.crowded && !this.stop.aborted);
   }
 
-  /** Whether so much waits that nobody adds to it. */
+  /** Whether too many tasks are pending. */
   get crowded(): boolean {
     return this.#pending > MOST_PENDING;
   }
 
-  /** Looks how much is waiting. */
+  /** Reads how many tasks are pending. */
   async look(): Promise<void> {
     const status = await this.call("status", {});
     if (status !== undefined) this.#pending = status.queue.pending;
@@ -116,7 +116,7 @@ export class World {
     return ++this.#revisions;
   }
 
-  /** Takes down an answer, and whether it is one of those that may be given. */
+  /** Records an answer. An outcome that is neither in `allowed` nor 503 is a fault. */
   judge(
     { answer, mark, what }: { answer: Answer; mark: string; what: string },
     allowed: readonly string[],
@@ -151,7 +151,7 @@ export class World {
   }
 
   /**
-   * Calls an operation; `undefined` when it was refused in a way that may be, or nobody answered.
+   * Calls an operation; `undefined` when it was refused with an allowed code, or had no answer.
    */
   async call<Name extends CallName>(
     name: Name,
@@ -174,7 +174,7 @@ export class World {
     }
   }
 
-  /** No answer is a fault as long as the daemon that was asked lives. */
+  /** A missing answer is a fault, unless a daemon ended meanwhile. */
   #excuse(endedBefore: number, what: string, error: unknown): void {
     this.journal.count("not answered");
     if (this.lives.ended === endedBefore) {

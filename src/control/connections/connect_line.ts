@@ -1,6 +1,6 @@
 /**
- * `svc connect line`, from a token to events that arrive: top to bottom in one function. Run again,
- * it changes nothing.
+ * `svc connect line`, from a token to events that arrive: top to bottom in one function. Running
+ * it again changes nothing.
  *
  * @module
  */

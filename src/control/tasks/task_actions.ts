@@ -44,7 +44,7 @@ export interface TasksHost extends LogsHost {
   /** Plans a task that never had a plan. */
   readonly planner: Planner;
   readonly newId: NewId;
-  /** How long tasks and steps may take that set no limit. */
+  /** Time limits of tasks and steps that set none. */
   readonly timeLimits: DefaultLimits;
   /** Directories and commits of tasks. */
   readonly directories: Pick<TaskDirectories, "discard" | "whereCommitsAre">;
@@ -92,7 +92,8 @@ export function cancelReason(
   if (reason.length > MAX_REASON) {
     throw new AppError("invalid", `A reason has at most ${MAX_REASON} characters`);
   }
-  const name = caller.name === "socket" ? "an operator" : caller.name; // who has no token
+  // A caller on the socket has no token, and so no name.
+  const name = caller.name === "socket" ? "an operator" : caller.name;
   const by = withClient(name, caller.client);
   return secrets.redact(`cancelled by ${by}${reason === "" ? "" : `: ${reason}`}`);
 }
@@ -203,7 +204,7 @@ export async function cleanWorkspace(
   await checkIsHere(task, store);
   const stored = await store.findPlan(id);
   const from = stored === undefined ? undefined : planHere(stored, resolvePath).workspace.path;
-  // First, so that no retry goes on in what is being removed.
+  // Before the removal, so that no retry continues in this directory.
   if (directory !== "") await store.setTaskDirectory(id, "");
   try {
     return { id, removed: await directories.discard({ id, directory }, defined({ from })) };

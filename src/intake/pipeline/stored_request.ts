@@ -18,7 +18,8 @@ export interface StoredRequest extends ReceivedDelivery {
 /**
  * The request of a stored delivery.
  *
- * @param context The context of this run; {@linkcode contextOf} if the time of arrival counts.
+ * @param context The context of this run; use {@linkcode contextOf} if the run has to happen at the
+ * time of arrival.
  * @throws {AppError} `refused` if its content is no longer stored.
  */
 export function storedRequest(

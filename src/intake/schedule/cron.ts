@@ -29,7 +29,7 @@ export interface CronHost extends FireHost, Core {
 /** A trigger and the progress of its schedule. */
 interface Timeline {
   readonly name: { readonly project: string; readonly trigger: string };
-  /** Time at which the resource was created, which distinguishes it from an earlier one of that name. */
+  /** When the resource was created, which tells it from a later resource of the same name. */
   readonly createdAt: number;
   readonly times: string;
   readonly schedule: Schedule;
@@ -47,7 +47,7 @@ interface Timeline {
  * Longest time between two polls of clock and resources: clocks jump, and resources are applied.
  */
 const POLL_INTERVAL_MS = 1000;
-/** Triggers that fire, and cursors that are read, at the same time. */
+/** Most triggers that fire at once, and most cursors that are read at once. */
 const MAX_CONCURRENT = 32;
 
 /** Fires the cron triggers until disposed. */

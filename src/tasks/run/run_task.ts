@@ -42,8 +42,8 @@ export const INTERRUPTED: TaskResult = { state: "interrupted", reason: "" };
 
 /**
  * Runs a task to its end, or until the daemon stops. Throws only for bugs, and when the store
- * fails. The end of a step counts even where the run may not go on: the result has the records that
- * the store has not taken.
+ * fails. If the run may not continue, the ends of its steps still count: the result has the records
+ * that are not stored yet.
  */
 export async function runTask(
   claimed: ClaimedTask,
@@ -87,7 +87,10 @@ async function runRecorded(bare: BareRun): Promise<TaskResult> {
   });
 }
 
-/** Until it is disposed, the guard ends the processes of this run when the daemon cannot. */
+/**
+ * While the result is not disposed, the guard ends the processes of this run if the daemon dies or
+ * hangs.
+ */
 async function beGuarded(run: string, { guard }: RunHost): Promise<DisposableStack> {
   const guarded = new DisposableStack();
   if (guard === undefined) return guarded;
