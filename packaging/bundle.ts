@@ -1,7 +1,8 @@
 /**
- * Bundles `svc` into a directory that `deno compile` takes: `cli.ts`, the Workers, the pages of `docs/`,
- * and a `deno.json` that says where the Workers are. The same sources make the same bytes, on any machine, provided that
- * `DENO_DIR` lies at the same place below the checkout: the bundler derives names from that path.
+ * Bundles `svc` into a directory for `deno compile`: `cli.ts`, the Workers, the pages of `docs/`,
+ * and a `deno.json` that names the Workers. The same sources give the same bytes on any machine if
+ * `DENO_DIR` is at the same place below the checkout, because the bundler derives names from that
+ * path.
  *
  * @module
  */
@@ -36,12 +37,12 @@ async function bundle(directory: string): Promise<void> {
     workspace: [], // it lies below the root of one, and is no member
   };
   await Deno.writeTextFile(join(directory, "deno.json"), JSON.stringify(config));
-  // One packed file, which only svc docs reads: see what is embedded costs, below.
+  // All pages are one packed file, because embedded bytes cost time at every start (see below).
   const pages = brotliCompressSync(JSON.stringify(await readFolder("docs")));
   await Deno.writeFile(join(directory, PACKED), pages);
   const paths = [...filesIn(directory)];
   await Promise.all(paths.filter((path) => path.endsWith(".js")).map(minify));
-  // The program has the time of each file in it.
+  // The program contains the time of each file.
   const time = Number(Deno.env.get("SOURCE_DATE_EPOCH") ?? 0);
   for (const path of paths) await Deno.utime(path, time, time);
 }
@@ -54,18 +55,21 @@ function* filesIn(directory: string): Generator<string> {
   }
 }
 
-/** The bundler says before each file in a chunk where it is from, a package's in `DENO_DIR`. */
+/**
+ * The comment of the bundler before each file of a chunk: its path, which for packages is in
+ * `DENO_DIR`.
+ */
 const START_OF_FILE = /^(?=\/\/ (?:src\/|cli\.ts|\.deno\/)|export \{)/m;
 const FILE_OF_PACKAGE =
   /^(\/\/ \.deno\/.*\n(?:(?:import [^;]*|var \w+ = __toESM\(.*\));\n)*)([^]*)$/;
-/** What makes a module of a text, whose outermost names esbuild shortens, too. */
+/** Syntax of a module: in a module, esbuild shortens the outermost names too. */
 const MODULE_SYNTAX = /^(?:import|export|await)\b|\bimport\.meta\b/m;
 
 /**
- * What is embedded costs every start, used or not: 1.6 ms of processor time a megabyte. Our names stay
- * as they are, so that a stack trace can be read. A package's file loses those within its functions:
- * esbuild leaves the outermost ones, by which the other files of the chunk know it, in what has neither
- * imports nor exports.
+ * Embedded bytes cost processor time at every start, used or not: 1.6 ms a megabyte. The names of
+ * svc's files are kept, so that a stack trace is readable. In the file of a package, only names
+ * within functions are shortened: in a text without imports and exports, esbuild keeps the
+ * outermost names, which other files of the chunk use.
  */
 async function minify(path: string): Promise<void> {
   const files = (await Deno.readTextFile(path)).split(START_OF_FILE);

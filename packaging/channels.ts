@@ -1,8 +1,8 @@
 /**
- * Writes what package managers read, from the sums of a release: a formula for Homebrew, a PKGBUILD for
- * Arch's user repository, and the packages for npm less their programs. The first two say where the
- * archives lie (`SVC_RELEASE_URL`), the packages of npm whose they are (`SVC_RELEASE_NPM_SCOPE`); what is
- * not known is left out, and said.
+ * Writes the files for package managers from the checksums of a release: a formula for Homebrew, a
+ * PKGBUILD for Arch's user repository, and the packages for npm without their programs. The first
+ * two need the address of the archives (`SVC_RELEASE_URL`), the npm packages need a scope
+ * (`SVC_RELEASE_NPM_SCOPE`). Files whose variable is not set are left out, with a message.
  *
  * @module
  */
@@ -10,14 +10,13 @@
 import { join } from "node:path";
 import { PURPOSE } from "../src/cli/command_list.ts";
 
-/** What there is of a release. */
 export interface Release {
   readonly version: string;
   /** SHA-256 of the archive of each platform, such as `linux-x64`, in hex. */
   readonly sums: ReadonlyMap<string, string>;
 }
 
-/** What npm calls the system and the processor of each platform. */
+/** The names that npm has for the system and the processor of each platform. */
 const NPM_NAMES: Readonly<Record<string, readonly [os: string, cpu: string]>> = {
   "linux-x64": ["linux", "x64"],
   "linux-arm64": ["linux", "arm64"],
@@ -28,13 +27,13 @@ const NPM_NAMES: Readonly<Record<string, readonly [os: string, cpu: string]>> = 
 const LICENSE = "MIT";
 const DESCRIPTION = PURPOSE.charAt(0).toUpperCase() + PURPOSE.slice(1);
 
-/** Where releases lie, as GitHub lays them out: nothing in it that Ruby or a shell would take apart. */
+/** The address of releases on GitHub, without characters that Ruby or a shell would interpret. */
 const RELEASES = /^https:\/\/[\w.:-]+(\/[\w.~-]+)*$/;
 
 /** A scope of npm. */
 const SCOPE = /^@[a-z0-9][a-z0-9-]*$/;
 
-/** The archives that lines of `sha256sum` name. */
+/** The archives in the output of `sha256sum`. */
 export function readSums(version: string, text: string): Release {
   const sums = new Map<string, string>();
   for (const line of text.trimEnd().split("\n")) {
@@ -52,7 +51,7 @@ function archive(version: string, platform: string): string {
   return `svc-${version}-${platform}.tar.gz`;
 }
 
-/** Where the page of a project and an archive of its release are. */
+/** The addresses of the project and of an archive of its release. */
 function addresses(releases: string, version: string) {
   if (!RELEASES.test(releases)) {
     throw new Error(
@@ -136,8 +135,9 @@ package() {
 }
 
 /**
- * The files of the packages for npm, by their paths: `NAME/package/FILE`. `svc` is what people install;
- * it has the others as optional dependencies, of which npm takes the one that suits the machine.
+ * The files of the packages for npm by path: `NAME/package/FILE`. People install `svc`; the
+ * packages of the platforms are its optional dependencies, of which npm installs the one for the
+ * machine.
  */
 export function npmPackages(
   { version, sums }: Release,

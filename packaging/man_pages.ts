@@ -1,6 +1,6 @@
 /**
- * Writes the manual pages into a directory: `svc.1`, and one for each first word of a command, such as
- * `svc-task.1`. All they say is what the help says, from the same definitions, set in roff.
+ * Writes the manual pages into a directory: `svc.1`, and a page for each first word of a command,
+ * such as `svc-task.1`. They have the text of the help, from the same definitions, set in roff.
  *
  * @module
  */
@@ -13,13 +13,13 @@ import { SHORT_NAMES } from "../src/cli/command_words.ts";
 import { LISTED } from "../src/cli/commands/commands.ts";
 import { type HelpLine, type HelpParts, helpParts } from "../src/cli/help.ts";
 
-/** Other names of the page of a first word, which are links to it: `svcd`, and the short names. */
+/** Other names of pages, which become links to them: `svcd`, and the short names. */
 const OTHER_NAMES: readonly (readonly [name: string, word: string])[] = [
   ["svcd", "daemon"],
   ...Object.entries(SHORT_NAMES).map(([name, [word = ""]]) => [`svc-${name}`, word] as const),
 ];
 
-/** Files that are links, each with the page that it is a link to. */
+/** The files that are links, each with the page that it links to. */
 export const LINKS: ReadonlyMap<string, string> = new Map(
   OTHER_NAMES.map(([name, word]) => [`${name}.1`, `svc-${word}.1`]),
 );
@@ -92,7 +92,7 @@ function groupPage(
   ]);
 }
 
-/** A command among others. */
+/** A command as an entry of a list. */
 function commandText(help: HelpParts, words: string): string[] {
   return [
     `.SS ${quoted(`svc ${words}`)}`,
@@ -143,7 +143,7 @@ function example(lines: readonly string[]): string[] {
   return [".EX", ...lines.map(roffText), ".EE"];
 }
 
-/** `svc task logs [options] <task>`: the words as they are typed, what stands for others in italics. */
+/** `svc task logs [options] <task>`, with placeholders in italics. */
 function usageText(usage: string): string {
   const [words = ""] = /^[a-z -]+(?= |$)/.exec(usage) ?? [];
   return `${bold(words)}${placeholders(usage.slice(words.length))}`;
@@ -157,7 +157,7 @@ function termText(term: string): string {
   ).join("");
 }
 
-/** A text with what stands in angle brackets or capitals in italics. */
+/** A text with placeholders (in angle brackets or capitals) in italics. */
 function placeholders(text: string): string {
   return text.split(/(<[^>]+>|[A-Z]+|(?<=\[)[a-z-]+)/).map((part, at) => {
     if (at % 2 === 0) return roffText(part);
@@ -174,12 +174,15 @@ function italic(text: string): string {
   return `\\fI${roffText(text)}\\fR`;
 }
 
-/** A text as one argument of a macro. */
+/** A text as an argument of a macro. */
 function quoted(text: string): string {
   return `"${roffText(text)}"`;
 }
 
-/** What roff would take for something else. A bare hyphen would be set as one that no shell reads. */
+/**
+ * Escapes the characters that roff interprets. A bare hyphen would be set as a typographic hyphen,
+ * which no shell accepts.
+ */
 const SPECIAL: Readonly<Record<string, string>> = {
   "\\": "\\(rs",
   "-": "\\-",
@@ -190,7 +193,7 @@ const SPECIAL: Readonly<Record<string, string>> = {
   "~": "\\(ti",
 };
 
-/** A text that roff sets as it is: every character, also at the begin of a line. */
+/** Escapes a text so that roff sets it unchanged, also at the start of a line. */
 export function roffText(text: string): string {
   return text.replace(/\s*\n\s*/g, " ")
     .replace(/[\\'"`^~-]/g, (character) => SPECIAL[character] ?? character)

@@ -1,7 +1,7 @@
 /**
- * Writes what of others is in the program into a directory: `THIRD_PARTY_LICENSES`, the texts of their
- * licences, and `svc.cdx.json`, a bill of materials (CycloneDX 1.6, without times, so that it is the
- * same for the same sources).
+ * Writes two files about the third-party code in the program into a directory:
+ * `THIRD_PARTY_LICENSES`, the texts of the licences, and `svc.cdx.json`, a bill of materials
+ * (CycloneDX 1.6, without times, so that the same sources give the same file).
  *
  * @module
  */
@@ -9,17 +9,17 @@
 import { join } from "node:path";
 import { readWorkers } from "./workers.ts";
 
-/** A package of npm whose code the program may have in it. */
+/** A package of npm whose code may be in the program. */
 interface Component {
   readonly name: string;
   readonly version: string;
   /** SPDX expression, as its `package.json` says. */
   readonly license: string;
-  /** As its `package.json` says; empty where it names nobody. */
+  /** The author in its `package.json`; empty if there is none. */
   readonly author: string;
   /** SHA-512 of its archive, in hex. */
   readonly sha512: string;
-  /** The text of each of its files that is a licence or a notice. */
+  /** The text of each of its licence and notice files. */
   readonly texts: readonly string[];
 }
 
@@ -29,18 +29,18 @@ interface NpmPackage {
   readonly dependencies: readonly string[];
 }
 
-/** The part of `deno info --json FILE` that is read. */
+/** The used part of `deno info --json FILE`. */
 interface Info {
   readonly modules: readonly { readonly npmPackage?: string }[];
   readonly npmPackages: Readonly<Record<string, NpmPackage>>;
 }
 
-/** What the program is made from, the page of the console included, but not the Workers. */
+/** The entry points of the program and of the console's page, without the Workers. */
 const ROOTS = ["cli.ts", "console/page/app.tsx"];
 
 const LICENSE_FILE = /^(licen[cs]e|copying|notice)/i;
 
-/** Every package that the program is made from, by name and version. */
+/** Every package in the program, sorted by name and version. */
 async function components(): Promise<Component[]> {
   const workers = await readWorkers();
   const lock = JSON.parse(await Deno.readTextFile("deno.lock"));
@@ -111,7 +111,7 @@ SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
 
 const RULE = "-".repeat(80);
 
-/** The licences of all of them, as text; each text once. */
+/** The licences of all packages as a text, in which each licence text is there once. */
 function licences(all: readonly Component[]): string {
   const { deno, v8 } = Deno.version;
   const users = new Map<string, Component[]>();

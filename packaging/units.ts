@@ -1,6 +1,6 @@
 /**
- * Writes the unit of packages into the directory of units, and the drop-in that makes it stricter, which
- * nobody has to take, into the one of the documentation.
+ * Writes the unit of packages into the directory of units, and the optional drop-in that makes it
+ * stricter into the directory of the documentation.
  *
  * @module
  */

@@ -5,7 +5,7 @@
  * @module
  */
 
-/** Each with its entry point, from the root of the project. */
+/** The Workers by name, each with its entry point from the root of the project. */
 export async function readWorkers(): Promise<readonly (readonly [name: string, path: string])[]> {
   const { imports } = JSON.parse(await Deno.readTextFile("deno.json")) as {
     readonly imports: Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of docs/console.md: a real daemon with deliveries and tasks, its console in
- * Chromium. `make pictures`. What differs from run to run are ids and how long things took.
+ * `make pictures`: makes the pictures of docs/console.md, from a real daemon with deliveries and
+ * tasks, and its console in Chromium. Only ids and durations differ from run to run.
  *
  * @module
  */
@@ -18,12 +18,15 @@ import { until } from "../tests/helpers/until.ts";
 import { settled } from "../tests/console/every_screen.ts";
 
 const TO = join(ROOT, "docs/console");
-/** Most bytes of one: they are in the repository. */
+/** Most bytes of a picture, because the pictures are in the repository. */
 const MAX_BYTES = 150_000;
-/** How long ago everything has happened on them. */
+/** Age of the records on the pictures. */
 const LATER_MS = 4 * 60_000;
 
-/** Sends what makes the screens worth a look; gives the delivery whose refusal is explained. */
+/**
+ * Sends the requests that fill the screens; returns the id of the rejected delivery on the
+ * pictures.
+ */
 async function prepare({ push, daemon }: ConsoleSamples): Promise<string> {
   for (const branch of ["topic/cache", "release/1.4", "topic/cache", "release/1.4", "docs"]) {
     await push({ branch });

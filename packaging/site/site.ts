@@ -19,12 +19,14 @@ import { htmlPage, type NavigationGroup } from "./template.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const DOCS = join(HERE, "../../docs");
-/** As docs/install.md writes it: whose project this is, is known where it is released. */
+/**
+ * The address of the project, with the placeholder of docs/install.md; the release sets the owner.
+ */
 const REPOSITORY = "https://github.com/OWNER/svc";
-/** Folders of pages for those who change svc. */
+/** Folders of pages for developers of svc. */
 const CONTRIBUTORS = ["design", "decisions"];
 
-/** A page and where it goes, from the root of the site. */
+/** A page, and its path from the root of the site. */
 interface SitePage {
   readonly page: Page;
   /** From `docs/`, such as `design/security.md`. */
@@ -32,13 +34,12 @@ interface SitePage {
   readonly file: string;
 }
 
-/** What is made, and where. */
 export interface SiteOptions {
   readonly out: string;
   readonly repository?: string;
 }
 
-/** Writes the site into a new folder, in the place of an old one. */
+/** Writes the site into a new folder, which replaces an old one. */
 export async function writeSite({ out, repository = REPOSITORY }: SiteOptions): Promise<void> {
   await Deno.remove(out, { recursive: true }).catch(() => {});
   await Deno.mkdir(out, { recursive: true });
@@ -76,7 +77,7 @@ export async function writeSite({ out, repository = REPOSITORY }: SiteOptions): 
     await Deno.copyFile(join(DOCS, picture), join(out, picture));
   }
   await Deno.copyFile(join(HERE, "style.css"), join(out, "style.css"));
-  // Loaded by a script element: a page that is opened from a file may fetch nothing.
+  // A script element loads the index, because a page opened from a file cannot use `fetch`.
   const index = JSON.stringify(searchEntries(texts)).replaceAll("<", "\\u003c");
   await write(join(out, "search-index.js"), `globalThis.SVC_DOCS = ${index};\n`);
   await bundleSearch(join(out, "search.js"));
@@ -106,7 +107,7 @@ function link(from: SitePage, to: SitePage | undefined) {
   return { href: relative(dirname(from.file), to.file), title: to.page.title };
 }
 
-/** The blocks of a page with anchors at its headings, and links that lead somewhere from the site. */
+/** The blocks of a page, with anchors at headings and with links that work on the site. */
 function linked(page: Page, target: (href: string) => string): readonly MarkdownToken[] {
   for (const { at, anchor } of page.headings) page.tokens[at]?.attrSet("id", anchor);
   for (const child of page.tokens.flatMap(({ children }) => children ?? [])) {
@@ -116,7 +117,7 @@ function linked(page: Page, target: (href: string) => string): readonly Markdown
   return page.tokens;
 }
 
-/** Where a link leads from a page of the site; a picture is noted. */
+/** The target of a link from a page of the site; pictures are also added to the files to copy. */
 function linkFrom(
   { source, file }: SitePage,
   href: string,

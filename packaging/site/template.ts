@@ -1,23 +1,21 @@
 /**
- * The frame of a page of the site: navigation, search and text, without any style or script of its own.
+ * The frame of a page of the site: navigation, search and text, without inline styles or scripts.
  * Pure.
  *
  * @module
  */
 
-/** A link, with the page it leads to. */
 export interface NavigationLink {
   readonly href: string;
   readonly title: string;
 }
 
-/** Pages under one heading. */
+/** A heading of the navigation with its pages. */
 export interface NavigationGroup {
   readonly title: string;
   readonly links: readonly (NavigationLink & { readonly isHere: boolean })[];
 }
 
-/** What stands in a page. */
 export interface PageParts {
   readonly title: string;
   readonly version: string;

@@ -97,7 +97,7 @@ if (flags.publish && failed.length === 0) await publish();
 if (failed.length > 0) console.log(`Could not be measured: ${failed.join(", ")}`);
 Deno.exit(failed.length > 0 ? 1 : 0);
 
-/** Writes what has been found so far. */
+/** Writes the figures measured so far. */
 async function write(): Promise<void> {
   const report: Report = {
     at: new Date().toISOString(),
@@ -114,7 +114,7 @@ async function write(): Promise<void> {
   await Deno.writeTextFile(join(directory, "chart.svg"), chartOf(report));
 }
 
-/** Puts table and chart of a whole run into the docs. */
+/** Writes the table and the chart of a whole run into the docs. */
 async function publish(): Promise<void> {
   const docs = join(ROOT, "docs/design");
   await Deno.copyFile(join(directory, "chart.svg"), join(docs, "performance.svg"));
@@ -124,7 +124,7 @@ async function publish(): Promise<void> {
   await Deno.writeTextFile(join(docs, "performance.md"), fresh);
 }
 
-/** Ends the bench where the path is wrong. */
+/** Exits if the path of the baseline is wrong. */
 async function baselineAt(path: string): Promise<Program> {
   try {
     return await findBaseline(path);
@@ -134,7 +134,7 @@ async function baselineAt(path: string): Promise<Program> {
   }
 }
 
-/** An error with those it has hidden. */
+/** The text of an error with the errors that it suppressed. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { stack = error.message } = error;

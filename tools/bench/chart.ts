@@ -1,7 +1,7 @@
 /**
- * The report as a picture for the docs: every figure that has a target as a bar, 1 being the
- * target, and accepts beside what the pipeline does with nothing stored. Plain SVG, readable on
- * light and dark.
+ * The report as a picture for the docs: a bar for every figure with a target, where 1 is the
+ * target, and accepts beside those of the pipeline without a store. Plain SVG, readable on light
+ * and dark backgrounds.
  *
  * @module
  */
@@ -14,7 +14,7 @@ const WIDTH = 860;
 const LABEL = 270;
 const ROW = 22;
 const RIGHT = 180;
-/** Bars end here; what is better by more is cut off. */
+/** The greatest ratio that a bar shows; longer bars are cut off. */
 const MOST = 3;
 
 export function chartOf(report: Report): string {
@@ -83,7 +83,7 @@ ${parts.join("\n")}
 `;
 }
 
-/** Where a bar ends that is this part of the longest. */
+/** The end of a bar whose length is this share of the longest bar. */
 function at(part: number): string {
   return (LABEL + part * (WIDTH - LABEL - RIGHT)).toFixed(1);
 }

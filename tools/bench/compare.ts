@@ -1,8 +1,8 @@
 /**
- * Measures two programs in turn, so that what else goes on in the machine meets both alike: in each
+ * Measures two programs in turn, so that other work on the machine affects both alike. In each
  * round both are started anew and take every measurement one right after the other, first in one
- * order, then all of it again in the other. What is no svc (a bare pipeline, a peer, bare spawns)
- * takes its turn among them.
+ * order and then in the reverse order. Subjects that are not svc (a bare pipeline, a peer, bare
+ * spawns) are measured between them.
  *
  * @module
  */
@@ -10,12 +10,15 @@
 import type { Program } from "../../tests/helpers/program.ts";
 import type { BenchContext, Figure, FigureKind } from "./scenario.ts";
 
-/** What is measured of something that runs: by name, in the order of the comparison. */
+/** A running subject and its measurements by name, in the order of the comparison. */
 export interface Subject<L extends string, V> extends AsyncDisposable {
   readonly measurements: Readonly<Partial<Record<L, () => Promise<V>>>>;
 }
 
-/** What is measured of a server, once it is prepared; it ends with it, or when that fails. */
+/**
+ * Prepares a server and makes it a subject. The server ends with the subject, or if the preparation
+ * fails.
+ */
 export async function subjectOf<L extends string, V>(
   server: AsyncDisposable,
   measurements: Subject<L, V>["measurements"],
@@ -28,31 +31,31 @@ export async function subjectOf<L extends string, V>(
   return { measurements, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
-/** What was measured of one subject, each measurement once. */
+/** The values of a subject in a round, one of each measurement. */
 export type Round<L extends string, V> = Readonly<Partial<Record<L, V>>>;
 
-/** A figure from these. */
+/** A figure made from the values of a round. */
 export interface RoundFigure extends FigureKind {
-  /** What came out; NaN: cannot be measured here. */
+  /** The value; NaN if it cannot be measured here. */
   readonly value: number;
-  /** It is of no svc, so the earlier program has none of its own. */
+  /** Set if the figure is not about svc, so that the earlier program has none. */
   readonly shared?: boolean;
 }
 
 export interface Comparison<L extends string, V> {
-  /** Names of the measurements, in order. */
+  /** The names of the measurements, in order. */
   readonly measurements: readonly L[];
   readonly open: (program: Program) => Promise<Subject<L, V>>;
-  /** Starts what is no svc, by name; `undefined` where it is not installed. */
+  /** Starts the subjects that are not svc, by name; `undefined` if one is not installed. */
   readonly beside?: Readonly<Record<string, () => Promise<Subject<L, V> | undefined>>>;
-  /** The figures of a program from its own measurements and those beside it. */
+  /** Makes the figures of a program from its own values and those of the other subjects. */
   readonly figures: (
     own: Readonly<Record<L, V>>,
     beside: Readonly<Record<string, Round<L, V> | undefined>>,
   ) => readonly RoundFigure[];
 }
 
-/** Measures the program, and the earlier one where there is one. */
+/** Measures the program, and the earlier one if there is one. */
 export async function compare<L extends string, V>(
   { rounds, program, baseline, note }: BenchContext,
   { measurements, open, beside = {}, figures }: Comparison<L, V>,
@@ -84,7 +87,7 @@ export async function compare<L extends string, V>(
   });
 }
 
-/** Each measurement once, of each subject that has it. */
+/** Takes each measurement once, of each subject that has it. */
 async function measure<L extends string, V>(
   measurements: readonly L[],
   inTurn: readonly (readonly [string, Subject<L, V>])[],

@@ -1,5 +1,5 @@
 /**
- * The PostgreSQL of the scenarios that need one, and what its processes cost.
+ * The PostgreSQL of scenarios that need it, and the processor time of its processes.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import { processorTime } from "./processor_time.ts";
 import type { BenchContext, Figure } from "./scenario.ts";
 
 /**
- * Measures with a server in `$SVC_TEST_POSTGRES`: one of its own, unless one is named there already.
- * Nothing is measured, and why is said, where none can be started.
+ * Measures with a server in `$SVC_TEST_POSTGRES`, and starts one if the variable is not set. If no
+ * server can be started, it measures nothing and prints the reason.
  */
 export async function withPostgres(
   { note }: BenchContext,
@@ -39,7 +39,7 @@ export async function processesOf(connections: Connections): Promise<readonly nu
   return rows.map(({ pid }) => Number(pid));
 }
 
-/** Milliseconds that these processes have had; NaN where they cannot be asked. */
+/** The processor time of these processes in milliseconds; NaN if it cannot be read. */
 export function databaseTime(processes: readonly number[]): number {
   try {
     return processes.reduce((sum, pid) => sum + processorTime(pid).own, 0) || NaN;

@@ -1,5 +1,5 @@
 /**
- * How long it takes until the process of a task's first step writes its first byte.
+ * The time from a request to the first byte of the process of the task's first step.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import type { LoadRequest } from "./load.ts";
 import { sendOne } from "./site.ts";
 
-/** So long a daemon rests before it is measured anew. */
+/** Pause of the daemon before each measurement. */
 const REST_MS = 30;
 
 /** Makes the pipe that a step writes into. */
@@ -17,8 +17,8 @@ export async function makePipe(path: string): Promise<void> {
 }
 
 /**
- * Milliseconds from the moment the request is sent, which is earlier than the commit, so the figure
- * is on the safe side.
+ * The time in milliseconds from the start of the request. That is before the commit, so the figure
+ * errs on the safe side.
  */
 export async function firstByteMs(pipe: string, request: LoadRequest): Promise<number> {
   using reader = await Deno.open(pipe, { read: true, write: true }); // else it would wait for a writer

@@ -1,11 +1,11 @@
 /**
- * A thread that sends large bodies, so that whoever waits beside them waits for the daemon, not for
- * the sender.
+ * A thread that sends large bodies, so that requests measured beside them wait for the daemon and
+ * not for this sender.
  *
  * @module
  */
 
-/** What the thread is asked to send, so many times at once. */
+/** The request to send, and how many at once. */
 export interface HostileOrder {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
 scope.onmessage = async ({ data }: MessageEvent<HostileOrder>) => {
   const { url, headers, body, times } = data;
   await Promise.all(Array.from({ length: times }, async () => {
-    // Whatever it is answered: a refusal in the middle of its body may come as a reset.
+    // Any answer will do: a refusal in the middle of the body may arrive as a reset.
     await fetch(url, { method: "POST", headers, body })
       .then((response) => response.arrayBuffer()).catch(() => {});
   }));

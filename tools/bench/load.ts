@@ -1,6 +1,6 @@
 /**
- * Requests as fast as they are answered, over a number of connections that are kept: by `wrk` where
- * it is installed, else by a client of our own.
+ * Sends requests as fast as they are answered, over kept connections: by `wrk` if it is installed,
+ * else by the bench's client.
  *
  * @module
  */
@@ -11,41 +11,43 @@ import { findWrk, wrkLoad } from "./wrk.ts";
 export interface LoadRequest {
   /** Base address of the server. */
   readonly url: string;
-  /** Paths, each as often as any other. */
+  /** Paths, all requested equally often. */
   readonly paths: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
-  /** Header that gets a value of its own with each request. */
+  /** Header that gets a new value in each request. */
   readonly uniqueHeader?: string;
   readonly body: string;
 }
 
-/** How it is sent. */
 export interface LoadShape {
-  /** Connections, each with one request at a time. */
+  /** Number of connections, each with one request at a time. */
   readonly connections: number;
   readonly seconds: number;
 }
 
 export interface LoadResult {
   readonly perSecond: number;
-  /** Milliseconds within which 99 of 100 were answered. */
+  /** The 99th percentile of the latency in milliseconds. */
   readonly p99Ms: number;
   readonly answers: number;
-  /** Of these, with a status of 400 and more. */
+  /** Answers with a status of 400 or more. */
   readonly refused: number;
-  /** Connections that broke and answers that did not come. */
+  /** Broken connections and missing answers. */
   readonly broken: number;
-  /** Part of one processor that the client itself had: near 1 it is the client that is measured. */
+  /**
+   * Share of one processor that the client used; near 1, the client is the limit and not the
+   * server.
+   */
   readonly clientBusy: number;
 }
 
 export interface LoadClient {
-  /** Its name, for the report. */
+  /** The name of the client for the report. */
   readonly name: string;
   run(request: LoadRequest, shape: LoadShape): Promise<LoadResult>;
 }
 
-/** The client to use here. */
+/** The client of this machine. */
 export async function findLoadClient(): Promise<LoadClient> {
   const wrk = await findWrk();
   if (wrk === undefined) return { name: "the bench's own client (no wrk here)", run: ownLoad };

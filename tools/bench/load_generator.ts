@@ -1,39 +1,38 @@
 /**
- * The bench's own client, in a thread of its own: as fast as answers come, or at a fixed rate
- * whether they come or not, so that a server that stalls is seen to stall.
+ * The bench's client, in its own thread: it sends as fast as answers arrive, or at a fixed rate
+ * even without answers, so that a stalled server shows.
  *
  * @module
  */
 
 import type { LoadRequest, LoadResult, LoadShape } from "./load.ts";
 
-/** What the thread is asked. */
 export interface OwnLoadOrder {
   readonly request: LoadRequest;
   readonly shape: LoadShape;
-  /** Requests a second; as fast as answers come when absent. */
+  /** Requests a second; if absent, as fast as answers arrive. */
   readonly rate?: number;
 }
 
 export interface OwnLoadReport {
-  /** Milliseconds from when each request was due to its whole answer. */
+  /** Milliseconds from the due time of each request to the end of its answer. */
   readonly latenciesMs: Float64Array;
-  /** Milliseconds it all took. */
+  /** Milliseconds of the whole run. */
   readonly tookMs: number;
   /** Answers with a status of 400 and more. */
   readonly refused: number;
-  /** Answers that did not come. */
+  /** Requests without an answer. */
   readonly broken: number;
-  /** Part of one processor that its thread had. */
+  /** Share of one processor that the thread of the client used. */
   readonly clientBusy: number;
 }
 
-/** As fast as answers come. */
+/** Sends as fast as answers arrive. */
 export async function ownLoad(request: LoadRequest, shape: LoadShape): Promise<LoadResult> {
   return toResult(await order({ request, shape }));
 }
 
-/** At a fixed rate. Gives every latency, too. */
+/** Sends at a fixed rate, and returns every latency too. */
 export async function pacedLoad(
   request: LoadRequest,
   shape: LoadShape & { readonly rate: number },

@@ -1,6 +1,6 @@
 /**
- * The thread of the bench's own client (`load_generator.ts`): writes the same bytes again and again, and
- * reads of the answers no more than it has to.
+ * The thread of the bench's client (`load_generator.ts`): it writes the same bytes again and again,
+ * and parses only the necessary parts of the answers.
  *
  * @module
  */
@@ -48,7 +48,7 @@ async function work({ request, shape, rate }: OwnLoadOrder): Promise<OwnLoadRepo
   return { latenciesMs: Float64Array.from(seen.latencies), tookMs, refused, broken, clientBusy };
 }
 
-/** Requests are due by the clock; those that find no free connection wait, and that counts. */
+/** Requests are due by the clock; a wait for a free connection counts as latency. */
 async function paced(
   connections: readonly Connection[],
   { start, end, rate, send }: {
@@ -73,7 +73,6 @@ async function paced(
   while (free.length < connections.length) await systemClock.pause(1);
 }
 
-/** Bytes of one request after another. */
 function requestMaker({ url, paths, headers, uniqueHeader, body }: LoadRequest): () => Uint8Array {
   const bytes = ENCODER.encode(body);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join("");
@@ -94,7 +93,7 @@ function requestMaker({ url, paths, headers, uniqueHeader, body }: LoadRequest):
     whole(paths[n++ % paths.length] ?? "/", `${uniqueHeader}: ${crypto.randomUUID()}\r\n`);
 }
 
-/** One connection, one request at a time. */
+/** A connection with one request at a time. */
 class Connection {
   readonly #hostname: string;
   readonly #port: number;
@@ -117,7 +116,7 @@ class Connection {
     this.#conn = await Deno.connect({ hostname: this.#hostname, port: this.#port });
   }
 
-  /** The status of the answer, once all of it is there. */
+  /** Resolves to the status of the answer once the whole answer has arrived. */
   async ask(request: Uint8Array): Promise<number> {
     const conn = this.#conn;
     if (conn === undefined) throw new Error("Not connected");

@@ -1,5 +1,5 @@
 /**
- * The machine the figures are from: without it none of them means anything.
+ * The machine of a run, which a reader needs to judge the figures.
  *
  * @module
  */
@@ -7,15 +7,14 @@
 import { tempDir } from "../../tests/helpers/temp_dir.ts";
 import { median } from "./stats.ts";
 
-/** What there is to know of a machine. */
 export interface Machine {
   readonly processors: string;
   readonly memoryGb: number;
   readonly kernel: string;
   readonly deno: string;
-  /** Load average of the last minute, before anything was measured. */
+  /** Load average of the last minute before the run. */
   readonly loadBefore: number;
-  /** Median time of writing 4 KiB to disk for good, where the data directories are. */
+  /** Median time of a synced write of 4 KiB where the data directories are. */
   readonly fsyncMs: number;
 }
 
@@ -32,10 +31,9 @@ export async function describeMachine(): Promise<Machine> {
   };
 }
 
-/** Above this much, other work spoils the figures. */
+/** Load average above which other work spoils the figures. */
 export const QUIET_LOAD = 0.5;
 
-/** One line about a machine. */
 export function machineLine(machine: Machine): string {
   const { processors, memoryGb, kernel, deno, loadBefore, fsyncMs } = machine;
   return `${processors}, ${memoryGb} GB, ${kernel}, Deno ${deno}, fsync ${
@@ -58,14 +56,14 @@ async function measureFsync(): Promise<number> {
   return median(times);
 }
 
-/** Resident memory of a process in MB; NaN where the system does not tell (only Linux does). */
+/** Resident memory of a process in MB; NaN except on Linux. */
 export async function residentMb(pid: number): Promise<number> {
   if (Deno.build.os !== "linux") return NaN;
   const status = await Deno.readTextFile(`/proc/${pid}/status`);
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? NaN) / 1024;
 }
 
-/** Open descriptors of a process; NaN as above. */
+/** Open descriptors of a process; NaN except on Linux. */
 export function descriptors(pid: number): number {
   if (Deno.build.os !== "linux") return NaN;
   return [...Deno.readDirSync(`/proc/${pid}/fd`)].length;

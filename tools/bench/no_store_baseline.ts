@@ -1,6 +1,6 @@
 /**
- * A program: the webhook server as the daemon puts it together, but for the store, which keeps
- * nothing and answers at once. Prints its address. Shows what the pipeline alone can do.
+ * A program that runs the daemon's webhook server with a store that keeps nothing and answers at
+ * once, and prints its address. It shows the rate of the pipeline alone.
  *
  * @module
  */

@@ -1,12 +1,13 @@
 /**
- * How long a process has had a processor. Unlike rates this hardly depends on what else the machine
- * does. Only Linux tells; elsewhere every figure is NaN.
+ * The processor time of a process. Unlike a rate, it hardly depends on other work on the machine.
+ * Every figure is NaN except on Linux.
  *
  * @module
  */
 
 /**
- * Threads of svc by what they do: the event loop, Workers (the store), V8's collector and compiler.
+ * The threads of svc by their work: the event loop, Workers (the store), V8's collector and
+ * compiler.
  */
 const THREADS = ["main", "workers", "helpers", "other"] as const;
 
@@ -14,17 +15,17 @@ const THREADS = ["main", "workers", "helpers", "other"] as const;
 export interface ProcessorTime {
   /** Of the process itself. */
   readonly own: number;
-  /** Of its children that have ended, and of theirs. */
+  /** Of its ended children and their descendants. */
   readonly children: number;
   readonly threads: Readonly<Record<(typeof THREADS)[number], number>>;
 }
 
-/** Milliseconds a process has had so far; this process when no other is named. */
+/** The processor time of a process so far in milliseconds; of this process if `pid` is absent. */
 export function processorTime(pid: number | "self" = "self"): ProcessorTime {
   const threads = { main: 0, workers: 0, helpers: 0, other: 0 };
   if (Deno.build.os !== "linux") return { own: NaN, children: NaN, threads };
   const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
-  // The second field, the name of the program, may have blanks and brackets of its own.
+  // The second field, the name of the program, may contain blanks and brackets.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ").map(Number);
   const [user = NaN, system = NaN, childUser = NaN, childSystem = NaN] = fields.slice(11, 15);
   const own = (user + system) * TICK_MS;
@@ -42,7 +43,7 @@ export function processorTime(pid: number | "self" = "self"): ProcessorTime {
   return { own, children, threads };
 }
 
-/** Work, and the microseconds that each of its operations has cost a process. */
+/** Runs work, and measures the microseconds that each operation costs a process. */
 export async function costOf<T>(
   pid: number | "self",
   work: () => Promise<T>,
@@ -62,12 +63,12 @@ export async function costOf<T>(
   return { ...result, cost };
 }
 
-/** With that of the children; NaN where nothing was measured. */
+/** The sum with the children; NaN if nothing was measured. */
 export function whole(time: ProcessorTime | undefined): number {
   return time === undefined ? NaN : time.own + time.children;
 }
 
-/** Linux counts in hundredths of a second for whoever asks. */
+/** Linux counts processor time in hundredths of a second. */
 const TICK_MS = 10;
 
 function kindOf(thread: string, isMain: boolean): (typeof THREADS)[number] {

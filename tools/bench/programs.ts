@@ -1,7 +1,7 @@
 /**
- * The programs that are measured beside svc from the sources: svc compiled where that can be done
- * here, an earlier one, and an empty program compiled with the same base, beside which a cold start
- * is looked at.
+ * The programs that the bench measures besides svc from the sources: the compiled svc if it can be
+ * built here, an earlier svc, and an empty program compiled with the same base, with which a cold
+ * start is compared.
  *
  * @module
  */
@@ -9,7 +9,7 @@
 import { join, resolve } from "node:path";
 import { type Program, ROOT, runSvc } from "../../tests/helpers/program.ts";
 
-/** Builds `dist/svc`; `undefined` where no base for compiled programs is within reach. */
+/** Builds `dist/svc`; `undefined` if no base for compiled programs is available. */
 export async function compileSvc(): Promise<Program | undefined> {
   const { code, stderr } = await new Deno.Command(join(ROOT, ".ci/compile"), {
     stdin: "null",
@@ -34,13 +34,13 @@ export async function findBaseline(path: string): Promise<Program> {
   );
 }
 
-/** Compiles a program that does nothing; gives its path. */
+/** Compiles a program that does nothing; returns its path. */
 export async function compileNothing(directory: string): Promise<string> {
   const entry = join(directory, "nothing.ts");
   await Deno.writeTextFile(entry, "");
   const output = join(directory, "nothing");
   const { success, stderr } = await new Deno.Command("/bin/sh", {
-    // The base is found as `.ci/compile` finds it; the pinned Deno goes with it.
+    // The base is found as in `.ci/compile`, and needs the pinned Deno.
     args: [
       "-c",
       `helper="\${SVC_SHARED:+$SVC_SHARED/tools/denort}"

@@ -1,6 +1,6 @@
 /**
- * The report of a run: figures with their medians and whether they reach their targets, as a table
- * for the terminal, as one for the docs, and as JSON.
+ * The report of a run: figures with medians and whether they reach their targets, as tables for the
+ * terminal and for the docs, and as JSON.
  *
  * @module
  */
@@ -11,27 +11,27 @@ import { type Machine, machineLine } from "./machine.ts";
 import type { Figure, Target } from "./scenario.ts";
 import { median, ratios } from "./stats.ts";
 
-/** A figure and what came of it. */
+/** A figure with its judgement. */
 export interface Result extends Figure {
-  /** Scenario it is of. */
+  /** The scenario of the figure. */
   readonly scenario: string;
-  /** Middle of its samples. */
+  /** The median of its samples. */
   readonly median: number;
-  /** Its ratios to the earlier program's, one by one; absent without one. */
+  /** The ratios to the samples of the earlier program; absent if there is no earlier program. */
   readonly ratio?: readonly number[];
-  /** Whether it reaches its targets; absent without one, and where it cannot be measured. */
+  /** Whether the figure reaches its targets; absent if it has none, or if it cannot be measured. */
   readonly ok?: boolean;
 }
 
-/** Everything a run has found. */
+/** All results of a run. */
 export interface Report {
   readonly at: string;
   readonly machine: Machine;
-  /** What made the load. */
+  /** The name of the client that made the load. */
   readonly load: string;
-  /** Which svc it was: `compiled` or `source`. */
+  /** The measured svc: `compiled` or `source`. */
   readonly program: string;
-  /** Path of the earlier svc it was compared with. */
+  /** Path of the earlier svc of the comparison. */
   readonly baseline?: string;
   readonly rounds: number;
   readonly seconds: number;
@@ -63,8 +63,8 @@ function reaches(value: number, target: Target): boolean | undefined {
 }
 
 /**
- * How far a figure is from the target it is farthest from: 1 is on it, more is better. NaN without
- * one, and where nothing was measured.
+ * The ratio of a figure to the target that it misses most: 1 is on the target, more is better. NaN
+ * if there is no target or no measurement.
  */
 export function headroom({ target, change, median: value, ratio }: Result): number {
   const rooms = [
@@ -109,7 +109,10 @@ export function tableOf(results: readonly Result[]): string {
   return [head, ...body].join("\n");
 }
 
-/** The same for the docs: where it is from, then medians, with least and most in brackets. */
+/**
+ * A table for the docs: the machine, then medians with the least and the greatest value in
+ * brackets.
+ */
 export function markdownOf(report: Report): string {
   const withRange = (values: readonly number[], unit: Figure["unit"]) => {
     const range = rangeOf(values, "–");
@@ -135,19 +138,19 @@ export function markdownOf(report: Report): string {
   return `${machineLine(report.machine)}; ${conditionsLine(report)}.\n\n${table}`;
 }
 
-/** How it was measured, in a line. */
+/** A line about the way of measuring. */
 export function conditionsLine({ at, program, load, rounds, seconds }: Report): string {
   return `${at.slice(0, 10)}, svc ${program}, ${load}, medians of ${rounds} rounds of ${seconds} s`;
 }
 
-/** Least and most, where there is more than one. */
+/** The least and the greatest sample, if there are several. */
 function rangeOf(values: readonly number[], between: string): string {
   const measured = values.filter((value) => !Number.isNaN(value));
   if (measured.length < 2) return "";
   return [Math.min(...measured), Math.max(...measured)].map((one) => shown(one, "")).join(between);
 }
 
-/** Its targets as text. */
+/** The targets of a figure as text. */
 export function wantedText({ target, change, unit }: Figure): string {
   return [
     ...target === undefined ? [] : [targetText(target, unit)],
@@ -161,7 +164,7 @@ function targetText(target: Target, unit: Figure["unit"]): string {
     : `≤ ${shown(target.atMost, unit)}`;
 }
 
-/** A number with its unit, with as many digits as mean something. */
+/** A number with its unit, rounded to significant digits. */
 export function shown(value: number, unit: Figure["unit"]): string {
   if (Number.isNaN(value)) return "not measured";
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;

@@ -1,5 +1,5 @@
 /**
- * What a scenario of the bench is, and what it gives.
+ * The type of a scenario of the bench, and of its figures.
  *
  * @module
  */
@@ -7,51 +7,50 @@
 import type { Program } from "../../tests/helpers/program.ts";
 import type { LoadClient } from "./load.ts";
 
-/** What has to be reached, or must not be exceeded. */
+/** A value that must be reached, or must not be exceeded. */
 export type Target = { readonly atLeast: number } | { readonly atMost: number };
 
-/** What a figure is, whatever came out. */
+/** The meaning of a figure, without its values. */
 export interface FigureKind {
   readonly name: string;
-  /** Of what: `×` is a ratio of two measurements; empty for a number of things. */
+  /** The unit: `×` is a ratio of two measurements; empty for a count. */
   readonly unit: "/s" | "ms" | "µs" | "MB" | "×" | "";
-  /** What it has to reach, or must not exceed. */
+  /** The target of the figure. */
   readonly target?: Target;
-  /** The same for its ratio to that of the earlier program. */
+  /** The target of the ratio to the earlier program's figure. */
   readonly change?: Target;
-  /** It is for `results.json` only. */
+  /** Set if the figure goes into `results.json` only. */
   readonly detail?: boolean;
 }
 
-/** Something that was measured. */
+/** A figure with its measurements. */
 export interface Figure extends FigureKind {
-  /** Every measurement; the figure is their median. NaN: cannot be measured here. */
+  /** The measurements, whose median is the figure; NaN if it cannot be measured here. */
   readonly samples: readonly number[];
-  /** The same of the earlier program, each beside its counterpart. */
+  /** The measurements of the earlier program, in the same order. */
   readonly before?: readonly number[];
 }
 
 export interface BenchContext {
-  /** How often everything is started anew and measured. */
+  /** Number of rounds; each starts everything anew. */
   readonly rounds: number;
-  /** How long one measurement takes. */
+  /** Duration of a measurement. */
   readonly seconds: number;
   /** `quick` shows whether the bench works, `long` has the ten minutes of mixed load. */
   readonly size: "quick" | "usual" | "long";
-  /** The svc that is measured: the compiled one where it can be built. */
+  /** The measured svc: the compiled one if it can be built. */
   readonly program: Program;
-  /** An earlier svc, measured in turn with it (`--baseline`). */
+  /** An earlier svc, measured in turn with the other (`--baseline`). */
   readonly baseline: Program | undefined;
   readonly load: LoadClient;
-  /** Tells whoever waits what goes on. */
+  /** Prints a message about the progress. */
   readonly note: (text: string) => void;
 }
 
-/** One part of the bench. */
 export interface Scenario {
-  /** For `--only`. */
+  /** The name for `--only`. */
   readonly name: string;
-  /** What it shows, in a few words. */
+  /** The subject of the scenario in a few words. */
   readonly title: string;
   readonly run: (context: BenchContext) => Promise<readonly Figure[]>;
 }

@@ -1,5 +1,5 @@
 /**
- * Servers that are not svc, each in a process of its own, ended with the measurement.
+ * Servers other than svc, each in its own process, which ends with the measurement.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export interface ServerProcess extends AsyncDisposable {
   readonly pid: number;
 }
 
-/** The webhook pipeline of svc, with nothing stored. */
+/** The webhook pipeline of svc without a store. */
 export async function startPipelineWithoutStore(): Promise<ServerProcess> {
   const entry = fileURLToPath(new URL("./no_store_baseline.ts", import.meta.url));
   const child = new Deno.Command(Deno.execPath(), {
@@ -46,7 +46,7 @@ export async function startPipelineWithoutStore(): Promise<ServerProcess> {
   };
 }
 
-/** Whether Debian's `webhook` is installed; its version if so. */
+/** The version of Debian's `webhook`; `undefined` if it is not installed. */
 export async function findPeer(): Promise<string | undefined> {
   try {
     const { stdout } = await new Deno.Command("webhook", { args: ["-version"] }).output();
@@ -57,7 +57,7 @@ export async function findPeer(): Promise<string | undefined> {
   }
 }
 
-/** Debian's `webhook`: checks the same signature and runs `/bin/true`; keeps nothing. */
+/** Debian's `webhook`, which checks the same signature, runs `/bin/true` and stores nothing. */
 export async function startPeer(secret: string, header: string): Promise<ServerProcess> {
   await using opening = new AsyncDisposableStack();
   const dir = opening.use(await tempDir());

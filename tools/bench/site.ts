@@ -1,7 +1,6 @@
 /**
- * The installation that requests are sent to: a daemon in a fresh data directory, a trigger for
- * each thing that can become of a request, and workers that are busy, so that only accepting is
- * measured.
+ * The installation that the bench sends requests to: a daemon with a fresh data directory, a
+ * trigger for each outcome of a request, and busy workers, so that only accepting is measured.
  *
  * @module
  */
@@ -14,10 +13,9 @@ import type { Program } from "../../tests/helpers/program.ts";
 import { until } from "../../tests/helpers/until.ts";
 import type { LoadRequest } from "./load.ts";
 
-/** What senders of the bench sign with. */
 export const SECRET = "a secret that is long enough for anybody";
 
-/** A push as a platform sends it, 2 KiB of JSON. */
+/** The body of a push like a platform's, 2 KiB of JSON. */
 export const BODY = JSON.stringify({
   ref: "refs/heads/main",
   action: "opened",
@@ -32,10 +30,9 @@ export const BODY = JSON.stringify({
   })),
 }).padEnd(2048, " ");
 
-/** What every trigger of the bench is signed with. */
+/** The authentication of every trigger of the bench. */
 const SIGNED = { secret: { fromRef: "signing" }, signatureHeader: "X-Webhook-Signature" };
 
-/** A trigger of the bench. */
 export function benchTrigger(name: string, more: {
   readonly condition?: string;
   readonly workflow?: string;
@@ -69,7 +66,7 @@ export const MANIFEST: readonly Manifest[] = [
   }),
 ];
 
-/** A request to a trigger of the bench; `wrong` has a signature that does not match. */
+/** A request to a trigger of the bench; with `wrong`, its signature does not match. */
 export function requestTo(
   url: string,
   trigger: string | readonly string[],
@@ -93,7 +90,7 @@ export function requestTo(
   };
 }
 
-/** Sends one request; gives the JSON of its answer, which has to be 200. */
+/** Sends a request; returns the JSON of its answer, which must be 200. */
 export async function sendOne(request: LoadRequest): Promise<Record<string, unknown>> {
   const response = await fetch(request.url + (request.paths[0] ?? ""), {
     method: "POST",
@@ -121,7 +118,10 @@ export async function startSite(
   }
 }
 
-/** The same with every worker busy until {@linkcode releaseWorkers}: what comes now only queues. */
+/**
+ * Starts a daemon whose workers are all busy until {@linkcode releaseWorkers}, so that new tasks
+ * only queue.
+ */
 export async function startBusySite(
   program: Program,
   options: DaemonOptions & { readonly workers?: number; readonly more?: readonly Manifest[] } = {},
@@ -140,7 +140,7 @@ export async function startBusySite(
   }
 }
 
-/** Gives each worker a task that lasts until {@linkcode releaseWorkers}. */
+/** Gives each worker a task that runs until {@linkcode releaseWorkers}. */
 export async function keepWorkersBusy(daemon: TestDaemon, workers: number): Promise<void> {
   for (let n = 0; n < workers; n++) await sendOne(requestTo(daemon.url, "wait"));
   await until("every worker to be busy", async () => {
@@ -149,7 +149,7 @@ export async function keepWorkersBusy(daemon: TestDaemon, workers: number): Prom
   });
 }
 
-/** Lets the workers of a busy site go on with the queue. */
+/** Ends the tasks of {@linkcode keepWorkersBusy}, so that the workers take tasks from the queue. */
 export async function releaseWorkers(daemon: TestDaemon): Promise<void> {
   await Deno.writeTextFile(`${daemon.dataDir}/go`, "");
 }

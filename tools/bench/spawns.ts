@@ -1,32 +1,30 @@
 /**
- * How fast this machine starts processes through `Deno.Command` with nothing else around it,
- * measured in a process of its own (`spawns_program.ts`).
+ * The rate at which this machine starts processes through `Deno.Command` alone, measured in a
+ * separate process (`spawns_program.ts`).
  *
  * @module
  */
 
 import { fileURLToPath } from "node:url";
 
-/** What to start, and how. */
 export interface Spawns {
   /** How many at once. */
   readonly atOnce: number;
-  /** How many in all. */
+  /** How many in total. */
   readonly spawns: number;
-  /** Shell line; one that does nothing when absent. */
+  /** The shell line; if absent, one that does nothing. */
   readonly line?: string;
   readonly cwd?: string;
   /** Bytes of standard input. */
   readonly inputBytes?: number;
-  /** Program that starts the shell; none when absent. */
+  /** A program that starts the shell; none if absent. */
   readonly starter?: string;
 }
 
-/** What came of it. */
 export interface SpawnTimes {
   /** Lines run a second. */
   readonly perSecond: number;
-  /** Milliseconds each of them took. */
+  /** The milliseconds of each run. */
   readonly timesMs: readonly number[];
 }
 

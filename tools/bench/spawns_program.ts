@@ -1,8 +1,7 @@
 /**
- * A program: runs a shell line so many times, so many at once, and prints how long that took.
- * Arguments: how many at once, how many, the line, the working directory, bytes of standard input,
- * and a program to start the shell with, such as `setsid`. What the line prints is read as svc
- * would read it.
+ * A program that runs a shell line many times, several at once, and prints the times. Arguments:
+ * how many at once, how many, the line, the working directory, bytes of standard input, and a
+ * program to start the shell with, such as `setsid`. It reads the output of the line as svc would.
  *
  * @module
  */

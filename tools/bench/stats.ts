@@ -1,6 +1,6 @@
 /**
- * The few numbers the bench works with: medians, percentiles, and runs that take turns, so that
- * what else goes on in the machine meets all of them alike.
+ * Medians, percentiles and ratios of the bench, and measurements in turn, so that other work on the
+ * machine affects all of them alike.
  *
  * @module
  */
@@ -13,14 +13,15 @@ export function median(values: readonly number[]): number {
   return low === undefined || high === undefined ? NaN : (low + high) / 2;
 }
 
-/** The value that `part` (0 to 1) of all values do not exceed. */
+/** The value that a share `part` (0 to 1) of all values do not exceed. */
 export function percentile(values: Iterable<number>, part: number): number {
   const sorted = Float64Array.from(values).toSorted();
   return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)] ?? NaN;
 }
 
 /**
- * The ratios of two series, value by value: both of a pair were measured one right after the other.
+ * The ratios of two series, value by value: the two values of a pair were measured one right after
+ * the other.
  */
 export function ratios(values: readonly number[], base: readonly number[]): number[] {
   return values.map((value, index) => value / (base[index] ?? NaN));
@@ -29,7 +30,8 @@ export function ratios(values: readonly number[], base: readonly number[]): numb
 type Measurements = Readonly<Record<string, (round: number) => Promise<unknown>>>;
 
 /**
- * Runs every measurement once a round, in turn, every second round backwards; what each gave, in order.
+ * Runs every measurement once a round, every second round in reverse order; returns the values of
+ * each measurement.
  */
 export async function run<L extends Measurements>(
   rounds: number,

@@ -11,7 +11,7 @@ import { admitted } from "../../tests/helpers/admitted.ts";
 
 const KEEP_MS = 3_600_000;
 
-/** A request as a platform sends it: three kilobytes, of some fifteen headers. */
+/** A request like a platform's: three kilobytes, with about fifteen headers. */
 const BODY = new TextEncoder().encode(JSON.stringify({ text: "x".repeat(3000) }));
 const HEADERS = Object.fromEntries(
   Array.from({ length: 15 }, (_, n) => [`x-header-${n}`, "value ".repeat(5)]),
@@ -23,7 +23,7 @@ const PLAN = {
 
 const newId = idFactory(systemClock);
 
-/** A delivery that was accepted, as none before it. */
+/** An accepted delivery with a new id. */
 export function newDelivery(): NewDelivery {
   const id = newId();
   const of = { project: "default", trigger: "push" };

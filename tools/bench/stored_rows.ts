@@ -1,7 +1,6 @@
 /**
- * Fills a database with a great many deliveries and tasks that are over: copies of one that the
- * daemon itself has made, each with ids and times of its own. The only SQL of the bench that
- * writes.
+ * Fills a database with very many ended deliveries and tasks: copies of a task that the daemon
+ * made, each with its own ids and times. This is the only SQL of the bench that writes.
  *
  * @module
  */
@@ -9,18 +8,16 @@
 import { DatabaseSync } from "node:sqlite";
 
 export interface FillOptions {
-  /** How many of each. */
+  /** Number of deliveries, and of tasks. */
   readonly rows: number;
-  /** Age of the oldest one, in milliseconds; the others follow it a millisecond apart. */
+  /** Age of the oldest copy in milliseconds; the others follow a millisecond apart. */
   readonly agoMs: number;
 }
 
-/** First character that tells copies apart: their ids sort below all that are made now. */
+/** First character of the ids of copies, which sort below all new ids. */
 const IDS = { deliveries: "01HD", tasks: "01HT" } as const;
 
-/**
- * Copies the newest task that is over, with its steps and its delivery; no daemon may be running.
- */
+/** Copies the newest ended task with its steps and its delivery; no daemon may be running. */
 export function fillDatabase(path: string, { rows, agoMs }: FillOptions): void {
   using db = new DatabaseSync(path);
   db.exec("PRAGMA synchronous = OFF; PRAGMA cache_size = -400000;");

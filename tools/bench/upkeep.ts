@@ -1,6 +1,6 @@
 /**
- * What accepts feel of the removal of old tasks and deliveries and of the room that is given back:
- * the slowest of them while that goes on, against the slowest while it does not.
+ * The effect on accepts of removing old tasks and deliveries and of freeing disk space: the slowest
+ * accepts during the removal compared with the slowest ones without it.
  *
  * @module
  */
@@ -15,14 +15,14 @@ import type { BenchContext, Figure } from "./scenario.ts";
 import { requestTo, startBusySite } from "./site.ts";
 import { percentile } from "./stats.ts";
 
-/** Accepts a second meanwhile. */
+/** Accepts a second during the measurement. */
 const RATE = 200;
 
-/** Rows that retention removes at once, and how often that is tried here. */
+/** Number of rows that retention removes at once, and the interval of retention here. */
 const STEP = { limit: 50, times: 100 };
 const TARGET = { atMost: 50 } as const;
 
-/** Starts a daemon on a full database that is to keep little of it. */
+/** Starts a daemon on a full database, of which it is to keep little. */
 export async function measureUpkeep(
   context: BenchContext,
   directory: DataDirectory,
@@ -81,7 +81,8 @@ async function besideAccepts(
 }
 
 /**
- * How long each step of the removal keeps the one thread that writes: nobody waits longer for it.
+ * The time that each step of the removal blocks the only writing thread, which is the longest wait
+ * for it.
  */
 async function eachStep(path: string): Promise<readonly Figure[]> {
   let tookMs = 0;
@@ -116,7 +117,7 @@ async function eachStep(path: string): Promise<readonly Figure[]> {
   return [{ name: "slowest step of the removal", ...most }, ...figures];
 }
 
-/** The copies that are left. */
+/** The number of copies that are left. */
 function oldTasks({ dataDir }: TestDaemon): number {
   using db = new DatabaseSync(`${dataDir}/svc.db`, { readOnly: true });
   return Number(db.prepare("SELECT count(*) AS n FROM tasks WHERE id < '01HV'").get()?.["n"]);

@@ -1,5 +1,5 @@
 /**
- * Load by `wrk`: a script in its Lua with the request, which prints what was counted.
+ * Load by `wrk`: a Lua script with the request, which prints the counts.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { tempDir } from "../../tests/helpers/temp_dir.ts";
 import type { LoadRequest, LoadResult, LoadShape } from "./load.ts";
 import { processorTime } from "./processor_time.ts";
 
-/** Name and version of the installed `wrk`; `undefined` without one. */
+/** Name and version of the installed `wrk`; `undefined` if there is none. */
 export async function findWrk(): Promise<string | undefined> {
   try {
     const { stdout } = await new Deno.Command("wrk", { args: ["-v"], stderr: "null" }).output();
@@ -19,7 +19,7 @@ export async function findWrk(): Promise<string | undefined> {
   }
 }
 
-/** One thread of `wrk`, as in every figure of this project. */
+/** Runs `wrk` with one thread, as for every figure of this project. */
 export async function wrkLoad(request: LoadRequest, shape: LoadShape): Promise<LoadResult> {
   await using dir = await tempDir();
   await dir.write("body", request.body);
@@ -67,7 +67,7 @@ function scriptOf({ paths, headers, uniqueHeader, ...rest }: LoadRequest, body: 
   ].join("\n");
 }
 
-/** Requests that are not all alike: a thousand are put together before, and taken in turn. */
+/** A script for requests that differ: a thousand are made beforehand, and sent in turn. */
 function changing(
   paths: readonly string[],
   unique: string | undefined,
@@ -93,7 +93,7 @@ request = function() return head .. ${id} .. tail end`,
   ].join("\n");
 }
 
-/** A text as Lua writes it. */
+/** A text as a Lua string. */
 function lua(text: string): string {
   return `"${
     text.replace(/[^ !#-[\]-~]/g, (c) => `\\${String(c.charCodeAt(0)).padStart(3, "0")}`)

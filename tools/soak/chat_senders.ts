@@ -1,6 +1,6 @@
 /**
- * Slack, as it sends: posts and replies in threads, both its event kinds for one post, and the same
- * event again, re-signed, when nobody answered.
+ * A sender that behaves like Slack: posts and replies in threads, two kinds of events for a post,
+ * and the same event again with a new signature if there was no answer.
  *
  * @module
  */
@@ -12,12 +12,11 @@ import type { World } from "./world.ts";
 /** Threads that replies go to. */
 const MOST_THREADS = 5;
 
-/** One member of a channel. */
 export class Chat {
   readonly #threads: string[] = [];
   #posts = 0;
 
-  /** Posts something; some of it is sent twice, as Slack does when it is unsure. */
+  /** Posts a message; some messages are sent twice, as Slack does after a timeout. */
   async send(world: World, random: Random): Promise<void> {
     const ts = `17${String(random.between(0, 99_999_999)).padStart(8, "0")}.${
       String(++this.#posts).padStart(6, "0")
@@ -33,7 +32,7 @@ export class Chat {
     if (random.chance(0.1)) await this.#deliver(world, { ...message, type: "app_mention" });
   }
 
-  /** Sends one event until it is answered; gives the id of its source event. */
+  /** Sends an event until it is answered; returns the id of its source event. */
   async #deliver(world: World, message: Message): Promise<string | undefined> {
     const { journal } = world;
     const body = slackMessage(message);
@@ -60,7 +59,7 @@ export class Chat {
   }
 }
 
-/** Somebody who is not Slack. */
+/** Sends an event with a wrong or an outdated signature. */
 export async function sendForgedChat(world: World, random: Random): Promise<void> {
   const body = slackMessage({ text: "forged", ts: `1600000000.${random.between(100000, 999999)}` });
   const old = String(Math.floor(Date.now() / 1000) - 400);

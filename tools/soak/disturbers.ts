@@ -1,6 +1,6 @@
 /**
- * Actors that change what others rely on: keys are rotated, a trigger is suspended, and the files
- * of policy and roles are broken for a moment.
+ * Actors that change what other actors rely on: they rotate keys, suspend a trigger, and break the
+ * files of policy and roles for a moment.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Random } from "../../tests/helpers/random.ts";
 import { BROKEN_POLICY, GOOD_POLICY, TOGGLED, writePolicy } from "./site.ts";
 import type { World } from "./world.ts";
 
-/** Changes one thing; what nobody confirmed is done again until it is. */
+/** Makes a change, and repeats it until it is confirmed. */
 export async function disturb(world: World, random: Random): Promise<void> {
   switch (random.between(0, 8)) {
     case 0:
@@ -62,7 +62,8 @@ async function toggleStore(world: World): Promise<void> {
       async () =>
         next === "there"
           ? await world.call("apply", apply) !== undefined
-          // What a daemon did that was killed before it said so cannot be done again.
+          // A daemon may be killed after the deletion and before its answer; then the store is
+          // gone.
           : await world.call("delete", remove, ["not_found"]) !== undefined || await isGone(world),
     )
   );
@@ -106,7 +107,7 @@ async function breakRoles(world: World, random: Random): Promise<void> {
   world.journal.count("roles broken");
 }
 
-/** Until it went well; actors that are told to stop still finish what they began. */
+/** Repeats `act` until it succeeds, also after the actors are to stop. */
 async function insist(act: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
     if (await act()) return;

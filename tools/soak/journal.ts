@@ -1,59 +1,57 @@
 /**
- * What was answered during a soak, from the side of those who asked: the promises that the records
- * are held against at the end, how often what happened, and every answer that should not have been
- * given.
+ * The answers of a soak as the actors saw them: the accepted requests, with which the records are
+ * compared at the end, the counts of events, and every answer that was wrong.
  *
  * @module
  */
 
-/** An answer that promised a task. */
+/** An answer by which a request was accepted. */
 export interface Promised {
-  /** Mark of the request, as it stood in `x-soak`; empty where it was no request. */
+  /** The mark in the header `x-soak` of the request; empty if there was no request. */
   readonly mark: string;
   readonly delivery: string;
   readonly tasks: readonly string[];
 }
 
-/** Most faults that are kept in words; the rest is counted. */
+/** Most faults that are kept as text; further ones are only counted. */
 const MOST_FAULTS = 50;
 
-/** Takes down what happens. */
 export class Journal {
-  /** Answers 2xx `accepted`. */
+  /** The accepted requests. */
   readonly promised: Promised[] = [];
-  /** Marks of requests that were refused, or decided against: none of them may have a task. */
+  /** Marks of requests that were not accepted: none of them may have a task. */
   readonly withoutTask = new Set<string>();
-  /** Source events of Slack that were answered, by the id Slack gave them. */
+  /** Answered source events of Slack, by Slack's ids. */
   readonly chat = new Map<string, string>();
-  /** Retries that were made with `svc task retry`. */
+  /** Ids of the tasks that retries made. */
   readonly retries: string[] = [];
-  /** What did not go as it has to. */
+  /** Faults, a sentence each. */
   readonly faults: string[] = [];
   readonly #counts = new Map<string, number>();
   #more = 0;
 
-  /** How often what happened, by name. */
+  /** Number of events by name. */
   get counts(): readonly (readonly [string, number])[] {
     return [...this.#counts].toSorted(([a], [b]) => a < b ? -1 : 1);
   }
 
-  /** One more of these. */
+  /** Counts an event. */
   count(what: string, times = 1): void {
     this.#counts.set(what, (this.#counts.get(what) ?? 0) + times);
   }
 
-  /** Something is not as it has to be. */
+  /** Records a fault. */
   fault(text: string): void {
     if (this.faults.length < MOST_FAULTS) this.faults.push(text);
     else this.#more++;
   }
 
-  /** Faults beyond those that were kept in words. */
+  /** Number of faults that were not kept as text. */
   get moreFaults(): number {
     return this.#more;
   }
 
-  /** Says so if these are any, with the first of them. */
+  /** Records a fault if there are items, with the first of them. */
   none(what: string, found: readonly unknown[]): void {
     if (found.length === 0) return;
     const first = found.slice(0, 3).map((one) => JSON.stringify(one)).join(" ");

@@ -1,11 +1,12 @@
 /**
- * The ledger that steps write, in the order of their lines: what ran, beside what, and how often.
+ * The ledger of steps, line by line: the steps that ran, the steps that ran beside them, and how
+ * often.
  *
  * @module
  */
 
 export interface LedgerLine {
-  /** `start`, `end`, or what a step found that must not be: `twin`, `overlap`. */
+  /** `start`, `end`, or a fault that a step found: `twin`, `overlap`. */
   readonly what: string;
   readonly task: string;
   readonly step: string;
@@ -23,12 +24,12 @@ export async function readLedger(path: string): Promise<LedgerLine[]> {
   });
 }
 
-/** Steps that began while another run of them, or another task of their group, had processes. */
+/** Steps that began while another run of the step, or another task of the group, had processes. */
 export function findMeetings(lines: readonly LedgerLine[]): LedgerLine[] {
   return lines.filter(({ what }) => what === "twin" || what === "overlap");
 }
 
-/** Tasks of these triggers that wrote between two lines of another one of their group. */
+/** Tasks of these triggers that wrote between two lines of another task of their group. */
 export function findInterleaved(
   lines: readonly LedgerLine[],
   triggers: readonly string[],
@@ -46,7 +47,7 @@ export function findInterleaved(
   return [...found];
 }
 
-/** How often each try of each step began. */
+/** The number of starts of each attempt of a step. */
 export function countStarts(lines: readonly LedgerLine[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const line of lines) {
@@ -57,13 +58,13 @@ export function countStarts(lines: readonly LedgerLine[]): Map<string, number> {
   return counts;
 }
 
-/** Tries that came to their end by themselves. */
+/** The attempts that reached their end. */
 export function findEnds(lines: readonly LedgerLine[]): Set<string> {
   const ends = lines.filter(({ what }) => what === "end");
   return new Set(ends.map(({ task, step, attempt }) => tryName(task, step, attempt)));
 }
 
-/** Name of one try of a step. */
+/** The name of an attempt of a step. */
 export function tryName(task: string, step: string, attempt: number): string {
   return `${task} ${step} ${attempt}`;
 }

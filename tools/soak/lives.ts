@@ -1,6 +1,6 @@
 /**
- * The daemon through its lives: started on one data directory, killed or told to stop, started
- * again. Whoever talks to it takes the one that lives now, and may find it gone.
+ * The lives of a daemon: it is started on a data directory, killed or stopped, and started again.
+ * An actor talks to the daemon that runs now, which may end at any moment.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import type { Program } from "../../tests/helpers/program.ts";
 import type { Journal } from "./journal.ts";
 import { type Life, takeSample } from "./memory.ts";
 
-/** Time between two looks at memory and descriptors. */
+/** Time between two samples of memory and descriptors. */
 const SAMPLE_MS = 2000;
 
-/** Lines of the log that are to be expected of what a soak does. */
+/** Lines of the log that the actions of a soak provoke. */
 const EXPECTED = [
   /policy/i, // it is broken on purpose
   /plugin/i, // so are plugins
@@ -23,24 +23,24 @@ const EXPECTED = [
 /** How a life ends. */
 export type Death = "KILL" | "TERM";
 
-/** What is known of all lives; daemons that share a database share it. */
+/** Facts about all lives, shared by the daemons that share a database. */
 export class LifeStory {
   /** Memory and descriptors of each life. */
   readonly lives: Life[] = [];
-  /** When each ended, in milliseconds since the epoch. */
+  /** The end of each life, in milliseconds since the epoch. */
   readonly deaths: { readonly how: Death; readonly at: number }[] = [];
-  /** Tasks that ended, as the logs say. */
+  /** Tasks that ended according to the logs. */
   readonly endedTasks = new Set<unknown>();
 }
 
-/** The daemons of a soak, as everybody sees them who talks to one. */
+/** The daemons of a soak, as actors see them. */
 export interface Living extends AsyncDisposable {
   readonly story: LifeStory;
-  /** Operations of the control plane, on a daemon that lives. */
+  /** Calls operations on a running daemon. */
   readonly client: Client;
-  /** How many have ended, which tells whether all daemons were the same all along. */
+  /** The number of ended lives; if it is unchanged, no daemon has ended meanwhile. */
   readonly ended: number;
-  /** A daemon that lives, or the next one. */
+  /** Resolves to a running daemon, or to the next one when it has started. */
   now(): Promise<TestDaemon>;
   start(): Promise<void>;
   end(how: Death): Promise<void>;
@@ -48,7 +48,6 @@ export interface Living extends AsyncDisposable {
   replace(how: Death): Promise<void>;
 }
 
-/** What a daemon is started with. */
 export interface LivesParts {
   readonly program: Program;
   readonly directory: DataDirectory;
@@ -57,7 +56,7 @@ export interface LivesParts {
   readonly story?: LifeStory;
 }
 
-/** One daemon after the other. */
+/** The lives of a daemon on a data directory, one after the other. */
 export class Lives implements Living {
   readonly story: LifeStory;
   readonly client: Client;
@@ -81,7 +80,7 @@ export class Lives implements Living {
     return this.story.deaths.length;
   }
 
-  /** Whether its daemon lives. */
+  /** Whether the daemon is running. */
   get isAlive(): boolean {
     return this.#daemon !== undefined;
   }
@@ -128,7 +127,7 @@ export class Lives implements Living {
     await this.#daemon?.[Symbol.asyncDispose]();
   }
 
-  /** Whatever the daemon calls an error is one, unless it was provoked; and a task ends once. */
+  /** Every error in the log is a fault unless the soak provoked it; and a task ends only once. */
   #readLog(log: string): void {
     const { journal } = this.#parts;
     for (const line of log.split("\n")) {
@@ -144,7 +143,7 @@ export class Lives implements Living {
   }
 }
 
-/** A line of the log; the last one of a daemon that was killed may be cut. */
+/** Parses a line of the log; the last line of a killed daemon may be cut. */
 function parse(line: string): Record<string, unknown> {
   try {
     return JSON.parse(line);

@@ -1,6 +1,6 @@
 /**
- * A long queue that drains: tasks pile up behind busy workers, then go, while somebody keeps
- * looking at them with the program.
+ * A long queue that drains: tasks queue behind busy workers, and are then run while `svc get task`
+ * is called again and again.
  *
  * @module
  */
@@ -12,15 +12,14 @@ import { trigger, workflow } from "../../tests/helpers/manifests.ts";
 import type { Program } from "../../tests/helpers/program.ts";
 import { findFile, until } from "../../tests/helpers/until.ts";
 
-/** What came of it. */
 export interface LongQueue {
-  /** What did not go as it has to. */
+  /** Faults, a sentence each. */
   readonly faults: readonly string[];
   /** Seconds from the first start to the last end. */
   readonly drainSecs: number;
   /** Median time of `svc get task` meanwhile, in milliseconds. */
   readonly getTaskMs: number;
-  /** The same of `svc version`, which asks nobody. */
+  /** The same of `svc version`, which calls no daemon. */
   readonly versionMs: number;
   /** Memory of the daemon meanwhile, in MB: in the second quarter, in the last one, and at most. */
   readonly memoryMb: { readonly early: number; readonly late: number; readonly most: number };
@@ -28,13 +27,16 @@ export interface LongQueue {
 
 const AT_ONCE = 32;
 const WORKERS = 8;
-/** How many bare starts of the program `svc get task` may take, measured side by side. */
+/**
+ * Longest time of `svc get task`, as a multiple of a bare start of the program measured beside it.
+ */
 const QUICK = 4;
-/** Time between two looks. */
 const POLL_INTERVAL_MS = 500;
 const WITHIN_MS = 600_000;
 
-/** Queues so many tasks, lets them go, and holds what ran against what was promised. */
+/**
+ * Queues tasks, releases the workers, and compares the steps that ran with the accepted requests.
+ */
 export async function drainLongQueue(program: Program, count: number): Promise<LongQueue> {
   await using directory = await initDataDirectory(program);
   const args = ["--workers", String(WORKERS), "--log-level", "warn", "--keep-tasks", "none"];
@@ -86,7 +88,7 @@ export async function drainLongQueue(program: Program, count: number): Promise<L
   return { faults, drainSecs, getTaskMs, versionMs, memoryMb };
 }
 
-/** Sends so many requests; gives the ids of the tasks. */
+/** Sends requests; returns the ids of the tasks. */
 async function queue(daemon: TestDaemon, path: string, count: number): Promise<string[]> {
   const ids: string[] = [];
   let next = 0;
@@ -102,13 +104,13 @@ async function queue(daemon: TestDaemon, path: string, count: number): Promise<s
   return ids;
 }
 
-/** How many tasks wait or run. */
+/** The number of pending and running tasks. */
 async function open(daemon: TestDaemon): Promise<number> {
   const { counts } = await daemon.json("status") as { counts: Record<string, number> };
   return (counts["tasks_pending"] ?? 0) + (counts["tasks_running"] ?? 0);
 }
 
-/** How long this takes, in milliseconds. */
+/** The time that `act` takes, in milliseconds. */
 async function timed(act: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await act();

@@ -1,6 +1,6 @@
 /**
- * Memory and descriptors of a daemon over its lives, and what counts as growth: the last quarter of
- * a life far above its second, or late lives far above early ones.
+ * Memory and descriptors of a daemon in each of its lives. Growth is a last quarter of a life far
+ * above its second quarter, or late lives far above early ones.
  *
  * @module
  */
@@ -13,24 +13,21 @@ export interface Sample {
   readonly descriptors: number;
 }
 
-/** One life of the daemon. */
+/** A life of the daemon, from a start to the next end. */
 export interface Life {
-  /** From 1. */
+  /** Number of the life, counted from 1. */
   readonly number: number;
-  /** In order. */
+  /** Samples in the order of time. */
   readonly samples: Sample[];
 }
 
-/** What may be added at most, beside half as much again. */
+/** The growth that is allowed in addition to {@linkcode FACTOR}. */
 const SLACK = { residentMb: 30, descriptors: 60 };
 const FACTOR = 1.5;
-/** With fewer looks a quarter of a life says nothing. */
+/** Least number of samples of a life whose quarters are compared. */
 const ENOUGH = 8;
 
-/**
- * Looks at a process; one that has just gone is not there to be looked at, and only Linux lets
- * look.
- */
+/** Takes a sample of a process, on Linux only; none if the process has just ended. */
 export async function takeSample(pid: number, life: Life): Promise<void> {
   if (Deno.build.os !== "linux") return;
   try {
@@ -70,7 +67,7 @@ export function findGrowth(lives: readonly Life[]): string[] {
   return found;
 }
 
-/** A table: one line a life. */
+/** A table with a line for each life. */
 export function tableOf(lives: readonly Life[]): string {
   const header =
     "life  samples   RSS MB: first median   last    max   descriptors: first median last max";
@@ -94,7 +91,7 @@ export function tableOf(lives: readonly Life[]): string {
 }
 
 /**
- * Memory of one life in ten parts, as medians: whether it goes on growing can be seen in a line.
+ * The memory of a life as the medians of ten parts, so that a line shows whether it keeps growing.
  */
 export function courseOf({ number, samples }: Life): string {
   const parts = Array.from({ length: 10 }, (_, n) => {

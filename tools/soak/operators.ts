@@ -1,5 +1,5 @@
 /**
- * Actors at the control plane: applies good and bad, cancels, retries, redeliveries, and readers.
+ * Actors at the control plane: good and bad applies, cancels, retries, redeliveries and reads.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { type Manifest, toText } from "../../tests/helpers/manifests.ts";
 import type { Random } from "../../tests/helpers/random.ts";
 import type { World } from "./world.ts";
 
-/** Name of every resource of an apply that has to be refused. */
+/** The start of the name of every resource that must be refused. */
 export const REFUSED = "refused-";
 
 function workflow(name: string, rev: number): Manifest {
@@ -22,7 +22,10 @@ const filesOf = (...documents: readonly Manifest[]) => ({
   dry_run: false,
 });
 
-/** Two workflows that belong together, resources that are not accepted, and one with hooks. */
+/**
+ * Applies two workflows that belong together, resources that must be refused, or a workflow with
+ * hooks.
+ */
 export async function apply(world: World, random: Random): Promise<void> {
   const rev = world.nextRevision();
   if (random.chance(0.4)) {
@@ -52,7 +55,7 @@ export async function apply(world: World, random: Random): Promise<void> {
   if (roles() === "broken") await applyWithoutRole(world, rev);
 }
 
-/** With a file of roles that nobody understands, nobody may apply anything. */
+/** If the file of roles cannot be parsed, every apply is refused. */
 async function applyWithoutRole(world: World, rev: number): Promise<void> {
   const roles = world.roles.watch();
   const applied = await world.call("apply", filesOf(workflow("pair-c", rev)));
@@ -61,7 +64,7 @@ async function applyWithoutRole(world: World, rev: number): Promise<void> {
   }
 }
 
-/** Ends a task of the last ones. */
+/** Cancels one of the latest tasks. */
 export async function cancel(world: World, random: Random): Promise<void> {
   const id = findTask(world, random);
   if (id === undefined) return;
@@ -69,7 +72,7 @@ export async function cancel(world: World, random: Random): Promise<void> {
   world.journal.count(`cancel: ${result?.tasks[0]?.result}`);
 }
 
-/** Runs a task again that has failed, or tries to where none has. */
+/** Retries a failed task, if there is one. */
 export async function retry(world: World, random: Random): Promise<void> {
   const failed = await world.call("get", { what: "tasks", state: "failed", limit: 20 });
   const items = failed?.items ?? [];
@@ -99,7 +102,7 @@ export async function redeliver(world: World, random: Random): Promise<void> {
   });
 }
 
-/** Reads what there is, in one of many ways; watchers leave in the middle. */
+/** Reads records in one of many ways; watchers stop in the middle. */
 export async function readRecords(world: World, random: Random): Promise<void> {
   const id = findTask(world, random);
   const { client } = world.lives;
@@ -130,7 +133,7 @@ async function follow(world: World, id: string | undefined): Promise<void> {
   );
 }
 
-/** The same through the program, as people do. */
+/** Reads records through the command line. */
 export async function runProgram(world: World, random: Random): Promise<void> {
   const daemon = await world.lives.now();
   const ended = world.lives.ended;
@@ -142,7 +145,7 @@ export async function runProgram(world: World, random: Random): Promise<void> {
   }
 }
 
-/** Drops a file where a trigger looks, and takes another one away. */
+/** Adds a file to the folder that a trigger watches, and removes another one. */
 export async function dropFile(world: World, random: Random): Promise<void> {
   const drop = `${world.site.base}/floor/drop`;
   const name = `${drop}/file-${random.between(1, 20)}.txt`;
@@ -151,7 +154,7 @@ export async function dropFile(world: World, random: Random): Promise<void> {
   world.journal.count("file dropped or removed");
 }
 
-/** How long a reader stays at most. */
+/** Longest time of a read. */
 const STAYS_MS = 1500;
 
 async function read(world: World, act: (signal: AbortSignal) => Promise<void>): Promise<void> {

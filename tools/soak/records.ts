@@ -1,5 +1,5 @@
 /**
- * The database of a soak, read from outside and read only, while nobody writes to it.
+ * Reads the database of a soak directly and read-only, while no daemon writes to it.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export interface TaskRow {
   readonly retry_of: string | null;
 }
 
-/** A row of `deliveries`, with what its headers and its detail say. */
+/** A row of `deliveries`, with fields from its headers and its detail. */
 export interface DeliveryRow {
   readonly id: string;
   readonly trigger: string;
@@ -34,11 +34,11 @@ export interface DeliveryRow {
   readonly mark: string;
   /** Header `x-github-delivery`. */
   readonly sent_as: string;
-  /** Delivery it sends again; empty when it is none. */
+  /** Id of the delivery that it repeats; empty if it repeats none. */
   readonly again: string;
 }
 
-/** Everything a verdict looks at. */
+/** All records that a verdict checks. */
 export interface Records {
   readonly tasks: ReadonlyMap<string, TaskRow>;
   readonly deliveries: ReadonlyMap<string, DeliveryRow>;
@@ -59,7 +59,7 @@ export interface Records {
     top_level: number;
   }[];
   readonly resources: readonly { name: string; spec: string }[];
-  /** Minutes the cron trigger fired for, as its payloads name them. */
+  /** The minutes for which the cron trigger fired, as its payloads name them. */
   readonly minutes: readonly string[];
 }
 

@@ -1,6 +1,5 @@
 /**
- * One soak: a site, a daemon through many lives, actors that do everything at once, and the
- * verdict.
+ * A soak: a site, a daemon with many lives, actors that work at the same time, and the verdict.
  *
  * @module
  */
@@ -36,35 +35,33 @@ import {
 } from "./verdict.ts";
 import { World } from "./world.ts";
 
-/** What is soaked, and how long. */
 export interface SoakOptions {
   readonly program: Program;
   /** Whether several daemons share a PostgreSQL of their own. */
   readonly isCluster?: boolean;
   readonly seed: number;
-  /** Seconds in which the daemon is killed again and again. */
+  /** Seconds of the storm, in which the daemon is killed again and again. */
   readonly stormSecs: number;
-  /** Seconds after them in which it lives on under the same load. */
+  /** Seconds after the storm, in which the daemon runs on under the same load. */
   readonly steadySecs: number;
-  /** Seconds between two kills, about. */
+  /** Average seconds between two kills. */
   readonly killEverySecs: number;
-  /** Senders that come at once just before each of them. */
+  /** Number of senders that start at once just before each kill. */
   readonly crowd: number;
-  /** Told how it goes. */
+  /** Takes messages about the progress. */
   readonly say: (text: string) => void;
 }
 
-/** What came of it. */
 export interface SoakResult {
   readonly faults: readonly string[];
   readonly moreFaults: number;
   readonly counts: readonly (readonly [string, number])[];
   readonly lives: readonly Life[];
-  /** How many tasks, deliveries and runs of plugins there were. */
+  /** Number of tasks, deliveries and runs of plugins. */
   readonly totals: Readonly<Record<string, number>>;
 }
 
-/** Everybody, with the time between two of their deeds, in milliseconds. */
+/** An actor, and its average time between two actions in milliseconds. */
 type Actor = readonly [
   name: string,
   aboutMs: number,
@@ -96,9 +93,9 @@ function cast(): readonly Actor[] {
   ];
 }
 
-/** Longest time for everything that waits to come to its end. */
+/** Longest time until no task is pending. */
 const DRAIN_MS = 300_000;
-/** Orderly ends among all. */
+/** Share of ends by SIGTERM among all ends. */
 const TERMS = 0.25;
 
 const DAEMON_ARGS = [
@@ -116,7 +113,7 @@ const DAEMON_ARGS = [
 
 const SHORT_LEASE = ["--lease", "20s"];
 
-/** Soaks a program. Throws only when the soak itself cannot go on. */
+/** Soaks a program. Throws only if the soak itself cannot continue. */
 export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const { program, seed, say } = options;
   const random = new Random(seed);
@@ -150,7 +147,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   return { faults, moreFaults, counts, lives: lives.story.lives, totals };
 }
 
-/** What is soaked: one daemon, or several that share a database. */
+/** Starts the daemons of a soak: one, or several that share a database. */
 interface Soaked extends AsyncDisposable {
   readonly lives: Living;
   readonly directories: readonly DataDirectory[];
@@ -178,7 +175,7 @@ async function makeSoaked(
   return { lives, directories, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
-/** One actor, until it is to stop. What it did not foresee is a fault, and it goes on. */
+/** Runs an actor until it is to stop. An unexpected error is a fault, and the actor goes on. */
 async function perform([name, aboutMs, act]: Actor, world: World, random: Random): Promise<void> {
   while (!world.stop.aborted) {
     try {
@@ -190,7 +187,7 @@ async function perform([name, aboutMs, act]: Actor, world: World, random: Random
   }
 }
 
-/** Keeps an eye on what waits, so that the others know when it is too much. */
+/** Reads the number of pending tasks again and again, so that the actors know when to wait. */
 async function watch(world: World): Promise<void> {
   while (!world.stop.aborted) {
     await world.look();
@@ -198,7 +195,7 @@ async function watch(world: World): Promise<void> {
   }
 }
 
-/** Kills the daemon again and again, each time with a crowd at its door. */
+/** Kills the daemon again and again, each time while a crowd of senders has just started. */
 async function storm(world: World, random: Random, options: SoakOptions): Promise<void> {
   const { stormSecs, killEverySecs, say } = options;
   const { lives } = world;
@@ -228,7 +225,7 @@ async function drain(world: World): Promise<void> {
   world.journal.none("degraded at the end", degraded);
 }
 
-/** Holds everything against everything else; the daemon is stopped on the way. */
+/** Checks all invariants; stops the daemon on the way. */
 async function judge(
   { onPostgres }: Program,
   { site, lives, journal }: { site: Site; lives: Living; journal: Journal },

@@ -1,14 +1,14 @@
 /**
- * What steps and plugins of a soak run. Both write into append-only ledgers, which stand outside of
- * everything the daemon knows, and are what its records are held against.
+ * The scripts of steps and plugins of a soak. They write into append-only ledgers, which the daemon
+ * does not know; the verdict compares its records with them.
  *
  * @module
  */
 
 /**
- * One step: `step.sh MODE [SECS]`. The lock is held by every process of the step, so a second run
- * of it that begins while any of them is left says `twin`; with `$SOAK_ALONE` the same holds for
- * its group.
+ * A step: `step.sh MODE [SECS]`. Every process of the step holds its lock, so a second run that
+ * begins while such a process is left writes `twin`; with `$SOAK_ALONE` the same holds for the
+ * group of the step.
  */
 export const STEP_SCRIPT = `#!/bin/sh
 note() { printf '%s %s %s %s %s %s %s\\n' "$1" "$SVC_TASK_ID" "$SVC_STEP" "$SVC_ATTEMPT" $$ "$SVC_TRIGGER" "\${SOAK_KEY:--}" >>"$SOAK/ledger"; }
@@ -39,7 +39,7 @@ esac
 note end
 `;
 
-/** Says that it ran, under the id of its audit row. */
+/** Writes the id of the audit row of its run. */
 const NOTE_RUN = (base: string) => `printf 'run %s %s\\n' "$SVC_RUN_ID" "$1" >>'${base}/plugins'\n`;
 
 /** An interceptor: passes on `x-soak-pass: yes`, never ends on `slow`, rejects everything else. */
@@ -61,7 +61,7 @@ ${NOTE_RUN(base)}if [ "$WEBHOOK_HEADER_X_SOAK_TURN" = broken ]; then echo nonsen
 `;
 }
 
-/** A cron plugin or a hook: only says that it ran. */
+/** A cron plugin or a hook: only writes that it ran. */
 export function quietScript(base: string): string {
   return `#!/bin/sh\n${NOTE_RUN(base)}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Actors that send what triggers are there for, and what they have to refuse.
+ * Actors that send requests which triggers must accept, and requests which they must refuse.
  *
  * @module
  */
@@ -8,7 +8,9 @@ import type { Random } from "../../tests/helpers/random.ts";
 import { KEYS, MAX_BODY } from "./site.ts";
 import type { Hit, Shot, World } from "./world.ts";
 
-/** Triggers that take every signed request, the frequent ones more than once. */
+/**
+ * Triggers that accept every signed request; a trigger listed several times is chosen more often.
+ */
 const GOOD = [
   "quick",
   "quick",
@@ -33,20 +35,20 @@ const GOOD = [
 ];
 const ACCEPTED = ["200 accepted"];
 /**
- * What a repetition may be answered: its task may have failed meanwhile, and then it counts again.
+ * The allowed answers to a repetition: `accepted` too, because its task may have failed meanwhile.
  */
 const REPEATED = ["200 duplicate", "200 accepted"];
 
-/** A body with a key and a number of its own. */
+/** A body with a new key and number. */
 export function bodyOf(random: Random, more: Record<string, unknown> = {}): string {
   const n = random.between(0, 2 ** 31);
   return JSON.stringify({ n, key: random.pick(KEYS), text: "$(touch PWN) `id` {{ x }}", ...more });
 }
 
-/** Triggers whose tasks share; they get several at once, of one group. */
+/** Triggers with concurrency groups; they get several requests of a group at once. */
 const SHARING = ["replace", "queue"];
 
-/** Good requests: some in a burst, some sent again, and every one that was not answered is. */
+/** Good requests: some in a burst, some sent again, and every unanswered one sent again. */
 export async function sendGood(world: World, random: Random): Promise<void> {
   const trigger = random.pick(GOOD);
   const shares = SHARING.includes(trigger);
@@ -62,7 +64,7 @@ export async function sendGood(world: World, random: Random): Promise<void> {
   if (first !== undefined && random.chance(0.3)) await world.shoot(first, REPEATED);
 }
 
-/** As a platform does that sends again. */
+/** Sends a request until it is answered, as platforms do. */
 async function sendUntilAnswered(world: World, shot: Shot): Promise<void> {
   let hit = await world.shoot(shot, ACCEPTED);
   while ((hit === undefined || hit.outcome === "503") && !world.stop.aborted) {
@@ -71,10 +73,10 @@ async function sendUntilAnswered(world: World, shot: Shot): Promise<void> {
   }
 }
 
-/** What GitHub sends first. */
+/** The ping of GitHub. */
 const PING = '{"zen":"Keep it logically awesome.","hook_id":1}';
 
-/** Requests of which the trigger's own settings say what becomes of them. */
+/** Requests whose outcome depends on the settings of the trigger. */
 export async function sendDecided(world: World, random: Random): Promise<void> {
   const key = random.pick(KEYS);
   const body = bodyOf(random, { key });
@@ -91,7 +93,7 @@ export async function sendDecided(world: World, random: Random): Promise<void> {
   ])();
 }
 
-/** Requests that must come to nothing. */
+/** Requests that must not start a task. */
 export async function sendBad(world: World, random: Random): Promise<void> {
   const body = bodyOf(random);
   const trigger = random.pick(GOOD);
@@ -119,9 +121,7 @@ export async function sendBad(world: World, random: Random): Promise<void> {
   ])();
 }
 
-/**
- * Requests to triggers with plugins, to one whose secret is rotated, and to one that is suspended.
- */
+/** Requests to triggers with plugins, to the rotated one, and to the suspended one. */
 export async function sendSwitched(world: World, random: Random): Promise<void> {
   const body = bodyOf(random);
   switch (random.between(0, 5)) {

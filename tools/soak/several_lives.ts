@@ -1,6 +1,5 @@
 /**
- * Several daemons over one database, each through lives of its own: whoever talks to one of them
- * takes any that lives.
+ * Several daemons over one database, each with its own lives: an actor talks to any running daemon.
  *
  * @module
  */
@@ -12,12 +11,14 @@ import type { Program } from "../../tests/helpers/program.ts";
 import { type Death, LifeStory, Lives, type LivesParts, type Living } from "./lives.ts";
 import type { Random } from "../../tests/helpers/random.ts";
 
-/** How often the next daemon comes only when others have taken over what the last one ran. */
+/**
+ * Share of ends after which the next daemon starts only when other nodes have taken over the tasks.
+ */
 const STAYS_AWAY = 0.3;
-/** More than the lease of the daemons. */
+/** Longer than the lease of the daemons. */
 const AWAY_MS = 25_000;
 
-/** Makes the database, and a data directory of each of these nodes. */
+/** Makes the database, and a data directory for each of these nodes. */
 export async function joinDirectories(
   program: Program,
   server: PrivateServer,
@@ -84,7 +85,7 @@ export class SeveralLives implements Living {
     for (const lives of this.#all) await lives[Symbol.asyncDispose]();
   }
 
-  /** One that lives; of none any. */
+  /** A running daemon; if none is running, any. */
   #one(): Lives {
     const living = this.#all.filter(({ isAlive }) => isAlive);
     return this.#random.pick(living.length > 0 ? living : this.#all);

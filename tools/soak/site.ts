@@ -1,6 +1,6 @@
 /**
- * The installation that is soaked: scripts, ledgers and a repository around a data directory, and
- * one trigger for each way in which a delivery can become a task or not.
+ * The installation of a soak: scripts, ledgers and a repository around a data directory, and a
+ * trigger for each way in which a delivery leads to a task or to none.
  *
  * @module
  */
@@ -12,19 +12,19 @@ import { type Program, run } from "../../tests/helpers/program.ts";
 import { SLACK_SECRET } from "../../tests/helpers/slack.ts";
 import { interceptorScript, quietScript, STEP_SCRIPT, transformerScript } from "./scripts.ts";
 
-/** What triggers are signed with, but for the one whose key is rotated. */
+/** The secret of all triggers except `rotated`. */
 export const SECRET = "a secret of 32 bytes, or so it is";
-/** The first value of the key that is rotated. */
+/** The first secret of the trigger `rotated`. */
 export const FIRST_KEY = "the first of many keys, long enough";
-/** Largest body the daemon takes. */
+/** Largest body that the daemon accepts, in bytes. */
 export const MAX_BODY = 1024 * 1024;
 /** Groups of the triggers with a concurrency policy. */
 export const KEYS = ["red", "green", "blue"] as const;
-/** Triggers of whose groups never two run at once. */
+/** Triggers whose groups run at most one task at a time. */
 export const ALONE_TRIGGERS = ["forbid", "replace", "queue"] as const;
-/** A policy under which the plugins run. */
+/** A policy that allows the plugins. */
 export const GOOD_POLICY = "mode: allowlist\nallowed_command_prefixes: [scripts/]\n";
-/** One that nobody understands. */
+/** A policy that cannot be parsed. */
 export const BROKEN_POLICY = "mode: [allowlist\n";
 
 export interface Site {
@@ -54,7 +54,7 @@ export async function makeSite(base: string, ...directories: DataDirectory[]): P
   return site;
 }
 
-/** Puts a plugin policy in place at each daemon, whole. */
+/** Replaces the plugin policy of each daemon in one step. */
 export async function writePolicy({ directories }: Site, text: string): Promise<void> {
   for (const directory of directories) {
     const path = join(directory.path, "plugin-policy.yaml");
@@ -144,7 +144,7 @@ const WORKFLOWS: readonly Manifest[] = [
   flow("tree", [step("one", "commit"), step("two", "slow 0.2")]),
 ];
 
-/** What is rotated, suspended and limited, and everything else that can happen to a delivery. */
+/** Triggers for rotation, suspension, limits and the other outcomes of a delivery. */
 const TRIGGERS: readonly Manifest[] = [
   on("quick", "quick"),
   on("wide", "wide"),
@@ -217,12 +217,12 @@ const DEFINITION: Manifest = {
   },
 };
 
-/** A store that is deleted and applied again; without it, nobody is let in at its trigger. */
+/** A store that is deleted and applied again; without it, its trigger refuses all requests. */
 export const TOGGLED: Manifest = secretStore("toggled", { webhook_secret: SECRET });
 
-/** Everything that is applied at the beginning. */
+/** All resources that are applied at the start. */
 export function manifestsOf({ base }: Site, { onPostgres }: Program): Manifest[] {
-  // Over PostgreSQL one node has to be named that watches files.
+  // Over PostgreSQL, a trigger on files must name the node that watches them.
   const watching = onPostgres === true ? { nodes: [ONLY_NODE] } : {};
   return [
     secretStore("signing", { webhook_secret: SECRET }),

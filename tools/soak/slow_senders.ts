@@ -1,5 +1,5 @@
 /**
- * Senders that dribble, stop in the middle or go away, byte by byte over a connection of their own.
+ * Slow senders: each has a connection, and sends byte by byte, stops in the middle or disconnects.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { bodyOf } from "./senders.ts";
 import { SECRET } from "./site.ts";
 import type { World } from "./world.ts";
 
-/** A body in pieces; one in three is never finished. */
+/** Sends a body in pieces; a third of the bodies stay incomplete. */
 export async function sendSlowly(world: World, random: Random): Promise<void> {
   const finishes = random.chance(0.67);
   const [body, mark] = [bodyOf(random), world.mark()];

@@ -1,6 +1,6 @@
 /**
- * `make soak MINUTES=n [SEED=n] [CLUSTER=1]`: soaks the program for so long, prints what happened and
- * how memory and descriptors went, and ends with 1 when an invariant does not hold.
+ * `make soak MINUTES=n [SEED=n] [CLUSTER=1]`: soaks the program for n minutes, prints the counts
+ * and the use of memory and descriptors, and exits with 1 if an invariant does not hold.
  *
  * @module
  */
@@ -18,7 +18,7 @@ if (!(minutes > 0) || !Number.isInteger(seed)) {
   Deno.exit(2);
 }
 
-/** Tasks in the queue that is drained at the end. */
+/** Number of tasks in the queue that is drained at the end. */
 const QUEUED = 10_000;
 
 const began = Date.now();
@@ -50,7 +50,7 @@ const passed = faults.length === 0;
 console.log(`\nsoak ${passed ? "passed" : "failed"}, seed ${seed}`);
 Deno.exit(passed ? 0 : 1);
 
-/** Drains a long queue, which says how it went; gives what did not go as it has to. */
+/** Drains a long queue, prints the result, and returns the faults. */
 async function drainQueue(): Promise<string[]> {
   say(`draining a queue of ${QUEUED} tasks`);
   const { faults, drainSecs, getTaskMs, versionMs, memoryMb } = await drainLongQueue(

@@ -1,11 +1,11 @@
 /**
- * Something of the installation that is changed while others depend on it. They look before and
- * after what they do: only what held all along can be insisted on.
+ * A setting of the installation that changes while actors depend on it. An actor reads it before
+ * and after an action: it can expect the effect of a value only if the value held all the time.
  *
  * @module
  */
 
-/** One thing that changes. */
+/** A setting with a known value, or an unknown one during a change. */
 export class Switch<T> {
   #value: T | undefined;
   #version = 0;
@@ -14,7 +14,10 @@ export class Switch<T> {
     this.#value = value;
   }
 
-  /** Changes it with `act`, which gives whether that went well; until it does, nobody knows. */
+  /**
+   * Changes the value with `act`, which resolves to whether it succeeded; the value is unknown
+   * until then.
+   */
   async change(value: T, act: () => Promise<boolean>): Promise<boolean> {
     this.#value = undefined;
     this.#version++;
@@ -23,12 +26,12 @@ export class Switch<T> {
     return true;
   }
 
-  /** The value if it is known, else `undefined`. */
+  /** The value; `undefined` during a change. */
   get value(): T | undefined {
     return this.#value;
   }
 
-  /** Begins to watch; what it gives says the value if that was known and the same all along. */
+  /** Returns a function that gives the value if it was known and has not changed since. */
   watch(): () => T | undefined {
     const [value, version] = [this.#value, this.#version];
     return () => version === this.#version ? value : undefined;

@@ -1,6 +1,5 @@
 /**
- * The invariants of a soak, held against records, ledgers and the machine, once the daemon is
- * quiet.
+ * The invariants of a soak, checked on records, ledgers and the machine once the daemon is idle.
  *
  * @module
  */
@@ -25,10 +24,10 @@ const TERMINAL = ["succeeded", "failed", "cancelled"];
 /** How often a task may be interrupted by crashes. */
 const MOST_RESTARTS = 3;
 
-/** When the daemon ended, in milliseconds since the epoch. */
+/** The ends of the daemons, `at` in milliseconds since the epoch. */
 export type Deaths = readonly { readonly at: number }[];
 
-/** Every promise is kept, and nothing was done that was not promised (D1, D4). */
+/** Every accepted request has its task, and no other request has one (D1, D4). */
 export function judgePromises({ tasks, deliveries }: Records, journal: Journal): void {
   journal.none(
     "answered as accepted, and its delivery or task is not there",
@@ -53,7 +52,7 @@ export function judgePromises({ tasks, deliveries }: Records, journal: Journal):
   journal.none("events that were run twice", findRunTwice({ tasks, deliveries }));
 }
 
-/** One event that was accepted more than once, although the task of the first time did not fail. */
+/** The events that were accepted again although the earlier task had not failed. */
 function findRunTwice({ tasks, deliveries }: Pick<Records, "tasks" | "deliveries">): unknown[] {
   const events = Map.groupBy(
     [...deliveries.values()].filter(({ outcome, again, sent_as: id }) =>
@@ -73,12 +72,10 @@ function findRunTwice({ tasks, deliveries }: Pick<Records, "tasks" | "deliveries
   );
 }
 
-/**
- * A task that ends and a delivery that arrives in the same moment are in one order or the other.
- */
+/** Tolerance for the order of the end of a task and the arrival of a delivery. */
 const CLOCK_MS = 2000;
 
-/** Every task has ended, after no more interruptions than it may have (D2). */
+/** Every task has ended, after no more interruptions than are allowed (D2). */
 export function judgeTasks({ tasks }: Records, journal: Journal): void {
   const all = [...tasks.values()];
   journal.none(
@@ -99,7 +96,10 @@ export function judgeTasks({ tasks }: Records, journal: Journal): void {
   );
 }
 
-/** What ran is what the records say, each step alone, and again only where it was interrupted. */
+/**
+ * The ledger of steps matches the records: each step ran alone, and again only after an
+ * interruption.
+ */
 export function judgeSteps(
   { tasks, steps }: Pick<Records, "tasks" | "steps">,
   lines: readonly LedgerLine[],
@@ -111,7 +111,7 @@ export function judgeSteps(
   const tooOften = [...countStarts(lines)].filter(([name, starts]) => {
     const task = tasks.get(name.split(" ")[0] ?? "");
     if (task === undefined) return starts > 1;
-    // Another daemon may begin it long after the death of the one that ran it.
+    // Another daemon may start the step long after the death of the daemon that ran it.
     return starts > 1 + Math.max(task.restarts, interruptionsOf(task, deaths));
   });
   journal.none("steps that ran again though nothing interrupted them", tooOften);
@@ -156,7 +156,7 @@ export function judgeAudit({ audit }: Records, runs: readonly string[], journal:
   );
 }
 
-/** An apply is there whole or not at all (D5). */
+/** An apply is stored as a whole or not (D5). */
 export function judgeApplies({ resources }: Records, journal: Journal): void {
   journal.none(
     "resources of an apply that was refused",
@@ -167,7 +167,7 @@ export function judgeApplies({ resources }: Records, journal: Journal): void {
   if (revisions.size > 1 || pair.length === 1) journal.none("halves of an apply", pair);
 }
 
-/** Events that no webhook brought: each once, and none is lost. */
+/** Events of other sources than webhooks: each started a task once, and none is lost. */
 export function judgeSources(records: Records, journal: Journal): void {
   const { tasks, sourceEvents, minutes } = records;
   const events = new Map(sourceEvents.map((event) => [event.external_event_id, event]));
@@ -207,7 +207,7 @@ export function judgeSources(records: Records, journal: Journal): void {
   );
 }
 
-/** Files that nobody needs any more; the daemon is still there, and idle. */
+/** No unneeded file is left; the daemon still runs, and is idle. */
 export async function judgeFiles(
   { tasks }: Records,
   { site, journal }: { site: Site; journal: Journal },
@@ -218,7 +218,8 @@ export async function judgeFiles(
     return of.flat();
   };
   journal.none("left in run/", await namesOf("run"));
-  // A worktree has a note beside it; no task here commits anything, so no note outlives its worktree.
+  // Each worktree has a note beside it. No task here makes a commit, so no note outlives its
+  // worktree.
   const files = await namesOf("worktrees");
   const trees = files.filter((name) => !name.endsWith(KEPT_SUFFIX));
   journal.none(
@@ -236,7 +237,7 @@ export async function judgeFiles(
   journal.none("made by text from outside", found.filter((name) => name.startsWith("PWN")));
 }
 
-/** Processes of tasks and plugins; nothing waits and nothing runs. */
+/** No process of a task or plugin is left; no task is pending or running. */
 export async function judgeProcesses({ directories }: Site, journal: Journal): Promise<void> {
   for (const { path } of directories) {
     journal.none("processes that are left", await findMarkedProcesses(path));

@@ -18,28 +18,27 @@ import { Switch } from "./switch.ts";
 /** Most pending tasks; above it no actor adds more. */
 const MOST_PENDING = 250;
 
-/** One request to a trigger, signed as GitHub does. */
+/** A request to a trigger, signed like GitHub's. */
 export interface Shot {
   /** Name of the trigger. */
   readonly trigger: string;
   readonly body: string;
   /** Id of the delivery; sending it again with the same body is a repetition. */
   readonly delivery?: string;
-  /** Secret it is signed with. */
+  /** The secret of the signature. */
   readonly secret?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Everything else about it. */
+  /** Further options of the request. */
   readonly send?: Pick<Send, "method" | "chunked">;
 }
 
 /** The answer to a shot. */
 export interface Hit {
-  /** Status, with the `status` of the body where it was 200. */
+  /** The HTTP status; after 200 also the `status` of the body, as in `200 accepted`. */
   readonly outcome: string;
   readonly answer: Answer;
 }
 
-/** The world of the actors. */
 export class World {
   readonly site: Site;
   readonly lives: Living;
@@ -48,7 +47,7 @@ export class World {
   readonly key = new Switch(FIRST_KEY);
   /** Whether the trigger `paused` is suspended. */
   readonly paused = new Switch(false);
-  /** Whether the store of the trigger `toggled` is there. */
+  /** Whether the store of the trigger `toggled` exists. */
   readonly store = new Switch<"there" | "gone">("there");
   /** Whether the plugin policy can be read. */
   readonly policy = new Switch<"good" | "broken">("good");
@@ -85,7 +84,7 @@ export class World {
     if (status !== undefined) this.#pending = status.queue.pending;
   }
 
-  /** Sends a request; `undefined` when the daemon went before it answered. */
+  /** Sends a signed request; `undefined` if the daemon ended before it answered. */
   async shoot(shot: Shot, allowed: readonly string[]): Promise<Hit | undefined> {
     const { trigger, body, headers = {}, delivery = crypto.randomUUID(), secret = SECRET } = shot;
     const mark = this.mark();
@@ -106,12 +105,12 @@ export class World {
     return answer === undefined ? undefined : this.judge({ answer, mark, what: trigger }, allowed);
   }
 
-  /** A new mark for a request, that goes into its header `x-soak`. */
+  /** A new mark for the header `x-soak` of a request. */
   mark(): string {
     return `m${++this.#marks}`;
   }
 
-  /** A number that no apply has had before. */
+  /** A number that no earlier apply had. */
   nextRevision(): number {
     return ++this.#revisions;
   }
@@ -138,7 +137,7 @@ export class World {
     return { outcome, answer };
   }
 
-  /** One request to whichever daemon lives; `undefined` when it went before it answered. */
+  /** Sends a request to a running daemon; `undefined` if the daemon ended before it answered. */
   async send(path: string, send: Send): Promise<Answer | undefined> {
     const daemon = await this.lives.now();
     const ended = this.lives.ended;

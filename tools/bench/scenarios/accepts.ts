@@ -1,7 +1,8 @@
 /**
- * Durable accepts: what is answered 200 is on disk. At full speed, at half of it, into a `Queue`
- * that is full and with deduplication; beside them the same pipeline with
- * nothing stored, and the peer that checks the same signature, runs a program and stores nothing.
+ * Durable accepts: a request is on disk before its answer 200. They are measured at full speed, at
+ * half of it, into a full `Queue` and with deduplication, and compared with the same pipeline
+ * without a store, and with a peer that checks the same signature, runs a program and stores
+ * nothing.
  *
  * @module
  */
@@ -24,11 +25,11 @@ const CONNECTIONS = 64;
 const MEASUREMENTS = ["full", "half", "queue", "github"] as const;
 type Measurement = typeof MEASUREMENTS[number];
 
-/** What was measured of one kind of requests. */
+/** The values of a kind of requests. */
 type Served = LoadResult & {
-  /** Of each request, without children. */
+  /** Processor time of each request, without children. */
   readonly cost: ProcessorTime;
-  /** Only at a fixed rate. */
+  /** Latencies, only at a fixed rate. */
   readonly latenciesMs?: Float64Array;
 };
 
@@ -73,7 +74,10 @@ export const accepts: Scenario = {
   },
 };
 
-/** Started only to be measured: it runs its programs long after it has answered. */
+/**
+ * The peer is started only for its measurement, because it still runs programs long after its
+ * answers.
+ */
 function peerOf(context: BenchContext): Subject<Measurement, Served> {
   return {
     measurements: {
@@ -86,7 +90,7 @@ function peerOf(context: BenchContext): Subject<Measurement, Served> {
   };
 }
 
-/** Measures a server; nothing may be refused. */
+/** Measures a server; throws if it refuses a request. */
 function measuring(
   { load, seconds }: BenchContext,
   { url, pid }: Pick<ServerProcess, "url" | "pid">,

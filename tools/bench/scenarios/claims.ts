@@ -1,5 +1,5 @@
 /**
- * Claims of eight tasks over PostgreSQL, from a queue that is long and from a short one.
+ * Claims of eight tasks over PostgreSQL, from a long queue and from a short one.
  *
  * @module
  */
@@ -13,11 +13,11 @@ import { median, ratios, run } from "../stats.ts";
 import { newDelivery } from "../store_deliveries.ts";
 
 const AT_ONCE = 8;
-/** Claims of a measurement: together a part of the short queue only. */
+/** Number of claims of a measurement, which together take only a part of the short queue. */
 const CLAIMS = 12;
 const SHORT = 1000;
 const LONG = { quick: 10_000, usual: 100_000, long: 100_000 } as const;
-/** Tasks that are stored at once. */
+/** Number of tasks that are stored in one batch. */
 const BATCH = 500;
 
 export const claims: Scenario = {
@@ -59,7 +59,6 @@ async function measure({ rounds, size, note }: BenchContext): Promise<readonly F
   ];
 }
 
-/** The median of several. */
 async function claimMs(store: PostgresStore): Promise<number> {
   const times: number[] = [];
   for (let n = 0; n < CLAIMS; n++) {

@@ -30,7 +30,7 @@ type Measurement = keyof typeof COMMANDS;
 const MEASUREMENTS = Object.keys(COMMANDS) as Measurement[];
 const INPUT = '{"a":{"b":"c"}}';
 
-/** One start after the other. */
+/** The values of starts, one after the other. */
 interface Starts {
   /** Milliseconds from start to end, the median. */
   readonly ms: number;
@@ -101,7 +101,7 @@ function starts(times: number, { command, args }: Program): Subject<Measurement,
   };
 }
 
-/** Milliseconds from its start to its end. */
+/** Runs a program; returns the milliseconds from start to end. */
 async function startMs(command: string, args: readonly string[]): Promise<number> {
   const start = performance.now();
   const child = new Deno.Command(command, {

@@ -1,6 +1,6 @@
 /**
- * The page of `svc console` in Chromium: how soon it shows rows beside many deliveries, a long log,
- * and how smoothly it scrolls. NaN where there is no Chromium.
+ * The page of `svc console` in Chromium: the time until it shows rows of many deliveries and a long
+ * log, and how smoothly it scrolls. NaN if there is no Chromium.
  *
  * @module
  */
@@ -24,10 +24,10 @@ const DAY_MS = 24 * 3600 * 1000;
 const DELIVERIES = 10_000;
 /** Size of the log, in lines of 100 bytes. */
 const LOG_LINES = { quick: 20_000, usual: 500_000, long: 500_000 } as const;
-/** Places that the log is scrolled to. */
+/** Number of places that the log is scrolled to. */
 const JUMPS = 120;
 
-/** One measurement of everything, in milliseconds and MB. */
+/** The values of a run, in milliseconds and MB. */
 interface Measured {
   readonly rows: number;
   readonly logStart: number;
@@ -78,7 +78,7 @@ async function longLog(daemon: TestDaemon, lines: number): Promise<string> {
   return task?.id ?? "";
 }
 
-/** Beginning of a line of the long log, by its number. */
+/** The start of a line of the long log with this number. */
 const lineText = (n: number) => `line ${String(n).padStart(9, "0")}`;
 
 async function measure(
@@ -112,7 +112,9 @@ async function measure(
   return { rows, logStart, logEnd, frame, memory };
 }
 
-/** Nine of ten and a half frames take no longer than this while the log is scrolled at random. */
+/**
+ * The 95th percentile of the times of frames in milliseconds, while the log is scrolled at random.
+ */
 async function frames(page: Page): Promise<number> {
   return await page.evaluate(`(async (jumps) => {
     const box = document.querySelector(".log");

@@ -1,6 +1,6 @@
 /**
- * Queued tasks that do nothing, against the rate at which this machine starts processes through the
- * same function with as many at once.
+ * The rate of queued tasks that do nothing, compared with the rate at which this machine starts as
+ * many processes at once through the same function.
  *
  * @module
  */
@@ -16,18 +16,16 @@ import type { BenchContext, Scenario } from "../scenario.ts";
 import { releaseWorkers, requestTo, startBusySite } from "../site.ts";
 import { measureSpawns } from "../spawns.ts";
 
-/** Tasks at once. */
+/** Number of tasks at once. */
 const WORKERS = 16;
 const TASKS = { quick: 500, usual: 1500, long: 10_000 } as const;
 
-/** How a queue drained. */
 interface Drained {
   readonly perSecond: number;
-  /** Of each task; nothing of spawns. */
+  /** Processor time of each task; absent for spawns. */
   readonly cost?: ProcessorTime;
 }
 
-/** The drain of a queue. */
 export const drain: Scenario = {
   name: "drain",
   title: "queued tasks that do nothing, against bare spawns of processes",
@@ -51,7 +49,7 @@ export const drain: Scenario = {
     }),
 };
 
-/** Nothing runs between two measurements. */
+/** A subject that runs only during its measurement. */
 function only(measure: () => Promise<Drained>): Promise<Subject<"drain", Drained>> {
   const measurements = { drain: measure };
   return Promise.resolve({ measurements, [Symbol.asyncDispose]: () => Promise.resolve() });
@@ -79,7 +77,7 @@ async function drainOnce(
   }, ({ ended }) => ended);
 }
 
-/** Waits until no more tasks than this are open; how many there were then, and when. */
+/** Waits until at most this many tasks are open; returns the number of open tasks and the time. */
 function fallTo(daemon: TestDaemon, most: number): Promise<{ open: number; at: number }> {
   return until("the end of the queue", () => {
     const open = openTasks(daemon);

@@ -1,6 +1,6 @@
 /**
- * Bodies that are made to cost much, of strangers and of senders with a key: beside each, health
- * and a small signed request to another trigger are asked for all the time, and the longest wait
+ * Bodies made to be expensive, from strangers and from senders with a key. Beside each, health and
+ * a small signed request to another trigger are requested again and again, and the longest wait
  * counts.
  *
  * @module
@@ -14,7 +14,7 @@ import type { Figure, Scenario } from "../scenario.ts";
 import { benchTrigger, requestTo, SECRET, sendOne, startSite } from "../site.ts";
 
 const MIB = 1024 * 1024;
-/** As large as a body may be, and a little less. */
+/** Slightly less than the largest allowed body, in bytes. */
 const LARGE = 24 * MIB;
 const TARGET_MS = 1000;
 
@@ -33,9 +33,9 @@ interface Hostile {
   readonly trigger: "flooded" | "twilio" | "line";
   readonly type: string;
   readonly body: () => string;
-  /** Of a stranger: with a signature of this form that does not match. */
+  /** Set for a stranger: the signature has the right form and does not match. */
   readonly stranger?: true;
-  /** How many at once, one when absent. */
+  /** How many are sent at once, 1 if absent. */
   readonly times?: number;
 }
 
@@ -135,7 +135,7 @@ function orderOf(url: string, hostile: Hostile): HostileOrder {
   return { url: `${url}/webhook/${trigger}`, headers, body, times };
 }
 
-/** By a thread of its own. */
+/** Sends the bodies from another thread. */
 function send(order: HostileOrder): Promise<void> {
   const worker = new Worker(new URL("../hostile_sender_worker.ts", import.meta.url), {
     type: "module",
@@ -150,7 +150,7 @@ function send(order: HostileOrder): Promise<void> {
   }).finally(() => worker.terminate());
 }
 
-/** Somebody who wants to know how the daemon is, and somebody who sends small signed requests. */
+/** Requests health, and sends small signed requests, again and again. */
 function askAllTheTime(
   url: string,
 ): AsyncDisposable & { longestMs(): number; once(): Promise<void> } {

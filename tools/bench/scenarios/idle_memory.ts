@@ -1,6 +1,6 @@
 /**
- * What a daemon takes that has nothing to do: after its start, and a minute after a burst. All
- * daemons of the scenario rest in the same minute.
+ * The memory of an idle daemon after its start, and a minute after a burst. All daemons of the
+ * scenario rest in the same minute.
  *
  * @module
  */
@@ -66,7 +66,6 @@ export const idleMemory: Scenario = {
   },
 };
 
-/** One daemon of the scenario. */
 interface Life {
   readonly of: BenchContext["program"];
   readonly daemon: TestDaemon;
@@ -75,7 +74,7 @@ interface Life {
   open: number;
 }
 
-/** Accepts at full speed; their tasks only queue, else they would run during the rest. */
+/** Sends requests at full speed; their tasks only queue, so that none runs during the rest. */
 async function burst({ load, seconds }: BenchContext, daemon: TestDaemon): Promise<void> {
   await keepWorkersBusy(daemon, 1);
   const shape = { connections: 64, seconds: seconds * 2 };

@@ -1,6 +1,6 @@
 /**
- * A million deliveries and tasks that are stored already: accepts beside a database that is empty,
- * and `svc get task` beside a command that asks nobody.
+ * A database with a million deliveries and tasks: accepts compared with an empty database, and `svc
+ * get task` compared with a command that calls no daemon.
  *
  * @module
  */
@@ -33,7 +33,7 @@ export const manyRows: Scenario = {
   },
 };
 
-/** One real task first, of which the others are copies. */
+/** Runs a real task, of which the others are copies. */
 async function fill({ program }: BenchContext, directory: DataDirectory, rows: number) {
   {
     await using daemon = await startSite(program, { directory });

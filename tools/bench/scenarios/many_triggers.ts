@@ -1,5 +1,6 @@
 /**
- * 10,000 triggers, each as likely to be called as any other, beside a daemon that has one.
+ * Accepts of 10,000 triggers, all called equally often, compared with a daemon that has one
+ * trigger.
  *
  * @module
  */
@@ -10,7 +11,7 @@ import { benchTrigger, requestTo, startBusySite } from "../site.ts";
 import { ratios, run } from "../stats.ts";
 
 const TRIGGERS = 10_000;
-/** Triggers in one file. */
+/** Number of triggers in a file. */
 const AT_ONCE = 5000;
 
 /** Accepts with many triggers. */

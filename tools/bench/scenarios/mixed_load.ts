@@ -1,7 +1,7 @@
 /**
- * Memory and descriptors under a mixed load: accepts with tasks that run, duplicates, filtered ones
- * and bad signatures, for a minute and a half, which is when it comes to rest, or, with `--long`,
- * for ten.
+ * Memory and descriptors under a mixed load: accepts with running tasks, duplicates, filtered
+ * requests and bad signatures. It lasts 90 seconds, by when memory is stable, or ten minutes with
+ * `--long`.
  *
  * @module
  */

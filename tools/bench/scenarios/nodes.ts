@@ -1,7 +1,7 @@
 /**
- * Daemons over one PostgreSQL: what one of them accepts beside one with its database in a file,
- * what three do on this machine, how soon a task runs at another one, and after the death of its
- * own.
+ * Daemons over one PostgreSQL: accepts of a single daemon compared with a daemon with SQLite,
+ * accepts of three daemons on this machine, the time until a task starts at another node, and until
+ * it runs again after the death of its node.
  *
  * @module
  */
@@ -43,12 +43,12 @@ export const nodes: Scenario = {
     ]),
 };
 
-/** What was measured of daemons that were all sent requests. */
+/** The values of daemons that all got requests. */
 interface Accepts {
   readonly perSecond: number;
-  /** Microseconds of processor time of the daemons an accept. */
+  /** Processor time of the daemons for an accept, in microseconds. */
   readonly cost: number;
-  /** The same of the processes of their database. */
+  /** Processor time of the processes of their database for an accept, in microseconds. */
   readonly databaseCost: number;
 }
 
@@ -97,7 +97,7 @@ async function measureAccepts(context: BenchContext): Promise<readonly Figure[]>
   ];
 }
 
-/** All senders together, each daemon with as many. */
+/** Sends requests to all daemons at once, with the same number of senders for each. */
 async function accepts(
   { load, seconds }: BenchContext,
   daemons: readonly TestDaemon[],
@@ -122,7 +122,7 @@ async function accepts(
   return { perSecond: sent.reduce((sum, one) => sum + one.perSecond, 0), cost, databaseCost };
 }
 
-/** Two daemons that have nothing to do but a task now and then, which runs at one of them. */
+/** Two daemons, idle except for a task now and then, which runs at one of them. */
 async function measurePair(context: BenchContext): Promise<readonly Figure[]> {
   const { program, rounds, size } = context;
   await using opened = new AsyncDisposableStack();
@@ -184,7 +184,7 @@ async function measurePair(context: BenchContext): Promise<readonly Figure[]> {
   ];
 }
 
-/** A trigger whose tasks run at that node alone. */
+/** A trigger whose tasks run only at this node. */
 function placed(name: string, node: string): readonly Manifest[] {
   return [
     {
@@ -196,7 +196,7 @@ function placed(name: string, node: string): readonly Manifest[] {
   ];
 }
 
-/** How many the database has ended. */
+/** The number of transactions that have ended in the database. */
 async function transactionsOf(connections: Connections): Promise<number> {
   const row = await connections.use((db) =>
     db.get(

@@ -1,6 +1,6 @@
 /**
- * What pages cost a daemon while they are open: each watches the newest deliveries, the state of
- * the daemon and its figures, and a few requests come in every second.
+ * The processor time that open pages cost a daemon: each watches the newest deliveries, the state
+ * of the daemon and its figures, while a few requests a second arrive.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { processorTime } from "../processor_time.ts";
 import type { Scenario } from "../scenario.ts";
 import { requestTo, sendOne, startSite } from "../site.ts";
 
-/** Requests a second: enough that every look finds something. */
+/** Requests a second: enough that every update has changes. */
 const RATE = 5;
 const SECONDS = { quick: 2, usual: 15, long: 30 } as const;
 const MEASUREMENTS = ["none", "one", "twenty"] as const;
@@ -46,7 +46,7 @@ export const openPages: Scenario = {
     }),
 };
 
-/** Milliseconds that the daemon has a processor in a second, with so many pages. */
+/** Milliseconds of processor time of the daemon in a second, with this number of pages. */
 async function costOf(daemon: TestDaemon, pages: number, seconds: number): Promise<number> {
   await using opened = new AsyncDisposableStack();
   for (let n = 0; n < pages; n++) opened.use(await openPage(daemon));
@@ -58,7 +58,6 @@ async function costOf(daemon: TestDaemon, pages: number, seconds: number): Promi
   return used / ((performance.now() - begun) / 1000);
 }
 
-/** A page that shows everything it watches. */
 async function openPage(daemon: TestDaemon): Promise<AsyncDisposable> {
   const client = daemon.client();
   const stop = new AbortController();

@@ -1,7 +1,7 @@
 /**
- * What an interceptor and a transformer add to a request, against the bare run of the same script:
- * the policy, the audit row before and after, the file with the body. And what a script pays for
- * each `svc tool …` that it calls.
+ * The time that an interceptor and a transformer add to a request, compared with the bare run of
+ * the same script: the policy, the audit row before and after, the file with the body. Also the
+ * time of each `svc tool …` that a script calls.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { benchTrigger, BODY, requestTo, startBusySite } from "../site.ts";
 import { measureSpawns } from "../spawns.ts";
 import { median } from "../stats.ts";
 
-/** How often the script calls `svc`. */
+/** Number of calls of `svc` by the script. */
 const CALLS = 5;
 const KINDS = ["interceptor", "transformer"] as const;
 const SCRIPTS = {
@@ -37,11 +37,11 @@ type Script = keyof typeof SCRIPTS;
 const MEASUREMENTS = ["plain", "interceptor", "transformer", "caller"] as const;
 type Measurement = typeof MEASUREMENTS[number];
 
-/** What was measured, one request or run after the other. */
+/** The values of requests or runs, one after the other. */
 interface Timed {
   /** Milliseconds of each. */
   readonly ms: number;
-  /** Of each request, with children; nothing of bare runs. */
+  /** Processor time of each request with its children; absent for bare runs. */
   readonly cost?: ProcessorTime;
 }
 
@@ -109,8 +109,8 @@ export const plugins: Scenario = {
 };
 
 /**
- * The runs alone: the script in a process group of its own, without which a timeout could not end
- * it, with the body on its standard input.
+ * The bare runs of the script, with the body on its standard input. It runs in its own process
+ * group, as a timeout needs it to end the script.
  */
 async function bareRuns(spawns: number): Promise<Subject<Measurement, Timed>> {
   const dir = await tempDir();

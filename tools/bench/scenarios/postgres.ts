@@ -1,6 +1,7 @@
 /**
- * The store over PostgreSQL beside SQLite, without a daemon: durable accepts of 64 senders, what
- * one costs this process and the database, and the same with a transaction for each.
+ * The store over PostgreSQL compared with SQLite, without a daemon: durable accepts of 64 senders,
+ * the processor time of an accept here and in the database, and both with a transaction for each
+ * accept.
  *
  * @module
  */
@@ -19,25 +20,27 @@ import { ratios, run } from "../stats.ts";
 import { newDelivery } from "../store_deliveries.ts";
 
 const SENDERS = 64;
-/** For a transaction each. */
+/** Connections for a transaction each. */
 const CONNECTIONS = 16;
 const OWNER = { node: "bench", run: "bench" };
 
-/** What was measured of one store. */
+/** The values of a store. */
 interface Accepts {
   readonly perSecond: number;
-  /** Microseconds of processor time of this process an accept. */
+  /** Processor time of this process for an accept, in microseconds. */
   readonly ownCost: number;
-  /** The same of the database's processes; NaN where it has none, or they run elsewhere. */
+  /**
+   * Processor time of the database's processes for an accept; NaN if there are none on this
+   * machine.
+   */
   readonly databaseCost: number;
 }
 
-/** What a request is given to. */
 interface Accepting {
   recordDelivery(given: NewDelivery): Promise<unknown>;
 }
 
-/** Shows what it costs to make the requests. */
+/** A store that does nothing, which shows the cost of making the requests. */
 const NOTHING: Accepting = { recordDelivery: () => Promise.resolve() };
 
 export const postgres: Scenario = {
@@ -63,7 +66,7 @@ async function measure({ rounds, seconds }: BenchContext): Promise<readonly Figu
   return figuresOf(await run(rounds, measurements(seconds * 1000)));
 }
 
-/** A transaction for each request, on as many connections at once as a pool would have. */
+/** Runs a transaction for each request, on as many connections as a pool would have. */
 function aloneOver(connections: Connections): Accepting {
   const batches = new BatchRunner({
     connections,

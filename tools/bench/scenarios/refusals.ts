@@ -1,6 +1,6 @@
 /**
- * What is filtered or refused has to be at least as fast as what is accepted, and what a flood of
- * bad signatures leaves on disk is bounded.
+ * Filtered and refused requests must be at least as fast as accepted ones, and a flood of bad
+ * signatures must leave a limited amount on disk.
  *
  * @module
  */
@@ -12,14 +12,14 @@ import { costOf, type ProcessorTime } from "../processor_time.ts";
 import type { Scenario } from "../scenario.ts";
 import { requestTo, startBusySite } from "../site.ts";
 
-/** Records of refused requests that are kept of a trigger. */
+/** Number of records of refused requests that svc keeps for a trigger. */
 const KEPT = 1000;
 const MEASUREMENTS = ["accepted", "filtered", "refused"] as const;
 
-/** What was measured of one kind of requests. */
+/** The values of a kind of requests. */
 type Served = LoadResult & {
   readonly cost: ProcessorTime;
-  /** Records of refused requests there are afterwards. */
+  /** Number of records of refused requests after the run. */
   readonly kept: number;
 };
 

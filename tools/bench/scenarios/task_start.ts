@@ -1,5 +1,5 @@
 /**
- * How long it takes until the process of a task's first step writes its first byte.
+ * The time from a request to the first byte of the process of the task's first step.
  *
  * @module
  */
