@@ -1,6 +1,6 @@
 /**
- * Rows of the table `plugin_audit`, and what is written into them, in both databases. Times are
- * RFC 3339 text, to be readable in the database's own shell.
+ * Rows of the table `plugin_audit`, read and written, in both databases. Times are RFC 3339 text,
+ * so that they can be read in the database's own shell.
  *
  * @module
  */
@@ -85,7 +85,7 @@ export function toAuditRow(row: Row): AuditRow {
   };
 }
 
-/** A link of its chain. */
+/** Converts a row to a link of the audit chain. */
 export function toAuditLink(row: Row): AuditLink {
   return {
     position: number(row, "position"),

@@ -1,6 +1,6 @@
 /**
- * Reads columns. Each function returns one type, and throws when the row does not hold it: that is
- * a bug of ours, never a user's mistake.
+ * Reads columns. Each function returns one type, and throws if the column has another, which is a
+ * bug of svc and never a mistake of a user.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The table `connections`, in both databases: what is known of each Connection, one row each.
+ * The table `connections`, in both databases: the last known state of each Connection.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export async function listConnectionStates(db: SqlSession): Promise<ConnectionSt
   return rows.map((row) => json(row, "state") as ConnectionState);
 }
 
-/** Adds to what is known of a Connection. */
+/** Updates the given fields of the state of a Connection; the others stay. */
 export async function noteConnection(
   db: SqlSession,
   key: ConnectionKey,

@@ -1,6 +1,6 @@
 /**
- * The table `control_audit`, in both databases: admin work, secrets that were read, and refusals.
- * Times are RFC 3339 text, to be readable in the database's own shell.
+ * The table `control_audit`, in both databases: admin operations, reads of secrets, and refusals.
+ * Times are RFC 3339 text, so that they can be read in the database's own shell.
  *
  * @module
  */

@@ -13,9 +13,9 @@ import { json, number, text } from "./columns.ts";
 import { handOnContent, ofFirst, removeMessages } from "./delete_records.ts";
 import type { SqlSession } from "./session.ts";
 
-/** When a body may go. */
+/** The conditions under which a body may be deleted. */
 interface When {
-  /** It arrived before, and its tasks have ended before. */
+  /** The body arrived before this time, and its tasks ended before it. */
   readonly before: number;
   readonly now: number;
 }
@@ -46,9 +46,9 @@ export async function deleteBodies(
   return { deleted, needed };
 }
 
-/** Whether a task or a chat event has still to do with what arrived. */
+/** Whether a task or a chat event still needs the body. */
 async function isNeeded(db: SqlSession, id: string, before: number): Promise<boolean> {
-  // First, so that no retry begins meanwhile: storing one takes this lock, too.
+  // The lock comes first, so that no retry begins meanwhile: storing one takes this lock, too.
   await db.all(
     `SELECT id FROM tasks WHERE delivery_id = ? ORDER BY id ${db.dialect.forUpdate}`,
     id,

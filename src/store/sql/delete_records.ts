@@ -23,14 +23,14 @@ export interface DeletedParts {
   readonly tasks: readonly string[];
 }
 
-/** A task with what its other rows are found by. */
+/** A task with the values by which its rows in other tables are found. */
 interface FoundTask extends DoomedTask {
   readonly project: string;
   readonly trigger: string;
   readonly deliveryId: string;
 }
 
-/** A chat event whose content goes. */
+/** A chat event whose content is deleted. */
 interface FoundEvent {
   readonly id: string;
   readonly state: SourceEventState;
@@ -112,7 +112,10 @@ export async function deletePartsOfDelivery(
   };
 }
 
-/** Gives what arrived with a delivery to another one that shares it, for all others, too. */
+/**
+ * Moves the content of a delivery to the newest delivery that shares it. The others refer to that
+ * one from then on.
+ */
 export async function handOnContent(db: SqlSession, id: string): Promise<void> {
   const [heir = {}] = await db.all("SELECT max(id) AS id FROM deliveries WHERE content_of = ?", id);
   if (heir["id"] === null) return;
@@ -126,7 +129,7 @@ export async function handOnContent(db: SqlSession, id: string): Promise<void> {
   await db.run("UPDATE deliveries SET content_of = ? WHERE content_of = ?", to, id);
 }
 
-/** A column of the delivery whose id is the first value of a statement. */
+/** SQL for a column of the delivery whose id is the first value of the statement. */
 export const ofFirst = (column: string): string =>
   `(SELECT ${column} FROM deliveries AS one WHERE one.id = ?1)`;
 
@@ -206,7 +209,6 @@ async function findDeliveries(db: SqlSession, ids: readonly string[]): Promise<r
   return rows.map((row) => `delivery/${text(row, "id")}`);
 }
 
-/** The reason of a chat event whose content is gone. */
 const CONTENT_DELETED = "its content was deleted";
 
 /**
@@ -239,7 +241,7 @@ async function removeTasks(
   }
 }
 
-/** Removes what chat events brought to the inboxes of tasks that stay. */
+/** Removes the messages that chat events brought to the inboxes of tasks that stay. */
 export async function removeMessages(
   db: SqlSession,
   events: readonly Pick<FoundEvent, "id" | "taskId">[],

@@ -69,7 +69,7 @@ export function toSummary(row: Row): DeliverySummary {
   };
 }
 
-/** What arrived with a delivery; `undefined` where it is not kept, or no longer with its body. */
+/** The content of a delivery; `undefined` if it was not kept, or if its body was deleted. */
 function toContent(row: Row): DeliveryContent | undefined {
   if (row["headers"] === null || row["body"] === null) return undefined;
   return {
@@ -94,7 +94,7 @@ export function unindexedConditions(
   };
 }
 
-/** As `lower()` of both databases does it: letters of ASCII only. */
+/** Lowers only the letters of ASCII, as `lower()` of both databases does. */
 function inLowerCase(given: string): string {
   return given.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

@@ -30,7 +30,6 @@ export const RECORD_TABLES: Readonly<Record<NumberedRecord, string>> = {
  */
 const LEAST_PART = { end: 4, middle: 6 };
 
-/** See `IdSearch`. */
 export async function findIds(
   db: SqlSession,
   record: NumberedRecord,
@@ -51,7 +50,6 @@ export async function findIds(
   return await ids(`${newest} WHERE instr(id, ?) > 0`, searched, part);
 }
 
-/** See `IdSearch`. */
 export async function nthId(
   db: SqlSession,
   record: NumberedRecord,

@@ -17,7 +17,6 @@ export interface ImpossibleRows {
   readonly show: (ids: string) => string;
 }
 
-/** Each kind of them. */
 export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
   {
     sql: `SELECT DISTINCT task_id AS id FROM steps
@@ -54,7 +53,10 @@ export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
   },
 ];
 
-/** The sentence of rows that were found, of which one more than are listed may be given. */
+/**
+ * The sentence about rows that were found; one row more than {@linkcode MAX_LISTED} says that there
+ * are more.
+ */
 export function listed(rows: readonly Row[], show: ImpossibleRows["show"]): string[] {
   const ids = rows.map((row) => text(row, "id"));
   const more = ids.length > MAX_LISTED ? " and more" : "";

@@ -1,6 +1,6 @@
 /**
- * The table `outbox`, in both databases: stores messages, reads them back, and records what came of
- * sending them. Which are sent next is claimed in the folder of each database.
+ * The table `outbox`, in both databases: stores messages, reads them, and records the results of
+ * sending them. The folder of each database claims the messages that are sent next.
  *
  * @module
  */
@@ -77,7 +77,7 @@ export async function addToOutbox(db: SqlSession, messages: readonly NewMessage[
   }
 }
 
-/** A message that was never tried has nothing to say once there is a later one of its key. */
+/** Drops messages that were never tried and that a later message with the same key replaces. */
 async function dropUntried(db: SqlSession, later: NewMessage): Promise<void> {
   await db.run(
     `UPDATE outbox ${db.dialect.indexedBy("outbox_of_key")}
@@ -135,7 +135,7 @@ export async function findMessages(db: SqlSession, prefix: string): Promise<Outb
   return rows.map(toMessage);
 }
 
-/** Makes a message due now that was not sent. */
+/** Makes an unsent message due now. */
 export function retryMessage(
   db: SqlSession,
   id: string,
@@ -156,7 +156,7 @@ export function retryMessage(
   );
 }
 
-/** Drops a message that was not sent. */
+/** Drops an unsent message. */
 export function dropMessage(
   db: SqlSession,
   id: string,
@@ -226,7 +226,7 @@ export async function nextMessageAt(db: SqlSession, now: number): Promise<number
   return row && number(row, "at");
 }
 
-/** Number of messages that wait and that were given up. */
+/** Numbers of messages that wait, and of those that were given up. */
 export async function outboxCounts(db: SqlSession): Promise<OutboxCounts> {
   const row = await db.get(
     `SELECT count(*) FILTER (WHERE state = 'pending') AS pending,

@@ -32,7 +32,10 @@ export function prefixEnd(prefix: string): string {
   return `${prefix}\u{7f}`;
 }
 
-/** An event that gives its own id has one for its own time, such as that of a missed run. */
+/**
+ * Most time by which an id may be older than its record: the id of an event for a missed run, for
+ * example, has the time of that run.
+ */
 const ID_SLACK_MS = 2 * 3600 * 1000;
 
 /** An id below which no row from after `since` lies, so that a query can skip older rows. */
@@ -40,7 +43,10 @@ export function oldestIdSince(since: number): string {
   return firstIdAt(since - ID_SLACK_MS);
 }
 
-/** Longest time from a record's own time until its id was made: its request was read meanwhile. */
+/**
+ * Longest time from the time of a record, when its request began, until its id is made, when the
+ * request has been read.
+ */
 const ID_DELAY_MS = 10 * 60 * 1000;
 
 /**

@@ -9,7 +9,7 @@ import type { StoredVersion } from "../rules/resource_change.ts";
 import { json, number, text } from "./columns.ts";
 import type { Row } from "./row.ts";
 
-/** A resource. */
+/** Converts a row; secret values stay encrypted. */
 export function toResource(row: Row): Resource {
   const { [CHANGES]: changes, ...metadata } = json(row, "metadata") as Record<string, unknown>;
   return {

@@ -1,5 +1,5 @@
 /**
- * What both databases take and give: the values of their columns.
+ * The types of rows and of the values of columns, for both databases.
  *
  * @module
  */

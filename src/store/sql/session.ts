@@ -1,7 +1,7 @@
 /**
- * What the statements of this folder run on: SQLite's connection, which answers at once, or a
- * session of PostgreSQL, which has to be awaited. Where the databases say the same thing in other
- * words, a statement takes its word from the {@linkcode Dialect}.
+ * The interface on which the statements of this folder run: the connection of SQLite, which answers
+ * at once, or a session of PostgreSQL, which has to be awaited. Where the syntax of the databases
+ * differs, a statement takes its words from the {@linkcode Dialect}.
  *
  * @module
  */

@@ -56,7 +56,7 @@ export function toClaimed(row: Row): ClaimedSourceEvent {
   };
 }
 
-/** `{bound}` where the thread is bound to a task, else an empty object. */
+/** Returns `{bound}` if the thread is bound to a task, else an empty object to spread. */
 function boundTask(row: Row): { bound?: BoundTask } {
   if (row["bound"] === null) return {};
   const state = row["bound_state"] === null ? {} : { state: text(row, "bound_state") as TaskState };
@@ -137,7 +137,7 @@ async function deliver(
   { to: { taskId, message }, now }: { to: Destination & { to: "inbox" }; now: number },
 ): Promise<RoutingResult> {
   const added = await addToInbox(db, taskId, message, now);
-  if (added === undefined) return await decideAgain(db, event); // it has ended at this moment
+  if (added === undefined) return await decideAgain(db, event); // the task has ended at this moment
   const ended = await end(db, event, { state: "routed", reason: "inbox", taskId });
   return { ...ended, message: added };
 }

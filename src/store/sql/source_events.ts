@@ -101,7 +101,7 @@ export const IN_CONVERSATION = `other.project = source_events.project
   AND other.installation_id = source_events.installation_id
   AND other.conversation_id = source_events.conversation_id AND other.post_id <> ''`;
 
-/** Gives up the claim on events: they are due at once. */
+/** Assignments that give up the claim on events, which are then due at once. */
 export const GIVE_UP_CLAIM =
   `UPDATE source_events SET state = 'received', due_at = ${DUE_NOW}, claimed_at = NULL`;
 

@@ -1,7 +1,7 @@
 /**
- * The table `task_ends`, in both databases: ended tasks that triggers follow, kept until those
- * triggers have fired, so that a crash between the end of one task and the start of the next loses
- * nothing.
+ * The table `task_ends`, in both databases: ended tasks that triggers follow. A row stays until
+ * those triggers have fired, so that a crash between the end of one task and the start of the next
+ * loses nothing.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Facts that the transactions ask for, from rows of both databases.
+ * Converts rows of both databases to the facts that transactions ask for.
  *
  * @module
  */
@@ -15,7 +15,6 @@ import { toReadiness } from "./readiness.ts";
 /** Columns that {@linkcode toStoredTask} takes. */
 export const STORED_TASK_COLUMNS = `state, started_at, plan_hash, directory, ${LIMIT_COLUMNS}`;
 
-/** A task that may be cancelled or retried. */
 export function toStoredTask(row: Row): StoredTask {
   return {
     state: text(row, "state") as TaskState,
@@ -29,7 +28,6 @@ export function toStoredTask(row: Row): StoredTask {
 /** Columns that {@linkcode toUnreadyTask} takes. */
 export const UNREADY_TASK_COLUMNS = `id, ${LIMIT_COLUMNS}`;
 
-/** A pending task that is not ready. */
 export function toUnreadyTask(row: Row): UnreadyTask {
   return { id: text(row, "id"), limits: toLimits(row) };
 }
@@ -47,7 +45,7 @@ export function toDebouncedTask(row: Row): DebouncedTask {
   };
 }
 
-/** An event whose key is remembered, joined with its task, its time as `received_at`. */
+/** Converts a row of `dedup_keys`, joined with its task, whose time is in `received_at`. */
 export function toEarlierEvent(row: Row): EarlierEvent {
   return {
     deliveryId: text(row, "delivery_id"),

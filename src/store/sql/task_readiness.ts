@@ -25,13 +25,13 @@ export const READINESS_COLUMNS = `tasks.readiness, tasks.run_at,
  */
 export const MOST_COUNTED = 1000;
 
-/** How full a limit is in which tasks are queued. */
+/** How many tasks occupy room in a limit in which tasks are queued. */
 export interface LimitUse {
   /** The limit of the newest task that is queued there, which holds for all. */
   readonly max: number;
   /** Tasks that occupy room, counted up to {@linkcode MOST_COUNTED}. */
   readonly open: number;
-  /** The oldest of these that is furthest. */
+  /** Id of the task that occupies room and is furthest along; of several the oldest. */
   readonly first?: string;
 }
 
@@ -58,11 +58,11 @@ export function limitId(limit: LimitKey): string {
   return limit.of === "group" ? limit.digest.toHex() : JSON.stringify([limit.project, limit.name]);
 }
 
-/** Facts that are not in the row. */
+/** Facts about a task that its row does not contain. */
 interface BesideRow {
-  /** How full its limit is; absent where it is not queued. */
+  /** The use of the limit in which the task is queued; absent if it is not queued. */
   readonly use?: LimitUse | undefined;
-  /** Names or labels of the nodes for which it is. */
+  /** Names or labels of the nodes that may run the task; absent if every node may. */
   readonly nodes?: readonly string[] | undefined;
 }
 
@@ -97,6 +97,6 @@ export function readinessOf(row: Row, { use, nodes }: BesideRow): TaskReadiness 
 }
 
 function queuedIn(limit: LimitKey["of"], use?: LimitUse): TaskReadiness {
-  // the last of those in its way may have ended between two reads
+  // the last task that occupied room may have ended between two reads
   return { is: "queued", in: limit, ...use ?? { max: 0, open: 0 } };
 }

@@ -33,10 +33,10 @@ export const TASK_COLUMNS = `tasks.id, tasks.project, tasks."trigger", tasks.wor
   tasks.started_at, tasks.finished_at, tasks.restarts, tasks.parent_id, tasks.retry_of,
   tasks.depth, tasks.directory, tasks.cancel_reason`;
 
-/** Final states. */
+/** The states of a task that has ended. */
 export const ENDED_STATES: readonly TaskState[] = ["succeeded", "failed", "cancelled"];
 
-/** The part of a plan that is read here. */
+/** The part of a stored plan that the rows of tasks are read with. */
 export interface StoredPlan {
   readonly steps: readonly { readonly id: string }[];
   readonly finally?: readonly { readonly id: string }[];
@@ -49,11 +49,10 @@ export interface StoredSteps {
   readonly plan?: StoredPlan;
   /** The rows of its steps, in any order. */
   readonly rows: readonly Row[];
-  /** Absent where it was not read. */
+  /** Absent if the query did not read it. */
   readonly readiness?: TaskReadiness | undefined;
 }
 
-/** A task. */
 export function toTask(row: Row, stored: StoredSteps): Task {
   const state = text(row, "state") as TaskState;
   return {
@@ -134,7 +133,10 @@ export function toClaimed(row: Row, steps: readonly Row[]): ClaimedTask {
   };
 }
 
-/** What is covered of the event of a task: what its delivery says, and what it need not say. */
+/**
+ * The parts of an event that its signature covers, from the detail of its delivery; all parts of an
+ * event that has no request.
+ */
 function coverageOf(row: Row): Coverage {
   if (row["via"] === "internal") return COVERS_EVERYTHING;
   if (row["via"] === "chat") return COVERS_BODY;

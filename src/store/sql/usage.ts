@@ -1,5 +1,5 @@
 /**
- * What the records of each trigger take, read a slice at a time, in both databases.
+ * The bytes that the records of each trigger take, read a slice at a time, in both databases.
  *
  * @module
  */
@@ -11,7 +11,6 @@ import type { Row } from "./row.ts";
 /** Records that are read at once. */
 export const SLICE_ROWS = 500;
 
-/** Nothing. */
 export const EMPTY_USAGE: UsageOf = {
   deliveries: 0,
   bodyBytes: 0,
@@ -30,11 +29,11 @@ export interface UsageTable {
    * with its columns. Takes that id and the number of records.
    */
   readonly sql: string;
-  /** What a row stands for. */
+  /** The numbers of records and bytes that a row stands for. */
   readonly usage: (row: Row) => UsageOf;
 }
 
-/** How a database says how many bytes a value takes; 0 where there is none. */
+/** Makes the SQL for the number of bytes of a column; 0 for null. */
 export type SizeOf = (column: string) => string;
 
 /**
@@ -45,7 +44,7 @@ export function usageTables(sizeOf: SizeOf, isEach: boolean): readonly UsageTabl
   const sum = (...columns: readonly string[]) => columns.map(sizeOf).join(" + ");
   const inRows = (table: string, ...columns: readonly string[]) =>
     `coalesce((SELECT sum(${sum(...columns)}) FROM ${table} WHERE task_id = slice.id), 0)`;
-  // sizes right beside the rows: a value that leaves them would be read whole
+  // sizes are computed where the rows are read: a value passed on to an outer query would be read whole
   const slice = (table: string, columns: string) =>
     `SELECT id, project, "trigger", ${columns} FROM ${table} AS slice
      WHERE id > ? ORDER BY id LIMIT ?`;

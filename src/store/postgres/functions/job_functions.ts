@@ -34,7 +34,10 @@ const digit = (at: number) =>
 const TIME = Array.from({ length: 10 }, (_, at) => `(${digit(at + 1)} << ${5 * (9 - at)})`)
   .join(" + ");
 
-/** Runs a statement for the jobs of `ids`; mostly all are in the one queue. */
+/**
+ * Runs a statement for the jobs of `ids`. Most jobs are in the queue for every node, so only if
+ * some are missing there does it look in the queues of placements.
+ */
 const withJobs = (statement: (which: string) => string) => `
     DECLARE
       jobs uuid[] := ARRAY(SELECT svc.job_of(task) FROM unnest(ids) AS task);
@@ -47,7 +50,7 @@ const withJobs = (statement: (which: string) => string) => `
       END IF;
     END`;
 
-/** Makes the functions, or replaces those of an earlier version. */
+/** Statements that create the functions, or replace those of an earlier version. */
 export const JOB_FUNCTIONS = `
   CREATE OR REPLACE FUNCTION svc.millis_of(id text) RETURNS bigint LANGUAGE sql IMMUTABLE AS
     $$SELECT ${TIME}$$;

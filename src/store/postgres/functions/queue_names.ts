@@ -1,5 +1,5 @@
 /**
- * Names that the job queue has in the database.
+ * The names of the job queue's schema and of its common queue in the database.
  *
  * @module
  */

@@ -16,20 +16,20 @@ const TASK = `id text, project text, "trigger" text, workflow text, workspace te
   parent_id text, depth bigint, cancel_reason text, trace text, readiness bigint, run_at bigint,
   gate_max bigint, workspace_max bigint`;
 
-/** The columns that identify a step, and below the others. */
+/** The columns that identify a step; `STEP` has its other columns. */
 const STEP_KEY = "task_id text, position bigint";
 const STEP = `id text, state text, exit_code bigint, reason text, started_at bigint,
   finished_at bigint, process_group bigint, attempt bigint, outputs text`;
 
-/** The names of such columns. */
+/** The names of a list of columns with types. */
 const namesOf = (columns: string) =>
   columns.split(",").map((column) => column.trim().split(" ")[0]).join(", ");
 
-/** Replaces such columns of a row that is stored. */
+/** The assignments of an `ON CONFLICT` clause, which replace these columns of the stored row. */
 const replaced = (columns: string) =>
   namesOf(columns).split(", ").map((name) => `${name} = excluded.${name}`).join(", ");
 
-/** The bytes of a column, which its row says where to find. */
+/** The bytes of a column, cut from the buffer at the place that the row states. */
 const bytesOf = (row: string, column: string) =>
   `CASE WHEN ${row}.${column}_from IS NOT NULL
       THEN substring(bytes FROM ${row}.${column}_from FOR ${row}.${column}_length) END`;
@@ -38,7 +38,7 @@ const bytesOf = (row: string, column: string) =>
 const idsOf = (rows: string, id: string) =>
   `ARRAY(SELECT ${id} FROM json_to_recordset(${rows}) AS one(${id} text))`;
 
-/** A column of an update that stays where it is absent. */
+/** Assigns a column; where the change does not contain it, the stored value stays. */
 const unless = (column: string) => `${column} = coalesce(changed.${column}, tasks.${column})`;
 
 /** A column that an event brings to a task that it joins, or that belongs to another column. */

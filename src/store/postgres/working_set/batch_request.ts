@@ -14,7 +14,7 @@ import { storableJson } from "./storable_json.ts";
 
 /** Number of tasks of a limit that are loaded. */
 interface Depth {
-  /** Number of its queued tasks that are loaded: so many can be promoted without loading again. */
+  /** Number of its queued tasks that are loaded, and so can be promoted without loading again. */
   depth: number;
 }
 
@@ -31,7 +31,9 @@ interface RequestedWorkspace extends Depth {
   readonly name: string;
 }
 
-/** Tasks of a group with `Replace` that are loaded at first; it mostly has as many as its limit. */
+/**
+ * Tasks of a group with `Replace` that are loaded at first. A group seldom has more than its limit.
+ */
 const REPLACEABLE = 1000;
 
 /** Facts to be loaded together. Digests are hexadecimal. */
@@ -46,7 +48,7 @@ export class BatchRequest implements FactRequest {
   readonly #deliveries = new Set<string>();
   #resources = false;
 
-  /** Every fact that the rules may ask for when they decide on a new task. */
+  /** Asks for every fact that the rules may need when they decide on a new task. */
   addNew(task: NewTask): void {
     const earlier = eventKey(task);
     if (earlier !== undefined) this.addEarlier(earlier);
@@ -64,47 +66,47 @@ export class BatchRequest implements FactRequest {
     }
   }
 
-  /** A stored task, with the limits that it counts against. */
+  /** Asks for a stored task, with the limits that it counts against. */
   addTask(id: string): void {
     this.#tasks.add(id);
   }
 
-  /** A stored task of which only the claim matters. */
+  /** Asks for a stored task of which only the claim matters. */
   addClaim(id: string): void {
     this.#claims.add(id);
   }
 
-  /** The version of the resources, by which something was decided. */
+  /** Asks for the version of the resources, to compare it with the one that a decision used. */
   addResourceVersion(): void {
     this.#resources = true;
   }
 
-  /** A delivery that may be stored already. */
+  /** Asks for a delivery that may be stored already. */
   addDelivery(id: string): void {
     this.#deliveries.add(id);
   }
 
-  /** The last event with this key. */
+  /** Asks for the last event with this key. */
   addEarlier(key: string): void {
     this.#earlier.add(key);
   }
 
-  /** The pending task with this debounce key. */
+  /** Asks for the pending task with this debounce key. */
   addDebounced(digest: Uint8Array): void {
     this.#debounced.add(digest.toHex());
   }
 
-  /** The rate of a trigger. */
+  /** Asks for the rate of a trigger. */
   addRate({ project, trigger }: TriggerKey): void {
     this.#rates.set(`${project}/${trigger}`, { project, trigger });
   }
 
-  /** So many queued tasks of a limit, in addition to those that were asked for before. */
+  /** Asks for `depth` more queued tasks of a limit than were asked for before. */
   addLimit(limit: LimitKey, depth: number): void {
     this.#depthOf(limit).depth += depth;
   }
 
-  /** Unfinished tasks of a group, at least so many. */
+  /** Asks for at least so many unfinished tasks of a group. */
   addMembers(
     digest: Uint8Array,
     { count, replaces = false }: { readonly count: number; readonly replaces?: boolean },
@@ -141,7 +143,7 @@ export class BatchRequest implements FactRequest {
     return this.#rates.has(`${project}/${trigger}`);
   }
 
-  /** As the function `facts` takes it. */
+  /** The request as the JSON argument of the function `facts`. */
   toJson(): string {
     return storableJson({
       earlier: [...this.#earlier],

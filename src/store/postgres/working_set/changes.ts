@@ -12,7 +12,7 @@ import { storableJson } from "./storable_json.ts";
 /** Values by column. What is absent is null in a new row, and stays in a stored one. */
 export type Columns = Readonly<Record<string, unknown>>;
 
-/** Tables of which a row that is changed again is the last one. */
+/** Tables in which a row has a key; when a batch changes it twice, the last change counts. */
 type Keyed = "plans" | "steps" | "dedup_keys" | "rates" | "cursors" | "task_ends";
 
 /** Ids of tasks whose jobs are added, ended or put back. */
@@ -49,26 +49,23 @@ export class Changes {
     this.#keyed[table].set(key, row);
   }
 
-  /** Stores a delivery. */
   addDelivery(row: Columns, body: Uint8Array | undefined): void {
     this.count++;
     this.#deliveries.push(Object.assign({}, row, this.#keep("body", body)));
   }
 
-  /** Stores a task. */
   addTask(id: string, row: Columns, payload: Uint8Array | undefined): void {
     if (this.#tasks.has(id)) throw new Error(`Task ${id} is stored twice`);
     this.count++;
     this.#tasks.set(id, Object.assign({ id }, row, this.#keep("payload", payload)));
   }
 
-  /** Stores a task as a copy of another. */
+  /** Stores a retry, which copies columns of the task that it retries. */
   addRetry(row: Columns): void {
     this.count++;
     this.#retries.push(row);
   }
 
-  /** Changes columns of a task. */
   updateTask(id: string, columns: Columns): void {
     this.count++;
     const tasks = this.#tasks.has(id) ? this.#tasks : this.#updates;
@@ -87,7 +84,7 @@ export class Changes {
     this.#endedSteps.push(row);
   }
 
-  /** A few keys of events from up to this time may be removed. */
+  /** Has the database remove a few keys of events that are as old as `upTo` or older. */
   forgetKeys(upTo: number): void {
     this.#forgetUpTo = Math.min(this.#forgetUpTo, upTo);
   }

@@ -1,6 +1,6 @@
 /**
- * Keeps what a worker writes of its task from one that another worker has taken over: the claim of
- * the task has to be the one under which this store handed it out.
+ * Refuses writes of a worker to a task that another worker has taken over: the claim in the row has
+ * to be the claim under which this store handed the task out.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export interface HandedOut {
    * Number of claims of the task up to that of this store; `undefined` where it never claimed it.
    */
   epochOf(taskId: string): number | undefined;
-  /** Says that the task of a claim is another run's. */
+  /** Reports that the task of a claim belongs to another run now. */
   lose(claim: LostClaim): void;
 }
 
@@ -26,7 +26,7 @@ export interface LostClaim {
   readonly epoch: number | undefined;
 }
 
-/** The tasks of one batch, as far as they are this store's to write. */
+/** Decides which tasks of a batch this store may write. */
 export class ClaimFence {
   readonly #tasks: Pick<WorkingTasks, "findClaim">;
   readonly #handedOut: HandedOut;
@@ -37,8 +37,8 @@ export class ClaimFence {
   }
 
   /**
-   * Whether this store may write what a worker of its own has done. A task that it never handed out
-   * is only kept from it while another one runs it.
+   * Whether this store may write the results of its worker. A task that this store never handed out
+   * may be written unless another run has it at the moment.
    */
   allows(taskId: string): boolean {
     const claim = this.#tasks.findClaim(taskId);

@@ -1,5 +1,5 @@
 /**
- * Keys of events as the working set has them.
+ * The keys of events under which the working set looks up earlier events.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import type { NewTask } from "../../task_records.ts";
 const made = new WeakMap<NewTask, string>();
 
 /**
- * The digest of the key of an event in hexadecimal; `undefined` when it has none. It is asked for
- * several times, and to make it is a good part of what an event costs.
+ * The digest of the key of an event in hexadecimal; `undefined` when it has none. It is kept for
+ * each task, because hashing is a good part of what an event costs.
  */
 export function eventKey(task: NewTask): string | undefined {
   const known = made.get(task);

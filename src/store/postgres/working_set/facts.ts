@@ -8,7 +8,7 @@ import type { TaskState } from "../../task_records.ts";
 import type { Session } from "../database/connections.ts";
 import type { BatchRequest } from "./batch_request.ts";
 
-/** A stored task. */
+/** The columns of a task that rules ask for. */
 export interface TaskFact {
   readonly id: string;
   readonly project: string;
@@ -40,16 +40,16 @@ export interface LimitFact {
   readonly newest: string | null;
 }
 
-/** A group. */
+/** A group with a limit, as the function `facts` returns it. */
 export interface GroupFact extends LimitFact {
   readonly digest: string;
   /** How many of the unfinished tasks were asked for. */
   readonly asked: number;
-  /** Unfinished tasks. */
+  /** Ids of the unfinished tasks. */
   readonly members: readonly string[];
 }
 
-/** A workspace. */
+/** A workspace with a limit, as the function `facts` returns it. */
 export interface WorkspaceFact extends LimitFact {
   readonly project: string;
   readonly name: string;
@@ -79,7 +79,7 @@ export interface Facts {
     readonly task_id: string;
     readonly detail: string;
   }[];
-  /** Those that were asked for, that are queued in a limit, and that are members of a group. */
+  /** The tasks that the request names, those queued in a limit, and the members of groups. */
   readonly tasks: readonly TaskFact[];
   readonly groups: readonly GroupFact[];
   readonly workspaces: readonly WorkspaceFact[];

@@ -1,7 +1,7 @@
 /**
- * The groups and workspaces of the working set, with what the batch has changed so far. Of the queued
- * tasks of each only the first ones and the last one were loaded. Those between are asked for
- * (`MissingFact`) when a call needs them.
+ * The groups and workspaces of the working set, with the changes of the batch so far. Of the queued
+ * tasks of each, only the first ones and the last one are loaded. When a call needs those in
+ * between, it asks for them by `MissingFact`.
  *
  * @module
  */
@@ -13,9 +13,11 @@ import type { GroupFact, LimitFact, WorkspaceFact } from "./facts.ts";
 import { isUnfinished, type KnownTask, placeOf } from "./known_task.ts";
 import { MissingFact } from "./batch_request.ts";
 
-/** So many times as many are loaded in addition, when those before were too few. */
+/**
+ * When the loaded queued tasks were too few, this many times their number is loaded in addition.
+ */
 const DEEPER = 8;
-/** Queued tasks that are loaded of a limit that no call had named. */
+/** Number of queued tasks to load of a limit that the request did not name. */
 const UNEXPECTED = 8;
 
 /** A group or a workspace. */
@@ -30,7 +32,7 @@ interface KnownLimit {
   readonly members: Set<KnownTask>;
 }
 
-/** Those that were loaded. */
+/** The limits that were loaded. */
 export class KnownLimits {
   readonly #limits = new Map<string, KnownLimit>();
 

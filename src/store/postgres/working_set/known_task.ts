@@ -34,7 +34,7 @@ export interface KnownTask {
 /** The claim of a task that was never claimed. */
 export const UNCLAIMED: TaskClaim = { node: "", run: "", epoch: 0 };
 
-/** A task as it was loaded. */
+/** Converts a loaded fact. */
 export function toKnownTask(fact: TaskFact): KnownTask {
   const { id, state, node, run, epoch } = fact;
   return {
@@ -61,7 +61,7 @@ function limitsOfFact(
   };
 }
 
-/** The task as far as transactions ask for it. */
+/** The part of a task that transactions ask for. */
 export function toStoredTask(
   { state, planHash, hasDirectory, limits, hasStarted }: KnownTask,
 ): StoredTask {
@@ -69,10 +69,9 @@ export function toStoredTask(
   return { state, ...planned, hasDirectory, limits, hasStarted };
 }
 
-/** What a task is to a limit. */
+/** How a task counts in a limit: queued for it, occupying room, or neither (`apart`). */
 export type Place = "queued" | "open" | "apart";
 
-/** Whether it has not ended. */
 export const isUnfinished = ({ state }: KnownTask): boolean =>
   state === "pending" || state === "running";
 

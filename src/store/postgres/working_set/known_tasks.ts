@@ -17,7 +17,7 @@ export class KnownTasks {
   readonly #request: BatchRequest;
   readonly #tasks = new Map<string, KnownTask>();
   readonly #debounced = new Map<string, KnownTask>();
-  /** The job that each changed task had before. */
+  /** The job that each changed task had before the batch. */
   readonly #jobs = new Map<KnownTask, JobState>();
 
   constructor(request: BatchRequest, { tasks, groups, workspaces }: Facts) {
@@ -38,7 +38,7 @@ export class KnownTasks {
     throw new MissingFact((request) => request.addTask(id));
   }
 
-  /** A task that is known to be stored. */
+  /** Returns a task that is known to be stored. */
   get(id: string): KnownTask {
     const task = this.find(id);
     if (task === undefined) throw new Error(`Task ${id} is not stored`);
@@ -67,13 +67,13 @@ export class KnownTasks {
     if (debounce !== undefined && isJoinable(task)) this.#debounced.set(debounce.toHex(), task);
   }
 
-  /** Changes a task. */
+  /** Changes a task, and remembers which job it had before. */
   change(task: KnownTask, how: Partial<KnownTask>): void {
     if (!this.#jobs.has(task)) this.#jobs.set(task, jobOf(task));
     this.limits.change(task, how);
   }
 
-  /** The jobs that the changes add, end or put back. */
+  /** The jobs to add, end or put back because of the changes. */
   jobChanges(): JobChanges {
     const actions = [...this.#jobs].map(([task, before]) => ({
       id: task.id,

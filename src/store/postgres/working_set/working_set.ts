@@ -1,6 +1,6 @@
 /**
- * Rows of deliveries as transactions take them, and of what events are judged by, over facts that
- * were loaded before.
+ * Implements `DeliveryRows` for transactions over facts that were loaded before: deliveries, keys
+ * of events, rates and cursors.
  *
  * @module
  */
@@ -58,7 +58,7 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
   }
 
   /**
-   * Refuses what was decided by resources of before; by any when no version is given.
+   * Refuses a decision that was made by older resources. Without a version nothing is checked.
    *
    * @throws {StaleResourcesError}
    */
@@ -66,13 +66,12 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
     if (version !== undefined && version < this.#resourceVersion) throw new StaleResourcesError();
   }
 
-  /** Writes what was changed. */
   async write(db: Session): Promise<void> {
     const given = this.changes.toArguments(this.tasks.jobChanges());
     if (given !== undefined) await db.get(WRITE, ...given);
   }
 
-  /** Writes what was changed, as the last statement of the transaction. */
+  /** Queues the write as the last statement of the transaction. */
   writeLast(db: Session): void {
     const given = this.changes.toArguments(this.tasks.jobChanges());
     if (given !== undefined) db.last(WRITE, ...given);

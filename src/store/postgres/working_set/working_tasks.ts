@@ -1,7 +1,6 @@
 /**
- * Rows of tasks as transactions take them, over tasks that were loaded before: it answers, and
- * keeps what is changed, so that a later call of a batch sees what an earlier one did. It decides
- * nothing.
+ * Implements `TaskRows` for transactions over tasks that were loaded before. It keeps changes in
+ * memory, so that a later call of a batch sees what an earlier one did. It decides nothing.
  *
  * @module
  */
@@ -49,7 +48,7 @@ export class WorkingTasks implements TaskRows {
     return task === undefined ? "none" : { ...task.claim, state: task.state };
   }
 
-  /** Those of these tasks that are delayed. */
+  /** The delayed ones of these tasks. */
   findTimed(ids: readonly string[]): UnreadyTask[] {
     return ids.flatMap((id) => {
       const task = this.tasks.find(id);
@@ -217,12 +216,11 @@ export class WorkingTasks implements TaskRows {
     this.tasks.change(task, { state: "pending" });
   }
 
-  /** Stores the task's own directory; empty when it has none any more. */
+  /** Stores the task's own directory; an empty text says that it has none any more. */
   setDirectory(taskId: string, directory: string): void {
     this.changes.updateTask(taskId, { directory });
   }
 
-  /** Stores the state of a step. */
   saveStep(taskId: string, step: StepRecord): void {
     this.changes.put("steps", `${taskId}/${step.position}`, {
       task_id: taskId,
@@ -251,7 +249,7 @@ function nodesOf(plan: string): string | undefined {
   return workspace?.nodes && JSON.stringify(workspace.nodes);
 }
 
-/** The columns that an event brings to its task, beside the payload. */
+/** The columns of a task that come from its event, without the payload. */
 function brought(task: NewTask, { id }: Pick<Delivery, "id">): Columns {
   return {
     workflow: task.workflow,
