@@ -1,5 +1,5 @@
 /**
- * The handlers of the operations that answer to what a task is about.
+ * The handlers of the operations that answer the event of a task at its platform.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import type { Outbox } from "../outbox/outbox.ts";
 import { findTask } from "./records/records.ts";
 import type { Handlers } from "./server/server.ts";
 
-/** What answers are made from, and the outbox that sends them. */
+/** The sources of answers, and the outbox that sends them. */
 interface AnswersHost extends AnswerSources {
   readonly outbox: Outbox;
 }

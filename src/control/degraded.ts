@@ -15,11 +15,11 @@ import { socketRole } from "../auth/caller.ts";
 import type { WorkerLoad } from "../tasks/worker_load.ts";
 import { workerFaults } from "./worker_faults.ts";
 
-/** The parts of a daemon that can be at fault. */
+/** The parts of a daemon that are checked for faults. */
 export interface DegradedHost {
   readonly dirs: DataDir;
   readonly health: HealthConditions;
-  /** The plugins that run and wait. */
+  /** The numbers of plugins that run and that wait. */
   readonly semaphore: { readonly running: number; readonly waiting: number };
   readonly clock: Pick<Clock, "now">;
   readonly worker: { readonly load: () => WorkerLoad };

@@ -57,7 +57,8 @@ async function deleteRecord(
   { operation, caller, dryRun, carryOut }: DeletionRequest,
   host: DeletionHost,
 ): Promise<DeletedRecords> {
-  const planned = await carryOut({ dryRun: true }); // refused, it is in no audit: nothing was tried
+  // a refusal here leaves no audit row, because nothing was tried
+  const planned = await carryOut({ dryRun: true });
   if (dryRun) return view(planned, []);
   // A row for each record, which has its id and nothing of its content.
   const audited = { operation, targets: planned.deleted, caller };

@@ -15,10 +15,10 @@ export interface UnreachableHost {
   readonly store: Pick<OutboxStore, "listMessages">;
 }
 
-/** Most reasons with a sentence of their own: each repository of an event can make one. */
+/** Most reasons with a sentence of their own: each repository of an event can add one. */
 const NAMED = 5;
 
-/** One sentence for each thing that is missing. */
+/** One sentence for each need that has no way. */
 export async function findUnreachable(host: UnreachableHost): Promise<readonly string[]> {
   const lacking = lackingNow(host.catalog);
   const stuck = await findStuck(host);

@@ -1,7 +1,7 @@
 /**
- * `get --watch`: what is there now, then what is added, changed or removed, as a stream that lasts
- * until its reader ends it. A stream reads only what was announced as changed, so that watching what
- * does not change costs nothing.
+ * `get --watch`: yields a list as it is now, then what is added, changed or removed, until the
+ * reader ends the stream. A stream reads only what was announced as changed, so that watching costs
+ * nothing while nothing changes.
  *
  * @module
  */
@@ -34,7 +34,7 @@ const TIMING: WatchTiming = { spacingMs: 500, keepaliveMs: 15_000 };
 /** The daemon whose resources and records are watched. */
 export type WatchHost = QueryHost & { readonly events: Events };
 
-/** What is new of a list. */
+/** The news of a list since the line before. */
 export interface ListLine extends WatchLine {
   /** Whether this is the whole list, which replaces what earlier lines said. */
   readonly whole: boolean;
@@ -42,12 +42,14 @@ export interface ListLine extends WatchLine {
   readonly cursor?: string;
 }
 
-/** One list that is watched: what it waits for, and how it reads. */
+/** One watched list: the changes for which it waits, and the function that reads it. */
 interface Subscription {
   readonly changes: ChangeSource;
   /** Reads what has changed since the last call; everything for the first one. */
   readonly read: (changed: Changed) => Promise<Listing & Partial<ListLine>>;
-  /** Whether it goes on behind a cursor, so that the first call reads only what has changed since. */
+  /**
+   * Whether it continues after a cursor, so that the first call reads only what has changed since.
+   */
   readonly resumes?: boolean;
   /** Whether more has changed than one read covers; never when absent. */
   readonly isBehind?: () => boolean;
@@ -120,7 +122,9 @@ export class Watches {
     return watchRecords(type, { input, tag, after }, { host, feed });
   }
 
-  /** The feed of a type, which lasts: a stream that comes back hears from it what it has missed. */
+  /**
+   * The feed of a type, which is kept: a stream that comes back learns from it what it has missed.
+   */
   #feedOf(type: RecordType<unknown>): RecordFeed {
     const known = this.#feeds.get(type.name);
     if (known !== undefined) return known;
@@ -150,9 +154,12 @@ function watchRecords(
   const changes = feed.follow();
   const resumes = goBackTo(after, tag, changes);
   let records: RecordWatch | undefined;
-  /** Whether only what is announced record by record is read, because no more is known. */
+  /**
+   * Whether the watch has read no whole list, and so reads only the records that are announced by
+   * id.
+   */
   let knowsNothing = resumes;
-  /** Whether it is known of each change since the whole list which record it was. */
+  /** Whether every change since the whole list was announced with the id of its record. */
   let isExact = true;
   const newWatch = async () => {
     const whole = await withWholeIds(input, host);
@@ -182,8 +189,8 @@ function watchRecords(
 }
 
 /**
- * Goes on behind a cursor; returns whether that could be done. It cannot for the cursor of another
- * list or daemon, nor when it is not known what has changed since.
+ * Continues after a cursor; returns `false` for the cursor of another list or daemon, and when the
+ * changes since are not known.
  */
 function goBackTo(cursor: string | undefined, tag: string, changes: Follower): boolean {
   const match = /^(\w+)\.(\d{1,15})$/.exec(cursor ?? "");
@@ -237,8 +244,8 @@ function watchResources(
 const NO_CHANGES: Listing = { items: [], names: [], columns: [], rows: [] };
 
 /**
- * Yields of each listing what differs from the one before, and what was deleted. What differs in
- * `passing` fields alone is no change.
+ * Returns a function that takes a listing and returns what differs from the one before, and what
+ * was deleted. A difference in `passing` fields alone is no change.
  */
 function onlyChanges(
   list: () => Promise<Listing>,

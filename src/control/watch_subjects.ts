@@ -1,6 +1,6 @@
 /**
- * `watch`: several subjects in one stream. Each is watched by itself, and an error of one is a line
- * of that one.
+ * `watch`: several subjects in one stream. Each is watched by itself, so an error of one subject is
+ * a line of that subject.
  *
  * @module
  */
@@ -126,7 +126,7 @@ export class SubjectWatch {
   }
 }
 
-/** Yields what is in the list, and what no longer is. */
+/** Yields the list, then what is added, changed or removed. */
 async function* watchList(
   query: { readonly state?: string },
   lines: AsyncGenerator<ListLine>,
@@ -141,7 +141,7 @@ async function* watchList(
       deleted: [...deleted, ...names.filter((_, at) => !isIn[at])],
       whole,
     };
-    // A line without news is sent for its cursor, so that a later stream has little to catch up.
+    // A line without news is sent for its cursor, so that a later stream has less to catch up on.
     const isNews = whole || names.length + deleted.length > 0 || cursor !== lastCursor;
     if (!isFirst && !isNews) continue;
     [isFirst, lastCursor] = [false, cursor];
@@ -180,7 +180,7 @@ async function* watchStats(
   }
 }
 
-/** Yields the state of the daemon again when more of it has changed than the time that passes. */
+/** Yields the state of the daemon again when it has changed, apart from the current time. */
 async function* watchStatus(
   reader: StatusReader,
   { caller, signal, clock }: {
@@ -230,7 +230,7 @@ async function* keepalives(clock: Clock, signal: AbortSignal): AsyncGenerator<Wa
   }
 }
 
-/** The kind of a subject, of which it names exactly one. */
+/** The kind of a subject, which has to be exactly one. */
 function kindOf(subject: WatchSubject): Kind {
   const kinds = (Object.keys(KINDS) as Kind[]).filter((kind) => subject[kind] !== undefined);
   const [kind] = kinds;

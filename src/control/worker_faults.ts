@@ -1,6 +1,7 @@
 /**
- * Suspicions about the tasks that run here: all workers are busy for long while tasks wait, or a
- * task prints nothing. Each names the command that helps, and ends with its cause.
+ * Reports signs of trouble with the tasks that run here: all workers are busy for long while tasks
+ * wait, or a task prints nothing. Each sentence names the command that helps. A fault disappears
+ * with its cause.
  *
  * @module
  */
@@ -17,7 +18,7 @@ const SILENT_MS = 30 * 60_000;
 /** Most silent tasks with a sentence of their own. */
 const NAMED = 3;
 
-/** The time, and what may wait for a worker. */
+/** The time, and the number of tasks that wait for a worker. */
 interface WorkerState {
   /** Milliseconds since the epoch. */
   readonly now: number;

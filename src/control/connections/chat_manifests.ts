@@ -21,7 +21,7 @@ import type { ConnectionWork } from "./lines.ts";
 /** The chat platforms; each package has one endpoint, of the platform's name. */
 export type ChatPlatform = "slack" | "line";
 
-/** Names one Connection. */
+/** A Connection by project and name. */
 export interface ConnectionName {
   readonly project: string;
   readonly name: string;
@@ -113,7 +113,7 @@ export function storedValue(
   return Object.hasOwn(data, key) ? data[key] : undefined;
 }
 
-/** The SecretStore that the package's triggers are verified with, and its one key. */
+/** The SecretStore with which requests to the package's triggers are verified, and its one key. */
 export function signingPlace(platform: ChatPlatform): TokenPlace {
   const [template] = secretTemplatesOf(packageNamed(platform));
   const [key] = template?.keys ?? [];

@@ -1,6 +1,6 @@
 /**
- * Checks a token of GitHub before it is used to make anything: its owner, its end, and whether it
- * may see the webhooks.
+ * Checks a token of GitHub before anything is created with it: its owner, its expiry, and whether
+ * it may see the webhooks.
  *
  * @module
  */
@@ -63,7 +63,10 @@ export async function checkToken(access: ApiAccess, owner: HookOwner): Promise<C
   };
 }
 
-/** GitHub hides what a token may not see: what is visible otherwise tells a right from a name. */
+/**
+ * Lists the webhooks. GitHub answers "not found" for what a token may not see, so further requests
+ * tell a missing right from a wrong name.
+ */
 async function seeHooks(access: ApiAccess, owner: HookOwner, login: string): Promise<Hook[]> {
   const answer = await callGitHub(access, { path: `${pathOf(owner)}/hooks?per_page=1` });
   if (answer.ok) return await listHooks(access, owner);

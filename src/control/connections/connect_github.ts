@@ -66,7 +66,7 @@ type ConnectInput = Input<"connect.github">;
  */
 const DEAD_URL = "https://svc.invalid";
 
-/** What to connect, from the input and the resources alone. */
+/** The connection to make, computed from the input and the resources alone. */
 interface Plan {
   readonly project: string;
   readonly name: string;
@@ -135,7 +135,7 @@ export async function* connectGitHub(
   };
 }
 
-/** Joins the outcomes of two applies, of which both may have changed a resource. */
+/** Joins the outcomes of two applies, which may both have changed the same resource. */
 function joined(
   first: readonly ApplyOutcome[],
   second: readonly ApplyOutcome[],
@@ -209,7 +209,9 @@ function storedToken(
   return readToken(at, { fromSecret: { store, key } }, catalog);
 }
 
-/** GitHub signs with a value of its own for each Connection, under the Connection's name. */
+/**
+ * The secret with which GitHub signs: one value for each Connection, under the Connection's name.
+ */
 function signingSecret({ project, name, receiving }: Plan): SecretToSet {
   const labels = receiving.installs ? { integration: "github" } : undefined;
   return {
@@ -272,15 +274,15 @@ interface Making {
   readonly access: ApiAccess;
   readonly owner: HookOwner;
   readonly plan: Plan;
-  /** What GitHub signs with. */
+  /** The secret with which GitHub signs. */
   readonly secret: string;
   readonly checked: CheckedToken;
   readonly signal: AbortSignal;
 }
 
-/** A webhook of one endpoint, and what stood in its log before it was pinged. */
+/** A webhook of one endpoint, and the entries that its log had before it was pinged. */
 interface EndpointHook extends EnsuredHook, Pick<ConnectedHook, "endpoint"> {
-  /** Milliseconds since the epoch before it was touched. */
+  /** A time before the webhook was created or changed, in milliseconds since the epoch. */
   readonly since: number;
 }
 
@@ -327,7 +329,7 @@ async function noteConnected(
 ): Promise<void> {
   const made = catalog.find("Connection", project, name);
   if (made === undefined) return; // deleted meanwhile
-  // What a webhook sent before it was made here is no gap of ours.
+  // Deliveries from before svc created the webhook do not count as missed.
   const fresh = ensured.filter(({ action }) => action === "created" || known === undefined);
   await store.noteConnection(made, {
     login: secrets.redact(checked.login),
@@ -363,7 +365,7 @@ async function pingOnce(
   const isNew = action === "created" && !isGitea(access.api);
   const before = isNew ? new Set<string>() : await loggedBefore(access, owner, hook.id);
   const started = isNew ? since : host.clock.now();
-  if (!isNew) await ping(access, owner, hook.id); // GitHub pings a new one by itself
+  if (!isNew) await ping(access, owner, hook.id); // GitHub pings a new webhook by itself
   const where = { access, owner, hook: hook.id, url: hook.url, project, endpoint };
   return await waitForPing(
     { ...where, key: name, secret, since: started, before, signal },
@@ -371,7 +373,7 @@ async function pingOnce(
   );
 }
 
-/** Gives GitHub the secret once more, and pings again. */
+/** Sets the secret at GitHub once more, and pings again. */
 async function setSecret(one: EndpointHook, at: Making, host: ConnectHost) {
   const { access, owner, secret } = at;
   const { hook } = one;

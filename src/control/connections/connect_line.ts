@@ -40,7 +40,7 @@ import type { ConnectionWork } from "./lines.ts";
 
 type ConnectInput = Input<"connect.line">;
 
-/** What to connect, from the input and the resources alone. */
+/** The connection to make, computed from the input and the resources alone. */
 interface Plan extends ConnectionName {
   readonly api: string;
   readonly url: string;

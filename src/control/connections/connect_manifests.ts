@@ -82,7 +82,7 @@ function filesOf(pack: IntegrationPackage): ManifestFile[] {
   return manifestsOf(pack).map(({ path, text }) => ({ name: `${pack.name}/${path}`, text }));
 }
 
-/** A SecretStore with one key set, the others as they are. */
+/** One key of a SecretStore to set; the other keys stay as they are. */
 export interface SecretToSet {
   readonly project: string;
   readonly store: string;

@@ -34,7 +34,7 @@ import type { ConnectionWork } from "./lines.ts";
 
 type ConnectInput = Input<"connect.slack">;
 
-/** By scope, what the app needs it for; the app of the printed link has all of them. */
+/** The purpose of each scope that the app needs. The app of the printed link has all of them. */
 const SCOPES: Readonly<Record<string, string>> = {
   "app_mentions:read": "mentions of the app do not arrive",
   "chat:write": "tasks cannot answer",
@@ -45,7 +45,7 @@ const SCOPES: Readonly<Record<string, string>> = {
 /** Longest wait for the `hello` of Slack's socket. */
 const HELLO_MS = 30_000;
 
-/** What to connect, from the input and the resources alone. */
+/** The connection to make, computed from the input and the resources alone. */
 interface Plan extends ConnectionName {
   readonly api: string;
   readonly known: Resource<ConnectionSpec> | undefined;

@@ -126,7 +126,7 @@ function packageTargets(pack: ReturnType<typeof packageOf>) {
   ];
 }
 
-/** Deletes the secret that its webhooks signed with, unless it is the last key of its store. */
+/** Deletes the secret with which its webhooks signed, unless it is the last key of its store. */
 async function forgetSecret(
   at: { readonly project: string; readonly store: string; readonly key: string },
   host: QueryHost,

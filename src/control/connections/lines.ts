@@ -10,7 +10,7 @@ import { AppError } from "../../base/errors.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { Audited, AuditLog } from "../records/audit_log.ts";
 
-/** Work that yields what it has done so far, and returns its result. */
+/** Work that yields a line for each step that it has done, and returns its result. */
 export type ConnectionWork<Result> = AsyncGenerator<
   { readonly step: string } | { readonly note: string },
   Result,

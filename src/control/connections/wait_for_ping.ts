@@ -44,7 +44,7 @@ export interface AwaitedPing {
   /** Key of the SecretStore that verifies it, and its value. */
   readonly key: string;
   readonly secret: string;
-  /** Before it was sent, in milliseconds since the epoch. */
+  /** A time before it was sent, in milliseconds since the epoch. */
   readonly since: number;
   /** Ids of the tries that were in the log before. */
   readonly before: ReadonlySet<string>;

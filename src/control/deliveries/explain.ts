@@ -84,7 +84,7 @@ function eventsOf(delivery: Delivery, event: SourceEvent | undefined): EventSumm
   }));
 }
 
-/** When the keys last matched: said of a signature that no known mistake explains. */
+/** Says when the keys last matched, for a signature that no known mistake explains. */
 async function keyAdvice(
   { delivery, content }: StoredDelivery,
   trigger: ActiveTrigger | undefined,
@@ -109,7 +109,7 @@ async function keyAdvice(
   ];
 }
 
-/** Causes that another value in the SecretStore removes. */
+/** Causes of a refusal that disappear when the SecretStore has another value. */
 const STORED_WRONG: ReadonlySet<string> = new Set(["secret_has_white_space", "secret_quoted"]);
 
 /** How to change the secret of a trigger. */

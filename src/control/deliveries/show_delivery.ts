@@ -58,7 +58,7 @@ export async function showDelivery(
   };
 }
 
-/** The first bytes of a body; of a text only whole characters. */
+/** The first bytes of a body, without a character that is cut in two. */
 function beginningOf(body: Uint8Array): Uint8Array {
   if (body.length <= MAX_SHOWN_BYTES) return body;
   const cut = body.subarray(0, MAX_SHOWN_BYTES);
@@ -68,7 +68,10 @@ function beginningOf(body: Uint8Array): Uint8Array {
   return findText(text) === undefined ? cut : text;
 }
 
-/** Whether no request brought it: an event of our own, or one that came over a socket. */
+/**
+ * Whether the delivery came without a request: svc fired the event itself, or it came over a
+ * socket.
+ */
 function hadNoRequest({ via, detail }: Delivery): boolean {
   return via === "internal" || (via === "chat" && detail.connection !== undefined);
 }

@@ -15,7 +15,10 @@ import { type Caller, withClient } from "../../auth/caller.ts";
 /** An operation to record. */
 export interface Audited {
   readonly operation: string;
-  /** Its objects, such as `secretstore/github`, a row each; nothing is recorded without one. */
+  /**
+   * The objects of the operation, such as `secretstore/github`. Each gets a row, so nothing is
+   * recorded without one.
+   */
   readonly targets: readonly string[];
   readonly caller: Caller;
 }
@@ -23,7 +26,7 @@ export interface Audited {
 /** Records the end of an operation, once: done, or failed with this error. */
 export type RecordEnd = (failure?: unknown) => Promise<void>;
 
-/** Writes audit rows. */
+/** Records operations before and after they are carried out. */
 export interface AuditLog {
   /**
    * Records an operation as `started` before it is carried out; without its row it is not. The
@@ -76,7 +79,7 @@ export function createAuditLog(
       const reason = failure === undefined ? "" : toAppError(failure).message;
       const end = { result, reason: host.secrets.redact(reason) } as const;
       for (const id of ids) {
-        // What was done stays done, and its answer true: the row then says no more than `started`.
+        // The operation is done and its answer stays true; the row then keeps the result `started`.
         await host.store.finishControl(id, { ...end, finishedAt: host.clock.now() }).catch(
           (error) =>
             host.log.error("the end of an operation could not be written to the audit", {

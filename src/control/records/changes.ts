@@ -1,7 +1,7 @@
 /**
- * What a stream of changing state waits for: it reads once, and then again only what has changed,
- * limited in rate. A stream to which nothing is announced reads again after a while, because writes
- * of other programs to the database are not announced.
+ * The changes for which a stream waits. The stream reads everything once, and then only what has
+ * changed, limited in rate. When nothing is announced for a while it reads again, because writes of
+ * other programs to the database are not announced.
  *
  * @module
  */
@@ -11,8 +11,8 @@ import type { RecordName } from "../../resources/record_names.ts";
 import type { Events } from "../../store/events.ts";
 
 /**
- * What may have changed: the records with these ids, of which some may be new; `any` record; or, as
- * far as was announced, none (`quiet`).
+ * The records that may have changed: those with these ids, some of which may be new; `any` record;
+ * or none that was announced (`quiet`).
  */
 export type Changed = ReadonlySet<string> | "any" | "quiet";
 

@@ -1,6 +1,6 @@
 /**
- * Adds to tasks what the daemon knows beside their rows: what a task waits for, with the numbers of
- * now, and since when a running task is silent. Worked out only for tasks that are shown.
+ * Adds facts to tasks that are not in their rows: what a task waits for, with current numbers, and
+ * since when a running task has printed nothing. They are computed only for tasks that are shown.
  *
  * @module
  */
@@ -29,7 +29,7 @@ export interface ExplainingHost {
   readonly worker: { readonly load: () => WorkerLoad };
   /** Set when other daemons share the database. */
   readonly shared?: unknown;
-  /** When something was written to the log of a task last; `undefined` where nothing was. */
+  /** Time of the last output in the log of a task; `undefined` if there is none. */
   readonly lastWrittenAt: (taskId: string) => Promise<number | undefined>;
 }
 

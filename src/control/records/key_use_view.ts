@@ -1,5 +1,6 @@
 /**
- * Which keys of a SecretStore still match deliveries, and which can be removed after a rotation.
+ * Shows which keys of a SecretStore still match deliveries, and which can be removed after a
+ * rotation.
  *
  * @module
  */
@@ -51,12 +52,12 @@ export async function keyUseView(
   return { keys: Object.fromEntries(keys) };
 }
 
-/** When the value of a key was set, the newest time first; empty if that was not kept. */
+/** The times at which the value of a key was set, newest first; empty if they were not kept. */
 function changesOf({ valuesChangedAt = {} }: Resource, key: string): readonly number[] {
   return Object.hasOwn(valuesChangedAt, key) ? valuesChangedAt[key] ?? [] : [];
 }
 
-/** Which value a key had at a time; `null` if a change may have come that was not kept. */
+/** Which of its values a key had at a time; `null` if the times of its changes were not kept. */
 function valueAt(
   time: number,
   [changedAt, before = 0]: readonly number[],

@@ -1,6 +1,6 @@
 /**
- * Reads long lists in pieces, so that no list holds up other work of the store: a filter that no
- * index answers looks at a limited number of records, however few it finds.
+ * Reads long lists in pieces, so that no list delays other work of the store. Where no index helps
+ * a filter, one search looks at a limited number of records, however few match.
  *
  * @module
  */
@@ -88,7 +88,7 @@ function searchedName(
   return isSearched && isNumbered(name) ? name : undefined;
 }
 
-/** The part of a query that says where its list begins and ends. */
+/** The fields of a query that set where its list begins and ends. */
 function placeOf({ before, after, since, until, oldestFirst }: RecordQuery) {
   return Object.fromEntries(
     Object.entries({ before, after, since, until, oldestFirst })

@@ -1,6 +1,6 @@
 /**
- * Which headers and query fields of a stored request are masked: those with which a reader could
- * forge a request of the sender.
+ * Masks the headers and query fields of a stored request with which a reader could forge a request
+ * of the sender.
  *
  * @module
  */
@@ -36,7 +36,7 @@ export function maskHeaders(
 
 /** A header that holds the time of signing and nothing else. */
 const TIME_NAME = /(^|-)(timestamp|time|date)$/;
-/** A time of signing beside signatures in one header, as Stripe writes it. */
+/** The time of signing in a header that also holds signatures, as Stripe writes it. */
 const TIME_PART = /^(t|ts|time|timestamp)=[0-9]{10,13}$/;
 
 /** A masked value; the time of signing is no secret, and says why a request was refused. */

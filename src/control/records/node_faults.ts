@@ -7,12 +7,15 @@
 import { rfc3339 } from "../../base/clock.ts";
 import type { NodeRecord } from "../../store/node_records.ts";
 
-/** Whether it takes new tasks. */
+/** Whether a node takes new tasks. */
 export function takesTasks({ isAlive, isDrained }: NodeRecord): boolean {
   return isAlive && !isDrained;
 }
 
-/** Whether this node reports the faults of all: every node sees the same ones. */
+/**
+ * Whether this node reports the faults of all nodes. Only one of them does, because every node sees
+ * the same faults.
+ */
 export function speaksForAll(nodes: readonly NodeRecord[]): boolean {
   return nodes.find(({ isAlive }) => isAlive)?.isSelf === true;
 }

@@ -22,7 +22,7 @@ export const NODES: RecordType<NodeRecord, "node"> = {
   passing: ["lease_until"],
 };
 
-/** A drained node ends the tasks that it runs, and takes no others. */
+/** The state of a node. A drained node finishes the tasks that it runs, and takes no others. */
 function stateOf(
   { isAlive, isDrained, running }: NodeRecord,
 ): "ready" | "draining" | "drained" | "gone" {

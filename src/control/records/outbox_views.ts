@@ -86,7 +86,7 @@ function messageColumns(now: number): Column<OutboxMessage>[] {
   ];
 }
 
-/** A target in a few words, such as `o/r#12`: whatever its kind, its values say where it goes. */
+/** A target in a few words, such as `o/r#12`, made of its values. */
 function describeTarget(target: JsonObject): string {
   const { notification, to } = target;
   if (typeof notification === "string") return `notification/${notification}, target ${to}`;

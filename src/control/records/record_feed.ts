@@ -1,6 +1,6 @@
 /**
- * The changes of one type of record, for all streams of a daemon that follow it: they hear of
- * changes at the same moment, and what several of them then read is read once.
+ * The changes of one type of record, for all streams of a daemon that follow it. They all hear of
+ * changes at the same moment, so that equal reads of several streams can be made once.
  *
  * @module
  */
@@ -40,8 +40,8 @@ export function recordReads(
 }
 
 /**
- * The changes of one type of record. They are reported in batches; a stream knows the last batch
- * that it has heard of, and one that comes back goes on behind that.
+ * The changes of one type of record, reported in numbered batches. A stream that was interrupted
+ * names the last batch that it has received, and continues after it.
  */
 export class RecordFeed {
   /**
@@ -56,7 +56,7 @@ export class RecordFeed {
   readonly #announced = new ChangeSet();
   /** The last batch of each of the records that changed last, by id; the oldest batch first. */
   readonly #batches = new Map<string, number>();
-  /** Which records changed before the end of this batch is not known any more. */
+  /** The number of the last batch whose changes are no longer in `#batches`. */
   #forgotten = 0;
   #last = 0;
   #reportedAt = -Infinity;
@@ -100,7 +100,7 @@ export class RecordFeed {
     return this.#last;
   }
 
-  /** What has changed after a batch; `undefined` where that is not known. */
+  /** The changes after a batch; `undefined` if they are no longer known. */
   changedAfter(batch: number): Changed | undefined {
     if (batch < this.#forgotten || batch > this.#last) return undefined;
     const ids = [...this.#batches].flatMap(([id, changedIn]) => changedIn > batch ? [id] : []);
@@ -137,7 +137,8 @@ export class RecordFeed {
     const changed = this.#announced.take();
     if (changed === "quiet") return;
     this.#reportedAt = this.#clock.monotonicMs();
-    for (const cache of this.#caches) cache.clear(); // their reads do not know of these changes
+    // reads that are under way may have missed these changes
+    for (const cache of this.#caches) cache.clear();
     this.#remember(changed, ++this.#last);
     for (const signal of this.#followers) signal.send();
   }
@@ -183,7 +184,7 @@ export class Follower implements ChangeSource {
     return this.#heard;
   }
 
-  /** Goes on behind an earlier batch; returns whether what has changed since is known. */
+  /** Continues after an earlier batch; returns whether the changes since then are known. */
   goBackTo(batch: number): boolean {
     if (this.#feed.changedAfter(batch) === undefined) return false;
     this.#heard = batch;
@@ -226,7 +227,7 @@ class ReadCache<Query, Answer> {
     return started;
   }
 
-  /** Lets reads that begin later share none of those that are under way. */
+  /** Forgets the reads under way, so that later reads do not share them. */
   clear(): void {
     this.#ongoing.clear();
   }

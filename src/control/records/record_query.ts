@@ -1,6 +1,6 @@
 /**
- * Turns the words of a request into a query of the store: times become milliseconds, and texts that
- * name records their ids.
+ * Converts the fields of a request to a query of the store: times to milliseconds, and texts that
+ * name records to their ids.
  *
  * @module
  */

@@ -44,7 +44,8 @@ export interface RecordType<Row, Name extends RecordName = RecordName, Part = Re
   /** Fields of a query without an index: the records have to be looked at one by one. */
   readonly searched?: readonly (keyof RecordQuery)[];
   /**
-   * Fields of its view that change all the time; their changes alone are not reported to watches.
+   * Fields of its view that change all the time. A change of these alone is not reported to
+   * watches.
    */
   readonly passing?: readonly string[];
   /** Whether a record can still change, and in which states; absent when none ever changes. */

@@ -1,7 +1,7 @@
 /**
- * Watches one type of record for new records and for changes of open ones. Each read covers what
- * was announced as changed, or else a bounded number of rows, so that ten thousand open records
- * delay nothing.
+ * Watches one type of record for new records and for changes of open ones. A read covers the
+ * records that were announced as changed, or else a bounded number of rows, so that even ten
+ * thousand open records delay nothing.
  *
  * @module
  */
@@ -19,9 +19,15 @@ import { checkFilters } from "./records.ts";
 const PAGE_SIZE = 200;
 /** Open rows older than the first page that one read covers; the others follow in later reads. */
 const REREAD_SIZE = 200;
-/** Newest records that wait for others, which are read again when one of those has changed. */
+/**
+ * Most records in the pending state that are read again when another record has changed; the newest
+ * are taken.
+ */
 const PENDING_SIZE = 50;
-/** Records beside open ones that are remembered before all but the newest page are forgotten. */
+/**
+ * Most records that are remembered beside the open ones. With more, all but the newest page are
+ * forgotten.
+ */
 const MAX_KNOWN = 1000;
 
 /** One watch over a list of records. */
@@ -36,14 +42,14 @@ export class RecordWatch {
   readonly #known = new Map<string, string>();
   /** Ids of records that may change, least recently read first. */
   readonly #open = new Set<string>();
-  /** Ids of those of them that wait for others. */
+  /** Ids of the open records whose view depends on other records. */
   readonly #pending = new Set<string>();
   /** Ids that were shown in the state of the query. */
   readonly #shown = new Set<string>();
   /** Number of open records not read since an unspecified change. */
   #unread = 0;
   #newest = "";
-  /** Ids below this are known or not watched: they are older than the watch. */
+  /** Lowest id that can be new: a record with a lower one is known, or older than the watch. */
   #floor = "";
 
   /**
@@ -57,7 +63,10 @@ export class RecordWatch {
     { reads, now, resumes = false }: {
       readonly reads: Pick<RecordReads, "newest" | "list">;
       readonly now: number;
-      /** Whether it goes on after a break: it is not started, and reads only what is announced. */
+      /**
+       * Whether the watch continues an earlier one: then it is not started, and reads only what is
+       * announced.
+       */
       readonly resumes?: boolean;
     },
   ) {
@@ -76,7 +85,7 @@ export class RecordWatch {
       for await (const page of this.#pages({ state })) for (const row of page) this.#note(row);
     }
     await this.read("quiet");
-    // Read last: a record that is stored meanwhile is in this list, or new to the next read.
+    // This is read last: a record that is stored meanwhile is in this list, or new to the next read.
     const query = { ...this.#query, ...defined({ state: this.#state }) };
     const { rows: shown } = await this.#reads.list(query);
     for (const row of shown) {

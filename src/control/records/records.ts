@@ -1,6 +1,6 @@
 /**
- * REGISTRY of the types of records that `svc get` and `describe` show: what happened, while
- * resources are what was applied. A new type is an entry here, and its name an entry in
+ * REGISTRY of the types of records that `svc get` and `describe` show. Records are written by svc,
+ * while resources are applied by users. A new type is an entry here, and its name an entry in
  * `resources/record_names.ts`.
  *
  * @module
@@ -30,7 +30,10 @@ import { TASKS } from "./task_record_type.ts";
 import { BINDINGS, SOURCE_EVENTS } from "./source_event_views.ts";
 import { table } from "./views.ts";
 
-/** Forgets the type of the rows: each type gets only rows that it has listed itself. */
+/**
+ * Drops the type of the rows, which is safe because each type gets only rows that it has listed
+ * itself.
+ */
 function eraseRow<Row, Name extends RecordName>(
   type: RecordType<Row, Name>,
 ): RecordType<unknown, Name> {

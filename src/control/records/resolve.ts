@@ -27,10 +27,10 @@ export interface ResolveHost {
 /** Names the newest record. */
 const LATEST = "latest";
 
-/** Number of the newest ids in which parts that are no beginnings are looked for. */
+/** Number of the newest ids that are searched for a part other than a beginning. */
 const SEARCHED_IDS = 10_000;
 
-/** Most records that are searched for a name like a misspelt one. */
+/** Most records whose names are compared with a misspelt one. */
 const MAX_NAMED = 1000;
 
 /** Most records that the refusal of an ambiguous text lists. */

@@ -1,5 +1,5 @@
 /**
- * `svc get deliveries --unknown`: the paths that requests came to and no trigger has.
+ * `svc get deliveries --unknown`: the paths of requests for which there is no trigger.
  *
  * @module
  */
@@ -34,7 +34,7 @@ export function unknownPathsListing(paths: readonly UnknownPath[], now: number):
   };
 }
 
-/** What `svc status` says of the paths: all but the senders. */
+/** The unknown paths in `svc status`, without their senders. */
 export function unknownPathsSummary(paths: readonly UnknownPath[]): Status["unknown_paths"] {
   return paths.map(({ method, path, count, lastAt, meant }) => (
     { method, path, count, last_at: rfc3339(lastAt), did_you_mean: meant ?? null }

@@ -72,7 +72,7 @@ export function taskView(task: ExplainedTask): TaskRecord {
   };
 }
 
-/** Why a task ended so; what it waits for before its end. */
+/** The reason of a task that has ended; of any other, what it waits for. */
 function reasonOf({ reason, waitsFor }: ExplainedTask): string {
   return reason === "" ? waitsFor?.text ?? "" : reason;
 }
@@ -170,7 +170,10 @@ function time(ms: number | undefined): string | null {
   return ms === undefined ? null : rfc3339(ms);
 }
 
-/** The column of a project; where `project` was not asked for, shown as soon as it says something. */
+/**
+ * The column of a project. If the request names no project, it is shown once the rows have
+ * different ones.
+ */
 export function projectColumn<Row>(project: (row: Row) => string): Column<Row> {
   return { header: PROJECT, fit: "name", wide: true, cell: project };
 }

@@ -1,6 +1,6 @@
 /**
- * What a task that does not run waits for, in words and as JSON: facts of the store and the daemon,
- * with their numbers. Pure.
+ * Says what a task that does not run waits for, in words and as JSON, from numbers of the store and
+ * the daemon. Pure.
  *
  * @module
  */
@@ -47,7 +47,7 @@ export function whatItWaitsFor(
           : { limit: `maxParallel of workspace/${task.workspace}`, what: "max_parallel" },
       );
     case "delayed":
-      // what is due is claimed by the next worker that is free
+      // a task that is due is claimed by the next free worker
       return readiness.until > known.now ? delayed(readiness) : ready({ is: "ready" }, known);
     case "ready":
       return ready(readiness, known);
@@ -128,7 +128,7 @@ function forWorker(task: Ready, { own, nodes }: KnownWorkers): WaitsFor {
 function busyWorkers(
   { busy, workers, where = "" }: {
     readonly busy: number;
-    /** Absent when a node has not said how many workers it has. */
+    /** Absent if a node has not reported its number of workers. */
     readonly workers?: number;
     /** The names of the nodes, at the end of the sentence. */
     readonly where?: string;
@@ -141,7 +141,9 @@ function busyWorkers(
   };
 }
 
-/** Whether a node may run a task; a node that has not said its labels may have the required one. */
+/**
+ * Whether a node may run a task. A node that has not reported its labels counts as one that may.
+ */
 function isMeant({ nodes, onlyNode }: Ready, { id, name, facts }: NodeRecord): boolean {
   if (onlyNode !== undefined) return id === onlyNode;
   if (nodes === undefined) return true;
@@ -149,7 +151,7 @@ function isMeant({ nodes, onlyNode }: Ready, { id, name, facts }: NodeRecord): b
   return nodes.some((one) => own.includes(one)) || facts.labels === undefined;
 }
 
-/** A task for nodes of which none takes tasks. */
+/** The reason of a task for nodes of which none takes tasks. */
 function forNode(
   { nodes: named = [], onlyNode }: Ready,
   { meant, nodes }: {

@@ -38,7 +38,7 @@ import { unsignedWarnings } from "./unsigned_reads.ts";
 import { wayWarnings } from "./way_view.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 
-/** The resources of a daemon, and what checks and tries an apply of others. */
+/** The resources of a daemon, and the parts that check an apply and backtest its triggers. */
 export interface ApplyHost extends BacktestHost, CodeHost {
   readonly store: AuditRecorder & DeliveryStore;
   readonly plugins: PluginHost;
@@ -143,7 +143,7 @@ function nothingApplied(details: readonly string[]): AppError {
 }
 
 /**
- * Refuses an apply of another resource than the one that its input was made from.
+ * Refuses an input that names another resource than `expected`, or one that has changed since.
  *
  * @throws {AppError} `invalid` for another resource, `conflict` when it is no longer the same.
  */

@@ -1,5 +1,5 @@
 /**
- * What is known of Connections in `svc get` and `svc describe`: the columns and the `status` of one.
+ * The state of Connections in `svc get` and `svc describe`: columns and `status`.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import type { ConnectionStore } from "../../store/connection_store.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
 import { nothingKnown } from "../../store/rules/connection_news.ts";
 
-/** The Connections of a daemon, and what it has recorded of them. */
+/** The Connections of a daemon, and their recorded states. */
 export interface ConnectionViewHost {
   readonly catalog: Catalog;
   readonly keyUses: KeyUses;
@@ -129,7 +129,10 @@ function endText(at: number, now: number): string {
   return at > now ? `in ${shortDuration(at - now)}` : `${shortDuration(now - at)} ago`;
 }
 
-/** What is wrong, or soon will be; else that nothing is. */
+/**
+ * The state of a Connection in a few words: its fault, a token that expires soon, `connecting` or
+ * `ok`.
+ */
 export function statusText({ fault, tokenEndsAt, socket }: KnownConnection, now: number): string {
   const wrong = socket === undefined ? fault : socket.problem;
   if (wrong !== undefined) return wrong;

@@ -93,8 +93,9 @@ function decide(
 }
 
 /**
- * Names the plugins that may have read the deleted SecretStores. They cannot be a reason to refuse:
- * no field says what a script reads, so each plugin would keep every SecretStore of its project.
+ * Names the plugins that may have read the deleted SecretStores. A deletion is not refused because
+ * of them: no field lists what a script reads, so each plugin would block every SecretStore of its
+ * project.
  */
 function describeReaders(gone: readonly Resource[], catalog: Catalog): string[] {
   const among = new Set(gone.map(keyOf));

@@ -12,7 +12,7 @@ import type { Resource } from "../../resources/resource.ts";
 import { Schedule } from "../../resources/schedule.ts";
 import { trigger as kind, type TriggerSpec } from "../../resources/trigger.ts";
 
-/** Times that are shown: enough to notice a schedule that does not mean what its author meant. */
+/** Number of times that are shown: enough to notice a mistake in a schedule. */
 const SHOWN = 5;
 
 /**
@@ -22,7 +22,7 @@ const BATCH_SIZE = 50;
 
 /** Computed times of one schedule. */
 interface ComputedTimes {
-  /** They are the next times after this one. */
+  /** The time after which they follow. */
   readonly after: number;
   readonly times: readonly number[];
 }

@@ -47,7 +47,7 @@ import { projectColumn, resourceView, table } from "../records/views.ts";
 import { sourceStatus } from "./source_view.ts";
 import { wayStatus } from "./way_view.ts";
 
-/** The resources and records of a daemon, and what it knows of them beside their rows. */
+/** The resources and records of a daemon, and the parts that know their current states. */
 export interface QueryHost
   extends CodeHost, ConnectionViewHost, Pick<StatusHost, "unknownPaths">, AuditLog {
   /** Writes the records of refused requests that are not stored yet. */
@@ -203,7 +203,7 @@ export function findResource(
   throw new AppError("not_found", `No ${kind.kind} "${wanted.name}"${where}${hint}`);
 }
 
-/** Words of other programs, and of the console, for kinds and types of records; in the singular. */
+/** Words of other programs, and of the console, for kinds and types of records, in the singular. */
 const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ["event", "deliveries"],
   ["request", "deliveries"],

@@ -17,7 +17,7 @@ import type { ResourceChange, ResourceStore } from "../../store/resource_store.t
 /** Commits changes; resolves when they are on disk and in the catalog. */
 export type Commit = (changes: readonly ResourceChange[]) => Promise<void>;
 
-/** Changes resources. */
+/** Changes the resources of a daemon, one change after the other. */
 export class ResourceWriter {
   readonly #store: ResourceStore;
   readonly #catalog: Catalog;
@@ -25,7 +25,7 @@ export class ResourceWriter {
   readonly #events: Events;
   #tail: Promise<unknown> = Promise.resolve();
 
-  /** Keeps `catalog` equal to `store`, and publishes each change on `events`. */
+  /** The writer keeps `catalog` equal to `store`, and publishes each change on `events`. */
   constructor(parts: { store: ResourceStore; catalog: Catalog; keyring: Keyring; events: Events }) {
     this.#store = parts.store;
     this.#catalog = parts.catalog;
@@ -99,8 +99,9 @@ export class ResourceWriter {
 }
 
 /**
- * The values whose times are kept, by field: the data of a SecretStore, because a match before a
- * change says nothing of the value since; and `suspend` of a trigger. Other kinds have none.
+ * The values whose times of change are kept, by field: the data of a SecretStore, because a match
+ * from before a change does not count for the new value, and `suspend` of a trigger. Other kinds
+ * have none.
  */
 function timedValues(resource: Resource): Readonly<Record<string, unknown>> | undefined {
   if (resource.kind === secretStore.kind) return (resource.spec as SecretStoreSpec).data;

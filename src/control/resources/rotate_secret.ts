@@ -1,6 +1,6 @@
 /**
- * One key of a SecretStore, set or removed in one transaction; the next request uses what is there
- * then.
+ * Sets or removes one key of a SecretStore in one transaction; from the next request on, the new
+ * values count.
  *
  * @module
  */

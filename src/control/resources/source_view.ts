@@ -1,6 +1,6 @@
 /**
- * Why no events of a trigger arrive: its files cannot be watched, or a Connection that brings its
- * events does not work.
+ * Says why no events of a trigger arrive: its files cannot be watched, or a Connection that
+ * receives its events does not work.
  *
  * @module
  */

@@ -48,7 +48,8 @@ export function unsignedWarnings(
   const readsByKey = Map.groupBy(reads, keyOf);
   const warnings = new Map<string, string>();
   for (const trigger of proposed.list("Trigger") as Resource<TriggerSpec>[]) {
-    if (trigger.spec.event.source !== "webhook") continue; // all else is svc's own
+    // the events of all other sources are svc's own
+    if (trigger.spec.event.source !== "webhook") continue;
     const own = isApplied.has(keyOf(trigger));
     const seen = [trigger, ...usedByTasks(trigger, proposed)]
       .filter((one) => own || isApplied.has(keyOf(one)));
@@ -68,7 +69,7 @@ export function unsignedWarnings(
     : [...lines.slice(0, MAX_REPORTED), `and ${lines.length - MAX_REPORTED} more like these`];
 }
 
-/** What the tasks of a trigger are made of. */
+/** The resources from which the tasks of a trigger are made. */
 function usedByTasks(trigger: Resource<TriggerSpec>, proposed: Catalog): Resource[] {
   const found = new Map<string, Resource>();
   const open: Resource[] = [trigger];
@@ -92,7 +93,7 @@ function placedReads(resource: Resource, { kinds }: Catalog): PlacedRead[] {
   });
 }
 
-/** The most that a request to this trigger can have covered. */
+/** The parts of a request to this trigger that its signature covers at most. */
 function coverageOfTrigger({ project, spec }: Resource<TriggerSpec>, proposed: Catalog): Coverage {
   const { webhook = {} } = spec.event;
   const { secret, crdRef, publicUrl = "" } = webhook;
@@ -137,7 +138,7 @@ function advice([variable]: PlacedRead["path"], field: string): string {
   return decides ? "Decide by the payload" : "Take a field of the payload";
 }
 
-/** What is covered, in words. */
+/** The covered parts, in words. */
 function covered({ payload, headers, query, method }: Coverage): string {
   const parts = [
     ...payload === "all" ? ["payload"] : payload.map((name) => `payload.${name}`),
@@ -148,7 +149,7 @@ function covered({ payload, headers, query, method }: Coverage): string {
   return parts.join(", ") || "nothing that an expression reads";
 }
 
-/** A value as it is written in an expression, its first fields only. */
+/** A value as it is written in an expression, shortened to its first fields. */
 function nameOf([variable, ...fields]: PlacedRead["path"]): string {
   const shown = variable === "signed" ? 2 : 1;
   return fields.slice(0, shown).reduce(

@@ -1,5 +1,5 @@
 /**
- * How triggers reach the platforms that they need, for operators: on apply, in `svc describe` and,
+ * Shows operators how triggers reach the platforms that they need: on apply, in `svc describe` and,
  * while a trigger cannot reach one, in `svc status`. Messages that could not be sent meanwhile are
  * in the outbox.
  *
@@ -44,7 +44,7 @@ export function wayStatus(resource: Resource, catalog: Catalog): Record<string, 
 /** Most triggers that one sentence names. */
 const NAMED = 3;
 
-/** A sentence for each thing that triggers need and have no way to. */
+/** A sentence for each need of triggers for which there is no way. */
 export function lackingWays(catalog: Catalog): readonly string[] {
   const lacking = new Map<string, string[]>();
   for (const trigger of catalog.list("Trigger") as Resource<TriggerSpec>[]) {

@@ -1,5 +1,6 @@
 /**
- * Puts whole ids in the place of what an input names records by, before anything else looks at it.
+ * Replaces each text by which an input names a record with the whole id, before anything else reads
+ * the input.
  *
  * @module
  */
@@ -8,7 +9,9 @@ import type { Operation } from "../../api/operation.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { RecordName } from "../../resources/record_names.ts";
 
-/** Gives the id of the record that a text names; throws `not_found`, or `usage` for several. */
+/**
+ * Returns the id of the record that a text names; throws `not_found`, or `usage` if several match.
+ */
 export type ResolveRecord = (record: RecordName, given: string) => Promise<string>;
 
 /**

@@ -44,7 +44,7 @@ export type Handlers =
     ) => AsyncGenerator<Output<Name>>;
   };
 
-/** The handlers of the operations, and what surrounds each call of one. */
+/** The handlers of the operations, and the parts that every call uses. */
 export interface ControlHost extends Core {
   readonly handlers: Handlers;
   /** Finds the records that an input names. */
@@ -65,10 +65,16 @@ export interface ControlHost extends Core {
 const BODY_LIMITS = { maxBytes: 64 * 1024 * 1024, deadlineMs: 30_000 };
 /** A budget separate from the webhooks', so that an operator can act whatever strangers send. */
 const BODIES = new BodyBudget(4 * BODY_LIMITS.maxBytes);
-/** Far more than people and programs watch; each may hold a megabyte or two for a slow reader. */
+/**
+ * Far more streams than people and programs open; each may hold one or two megabytes for a slow
+ * reader.
+ */
 const STREAMS = new StreamBudget(64);
 
-/** How long after a client had the daemon's time a change that it asks for may begin. */
+/**
+ * A client sends the time that the daemon gave it; a change may begin until so long after that
+ * time.
+ */
 const FRESH_MS = 15_000;
 
 /** Access to the metrics: they are no operation, and hold no more than `svc get` shows. */
@@ -81,7 +87,8 @@ export function controlHandler(host: ControlHost): (request: Request) => Promise
   const inputs = new InputChecks();
   const freshness = new Freshness(host.clock);
   return async (request) => {
-    using during = new DisposableStack(); // secrets of the input are hidden until the answer is made
+    // secrets of the input are hidden until the answer is made
+    using during = new DisposableStack();
     try {
       return await answer(request, host, { inputs, freshness, during });
     } catch (thrown) {
@@ -93,7 +100,7 @@ export function controlHandler(host: ControlHost): (request: Request) => Promise
   };
 }
 
-/** Tells requests whose client still waits from requests that the daemon found late. */
+/** Recognises requests that the daemon found so late that their clients may no longer wait. */
 class Freshness {
   readonly #clock: ControlHost["clock"];
   readonly #run = crypto.randomUUID();
@@ -105,7 +112,8 @@ class Freshness {
   /** The answer to a request that may have been found late; `undefined` for one to carry out. */
   findDoubt(request: Request, { role }: Operation): Response | undefined {
     const asked = request.headers.get(ASKED_HEADER);
-    if (asked === null || role === "read_only") return undefined; // another program decides itself
+    // a caller that sends no time decides itself
+    if (asked === null || role === "read_only") return undefined;
     const now = this.#clock.monotonicMs();
     const [run, at] = asked.split("/");
     const agoMs = now - Number.parseFloat(at ?? "");
@@ -172,8 +180,8 @@ async function answer(
 }
 
 /**
- * Finds records for a caller. One that is limited to its own gets no answer about others, not even
- * that there are some: what it names is then left as it is, and refused.
+ * Finds records for a caller. A caller that may only see its own records does not learn whether
+ * others exist: the text by which it names one stays as it is, and is refused.
  */
 function resolverFor(
   operation: Operation,
@@ -234,7 +242,7 @@ async function asCaller(
 
 /**
  * Waits for the first line, so that a refusal still sets the status of the response. From then on
- * `during` is the stream's, and over at its end; also when the client is gone before it reads.
+ * the stream disposes of `during` at its end, also when the client leaves before it reads.
  */
 async function streamResponse(
   lines: AsyncGenerator<unknown>,

@@ -1,6 +1,6 @@
 /**
- * How many answers that are streams may be open at once. Each holds what its reader has not taken
- * yet, and a reader that takes nothing may stay as long as it likes.
+ * Limits how many streamed answers may be open at once. Each keeps in memory what its reader has
+ * not taken yet, and a reader that takes nothing may stay as long as it likes.
  *
  * @module
  */

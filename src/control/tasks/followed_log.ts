@@ -1,5 +1,5 @@
 /**
- * The log of a task, for the operations that read it, and when there is more to read in it.
+ * Finds the log of a task for the operations that read it, and reports when there is more to read.
  *
  * @module
  */
@@ -72,5 +72,5 @@ export async function* followLog(
   }
 }
 
-/** Stands for the log among what has changed: new output alone is no reason to read the task. */
+/** Stands for the log in a set of changes: after new output alone, the task is not read again. */
 const LOG = "log";

@@ -15,7 +15,7 @@ import { findLog, type LogsHost } from "./followed_log.ts";
 
 /** Lines of a page without a `limit`. */
 const DEFAULT_LINES = 1000;
-/** Bytes of the log that one page looks at, however little it finds. */
+/** Most bytes of the log that one page searches, however little it finds. */
 const MAX_LOOKED_AT = 8 * 1024 * 1024;
 /** Longest line that is shown. */
 export const MAX_SHOWN_BYTES = 64 * 1024;
@@ -48,7 +48,7 @@ export async function readTaskLog(
   return { size, start, end, at_start: start === 0, at_end: atEnd, lines: lines.map(lineView) };
 }
 
-/** A line as the control plane gives it. */
+/** A line as JSON. */
 export function lineView({ offset, n, at, step, stream, bytes, cut, ended }: LogLine): LogText {
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   return {

@@ -9,16 +9,16 @@ import { LogFollower, type LogPage, readBackwards } from "../../tasks/log/log_pa
 import { findLog, followLog, type LogsHost } from "./followed_log.ts";
 import { lineView, MAX_SHOWN_BYTES } from "./log_read.ts";
 
-/** How much one line of the stream holds; the rest follows in others. */
+/** Limits of one line of the stream; the rest follows in further ones. */
 const LIMITS = { lines: 1000, lookedAt: 1024 * 1024, lineBytes: MAX_SHOWN_BYTES };
 
 /** The log that is watched. */
 export interface LogSubject {
   /** The whole id of its task. */
   readonly id: string;
-  /** Leaves the lines of this step. */
+  /** Only lines of this step are yielded. */
   readonly step: string | undefined;
-  /** Byte of the log up to which it is known; when absent, the last lines come first. */
+  /** Byte of the log up to which the reader has it; when absent, the last lines come first. */
   readonly after: number | undefined;
 }
 

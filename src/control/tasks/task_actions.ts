@@ -30,7 +30,7 @@ import { findTask } from "../records/records.ts";
 import type { LogsHost } from "./followed_log.ts";
 import { findTaskHome } from "./task_home.ts";
 
-/** The tasks of a daemon, and what changes them. */
+/** The tasks of a daemon, and the parts that change them. */
 export interface TasksHost extends LogsHost {
   readonly secrets: KnownSecrets;
   readonly store:

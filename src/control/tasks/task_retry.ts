@@ -103,7 +103,10 @@ function anywhere(kept: readonly StepRecord[], note = ""): RetryPlan {
   return { kept, keepDirectory: false, staysOnNode: false, note };
 }
 
-/** The results of finished steps were in the directory: without it they have to run again. */
+/**
+ * A retry without the old directory, in which the finished steps left their results: they have to
+ * run again.
+ */
 function withoutDirectory(
   task: Task,
   kept: readonly StepRecord[],

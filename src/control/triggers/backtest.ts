@@ -1,6 +1,6 @@
 /**
- * `trigger.backtest`: what a filter would have made of the stored deliveries of a trigger, one after
- * the other as they are examined.
+ * `trigger.backtest`: applies a filter to the stored deliveries of a trigger, and reports the
+ * result of each as it is examined.
  *
  * @module
  */
