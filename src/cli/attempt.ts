@@ -1,8 +1,9 @@
 /**
- * Runs the command of a call in the daemon. If the command reads a variable or standard input that the
- * daemon does not know, the attempt ends: the caller is asked for it, and the next attempt has it. If
- * the command needs anything else of the caller, such as a terminal, the program runs instead.
- * Operations are carried out once, however many attempts there are (`calls/control_answers.ts`).
+ * Runs the command of a call in the daemon. If the command reads a variable or standard input that
+ * the daemon does not know, the attempt ends, the caller is asked for it, and the next attempt has
+ * it. If the command needs anything else of the caller, such as a terminal, the program runs
+ * instead. Operations are carried out once, however many attempts there are
+ * (`calls/control_answers.ts`).
  *
  * @module
  */
@@ -114,7 +115,7 @@ class AttemptRun {
   /** A variable that the call does not know yet counts as not set until the end of the attempt. */
   #variable(name: string): string | undefined {
     const { variables, token } = this.#call;
-    // bin/svc calls only if these are so.
+    // `bin/svc` makes calls only if the variables have these values.
     if (name === "SVC_RUN_TOKEN") return token;
     if (name === "SVC_DATA_DIR") return this.#dirs.root;
     if (name === "SVC_SERVER" || name === "SVC_TOKEN") return undefined;

@@ -1,5 +1,5 @@
 /**
- * What backtests print: how many deliveries they examined, and what came of them.
+ * Prints the summary of a backtest: how many deliveries it examined, and with which results.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import type { BacktestCounts } from "../api/trigger_operations.ts";
 import type { Io } from "./io.ts";
 
-/** Prints the numbers, those of unchanged deliveries too. */
+/** Prints the number of deliveries for each result. */
 export function printCounts(
   { examined, counts }: { readonly examined: number; readonly counts: BacktestCounts },
   io: Io,

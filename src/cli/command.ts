@@ -1,6 +1,6 @@
 /**
- * What a command of `svc` is. Each is one file, named by its words, that exports one of these. The
- * word `test` is `try` in such a name, because `*_test.ts` is a test.
+ * The definition of a command of `svc`. Each command is a file, named by its words, that exports
+ * one. The word `test` is `try` in such a name, because `*_test.ts` is a test.
  *
  * @module
  */
@@ -14,11 +14,13 @@ import type { Completed, OptionDefinition, OptionValues } from "./option.ts";
 
 /** One positional argument: `<name>`, `[name]` or `[name...]`. */
 export interface ArgumentDefinition {
-  /** Name in brackets that say whether it may be left out or repeated. */
+  /**
+   * Its name in brackets: `<name>` is required, `[name]` may be left out, `...` may be repeated.
+   */
   readonly name: string;
   /** One line of help. */
   readonly help: string;
-  /** What completes it, where no name such as `<file>` says it. */
+  /** What a shell completes it with; absent where the name, such as `<file>`, implies it. */
   readonly complete?: Completed;
 }
 
@@ -45,7 +47,7 @@ interface CommandWith<Options extends readonly OptionDefinition[]> extends Comma
   run(context: Context<Options>, program: Program): Promise<number | void>;
 }
 
-/** What a command with these options works with. */
+/** The context that a command with these options gets. */
 export type Context<Options extends readonly OptionDefinition[]> = CommandContext<
   OptionValues<Options>
 >;
@@ -58,8 +60,8 @@ export function defineCommand<const Options extends readonly OptionDefinition[] 
 }
 
 /**
- * The program that runs a command. A command that is about others gets them here: the registry loads
- * every command, so none can import it.
+ * The program that runs a command. Through it a command reaches the other commands, because the
+ * registry, which loads every command, cannot be imported by one.
  */
 export interface Program {
   /** Every command, in the order of the help. */
@@ -83,7 +85,6 @@ export interface CommandEntry {
    * process. Such a command does little, and reaches everything outside of it through its `Io`.
    */
   readonly served: boolean;
-  /** Loads the command. */
   readonly load: () => Promise<{ readonly command: Command }>;
 }
 
@@ -151,7 +152,6 @@ export const CONNECTION = [
   },
 ] as const satisfies readonly OptionDefinition[];
 
-/** `-p/--project`. */
 export const PROJECT = {
   flags: "-p, --project <name>",
   help: 'project (default: $SVC_PROJECT, else "default")',
@@ -174,7 +174,7 @@ export const OUTPUT_TEXT_JSON = {
   fallback: "text",
 } as const satisfies OptionDefinition;
 
-/** What a command line came to. */
+/** A command line after parsing. */
 export interface ParsedArguments {
   /** Positional arguments; a repeated one is several texts. */
   readonly positional: readonly (string | readonly string[] | undefined)[];
@@ -182,9 +182,8 @@ export interface ParsedArguments {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** What a command works with. */
+/** The input of a command: its options, its arguments, and the terminal. */
 export class CommandContext<Options = object> {
-  /** Terminal, environment, standard streams. */
   readonly io: Io;
   /** The values of the options of the command. */
   readonly options: Options;
@@ -233,7 +232,7 @@ export class CommandContext<Options = object> {
     return this.io.connect({ url, ...tls }, token);
   }
 
-  /** A client of the daemon on this machine, whatever other one is named. */
+  /** A client of the daemon on this machine, even if the command line names another. */
   localClient(this: Context<[typeof DATA_DIR]>): Client {
     const dataDir = this.dir();
     return this.io.connect({ socket: dataDir.socket, dataDir }, this.#token());

@@ -1,6 +1,5 @@
 /**
- * The list of commands that `svc --help` prints, and what is said about a command that there is
- * not.
+ * The list of commands that `svc --help` prints, and the refusal of an unknown command.
  *
  * @module
  */
@@ -38,10 +37,10 @@ export const SECTIONS: readonly (readonly [heading: string, firstWords: readonly
 /** What svc does, after its name. */
 export const PURPOSE = "turns signed webhooks into agent workflows";
 
-/** What a command line looks like. */
+/** The form of a command line. */
 export const USAGE = "svc COMMAND [ARGUMENTS]";
 
-/** The command lines to begin with. */
+/** The command lines to begin with, as the help suggests them. */
 export const FIRST_STEPS: readonly string[] = ["svc init && svc daemon", "svc integration list"];
 
 /** The commands under each heading that has some. */
@@ -73,7 +72,7 @@ export function groupList(entries: readonly CommandEntry[], group: string): stri
     `${listing(entries, widthOf(entries))}\n\nMore about one: svc help ${group} COMMAND\n`;
 }
 
-/** The refusal of a command that there is not. */
+/** The refusal of an unknown command, with a suggestion where a known one is similar. */
 export function unknownCommand(
   typed: readonly string[],
   entries: readonly CommandEntry[],

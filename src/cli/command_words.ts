@@ -1,5 +1,5 @@
 /**
- * How the words of a command line name a command.
+ * Finds the command that the words of a command line name.
  *
  * @module
  */

@@ -76,7 +76,7 @@ export const command: Command = defineCommand({
   },
 });
 
-/** The labels of what may be pruned. */
+/** The labels of the resources that may be pruned. */
 function readPrune(context: Context<typeof OPTIONS>): string | undefined {
   const selector = context.options.selector;
   if (context.options.prune === (selector !== undefined)) return selector;

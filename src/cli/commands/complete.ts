@@ -34,7 +34,7 @@ export const command: Command = defineCommand({
         context.io.out(`${value}${about === "" ? "" : `\t${about}`}\n`);
       }
     } catch {
-      // Whoever presses Tab has asked no question that an error could answer.
+      // An error is not shown: it would disturb a person who only pressed Tab.
     }
   },
 });

@@ -1,5 +1,5 @@
 /**
- * `svc completions`: what there is to complete, taken from the registry of commands.
+ * `svc completions`: makes the completion scripts from the registry of commands.
  *
  * @module
  */

@@ -69,7 +69,7 @@ async function run(
   const path = pagePath(context.argument(0));
   const port = context.options.port ?? 0;
   using client = context.client();
-  await client.call("status", {}, signal); // whether there is a daemon, and it lets us in
+  await client.call("status", {}, signal); // fails if no daemon answers, or if it refuses this user
   const write = (line: string) => io.err(`${line}\n`);
   await using ending = new AsyncDisposableStack();
   const env = (name: string) => io.env(name);
@@ -108,7 +108,7 @@ async function run(
     io.out(tunnelSteps(address, server.port, env) ?? "");
     show("Open this link within a minute; it works once:\n");
   }
-  ending.use(server); // before the browser's file goes, which its end brings about
+  ending.use(server); // the server ends first, and with it the opening, which then removes its file
   await Promise.all([onEnter(io, show, signal), aborted(signal)]);
 }
 

@@ -1,5 +1,6 @@
 /**
- * `svc daemon`, and all of `svcd`: flags to a running daemon, signals to its end.
+ * `svc daemon`, which is also all of `svcd`: starts the daemon with its settings, and ends it on
+ * signals.
  *
  * @module
  */
@@ -42,7 +43,8 @@ export const command: Command = defineCommand({
     const umask = Deno.umask(0o077); // first of all: everything made from here on is private
     const { io } = context;
     const environment = io.environment();
-    io.unset(URL_VARIABLE); // it may hold a password, and concerns nothing that is begun here
+    // it may hold a password, and no process that the daemon starts needs it
+    io.unset(URL_VARIABLE);
     const dir = context.dir();
     const given = givenSettings(context.options, dir);
     const settings = valuesOf(new Map([...given].map(([name, { value }]) => [name, value])));
@@ -95,7 +97,7 @@ function ignoringFailures(write: () => void): void {
   try {
     write();
   } catch {
-    // there is no place left to say it
+    // there is no place left to report it
   }
 }
 
@@ -114,7 +116,10 @@ function forceEnd(context: CommandContext): Disposable {
   };
 }
 
-/** The flag of a setting. Its default stands in the text only: the file may have another value. */
+/**
+ * The flag of a setting. Its default is only in the help, because the settings file may have
+ * another value.
+ */
 function toOption(
   { name, placeholder, help, fallback, fallbackText, type: { kind, choices } }: Setting,
 ): OptionDefinition {
@@ -127,17 +132,17 @@ function toOption(
   };
 }
 
-/** What the flags of the settings give, by their names in camelCase. */
+/** The values of the flags of the settings, by their names in camelCase. */
 type Flags = Readonly<Record<string, unknown>>;
 
-/** A setting that a flag or the file gives. */
+/** A setting that is set by a flag or in the file. */
 interface GivenSetting {
   readonly value: SettingValue;
   readonly source: "flag" | "file";
 }
 
 /**
- * The settings that a flag gives, or else the file, by name.
+ * The settings that are set by a flag or else in the file, by name.
  *
  * @throws {AppError} `usage` for a flag and `invalid` for an entry of the file that is wrong.
  */
@@ -162,7 +167,7 @@ function effective(
   return { name, ...given.get(name) ?? { value: fallback ?? null, source: "default" } };
 }
 
-/** The value that a flag gives, as the file would have it; `undefined` when it was not given. */
+/** The value of a flag in the form of the settings file; `undefined` if it was not given. */
 function flagValue(setting: Setting, flags: Flags): SettingValue | undefined {
   const { name, type: { kind } } = setting;
   const given = flags[camelCase(name)];

@@ -63,7 +63,7 @@ export const command: Command = defineCommand({
   },
 });
 
-/** Most lines of one sort; `-o json` has all. */
+/** Most lines of one kind; `-o json` has all. */
 const MAX_LISTED = 20;
 
 function restoredText(restored: Restored): string {

@@ -87,7 +87,7 @@ function usageText(usage: Usage, room: number | undefined): string {
   ].join("");
 }
 
-/** What the parts of the data directory are, where their names do not say it. */
+/** Explains the parts of the data directory whose names do not explain themselves. */
 const NOTES: { readonly [Kind in Usage["entries"][number]["kind"]]?: string } = {
   logs: "output of steps",
   worktrees: "directories of tasks",

@@ -97,7 +97,7 @@ function filtersOf(context: Context<typeof OPTIONS>): Partial<Input<"delivery.re
 
 type Result = Exclude<RedeliveryLine, { total: number }>;
 
-/** Prints results as they come, and on a terminal how far it has got. */
+/** Prints results as they come, and on a terminal the progress. */
 class Progress {
   readonly results: Result[] = [];
   failed = 0;

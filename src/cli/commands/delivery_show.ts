@@ -67,7 +67,7 @@ function headerLines({ headers }: ShownDelivery): string {
   return Object.entries(headers).map(([name, value]) => `${name}: ${printable(value)}\n`).join("");
 }
 
-/** For people; exactly with `--body`. */
+/** Prints the body for people to read; `--body` prints its exact bytes instead. */
 function printBody({ delivery, body, body_encoding: encoding }: ShownDelivery, io: Io): void {
   if (encoding === "base64") {
     const how = `svc delivery show ${delivery["id"]} --body >FILE`;
@@ -93,12 +93,12 @@ function bytesOf({ body, body_encoding: encoding }: ShownDelivery): Uint8Array {
   return encoding === "text" ? utf8(body) : findBase64(body) ?? new Uint8Array();
 }
 
-/** Words of a request without a body. */
+/** The words for `curl` that set the method of a request without a body. */
 function methodWords(method: string): string[] {
   return method === "HEAD" ? ["--head"] : ["--request", method];
 }
 
-/** What belongs to the connection and not to the request; curl says all of it itself. */
+/** Headers of the connection rather than the request, which `curl` sets itself. */
 const OF_CONNECTION =
   /^(host|content-length|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|proxy-connection)$/;
 

@@ -80,7 +80,7 @@ const COUNTED = 100;
 /** Tasks that are shown. */
 const TASKS = 5;
 
-/** What belongs to a trigger or a workflow, and is no part of it. */
+/** The newest deliveries and tasks of a trigger or a workflow, and the SecretStore of a trigger. */
 async function lately(view: JsonObject, client: Client): Promise<Partial<Facts>> {
   const { name, project } = view["metadata"] as { name: string; project?: string };
   const scope = project === undefined ? {} : { project };
@@ -110,7 +110,10 @@ function storeOf({ spec }: JsonObject): string | undefined {
   return event.webhook?.secret?.fromRef;
 }
 
-/** A part that a step's token may not read, or that does not exist, is left out of the text. */
+/**
+ * The result of `work`; `undefined`, so that it is left out of the text, if a step's token may not
+ * read it, or if it does not exist.
+ */
 async function ifAllowed<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

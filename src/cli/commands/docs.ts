@@ -25,9 +25,9 @@ import { jsonText } from "../json_text.ts";
 import { formatTable } from "../table.ts";
 import { styled } from "../terminal_text.ts";
 
-/** Columns where no terminal says otherwise. */
+/** Width of the text where there is no terminal, in columns. */
 const WIDTH = 80;
-/** Wider lines are hard to read. */
+/** Most columns of a line: wider lines are hard to read. */
 const WIDEST = 100;
 
 export const command: Command = defineCommand({
@@ -89,7 +89,7 @@ function printTopics(pages: readonly Page[], io: Io, isJson: boolean): void {
   }
 }
 
-/** The first sentence, behind a title that says more than the topic. */
+/** The first sentence of a page, after its title if that is more than the topic. */
 function aboutText(topic: string, title: string, summary: string): string {
   const isSame = slugOf(title).replace(/^the-/, "") === topic;
   return isSame ? summary : `${title}. ${summary}`;
@@ -161,7 +161,7 @@ function pageNamed(texts: PageTexts, asked: string): Page {
   throw new AppError("not_found", `No page "${asked}": ${next}`);
 }
 
-/** By its anchor or its heading, else the first whose heading has what was typed in it. */
+/** Finds a heading by its anchor or its text; else the first one that contains what was typed. */
 function headingNamed({ topic, headings }: Page, typed: string): Heading {
   const slug = slugOf(typed);
   const found = headings.find(({ anchor }) => anchor === slug) ??

@@ -78,7 +78,7 @@ export const command: Command = defineCommand({
       await using place = openOwnPlace({ dirs, env: io.env, clock: systemClock, stepEnv });
       await printer.take(examine(CHECKS, new Scene(place)));
       await printer.take(examine([daemon], asked()));
-      // a daemon that does not answer has them
+      // if the daemon runs and only does not answer, the ports are its own
       if (status.isStopped) await printer.take(examine([ports], { ...place, addresses }));
       await look(certificatesIn((name) => file.get(name)));
     }
@@ -102,7 +102,7 @@ function summary(printer: FindingsPrinter): string {
   return `\n${well} ok, ${warnings} ${warnings === 1 ? "warning" : "warnings"}, ${failed} failed`;
 }
 
-/** An address as it is given to platforms, without a path of its own. */
+/** The base address that platforms are given. */
 function urlOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const url = URL.parse(text);
@@ -112,7 +112,7 @@ function urlOf(text: string | undefined): string | undefined {
   throw new AppError("usage", "--url takes https://HOST, the base of the webhook addresses");
 }
 
-/** Asks the daemon how it is; why there is no answer is an answer, too. */
+/** Asks the daemon for its status; the reason why it does not answer is a result, too. */
 async function askStatus(client: Client): Promise<DaemonHost["daemon"]> {
   try {
     const status = await statusWithin(client, ANSWER_WITHIN_MS);
@@ -122,7 +122,7 @@ async function askStatus(client: Client): Promise<DaemonHost["daemon"]> {
     return { isStopped: false, message: `The daemon has not answered for ${seconds}: ${cure}` };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    // everyone who gets through to it may ask: to be forbidden is to be kept from its socket
+    // every user who can connect may ask, so `forbidden` means that this user may not open the socket
     if (error.code === "forbidden") return { isStopped: false, message: error.message };
     if (error.code !== "unreachable") throw error;
     return { isStopped: true, message: error.message };
@@ -144,14 +144,14 @@ async function findInstalled(io: Io, dirs: DataDir) {
   return { service, installed: version ?? VERSION };
 }
 
-/** What the settings in the file say of a daemon; its flags are not known while it does not run. */
+/** The settings of the file. The flags of a daemon are not known while it does not run. */
 function settingsOf(dirs: DataDir) {
   const read = () => readSettingsFile(dirs.settings, dirs.root);
   let file: ReadonlyMap<string, SettingValue> = new Map();
   try {
     file = read();
   } catch {
-    // what is wrong with it is said where its addresses are looked at
+    // the check of addresses reports what is wrong with the file
   }
   return { file, addresses: () => addressesToBind(read()) };
 }

@@ -68,7 +68,7 @@ export const command: Command = defineCommand({
   },
 });
 
-/** The resource as the precondition of the apply: it is to be the same one, and unchanged. */
+/** The precondition of the apply: the resource is the same one, and unchanged. */
 type Expected = NonNullable<Input<"apply">["expected"]>;
 
 interface Session {
@@ -118,7 +118,7 @@ function nameOf(context: Context<typeof OPTIONS>): [what: string, name: string] 
   throw new AppError("usage", "Name what to edit: svc edit KIND/NAME");
 }
 
-/** Opens the editor until what is saved can be applied, or a person gives it up. */
+/** Opens the editor until the saved text can be applied, or the person gives up. */
 async function edit(session: Session): Promise<number> {
   const { expected, original, path, client, context } = session;
   const name = displayName(expected);
@@ -150,7 +150,10 @@ async function edit(session: Session): Promise<number> {
   }
 }
 
-/** Asks a person first: the editor may be a program, which saves the same mistake for ever. */
+/**
+ * Asks whether to open the editor again, because it may be a program that would save the same
+ * mistake for ever.
+ */
 function openAgain({ message, details }: AppError, io: Io): boolean {
   if (!io.inIsTerminal) return false;
   io.err([message, ...details.map((detail) => `  ${detail}`), ""].join("\n"));
@@ -165,7 +168,7 @@ function hintFor(expected: Expected): string[] {
   ];
 }
 
-/** Runs the editor; gives what it saved. */
+/** Runs the editor; returns the saved text. */
 async function openEditor(
   path: string,
   io: Io,
@@ -173,7 +176,7 @@ async function openEditor(
 ): Promise<string> {
   const editor = io.env("VISUAL") || io.env("EDITOR") || "vi";
   const stop = new AbortController();
-  // Ctrl-C is the editor's; svc has to live on, so that it removes the file.
+  // Ctrl-C is meant for the editor; svc goes on, so that it can remove the file.
   using _signals = io.onStop(
     (signal) => signal === "SIGINT" || stop.abort(),
     ["SIGINT", "SIGTERM", "SIGHUP"],
@@ -214,7 +217,7 @@ async function readBack(path: string): Promise<string> {
   throw new AppError("refused", "Nothing was changed: the saved file is not UTF-8 text");
 }
 
-/** Leaves the text where it was edited, without the comments; whether that worked. */
+/** Leaves the text in its file, without the comments; returns whether that worked. */
 async function keep(path: string, text: string): Promise<boolean> {
   return await write(path, text).then(() => true, () => false);
 }

@@ -24,7 +24,7 @@ import { TASK_STATES } from "../../store/task_records.ts";
 import type { ListedName } from "../suggest.ts";
 import { WatchPrinter } from "../watch_printer.ts";
 
-/** A span of time back from now, or a time; what the text is shows its form. */
+/** A span of time back from now, or a time; the form of the text tells which. */
 const SINCE: OptionValue<Pick<GetInput, "since" | "since_secs">> = {
   takes: DURATION.takes,
   parse: (text) => {
@@ -158,7 +158,7 @@ function namesOf(listed: readonly ListedName[]): string {
   ).join(", ");
 }
 
-/** For `svc get` alone. */
+/** The answer to `svc get` without arguments. */
 function whatThereIs(): string {
   const lines = (listed: readonly ListedName[]) =>
     listed.map(({ plural, names: [, , ...short] }) =>
@@ -174,7 +174,7 @@ function onlyOne(selected: readonly Selection[]): Selection {
   throw new AppError("usage", "--watch watches one kind or one name: start it once for each");
 }
 
-/** "all" as the kinds of resources that it stands for. */
+/** Replaces "all" by the kinds of resources for which it stands. */
 async function withoutAll(
   selected: readonly Selection[],
   client: Client,
@@ -217,7 +217,7 @@ async function print(
 /** Records of a list where no limit is given. */
 const DEFAULT_LIMIT = 50;
 
-/** A whole list: a search that ended before it had found enough goes on where it ended. */
+/** Reads a whole list. A search that ended before it had found enough continues where it ended. */
 async function listAll(input: GetInput, client: Client): Promise<Listing> {
   const { limit = DEFAULT_LIMIT } = input;
   let listing = await client.call("get", input);
@@ -277,7 +277,7 @@ function watch(input: GetInput, format: Format, context: Context<typeof OPTIONS>
   });
 }
 
-/** Says on a terminal how to read on. */
+/** Prints on a terminal how to see more of the list. */
 function hintAtMore(listing: Listing | undefined, io: Io): void {
   if (!io.outIsTerminal) return;
   const { more_before: last, more_after: first } = listing ?? {};

@@ -66,7 +66,10 @@ export const command: Command = defineCommand({
   },
 });
 
-/** What comes next where daemons share a database: only the first can say what the others need. */
+/**
+ * The next steps where daemons share a database. Only the first daemon can tell what the others
+ * need.
+ */
 function nextSteps(dir: DataDir, { shared, keyFile }: ReturnType<typeof sharedOf>): string {
   if (shared === undefined) return "";
   if (keyFile !== undefined) {
@@ -79,7 +82,7 @@ function nextSteps(dir: DataDir, { shared, keyFile }: ReturnType<typeof sharedOf
     `  svc init --database ${shellWord(shared.url)} --node NAME --key-file COPY\n`;
 }
 
-/** What is to be shared, where a database is named. */
+/** The options of a shared database; `undefined` if none is named. */
 function sharedOf(context: Context<typeof OPTIONS>): Pick<InitOptions, "shared" | "keyFile"> {
   const url = context.options.database;
   const [name, keyFile] = [context.options.node, context.options.keyFile];

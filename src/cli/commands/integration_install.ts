@@ -1,6 +1,6 @@
 /**
- * `svc integration install`: what `svc apply -f DIR` does with the package's directory, but
- * without the directory, and with the secrets filled in.
+ * `svc integration install`: applies the manifests of a package, as `svc apply -f DIR` does with
+ * its directory, with the secrets filled in.
  *
  * @module
  */
@@ -89,7 +89,7 @@ export const command: Command = defineCommand({
   },
 });
 
-/** Where one trigger or several take requests. */
+/** The address at which one trigger or several take requests. */
 interface Address {
   readonly endpoint: string;
   readonly triggers: readonly string[];

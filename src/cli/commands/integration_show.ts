@@ -82,7 +82,7 @@ function fileOf({ name, files }: IntegrationPackage, path: string): string {
   );
 }
 
-/** Writes every file; gives their paths. */
+/** Writes every file; returns their paths. */
 async function unpack(pack: IntegrationPackage, directory: string): Promise<string[]> {
   const written: string[] = [];
   try {

@@ -1,5 +1,6 @@
 /**
- * `svc integration uninstall`: deletes what has the label of a package, but for what others use.
+ * `svc integration uninstall`: deletes the resources with the label of a package, except those that
+ * others use.
  *
  * @module
  */
@@ -99,7 +100,8 @@ function targetsOf(pack: IntegrationPackage): DeleteTarget[] {
 }
 
 /**
- * Its SecretStores, also by name: one that was there before the package was installed has no label.
+ * The SecretStores of a package, also by name: one that existed before the package was installed
+ * has no label.
  */
 function storesOf(pack: IntegrationPackage): DeleteTarget[] {
   return [
@@ -125,7 +127,7 @@ function remove(
   });
 }
 
-/** What there is of `targets`, used or not. */
+/** The resources of `targets` that exist, used or not. */
 async function find(
   targets: readonly DeleteTarget[],
   { client, context }: { client: Client; context: Context<typeof OPTIONS> },

@@ -41,7 +41,7 @@ export const command: Command = defineCommand({
 
 interface Result extends TestMessage {
   readonly sent: boolean;
-  /** Why it was not; empty where it was. */
+  /** Why the message was not sent; empty if it was. */
   readonly reason: string;
 }
 
@@ -49,7 +49,7 @@ function textOf({ sent, reason }: Result): string {
   return sent ? "sent" : `not sent: ${reason}`;
 }
 
-/** What came of the first try. */
+/** Waits for the result of the first try. */
 async function resultOf(
   client: Client,
   message: TestMessage,

@@ -18,7 +18,7 @@ import type { OptionDefinition } from "../option.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
-/** `--plugin-root`, as of the daemon. */
+/** The option `--plugin-root`, with the same meaning as for the daemon. */
 export const PLUGIN_ROOT = {
   flags: "--plugin-root <dir>",
   help: "where relative commands start, as given to the daemon (default: the data directory)",
@@ -68,7 +68,7 @@ export const command: Command = defineCommand({
   },
 });
 
-/** Where relative commands start. */
+/** The directory from which relative paths of commands start. */
 export function pluginRoot(context: Context<typeof OPTIONS>): string {
   return resolve(context.options.pluginRoot ?? context.dir().root);
 }

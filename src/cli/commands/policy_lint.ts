@@ -1,5 +1,5 @@
 /**
- * `svc policy lint`: what a policy that is valid still lets through, or never will.
+ * `svc policy lint`: finds rules of a valid policy that allow too much, or that can never match.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { jsonText } from "../json_text.ts";
 import { inputName, readFile } from "../read_file.ts";
 import { printable } from "../terminal_text.ts";
 
-/** Programs that run whatever they are given. */
+/** Programs that run any code that they are given. */
 const INTERPRETERS =
   /^(?:env|exec|command|xargs|find|sudo|doas|su|nohup|nice|timeout|setsid|strace|busybox|make|git|ssh|docker|podman|vim?|ed|sed|[gmn]?awk|(?:ba|da|z|k|mk|c|tc|a|fi)?sh|python[0-9.]*|perl[0-9.]*|ruby[0-9.]*|lua[0-9.]*|php[0-9.]*|tclsh|node|deno|bun|npx|npm|osascript|pwsh)$/;
 
@@ -92,7 +92,7 @@ async function findWarnings(
 
 const PREFIXES = "allowed_command_prefixes";
 
-/** What the text of a prefix alone says. */
+/** Warnings that follow from the text of a prefix alone. */
 function textWarnings(prefix: string): string[] {
   const found: string[] = [];
   const [word = ""] = prefix.split(/[ \t]/, 1);
@@ -123,7 +123,7 @@ function textWarnings(prefix: string): string[] {
   return found;
 }
 
-/** What is to be said of the directory that a prefix names. */
+/** Warnings about the directory that a prefix names. */
 async function directoryWarnings(prefix: string, root: string): Promise<string[]> {
   const named = prefixDirectory(prefix);
   if (named === "") return [];

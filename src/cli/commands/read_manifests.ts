@@ -1,5 +1,5 @@
 /**
- * `svc read-manifests`: what the daemon starts to have manifests read by a process that it can
+ * `svc read-manifests`: reads manifests in a process of its own, which the daemon starts and can
  * kill.
  *
  * @module

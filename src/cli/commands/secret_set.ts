@@ -60,7 +60,7 @@ export const command: Command = defineCommand({
 /** Most readers that are named. */
 const NAMED = 3;
 
-/** A store that no field names, and that plugins may read all the same. */
+/** The note on a store that no field names, but that plugins may read. */
 function unusedText(store: string, readers: readonly string[]): string {
   if (readers.length === 0) return `nothing refers to ${store} yet`;
   const more = readers.length > NAMED ? ` and ${readers.length - NAMED} more` : "";

@@ -27,14 +27,17 @@ import { jsonText } from "../json_text.ts";
 import { namedScope, refuseUnlessRoot, serviceHost, SYSTEM } from "../service_host.ts";
 import { statusWithin } from "../status_within.ts";
 
-/** Where a service of the system keeps its data. */
+/** The data directory of a service of the system. */
 const SYSTEM_DATA_DIR = "/var/lib/svc";
 
-/** How long a daemon may take to its first answer, and how often it is asked. */
+/**
+ * How long a daemon may take to its first answer, and the time between two requests, in
+ * milliseconds.
+ */
 const [READY_WITHIN_MS, POLL_MS] = [60_000, 250];
-/** A daemon that was started again so often does not come up. */
+/** After so many restarts a daemon counts as failed. */
 const MOST_RESTARTS = 2;
-/** Lines of the log that say why. */
+/** Lines of the log that are printed after a failure. */
 const LOG_LINES = 15;
 
 const OPTIONS = [
@@ -93,7 +96,7 @@ export const command: Command = defineCommand({
 });
 
 /**
- * Refuses what no service can be made of.
+ * Refuses options with which no service can be installed.
  *
  * @throws {AppError} `usage`, or `refused` where this program is none that a service could run.
  */
@@ -137,7 +140,7 @@ function optionsOf(
 }
 
 /**
- * The daemon that answers, if one does.
+ * The status of the daemon that answers, if one does.
  *
  * @throws {AppError} `refused` when one is there and does not answer: it may have everything.
  */
@@ -156,7 +159,7 @@ async function findDaemon(client: Client): Promise<Status | undefined> {
   );
 }
 
-/** Refuses addresses that something else listens on, and says what. */
+/** Refuses addresses on which another program listens, and names it. */
 async function refuseTakenPorts(dirs: DataDir, io: Io): Promise<void> {
   const addresses = () => addressesToBind(readSettingsFile(dirs.settings, dirs.root));
   await using place = openOwnPlace({ dirs, env: io.env, clock: systemClock, stepEnv: [] });
@@ -165,7 +168,7 @@ async function refuseTakenPorts(dirs: DataDir, io: Io): Promise<void> {
   if (failed !== undefined) throw new AppError("refused", failed.message);
 }
 
-/** What {@linkcode bringUp} waits with. */
+/** The parts with which {@linkcode bringUp} waits for the daemon. */
 interface Waiting {
   readonly client: Client;
   readonly manager: ServiceManager;
@@ -213,7 +216,10 @@ async function untilReady({ client, manager }: Waiting): Promise<Status | undefi
   return undefined;
 }
 
-/** The files first, so that the text is a unit: in one, everything else is a comment. */
+/**
+ * The plan as text: first the files, then the steps as comments, so that the text is a valid unit
+ * file.
+ */
 function planText({ files, steps }: InstallPlan): string {
   const shown = files.map(({ write, text }) => `# ${write}\n${text}\n`).join("");
   if (steps.length === 0) return `${shown}# Nothing to do: it is installed, and runs\n`;
@@ -229,7 +235,7 @@ function planJson({ files, steps }: InstallPlan): string {
   });
 }
 
-/** What has come of it. */
+/** The result of the installation. */
 interface Result {
   readonly manager: ServiceManager;
   readonly options: ServiceOptions;

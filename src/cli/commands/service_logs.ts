@@ -39,7 +39,7 @@ export const command: Command = defineCommand({
     const { manager, state } = await findService(serviceHost(io), namedScope(context));
     if (state === undefined) throw new AppError("not_found", `There is no ${manager.service} here`);
     const stop = new AbortController();
-    // Ctrl-C is the other program's; svc lives on until that has ended.
+    // Ctrl-C is meant for the other program; svc goes on until that has ended.
     using _signals = io.onStop((signal) => signal === "SIGINT" || stop.abort());
     const [program, ...args] = manager.logs({ lines, follow: context.options.follow });
     return await runAttached({

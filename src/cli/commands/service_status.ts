@@ -60,13 +60,13 @@ export const command: Command = defineCommand({
   },
 });
 
-/** What is known of the service. */
+/** The facts about the service that are printed. */
 interface Facts {
   readonly manager: ServiceManager;
   readonly state: ServiceState;
-  /** Version of the daemon that runs, where it may be asked. */
+  /** Version of the running daemon; `undefined` if it does not answer this user. */
   readonly runs: string | undefined;
-  /** Version of the program that it would run now. */
+  /** Version of the installed program, which the next start would run. */
   readonly installed: string | undefined;
 }
 

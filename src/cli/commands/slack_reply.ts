@@ -1,5 +1,5 @@
 /**
- * `svc slack reply`: what a step uses to answer in the thread it came from.
+ * `svc slack reply`: answers in the thread from which a task came.
  *
  * @module
  */

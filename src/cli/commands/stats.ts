@@ -13,7 +13,7 @@ import { count } from "../option.ts";
 import { jsonText } from "../json_text.ts";
 import { formatTable } from "../table.ts";
 
-/** Minutes, where nothing is said. */
+/** Number of minutes if the command line gives none. */
 const DEFAULT_MINUTES = 60;
 
 export const command: Command = defineCommand({
@@ -63,10 +63,10 @@ interface Column {
   readonly show?: (value: number) => string;
 }
 
-/** What goes first where the room is short. */
+/** Columns that are left out first on a narrow terminal. */
 const SECONDARY = new Set(["P50", "P99", "RUNNING"]);
 
-/** A span as people read it: `19ms`, `1.4s`, `3m12s`. */
+/** A duration such as `19ms`, `1.4s` or `3m12s`. */
 function span(ms: number): string {
   return ms < 1000 || ms >= 60_000 ? shortDuration(ms) : `${(ms / 1000).toFixed(1)}s`;
 }

@@ -65,7 +65,7 @@ export const command: Command = defineCommand({
   },
 });
 
-/** The role of the caller, and what gives it. */
+/** The role of the caller, and the token that gives it. */
 function callerText({ name, role }: Status["caller"]): string {
   return role === null ? `the run token of a ${name}` : `${role}, by ${name}`;
 }
@@ -81,7 +81,7 @@ function settingLines({ settings }: Status): (readonly [string, string])[] {
 
 const SOURCES = { default: "default", file: "daemon.yaml", flag: "flag" };
 
-/** Resources; tasks have a line of their own. */
+/** The numbers of resources; tasks have a line of their own. */
 function countLines({ counts }: Status): (readonly [string, string])[] {
   return Object.entries(counts).filter(([name]) => !name.startsWith("tasks_"))
     .map(([name, n]) => [name, String(n)] as const);
@@ -107,7 +107,7 @@ function outboxText({ pending, failed, oldest_pending_secs }: Status["outbox"]):
   return `${pending} pending${waits}${given}`;
 }
 
-/** The latest path that no trigger has, and where the others are. */
+/** The latest path for which there is no trigger, and the command that lists the others. */
 function unknownLines(paths: Status["unknown_paths"]): (readonly [string, string])[] {
   const latest = paths.find((one) => one.did_you_mean !== null) ?? paths[0];
   if (latest === undefined) return [];

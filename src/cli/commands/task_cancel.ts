@@ -82,7 +82,7 @@ export const command: Command = defineCommand({
 /** Tasks that one wait takes. */
 const MAX_WAITED = 1000;
 
-/** Cancels what the command line means, and tells of each task. */
+/** Cancels the tasks of the command line, and prints a line for each. */
 async function cancel(
   client: Client,
   context: Context<typeof OPTIONS>,
@@ -108,7 +108,7 @@ async function cancel(
   return results.map(({ task_id: id, state, result = "ended" }) => ({ id, state, result }));
 }
 
-/** Tells which tasks would be cancelled. */
+/** Prints which tasks would be cancelled. */
 async function tryCancel(client: Client, context: Context<typeof OPTIONS>): Promise<number> {
   const json = context.options.output === "json";
   const matching = findMatching(context.arguments(0).length > 0, context);

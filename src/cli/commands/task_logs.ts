@@ -113,14 +113,14 @@ export const command: Command = defineCommand({
   },
 });
 
-/** What svc itself has to say at the end; nothing of a task that goes on, or ended well. */
+/** The last line: the state of a failed or cancelled task, or of one with a reason; else empty. */
 function endLine({ state, reason }: LogEnd): string {
   const isBad = state === "failed" || state === "cancelled";
   if (!isBad && reason === "") return "";
   return `[svc: task ${state}${reason === "" ? "" : `: ${printable(reason)}`}]`;
 }
 
-/** What names the task: as it was given, or the id of the latest of a trigger or state. */
+/** The name of the task: the argument, or the id of the latest task of a trigger or state. */
 async function nameOf(context: Context<typeof OPTIONS>, client: Client): Promise<string> {
   const given = context.argument(0);
   const trigger = context.options.trigger;
@@ -158,8 +158,8 @@ async function nameOf(context: Context<typeof OPTIONS>, client: Client): Promise
   );
 }
 
-/** Digits of ids; what has another letter names no task. */
+/** The digits of ids; a text with other characters cannot be part of one. */
 const PART_OF_ID = /^[0-9a-hjkmnp-tv-z]+$/;
 
-/** Names of triggers are in lower case, and an id is told from them by its length. */
+/** A name of a trigger: in lower case, and not as long as an id. */
 const TRIGGER_NAME = /^(?!latest$)(?!.{26}$)[a-z0-9-]+$/;

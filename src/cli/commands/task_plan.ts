@@ -46,7 +46,7 @@ const COLUMNS = [
   { header: "WHEN", wide: false, fit: "text" },
 ] as const;
 
-/** A time limit, with whose it is where that is not `own`. */
+/** A time limit, and the setting from which it comes unless that is `own`. */
 function limitText(
   { timeout_secs: secs, timeout_from: from }: Pick<PlannedStepView, "timeout_secs"> & {
     readonly timeout_from: string | null;

@@ -77,7 +77,7 @@ async function create(
   }
 }
 
-/** Straight on the data directory, while no daemon runs on it. */
+/** Creates the token in the data directory itself, while no daemon runs on it. */
 async function createOffline(
   { role, ttl_secs: ttlSecs, name }: Input<"token.create">,
   dir: DataDir,

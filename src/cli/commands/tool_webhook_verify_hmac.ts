@@ -57,7 +57,7 @@ export const command: Command = defineCommand({
     const request = { body: bytes, header, now: systemClock.now(), url, arrivedUrl: url };
     const verdict = await scheme.verify(request, keys, options);
     if (!verdict.ok && verdict.reason === "signature_header_missing") {
-      // Not given is a mistake in the script; given and empty is a request without a signature.
+      // An absent option is a mistake in the script; an empty one is a request without a signature.
       if (context.options.signature === undefined) {
         throw new AppError("usage", "Give the signature: --signature VALUE");
       }
@@ -72,7 +72,10 @@ export const command: Command = defineCommand({
   },
 });
 
-/** The headers a scheme may ask for: those that are given, else those of the plugin's request. */
+/**
+ * The headers that a scheme may ask for: those of the command line, else those of the plugin's
+ * request.
+ */
 function readHeaders(
   context: Context<typeof OPTIONS>,
   scheme: Scheme,
@@ -99,7 +102,7 @@ function readHeaders(
   return (name) => given.get(name) ?? context.io.env(variableOf(name));
 }
 
-/** Bare hexadecimal stands for what the scheme writes before it. */
+/** Adds the prefix of the scheme to a signature that is only hexadecimal. */
 function withPrefix(signature: string, scheme: Scheme, options: SchemeOptions): string {
   const form = scheme.hmacSpec?.(options)?.form;
   const bare = form?.encoding === "hex" && /^[0-9a-fA-F]+$/.test(signature) &&
@@ -107,7 +110,7 @@ function withPrefix(signature: string, scheme: Scheme, options: SchemeOptions): 
   return bare ? `${form.prefix}${signature}` : signature;
 }
 
-/** The variable that a plugin finds a header in. */
+/** The name of the variable that holds a header for a plugin. */
 function variableOf(header: string): string {
   return `WEBHOOK_HEADER_${header.toUpperCase().replaceAll("-", "_")}`;
 }

@@ -20,7 +20,7 @@ import { count, DURATION, type OptionDefinition } from "../option.ts";
 import { interruptible } from "../interrupt.ts";
 import { CLEAR_LINE, printable } from "../terminal_text.ts";
 
-/** How far back, where nothing is said. */
+/** How far back a backtest goes if the command line does not say. */
 const DEFAULT_SECS = 7 * 24 * 3600;
 /** Most changed deliveries that are named. */
 const MAX_NAMED = 100;
@@ -79,7 +79,7 @@ export const command: Command = defineCommand({
   },
 });
 
-/** What is printed of a backtest, and on a terminal how far it has got. */
+/** Prints the results of a backtest, and on a terminal its progress. */
 class Report {
   readonly #context: Context<typeof OPTIONS>;
   readonly #live: boolean;

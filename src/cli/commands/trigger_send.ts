@@ -82,7 +82,7 @@ function data(body: Uint8Array, file: string | undefined): readonly string[] {
   throw new AppError("invalid", "The body does not fit into a command line, give it in a file");
 }
 
-/** What the answer says, as far as the daemon wrote it. */
+/** The fields of the answer that the daemon writes. */
 interface Answer {
   readonly started: boolean;
   /** Outcome of the event; empty if the answer does not say it. */

@@ -87,7 +87,7 @@ async function check(url: string | undefined, signal: AbortSignal) {
   return { newest, isOut: isNewer(newest, VERSION), how };
 }
 
-/** The one line of a file; `undefined` where it is not there, or has none. */
+/** The line of a file with one line; `undefined` if the file is absent or empty. */
 async function findLine(path: string): Promise<string | undefined> {
   const text = await Deno.readTextFile(path).catch(() => "");
   return text.split("\n")[0]?.trim() || undefined;
