@@ -1,6 +1,6 @@
 /**
- * What a shell completes on a command line: which value stands under the cursor, and what it can
- * be. The definitions of the commands say it; the daemon is asked for names and ids.
+ * Completes a command line for a shell: finds the value under the cursor, and its candidates from
+ * the definitions of the commands, or from the daemon for names and ids.
  *
  * @module
  */
@@ -18,12 +18,12 @@ export function flagsOf({ flags }: OptionDefinition): readonly string[] {
   return flags.match(/(?<![\w-])--?[A-Za-z][\w-]*/g) ?? [];
 }
 
-/** What completes the value of an option; `undefined` of a switch and of free text. */
+/** The completion of the value of an option; `undefined` for a switch and for free text. */
 export function completedOption(option: OptionDefinition): Completed | undefined {
   return option.complete ?? option.choices ?? fileOf(option.flags);
 }
 
-/** What completes the argument at `index`, the last of which may be repeated. */
+/** The completion of the argument at `index`; the last argument may be repeated. */
 export function completedArgument(
   { arguments: given = [] }: Command,
   index: number,
@@ -40,7 +40,7 @@ function fileOf(placeholder: ArgumentDefinition["name"]): Completed | undefined 
 /** The value under the cursor. */
 export interface Cursor {
   readonly complete: Completed | undefined;
-  /** What is written of it so far. */
+  /** The part of it that is typed so far. */
   readonly begun: string;
   /** Values of the options before it, by name in camelCase. */
   readonly options: Readonly<Record<string, string>>;
@@ -95,14 +95,14 @@ function nameOf(option: OptionDefinition): string {
   return camelCase(long.slice(2));
 }
 
-/** Something that a value can be. */
+/** A value that is offered. */
 export interface Candidate {
   readonly value: string;
-  /** One line about it; empty where the value says it all. */
+  /** One line about it; empty if the value explains itself. */
   readonly about: string;
 }
 
-/** What the daemon is asked with. */
+/** The client and the project with which the daemon is asked. */
 export interface Asking {
   readonly client: Client;
   /** The project that was named with an option or in the environment. */
@@ -111,9 +111,9 @@ export interface Asking {
 }
 
 /**
- * What the value under the cursor can be, newest or first ones first.
+ * The candidates for the value under the cursor: records newest first, the rest in its own order.
  *
- * @throws {AppError} whatever the daemon refuses with.
+ * @throws {AppError} the refusals of the daemon.
  */
 export async function candidates(cursor: Cursor, asking: Asking): Promise<readonly Candidate[]> {
   const found = await allCandidates(cursor, asking);

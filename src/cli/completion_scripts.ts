@@ -1,7 +1,7 @@
 /**
- * Completion scripts for shells: plain text made once, so that pressing Tab starts `svc` only where
- * names and ids complete a value, which `svc complete` prints. What there is to complete comes from
- * outside; what a script looks like is only here.
+ * Completion scripts for shells. A script contains everything but names and ids, so that pressing
+ * Tab starts `svc` only for these, with `svc complete`. The caller gives the places to complete;
+ * this file has the syntax of each shell.
  *
  * @module
  */
@@ -12,7 +12,7 @@ export interface CompletedOption {
   readonly flags: readonly string[];
   /** One line of help. */
   readonly help: string;
-  /** What follows it: nothing, a path, any text, what `svc complete` prints, or one of a list. */
+  /** Its value: none, a path, any text, one that `svc complete` prints, or one of a list. */
   readonly takes: "nothing" | "path" | "text" | "asked" | readonly string[];
   /** Whether it may be given again. */
   readonly repeatable: boolean;
@@ -22,18 +22,20 @@ export interface CompletedOption {
 export interface Place {
   /** Words so far, separated by blanks; empty right after `svc`. */
   readonly words: string;
-  /** What the next word can be, with a line of help; empty where that is no closed list. */
+  /** The possible next words, each with a line of help; empty if they are no closed list. */
   readonly next: readonly { readonly word: string; readonly help: string }[];
-  /** Options. */
   readonly options: readonly CompletedOption[];
-  /** What its arguments are where `next` has nothing: files, or what `svc complete` prints. */
+  /**
+   * How arguments are completed if `next` is empty: with files, or with the output of `svc
+   * complete`.
+   */
   readonly rest: "nothing" | "path" | "asked";
 }
 
-/** Makes the script of one shell; every place stands after those it is reached through. */
+/** Makes the script of one shell. A place comes after the places through which it is reached. */
 export type ScriptMaker = (places: readonly Place[]) => string;
 
-/** The shells, by the name a person gives. */
+/** The scripts by the name of the shell. */
 export const SCRIPTS: Readonly<Record<string, ScriptMaker>> = { bash, zsh, fish };
 
 /** `PLACE WORD` for every word that leads on to another place: `' task'`, `'task logs'`. */
@@ -163,7 +165,7 @@ function fish(places: readonly Place[]): string {
   const others = { nothing: [], path: ["-F"], asked: [`-ka ${quote("(__svc_ask)")}`] };
   const lines = places.flatMap(({ words, next, options, rest }) =>
     [
-      // What is asked for has the closed list, too, and knows how many arguments there are.
+      // `svc complete` also prints the closed lists, and knows how many arguments there are.
       ...rest === "asked" ? [] : next.map(({ word, help }) => `-a ${word} -d ${quote(help)}`),
       ...options.map(option),
       ...others[rest],
@@ -192,7 +194,9 @@ ${lines.join("\n")}
 `;
 }
 
-/** In single quotes, which all three shells read the same way while no other is inside. */
+/**
+ * A text in single quotes. All three shells read it the same way if it contains no single quote.
+ */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "’")}'`;
 }

@@ -1,6 +1,5 @@
 /**
- * The question before something that cannot be taken back: a person answers it, a script says it
- * with `--yes`.
+ * Asks before something that cannot be undone. A person answers; a script gives `--yes`.
  *
  * @module
  */
@@ -33,7 +32,7 @@ export async function confirm(question: string, context: Context<[typeof YES]>):
   throw new AppError("refused", "Nothing was changed: the answer was not yes");
 }
 
-/** What is typed up to the end of the line. */
+/** Reads the typed text up to the end of the line. */
 async function readLine(io: Io): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

@@ -1,6 +1,6 @@
 /**
- * What the commands on Connections have in common: tokens that no other user can see, and work of
- * the daemon that is shown while it goes on.
+ * Shared by the commands on Connections: reads tokens where no other user sees them, and shows the
+ * steps of the daemon's work.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { readFile, withoutLastLineBreak } from "./read_file.ts";
 /** Names of the operations on Connections. */
 type WorkName = Extract<StreamName, `connect.${string}` | `connection.${string}`>;
 
-/** What an operation gives in the end. */
+/** The result of an operation, in its last line. */
 type ResultOf<Name extends WorkName> = Extract<
   Output<Name>,
   { readonly result: unknown }
@@ -48,7 +48,7 @@ export async function doConnectionWork<Name extends WorkName>(
 
 /** Where a token comes from. */
 export interface TokenSource {
-  /** What it is, for the prompt. */
+  /** Its name in the prompt. */
   readonly what: string;
   /** The option, such as `--token`. */
   readonly flag: string;
@@ -87,7 +87,7 @@ async function readToken(source: TokenSource, io: Io): Promise<string> {
     return withoutLastLineBreak(text);
   }
   if (given !== undefined && given !== "-") {
-    // What was given may be the token, so it is not repeated.
+    // The value may be the token, so it is not repeated.
     throw new AppError("usage", `Other users see the command line: give the ${what} with ${ways}`);
   }
   if (!io.inIsTerminal) {
@@ -98,7 +98,7 @@ async function readToken(source: TokenSource, io: Io): Promise<string> {
   throw new AppError("refused", `Nothing was changed: the ${what} was not entered`);
 }
 
-/** What every `svc connect` takes, as far as it was given. */
+/** The options of every `svc connect` that the command line gives. */
 export interface ConnectOptions {
   readonly project?: string;
   readonly name?: string;
@@ -106,7 +106,7 @@ export interface ConnectOptions {
   readonly api?: string;
 }
 
-/** What commands work with that have these options. */
+/** The context of commands with these options. */
 type ConnectContext = CommandContext<
   & OptionValues<[typeof PROJECT, ...typeof CONNECTION]>
   & { readonly [Name in "name" | "endpoint" | "api"]: string | undefined }

@@ -8,7 +8,7 @@ import { findText } from "../base/bytes.ts";
 import { escapeInLines } from "../base/control_characters.ts";
 import { shellWord } from "../base/shell_word.ts";
 
-/** A shell takes an argument of about 128 KiB. */
+/** Most bytes of a body on the command line: a shell takes an argument of about 128 KiB. */
 const MAX_INLINE_BYTES = 100_000;
 
 /** The line; `data` are the words that give the body. */
@@ -19,10 +19,11 @@ export function curlLine(
 ): string {
   const words = [
     "curl",
-    ...(/[[\]{}]/.test(url) ? ["--globoff"] : []), // else curl takes them for patterns
+    // otherwise curl reads these characters as patterns
+    ...(/[[\]{}]/.test(url) ? ["--globoff"] : []),
     ...Object.entries(headers).flatMap(([name, value]) => [
       "-H",
-      value === "" ? `${name};` : `${name}: ${value}`, // "name:" would take a header away
+      value === "" ? `${name};` : `${name}: ${value}`, // "name:" would remove the header
     ]),
     ...data,
     url,
@@ -30,15 +31,18 @@ export function curlLine(
   return `${words.map(quote).join(" ")}\n`;
 }
 
-/** Words that hold a body; none where no command line, or no terminal, takes it as it is. */
+/**
+ * The words for `curl` that hold a body; `undefined` if a command line or a terminal would change
+ * it.
+ */
 export function inlineData(bytes: Uint8Array): readonly string[] | undefined {
   const text = findText(bytes);
   if (text === undefined || bytes.length > MAX_INLINE_BYTES) return undefined;
   if (escapeInLines(text) !== text) return undefined;
-  return ["--data-raw", text]; // --data-binary would take a leading @ for a file
+  return ["--data-raw", text]; // --data-binary would read a leading @ as the name of a file
 }
 
-/** A word as a POSIX shell reads it back. */
+/** Quotes a word for a POSIX shell. */
 function quote(word: string): string {
   return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : shellWord(word);
 }

@@ -1,6 +1,6 @@
 /**
- * What the commands `svc db …` have in common: the daemon does the work where one runs, else the
- * command itself does, while it holds the lock of the data directory.
+ * Shared by the commands `svc db …`: the daemon does the work if it runs, else the command does,
+ * and holds the lock of the data directory meanwhile.
  *
  * @module
  */
@@ -28,11 +28,11 @@ export interface DatabaseWork<Name extends UpkeepName, Result> {
   readonly input: Input<Name>;
   /** The same without a daemon; the lock is held meanwhile. */
   readonly onFiles: (dir: DataDir) => AsyncGenerator<UpkeepLine<Result>, void, undefined>;
-  /** Whether a database that cannot be used is what it is about. */
+  /** Whether the work also takes a database that cannot be used, in order to examine it. */
   readonly anyDatabase?: boolean;
 }
 
-/** Where work is shown, and what ends it early. */
+/** The terminal that shows the work, and the signal that ends it early. */
 export interface WorkPlace {
   readonly io: Io;
   /** Ends it in order, what it has begun included; it cannot be ended when absent. */
@@ -69,7 +69,7 @@ export async function doDatabaseWork<Name extends UpkeepName, Result>(
   if (work.anyDatabase !== true) {
     await settled;
     await checkStorage(dir);
-  } else await settled.catch(() => {}); // what is wrong with the database is what the work says
+  } else await settled.catch(() => {}); // the work itself reports what is wrong with the database
   return await follow(work.onFiles(dir), place);
 }
 
@@ -85,9 +85,9 @@ async function* startingWith<T>(
 }
 
 /**
- * Follows lines to what comes of them; on a terminal it shows how far they are.
+ * Reads the lines of the work and returns its result; shows the progress on a terminal.
  *
- * @throws {AppError} what the last line refuses with.
+ * @throws {AppError} the refusal in the last line.
  */
 export async function follow<Result>(
   lines: AsyncGenerator<UpkeepLine<Result>, void, undefined>,

@@ -1,6 +1,6 @@
 /**
- * `svc delete delivery` and `svc delete task`: records, which go one at a time with their content,
- * and never come back.
+ * `svc delete delivery` and `svc delete task`: deletes records with their content, one at a time
+ * and for good.
  *
  * @module
  */
@@ -41,8 +41,8 @@ interface Named {
 }
 
 /**
- * What the arguments name, where those are records that can be deleted; `undefined` for anything
- * else, of which the daemon says what it is.
+ * The records that the arguments name, if their type can be deleted; `undefined` for any other
+ * name, which the daemon has to look up.
  *
  * @throws {AppError} `usage` for records together with something else.
  */
@@ -76,7 +76,7 @@ function deletable(word: string): Named["record"] | undefined {
   return name === "delivery" || name === "task" ? name : undefined;
 }
 
-/** Deletes records, after a question that says what goes along. */
+/** Deletes records, after a question that names everything that is deleted with them. */
 export async function deleteRecords(
   named: readonly Named[],
   context: DeleteContext,
@@ -118,7 +118,7 @@ function listed(names: readonly string[]): string {
   return names.slice(0, MAX_NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
-/** What would be deleted; `undefined` where there is no such record and that is all the same. */
+/** What would be deleted; `undefined` for a missing record with `--ignore-not-found`. */
 async function plan(
   client: Client,
   { record, id }: Named,
@@ -133,7 +133,7 @@ async function plan(
   }
 }
 
-/** Deletes what was planned: by its whole id, so that `latest` is what was asked about. */
+/** Deletes what was planned, by its whole id: `latest` may be another record by now. */
 function remove(
   client: Client,
   { deleted: [first = ""] }: DeletedRecords,

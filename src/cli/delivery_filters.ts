@@ -1,5 +1,6 @@
 /**
- * The options that pick deliveries by what became of them, for every command that does.
+ * The options that filter deliveries by reason, status, sender, key and duration, for several
+ * commands.
  *
  * @module
  */

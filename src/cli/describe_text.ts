@@ -1,6 +1,6 @@
 /**
- * `svc describe` for people: what something is, who uses it, what is wrong with it, what happened
- * lately, and how to go on. Pure.
+ * `svc describe` for people: the fields of a resource or record, its users, its faults, its newest
+ * records, and the next commands. Pure.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { DEFAULT_PROJECT } from "../resources/resource.ts";
 import { formatTable } from "./table.ts";
 import { printable } from "./terminal_text.ts";
 
-/** What is known about one thing. */
+/** The facts from which the text about a resource or record is made. */
 export interface Facts {
   /** The thing as `describe` answers it: a resource, or a record. */
   readonly view: JsonObject;
@@ -35,7 +35,7 @@ export interface Facts {
   readonly toYaml: (value: unknown) => string;
 }
 
-/** A name and what is said of it; left out where that is empty. */
+/** A name and its text; a line with an empty text is left out. */
 type Line = readonly [name: string, text: string];
 
 /** Rows of one list that are shown. */
@@ -129,7 +129,7 @@ function guardText({ permission, only }: JsonObject, ways: unknown): string {
   return asked === "" ? who : `${who}; svc asks ${asked}`;
 }
 
-/** `github, over connection/a`, a line each; where there is no way, why. */
+/** A line such as `github, over connection/a` for each way; if there is none, the reason. */
 function waysText(ways: unknown, does: string): string {
   const all = Array.isArray(ways) ? ways.filter(isJsonObject) : [];
   return all.filter((way) => way["does"] === does).map(({ platform, over, lack }) =>
@@ -152,7 +152,10 @@ function useText(use: unknown, now: number): string {
   return keyUseText(Object.assign({ last_matched_at: null }, known), now);
 }
 
-/** Keys with what is known of each below it: sentences that a column of a table would cut. */
+/**
+ * The keys of a SecretStore, with the facts about each on lines below it, because a table would cut
+ * them.
+ */
 function keyList(keys: unknown, { now }: Facts): string {
   if (!isJsonObject(keys)) return "";
   const blocks = Object.entries(keys).map(([key, use]) => {
@@ -243,7 +246,7 @@ export function describeTask({ view, answers, now, columns }: Facts): string {
   ].join("\n");
 }
 
-/** Which steps run, since when, and for how long nothing has come of them. */
+/** The steps that run, since when, and for how long they have printed nothing. */
 function runningText(steps: readonly JsonObject[], silentSince: unknown, now: number): string {
   const running = steps.filter(({ state }) => state === "running").map((step) =>
     `step ${text(step["id"])} for ${lasted(step, now)}`
@@ -255,7 +258,10 @@ function runningText(steps: readonly JsonObject[], silentSince: unknown, now: nu
   return [...running, ...silent].join(", ");
 }
 
-/** The messages that answer a task, a line each; of what was not sent why, and what sends it. */
+/**
+ * The messages that answer a task, a line each; for an unsent one also the reason, and the command
+ * that sends it.
+ */
 function answersText(answers: Listing | undefined): string {
   const items = (answers?.items ?? []) as readonly JsonObject[];
   return items.map(({ id, kind, state, reason }) => {
@@ -339,7 +345,7 @@ function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The names of a request's headers, and how many it had besides. */
+/** The names of the headers of a request, and the number of those that are not listed. */
 function headersText(
   { header_names: names, headers_left_off: more }: Readonly<Record<string, unknown>>,
 ): string {

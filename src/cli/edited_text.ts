@@ -1,6 +1,5 @@
 /**
- * The text that `svc edit` opens in an editor, with comments above it, and what is left of it
- * afterwards. Pure.
+ * Adds comments to the text that `svc edit` opens in an editor, and removes them afterwards. Pure.
  *
  * @module
  */
@@ -33,7 +32,7 @@ export function withErrors({ text, error }: Refusal, hint: readonly string[]): s
   return toComment(shifted) + text;
 }
 
-/** What was saved, without the comments at its top. */
+/** The saved text, without the comments at its top. */
 export function withoutComments(saved: string): string {
   return saved.replace(/^(#[^\n]*(\n|$))+/, "");
 }

@@ -1,5 +1,5 @@
 /**
- * Prints what `svc doctor` finds, a line or more for each finding, as it comes.
+ * Prints the findings of `svc doctor` as they come, each on one line or more.
  *
  * @module
  */
@@ -11,9 +11,12 @@ import { wrapped } from "./table.ts";
 import { CLEAR_LINE, green, printable, red, yellow } from "./terminal_text.ts";
 
 const COLOURS = { ok: green, warning: yellow, failed: red };
-/** Width of the results, and of what stands below them. */
+/** Width of the column of results, by which the lines below a finding are indented. */
 const INDENT = 9;
-/** Columns where the terminal does not say, or says none, and the least that a sentence is broken for. */
+/**
+ * Width of a terminal that does not tell its own, and the least width to which sentences are
+ * wrapped, in columns.
+ */
 const [USUAL_COLUMNS, LEAST_COLUMNS] = [80, 40];
 /** A check that takes longer than this is named while it lasts. */
 const QUIET_MS = 1000;
@@ -41,7 +44,7 @@ export class FindingsPrinter implements Disposable {
     this.#end();
   }
 
-  /** Waits for something, of which a check by this name is then made. */
+  /** Waits for `work`, which the check of this name needs, and shows the name if it takes long. */
   async during<T>(check: string, work: Promise<T>): Promise<T> {
     this.#begin(check);
     try {

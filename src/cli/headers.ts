@@ -9,7 +9,6 @@ import type { Context } from "./command.ts";
 import { type OptionDefinition } from "./option.ts";
 import type { Io } from "./io.ts";
 
-/** The option `--header`. */
 export const HEADER = {
   flags: "--header <header...>",
   help: 'a header, "Name: value"; may be repeated',
@@ -31,7 +30,7 @@ export function readHeaders(context: Context<[typeof HEADER]>): Record<string, s
   );
 }
 
-/** Says which headers a condition reads that an event did not have, and the flag that adds them. */
+/** Prints which headers a condition reads that the event lacked, and the flag that adds them. */
 export function hintAtHeaders(missing: readonly string[], io: Io): void {
   for (const name of missing) {
     const flag = `--header "${headerTitle(name)}: VALUE"`;

@@ -7,7 +7,7 @@
 import { type Command } from "./command.ts";
 import { HELP } from "./parse.ts";
 
-/** What the help of a command says. */
+/** The parts of the help of a command. */
 export interface HelpParts {
   /** Such as `svc task logs [options] <task>`. */
   readonly usage: string;
@@ -19,10 +19,10 @@ export interface HelpParts {
   readonly examples: readonly string[];
 }
 
-/** What is explained, such as `-o, --output <format>`, and how. */
+/** A term such as `-o, --output <format>`, and its explanation. */
 export type HelpLine = readonly [term: string, text: string];
 
-/** The help of a command in its parts, for those who set it otherwise than a terminal does. */
+/** The help of a command in its parts, for output in other formats, such as the manual pages. */
 export function helpParts(words: string, command: Command): HelpParts {
   const named = command.arguments ?? [];
   return {
@@ -40,9 +40,9 @@ export function helpParts(words: string, command: Command): HelpParts {
   };
 }
 
-/** Wider lines are hard to read. */
+/** Most columns of a line: wider lines are hard to read. */
 const WIDEST = 100;
-/** A column of text that is narrower than this is left to the terminal. */
+/** A narrower column of text is not wrapped, but left to the terminal. */
 const NARROWEST = 20;
 const INDENT = "  ";
 

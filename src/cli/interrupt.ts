@@ -1,6 +1,5 @@
 /**
- * Commands that last: Ctrl-C ends them in order, whatever they wait for, with the exit code that
- * shells expect of it.
+ * Runs commands that wait. Ctrl-C ends them in order, with the exit code that shells expect.
  *
  * @module
  */

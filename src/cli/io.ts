@@ -1,6 +1,7 @@
 /**
- * The terminal as an argument: standard streams, environment, what else is outside of a command, and
- * what the terminal can show. The one door to both streams: no text from outside drives the terminal behind it.
+ * Passes the terminal to commands: standard streams, environment, and the abilities of the
+ * terminal. It is the only door to the streams, so that no text from outside can control the
+ * terminal.
  *
  * @module
  */
@@ -21,7 +22,7 @@ export interface Io {
   out(data: string | Uint8Array | SafeText): void;
   /** Writes to standard error, which is for people: invisible characters are always spelled out. */
   err(text: string | SafeText): void;
-  /** What comes on standard input. */
+  /** The bytes of standard input. */
   stdin(): ReadableStream<Uint8Array>;
   /** Opens a file that the command line names; fails as the runtime does. */
   openFile(path: string): Promise<ReadableStream<Uint8Array>>;

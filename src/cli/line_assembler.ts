@@ -1,6 +1,6 @@
 /**
- * Assembles lines from the pieces of several streams, which come in any order and are cut anywhere. It
- * works on bytes, so that a character that was cut in two is whole again in its line.
+ * Assembles lines from the pieces of several streams, which come in any order and are cut anywhere.
+ * It works on bytes, so that a line has whole characters even where a cut divided one.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export interface AssembledLine<Source> extends Piece {
   readonly source: Source;
 }
 
-/** The beginning of a line, whose end has not come. */
+/** The beginning of a line whose end has not arrived. */
 interface PartialLine<Source> {
   readonly at: number;
   readonly source: Source;

@@ -1,6 +1,7 @@
 /**
- * What `svc get` lists, for help and for suggestions: the kinds of `resources/kind_names.ts` and the
- * records. Kinds that CustomResourceDefinitions define are known to the daemon only.
+ * The names that `svc get` lists, for help and for suggestions: the kinds of
+ * `resources/kind_names.ts`, and the types of records. Only the daemon knows the kinds of
+ * CustomResourceDefinitions.
  *
  * @module
  */
@@ -23,7 +24,7 @@ export const RECORD_TYPE_NAMES: readonly ListedName[] = Object.entries(RECORD_NA
 /** The plurals of the kinds of resources. */
 export const KIND_PLURALS: readonly string[] = KIND_NAMES.map(({ plural }) => plural);
 
-/** The plurals of all. */
+/** The plurals of kinds and of types of records. */
 export const PLURALS: readonly string[] = [
   ...RECORD_TYPE_NAMES.map(({ plural }) => plural),
   ...KIND_PLURALS,

@@ -1,6 +1,6 @@
 /**
- * Several lists as one answer of `svc get`: which lists a command line asks for, and how they are
- * joined. Pure.
+ * Several lists as one answer of `svc get`: finds the lists that a command line names, and joins
+ * them. Pure.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import type { Listing } from "../api/resource_operations.ts";
 import { AppError } from "../base/errors.ts";
 
-/** What to list: a whole list, or the one entry of this name. */
+/** A whole list, or its entry of this name. */
 export interface Selection {
   readonly what: string;
   /** Empty for a list. */
@@ -16,7 +16,7 @@ export interface Selection {
 }
 
 /**
- * What `KIND[,KIND...] [NAME...]` or `KIND/NAME [KIND/NAME...]` asks for.
+ * The lists and entries of `KIND[,KIND...] [NAME...]` or `KIND/NAME [KIND/NAME...]`.
  *
  * @throws {AppError} `usage` when the two are mixed.
  */

@@ -1,7 +1,7 @@
 /**
- * Prints the output of a task: as it was printed, or line by line with its step and its time before
- * each. On a terminal nothing of it drives the terminal. What svc itself says of a step goes to
- * standard error, so that standard output stays what the steps printed.
+ * Prints the output of a task: unchanged, or with the step and the time before each line. The
+ * output cannot control a terminal. Notes of svc about a step go to standard error, so that
+ * standard output has only the output of the steps.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import type { Io } from "./io.ts";
 import { type AssembledLine, LineAssembler } from "./line_assembler.ts";
 import { PLAIN, styledLine, TerminalText } from "./terminal_text.ts";
 
-/** What stands before each line. */
+/** The parts that are printed before each line. */
 export interface LineStart {
   /** Id of its step. */
   readonly prefix: boolean;
@@ -34,7 +34,6 @@ export class LogPrinter {
   /** Whether standard output is in the middle of a line. */
   #inLine = false;
 
-  /** Prints to `io`. */
   constructor(io: Io, start: LineStart) {
     this.#io = io;
     this.#start = start;
@@ -54,19 +53,22 @@ export class LogPrinter {
     }
   }
 
-  /** Prints a line on standard error, where a line that has begun on the other does not hide it. */
+  /**
+   * Prints a line on standard error; on a terminal it first ends an unfinished line of standard
+   * output.
+   */
   note(line: string): void {
     this.#io.err(`${this.#inLine ? "\n" : ""}${line}\n`);
     this.#inLine = false;
   }
 
-  /** Prints what had no line break yet; to be called once, at the end. */
+  /** Prints the last line if it has no line break; to be called once, at the end. */
   end(): void {
     for (const line of this.#lines.flush()) this.#printLine(line);
     if (this.printed && this.#io.outIsTerminal) this.#io.out(PLAIN);
   }
 
-  /** What svc says of a step comes after all that was printed until then. */
+  /** Prints notes of svc about a step, after all output until then. */
   #printNotes({ step, at }: LogEntry, text: string): void {
     for (const line of this.#lines.flush()) this.#printLine(line);
     const start = this.#startOf(step, Date.parse(at));

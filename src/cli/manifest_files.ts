@@ -1,5 +1,6 @@
 /**
- * The files that `-f` names: files, directories, and standard input; and what their documents name.
+ * Reads the files that `-f` names (files, directories, standard input), and the names of resources
+ * in them.
  *
  * @module
  */
@@ -26,8 +27,8 @@ export async function readManifestFiles(
 }
 
 /**
- * The resources that manifests name, whatever else they say, in reverse order: what refers comes
- * after what it refers to. A template whose secrets were never filled in names nothing.
+ * The names of the resources in manifests, whatever else these say, last first: a resource mostly
+ * follows those to which it refers. A template whose secrets were never filled in is left out.
  *
  * @throws {AppError} `invalid` with every error.
  */

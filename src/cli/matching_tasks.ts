@@ -1,6 +1,6 @@
 /**
- * Commands on all tasks that match filters: the options, the question before anything is done, and
- * the result of each task as it comes.
+ * Shared by commands on all tasks that match filters: the options, the question before the work,
+ * and the result of each task as it comes.
  *
  * @module
  */
@@ -13,10 +13,10 @@ import { type Context, PROJECT } from "./command.ts";
 import { DURATION, type OptionWith } from "./option.ts";
 import { confirm, YES } from "./confirm.ts";
 
-/** Which tasks are meant. */
+/** The filters that select the tasks. */
 export type Matching = Omit<Input<"task.retry.matching">, "dry_run">;
 
-/** What came of one task. */
+/** The result of one task. */
 export type MatchingResult = Exclude<MatchingLine, { readonly total: number }>;
 
 /** The options that name tasks by filters, and the two ways not to be asked. */

@@ -1,5 +1,6 @@
 /**
- * The text in place of an empty list: that it is empty, and how its first entry comes. Pure.
+ * The text in place of an empty list: it says that the list is empty, and how its first entry is
+ * made. Pure.
  *
  * @module
  */
@@ -7,7 +8,9 @@
 import type { GetInput } from "../api/resource_operations.ts";
 import { LISTED_NAMES } from "./listed_names.ts";
 
-/** How the first one comes to be, by plural; of everything else by `svc apply`. */
+/**
+ * How the first entry is made, by the plural of the list; for all other lists it is `svc apply`.
+ */
 const FIRST: Readonly<Record<string, string>> = {
   tasks: "A trigger starts them; by hand: svc trigger fire TRIGGER",
   deliveries: "Send one: svc trigger send TRIGGER -f FILE",
@@ -23,14 +26,14 @@ const FIRST: Readonly<Record<string, string>> = {
   "control-audits": "One is written for what is done with secrets, tokens and definitions",
 };
 
-/** What is in a list whose name is no plural of that. */
+/** The entries of lists whose names are not the plural of their entries. */
 const SHOWN: Readonly<Record<string, string>> = {
   outbox: "messages in the outbox",
   audits: "rows in the audit",
   "control-audits": "rows in the control audit",
 };
 
-/** Options that leave something out. */
+/** Options that leave out some of the entries. */
 const FILTERS = [
   "trigger",
   "outcome",

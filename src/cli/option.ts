@@ -9,9 +9,10 @@ import { findDurationSecs, MAX_DURATION } from "../base/duration.ts";
 import type { RecordName } from "../resources/record_names.ts";
 
 /**
- * What completes a value in a shell: a list of words; a file; names or ids of a kind or a type of
- * record, under its singular; the `name` of what the argument before it names the kind of; a `key`
- * of the SecretStore, or a `step` of the task, that an argument or option before it names.
+ * How a shell completes a value: with words of a list; with a `file`; with names or ids of a kind
+ * or type of record, given by its singular; with a `name` of the kind in the argument before it;
+ * with a `key` of the SecretStore, or a `step` of the task, that an argument or option before it
+ * names.
  */
 export type Completed = readonly string[] | "file" | "key" | "name" | "step" | CompletedName;
 
@@ -32,9 +33,12 @@ export interface OptionDefinition {
   readonly help: string;
   /** Closed list of values. */
   readonly choices?: readonly string[];
-  /** How its value is read; as it is written if absent. */
+  /** How its value is read; if absent, the value is the text as written. */
   readonly value?: OptionValue<unknown>;
-  /** What completes its value, where neither `choices` nor a placeholder such as `<file>` says it. */
+  /**
+   * What a shell completes its value with, unless `choices` or a placeholder such as `<file>`
+   * implies it.
+   */
   readonly complete?: Completed;
   /** Value when it is not given. */
   readonly fallback?: string;
@@ -80,7 +84,7 @@ type Absent<Option> = Option extends { fallback: string } ? never : undefined;
 /** Largest number that an option takes where it names no other. */
 const MOST = 1_000_000_000;
 
-/** A whole number. */
+/** A whole number from `least` to `most`. */
 export function count(least: number, most = MOST): OptionValue<number> {
   return {
     takes: `a whole number from ${least} to ${most}`,

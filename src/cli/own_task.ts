@@ -1,5 +1,5 @@
 /**
- * The task and the text of commands that answer: inside a step, the step's own task.
+ * Options of the commands that answer: the text, and the task, which inside a step is its own.
  *
  * @module
  */
@@ -17,7 +17,6 @@ export const OWN_TASK: ArgumentDefinition = {
   complete: "task",
 };
 
-/** `--text`. */
 export const ANSWER_TEXT = {
   flags: "--text <text>",
   help: "the text; - for standard input",

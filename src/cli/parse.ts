@@ -1,5 +1,5 @@
 /**
- * Command lines to arguments.
+ * Parses command lines to arguments and options.
  *
  * @module
  */
@@ -15,9 +15,9 @@ import type { OptionDefinition } from "./option.ts";
 /** The option that every command has. */
 export const HELP: OptionDefinition = { flags: "-h, --help", help: "print this help" };
 
-/** An option as it is typed. */
+/** The flags of an option. */
 interface Flag {
-  /** Without its dashes: `no-open`. */
+  /** The long flag without its dashes, such as `no-open`. */
   readonly long: string;
   readonly short?: string;
   readonly takes: "nothing" | "one" | "several";
@@ -44,7 +44,7 @@ export function parseArguments(
       type: takes === "nothing" ? "boolean" as const : "string" as const,
       ...defined({ short }),
     }])),
-    strict: false, // its refusals are other ones than ours
+    strict: false, // in strict mode `parseArgs` would refuse with its own messages
     tokens: true,
   });
   if (tokens.some((token) => token.kind === "option" && token.name === "help")) return undefined;
@@ -82,7 +82,7 @@ function readFlag(definition: OptionDefinition): Flag {
   return { long, ...defined({ short }), takes, definition };
 }
 
-/** The text that an option was given; none of a switch. */
+/** The text that was given to an option; `undefined` for a switch. */
 function valueOf(
   { long, takes, definition: { choices } }: Flag,
   value: string | undefined,
@@ -99,7 +99,7 @@ function valueOf(
   throw new AppError("usage", `--${long} takes ${choices.join(", ")}, not "${value}"`);
 }
 
-/** What a command reads of an option; `texts` is `undefined` if the option was not given. */
+/** The value of an option for its command; `texts` is `undefined` if the option was not given. */
 function optionValue(
   { long, takes, definition: { fallback, value } }: Flag,
   texts: readonly string[] | undefined,

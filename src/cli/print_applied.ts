@@ -1,5 +1,5 @@
 /**
- * What an apply did, as `svc apply` and the commands like it print it.
+ * Prints the result of an apply, for `svc apply` and the commands like it.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Output } from "../api/operations.ts";
 import type { Context, OUTPUT_TEXT_JSON } from "./command.ts";
 import { jsonText } from "./json_text.ts";
 
-/** Prints it; gives the exit code, 1 where a hook failed. */
+/** Prints the result; returns the exit code, which is 1 if a hook failed. */
 export function printApplied(
   applied: Output<"apply">,
   context: Context<[typeof OUTPUT_TEXT_JSON]>,

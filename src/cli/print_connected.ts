@@ -1,5 +1,5 @@
 /**
- * The end of a connect to a chat platform, for people and for programs.
+ * Prints the result of connecting a chat platform, for people and for programs.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Context, OUTPUT_TEXT_JSON } from "./command.ts";
 import { jsonText } from "./json_text.ts";
 
 /**
- * Prints what was made and whether events arrive.
+ * Prints the created resources, and whether events arrive.
  *
  * @param next What to do now to see the first one.
  * @returns The exit code.

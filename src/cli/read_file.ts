@@ -9,7 +9,8 @@ import { fileFault } from "../base/file_fault.ts";
 import type { Io } from "./io.ts";
 
 /**
- * Most bytes of one input: what the daemon takes of a request. A device or a pipe may never end.
+ * Most bytes of one input, as many as the daemon takes in a request. A device or a pipe may never
+ * end.
  */
 const MAX_BYTES = 64 * 1024 * 1024;
 
@@ -28,7 +29,7 @@ export async function readFile(path: string, io: Io): Promise<Uint8Array<ArrayBu
   }
 }
 
-/** What an input is called in messages and places of faults: `trigger.yaml`, `<stdin>`. */
+/** The name of an input in messages: `trigger.yaml`, `<stdin>`. */
 export function inputName(path: string): string {
   return path === "-" ? "<stdin>" : path;
 }

@@ -1,6 +1,6 @@
 /**
- * The newest release, as the place where releases lie tells it, and how a program is brought up to it:
- * pure, but for what is handed in.
+ * Finds the newest release from the answer of the server that has the releases, and says how to
+ * update to it.
  *
  * @module
  */
@@ -58,7 +58,7 @@ export function isNewer(one: string, other: string): boolean {
   return false;
 }
 
-/** How this program came here, and from where. */
+/** How this program was installed, and from where. */
 export interface Origin {
   /** `install.sh`, `deb`, …; `undefined` when it was put here by hand, or runs from its sources. */
   readonly channel: string | undefined;
@@ -68,7 +68,7 @@ export interface Origin {
   readonly releases: string;
 }
 
-/** What brings a program up to a version: a command, or a sentence. */
+/** How to update a program to a version: a command, or a sentence. */
 export function howToUpdate({ channel, prefix, releases }: Origin, version: string): string {
   switch (channel) {
     case "install.sh":

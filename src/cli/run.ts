@@ -1,6 +1,6 @@
 /**
- * Runs one command line from words to exit code. The only place of the program that catches an
- * error in order to print it.
+ * Runs one command line from words to exit code. No other file of the program catches an error in
+ * order to print it.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { parseArguments } from "./parse.ts";
 import type { ListedName } from "./suggest.ts";
 import { red } from "./terminal_text.ts";
 
-/** What commands get of `svc`. */
+/** The program, as commands see it. */
 export const PROGRAM: Program = { commands: COMMANDS, run: runCli, isServed };
 
 /** Runs `svc` with these arguments; gives the exit code. */
@@ -59,7 +59,7 @@ function isServed(given: readonly string[]): boolean {
 
 /** The words of the command first, every command by its full name. */
 function normalise(given: readonly string[]): readonly string[] {
-  const [first] = given[0] === "daemon" ? given.slice(1) : given; // svcd is svc daemon
+  const [first] = given[0] === "daemon" ? given.slice(1) : given; // `svcd` runs `svc daemon`
   const asked = first === "--version" || first === "-V" ? ["version"] : given;
   return asHelpFlag(inFull(withLeadingOptionsLast(asked)));
 }
@@ -99,13 +99,15 @@ async function listCommands(args: readonly string[], io: Io): Promise<number> {
   return needsMore ? new AppError("usage", "").exitCode : 0;
 }
 
-/** What `svc get` lists; loaded only to make sense of what is no command. */
+/** The names that `svc get` lists, loaded only to find a suggestion for an unknown command. */
 async function listedNames(): Promise<readonly ListedName[]> {
   const { LISTED_NAMES } = await import("./listed_names.ts");
   return LISTED_NAMES;
 }
 
-/** A right that svc does without is no bug of its own. */
+/**
+ * Converts an error to a refusal; a missing permission of the operating system is no bug of svc.
+ */
 function toRefusal(error: unknown): AppError {
   if (!(error instanceof Deno.errors.NotCapable)) return toAppError(error);
   const said = messageOf(error);

@@ -1,5 +1,5 @@
 /**
- * This machine, as the commands of `svc service` see it, and the options they share.
+ * The machine for the commands of `svc service`, and the options that they share.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { Context } from "./command.ts";
 import { type OptionDefinition } from "./option.ts";
 import type { Io } from "./io.ts";
 
-/** Names the service of the system. */
+/** The option that names the service of the system. */
 export const SYSTEM = {
   flags: "--system",
   help: "the system's service, which is root's default, not your own user's",
@@ -22,7 +22,7 @@ export const SYSTEM = {
 export function serviceHost(io: Io): ServiceHost {
   const uid = Deno.uid() ?? 0;
   const env = io.environment();
-  // where a session does not say it: how a user's programs find that user's systemd
+  // the address of the user's systemd, for sessions that do not set it
   env["XDG_RUNTIME_DIR"] ||= `/run/user/${uid}`;
   return {
     os: Deno.build.os,

@@ -11,7 +11,6 @@ import type { CommandContext, Context } from "./command.ts";
 import { type OptionDefinition } from "./option.ts";
 import { readFile, withoutLastLineBreak } from "./read_file.ts";
 
-/** The option `--set-secret`. */
 export const SET_SECRET = {
   flags: "--set-secret <key=value...>",
   help: "a secret: KEY=- from standard input (typed unseen on a terminal), KEY=@FILE from a " +
@@ -33,7 +32,7 @@ export async function readSetSecrets(
   for (const text of context.options.setSecret) {
     const [, key = "", source = ""] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
     if (!keys.includes(key) || secrets.has(key)) {
-      // The text may hold a secret, so it is not repeated.
+      // The text may contain a secret, so it is not repeated.
       throw new AppError(
         "usage",
         `--set-secret takes KEY=-, KEY=@FILE or KEY=VALUE, each KEY once; the keys are ${

@@ -1,5 +1,5 @@
 /**
- * What `svc trigger suspend` and `svc trigger resume` have in common.
+ * The work of `svc trigger suspend` and `svc trigger resume`.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export const PARAMETERS = {
   options: [PROJECT, ...CONNECTION, OUTPUT_TEXT_JSON],
 } as const;
 
-/** Changes a trigger, and says so also when it was so before: the wish is fulfilled. */
+/** Suspends or resumes a trigger; one that has the state already counts as success. */
 export async function setSuspended(
   context: Context<typeof PARAMETERS.options>,
   operation: "trigger.suspend" | "trigger.resume",

@@ -1,6 +1,6 @@
 /**
- * What the commands about signatures have in common: where secret and body come from, and which
- * scheme is meant with which settings.
+ * Shared by the commands about signatures: the flags that name the secret, the body, and the scheme
+ * with its settings.
  *
  * @module
  */
@@ -49,7 +49,7 @@ type SecretContext = Context<[...typeof SECRET_FLAGS, ...SecretRefFlags]>;
 /** The key that commands sign with where none is named. */
 export const LIKELIEST_KEY = "the key that matched last, else the newest";
 
-/** `--event` of commands that make up a request. */
+/** The option `--event` of commands that make a request. */
 export const EVENT = {
   flags: "--event <name>",
   help: "type of the event, where the platform names it in a header (X-GitHub-Event: push)",
@@ -155,13 +155,16 @@ function readHmac(context: Context<typeof SCHEME_FLAGS>): HmacOptions | undefine
   return given.length === 0 ? undefined : { algorithm: "sha256", ...options };
 }
 
-/** A key, and when it last matched as far as is known: milliseconds since the epoch, else 0. */
+/**
+ * A key, and the last time that it is known to have matched, in milliseconds since the epoch; 0 if
+ * there is none.
+ */
 type StoredKey = SigningKey & { readonly lastAt: number };
 
 /**
- * The keys to try or to sign with; never empty, and none of them is.
+ * The keys to try or to sign with: at least one, and no empty one.
  *
- * @throws {AppError} `usage`, `invalid`; with `--secret-ref` whatever the daemon refuses with.
+ * @throws {AppError} `usage`, `invalid`; with `--secret-ref` the refusals of the daemon.
  */
 export async function readKeys(context: SecretContext): Promise<readonly StoredKey[]> {
   const { secret, secretEnv, secretFile, secretRef } = context.options;

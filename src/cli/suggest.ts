@@ -6,7 +6,7 @@
 
 import { editsTo } from "../base/similar_names.ts";
 
-/** Words of other programs for what a command of ours does. */
+/** The command for a word of another program. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   add: "apply",
   config: "help daemon",
@@ -40,7 +40,10 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   validate: "apply --dry-run",
 };
 
-/** What a command takes behind a kind or record (`svc task list`), and ours before it. */
+/**
+ * Verbs that other programs write after a kind or record (`svc task list`), with the command that
+ * svc writes before it.
+ */
 const BEHIND: Readonly<Record<string, "get" | "describe" | "delete">> = {
   delete: "delete",
   describe: "describe",
@@ -53,7 +56,7 @@ const BEHIND: Readonly<Record<string, "get" | "describe" | "delete">> = {
   show: "describe",
 };
 
-/** Where what is meant has a verb of its own. */
+/** Commands for such words that have a verb of their own. */
 const OWN: Readonly<Record<string, string>> = {
   "delete node": "node forget",
   "delete token": "token revoke",
@@ -71,9 +74,9 @@ export interface ListedName {
 }
 
 /**
- * The command that was meant by words that are none, without `svc`: letters wrong in any of its
- * words, its second word alone or first, or a name of what `svc get` lists. `undefined` when
- * nothing comes close, or several things do.
+ * The command, without `svc`, that unknown words probably mean: misspelt words, its second word
+ * alone or first, or a name that `svc get` lists. `undefined` when no command is close, or several
+ * are.
  */
 export function suggestCommand(
   typed: readonly string[],
@@ -86,7 +89,7 @@ export function suggestCommand(
   }
   const misspelt = closest(commands.map((words) => [words, edits(words.split(" "), typed)]));
   if (misspelt !== undefined) return misspelt;
-  if (isGroup(first, commands)) return undefined; // its second word is what is unknown
+  if (isGroup(first, commands)) return undefined; // its second word is the unknown one
   const isForeign = Object.hasOwn(ELSEWHERE, first);
   const named = isForeign ? undefined : closest(
     listed.flatMap(({ plural, names }) =>
@@ -104,7 +107,7 @@ export function suggestCommand(
   return isForeign ? ELSEWHERE[first] : begun(first, { commands, listed });
 }
 
-/** `describe task` for `task show`: the verb stands first here. */
+/** Suggests `describe task` for `task show`, because svc writes the verb first. */
 function turnedRound(
   group: string,
   verb: string,
@@ -118,7 +121,10 @@ function turnedRound(
   return OWN[turned] ?? (ours === undefined || kind === undefined ? undefined : turned);
 }
 
-/** What begins with three letters or more: a command of one word, else what `svc get` lists. */
+/**
+ * Completes a beginning of three letters or more to a command of one word, or to a name that `svc
+ * get` lists.
+ */
 function begun(
   word: string,
   { commands, listed }: { commands: readonly string[]; listed: readonly ListedName[] },
@@ -143,7 +149,9 @@ function closest(scored: readonly Scored[]): string | undefined {
   return best?.what;
 }
 
-/** How many letters `typed` is away from `words`; `undefined` when it is not meant. */
+/**
+ * The number of letters in which `typed` differs from `words`; `undefined` if it is too different.
+ */
 function edits(words: readonly string[], typed: readonly string[]): number | undefined {
   const each = words.map((word, at) => editsTo(word, typed[at] ?? ""));
   const total = each.reduce<number>((sum, one) => sum + (one ?? Infinity), 0);

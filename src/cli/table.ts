@@ -1,7 +1,7 @@
 /**
- * Tables that keep what matters in the width there is: columns that say nothing of their own go, ids
- * lose their beginning, which is the time and alike in all of them, then long texts and names are
- * cut, and before they get small, columns that matter least go. Pure.
+ * Fits tables to the width of a terminal. Columns without information are left out first; ids lose
+ * their beginning, which is a time and similar in all of them; then long texts and names are cut;
+ * before these get too short, the least important columns are left out. Pure.
  *
  * @module
  */
@@ -12,7 +12,10 @@ import { printable } from "./terminal_text.ts";
 
 /** Characters of an id that are enough to find it. */
 const SHORT_ID = 8;
-/** Least widths of texts and names, one after the other: nothing gets small before all give way. */
+/**
+ * Least widths of texts and names, in two rounds, so that no column gets very narrow before all
+ * others have given way.
+ */
 const LEAST = [{ text: 16, name: 12 }, { text: 8, name: 6 }] as const;
 /** Blanks between two columns. */
 const GAP = 2;
@@ -60,8 +63,8 @@ export function formatRow(
 }
 
 /**
- * The widths with which a row has room, as far as columns can give way; 0 for those that are left
- * out, first of the needless ones, and of the secondary ones before names and texts get small.
+ * The widths with which a row fits, as far as columns can be narrowed. A column that is left out
+ * has width 0: needless ones first, secondary ones before names and texts get small.
  */
 export function fit(
   columns: readonly TableColumn[],
@@ -120,7 +123,7 @@ function shorten(text: string, { fit: how, header }: TableColumn, width: number)
 
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** A name without its middle: names that begin alike end differently. */
+/** Cuts the middle of a name, because names that begin alike differ at their ends. */
 function cutMiddle(text: string, width: number): string {
   if (stringWidth(text) <= width || width < 5 || stringWidth(text) !== text.length) {
     return cut(text, width);
@@ -133,7 +136,7 @@ function cutMiddle(text: string, width: number): string {
 function cut(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let kept = "";
-  let used = 1; // the sign that something is missing
+  let used = 1; // the ellipsis
   for (const { segment } of GRAPHEMES.segment(text)) {
     used += stringWidth(segment);
     if (used > width) break;
@@ -146,7 +149,7 @@ function widthOf(text: string): number {
   return stringWidth(printable(text));
 }
 
-/** A text in lines of at most so many columns; only a word that is longer has a longer line. */
+/** Breaks a text into lines of at most `room` columns; only a longer word makes a longer line. */
 export function wrapped(text: string, room: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {

@@ -11,7 +11,7 @@ import { BELL, cleanOutput, ESCAPE } from "../base/output_text.ts";
 
 let safe: (text: string) => SafeText;
 
-/** A text that may drive the terminal. Nothing outside of this file can make one. */
+/** A text that may contain sequences for the terminal. Only this file can make one. */
 export class SafeText {
   readonly text: string;
 
@@ -53,8 +53,8 @@ export function styled(
 }
 
 /**
- * The beginning of a sequence whose end may come with the next bytes, or what makes one character of
- * those beside it.
+ * An unfinished sequence whose end may come with the next bytes, or characters that join with those
+ * beside them.
  */
 const BEGUN = new RegExp(
   `(?:[\r\u200c\u200d\ufe0e\ufe0f]|${ESCAPE}(?:\\[[0-?]*[ -/]*|[\\]P^_X][^${BELL}${ESCAPE}]*${ESCAPE}?|[ -/]*)?)$`,
@@ -63,7 +63,7 @@ const BEGUN = new RegExp(
 /** A sequence longer than this is not waited for. */
 const MAX_HELD = 4096;
 
-/** As much as stands before a joiner and says whether it belongs there. */
+/** Number of characters before a joiner that decide whether it belongs there. */
 const MAX_BEFORE = 4;
 
 /** Spells out the invisible characters of cleaned output; its colours stay. */
@@ -73,13 +73,13 @@ function spellStyled(text: string): string {
 
 /** Cleans the output of one stream of a task. */
 export class TerminalText {
-  // Deno 2.9 takes a byte order mark out of the beginning of each chunk.
+  // Deno 2.9 removes a byte order mark from the beginning of each chunk.
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #held = "";
   /** The end of what was printed. */
   #before = "";
 
-  /** What may be printed of a chunk; a sequence that has begun waits for its end. */
+  /** The part of a chunk that may be printed; an unfinished sequence waits for its end. */
   clean(bytes: Uint8Array): SafeText {
     const text = this.#held + this.#decoder.decode(bytes, { stream: true });
     const begun = BEGUN.exec(text)?.index ?? text.length;
@@ -98,7 +98,10 @@ export function styledLine(text: string): SafeText {
   return safe(line.includes(ESCAPE) ? line + PLAIN.text : line);
 }
 
-/** One line in which everything can be seen: what a payload brought is no second line. */
+/**
+ * A text on one line with invisible characters spelled out, so that text of a payload cannot pass
+ * for another line.
+ */
 export function printable(text: string): string {
   return spellInLines(text.replace(/\p{Cc}+/gu, " "));
 }

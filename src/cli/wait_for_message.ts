@@ -1,5 +1,5 @@
 /**
- * What commands say of a message that they have put into the outbox, and the waiting for it.
+ * Reports a message that a command has put into the outbox, and waits until it is sent.
  *
  * @module
  */
@@ -11,13 +11,12 @@ import { type OptionDefinition } from "./option.ts";
 import { interruptible } from "./interrupt.ts";
 import { jsonText } from "./json_text.ts";
 
-/** `--wait`. */
 export const WAIT = {
   flags: "--wait",
   help: "wait until it was sent; exit 1 when it is given up",
 } as const satisfies OptionDefinition;
 
-/** What an operation says of a message that it has stored. */
+/** The answer of an operation that has stored a message. */
 export interface QueuedMessage extends Readonly<Record<string, unknown>> {
   /** Id in the outbox. */
   readonly outbox_id: string;
@@ -27,7 +26,7 @@ export interface QueuedMessage extends Readonly<Record<string, unknown>> {
 export interface Reported<Queued extends QueuedMessage> {
   /** Asks the daemon to store it. */
   readonly queue: (client: Client) => Promise<Queued>;
-  /** What is printed once it was sent. */
+  /** The text that is printed once it was sent. */
   readonly sent: (queued: Queued) => string;
   /** Name under which JSON shows the id that the other system gave it. */
   readonly idField: string;

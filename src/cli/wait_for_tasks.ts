@@ -1,6 +1,6 @@
 /**
- * Waiting for the end of tasks, for the commands that do: tells of each as it comes, and on a
- * terminal what is being waited for once it takes a while.
+ * Waits for the end of tasks, and reports each one as it ends. If that takes a while, a terminal
+ * shows the tasks that are left.
  *
  * @module
  */
@@ -13,22 +13,25 @@ import { AppError } from "../base/errors.ts";
 import type { Io } from "./io.ts";
 import { CLEAR_LINE } from "./terminal_text.ts";
 
-/** A task that is over, as `get` shows it. */
+/** A task that has ended, as `get` shows it. */
 export interface EndedTask extends Readonly<Record<string, unknown>> {
   readonly id: string;
   readonly state: string;
-  /** Why it ended so; empty when there is nothing to say. */
+  /** The reason of its end; empty if there is none. */
   readonly reason: string;
 }
 
-/** Whom to ask about the tasks, what ends the wait, and what hears of its progress. */
+/**
+ * The client that is asked about the tasks, the end of the wait, and the functions that are told of
+ * its progress.
+ */
 export interface Waiting {
   readonly client: Client;
   readonly io: Io;
   /** The time; the machine's own when absent. */
   readonly clock?: Clock;
   readonly signal: AbortSignal;
-  /** Longest time; any when absent. */
+  /** Longest time in seconds; unlimited when absent. */
   readonly timeoutSecs?: number;
   /** Called with each task when it is over. */
   readonly onEnd: (task: EndedTask) => void;
@@ -68,7 +71,7 @@ export async function waitForTasks(
   );
 }
 
-/** One line on a terminal that is there while something is being waited for. */
+/** A line on a terminal that is shown during a wait. */
 class Note implements Disposable {
   readonly #io: Io;
   readonly #due: Disposable;

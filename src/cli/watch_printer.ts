@@ -1,6 +1,6 @@
 /**
- * Prints what a watch sees, line by line as it comes: rows under headings that are printed once,
- * or one JSON object, YAML document or name a line.
+ * Prints the news of a watch as they come: rows under headings that are printed once, or one JSON
+ * object, YAML document or name a line.
  *
  * @module
  */
@@ -13,26 +13,25 @@ import { printable } from "./terminal_text.ts";
 
 /** Columns that change by themselves; a row that differs in nothing else is not news. */
 const TIMES = new Set(["AGE", "DURATION", "LEASE"]);
-/** Longest word of a state: columns are wide enough for it from the start. */
+/** Length of the longest state, for which columns have room from the start. */
 const STATE_WIDTH = 9;
 
 /** Prints the lines of a watched list: rows on a terminal and elsewhere, or one object a line. */
 export class WatchPrinter {
   readonly #io: Io;
   readonly #format: Format;
-  /** What of each thing was printed last, times aside. */
+  /** The row of each item as it was last printed, without its times. */
   readonly #rows = new Map<string, string>();
   #widths: number[] | undefined;
   /** Columns that are printed; a watch does not change its headings. */
   #shown: number[] | undefined;
 
-  /** Prints to `io`. */
   constructor(io: Io, format: Format) {
     this.#io = io;
     this.#format = format;
   }
 
-  /** Prints what is new. */
+  /** Prints the changes of a line. */
   async print(line: WatchLine): Promise<void> {
     const { items, names } = line;
     switch (this.#format) {
