@@ -152,6 +152,7 @@ export const CONNECTION = [
   },
 ] as const satisfies readonly OptionDefinition[];
 
+/** The option of every command that works in a project. */
 export const PROJECT = {
   flags: "-p, --project <name>",
   help: 'project (default: $SVC_PROJECT, else "default")',

@@ -9,6 +9,7 @@ import type { Context } from "./command.ts";
 import { type OptionDefinition } from "./option.ts";
 import type { Io } from "./io.ts";
 
+/** The option for headers; it may be repeated. */
 export const HEADER = {
   flags: "--header <header...>",
   help: 'a header, "Name: value"; may be repeated',

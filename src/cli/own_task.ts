@@ -17,6 +17,7 @@ export const OWN_TASK: ArgumentDefinition = {
   complete: "task",
 };
 
+/** The option for the text, which otherwise comes from standard input. */
 export const ANSWER_TEXT = {
   flags: "--text <text>",
   help: "the text; - for standard input",

@@ -11,6 +11,7 @@ import type { CommandContext, Context } from "./command.ts";
 import { type OptionDefinition } from "./option.ts";
 import { readFile, withoutLastLineBreak } from "./read_file.ts";
 
+/** The option for secrets by key; it may be repeated. */
 export const SET_SECRET = {
   flags: "--set-secret <key=value...>",
   help: "a secret: KEY=- from standard input (typed unseen on a terminal), KEY=@FILE from a " +

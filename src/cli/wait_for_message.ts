@@ -11,6 +11,7 @@ import { type OptionDefinition } from "./option.ts";
 import { interruptible } from "./interrupt.ts";
 import { jsonText } from "./json_text.ts";
 
+/** The option that waits until the message is sent. */
 export const WAIT = {
   flags: "--wait",
   help: "wait until it was sent; exit 1 when it is given up",

@@ -17,6 +17,7 @@ export interface ImpossibleRows {
   readonly show: (ids: string) => string;
 }
 
+/** The contradictions that are looked for, each with its query and its sentence. */
 export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
   {
     sql: `SELECT DISTINCT task_id AS id FROM steps

@@ -15,6 +15,7 @@ import { toReadiness } from "./readiness.ts";
 /** Columns that {@linkcode toStoredTask} takes. */
 export const STORED_TASK_COLUMNS = `state, started_at, plan_hash, directory, ${LIMIT_COLUMNS}`;
 
+/** Converts a row with {@linkcode STORED_TASK_COLUMNS}. */
 export function toStoredTask(row: Row): StoredTask {
   return {
     state: text(row, "state") as TaskState,
@@ -28,6 +29,7 @@ export function toStoredTask(row: Row): StoredTask {
 /** Columns that {@linkcode toUnreadyTask} takes. */
 export const UNREADY_TASK_COLUMNS = `id, ${LIMIT_COLUMNS}`;
 
+/** Converts a row with {@linkcode UNREADY_TASK_COLUMNS}. */
 export function toUnreadyTask(row: Row): UnreadyTask {
   return { id: text(row, "id"), limits: toLimits(row) };
 }

@@ -53,6 +53,7 @@ export interface StoredSteps {
   readonly readiness?: TaskReadiness | undefined;
 }
 
+/** Converts a row with {@linkcode TASK_COLUMNS}, and the rows of its steps. */
 export function toTask(row: Row, stored: StoredSteps): Task {
   const state = text(row, "state") as TaskState;
   return {

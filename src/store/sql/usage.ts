@@ -11,6 +11,7 @@ import type { Row } from "./row.ts";
 /** Records that are read at once. */
 export const SLICE_ROWS = 500;
 
+/** The usage of no records, to which rows are added. */
 export const EMPTY_USAGE: UsageOf = {
   deliveries: 0,
   bodyBytes: 0,
