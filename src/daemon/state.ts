@@ -19,7 +19,7 @@ import { loadCatalog, ResourceWriter } from "../control/resources/resource_write
 import { KeyUses } from "../intake/pipeline/key_uses.ts";
 import { Rejections } from "../intake/pipeline/rejections.ts";
 import { UnknownPaths } from "../intake/unknown_paths.ts";
-import { type FollowedTask, TaskTriggerIndex } from "../intake/task.ts";
+import { TaskTriggerIndex } from "../intake/task.ts";
 import { AnsweredTriggers } from "../outbox/answered_triggers.ts";
 import { Markers } from "../outbox/marker.ts";
 import { type GuardedEvent, OwnEvents } from "../outbox/own_events.ts";
@@ -32,6 +32,7 @@ import { openProcessGroups, type ProcessGroups } from "../shell/process_groups.t
 import { NotificationIndex } from "../notifications/indexed_notifications.ts";
 import { withAnnouncements } from "../store/store_methods.ts";
 import type { DaemonEvents, Events } from "../store/events.ts";
+import type { TaskNames } from "../store/task_records.ts";
 import { openStorage } from "../storage/open_storage.ts";
 import type { Storage } from "../storage/storage.ts";
 import { Telemetry } from "../telemetry/telemetry.ts";
@@ -68,7 +69,7 @@ export interface State extends Core, Storage {
   readonly taskTriggers: TaskTriggerIndex;
   readonly notifications: NotificationIndex;
   /** Whether the end of this task fires triggers or is to be answered. */
-  readonly isFollowed: (task: FollowedTask) => boolean;
+  readonly isFollowed: (task: TaskNames) => boolean;
 
   // marks of text that the daemon has written at platforms
   /** The users that Connections write as. */

@@ -16,13 +16,13 @@ import {
   GUID,
   type HookLog,
   type LogFindings,
+  type LogHost,
   readLog,
   redeliverMissed,
   type RepairedHook,
 } from "../connections/github/repair_hook.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { apiUrlOf, connectedTo, type GitHubSpec } from "../resources/connection.ts";
-import type { DeliveryStore } from "../store/delivery_store.ts";
 import { LogNotes, type LogNotesHost, type LogRun } from "./github_log_notes.ts";
 import { takePulled } from "./pulled.ts";
 import type { WebhookHost } from "./webhook.ts";
@@ -32,7 +32,7 @@ export interface LogRunsHost extends WebhookHost, LogNotesHost {
   readonly store:
     & WebhookHost["store"]
     & LogNotesHost["store"]
-    & Pick<DeliveryStore, "listHeaderValues">;
+    & LogHost["store"];
   readonly catalog: Catalog;
 }
 

@@ -18,12 +18,9 @@ import type { DeliveryRecorder } from "../store/delivery_store.ts";
 import type { Events } from "../store/events.ts";
 import type { NewMessage } from "../store/outbox_records.ts";
 import type { TaskEndStore, TaskStore } from "../store/task_store.ts";
-import type { Task } from "../store/task_records.ts";
+import type { Task, TaskNames } from "../store/task_records.ts";
 import type { ActiveTrigger, Triggers } from "./admission/triggers.ts";
 import { fire, type FireHost } from "./pipeline/fire.ts";
-
-/** The facts of a task that decide which triggers its end fires. */
-export type FollowedTask = Pick<Task, "project" | "workflow" | "trigger">;
 
 /** Finds the triggers that fire at the end of tasks. */
 export class TaskTriggerIndex {
@@ -36,7 +33,7 @@ export class TaskTriggerIndex {
   }
 
   /** The triggers that the end of a task fires, whatever its state. */
-  of({ project, workflow, trigger }: FollowedTask): readonly Resource<TriggerSpec>[] {
+  of({ project, workflow, trigger }: TaskNames): readonly Resource<TriggerSpec>[] {
     if (this.#version !== this.#catalog.version) this.#read();
     const triggers = this.#byProject.get(project) ?? NONE;
     if (triggers.length === 0) return NONE;

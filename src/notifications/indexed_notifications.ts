@@ -8,12 +8,10 @@ import { Glob } from "../base/glob.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { NotificationSpec } from "../resources/notification.ts";
 import type { Resource } from "../resources/resource.ts";
-import type { Task } from "../store/task_records.ts";
+import type { TaskNames } from "../store/task_records.ts";
 import type { Notice } from "./notice.ts";
 
 /** The fields that `match` of a Notification is compared with. */
-type TaskNames = Pick<Task, "project" | "trigger" | "workflow">;
-
 type NoticeSubject = Pick<Notice, "trigger" | "workflow" | "connection">;
 
 interface IndexEntry {

@@ -11,7 +11,7 @@ import {
   type HmacSpec,
   refused,
   type Signature,
-  type SignedRequest,
+  type SignedHeaders,
 } from "../signatures/scheme.ts";
 import { keyCannotSign, templatedHmac } from "../signatures/templated_hmac.ts";
 import { findTime } from "../signatures/timestamp.ts";
@@ -51,7 +51,7 @@ const signature: Signature = {
 };
 
 /** The signed headers; `undefined` if the list or the time is not among them. */
-function signedNames(request: Pick<SignedRequest, "header">): readonly string[] | undefined {
+function signedNames(request: SignedHeaders): readonly string[] | undefined {
   const list = request.header(LIST_HEADER) ?? "";
   const names = LIST.test(list) ? list.split(",") : [];
   return names.includes(LIST_HEADER) && names.includes(TIMESTAMP_HEADER) ? names : undefined;

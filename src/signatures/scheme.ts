@@ -33,6 +33,9 @@ export interface SignedRequest {
   readonly findCertificate?: FindCertificate;
 }
 
+/** A request of which only the headers are read. */
+export type SignedHeaders = Pick<SignedRequest, "header">;
+
 /** A certificate as PEM, or why there is none; `why` has details of the failure. */
 export type CertificateResult =
   | { readonly pem: string }

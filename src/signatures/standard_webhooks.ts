@@ -15,7 +15,7 @@ import {
   refused,
   type SchemeOptions,
   type Signature,
-  type SignedRequest,
+  type SignedHeaders,
 } from "./scheme.ts";
 import { keyCannotSign } from "./templated_hmac.ts";
 import { findSeconds, refusedTime } from "./timestamp.ts";
@@ -100,7 +100,7 @@ function familiesOf(
 }
 
 /** The prefix of the headers in which a request has its signature. */
-function familyOf(request: Pick<SignedRequest, "header">, options: SchemeOptions): string {
+function familyOf(request: SignedHeaders, options: SchemeOptions): string {
   const [own, other] = familiesOf(options);
   const present = (family: string) => (request.header(`${family}-signature`) ?? "") !== "";
   return other !== undefined && !present(own) && present(other) ? other : own;

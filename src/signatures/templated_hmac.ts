@@ -188,7 +188,7 @@ function headerNameIn(part: string): string | undefined {
 }
 
 /** The first header of a template that a request does not have. */
-function missingHeader(template: string, { header }: Pick<SignedRequest, "header">): string {
+function missingHeader(template: string, { header }: SignedRequest): string {
   const names = template.split(PLACEHOLDER).map(headerNameIn)
     .flatMap((name) => name === undefined ? [] : [name.toLowerCase()]);
   return names.find((name) => (header(name) ?? "") === "") ?? "";

@@ -56,6 +56,9 @@ export interface NewTask {
   readonly rateLimit?: { readonly perMinute: number; readonly reject: boolean };
 }
 
+/** The names by which triggers and Notifications select tasks. */
+export type TaskNames = Pick<NewTask, "project" | "trigger" | "workflow">;
+
 /** How the tasks of one trigger and key are limited (`concurrency`). */
 export interface TaskConcurrency {
   /** What happens to a task of a full group. */

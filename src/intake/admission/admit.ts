@@ -17,7 +17,7 @@ import type { Evaluator } from "../../cel/evaluator.ts";
 import { type Expression, type Scope, scopeOf, whyNotTrue } from "../../cel/expression.ts";
 import { type Coverage, COVERS_NOTHING, signedValues } from "../../signatures/coverage.ts";
 import type { Admitted, Delivery, EventDecision } from "../../store/delivery_records.ts";
-import type { NewTask } from "../../store/task_records.ts";
+import type { NewTask, TaskNames } from "../../store/task_records.ts";
 import { suspendedSince } from "../../resources/trigger.ts";
 import { limitsOf } from "./limits.ts";
 import type { Planner } from "../../tasks/plan.ts";
@@ -67,7 +67,7 @@ export interface AdmitHost {
   readonly planner: Planner;
   readonly newId: NewId;
   /** Whether the end of a task fires triggers; if absent, it fires none. */
-  readonly isFollowed?: (task: Pick<NewTask, "project" | "workflow" | "trigger">) => boolean;
+  readonly isFollowed?: (task: TaskNames) => boolean;
   /** Why a chain of tasks ends at an event; if absent, no chain ends. */
   readonly whyCut?: (event: TriggerEvent) => string | undefined;
   /** The queue in which slow expressions wait; each trigger has its own if absent. */

@@ -9,7 +9,7 @@
 
 import { defined } from "../../base/defined.ts";
 import { AppError, findNotNow } from "../../base/errors.ts";
-import type { CancelResult, ClaimedTask, StepRecord, Task } from "../../store/task_records.ts";
+import type { CancelResult, ClaimedTask, Task, TaskNames } from "../../store/task_records.ts";
 import type { TaskQueue, TaskRecorder } from "../../store/task_store.ts";
 import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { RunHost, RunSignals, TaskResult } from "./task_context.ts";
@@ -27,7 +27,7 @@ export interface WorkerHost extends RunHost {
   /** Most tasks that run in parallel. */
   readonly workers: number;
   /** Whether the end of this task fires triggers. */
-  readonly isFollowed: (task: Pick<Task, "project" | "workflow" | "trigger">) => boolean;
+  readonly isFollowed: (task: TaskNames) => boolean;
 }
 
 /** The worker as other parts of the daemon see it. */
@@ -373,7 +373,7 @@ class Worker implements TaskWorker {
   }
 
   /** Gives back a task whose processes are over, so that it is claimed again. */
-  async #requeue({ task }: ClaimedTask, steps: readonly StepRecord[] = []): Promise<void> {
+  async #requeue({ task }: ClaimedTask, steps: Task["steps"] = []): Promise<void> {
     await this.#writes.untilStored(task.id, () => this.#host.store.requeueTask(task.id, steps));
   }
 
