@@ -389,7 +389,7 @@ slowTest(
     for (const request of slackCrdRequests) {
       await t.step(request.title, () => expectOutcome(daemon, request));
     }
-    await t.step("what is changed, late or strange: 401, and no task", async () => {
+    await t.step("a changed, late or foreign request: 401, and no task", async () => {
       const before = (await daemon.tasks()).length;
       const [, message] = slackCrdRequests;
       ok(message !== undefined);

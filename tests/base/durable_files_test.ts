@@ -39,7 +39,7 @@ for (
   });
 }
 
-Deno.test("of several that make a file at once, one does, and what it wrote stays", async () => {
+Deno.test("of several writers that make a file at once, one succeeds, and its content stays", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/file`;
   equal(await createDurably(path, "first"), true);

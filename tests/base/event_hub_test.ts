@@ -52,7 +52,7 @@ Deno.test("a subscription ends alone, also when the same function has another on
   deepEqual(heard, ["a"]);
 });
 
-Deno.test("who comes or goes while an event is published changes nothing for that event", () => {
+Deno.test("a listener added or removed while an event is published changes nothing for that event", () => {
   const { events } = hub();
   const heard: string[] = [];
   events.on("said", (text) => {

@@ -10,7 +10,7 @@ import { dataDirAt } from "../../src/base/data_dir.ts";
 import { findMissing, refuseMissing } from "../../src/base/initialised.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
-Deno.test("what has no database is not initialised, and the option names the directory", async () => {
+Deno.test("a directory without a database is not initialised, and the option names the directory", async () => {
   await using dir = await tempDir();
   const at = (name: string) => dataDirAt(join(dir.path, name));
   const option = (root: string) => `--data-dir ${root}`;

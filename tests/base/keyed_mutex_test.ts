@@ -7,7 +7,7 @@
 import { deepStrictEqual as deepEqual, rejects } from "node:assert/strict";
 import { KeyedMutex } from "../../src/base/keyed_mutex.ts";
 
-Deno.test("KeyedMutex: who leaves goes at once, and those behind still wait for those before", async () => {
+Deno.test("KeyedMutex: an aborted waiter leaves at once, and those behind it still wait for those before", async () => {
   const turns = new KeyedMutex();
   const seen: string[] = [];
   const first = Promise.withResolvers<void>();

@@ -6,7 +6,7 @@ import { ManualClock, passUntil } from "../helpers/manual_clock.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
-Deno.test("a lock whose holder is about to go is waited for, one that is held on is refused", async () => {
+Deno.test("a lock is waited for while its holder is ending, and refused while its holder goes on", async () => {
   await using temp = await tempDir();
   const dir = dataDirAt(temp.path);
   await Deno.mkdir(dir.lock.replace(/\/[^/]*$/, ""), { recursive: true });

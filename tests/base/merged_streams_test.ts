@@ -53,7 +53,7 @@ Deno.test("a stream that has much to say takes turns with one that has little", 
   deepEqual(await Array.fromAsync(merged), ["much1", "little1", "much2", "much3", "much4"]);
 });
 
-Deno.test("what comes later is given when it comes, whatever the other stream waits for", async () => {
+Deno.test("a later item is given when it arrives, even while the other stream waits", async () => {
   const [a, b] = [source(), source()];
   const merged = mergedStreams([a.stream("a"), b.stream("b")], () => {
     a.end();

@@ -28,7 +28,7 @@ Deno.test("the content of a file is read, also through a link", async () => {
   throws(() => RegularFile.open(`${temp.path}/link`, { noLink: true }));
 });
 
-Deno.test("what is no regular file is refused at once, in words", async () => {
+Deno.test("anything but a regular file is refused at once, with the reason", async () => {
   await using temp = await tempDir();
   const fifo = `${temp.path}/fifo`;
   await run("mkfifo", [fifo]);

@@ -31,7 +31,7 @@ Deno.test("SparseLog writes the first of each key at once, and the others once a
   deepEqual(lines.slice(5), ['a {"n":1,"count":1}']);
 });
 
-Deno.test("SparseLog forgets what comes no more, and leaves no timer", async () => {
+Deno.test("SparseLog forgets messages that no longer occur, and leaves no timer", async () => {
   const { clock, lines, log } = logRig();
   log.warn("a");
   await clock.advance(60_000);

@@ -376,12 +376,12 @@ Deno.test("the pipes of a daemon that was killed keep nobody waiting", async () 
   deepEqual(await rig.svc(["version", "x".repeat(30_000)], ""), PROGRAM);
 });
 
-Deno.test("without mkfifo scripts start the program, and nobody is alarmed", async () => {
+Deno.test("without mkfifo, scripts start the program without a warning", async () => {
   await using rig = await openRig({ path: "/nonexistent" });
   deepEqual(await rig.svc(EXTRACT, '{"a":1}'), PROGRAM);
 });
 
-Deno.test("what changes something is done once, however often the caller is asked", async () => {
+Deno.test("a change is made once, however often the caller is asked", async () => {
   await using rig = await openRig();
   const rotate = ["tool", "secret-rotate", "chat", "key"];
   rig.env["NEW"] = "value";
@@ -393,7 +393,7 @@ Deno.test("what changes something is done once, however often the caller is aske
   equal(rig.asked.length, 1, rig.asked.join("\n"));
 });
 
-Deno.test("what is refused is refused in the words of the control plane", async () => {
+Deno.test("a refusal has the words of the control plane", async () => {
   const problem = { code: "forbidden", detail: "No", details: ["a", "b"] };
   await using rig = await openRig({
     answer: () =>

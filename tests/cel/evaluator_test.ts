@@ -109,7 +109,7 @@ Deno.test(
   },
 );
 
-Deno.test("evaluate refuses as overloaded what would wait behind 200, and recovers", async () => {
+Deno.test("evaluate refuses a condition as overloaded if 200 are waiting, and recovers", async () => {
   using over = evaluator();
   const settled = await Promise.allSettled(
     numbers(300).map(() => evaluate(over, "[1].all(x, x == 1)")),

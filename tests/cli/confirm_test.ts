@@ -34,7 +34,7 @@ Deno.test("everything else is no: another word, an empty line, the end of the in
   }
 });
 
-Deno.test("where nobody can be asked it is refused, unless --yes was given; then nobody is", async () => {
+Deno.test("without a terminal a change is refused, unless --yes is given, which asks nothing", async () => {
   const refused = await ask(undefined).then(() => undefined, (error: Error) => error);
   match(refused?.message ?? "", /^Nothing was changed: there is no terminal to ask on, add --yes/);
   equal(await ask(undefined, { yes: true }), "");

@@ -46,7 +46,7 @@ Deno.test("values are of their type, and paths start at the data directory", asy
   });
 });
 
-Deno.test("what limits something takes none for no limit", async () => {
+Deno.test("a setting for a limit takes none for no limit", async () => {
   for (const name of ["step-timeout", "task-timeout", "keep-tasks-for", "keep-bodies-for"]) {
     for (const value of ["90m", "none", 3600]) {
       deepEqual(await read(`${name}: ${value}\n`), { [name]: value });

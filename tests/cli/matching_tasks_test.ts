@@ -76,7 +76,7 @@ Deno.test("svc task cancel asks how many, then waits for those that ran", async 
   ]);
 });
 
-Deno.test("without a yes nothing is done, and with --yes nobody is asked", async () => {
+Deno.test("without a yes nothing is done, and --yes asks nothing", async () => {
   for (const [command, typed] of [[cancel, "n\n"], [retry, "\n"], [cancel, undefined]] as const) {
     const given = typed === undefined ? {} : { typed };
     await rejects(run(command, { options: FILTERS, lines: CANCELLED, ...given }), {

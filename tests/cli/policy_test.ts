@@ -205,7 +205,7 @@ Deno.test("svc policy lint looks at who may write the policy in force", async ()
   match(out, /^error: .*plugin-policy\.yaml: Can be written by others/);
 });
 
-Deno.test("svc policy lint says what is there when there is no file", async () => {
+Deno.test("svc policy lint warns if there is no policy file", async () => {
   await using dir = await dataDirectory();
   const absent = await svc(dir, "policy", "lint");
   equal(absent.code, 0);

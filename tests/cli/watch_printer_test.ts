@@ -89,7 +89,7 @@ Deno.test("svc get -w -o yaml and -o name", async () => {
   equal((await printed("name", LINES.slice(0, 1))).out, "task/A1\ntask/A2\n");
 });
 
-Deno.test("svc get -w: the same name in two projects are two things, and what is deleted is told", async () => {
+Deno.test("svc get -w: the same name in two projects means two resources, and a deletion is shown", async () => {
   const of = (project: string): WatchLine => ({
     ...line(["a", "ready", "1s", ""]),
     items: [{ metadata: { project } }],

@@ -115,7 +115,7 @@ test("an answer counts for five minutes, of that person in that repository", asy
   equal(rig.asked(PERMISSION), 3);
 });
 
-test("who has taken over somebody's login has none of his rights", async (rig) => {
+test("an account that took over a login has none of the rights of the earlier account", async (rig) => {
   rig.github.interfere = ({ path }) =>
     PERMISSION.test(path)
       ? Response.json({ permission: "admin", user: { login: "wen", id: 99 } })
@@ -139,14 +139,14 @@ test("the owner, as the signed payload says, is not asked about", async (rig) =>
   match(await rig.ask({ ...event, comment: other }), /^cancelled/, "somebody else's text");
 });
 
-test("what no signature covers says nothing", async (rig) => {
+test("a value that no signature covers grants nothing", async (rig) => {
   const event = rig.comment("ada");
   match(await rig.ask(event, { coverage: { payload: [] } }), /^cancelled: .*No signature covers/);
   match(await rig.ask(event, { coverage: { payload: ["sender"] } }), /^cancelled/);
   deepEqual(rig.github.calls, []);
 });
 
-test("bots, and payloads that name nobody or no repository, start nothing", async (rig) => {
+test("bots, and payloads without a sender or a repository, start nothing", async (rig) => {
   const event = rig.comment("ada");
   const cases: readonly (readonly [Record<string, unknown>, RegExp])[] = [
     [{ sender: { login: "ci[bot]", id: 1 } }, /ci\[bot\] is a bot/],

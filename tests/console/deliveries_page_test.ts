@@ -32,7 +32,7 @@ browserTest("deliveries are listed live, and their filters are the address", asy
   await page.getByRole("link", { name: "Deliveries", exact: true }).click();
   await listed(page, "rejected filtered accepted");
 
-  await t.step("what comes while it is shown is added", async () => {
+  await t.step("a delivery that arrives while the list is shown is added", async () => {
     await sendPush(daemon, push("other"), { trigger: "open" });
     await listed(page, "accepted rejected filtered accepted");
     await picture(page, "deliveries");
@@ -76,14 +76,14 @@ browserTest("deliveries are listed live, and their filters are the address", asy
     }
   });
 
-  await t.step("a filter that nobody understands is refused in words", async () => {
+  await t.step("an unknown filter is refused with a message", async () => {
     await page.goto(`${served.origin}/deliveries?outcome=blue`);
     const problem = page.getByRole("alert");
     ok((await problem.innerText()).includes('Unknown outcome "blue"'));
   });
 
   await t.step(
-    "all that match are sent again, once somebody has said yes to their number",
+    "all matching deliveries are sent again, after their number is confirmed",
     async () => {
       const action = page.getByRole("button", { name: "Send all matches again" });
       await page.goto(`${served.origin}/deliveries?outcome=filtered`);

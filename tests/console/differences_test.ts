@@ -69,7 +69,7 @@ Deno.test("numbers differ by their last digit, and how a body is written makes n
   deepEqual(said(compareBodies("[]", "[]")), ["1 the same"]);
 });
 
-Deno.test("what is no JSON differs by lines, without those at both ends that are alike", () => {
+Deno.test("bodies that are not JSON are compared by lines, without the equal lines at both ends", () => {
   deepEqual(said(compareBodies("a\nb\nc\nd", "a\nx\ny\nd")), [
     "line 2: b → x",
     "line 3: c → y",
@@ -80,7 +80,7 @@ Deno.test("what is no JSON differs by lines, without those at both ends that are
   deepEqual(said(compareBodies("a=1", '{"a":1}')), ['line 1: a=1 → {"a":1}', "0 the same"]);
 });
 
-Deno.test("a sender cannot make the comparison larger than what was sent", () => {
+Deno.test("a sender cannot make the comparison larger than the request", () => {
   // Each level has a value of its own, or a long name: written out, their places are gigabytes, and
   // the test ends for want of memory.
   const long = "n".repeat(50_000);

@@ -21,19 +21,22 @@ browserTest("a delivery is edited, tried and fired where it is looked at", async
   const editor = page.getByRole("region", { name: "Edit and try" });
   const payload = editor.getByRole("textbox", { name: "Payload" });
 
-  await t.step("the editor begins with what arrived, and is in the address", async () => {
-    await page.goto(`${served.origin}/delivery/${filtered}`);
-    await page.getByRole("button", { name: "Edit and try" }).click();
-    equal(new URL(page.url()).search, "?edit=1");
-    await payload.waitFor();
-    const text = await payload.inputValue();
-    equal(JSON.parse(text).ref, "refs/heads/topic");
-    ok(text.includes("9007199254740993"), "all digits are there");
-    equal(await editor.getByLabel("Event, if").inputValue(), "push");
-  });
+  await t.step(
+    "the editor begins with the payload that arrived, and is in the address",
+    async () => {
+      await page.goto(`${served.origin}/delivery/${filtered}`);
+      await page.getByRole("button", { name: "Edit and try" }).click();
+      equal(new URL(page.url()).search, "?edit=1");
+      await payload.waitFor();
+      const text = await payload.inputValue();
+      equal(JSON.parse(text).ref, "refs/heads/topic");
+      ok(text.includes("9007199254740993"), "all digits are there");
+      equal(await editor.getByLabel("Event, if").inputValue(), "push");
+    },
+  );
 
   await t.step(
-    "a test says what would become of it, stage by stage, and starts nothing",
+    "a test shows the outcome stage by stage, and starts nothing",
     async () => {
       const text = await payload.inputValue();
       await editor.getByRole("button", { name: "Test", exact: true }).click();
@@ -67,24 +70,30 @@ browserTest("a delivery is edited, tried and fired where it is looked at", async
     ok(shown.body.includes("9007199254740993"));
   });
 
-  await t.step("what would be refused again is not what is offered first", async () => {
-    await page.goto(`${served.origin}/delivery/${refused}`);
-    await page.getByRole("heading", { level: 1, name: "Delivery to push was rejected" }).waitFor();
-    await page.getByText("It would be rejected again now").waitFor();
-    const actions = page.locator(".actions").first().locator("> button, > a, > .action > button");
-    deepEqual(await actions.allInnerTexts(), [
-      "Edit and try",
-      "Compare",
-      "Try another filter",
-      "Send again",
-    ]);
-    equal(await page.locator(".actions > .action > .primary").count(), 0);
-    const set = await daemon.svc(["secret", "set", "github", "theirs"], { stdin: "quite-another" });
-    equal(set.code, 0, set.stderr);
-    await page.reload();
-    await page.locator(".actions > .action > .primary").waitFor();
-    equal((await actions.allInnerTexts())[0], "Send again");
-  });
+  await t.step(
+    "sending again is not offered first for a delivery that would be refused again",
+    async () => {
+      await page.goto(`${served.origin}/delivery/${refused}`);
+      await page.getByRole("heading", { level: 1, name: "Delivery to push was rejected" })
+        .waitFor();
+      await page.getByText("It would be rejected again now").waitFor();
+      const actions = page.locator(".actions").first().locator("> button, > a, > .action > button");
+      deepEqual(await actions.allInnerTexts(), [
+        "Edit and try",
+        "Compare",
+        "Try another filter",
+        "Send again",
+      ]);
+      equal(await page.locator(".actions > .action > .primary").count(), 0);
+      const set = await daemon.svc(["secret", "set", "github", "theirs"], {
+        stdin: "quite-another",
+      });
+      equal(set.code, 0, set.stderr);
+      await page.reload();
+      await page.locator(".actions > .action > .primary").waitFor();
+      equal((await actions.allInnerTexts())[0], "Send again");
+    },
+  );
 
   await t.step("one stage is a sentence and no bar", async () => {
     await page.getByText("It got as far as received").waitFor();
@@ -111,7 +120,7 @@ browserTest("two deliveries are compared", async (t) => {
     equal(new URL(page.url()).search, `?with=${second}`);
   });
 
-  await t.step("what differs is named as a condition names it", async () => {
+  await t.step("a difference is named as a condition names it", async () => {
     const body = compared.getByRole("table", { name: "Payload that differ" });
     const row = body.getByRole("row", { name: "payload.ref" });
     await row.waitFor();
@@ -134,7 +143,7 @@ browserTest("two deliveries are compared", async (t) => {
     await page.waitForURL(`**/delivery/${second}`);
   });
 
-  await t.step("who only reads has neither", async () => {
+  await t.step("a read-only console has neither button", async () => {
     await using reading = await startConsole(daemon, ["--read-only", `delivery/${first}`]);
     const other = await browser.open(reading.link);
     await other.getByText("This console is read-only").first().waitFor();

@@ -83,7 +83,7 @@ Deno.test("folded percentiles and queues are the worst of their minutes", () => 
   equal(queueFigures(ofTrigger, spanOf(5)), undefined);
 });
 
-Deno.test("what is rare has no part in the chart until it happens", () => {
+Deno.test("a rare outcome has no part in the chart until it happens", () => {
   const quiet = { ...STATS, deliveries: { accepted: [0, 0], rejected: [0, 0] } };
   const figures = deliveryFigures(quiet, spanOf(1));
   deepEqual(figures.series.map(({ label }) => label), ["accepted", "filtered", "rejected"]);

@@ -29,7 +29,7 @@ function become(page: Page, wanted: Record<string, number>): Promise<true> {
   });
 }
 
-browserTest("another condition is tried on what has come, while it is typed", async (t) => {
+browserTest("another condition is tried on stored deliveries while it is typed", async (t) => {
   await using daemon = await startWithPush();
   for (let n = 1; n <= 3; n++) await sendPush(daemon, push("main", n));
   for (let n = 1; n <= 4; n++) await sendPush(daemon, push("fix-login", n));
@@ -85,17 +85,20 @@ browserTest("another condition is tried on what has come, while it is typed", as
     equal(await area.inputValue(), 'payload.ref.startsWith("refs/heads/fix")');
   });
 
-  await t.step("what would apply it is shown as YAML and as a command, and not done", async () => {
-    const text = await page.getByLabel("The condition as YAML").innerText();
-    deepEqual(parse(text), {
-      spec: { event: { filter: { condition: 'payload.ref.startsWith("refs/heads/fix")' } } },
-    });
-    await page.getByText("svc edit trigger push -p default").waitFor();
-    const trigger = await daemon.json("get", "trigger", "push") as {
-      spec: { event: { filter: { condition: string } } };
-    };
-    equal(trigger.spec.event.filter.condition, CONDITION);
-  });
+  await t.step(
+    "the YAML and the command that apply it are shown, and nothing is applied",
+    async () => {
+      const text = await page.getByLabel("The condition as YAML").innerText();
+      deepEqual(parse(text), {
+        spec: { event: { filter: { condition: 'payload.ref.startsWith("refs/heads/fix")' } } },
+      });
+      await page.getByText("svc edit trigger push -p default").waitFor();
+      const trigger = await daemon.json("get", "trigger", "push") as {
+        spec: { event: { filter: { condition: string } } };
+      };
+      equal(trigger.spec.event.filter.condition, CONDITION);
+    },
+  );
 
   await t.step("a fault says where it is", async () => {
     await area.fill('payload.ref == "refs/heads/main" &&\n  payload.ref.startWith("x")');
@@ -123,7 +126,7 @@ browserTest("another condition is tried on what has come, while it is typed", as
     });
   });
 
-  await t.step("the delivery beside shows what each part of it comes to", async () => {
+  await t.step("the delivery beside the condition shows the result of each part", async () => {
     await area.fill('payload.ref.endsWith("topic") && payload.created');
     const beside = page.getByRole("region", { name: "The sample delivery, part by part" });
     await beside.getByRole("heading", { name: "filtered" }).waitFor();
@@ -136,7 +139,7 @@ browserTest("another condition is tried on what has come, while it is typed", as
     await beside.getByRole("heading", { name: "accepted" }).waitFor();
   });
 
-  await t.step("who only reads is told why not", async () => {
+  await t.step("a read-only console says why no condition is tried", async () => {
     await using reading = await startConsole(daemon, ["--read-only"]);
     const other = await browser.open(reading.link);
     await other.getByText("● live").waitFor();

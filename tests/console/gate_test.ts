@@ -92,7 +92,7 @@ Deno.test({
 });
 
 Deno.test(
-  "connections that send nothing keep nobody out: the 65th takes the place of one",
+  "connections that send nothing keep no other out: the 65th takes the place of one",
   LOOSE,
   async () => {
     await using rig = await consoleRig();
@@ -255,7 +255,7 @@ const FOREIGN: readonly (readonly [Readonly<Record<string, string | undefined>>,
   [{ "sec-fetch-site": "" }, "403 forbidden"],
 ];
 
-Deno.test("what another site or another port could have sent is refused, whatever key it has", async () => {
+Deno.test("a request that another site or port could have sent is refused, even with a key", async () => {
   await using rig = await consoleRig();
   const authorization = `Bearer ${await rig.key()}`;
   const { host } = rig;

@@ -165,7 +165,7 @@ async function shown(page: Page): Promise<{ readonly text: string; readonly made
 }
 
 browserTest(
-  "what strangers set is text on every screen: nothing runs and nothing loads",
+  "untrusted values are text on every screen: nothing runs and nothing loads",
   async (t) => {
     await using daemon = await startDaemon(ONE_PROGRAM);
     const screens = await prepare(daemon);

@@ -25,7 +25,7 @@ Deno.test("a list has the newest first, and says from where older ones go on", (
   equal(list.hasMore, false);
 });
 
-Deno.test("a list that is looked at all day stays as long, and nothing of it is lost", () => {
+Deno.test("a list that is open all day keeps its length, and loses no record", () => {
   const list = new Listing();
   list.restart(records(1, 3), false);
   for (let from = 4; from < 3 * MOST_HELD; from += 100) list.change(records(from, 100), []);

@@ -151,7 +151,7 @@ browserTest(
 );
 
 browserTest(
-  "a log that is written while it is read is followed, until somebody scrolls",
+  "a log that grows is followed until the reader scrolls",
   async () => {
     await using daemon = await startDaemon(ONE_PROGRAM);
     const next = (file: string) => `until [ -e ${file} ]; do sleep 0.05; done`;

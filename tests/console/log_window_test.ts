@@ -136,7 +136,7 @@ Deno.test("the lines on both sides of a place", async () => {
   }
 });
 
-Deno.test("what comes while it runs is taken in, and a line that goes on is there once", async () => {
+Deno.test("lines that arrive during the run are added, and a line that goes on is there once", async () => {
   await using log = await openLog();
   const { window, path } = log;
   await window.toEnd();
@@ -181,7 +181,7 @@ Deno.test("an answer that comes after the window has moved on is dropped", async
   equal(held(window).first, 0);
 });
 
-Deno.test("a text is found after and before a line, beyond what is held and around the ends", async () => {
+Deno.test("a text is found after and before a line, beyond the held lines and around the ends", async () => {
   await using log = await openLog();
   const { window, read } = log;
   const progress: number[] = [];

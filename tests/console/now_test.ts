@@ -168,7 +168,7 @@ browserTest("a trigger is suspended and resumed, tested and fired in the page", 
   equal(task.trigger, "push");
 });
 
-browserTest("a console that only reads says so at what it does not do", async () => {
+browserTest("a read-only console says so at the actions that it does not offer", async () => {
   await using daemon = await startPrepared();
   await using console = await startConsole(daemon, ["trigger/push", "--read-only"]);
   await using browser = await startBrowser();

@@ -61,7 +61,7 @@ Deno.test("every operation that the console may call gets through, and no other"
   }
 });
 
-Deno.test("with --read-only, what the role read_only may do is left", async () => {
+Deno.test("--read-only leaves the operations that the role read_only may use", async () => {
   await using rig = await consoleRig({ readOnly: true });
   for (const name of CONSOLE_OPERATIONS) {
     const reads = OPERATIONS[name].role === "read_only";
@@ -77,7 +77,7 @@ Deno.test("with --read-only, what the role read_only may do is left", async () =
   equal((await session.json()).read_only, true);
 });
 
-Deno.test("describe never reveals, whatever the page asks for", async () => {
+Deno.test("describe never reveals a secret, even if the page asks for it", async () => {
   await using rig = await consoleRig();
   const secret = { what: "secretstore", name: "hook" };
   for (const asked of [{ reveal: true }, { reveal: "true" }, { reveal: false }, {}]) {

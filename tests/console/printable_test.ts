@@ -24,7 +24,7 @@ const ROWS: readonly (readonly [what: string, text: string, shown: string])[] = 
   ["a joiner where nothing joins", "pay\u200dpal", "pay\\u200dpal"],
 ];
 
-Deno.test("What nobody would see in a text of a stranger is spelled out", async (t) => {
+Deno.test("invisible characters in an untrusted text are spelled out", async (t) => {
   for (const [what, text, shown] of ROWS) {
     await t.step(what, () => deepEqual(printable(text), shown));
   }

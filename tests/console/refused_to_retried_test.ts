@@ -31,7 +31,7 @@ const DEPLOY: Manifest = {
 };
 
 browserTest(
-  "a refused delivery is found, understood, mended, sent again, followed and retried",
+  "a refused delivery is found, explained, corrected, sent again, followed and retried",
   async () => {
     await using daemon = await startDaemon(ONE_PROGRAM);
     await daemon.apply(

@@ -69,7 +69,7 @@ browserTest("a pasted id goes to its screen, and words find what they name", asy
     await page.getByRole("main").getByText("the signature fits no key of").waitFor();
   });
 
-  await t.step("what nothing fits is told so", async () => {
+  await t.step("a search without a match says so", async () => {
     await search("nothing-like-it");
     await page.getByText("No name and no reason matches").waitFor();
   });

@@ -30,7 +30,7 @@ function connect({ server, address }: ConsoleRig): Promise<RawClient> {
 }
 
 Deno.test(
-  "who has no key takes no place from who has one, and keeps no newcomer out",
+  "clients without a key take no place from clients with one, and keep no newcomer out",
   LOOSE,
   async () => {
     await using rig = await consoleRig();
@@ -63,7 +63,7 @@ Deno.test(
   },
 );
 
-Deno.test("of who has no key a ticket is read and nothing else", LOOSE, async () => {
+Deno.test("of a client without a key, only a ticket is read", LOOSE, async () => {
   await using rig = await consoleRig();
   const answers: string[] = [];
   const heads = [

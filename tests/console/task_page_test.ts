@@ -141,7 +141,7 @@ browserTest("a task that runs takes messages and is cancelled, after one questio
   equal((await daemon.tasks())[0]?.state, "cancelled");
 });
 
-browserTest("who may only read sees why nothing can be done", async () => {
+browserTest("a reader sees why no action is possible", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
   await applyAll(daemon, workflow("quick", "exit 1"));
   const id = await fire(daemon, "quick");

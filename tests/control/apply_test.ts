@@ -78,7 +78,7 @@ kind: Workflow`;
   },
 );
 
-controlTest("what did not change is not written", async (rig) => {
+controlTest("an unchanged resource is not written", async (rig) => {
   await rig.apply(MANIFEST);
   const size = async () => (await Deno.stat(`${rig.dirs.database}-wal`)).size;
   const before = await size();

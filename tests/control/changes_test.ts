@@ -104,7 +104,7 @@ Deno.test("changes: an abort ends the wait, and whoever is disposed hears no mor
   equal(await changes.next(0, new AbortController().signal), "quiet");
 });
 
-Deno.test("ten watchers of what does not change ask the store nothing, but for a look before each sign of life", async () => {
+Deno.test("ten watchers without changes read the store only before each sign of life", async () => {
   await using it = await surroundings();
   for (const n of [1, 2, 3]) await accept(it.store, n);
   const timing = { spacingMs: 1, keepaliveMs: 300 };
@@ -123,7 +123,7 @@ Deno.test("ten watchers of what does not change ask the store nothing, but for a
   for (const watcher of watchers) await watcher.return(undefined);
 });
 
-Deno.test("what several watch is read once, whatever each of them shows of it", async () => {
+Deno.test("a subject of several watchers is read once, even if each shows another part", async () => {
   await using it = await surroundings();
   await accept(it.store, 1);
   const watches = new Watches(it.host as unknown as WatchHost, {
@@ -196,7 +196,7 @@ Deno.test("a change of one task reads that one, and those that wait in a list", 
   await Promise.all([list.return(undefined), one.return(undefined)]);
 });
 
-Deno.test("what is stored while a watch reads, at the start or later, is told, and once", async () => {
+Deno.test("a record stored while a watch reads, at the start or later, is sent once", async () => {
   await using it = await surroundings();
   await accept(it.store, 1);
   let stored = 1;

@@ -41,7 +41,7 @@ spec:
 const [TIDEPOOL, TRIGGER] = manifestResources(MANIFEST);
 ok(TIDEPOOL !== undefined && TRIGGER !== undefined);
 
-Deno.test("the last event of a Connection is what its own secret last verified", async () => {
+Deno.test("the last event of a Connection is the last one that its own secret verified", async () => {
   await using temp = await tempStore();
   const { store } = temp;
   const use = { project: "default", store: "github", trigger: "push", count: 1 };
@@ -95,7 +95,7 @@ for (const [state, expected] of STATUS) {
   });
 }
 
-Deno.test("describe says of a Connection what is known, and of other kinds nothing", () => {
+Deno.test("describe shows the known facts about a Connection, and none about other kinds", () => {
   const gap = { from: NOW - DAY, to: NOW, repaired: 2, lost: 1, reason: "push 12ab is gone" };
   const state = { ...STATE, login: "bot", userId: "42", repaired: 2, lost: 1, gaps: [gap] };
   const known = new Map([[TIDEPOOL, state]]);

@@ -70,7 +70,7 @@ async function nothingTold(rig: ControlRig, said: Readonly<Record<string, string
   }
 }
 
-controlTest("a token that a platform repeats in its refusal is told to nobody", async (rig) => {
+controlTest("a token that a platform repeats in its refusal is shown nowhere", async (rig) => {
   await using api = echo(({ path, token }) => {
     if (path === "/auth.test") return { ok: false, error: `invalid_${token}` };
     return refuse(401, { message: `bad credentials Bearer ${token} (${btoa(`x:${token}`)})` });
@@ -82,7 +82,7 @@ controlTest("a token that a platform repeats in its refusal is told to nobody", 
   await nothingTold(rig, said);
 });
 
-controlTest("a token that a platform gives for a name is told to nobody", async (rig) => {
+controlTest("a token that a platform gives as a name is shown nowhere", async (rig) => {
   await using api = echo(({ path, token }) => {
     if (path === "/user") return { login: token, id: 7 };
     if (path === "/v2/bot/info") return { displayName: token, userId: token };

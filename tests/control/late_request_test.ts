@@ -59,7 +59,7 @@ Deno.test("a change begins within a while of the daemon's own time, else the dae
   equal((await ask("task.cancel", late.headers.get(TIME_HEADER) ?? "")).status, 200);
 });
 
-Deno.test("a time of another run, of the future or of nobody begins nothing", async () => {
+Deno.test("a request with a time of another run, a future time or an invalid one begins nothing", async () => {
   const { ask, done } = serverRig();
   const time = (await serverRig().ask("task.cancel", "?")).headers.get(TIME_HEADER) ?? "";
   const own = (await ask("task.cancel", "?")).headers.get(TIME_HEADER) ?? "";
@@ -70,7 +70,7 @@ Deno.test("a time of another run, of the future or of nobody begins nothing", as
   deepEqual(done, []);
 });
 
-Deno.test("what only reads, and what another program asks for, begins at once", async () => {
+Deno.test("a read and a request of another program begin at once", async () => {
   const { ask, done } = serverRig();
   equal((await ask("status", "?")).status, 200);
   equal((await ask("task.cancel")).status, 200);
@@ -100,7 +100,7 @@ Deno.test("a client that is there asks again by itself, also of a daemon that st
   equal(asked, 4);
 });
 
-Deno.test("a client that is told again and again to ask again gives up", async () => {
+Deno.test("a client that is asked to repeat a request again and again gives up", async () => {
   await using over = await clientOf(() =>
     Promise.resolve(new Response(null, { status: ASK_AGAIN }))
   );

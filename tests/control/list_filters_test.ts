@@ -210,7 +210,7 @@ Deno.test("a list that an index answers is read in pages, without steps", async 
   equal(next, idOf(18));
 });
 
-Deno.test("a watch with a filter of its own tells of what matches, and of nothing else", async () => {
+Deno.test("a watch with its own filter sends matching records only", async () => {
   await using temp = await tempStore();
   const { store } = temp;
   await fillWithRare(store);

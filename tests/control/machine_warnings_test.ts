@@ -148,7 +148,7 @@ function warningsWith(
 
 const pathOf = (need: ResolvedNeed) => "path" in need ? need.path : "";
 
-Deno.test("what does not answer holds nothing up", async () => {
+Deno.test("a check that does not answer delays nothing", async () => {
   const signals: AbortSignal[] = [];
   const { warnings, pass } = warningsWith(3, (need, signal) => {
     signals.push(signal);
@@ -163,7 +163,7 @@ Deno.test("what does not answer holds nothing up", async () => {
   ok(signals.every(({ aborted }) => aborted), "its processes are ended");
 });
 
-Deno.test("only a few things are looked for at once, and what is left is told", async () => {
+Deno.test("only a few things are checked at once, and the rest is reported", async () => {
   let begun = 0;
   const { warnings, pass } = warningsWith(20, () => {
     begun++;
@@ -176,7 +176,7 @@ Deno.test("only a few things are looked for at once, and what is left is told", 
   equal(told.at(-1), "12 paths and programs were not checked: the others took 2 seconds");
 });
 
-Deno.test("a machine that cannot be asked is told of, and nothing fails", async () => {
+Deno.test("a machine that cannot be checked is reported, and nothing fails", async () => {
   const { warnings } = warningsWith(1, () => Promise.reject(new Error("no descriptors")));
   deepEqual(await warnings, ['f:3:8: spec.path: "/0" cannot be checked: no descriptors']);
 });

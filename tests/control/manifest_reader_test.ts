@@ -118,7 +118,7 @@ for (const [what, [schema, spec]] of Object.entries(ENDLESS)) {
   }, 500);
 }
 
-test("ManifestReader holds up nobody with 5,000 documents", async (reader) => {
+test("ManifestReader does not block other work with 5,000 documents", async (reader) => {
   const text = Array.from({ length: 5000 }, (_, i) => `kind: Project\nmetadata: {name: p${i}}\n`)
     .join("---\n");
   const result = await watched(() => reader.read(input(text)));

@@ -16,7 +16,7 @@ Deno.test("maskHeaders masks the header of every scheme, also where no trigger s
   }
 });
 
-Deno.test("maskHeaders masks what signs or names the sender, on any platform", () => {
+Deno.test("maskHeaders masks headers that sign or name the sender, on any platform", () => {
   const names = [
     "authorization",
     "proxy-authorization",
@@ -43,7 +43,7 @@ Deno.test("maskHeaders masks what signs or names the sender, on any platform", (
   equal(maskHeaders({ "x-acme": "short" }, ["x-acme"])["x-acme"], "***");
 });
 
-Deno.test("maskHeaders masks what looks like a digest or a token under any name", () => {
+Deno.test("maskHeaders masks a value that looks like a digest or a token, under any name", () => {
   const digest = "5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd";
   const values = [digest, `sha256=${digest}`, `t=1,v1=${digest}`, digest.slice(0, 32)];
   const base64 = btoa(digest).slice(0, 44);

@@ -76,7 +76,7 @@ async function stateOf(rig: ControlRig, id: string) {
 }
 
 controlTest(
-  "task.cancel.matching cancels what waits, then what runs, and nothing else",
+  "task.cancel.matching cancels pending tasks, then running ones, and no others",
   async (rig) => {
     await applyTriggers(rig, { a: WAIT, b: WAIT });
     const a = await fire(rig, "a", 4); // two of them run
@@ -124,7 +124,7 @@ controlTest(
 );
 
 controlTest(
-  "task.retry.matching retries what failed, once, and tells what cannot be",
+  "task.retry.matching retries failed tasks once, and names those that cannot be retried",
   async (rig) => {
     await applyTriggers(rig, { a: "[ -e fixed ]", b: "exit 1", c: "true" });
     const a = await fire(rig, "a", 3);

@@ -56,7 +56,7 @@ for (const [why, [nodes, faults]] of Object.entries(CASES)) {
   Deno.test(`faults among nodes: ${why}`, () => deepEqual(faultsAmongNodes(nodes), faults));
 }
 
-Deno.test("what the others say is wrong with them is told with their names", () => {
+Deno.test("the faults that other nodes report are shown with their names", () => {
   const full = { faults: ["the disk is nearly full"] };
   const all = [node("a", { ...full, isSelf: true }), node("b", full)];
   deepEqual(faultsOfOthers(all), ["node b: the disk is nearly full"]);

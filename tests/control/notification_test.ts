@@ -131,25 +131,28 @@ controlTest("every failure of a task is told, with a step or without", async (ri
   equal(new Set(hook.ids).size, 3, "each once");
 });
 
-controlTest("what could not be told waits on disk, and is told after a restart", async (rig) => {
-  await using hook = receiver();
-  hook.it.status = 503;
-  await rig.apply(BASE + trigger("fails", "bad"), notification(hook.url));
-  await fire(rig, "fails");
-  const outbox = async () => (await rig.client.call("get", { what: "outbox" })).items;
-  await until(
-    "a first try",
-    async () => /503/.test(JSON.stringify(await outbox())) ? true : undefined,
-  );
-  equal(hook.told.length, 0);
-  await rig.restart();
-  hook.it.status = 204;
-  const [message] = await outbox();
-  ok(message !== undefined);
-  await rig.client.call("outbox.retry", { id: String((message as { id: unknown }).id) });
-  await until("message 1", () => hook.told.length === 1 ? true : undefined);
-  equal(hook.told[0]?.data["trigger"], "fails");
-});
+controlTest(
+  "a message that could not be sent waits on disk, and is sent after a restart",
+  async (rig) => {
+    await using hook = receiver();
+    hook.it.status = 503;
+    await rig.apply(BASE + trigger("fails", "bad"), notification(hook.url));
+    await fire(rig, "fails");
+    const outbox = async () => (await rig.client.call("get", { what: "outbox" })).items;
+    await until(
+      "a first try",
+      async () => /503/.test(JSON.stringify(await outbox())) ? true : undefined,
+    );
+    equal(hook.told.length, 0);
+    await rig.restart();
+    hook.it.status = 204;
+    const [message] = await outbox();
+    ok(message !== undefined);
+    await rig.client.call("outbox.retry", { id: String((message as { id: unknown }).id) });
+    await until("message 1", () => hook.told.length === 1 ? true : undefined);
+    equal(hook.told[0]?.data["trigger"], "fails");
+  },
+);
 
 controlTest("the first success after a failure is told", async (rig) => {
   await using hook = receiver();
@@ -211,7 +214,7 @@ function echoing() {
   };
 }
 
-controlTest("what a server says of a secret address or password is shown nowhere", async (rig) => {
+controlTest("a secret address or password in a server's answer is shown nowhere", async (rig) => {
   await using hook = echoing();
   const password = "s3cret of the mail";
   const login = btoa(`\0svc\0${password}`);

@@ -10,21 +10,25 @@ import { join } from "node:path";
 import { NOT_ROOT, skippable } from "../helpers/requirements.ts";
 import { controlRig, controlTest } from "../rigs/control_rig.ts";
 
-controlTest("a daemon closes what others could write to, and says so in its log", async (rig) => {
-  const [line = ""] = rig.logged.filter((one) => one.includes("Closed to others"));
-  match(line, /"level":"warn".*was 0777.*bin.*others could write there until now/);
-  const modes = [rig.dirs.root, rig.dirs.bin].map((path) =>
-    (Deno.statSync(path).mode ?? 0) & 0o777
-  );
-  deepEqual(modes, [0o700, 0o700]);
-  deepEqual((await rig.client.call("status", {})).degraded, []);
-}, {
-  async prepare({ root, bin }) {
-    for (const path of [root, bin]) await Deno.chmod(path, 0o777);
+controlTest(
+  "a daemon closes files that others could write to, and says so in its log",
+  async (rig) => {
+    const [line = ""] = rig.logged.filter((one) => one.includes("Closed to others"));
+    match(line, /"level":"warn".*was 0777.*bin.*others could write there until now/);
+    const modes = [rig.dirs.root, rig.dirs.bin].map((path) =>
+      (Deno.statSync(path).mode ?? 0) & 0o777
+    );
+    deepEqual(modes, [0o700, 0o700]);
+    deepEqual((await rig.client.call("status", {})).degraded, []);
   },
-});
+  {
+    async prepare({ root, bin }) {
+      for (const path of [root, bin]) await Deno.chmod(path, 0o777);
+    },
+  },
+);
 
-controlTest("svc status says what others can get at meanwhile", async (rig) => {
+controlTest("svc status names a directory that others can write to", async (rig) => {
   await Deno.chmod(rig.dirs.controlPlane, 0o777);
   match((await rig.client.call("status", {})).degraded.join(), /write to ".*control-plane".*chmod/);
   await Deno.chmod(rig.dirs.controlPlane, 0o700);

@@ -292,7 +292,7 @@ Deno.test("a run token allows nothing once its run is over", async () => {
   equal(await rig.call("status", {}, { token: issued.token }), "unknown token");
 });
 
-Deno.test("what a run names by the beginning of its id is acted on by the whole id", async () => {
+Deno.test("a run that names the beginning of an id acts on the whole id", async () => {
   await using rig = await serverRig();
   using issued = rig.tokens.issue(GRANTS.step);
   const { token } = issued;

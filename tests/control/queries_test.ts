@@ -76,7 +76,7 @@ controlTest("a name with a slip is refused with the name that was meant", async 
   });
 });
 
-controlTest("what nobody knows is usage, and what is not there is not found", async (rig) => {
+controlTest("an unknown kind is a usage error, and a missing name is not found", async (rig) => {
   await rejects(rig.client.call("get", { what: "nonsense" }), {
     code: "usage",
     message: /^Unknown kind "nonsense": use one of tasks, deliveries, .*triggers/,

@@ -94,7 +94,7 @@ Deno.test(
   },
 );
 
-Deno.test("a watch does not bring up again what comes into sight when others are removed", async () => {
+Deno.test("a watch does not send older records again when newer ones are removed", async () => {
   await using temp = await tempStore();
   const { store } = temp;
   await acceptAll(store, 1, 300);
@@ -106,7 +106,7 @@ Deno.test("a watch does not bring up again what comes into sight when others are
   deepEqual(show(await tasks.read()), []);
 });
 
-Deno.test("what is announced is told, however late it is stored, and only where it was asked for", async () => {
+Deno.test("an announced record is sent, however late it is stored, and only to the watches that ask for it", async () => {
   await using temp = await tempStore();
   const { store } = temp;
   await acceptAll(store, 100, 450);

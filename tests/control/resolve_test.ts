@@ -99,7 +99,7 @@ async function refusal(call: Promise<unknown>): Promise<AppError> {
 }
 
 controlTest(
-  "what names several, none, or something else is refused with a next step",
+  "a name of several records, of none, or of another type is refused with a next step",
   async (rig) => {
     const none = await refusal(rig.client.call("task", { id: "latest" }));
     deepEqual([none.code, none.message], ["not_found", "There is no task yet"]);

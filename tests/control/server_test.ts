@@ -171,7 +171,7 @@ controlTest(
   },
 );
 
-controlTest("a token nobody gave is refused", async (rig) => {
+controlTest("an unknown token is refused", async (rig) => {
   for (const value of ["Bearer x", "Bearer", "Basic eDp5", "", "Bearer run-x y"]) {
     const headers = { authorization: value };
     const { status, json } = await rig.raw("/v1/status", { body: "{}", headers });
@@ -204,7 +204,7 @@ controlTest(
   },
 );
 
-controlTest("what is no name of a program is refused, whoever the caller is", async (rig) => {
+controlTest("an invalid name of a program is refused from every caller", async (rig) => {
   const { token } = await rig.client.call("token.create", {
     role: "admin",
     ttl_secs: 60,

@@ -64,7 +64,7 @@ const valueIn = (catalog: { find: (...key: [string, string, string]) => Resource
   (catalog.find("SecretStore", "default", "github")?.spec as { data?: { token?: string } })?.data
     ?.token;
 
-Deno.test("what one daemon changes, the other has once it is told to look", async () => {
+Deno.test("a change of one daemon is at the other once that is told to read", async () => {
   const store = sharedStore();
   const keyring = await createKeyring(newKeyFile());
   const [one, two] = [await openDaemon(store, keyring), await openDaemon(store, keyring)];

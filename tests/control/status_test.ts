@@ -66,7 +66,7 @@ controlTest("status names no role for a run token, which has none", async (rig) 
 });
 
 controlTest(
-  "status and the apply of an Agent warn until somebody says who is admin",
+  "status and the apply of an Agent warn until max_role is set",
   async (rig) => {
     const agent = JSON.stringify({
       kind: "Agent",
@@ -106,7 +106,7 @@ controlTest("status tells the daemon's clock", async (rig) => {
   equal(new Date(at).toISOString(), time);
 });
 
-controlTest("status names no nodes where nobody shares the database", async (rig) => {
+controlTest("status names no nodes if the database is not shared", async (rig) => {
   const { nodes, database } = await ask(rig);
   deepEqual([nodes, database.server], [null, null]);
 });

@@ -150,7 +150,7 @@ const SILENT: readonly (Given & { readonly name: string })[] = [
   { name: "a fallback of what is not there", condition: 'default(signed.query.a, "") == ""' },
 ];
 
-controlTest("no warning where there is nothing to mend", async (rig) => {
+controlTest("no warning where there is nothing to correct", async (rig) => {
   for (const one of SILENT) deepEqual(await warningsOf(rig, triggerOf(one)), [], one.name);
 });
 

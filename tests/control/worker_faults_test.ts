@@ -31,7 +31,7 @@ Deno.test("workers that are all busy for ten minutes while a task waits are a fa
   ]);
 });
 
-Deno.test("who waits is not asked as long as a worker is free, or was lately", async () => {
+Deno.test("the number of pending tasks is not read while a worker is free, or was lately", async () => {
   let asked = 0;
   const pending = () => Promise.resolve(++asked);
   for (const running of [[], busy(90), busy(90, 9)]) {
@@ -47,7 +47,7 @@ const silent = (minutes: number, mayTake?: number, id = "0A"): RunningTask => ({
   ...(mayTake === undefined ? {} : { mayTakeMs: mayTake * MINUTE }),
 });
 
-Deno.test("a task of which nothing comes is named with what helps", async () => {
+Deno.test("a silent task is named with the commands that help", async () => {
   const said = (minutes: number) => [
     `task/0A has printed nothing for ${minutes}m: svc task logs 0A, svc task cancel 0A`,
   ];

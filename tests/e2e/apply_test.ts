@@ -55,7 +55,7 @@ const REFUSED: readonly {
   shows?: string;
 }[] = [
   {
-    name: "an unknown field, with the one that was meant",
+    name: "an unknown field, with the field that was meant",
     text: aTrigger("    webhok: {}"),
     says: [["6:5", /spec\.event\.webhok: Unknown field "webhok", did you mean "webhook"/]],
   },

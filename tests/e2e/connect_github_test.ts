@@ -92,7 +92,7 @@ programTest(
       );
     });
 
-    await t.step("what was changed by hand is put right, and said", async () => {
+    await t.step("a webhook changed by hand is corrected, with a message", async () => {
       const [hook] = hooksOf(github);
       ok(hook !== undefined);
       const secret = hook.config.secret;
@@ -139,7 +139,7 @@ programTest(
       equal((await daemon.svc(["disconnect", "tidepool", "--yes"])).code, 4);
     });
 
-    await t.step("--all takes away what was installed, too", async () => {
+    await t.step("--all also removes the installed integration", async () => {
       const made = await connect(daemon, github);
       equal(made.code, 0, made.stderr);
       const done = await daemon.svc(["disconnect", "tidepool", "--all", "--yes", "-o", "json"]);
@@ -256,7 +256,7 @@ slowTest(
 );
 
 slowTest(
-  "a way that does not work is named, and works once it is mended",
+  "a path that does not work is named, and works once it is corrected",
   async (_program, t) => {
     await using github = fakeGitHub();
     await using daemon = await startDaemon(ONE_PROGRAM);

@@ -61,7 +61,7 @@ programTest(
       ]);
     });
 
-    await t.step("a webhook that somebody has changed is put right", async () => {
+    await t.step("a webhook changed by hand is corrected", async () => {
       line.channel.webhook.endpoint = "https://elsewhere.example.com/";
       const mended = await connect(daemon, line, { token: "" });
       match(mended.stderr, /webhook configured: https:\/\/hooks\.example\.com\/webhook\/line\n/);

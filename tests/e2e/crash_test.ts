@@ -212,7 +212,7 @@ programTest("a second SIGTERM ends it at once", async () => {
 }, { fileOnly: NO_DATABASE });
 
 programTest(
-  "kill -9 while a step runs: what it left is ended before it runs again",
+  "kill -9 while a step runs: its processes are ended before it runs again",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
     // The first run leaves three processes: the shell, one in its group, and one in a session of its own.

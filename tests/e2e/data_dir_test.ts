@@ -89,7 +89,7 @@ programTest(
 );
 
 programTest(
-  "a data directory that nobody has made is told from a daemon that is stopped",
+  "a missing data directory and a stopped daemon have different messages",
   async (program) => {
     await using dir = await tempDir();
     const ask = (root: string) => runSvc(program, ["status", "--data-dir", root]);
@@ -311,7 +311,7 @@ programTest("svc init beside a daemon leaves everything to it", async (program) 
   equal(await daemon.svc(["status"]).then(({ code }) => code), 0);
 }, { fileOnly: MADE_IN_A_FILE });
 
-slowTest("what several svc init at once make is one data directory", async (program) => {
+slowTest("several svc init at once make one data directory", async (program) => {
   await using dir = await tempDir();
   const root = join(dir.path, "data");
   const calls = Array.from({ length: 4 }, () => runSvc(program, ["init", "--data-dir", root]));
@@ -427,7 +427,7 @@ slowTest(
 
 const isRoot = Deno.uid() === 0;
 
-slowTest("exit code 5: the control socket of somebody else", async (program) => {
+slowTest("exit code 5: the control socket of another user", async (program) => {
   await using daemon = await startDaemon(program);
   // Root is let through whatever the mode says, so as root the client becomes somebody else.
   await Deno.chmod(join(daemon.dataDir, "control-plane/svc.sock"), 0o000);

@@ -180,7 +180,7 @@ slowTest(
 );
 
 programTest(
-  "edit: what somebody else changed meanwhile is not overwritten",
+  "edit: a change by someone else meanwhile is not overwritten",
   async (program) => {
     await using daemon = await startDaemon(program);
     await using dir = await tempDir();

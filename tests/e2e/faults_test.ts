@@ -212,23 +212,26 @@ slowTest(
   },
 );
 
-slowTest("a command whose client has gone is not done when the daemon goes on", async () => {
-  await using daemon = await startDaemon(ONE_PROGRAM);
-  const names = async () => (await daemon.svc(["get", "workflow", "-o", "name"])).stdout;
-  const apply = async (name: string, withinMs?: number) =>
-    await daemon.svc(["apply", "-f", "-"], {
-      stdin: JSON.stringify(workflow(name, "true")),
-      ...defined({ withinMs }),
-    });
-  equal((await apply("before")).code, 0);
-  daemon.signal("SIGSTOP");
-  const gone = await apply("late", 5000);
-  daemon.signal("SIGCONT");
-  equal((await apply("after")).code, 0);
-  for (let look = 0; look < 5; look++) doesNotMatch(await names(), /late/);
-  match(await names(), /before/);
-  notEqual(gone.code, 0);
-});
+slowTest(
+  "a command whose client has gone is not carried out when the daemon continues",
+  async () => {
+    await using daemon = await startDaemon(ONE_PROGRAM);
+    const names = async () => (await daemon.svc(["get", "workflow", "-o", "name"])).stdout;
+    const apply = async (name: string, withinMs?: number) =>
+      await daemon.svc(["apply", "-f", "-"], {
+        stdin: JSON.stringify(workflow(name, "true")),
+        ...defined({ withinMs }),
+      });
+    equal((await apply("before")).code, 0);
+    daemon.signal("SIGSTOP");
+    const gone = await apply("late", 5000);
+    daemon.signal("SIGCONT");
+    equal((await apply("after")).code, 0);
+    for (let look = 0; look < 5; look++) doesNotMatch(await names(), /late/);
+    match(await names(), /before/);
+    notEqual(gone.code, 0);
+  },
+);
 
 mounting(
   "disk full while a task ends: its end is stored once there is room, and it ran once",

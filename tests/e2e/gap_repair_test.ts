@@ -99,7 +99,7 @@ async function statusOf(daemon: TestDaemon): Promise<Status> {
 }
 
 slowTest(
-  "what GitHub could not deliver is there after the start, once and in order",
+  "deliveries that GitHub could not make arrive after the start, once and in order",
   async (_program, t) => {
     await using github = fakeGitHub();
     await using proxy = startProxy();
@@ -138,27 +138,33 @@ slowTest(
       equal(again.items.filter(({ outcome }) => outcome === "duplicate").length, 0);
     });
 
-    await t.step("one that nobody wants is given up and named, the others are not", async () => {
-      proxy.to = undefined;
-      for (const n of [7, 8]) await push(github, n);
-      proxy.refuses.add(guidOf(7));
-      await using daemon = await started(directory, proxy);
-      await until(
-        "the gap to be gone through",
-        async () => (await statusOf(daemon)).events_lost === 1 ? true : undefined,
-      );
-      const status = await statusOf(daemon);
-      match(status.gaps[0]?.reason ?? "", new RegExp(`push ${guidOf(7)} of .* \\(answered 400\\)`));
-      deepEqual(proxy.passed.slice(-1), [guidOf(8)]);
-      const metrics = await daemon.send("/metrics", { method: "GET" });
-      ok(metrics.status === 404 || metrics.text.includes("svc_connection_missed_events_total"));
-      match(daemon.log, /events are lost/);
-      const repaired = await daemon.svc(["connection", "repair", "tidepool"]);
-      equal(repaired.code, 0, repaired.stderr);
-      match(repaired.stdout, /nothing is missing/);
-    });
+    await t.step(
+      "a delivery that is always refused is given up and named, the others are not",
+      async () => {
+        proxy.to = undefined;
+        for (const n of [7, 8]) await push(github, n);
+        proxy.refuses.add(guidOf(7));
+        await using daemon = await started(directory, proxy);
+        await until(
+          "the gap to be gone through",
+          async () => (await statusOf(daemon)).events_lost === 1 ? true : undefined,
+        );
+        const status = await statusOf(daemon);
+        match(
+          status.gaps[0]?.reason ?? "",
+          new RegExp(`push ${guidOf(7)} of .* \\(answered 400\\)`),
+        );
+        deepEqual(proxy.passed.slice(-1), [guidOf(8)]);
+        const metrics = await daemon.send("/metrics", { method: "GET" });
+        ok(metrics.status === 404 || metrics.text.includes("svc_connection_missed_events_total"));
+        match(daemon.log, /events are lost/);
+        const repaired = await daemon.svc(["connection", "repair", "tidepool"]);
+        equal(repaired.code, 0, repaired.stderr);
+        match(repaired.stdout, /nothing is missing/);
+      },
+    );
 
-    await t.step("a dry run names what is missing and asks for nothing", async () => {
+    await t.step("a dry run names missing deliveries and requests none", async () => {
       await using daemon = await started(directory, proxy);
       proxy.to = undefined;
       await push(github, 9);

@@ -376,7 +376,7 @@ programTest("whom nobody can ask, and tasks of clocks: svc apply says it", async
   );
 }, { fileOnly: NO_DATABASE });
 
-programTest("what GitHub refuses ends the message with what is missing", async () => {
+programTest("a refusal of GitHub ends the message with what is missing", async () => {
   const weak = { ...TOKEN, token: "ghp_weak_0123456789", permissions: ["metadata=read"] };
   await using fake = withIssues(fakeGitHub({ tokens: [weak, TOKEN] }));
   await using daemon = await startDaemon(ONE_PROGRAM);

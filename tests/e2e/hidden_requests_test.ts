@@ -33,7 +33,7 @@ const WEBHOOKS = {
 const CONTROL_LINES = ["POST /v1/status HTTP/1.1", "GET /metrics HTTP/1.1"];
 
 slowTest(
-  "no address serves what is hidden behind a request",
+  "no address serves a request hidden behind another one",
   async () => {
     await using dir = await tempDir();
     const caCerts = [await makePair(dir.path, "a")];

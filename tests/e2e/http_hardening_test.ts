@@ -93,7 +93,7 @@ const HALF_BODY = `POST ${PATH} HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\
 /** Connections of clients are closed by the other side. */
 const CLOSED_BY_THEM = { sanitizeOps: false, sanitizeResources: false };
 
-longTest("300 stalled clients hold up nobody, and are closed one day", async () => {
+longTest("300 stalled clients delay no other client, and are closed in the end", async () => {
   await using daemon = await startWithTrigger(ONE_PROGRAM);
   using clients = new DisposableStack();
   const stalled: Stalled[] = [];

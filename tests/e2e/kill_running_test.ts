@@ -79,7 +79,7 @@ longTest(
 );
 
 programTest(
-  "kill -9 while plugins run: what they left is ended by a guard, or at the next start before their rows say interrupted",
+  "kill -9 while plugins run: a guard ends their processes, or the next start does before their rows say interrupted",
   async () => {
     await using base = await tempDir();
     await using directory = await initDataDirectory(ONE_PROGRAM);

@@ -87,7 +87,7 @@ programTest("integrations/github: a push prints who pushed what", async (program
   equal((await daemon.tasks()).length, 1);
 });
 
-programTest("integrations/github: what is no push starts nothing", async (program) => {
+programTest("integrations/github: an event other than a push starts nothing", async (program) => {
   await using daemon = await startDaemon(program);
   await daemon.apply(secretStore("github", { webhook_secret: SECRET }));
   equal((await daemon.svc(["apply", "-f", join(ROOT, "integrations/github")])).code, 0);

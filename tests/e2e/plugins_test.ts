@@ -349,7 +349,7 @@ programTest("tightening the policy stops the next run, without a restart", async
 }, { fileOnly: NO_DATABASE });
 
 slowTest(
-  "who is no admin applies no plugins, in whatever spelling, and nothing of the file",
+  "only an admin applies plugins, in any spelling; for others the whole file is refused",
   async (program) => {
     await using daemon = await startDaemon(program);
     await policy(daemon, ALLOW);
@@ -575,7 +575,7 @@ longTest(
 );
 
 programTest(
-  "the control plane answers over TLS to who has a token, and to nobody else",
+  "the control plane answers over TLS to clients with a token only",
   async (program) => {
     await using dir = await tempDir();
     const [cert, key] = [join(dir.path, "localhost.crt"), join(dir.path, "localhost.key")];

@@ -47,39 +47,42 @@ const EVERYTHING = [
   "workflow/plain",
 ];
 
-slowTest("prune deletes what has the labels and is not in the files", async (program) => {
-  await using daemon = await startDaemon(program);
-  equal((await apply(daemon, [STORE, A, B, PUSH, ELSEWHERE, UNLABELLED])).code, 0);
-  const before = await names(daemon);
-  for (const name of EVERYTHING) equal(before.includes(name), true, name);
+slowTest(
+  "prune deletes resources that have the labels and are not in the files",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    equal((await apply(daemon, [STORE, A, B, PUSH, ELSEWHERE, UNLABELLED])).code, 0);
+    const before = await names(daemon);
+    for (const name of EVERYTHING) equal(before.includes(name), true, name);
 
-  const used = await apply(daemon, [B, PUSH], "--prune -l app=shop");
-  deepEqual([used.code, used.stdout], [1, ""]);
-  equal(
-    used.stderr,
-    "error: Nothing was applied: workflow/a is in use; change what uses it, or keep it in the " +
-      "input\n  workflow/a is used by trigger/push (spec.action.workflow): " +
-      "its tasks fail until it is applied\n",
-  );
-  deepEqual(await names(daemon), before);
+    const used = await apply(daemon, [B, PUSH], "--prune -l app=shop");
+    deepEqual([used.code, used.stdout], [1, ""]);
+    equal(
+      used.stderr,
+      "error: Nothing was applied: workflow/a is in use; change what uses it, or keep it in the " +
+        "input\n  workflow/a is used by trigger/push (spec.action.workflow): " +
+        "its tasks fail until it is applied\n",
+    );
+    deepEqual(await names(daemon), before);
 
-  const moved = labelled(trigger("push", { workflow: "b" }));
-  const expected = "workflow/b unchanged\ntrigger/push configured\nworkflow/a pruned\n";
-  const dry = await apply(daemon, [B, moved], "--prune -l app=shop --dry-run");
-  equal(dry.stdout, expected.replaceAll("\n", " (dry run)\n"), dry.stderr);
-  deepEqual(await names(daemon), before);
-  const done = await apply(daemon, [B, moved], "--prune -l app=shop");
-  deepEqual([done.code, done.stdout], [0, expected]);
-  deepEqual(await names(daemon), before.filter((name) => name !== "workflow/a"));
+    const moved = labelled(trigger("push", { workflow: "b" }));
+    const expected = "workflow/b unchanged\ntrigger/push configured\nworkflow/a pruned\n";
+    const dry = await apply(daemon, [B, moved], "--prune -l app=shop --dry-run");
+    equal(dry.stdout, expected.replaceAll("\n", " (dry run)\n"), dry.stderr);
+    deepEqual(await names(daemon), before);
+    const done = await apply(daemon, [B, moved], "--prune -l app=shop");
+    deepEqual([done.code, done.stdout], [0, expected]);
+    deepEqual(await names(daemon), before.filter((name) => name !== "workflow/a"));
 
-  const json = await apply(daemon, [B], "--prune -l app=shop -o json");
-  deepEqual(JSON.parse(json.stdout), [
-    { name: "workflow/b", project: "default", action: "unchanged" },
-    { name: "trigger/push", project: "default", action: "pruned" },
-  ]);
-});
+    const json = await apply(daemon, [B], "--prune -l app=shop -o json");
+    deepEqual(JSON.parse(json.stdout), [
+      { name: "workflow/b", project: "default", action: "unchanged" },
+      { name: "trigger/push", project: "default", action: "pruned" },
+    ]);
+  },
+);
 
-slowTest("prune refuses what could delete too much", async (program) => {
+slowTest("prune refuses a selection that could delete too much", async (program) => {
   await using daemon = await startDaemon(program);
   equal((await apply(daemon, [A, B, UNLABELLED])).code, 0);
   const before = await names(daemon);

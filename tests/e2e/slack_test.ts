@@ -238,7 +238,7 @@ programTest(
 );
 
 programTest(
-  "what nobody can decide waits for a person: source bind and source replay",
+  "an event that svc cannot route waits for a person: source bind and source replay",
   async (program) => {
     await using daemon = await startDaemon(program);
     await daemon.apply(STORE, workflow("talk", ":"), chat());

@@ -51,7 +51,7 @@ Deno.test("small bodies have room that large ones cannot take, also of the same 
   ok(takes(budget.hold("d"), SMALL, SMALL), "beside everybody's large ones");
 });
 
-Deno.test("whatever is sent to one owner, a quarter is left for the others", () => {
+Deno.test("bodies of one owner leave a quarter for the others", () => {
   const budget = new BodyBudget(MOST);
   fill(budget, "a", LARGE);
   fill(budget, "a", SMALL);

@@ -163,25 +163,29 @@ Deno.test("serve() does not end a stream where there may be some", LOOSE, async 
   }
 });
 
-Deno.test("serve() at its limit closes who waits, the longest first", LOOSE, async () => {
-  await using server = await start({
-    maxConnections: 3,
-  });
-  const [first, second, third] = [
-    await RawClient.connect(server.port),
-    await RawClient.connect(server.port),
-    await RawClient.connect(server.port),
-  ];
-  using _clients = {
-    [Symbol.dispose]: () => [first, second, third].forEach((one) => one?.[Symbol.dispose]()),
-  };
-  await third.send(GET); // the others have been accepted before it is answered
-  equal((await third.answer())?.status, 200);
-  equal((await within(1000, ask(server.port, GET)))?.status, 200);
-  await within(1000, first.closed());
-  await second.send(GET);
-  equal((await second.answer())?.status, 200);
-});
+Deno.test(
+  "serve() at its limit closes idle connections, the longest idle first",
+  LOOSE,
+  async () => {
+    await using server = await start({
+      maxConnections: 3,
+    });
+    const [first, second, third] = [
+      await RawClient.connect(server.port),
+      await RawClient.connect(server.port),
+      await RawClient.connect(server.port),
+    ];
+    using _clients = {
+      [Symbol.dispose]: () => [first, second, third].forEach((one) => one?.[Symbol.dispose]()),
+    };
+    await third.send(GET); // the others have been accepted before it is answered
+    equal((await third.answer())?.status, 200);
+    equal((await within(1000, ask(server.port, GET)))?.status, 200);
+    await within(1000, first.closed());
+    await second.send(GET);
+    equal((await second.answer())?.status, 200);
+  },
+);
 
 Deno.test("serve() has strangers go first, the oldest at once", LOOSE, async () => {
   const handler = (request: Request) => {

@@ -198,7 +198,7 @@ const SMUGGLED: readonly { what: string; text: string; status: readonly number[]
 ];
 
 Deno.test(
-  "what only pretends to be a good request is refused and starts nothing",
+  "a malformed request that looks valid is refused and starts nothing",
   LOOSE,
   async (t) => {
     await using rig = await webhookRig({ manifest: MANIFEST, maxBytes: 100_000, deadlineMs: 1500 });
@@ -248,7 +248,7 @@ const AMBIGUOUS: Readonly<Record<string, string[]>> = {
   "chunked alone": ["Transfer-Encoding: chunked"],
 };
 
-Deno.test("what follows a request with a transfer coding is never served", LOOSE, async (t) => {
+Deno.test("bytes after a request with a transfer coding are never served", LOOSE, async (t) => {
   await using rig = await webhookRig({ manifest: MANIFEST, maxBytes: 100_000, deadlineMs: 1500 });
   await using server = await serve({
     on: { hostname: "127.0.0.1", port: 0 },
@@ -337,7 +337,7 @@ test("sixty stalled connections of every kind delay no other request", async (po
   equal((await rig.tasks()).length, 1);
 });
 
-Deno.test("a server ends within its patience, whatever its clients do", LOOSE, async () => {
+Deno.test("a server ends within its time limit, even if clients stay", LOOSE, async () => {
   await using rig = await webhookRig({ manifest: MANIFEST, deadlineMs: 60_000 });
   const server = await serve({
     on: { hostname: "127.0.0.1", port: 0 },

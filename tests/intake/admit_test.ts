@@ -174,7 +174,7 @@ for (
   });
 }
 
-Deno.test("admit skips what passes the filter of a suspended trigger", async () => {
+Deno.test("admit skips an event that passes the filter of a suspended trigger", async () => {
   const { decision, idsMade } = await decide(eventOf({ suspend: true, condition: "true" }));
   deepEqual(decision, { outcome: "skipped", reason: "the trigger is suspended" });
   equal(idsMade, 0);

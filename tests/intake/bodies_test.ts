@@ -129,7 +129,7 @@ Deno.test("a form with more fields than any platform sends is refused with its r
   });
 });
 
-Deno.test("twilio: what is read before the sender is known is small", async (t) => {
+Deno.test("twilio: only a small body is read before the sender is known", async (t) => {
   const bodies = {
     "many fields": [manyFields(1001), "the form has more than 1000 fields, the most that svc"],
     "nothing but separators": ["&".repeat(1 << 20), "the body has 1048576 bytes, and"],
@@ -147,7 +147,7 @@ Deno.test("twilio: what is read before the sender is known is small", async (t) 
   }
 });
 
-Deno.test("twilio: the payload is what was signed", async (t) => {
+Deno.test("twilio: the payload is the signed body", async (t) => {
   const json = '{"a":"&payload=%7B%7D&"}';
   const hash = async (body: string) => {
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(body));

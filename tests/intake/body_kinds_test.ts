@@ -128,7 +128,7 @@ Deno.test("query, method and remote are there for conditions, keys and templates
   equal(redelivered.outcome, "accepted");
 });
 
-Deno.test("what an operator fires is read as the bodies of its trigger are", () => {
+Deno.test("a payload that an operator fires is read like the bodies of the trigger", () => {
   const trigger = (body: "any" | "text") => ({
     resource: { spec: { event: { source: "webhook", webhook: { body } } } },
   });

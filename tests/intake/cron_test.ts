@@ -217,7 +217,7 @@ Deno.test(
   },
 );
 
-Deno.test("what was skipped stays skipped when catchUp is changed later", async () => {
+Deno.test("skipped times stay skipped when catchUp is changed later", async () => {
   await using rig = await rigWith(cron("0 * * * *"));
   await (await started(rig))[Symbol.asyncDispose]();
   rig.clock.time = START + 8 * HOUR;

@@ -141,7 +141,7 @@ test("an endpoint belongs to its project", async (rig) => {
   equal((await rig.post("/webhook/default/hub", BODY, sign(BODY))).status, 200);
 });
 
-test("what is applied and deleted counts from the next request on", async (rig) => {
+test("an apply or a deletion counts from the next request on", async (rig) => {
   const send = async () => await (await rig.post("/webhook/hub", BODY, sign(BODY))).json();
   equal((await send()).results.length, 3);
   const more = manifestResources(MANIFEST + shared("fourth")).find(({ name }) => name === "fourth");
@@ -275,7 +275,7 @@ test("an endpoint of the name of a trigger that is elsewhere takes nothing", asy
   deepEqual(await rig.tasks(), []);
 }, { manifest: MANIFEST + triggerYaml("joined", { webhook: SHARED.replace("hub", "push") }) });
 
-test("what fails for one trigger is kept for it, and takes nothing from the others", async (rig) => {
+test("a failure for one trigger is recorded there, and does not affect the others", async (rig) => {
   changed(rig, "opened", (spec) => ({
     ...spec,
     event: { ...spec.event, filter: { condition: "payload ==" } },
@@ -300,7 +300,7 @@ test("what fails for one trigger is kept for it, and takes nothing from the othe
   deepEqual((await rig.tasks()).map(({ trigger }) => trigger).sort(), ["every", "opened"]);
 });
 
-test("what fails for all of them refuses the request", async (rig) => {
+test("a failure for all triggers refuses the request", async (rig) => {
   for (const name of ["every", "opened", "closed"]) {
     changed(rig, name, (spec) => ({
       ...spec,

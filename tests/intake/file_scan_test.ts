@@ -72,7 +72,7 @@ Deno.test("scanFiles waits above a directory that is not there yet", async () =>
   equal(scan.files.size, 0);
 });
 
-Deno.test("scanFiles passes over what is ignored, .git always unless it is named", async () => {
+Deno.test("scanFiles skips ignored files, and .git unless it is named", async () => {
   await using tree = await treeOf({
     "a.txt": "",
     ".git/HEAD": "",
@@ -154,7 +154,7 @@ Deno.test("compareScans tells what was created, modified and deleted, by path", 
   notEqual(before.get("b"), files.get("b"));
 });
 
-Deno.test("compareScans takes what cannot be read for unchanged", () => {
+Deno.test("compareScans takes an unreadable file for unchanged", () => {
   const before = new Map([["in/a", "1"], ["in/deep/b", "1"], ["inn/c", "1"]]);
   const now = { files: new Map(), directories: new Map(), outside: [], unreadable: ["in"] };
   const { changes, files } = compareScans(before, now);

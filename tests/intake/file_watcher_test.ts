@@ -125,7 +125,7 @@ Deno.test("FileWatcher keeps few watches open, however many directories come and
   equal(system.open.at(-1)?.paths.includes("/w/99"), true);
 });
 
-Deno.test("FileWatcher closes everything when nobody wants to know", async () => {
+Deno.test("FileWatcher closes everything when it has no listener", async () => {
   const system = fakeSystem();
   await using watcher = new FileWatcher(system.host);
   const [a, b] = [owner(), owner()];

@@ -86,7 +86,7 @@ for (const [trigger, outcome, reason] of HELD_BACK) {
   });
 }
 
-Deno.test("fire is not stopped by an earlier event of the same key: somebody wants it now", async () => {
+Deno.test("fire is not stopped by an earlier event of the same key", async () => {
   await using rig = await sourceRig(BASE + triggerOf("it", HOOK));
   await fireIt(rig, { payload: { key: "same" } });
   equal((await fireIt(rig, { payload: { key: "same" } })).outcome, "accepted");

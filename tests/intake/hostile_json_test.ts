@@ -88,7 +88,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
 const TRIGGERS = MANIFEST +
   Object.entries(CONDITIONS).map(([name, condition]) => triggerYaml(name, { condition })).join("");
 
-Deno.test("what is no JSON object is refused with 400, and the next request is served", async (t) => {
+Deno.test("a body that is not a JSON object is refused with 400, and the next request is served", async (t) => {
   await using rig = await webhookRig({ manifest: TRIGGERS, maxBytes: 10_000_000 });
   for (const [what, body] of Object.entries(MALFORMED)) {
     await t.step(what, async () => {

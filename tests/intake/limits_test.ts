@@ -107,7 +107,7 @@ test("debounce: every delivery is answered with the one task, which has the late
   equal(nextAt, NOW + 13_000);
 });
 
-test("rateLimit: what is beyond is accepted and waits", async (rig) => {
+test("rateLimit: an event over the rate is accepted and waits", async (rig) => {
   for (let n = 0; n < 4; n++) equal((await send(rig, "queued", { n }))["status"], "accepted");
   const { tasks, nextAt } = await rig.store.claimTasks(9, NOW);
   deepEqual([tasks.length, nextAt], [2, NOW + 30_000]);

@@ -124,7 +124,7 @@ Deno.test("a content type that is not read: which are, and what to do", async (t
   }
 });
 
-Deno.test("what says that it is JSON is read as JSON", async (t) => {
+Deno.test("a body with a JSON content type is read as JSON", async (t) => {
   const types = [
     "application/json",
     "text/json",

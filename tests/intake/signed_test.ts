@@ -75,7 +75,7 @@ Deno.test("a captured body under another event name passes the header, and not w
   );
 });
 
-Deno.test("a token covers nothing of what comes with it", async () => {
+Deno.test("a token covers no part of its request", async () => {
   await using rig = await webhookRig({ manifest: HOOK });
   const response = await rig.post("/webhook/by-token", COMMENT, {
     "X-Gitlab-Token": SECRET,
@@ -179,7 +179,7 @@ Deno.test("a delivery that another SecretStore verified counts as signed by noth
   ]);
 });
 
-Deno.test("what an operator fires is covered whole", async () => {
+Deno.test("a payload that an operator fires is covered whole", async () => {
   await using rig = await webhookRig({ manifest: HOOK });
   const trigger = rig.host.triggers.named({ project: "default", trigger: "by-signed-header" });
   const outcome = await fire({

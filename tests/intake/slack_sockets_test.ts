@@ -174,7 +174,7 @@ Deno.test("a slash command and a click come over the socket, and a menu gets no 
   ]);
 });
 
-Deno.test("an envelope of a type that nobody knows is stored, acknowledged and starts nothing", async () => {
+Deno.test("an envelope of an unknown type is stored, acknowledged and starts nothing", async () => {
   await using it = await open();
   const line = await it.slack.next();
   ok(await line.deliver({ type: "telepathy", payload: { type: "thought" } }));

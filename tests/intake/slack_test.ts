@@ -132,7 +132,7 @@ const REFUSING = [
   "none",
 ];
 
-Deno.test("receiveSlackEvent answers the same 401 for whatever is wrong with the trigger", async () => {
+Deno.test("receiveSlackEvent answers the same 401 for every fault of the trigger", async () => {
   await using rig = await webhookRig({ manifest: MANIFEST });
   const bodies = new Set<string>();
   for (const path of [...REFUSING.map((name) => `default/${name}`), "nowhere/chat"]) {
@@ -184,7 +184,7 @@ Deno.test("receiveSlackEvent answers 413 to more than 256 KiB before it looks at
   await expectNothing(rig);
 });
 
-Deno.test("receiveSlackEvent answers 415 to other types, 400 to what is no JSON object", async () => {
+Deno.test("receiveSlackEvent answers 415 to other types, 400 to a body that is not a JSON object", async () => {
   await using rig = await webhookRig({ manifest: MANIFEST });
   equal((await rig.post(PATH, BODY, signed(BODY, { type: "text/plain" }))).status, 415);
   for (const body of ["[]", "null", "{", '"text"']) {
@@ -193,7 +193,7 @@ Deno.test("receiveSlackEvent answers 415 to other types, 400 to what is no JSON 
   await expectNothing(rig);
 });
 
-Deno.test("receiveSlackEvent answers the challenge only to who signed it", async () => {
+Deno.test("receiveSlackEvent answers a challenge only if it is signed", async () => {
   await using rig = await webhookRig({ manifest: MANIFEST });
   const body = await Deno.readTextFile(
     new URL("../fixtures/slack/url_verification.json", import.meta.url),
@@ -254,6 +254,6 @@ Deno.test("GET on the Slack source is 405, other paths below it are 404", async 
   }
 });
 
-Deno.test("the resources of these tests are what a user would write", () => {
+Deno.test("the resources of these tests are valid manifests", () => {
   equal(manifestResources(MANIFEST).length, 13);
 });

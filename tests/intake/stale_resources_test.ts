@@ -38,7 +38,7 @@ Deno.test("a stale decision is made anew, by the resources of now", async () => 
   equal((await response.json()).task_id, "T");
 });
 
-Deno.test("what was allowed by the resources of before is refused by those of now", async () => {
+Deno.test("a request that earlier resources allowed is refused by the current ones", async () => {
   const refresh = (catalog: Catalog) => {
     const other = manifestResources(MANIFEST.replace(/current: "[^"]*"/, 'current: "another key"'));
     catalog.change(other.map((resource) => ({ op: "put", resource })), 1);

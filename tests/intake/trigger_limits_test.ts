@@ -61,7 +61,7 @@ Deno.test("admit: a trigger without limits sets none but that of its workspace",
   equal((await decide({ concurrency: "{}" })).task.concurrency, undefined);
 });
 
-Deno.test("admit: what is not written has its default", async () => {
+Deno.test("admit: a limit that is not set has its default", async () => {
   const { task } = await decide({
     webhook: ", debounce: {secs: 20}, rateLimit: {perMinute: 7}",
     concurrency: "{policy: Queue}",
@@ -71,7 +71,7 @@ Deno.test("admit: what is not written has its default", async () => {
   deepEqual(task.rateLimit, { perMinute: 7, reject: false });
 });
 
-Deno.test("admit: what is over the rate is refused only where its sender still waits for an answer", async () => {
+Deno.test("admit: an event over the rate is refused only if its sender still waits for an answer", async () => {
   const spec = { webhook: ", rateLimit: {perMinute: 7, reject: true}" };
   for (const waits of [false, true]) {
     const { task } = await decide(spec, "{}", { event: { waits } });

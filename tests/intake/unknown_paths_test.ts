@@ -69,7 +69,7 @@ Deno.test("paths are counted, the latest first, and are gone once a trigger has 
   deepEqual(seen(), [["/nothing/like/it", 1, undefined]]);
 });
 
-Deno.test("a flood of random paths takes no place from what resembles a trigger", () => {
+Deno.test("a flood of random paths takes no place from paths that resemble a trigger", () => {
   const { post, seen, logged, clock } = setUp();
   post("/webhook/pushh");
   seen();
@@ -87,7 +87,7 @@ Deno.test("a flood of random paths takes no place from what resembles a trigger"
   ok(logged.at(-1)?.includes('"did_you_mean":"POST /webhook/push"'), logged.at(-1));
 });
 
-Deno.test("what comes again is not pushed out by what comes once, also near a trigger", () => {
+Deno.test("a repeated path is not pushed out by paths that come once, also near a trigger", () => {
   const { post, seen } = setUp();
   for (let n = 0; n < 2; n++) post("/webhook/pushh");
   for (let n = 0; n < 100; n++) {

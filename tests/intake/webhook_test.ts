@@ -377,7 +377,7 @@ metadata: {name: empty}
 spec: {data: {}}
 `;
 
-Deno.test("whatever is wrong with its authentication, a request gets one and the same 401", async (t) => {
+Deno.test("every fault of authentication gets the same 401", async (t) => {
   await using rig = await webhookRig({ manifest: TRIGGERS });
   // An apply refuses empty values; an older version may have let one in.
   const [store] = manifestResources(TRIGGERS).filter(({ kind, name }) =>
@@ -526,7 +526,7 @@ const REFUSED: readonly {
   },
 ];
 
-Deno.test("what is refused gets its status and code, no reason, and starts nothing", async (t) => {
+Deno.test("a refused request gets its status and code, no reason, and starts nothing", async (t) => {
   await using rig = await webhookRig({ manifest: MANIFEST, maxBytes: 10_000, deadlineMs: 200 });
   for (const { what, path = "/webhook/push", body = BODY, headers, ...expected } of REFUSED) {
     await t.step(what, async () => {
@@ -573,7 +573,7 @@ Deno.test("content types of JSON, and none, are read", async (t) => {
   }
 });
 
-test("what is wrong with its content is told only to who is authenticated", async (rig) => {
+test("a fault of the content is told only to an authenticated sender", async (rig) => {
   const bad: readonly [BodyInit, Record<string, string>][] = [
     ["{", {}],
     [bytes(0xff), {}],

@@ -101,7 +101,7 @@ function rigOf(...resources: ReturnType<typeof notificationOf>[]) {
   };
 }
 
-Deno.test("a failed task is told to whom it concerns, and only to them", async () => {
+Deno.test("a failed task is reported to the Notifications that match it, and to no others", async () => {
   await using rig = rigOf(
     notificationOf("all", {}),
     notificationOf("push", { match: { trigger: "github-*" } }),
@@ -123,7 +123,7 @@ Deno.test("a failed task is told to whom it concerns, and only to them", async (
   match(rig.titles().join(), /^team: Workflow ci of trigger github-push failed \(project team\)$/);
 });
 
-Deno.test("a cause is told once in its time, and then as a number", async () => {
+Deno.test("a cause is reported once in its interval, and then as a number", async () => {
   await using rig = rigOf(notificationOf("me", { every: "10m" }));
   for (let n = 0; n < 8; n++) await rig.notifier.atEnd(taskOf({ reason: `exit ${n}` }));
   await rig.notifier.atEnd(taskOf({ workflow: "deploy" }));
@@ -165,7 +165,7 @@ Deno.test("every: 0 tells each time", async () => {
   equal(rig.titles().length, 3);
 });
 
-Deno.test("what was only counted is told when the daemon stops", async () => {
+Deno.test("failures that were only counted are reported when the daemon stops", async () => {
   const rig = rigOf(notificationOf("me", {}));
   for (let n = 0; n < 3; n++) await rig.notifier.atEnd(taskOf());
   rig.titles();

@@ -39,7 +39,7 @@ Deno.test("messages of a Connection go one after the other, in their order", asy
   equal((await rig.message("a")).externalId, "77");
 });
 
-Deno.test("what a task says comes after what tells of its start", async () => {
+Deno.test("a message of a task comes after the message about its start", async () => {
   await using rig = await outboxRig();
   const outbox = rig.start();
   const making = Promise.withResolvers<readonly Draft[]>();
@@ -61,7 +61,7 @@ Deno.test("what a task says comes after what tells of its start", async () => {
   await rig.tries(4);
 });
 
-Deno.test("what is away is tried after 1, 5, 25 and then every 60 minutes, for 36 hours", async () => {
+Deno.test("an unreachable target is tried after 1, 5, 25 and then every 60 minutes, for 36 hours", async () => {
   await using rig = await outboxRig();
   rig.answers = [AWAY];
   await rig.start().enqueue([draft("a", { taskId: "01TASK" })]);
@@ -145,7 +145,7 @@ Deno.test("the rate of a kind is kept: so many within so long", async () => {
   ok((at[1] ?? 0) >= 1 && (at[2] ?? 0) >= 2 && (at[3] ?? 0) >= 60 && (at[4] ?? 0) >= 61, `${at}`);
 });
 
-Deno.test("what may have arrived is looked for, and then updated or sent", async () => {
+Deno.test("a message that may have arrived is looked for, and then updated or sent", async () => {
   for (const [found, previous] of [["", ""], ["55", "55"]] as const) {
     await using rig = await outboxRig();
     rig.answers = [LOST, SENT];
@@ -159,7 +159,7 @@ Deno.test("what may have arrived is looked for, and then updated or sent", async
   }
 });
 
-Deno.test("while nobody can look, it is not sent again", async () => {
+Deno.test("while the target cannot be searched, the message is not sent again", async () => {
   await using rig = await outboxRig();
   rig.answers = [LOST, SENT];
   rig.found = AWAY;
@@ -176,7 +176,7 @@ Deno.test("while nobody can look, it is not sent again", async () => {
   ok(failed.uncertainSince !== undefined, "the next one of its key looks again");
 });
 
-Deno.test("what cannot be found again is given up when it may have arrived, and says so", async () => {
+Deno.test("a message that may have arrived and cannot be searched for is given up, and says so", async () => {
   await using rig = await outboxRig();
   const { find: _none, ...kind } = rig.kind;
   rig.kind = { ...kind, again: "never" };
@@ -192,7 +192,7 @@ Deno.test("what cannot be found again is given up when it may have arrived, and 
   equal(rig.sent.length, 1);
 });
 
-Deno.test("what was under way when the daemon ended goes on with its next start", async () => {
+Deno.test("a message under way when the daemon ended continues at its next start", async () => {
   await using rig = await outboxRig();
   rig.answers = [new Promise<SendResult>(() => {}), SENT];
   const { kind } = rig;

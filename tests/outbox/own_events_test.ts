@@ -80,7 +80,7 @@ Deno.test("an event is our own when its marker is valid and its sender is our us
   }
 });
 
-Deno.test("where nobody knows our user, or which Connection it is, the marker is enough", async () => {
+Deno.test("if our user or the Connection is unknown, the marker is enough", async () => {
   for (const options of [{ known: false }, { two: true }]) {
     await using rig = await guard(options);
     match(rig.own.whyOwn(rig.event(7, rig.marker)) ?? "", /^svc's own comment/);
@@ -105,7 +105,7 @@ Deno.test("the sixth task that our own user's events start on an issue is cut", 
   equal(cut(OWN, { at: 10 * 60_000 }), false, "ten minutes later");
 });
 
-Deno.test("somebody else ends the chain, and an event that is decided twice counts once", async () => {
+Deno.test("another person ends the chain, and an event that is decided twice counts once", async () => {
   await using rig = await guard();
   const { own, event } = rig;
   for (let n = 0; n < 5; n++) own.whyCut(event(OWN, ""));

@@ -148,7 +148,7 @@ Deno.test("npm's package has one for each platform, which says where it suits", 
   ]);
 });
 
-Deno.test("what nobody has said is left out, and said", async () => {
+Deno.test("files whose variables are not set are left out, with a message", async () => {
   await using temp = await tempDir();
   const sums = await temp.write("sums", SUMS);
   const generate = async (env: Readonly<Record<string, string>>) => {

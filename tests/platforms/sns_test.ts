@@ -119,7 +119,7 @@ test("messages of both versions verify, with and without a subject", async () =>
   deepEqual(await verdict(message(), { pem: certificates.region }), ["ok", PEM_URL]);
 });
 
-test("what is signed cannot be changed", async (t) => {
+test("a signed field cannot be changed", async (t) => {
   for (const name of ["Message", "MessageId", "Timestamp", "TopicArn", "Type"]) {
     await t.step(name, async () => {
       const other: Fields = {

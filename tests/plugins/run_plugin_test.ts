@@ -196,7 +196,7 @@ for (const redirections of ["2>/dev/null", ">/dev/null"]) {
   });
 }
 
-Deno.test("what a plugin puts beside the file with its input goes with it", async () => {
+Deno.test("a file that a plugin puts beside its input file is removed with it", async () => {
   await using rig = await bench(() => Promise.resolve());
   const commands = ['touch "$WEBHOOK_BODY_FILE.own"', 'rm "$WEBHOOK_BODY_FILE"', "rm -r run/*"];
   for (const command of commands) {

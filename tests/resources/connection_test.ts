@@ -86,7 +86,7 @@ Deno.test("repair is each five minutes, as written, or never", () => {
   equal(repairEverySecs({ github: REPOSITORY, repair: { every: "0" } }), undefined);
 });
 
-Deno.test("the schema refuses what is no repository and no URL", () => {
+Deno.test("the schema refuses a value that is neither a repository nor a URL", () => {
   const schema = compileSchema(connection.spec);
   const fits = (github: unknown) => schema.check({ github }).length === 0;
   ok(fits(REPOSITORY));

@@ -89,7 +89,7 @@ postgresTest("a user with rights on the tables alone runs daemons", async () => 
   await again.settled();
 });
 
-postgresTest("the password of the database is shown to nobody who may read logs", async () => {
+postgresTest("the password of the database is not in the logs", async () => {
   const secret = "pw-0f/the database";
   await using server = await startPostgres();
   const url = new URL(server.url("svc", "boss"));

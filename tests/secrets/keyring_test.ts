@@ -129,7 +129,7 @@ Deno.test("open refuses a value with any one character changed", async () => {
   }
 });
 
-Deno.test("open refuses what is no sealed value", async () => {
+Deno.test("open refuses a text that is not a sealed value", async () => {
   const keyring = await createKeyring(newKeyFile());
   const sealed = await keyring.seal(PLACE, VALUE);
   const [format, id, text = ""] = sealed.split(".");

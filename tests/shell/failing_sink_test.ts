@@ -11,7 +11,7 @@ import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { runShell } from "../../src/shell/run_shell.ts";
 import { within } from "../helpers/within.ts";
 
-Deno.test("what the taker of output throws comes out of runShell, and nothing is left running", async () => {
+Deno.test("runShell throws the error of its output callback, and leaves nothing running", async () => {
   await using groups = openProcessGroups();
   let group = 0;
   const running = runShell({

@@ -119,7 +119,7 @@ interface Marked {
 
 const isOver = async (pid: number) => await processRuns(pid) ? undefined : true;
 
-Deno.test("who is killed takes what is watched with it, and nothing else", async () => {
+Deno.test("if the owner is killed, the watched processes are ended, and no others", async () => {
   await using stack = new AsyncDisposableStack();
   const daemon = stack.use(new Daemon());
   const polite = await startMarked(
@@ -177,7 +177,7 @@ Deno.test(
   },
 );
 
-Deno.test("who ends leaves what is watched alone, and no process of the guard", async () => {
+Deno.test("an owner that ends leaves the watched processes running, and no process of the guard", async () => {
   await using stack = new AsyncDisposableStack();
   const daemon = stack.use(new Daemon());
   const watched = await startMarked(stack);
@@ -205,7 +205,7 @@ Deno.test("a guard that is killed has a successor that knows all it knew", async
   equal(await processRuns(released.pid), true);
 });
 
-Deno.test("what asks every shell and every sleep to end does not end the guard", async () => {
+Deno.test("a signal to every shell and every sleep does not end the guard", async () => {
   await using stack = new AsyncDisposableStack();
   const daemon = stack.use(new Daemon());
   const watched = await startMarked(stack);
@@ -236,7 +236,7 @@ Deno.test(skippable("only a beat says that this process may go on", NOT_SLOW), a
   equal(await processRuns(beaten.pid), true);
 });
 
-Deno.test("while there is no beat, what is started is ended as well", async () => {
+Deno.test("without heartbeats, newly started processes are ended as well", async () => {
   await using stack = new AsyncDisposableStack();
   const guard = stack.use(startGuard({ silenceMs: 200 }));
   for (let round = 0; round < 2; round++) {

@@ -69,7 +69,7 @@ const NAMED = `
   printf "$1" > /proc/$$/comm || exit 99
   trap '' TERM; mkfifo "fifo$$"; exec 3<>"fifo$$"; echo $$ > pid; read _ <&3`;
 
-test("a line that minds no TERM gets KILL after the grace, whatever its process is called", async ({ run, dir }) => {
+test("a line that ignores TERM gets KILL after the grace, under any name", async ({ run, dir }) => {
   await Promise.all(NAMES.map(async (name, n) => {
     const cwd = `${dir}/${n}`;
     await Deno.mkdir(cwd);
@@ -78,7 +78,7 @@ test("a line that minds no TERM gets KILL after the grace, whatever its process 
   }));
 });
 
-test("who is left in the background is ended with the line, whatever it is called", async ({ run, dir }) => {
+test("a process left in the background is ended with the line, under any name", async ({ run, dir }) => {
   await Promise.all(NAMES.map(async (name, n) => {
     const cwd = `${dir}/${n}`;
     await Deno.mkdir(cwd);
@@ -89,7 +89,7 @@ test("who is left in the background is ended with the line, whatever it is calle
   }));
 });
 
-test("who left the group is found by its mark, whatever it is called", async ({ run, groups, dir }) => {
+test("a process that left the group is found by its mark, under any name", async ({ run, groups, dir }) => {
   for (const name of NAMES) {
     await Deno.remove(`${dir}/pid`).catch(() => {});
     const mark = crypto.randomUUID().replaceAll("-", "");
@@ -103,7 +103,7 @@ test("who left the group is found by its mark, whatever it is called", async ({ 
   }
 });
 
-test("who cleared its environment is found through a process of its group that has not", async ({ groups, dir }) => {
+test("a process without its environment is found through another process of its group", async ({ groups, dir }) => {
   const mark = crypto.randomUUID().replaceAll("-", "");
   // As after a crash: their group is not known any more.
   const line = `env -i sh -c '${NAMED.replaceAll("'", `'\\''`)}' sh "$1" & read _ <&3; wait`;

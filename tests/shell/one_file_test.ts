@@ -66,7 +66,7 @@ Deno.test("a line that is one program and its arguments is that program, first o
   }
 });
 
-Deno.test("what else a line may be is the shell's", async () => {
+Deno.test("every other line is run by the shell", async () => {
   await using rig = await bench();
   const env = { PATH, A: "from the environment" };
   for (

@@ -237,7 +237,7 @@ test("messages of the shell count lines from the first of the line", async ({ ru
   match((await run("true\nno-such-program")).err, /: 2: no-such-program|line 2|:2:/);
 });
 
-test("what cannot be started is a refusal, and the next line runs", async ({ run, dir }) => {
+test("a line that cannot be started is refused, and the next line runs", async ({ run, dir }) => {
   await rejects(run("true", { cwd: `${dir}/none` }), { code: "invalid" });
   await Deno.writeTextFile(`${dir}/file`, "");
   await rejects(run("true", { cwd: `${dir}/file` }), { code: "invalid" });

@@ -166,7 +166,7 @@ Deno.test("a rate says for how long to wait", async () => {
   }
 });
 
-Deno.test("what may have been carried out is told from what was not", async () => {
+Deno.test("a request that may have been carried out is distinguished from one that was not", async () => {
   equal((await failure(problem(502, "Bad Gateway"))).kind, "unavailable");
   equal((await failure(problem(502, "Bad Gateway"), { method: "POST" })).kind, "lost");
   const closed = await callGitHub(access({ url: "http://127.0.0.1:65535" }), {

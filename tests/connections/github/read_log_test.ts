@@ -76,7 +76,7 @@ Deno.test("a log of 10,000 entries is read to its end, and no page twice", async
   equal(github.calls.length, 1, "what is before the mark is not read");
 });
 
-Deno.test("what is stored is not missing, also under a clock that is off", async () => {
+Deno.test("a stored delivery is not missing, even if the clock is off", async () => {
   await using github = fakeGitHub();
   await using temp = await tempStore();
   const log = await logOf(github, Date.now() - HOUR);
@@ -101,7 +101,7 @@ Deno.test("what is stored is not missing, also under a clock that is off", async
   }
 });
 
-Deno.test("what was given up is not missing again, within the second of the mark either", async () => {
+Deno.test("a delivery that was given up is not missing again, not even within the second of the mark", async () => {
   await using github = fakeGitHub();
   await using temp = await tempStore();
   const host = { store: temp.store, clock: systemClock };
@@ -119,7 +119,7 @@ Deno.test("what was given up is not missing again, within the second of the mark
   deepEqual((await missing(at - 1000)).toSorted(), ["poison", "young"]);
 });
 
-Deno.test("what the log no longer has is said to be beyond it", async () => {
+Deno.test("a delivery that the log no longer has is reported as beyond the log", async () => {
   await using github = fakeGitHub();
   await using temp = await tempStore();
   const day = 24 * HOUR;

@@ -54,7 +54,7 @@ Deno.test("comments on lines and on commits are reacted to where they stand", ()
   });
 });
 
-Deno.test("what is no repository, number or commit is none", () => {
+Deno.test("a value that is not a repository, number or commit names no subject", () => {
   for (
     const full_name of [
       "o",

@@ -146,7 +146,7 @@ for (const [name, [answer, message]] of Object.entries(GIVEN_UP)) {
   });
 }
 
-Deno.test("postMessage says where nobody answers, and that nothing can have arrived", async () => {
+Deno.test("postMessage names the address that does not answer, and says that nothing can have arrived", async () => {
   const { signal } = new AbortController();
   const access = { apiUrl: "http://127.0.0.1:65535/api", token: TOKEN, clock: systemClock, signal };
   const posted = refused(await postMessage(POST, access));

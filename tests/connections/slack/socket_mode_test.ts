@@ -100,7 +100,7 @@ Deno.test("SocketMode acknowledges an envelope once it is stored, never before",
   deepEqual(Object.keys(await ack ?? {}), ["envelope_id"]);
 });
 
-Deno.test("SocketMode keeps the payload as it was sent, with what says that it is a repetition", async () => {
+Deno.test("SocketMode keeps the payload as it was sent, with the fields that mark a repetition", async () => {
   await using it = rig();
   const line = await it.slack.next();
   line.send(
@@ -117,14 +117,14 @@ Deno.test("SocketMode keeps the payload as it was sent, with what says that it i
   }]);
 });
 
-Deno.test("SocketMode sends the answer for who asked along", async () => {
+Deno.test("SocketMode sends the answer along with the acknowledgement", async () => {
   await using it = rig({ store: () => Promise.resolve({ options: [] }) });
   const line = await it.slack.next();
   const ack = await line.deliver({ type: "interactive", payload: { type: "block_suggestion" } });
   deepEqual(ack?.payload, { options: [] });
 });
 
-Deno.test("SocketMode does not acknowledge what was not stored, and takes the repetition", async () => {
+Deno.test("SocketMode does not acknowledge an envelope that was not stored, and accepts its repetition", async () => {
   let fails = true;
   await using it = rig({
     store: () =>
@@ -320,7 +320,7 @@ Deno.test("SocketMode gives a socket up that is not greeted", async () => {
   ok((await until("a problem", () => it.socket.state.problem)).includes("ended: "));
 });
 
-Deno.test("SocketMode notices that nobody is there after a minute of silence", async () => {
+Deno.test("SocketMode notices after a minute of silence that the connection is dead", async () => {
   await using it = rig();
   const line = await it.slack.next();
   await connected(it);
@@ -454,7 +454,7 @@ for (const [name, frame] of Object.entries(GARBAGE)) {
   });
 }
 
-Deno.test("SocketMode keeps a socket that now and then sends what cannot be read", async () => {
+Deno.test("SocketMode keeps a socket that now and then sends an unreadable message", async () => {
   await using it = rig();
   const line = await it.slack.next();
   await connected(it);

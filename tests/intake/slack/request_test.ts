@@ -232,7 +232,7 @@ Deno.test("one event that comes fifty times at once is stored once", async () =>
   equal((await rig.store.listSourceEvents({ limit: 99 })).length, 1);
 });
 
-Deno.test("what cannot be stored is 503 with Retry-After, and nobody routes it", async () => {
+Deno.test("an event that cannot be stored is answered 503 with Retry-After, and is not routed", async () => {
   await using rig = await webhookRig({
     manifest: MANIFEST,
     broken: { recordSourceEvent: () => Promise.reject(new AppError("overloaded", "Disk full")) },

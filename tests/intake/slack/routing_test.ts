@@ -68,7 +68,7 @@ Deno.test("a reply that came before the post it answers reaches its task once th
   ]);
 });
 
-Deno.test("a mention in a thread of nobody does not bring its earlier replies along", async () => {
+Deno.test("a mention in an unbound thread does not bring its earlier replies along", async () => {
   await using rig = await slackRig(CHAT);
   rig.route();
   await rig.say("among ourselves", later(1), { thread: ROOT });
@@ -284,7 +284,7 @@ Deno.test("debounce: posts of one window are one task, and their threads belong 
   equal((await rig.base.store.listInbox(task?.id ?? "")).length, 2);
 });
 
-Deno.test("what a suspended trigger got waits for a replay, once", async () => {
+Deno.test("an event of a suspended trigger waits for a replay, once", async () => {
   await using rig = await slackRig(slackTrigger("chat", { more: "suspend: true" }));
   const router = rig.route();
   const id = await rig.say("root", ROOT);
@@ -300,7 +300,7 @@ Deno.test("what a suspended trigger got waits for a replay, once", async () => {
   equal((await rig.base.tasks()).length, 1);
 });
 
-Deno.test("a trigger that is deleted and applied again gets what came meanwhile", async () => {
+Deno.test("a trigger that is deleted and applied again gets the events of the time between", async () => {
   await using rig = await slackRig(CHAT);
   await rig.say("root", ROOT);
   rig.base.remove("chat");
@@ -366,7 +366,7 @@ Deno.test("a thread that is bound while its event is being routed is looked at a
   equal((await rig.base.tasks()).length, 1);
 });
 
-Deno.test("what nobody can tell waits for a person: a task that is gone, a root that failed", async () => {
+Deno.test("an event that cannot be routed waits for a person: a task that is gone, a root that failed", async () => {
   await using rig = await slackRig(CHAT);
   const { store, clock } = rig.base;
   const router = rig.route();

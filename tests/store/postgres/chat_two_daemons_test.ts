@@ -73,7 +73,7 @@ twoDaemonsTest("none of a thread is left behind, or comes before its turn", asyn
   }
 });
 
-twoDaemonsTest("what a dead daemon was routing is taken over, once", async (daemons) => {
+twoDaemonsTest("an event that a dead daemon was routing is taken over, once", async (daemons) => {
   const { a, b } = daemons;
   for (const n of [1, 2]) await a.recordSourceEvent(sourceEvent(n));
   deepEqual(await claim(a), [1, 2]);
@@ -90,7 +90,7 @@ twoDaemonsTest("what a dead daemon was routing is taken over, once", async (daem
   equal((await b.routeSourceEvent(eventIdOf(2), toTask(2), 1)).state, "routed");
 });
 
-twoDaemonsTest("a daemon that starts again routes what was its own at once", async (daemons) => {
+twoDaemonsTest("a daemon that starts again routes its own events at once", async (daemons) => {
   const { a, b } = daemons;
   for (const n of [1, 2]) await a.recordSourceEvent(sourceEvent(n));
   deepEqual(await claim(a, { limit: 1 }), [1]);

@@ -74,7 +74,7 @@ async function acquaint(here: Side, there: Side): Promise<void> {
 const isLook = (told: Told) => WAKING.some((one) => isSame(one, told));
 
 twoDaemonsTest(
-  "what one stores is announced to the other, and only to that",
+  "a change of one daemon is announced to the other, and only to that",
   async ({ a, url }) => {
     await using here = connect(url);
     await using there = connect(url);

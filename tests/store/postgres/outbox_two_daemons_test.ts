@@ -52,7 +52,7 @@ twoDaemonsTest("a lane is at one daemon until that one has finished with it", as
   deepEqual(await claim(a, ["default/other"]), [4]);
 });
 
-twoDaemonsTest("what a dead daemon was sending may have arrived", async (daemons) => {
+twoDaemonsTest("a message that a dead daemon was sending may have arrived", async (daemons) => {
   const { a, b } = daemons;
   await a.addToOutbox([message(1)]);
   deepEqual(await claim(a), [1]);
@@ -67,7 +67,7 @@ twoDaemonsTest("what a dead daemon was sending may have arrived", async (daemons
 });
 
 twoDaemonsTest(
-  "a daemon that starts again goes on at once with what was its own",
+  "a daemon that starts again continues its own messages at once",
   async (daemons) => {
     const { a, b } = daemons;
     await a.addToOutbox([message(1)]);

@@ -147,34 +147,37 @@ twoDaemonsTest("a retry that keeps steps runs where what they made is", async (d
   );
 });
 
-twoDaemonsTest("what a forgotten node ran, and was to run, others run at once", async (daemons) => {
-  const { a, b, sql } = daemons;
-  for (const n of [1, 2]) await accept(a, n);
-  deepEqual(await claim(a), [1, 2]);
-  await a.setTaskDirectory(taskIdOf(1), "/data/of/a");
-  await finish(a, 1);
-  await a.retryTask({
-    id: taskIdOf(3),
-    of: taskIdOf(1),
-    kept: [],
-    keepDirectory: true,
-    staysOnNode: true,
-    now: 20,
-  });
-  deepEqual(await claim(b), []);
-  deepEqual((await b.listNodes()).map(({ name, isAlive }) => [name, isAlive]), [
-    ["a", true],
-    ["b", true],
-  ]);
-  await b.forgetNode("a");
-  deepEqual(await claim(b), [3, 2]);
-  deepEqual((await b.listNodes()).map(({ name }) => name), ["b"]);
-  const [retried] = await b.findTasks(taskIdOf(3));
-  equal(retried?.directory, "", "begun anew");
-  deepEqual((await sql((db) => db.all(jobs))).length, 2);
-  await rejects(b.forgetNode("a"), { code: "not_found" });
-  await rejects(b.forgetNode("b"), { code: "conflict" });
-});
+twoDaemonsTest(
+  "the running and pending tasks of a forgotten node run at other nodes at once",
+  async (daemons) => {
+    const { a, b, sql } = daemons;
+    for (const n of [1, 2]) await accept(a, n);
+    deepEqual(await claim(a), [1, 2]);
+    await a.setTaskDirectory(taskIdOf(1), "/data/of/a");
+    await finish(a, 1);
+    await a.retryTask({
+      id: taskIdOf(3),
+      of: taskIdOf(1),
+      kept: [],
+      keepDirectory: true,
+      staysOnNode: true,
+      now: 20,
+    });
+    deepEqual(await claim(b), []);
+    deepEqual((await b.listNodes()).map(({ name, isAlive }) => [name, isAlive]), [
+      ["a", true],
+      ["b", true],
+    ]);
+    await b.forgetNode("a");
+    deepEqual(await claim(b), [3, 2]);
+    deepEqual((await b.listNodes()).map(({ name }) => name), ["b"]);
+    const [retried] = await b.findTasks(taskIdOf(3));
+    equal(retried?.directory, "", "begun anew");
+    deepEqual((await sql((db) => db.all(jobs))).length, 2);
+    await rejects(b.forgetNode("a"), { code: "not_found" });
+    await rejects(b.forgetNode("b"), { code: "conflict" });
+  },
+);
 
 twoDaemonsTest("a task begins anew where what its steps made is not", async (daemons) => {
   const { a, b, sql } = daemons;

@@ -247,7 +247,7 @@ const STEPS: { readonly [name: string]: (server: PrivateServer) => Promise<void>
   },
 };
 
-postgresTest("what could not be relied on is refused", async (t) => {
+postgresTest("an unreliable database is refused", async (t) => {
   await using server = await startPostgres();
   await prepare(server);
   for (const [name, body] of Object.entries(STEPS)) {

@@ -104,7 +104,7 @@ twoDaemonsTest("many that wait are let in one by one, as room comes free", async
   deepEqual(claimed.tasks.map(({ task }) => numberOf(task.id)), range(5, 65));
 });
 
-twoDaemonsTest("what is cancelled at one daemon makes room at the other", async ({ a, b }) => {
+twoDaemonsTest("a task cancelled at one daemon makes room at the other", async ({ a, b }) => {
   await Promise.all(range(0, 30).map((n) => accept(a, n, { task: grouped(0, 2) })));
   await Promise.all(
     range(0, 28).map((n) =>

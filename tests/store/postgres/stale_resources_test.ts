@@ -40,7 +40,7 @@ async function changeOnBoth(one: Store, other: Store): Promise<number> {
   return now;
 }
 
-twoDaemonsTest("what was decided by the resources of before is not stored", async ({ a, b }) => {
+twoDaemonsTest("a decision by earlier resources is not stored", async ({ a, b }) => {
   const before = await b.resourceVersion();
   equal((await accept(b, 1, { resourceVersion: before }))?.outcome, "accepted");
   const now = await changeOnBoth(a, b);

@@ -75,26 +75,29 @@ twoDaemonsTest("200 tasks go to two daemons, each of them once", async (daemons)
   await booksAgree(daemons);
 });
 
-twoDaemonsTest("what a daemon runs is its own until its lease is over", async (daemons) => {
-  const { a, b, sql } = daemons;
-  for (const n of range(0, 5)) await accept(a, n);
-  deepEqual(numbers((await a.claimTasks(3, 5)).tasks), [0, 1, 2]);
-  await sql((db) =>
-    db.get("SELECT jobs_put_back(array_agg(id)) FROM tasks WHERE state = 'running'")
-  );
-  const { tasks, interrupted } = await b.claimTasks(9, 6);
-  deepEqual([numbers(tasks), interrupted], [[3, 4], undefined], "nothing that a lives to run");
-  await booksAgree(daemons);
-  await loseA(daemons);
-  const after = await b.claimTasks(9, 7);
-  deepEqual([after.tasks, numbers(after.interrupted ?? [])], [[], [0, 1, 2]]);
-  deepEqual(after.interrupted?.map(({ task }) => task.startedAt), [5, 5, 5], "its first start");
-  deepEqual(after.interrupted?.map(({ task }) => task.restarts), [1, 1, 1], "counted at once");
-  deepEqual(await b.claimTasks(9, 8), { tasks: [] }, "once");
-  await booksAgree(daemons);
-});
+twoDaemonsTest(
+  "a task belongs to the daemon that runs it until its lease is over",
+  async (daemons) => {
+    const { a, b, sql } = daemons;
+    for (const n of range(0, 5)) await accept(a, n);
+    deepEqual(numbers((await a.claimTasks(3, 5)).tasks), [0, 1, 2]);
+    await sql((db) =>
+      db.get("SELECT jobs_put_back(array_agg(id)) FROM tasks WHERE state = 'running'")
+    );
+    const { tasks, interrupted } = await b.claimTasks(9, 6);
+    deepEqual([numbers(tasks), interrupted], [[3, 4], undefined], "nothing that a lives to run");
+    await booksAgree(daemons);
+    await loseA(daemons);
+    const after = await b.claimTasks(9, 7);
+    deepEqual([after.tasks, numbers(after.interrupted ?? [])], [[], [0, 1, 2]]);
+    deepEqual(after.interrupted?.map(({ task }) => task.startedAt), [5, 5, 5], "its first start");
+    deepEqual(after.interrupted?.map(({ task }) => task.restarts), [1, 1, 1], "counted at once");
+    deepEqual(await b.claimTasks(9, 8), { tasks: [] }, "once");
+    await booksAgree(daemons);
+  },
+);
 
-twoDaemonsTest("what a daemon that lost its tasks says of them is refused", async (daemons) => {
+twoDaemonsTest("a report of a daemon about tasks that it lost is refused", async (daemons) => {
   const { a, b } = daemons;
   for (const n of [1, 2]) await accept(a, n);
   await a.claimTasks(9, 5);

@@ -37,7 +37,7 @@ async function textOf(log: StoredLog): Promise<string> {
 /** As a former run of daemon `b` takes over what daemon `a` runs. */
 const TAKE_OVER = "UPDATE tasks SET node = 'b', run = 'b0', epoch = epoch + 1";
 
-twoDaemonsTest("what one daemon writes another reads", async ({ a, b }) => {
+twoDaemonsTest("a log that one daemon writes is read by another", async ({ a, b }) => {
   await run(a);
   await using writer = a.logs.of(TASK).write(WRITING);
   equal(await b.logs.of(TASK).open(), undefined);
@@ -111,7 +111,7 @@ twoDaemonsTest("a block whose answer was lost is there once", async ({ sql, a, b
 });
 
 twoDaemonsTest(
-  "what is printed while connections break is there once, in its order",
+  "output printed while connections break is stored once, in its order",
   async ({ a, b, sql }) => {
     await run(a);
     const lines = Array.from({ length: 300 }, (_, n) => `${n} ${"x".repeat(2000)}\n`);

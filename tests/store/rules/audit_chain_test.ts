@@ -134,8 +134,8 @@ const row = (n: number, result = "ok") => ({ id: `A${n}`, createdAt: `${n}`, res
 
 for (
   const { name, rows, before, surplus, expired } of [
-    { name: "what is young stays", rows: [row(5)], before: "5", surplus: 0, expired: [] },
-    { name: "what is old goes", rows: [row(4), row(5)], before: "5", surplus: 0, expired: ["A4"] },
+    { name: "a young row stays", rows: [row(5)], before: "5", surplus: 0, expired: [] },
+    { name: "an old row goes", rows: [row(4), row(5)], before: "5", surplus: 0, expired: ["A4"] },
     { name: "the surplus goes", rows: [row(8), row(9)], before: "5", surplus: 1, expired: ["A8"] },
     {
       name: "all of them go",
@@ -145,7 +145,7 @@ for (
       expired: ["A1", "A2"],
     },
     {
-      name: "what runs stays, with all after it",
+      name: "a running row stays, with all after it",
       rows: [row(1), row(2, "running"), row(3)],
       before: "5",
       surplus: 3,

@@ -66,7 +66,7 @@ for (
   });
 }
 
-Deno.test("what was not routed can be replayed, what was or is being cannot", () => {
+Deno.test("an event that was not routed can be replayed; a routed one, or one being routed, cannot", () => {
   deepEqual((["ignored", "needs_attention", "failed"] as const).map(canReplay), [true, true, true]);
   deepEqual((["received", "routing", "routed"] as const).map(canReplay), [false, false, false]);
 });
