@@ -714,7 +714,7 @@ Deno.test("bytes of a stranger are neither parsed nor split: not to read them, n
   );
   const { code } = readFile("src/intake/pipeline/payload.ts");
   ok(/function parsePayload\(\s*delivery: AuthenticatedDelivery\b/.test(code));
-  // Whoever takes bytes from a request by itself passes the budget by.
+  // A module that reads bytes from a request itself bypasses the budget.
   const taking = /\brequest\.(body|bytes|arrayBuffer|text|json|formData|blob)\b/;
   const takers = FILES.filter(({ path, code }) =>
     /^src\/(http|intake|control|telemetry)\//.test(path) && taking.test(code)

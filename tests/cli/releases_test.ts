@@ -35,7 +35,7 @@ Deno.test("an answer that says no release: one sentence with what to do", () => 
   const page = "<html>svc-0.3.0-linux-x64 is blocked here</html>";
   throws(() => newest(200, page, html), /\(HTTP 200, text\/html\): see whether a proxy answers/);
   throws(() => newest(302, "", { location: "https://login.example.net/" }), /\(HTTP 302\): see/);
-  // an answer that is no redirection sends nobody on
+  // an answer that is not a redirection names no other address
   throws(() => newest(200, "", { location: `${RELEASES}/download/v9.9.9/SHA256SUMS` }), /HTTP 200/);
   throws(() => newest(502), /HTTP 502/);
 });

@@ -53,7 +53,7 @@ browserTest(
     const text = await page.innerText("main");
     ok(!/does not answer|undefined|NaN/.test(text), text);
     await page.close(); // before the daemon goes away again
-    // The browser itself tells of requests that nobody answered, and of nothing else.
+    // The browser reports unanswered requests by itself, and nothing else.
     browser.expects(/Failed to load resource/);
   },
 );

@@ -43,7 +43,7 @@ browserTest("another condition is tried on stored deliveries while it is typed",
   });
   await using served = await startConsole(daemon);
   await using browser = await startBrowser();
-  // Half a condition is refused where somebody types slowly, and Chromium writes that down.
+  // A half-typed condition is refused, and Chromium logs the answer.
   browser.expects(/status of 400/);
   const page = await browser.open(served.link);
   await page.getByText("● live").waitFor();

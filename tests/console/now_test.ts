@@ -258,7 +258,7 @@ browserTest("secrets show which key can go, with the command that takes it out",
     }
     await daemon.settled();
   }
-  // Nobody waits three days: what happened is moved back.
+  // The records are moved back by three days.
   changeFile(
     `${directory.path}/svc.db`,
     `UPDATE key_uses SET last_at = last_at - ${4 * DAY_MS} WHERE key = 'current';

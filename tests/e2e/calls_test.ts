@@ -310,7 +310,7 @@ slowTest("a daemon that is killed leaves no caller waiting", async () => {
   await writer.close();
   const { code, stdout } = await caller.output(); // of the program
   deepEqual([code, new TextDecoder().decode(stdout)], [0, "1\n"]);
-  // What the killed daemon has left behind is in nobody's way.
+  // The files of the killed daemon do not get in the way.
   const args = ["describe", "secretstore/chat"];
   const after = await held.svc(args);
   equal(after.code, 3);

@@ -86,7 +86,7 @@ programTest(
     equal(await resources(), was);
     equal(slack.lines.length, 1, "the socket stays as it is");
 
-    // The daemon is away: Slack sends again what nobody acknowledged, and it is there once.
+    // While the daemon is away, Slack repeats unacknowledged events; each is stored once.
     const next = slack.next();
     await daemon[Symbol.asyncDispose]();
     daemon = await startDaemon(program, { ...NO_LISTENER, directory });

@@ -43,7 +43,7 @@ Deno.test("forms: the field payload where it stands alone, else the fields thems
       body: "command=%2Fdeploy&text=a+b&user_id=U1",
       is: '{"command":"/deploy","text":"a b","user_id":"U1"}',
     },
-    // What somebody could name beside the platform's own fields is no payload.
+    // A field beside the platform's own fields is not part of the payload.
     { body: "a=1&payload=%7B%7D", is: '{"a":"1","payload":"{}"}' },
     { body: "payload=%7B%7D&a=1", is: '{"payload":"{}","a":"1"}' },
     { body: "payload=%7B%7D&payload=%7B%7D", is: '{"payload":["{}","{}"]}' },

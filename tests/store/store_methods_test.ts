@@ -32,7 +32,7 @@ function announcing(store: Store) {
   return { store: withAnnouncements(store, events), told, take: () => told.splice(0) };
 }
 
-Deno.test("a task is announced as it is stored, claimed, changed and ended; what failed is not", async () => {
+Deno.test("a task is announced as it is stored, claimed, changed and ended; a failed write is not", async () => {
   await using temp = await tempStore();
   const { store, take } = announcing(temp.store);
   const [id, record] = [taskIdOf(1), "task"];
@@ -115,7 +115,7 @@ Deno.test("what a running task has to hear of is announced, and that resources w
   deepEqual(take(), [["resourcesStored", undefined]]);
 });
 
-Deno.test("messages are announced as they are stored, by whatever way, and when they end", async () => {
+Deno.test("messages are announced as they are stored, in every way, and when they end", async () => {
   await using temp = await tempStore();
   const { store, take } = announcing(temp.store);
   const id = idOf(1);

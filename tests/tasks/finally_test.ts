@@ -94,7 +94,7 @@ for (const [what, workspace, goal, why] of NEVER) {
   });
 }
 
-test("a task that could not run stays so after a restart, whatever there is by then", async (rig) => {
+test("a task that could not run stays so after a restart, even if it could run by then", async (rig) => {
   const claimed = await rig.claim(
     `
   steps: [{id: a, run: touch ran}]

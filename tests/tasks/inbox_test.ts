@@ -36,7 +36,7 @@ async function rig() {
   };
 }
 
-Deno.test("Inboxes: what comes before the task starts is in its file from the start", async () => {
+Deno.test("Inboxes: a message from before the start of the task is in its file from the start", async () => {
   await using it = await rig();
   for (const n of [1, 2]) await it.inboxes.add(it.id, { n });
   await it.inboxes.open(it.id, it.path, NEW);
@@ -121,7 +121,7 @@ Deno.test("Inboxes: a file that a step has replaced by a pipe does not block", a
   deepEqual(await it.read(), [{ n: 0 }, { n: 1 }, { n: 2 }]);
 });
 
-Deno.test("Inboxes: what another daemon has stored is appended once this one hears of it", async () => {
+Deno.test("Inboxes: a message that another daemon stored is appended once this one hears of it", async () => {
   await using it = await rig();
   await it.inboxes.open(it.id, it.path, NEW);
   for (const n of [1, 2]) await it.store.addToInbox(it.id, { n }, 1);
@@ -134,7 +134,7 @@ Deno.test("Inboxes: what another daemon has stored is appended once this one hea
   deepEqual(await it.read(), [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
 });
 
-Deno.test("Inboxes: what another daemon has stored right before the start is in the file", async () => {
+Deno.test("Inboxes: a message that another daemon stored right before the start is in the file", async () => {
   await using it = await rig();
   await it.store.addToInbox(it.id, { n: 1 }, 1);
   await it.inboxes.catchUp(it.id);

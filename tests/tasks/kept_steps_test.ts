@@ -38,11 +38,11 @@ const LINE: readonly Case[] = [
   { id: "d", was: "skipped", reason: 'needs "c", which failed' },
 ];
 
-Deno.test("keptSteps: what succeeded before the failure, and nothing under finally", () => {
+Deno.test("keptSteps: the steps that succeeded before the failure, and none under finally", () => {
   deepEqual(kept(LINE), ["a", "b"]);
 });
 
-Deno.test("keptSteps from a step: what is before it, and not what failed besides", () => {
+Deno.test("keptSteps from a step: the steps before it, and no other failed step", () => {
   deepEqual(kept(LINE, "b"), ["a"]);
   deepEqual(kept(LINE, "a"), []);
   deepEqual(kept(LINE, "d"), ["a", "b"]);
@@ -105,7 +105,7 @@ Deno.test("keptSteps: a step that never came to its turn is not done, condition 
   deepEqual(kept(unconditional), []);
 });
 
-Deno.test("keptSteps: of a task whose steps all succeeded, all but what is asked for", () => {
+Deno.test("keptSteps: of a task whose steps all succeeded, all but the named ones", () => {
   const cases: readonly Case[] = [
     { id: "a", was: "succeeded" },
     { id: "b", was: "succeeded" },

@@ -45,7 +45,7 @@ function guardOf() {
 const pidsOf = async ({ workspace }: Rig) =>
   (await untilFile(`${workspace}/pids`)).trim().split("\n").map(Number);
 
-test("a lease that ends ends what runs, which goes on once the lease holds again", async (rig) => {
+test("the end of a lease ends running steps, which continue once the lease holds again", async (rig) => {
   const [lease, guard] = [leaseOf(rig), guardOf()];
   const id = await rig.queue(1, SLEEPS);
   let claims = 0;
@@ -120,7 +120,7 @@ for (
   });
 }
 
-test("what a claim brings when the lease is over is given back unrun", async (rig) => {
+test("a task that is claimed after the end of the lease is given back unrun", async (rig) => {
   const lease = leaseOf(rig);
   const id = await rig.queue(1, "{steps: [{id: a, run: touch ran}]}");
   const requeued: string[] = [];

@@ -60,7 +60,7 @@ Deno.test("Planner.plan copies steps, environments, timeout and workspace", () =
   deepEqual([made.workflow, made.workspace, made.missing], ["w", "ws", undefined]);
 });
 
-Deno.test("Planner.plan leaves out what is not there", () => {
+Deno.test("Planner.plan leaves out absent fields", () => {
   deepEqual(planOf(planner(WORKFLOW, WORKSPACE).plan(TRIGGER)), {
     steps: [{ id: "a", run: "echo 1" }],
     env: {},

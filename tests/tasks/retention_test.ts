@@ -126,7 +126,7 @@ Deno.test("retention by age: ended tasks go with their deliveries and logs, othe
   ok(r.logged.join().includes('"tasks":2'), r.logged.join());
 });
 
-Deno.test("retention by number: the newest of each trigger stay, what waits takes no place of theirs", async () => {
+Deno.test("retention by number: the newest of each trigger stay, and pending tasks do not count", async () => {
   await using r = await rig();
   for (const n of [1, 2, 3, 4, 5]) await r.ended(n);
   for (const n of [6, 7]) await r.ended(n, "other");

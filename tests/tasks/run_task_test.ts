@@ -30,7 +30,7 @@ async function lines(rig: RunRig, name: string): Promise<string[]> {
   return (await Deno.readTextFile(`${rig.workspace}/${name}`)).trimEnd().split("\n");
 }
 
-test("independent steps run side by side, and who needs both waits for both", async (rig) => {
+test("independent steps run side by side, and a step that needs both waits for both", async (rig) => {
   const meet = (mine: string, other: string) =>
     `': > ${mine}; i=0; while [ ! -e ${other} ] && [ $i -lt 1200 ]; do sleep 0.05; i=$((i+1)); done; [ -e ${other} ]'`;
   const { state, reason, task } = await rig.all(`
@@ -59,7 +59,7 @@ test("forty steps that need nothing all run, at most sixteen at once", async (ri
   equal(most, 16);
 });
 
-test("a failure skips what needs it, other branches finish, and the task names it", async (rig) => {
+test("a failure skips the steps that need it, other branches finish, and the task names it", async (rig) => {
   const { state, reason, task } = await rig.all(`
   steps:
     - {id: a, run: exit 3}
@@ -91,7 +91,7 @@ test("continueOnError: the next step runs and sees what happened, and the task s
   equal(await rig.printed(task.id, "b"), "broken\n");
 });
 
-test("when: only true runs a step, its reason is kept, and what needs it runs", async (rig) => {
+test("when: only true runs a step, its reason is kept, and the steps that need it run", async (rig) => {
   const { state, task } = await rig.all(
     `
   steps:
@@ -196,7 +196,7 @@ slow("a timeout of one step leaves the steps beside it alone", async (rig) => {
   equal(await processRuns(Number(await untilFile(`${rig.workspace}/pid`))), false);
 });
 
-test("the timeout of a task ends what runs, skips the rest, and finally runs", async (rig) => {
+test("the timeout of a task ends running steps, skips the rest, and finally runs", async (rig) => {
   const { state, reason, task } = await rig.all(`
   timeout: 4
   steps:
@@ -281,7 +281,7 @@ function abortAt(rig: RunRig, name: string): AbortSignal {
   return controller.signal;
 }
 
-test("cancel: what runs gets TERM, with everything it has started, and finally runs", async (rig) => {
+test("cancel: running steps get TERM, with everything they started, and finally runs", async (rig) => {
   const claimed = await rig.claim(`
   steps:
     - {id: a, run: "trap 'echo tidy >> log; exit 0' TERM; setsid sleep 60 & echo $! > pid; while :; do sleep 0.05; done"}
@@ -320,7 +320,7 @@ async function runEndedAfterTry(
 const FAILS_ONCE =
   `{steps: [{id: a, retry: {attempts: 2, backoffSecs: 0}, run: 'echo "$SVC_ATTEMPT" >> log; [ "$SVC_ATTEMPT" = 2 ]'}]}`;
 
-test("cancel: a step whose try is just over and which would run again is cancelled", async (rig) => {
+test("cancel: a step between two attempts is cancelled", async (rig) => {
   const claimed = await rig.claim(FAILS_ONCE);
   equal((await runEndedAfterTry(rig, claimed, "cancel")).state, "cancelled");
   const [step] = (await rig.task(claimed.task.id)).steps;
@@ -328,7 +328,7 @@ test("cancel: a step whose try is just over and which would run again is cancell
   deepEqual(await lines(rig, "log"), ["1"]);
 });
 
-test("stop: a step whose try is just over and which would run again does so later", async (rig) => {
+test("stop: a step between two attempts runs again later", async (rig) => {
   const claimed = await rig.claim(FAILS_ONCE);
   const { id } = claimed.task;
   equal((await runEndedAfterTry(rig, claimed, "stop")).state, "interrupted");
@@ -368,7 +368,7 @@ test("cancel: one that comes while finally runs changes nothing", async (rig) =>
   ok((await Deno.stat(`${rig.workspace}/z`)).isFile);
 });
 
-test("stop: what runs is put back, and goes on later with the try it had come to", async (rig) => {
+test("stop: a running step is put back, and continues later with the same attempt", async (rig) => {
   const claimed = await rig.claim(`
   steps:
     - {id: a, run: echo a >> log}
@@ -505,7 +505,7 @@ test("a step that removes its files harms only itself", async (rig) => {
   deepEqual([...Deno.readDirSync(rig.dirs.run)], []);
 });
 
-test("what has left the group of its step ends with the task, also of one that succeeds at once", async (rig) => {
+test("a process that left the group of its step ends with the task, even if that succeeds at once", async (rig) => {
   const line = "setsid sleep 60 >/dev/null 2>&1 & echo $! > $SVC_STEP.pid";
   const { state } = await rig.all(
     `{steps: [{id: a, run: '${line}'}], finally: [{id: z, run: '${line}'}]}`,

@@ -135,7 +135,7 @@ test("a step that waits for the machine ends with the timeout of its task", asyn
   ]);
 });
 
-test("an end is stored in the end, whatever the store says meanwhile", async (rig) => {
+test("the end of a task is stored in the end, even if the store fails meanwhile", async (rig) => {
   const faults = [
     new AppError("overloaded", "not now"),
     new AppError("internal", "damaged"),

@@ -62,7 +62,7 @@ Deno.test("flush gives the error of a record that the store did not take", async
   await rejects(steps.takeUnsaved(), { message: "no store" });
 });
 
-Deno.test("what the store did not take before the run was to stop is given, the last of each step", async () => {
+Deno.test("the changes that the store did not take before the stop are returned, the last of each step", async () => {
   const stop = new AbortController();
   const away = ({ position }: StepRecord) =>
     position === 2 ? Promise.resolve() : Promise.reject(new AppError("overloaded", "Not now"));

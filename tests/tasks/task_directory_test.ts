@@ -190,7 +190,7 @@ test("worktree: a pull request on the branch of the task leaves nothing, pushed 
   deepEqual([await branches(rig), await kept(rig)], ["main", ""]);
 });
 
-test("worktree: what a task had committed when its directory was lost is there again", async (rig) => {
+test("worktree: the commits of a task are there again after its directory was lost", async (rig) => {
   await commitSomething(rig);
   const claimed = await rig.claim("{steps: [{id: a, run: cat file}]}", WORKTREE);
   const path = `${rig.dirs.worktrees}/${claimed.task.id}`;
@@ -337,7 +337,7 @@ test("worktree: a path with blanks, quotes and what a shell would run", async (r
   deepEqual(names(rig.dirs.root).filter((name) => name === "PWN"), []);
 });
 
-test("worktree: what a crash left of it before a step ran is made anew", async (rig) => {
+test("worktree: a part that a crash left before a step ran is made anew", async (rig) => {
   await commitSomething(rig);
   const claimed = await rig.claim("{steps: [{id: a, run: cat file}]}", WORKTREE);
   const path = `${rig.dirs.worktrees}/${claimed.task.id}`;
@@ -588,7 +588,7 @@ test("copy: it is kept when the task fails, and removed even with files that are
   deepEqual(names(rig.dirs.copies), []);
 });
 
-test("copy: what a crash left of it is made anew", async (rig) => {
+test("copy: a part that a crash left is made anew", async (rig) => {
   await Deno.writeTextFile(`${rig.workspace}/file`, "whole\n");
   const claimed = await rig.claim("{steps: [{id: a, run: cat file}]}", COPY);
   for (const half of ["", ".part"]) {

@@ -29,7 +29,7 @@ Deno.test("TaskFiles are for their owner alone, and gone at the end with whateve
   deepEqual(names(dir.path), []);
 });
 
-Deno.test("TaskFiles.open starts with nothing, whatever a crash has left", async () => {
+Deno.test("TaskFiles.open starts with no file, even after a crash", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/task`;
   await Deno.mkdir(`${path}/old`, { recursive: true });
@@ -44,7 +44,7 @@ Deno.test("TaskFiles.open where there is a file fails, and leaves it", async () 
   equal(await Deno.readTextFile(path), "mine");
 });
 
-Deno.test("TaskFiles.make writes a new file, never through what a step has put there", async () => {
+Deno.test("TaskFiles.make writes a new file, never through a link that a step has put there", async () => {
   await using dir = await tempDir();
   const victim = await dir.write("victim", "untouched");
   await using files = await TaskFiles.open(`${dir.path}/task`);

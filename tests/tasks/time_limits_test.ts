@@ -91,7 +91,7 @@ for (const [name, given, limits, expected] of TASKS) {
   });
 }
 
-Deno.test("what ends a task is named, with the number", () => {
+Deno.test("the limit that ends a task is named, with its value", () => {
   deepEqual([
     timedOutWithTask(plan([], "90s"), SET),
     timedOutWithTask(plan([step()]), SET),

@@ -92,7 +92,7 @@ test("cancel: a task is ended although it was cancelled while it was being hande
   deepEqual([task.state, task.reason], ["cancelled", "at once"]);
 });
 
-test("cancel: what the worker does not know is let be", async (rig) => {
+test("cancel: the worker ignores an unknown task", async (rig) => {
   const worker = await rig.start();
   worker.cancel([taskIdOf(1), "no such task"]);
   const id = await rig.queue(1, "{steps: [{id: a, run: 'true'}]}");
@@ -100,7 +100,7 @@ test("cancel: what the worker does not know is let be", async (rig) => {
   equal((await rig.ended(id)).state, "succeeded");
 });
 
-test("a cancelled task runs what stands under finally, also after a crash", async (rig) => {
+test("a cancelled task runs the steps under finally, also after a crash", async (rig) => {
   const workflow =
     "{steps: [{id: a, run: 'echo a >> log; sleep 60'}, {id: b, run: echo b >> log}], " +
     "finally: [{id: z, run: echo z >> log}]}";
@@ -152,7 +152,7 @@ test("Replace: of a hundred in a row one runs, the others are cancelled, once ea
   deepEqual(ended.map(({ id }) => id).toSorted(), started.map(({ id }) => id).toSorted());
 });
 
-test("Queue: tasks of a group never overlap, whatever room there is", async (rig) => {
+test("Queue: tasks of a group never overlap, even with free workers", async (rig) => {
   const run = "mkdir lock && sleep 0.01 && rmdir lock && echo $SVC_TASK_ID >> log";
   const plan = await planOf(rig, `{steps: [{id: a, run: '${run}'}]}`);
   const concurrency = { policy: "Queue", key: "", max: 1 } as const;
@@ -176,7 +176,7 @@ test("a task whose time comes is run then, without a kick", async (rig) => {
   ok(startedAt >= now + 400 && startedAt < now + 30_000, `${startedAt - now} ms`);
 });
 
-test("a clock that is set forward does not hold up what waits for a time", async (rig) => {
+test("a clock that is set forward does not delay a task that waits for a time", async (rig) => {
   let offset = 0;
   const clock: Clock = { ...systemClock, now: () => Date.now() + offset };
   const plan = await planOf(rig, "{steps: [{id: a, run: 'true'}]}");

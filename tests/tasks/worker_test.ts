@@ -107,7 +107,7 @@ test("the timeout of a task counts over its steps", async (rig) => {
   deepEqual(steps(task).map(([, state]) => state), ["succeeded", "failed", "skipped"]);
 }, { skip: NOT_SLOW });
 
-test("a timeout also ends what left the group of its step", async (rig) => {
+test("a timeout also ends a process that left the group of its step", async (rig) => {
   const id = await rig.queue(
     1,
     "{steps: [{id: a, run: setsid sleep 60 & echo $! > pid; wait, timeout: 1}]}",
@@ -254,7 +254,7 @@ test("a step gets the secret that is stored when it starts", async (rig) => {
   equal(await Deno.readTextFile(`${rig.workspace}/file`), "rotated-value");
 });
 
-test("a task runs what it was planned with, whatever is applied later", async (rig) => {
+test("a task runs the plan it was stored with, even if another workflow is applied later", async (rig) => {
   const first = await rig.queue(1, "{steps: [{id: old, run: echo old}]}");
   const second = await rig.queue(2, "{steps: [{id: new, run: echo new}]}");
   rig.catalog.change([{
@@ -309,7 +309,7 @@ test("a workdir that is a file fails the step", async (rig) => {
   match(task.reason, /(no|not a) directory$/);
 });
 
-test("what a step leaves in the background ends with it", async (rig) => {
+test("a process that a step leaves in the background ends with it", async (rig) => {
   const task = await runOne(rig, "{steps: [{id: a, run: sleep 60 & echo $! > pid}]}");
   equal(task.state, "succeeded");
   equal(await processRuns(Number(await untilFile(`${rig.workspace}/pid`))), false);
@@ -370,7 +370,7 @@ test("a task that is queued while others run is taken up when there is room", as
   await Promise.all([rig.ended(first), rig.ended(second)]);
 });
 
-test("an orderly end stops what runs and puts it back, without counting it as a restart", async (rig) => {
+test("an orderly end stops running tasks and puts them back, without counting a restart", async (rig) => {
   const workflow = `{steps: [{id: a, run: echo a >> log},
     {id: b, run: 'echo $$ > pid; echo b >> log; [ -e go ] || exec sleep 60'}, {id: c, run: echo c >> log}]}`;
   const id = await rig.queue(1, workflow);
@@ -454,7 +454,7 @@ test("a task may be interrupted by three crashes, and is given up with the fourt
   equal(await Deno.readTextFile(`${rig.workspace}/log`), "b\n", "of the third only");
 });
 
-test("after a crash, what the old run left is ended before its step runs again", async (rig) => {
+test("after a crash, the processes of the old run are ended before its step runs again", async (rig) => {
   const id = await crashed(rig, 1);
   const left = new Deno.Command("/bin/sh", {
     args: ["-c", 'trap "" TERM; setsid sleep 60 & echo $! > pid; exec sleep 60'],

@@ -20,7 +20,7 @@ Deno.test("Counter counts by labels and gives each count with their names", () =
   ]);
 });
 
-Deno.test("Counter.prune forgets what is not to be kept, and counts it anew afterwards", () => {
+Deno.test("Counter.prune forgets the labels that are not to be kept, and counts them anew afterwards", () => {
   const counter = new Counter("trigger", "outcome");
   for (const trigger of ["a", "b", "a"]) counter.add(trigger, "accepted");
   counter.prune(({ trigger }) => trigger === "b");

@@ -102,7 +102,7 @@ Deno.test("a daemon that starts again has the figures that it had, of all and of
   ok(startMs.p99.filter((value) => value !== null).length > 20);
 });
 
-Deno.test("what comes after the start is counted once, and what is older than a day never", async () => {
+Deno.test("an event after the start is counted once, and one older than a day never", async () => {
   await using world = await counted();
   const { clock } = world;
   const before = world.start();

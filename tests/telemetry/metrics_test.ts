@@ -67,7 +67,7 @@ Deno.test("Metrics puts durations into buckets", () => {
   ok(lines.includes(`svc_task_duration_seconds_sum{${labels}} 70`));
 });
 
-Deno.test("Metrics shows what was read, each time anew", () => {
+Deno.test("Metrics reads its values anew each time", () => {
   const metrics = new Metrics(BUILD);
   const text = (n: number) => {
     const readings = {

@@ -84,7 +84,7 @@ function faultsOf(judge: (journal: Journal) => void, journal = new Journal()): s
 const LOST = "answered as accepted, and its delivery or task is not there";
 const UNASKED = "answered otherwise than accepted, and there is a task";
 
-Deno.test("judgePromises finds what was lost, what was not promised, and what ran twice", () => {
+Deno.test("judgePromises finds lost tasks, tasks that were not promised, and events that ran twice", () => {
   const promise = (tasks: readonly string[]) => {
     const journal = new Journal();
     journal.promised.push({ mark: "m1", delivery: "D1", tasks });
@@ -155,7 +155,7 @@ Deno.test("judgeAudit finds runs without a row, rows without an end, and rows of
   ]);
 });
 
-Deno.test("judgeApplies finds what was refused, and halves", () => {
+Deno.test("judgeApplies finds refused resources, and halves of an apply", () => {
   const judge = (resources: Records["resources"]) =>
     faultsOf((journal) => judgeApplies(records({ more: { resources } }), journal));
   const half = (name: string, rev: number) => ({
@@ -168,7 +168,7 @@ Deno.test("judgeApplies finds what was refused, and halves", () => {
   deepEqual(judge([half("refused-3", 1)]), ["resources of an apply that was refused"]);
 });
 
-Deno.test("judgeSources finds minutes that came twice or never, and ends that nobody followed", () => {
+Deno.test("judgeSources finds minutes that came twice or never, and ends without a following task", () => {
   const judge = (more: Partial<Records>, tasks: readonly TaskRow[] = []) =>
     faultsOf((journal) => judgeSources(records({ tasks, more }), journal));
   const at = (minute: number) => `2026-01-01T00:0${minute}:00.000Z`;
@@ -197,7 +197,7 @@ Deno.test("findGrowth tells growth from a plateau, in a life and over all of the
   match(findGrowth(lives)[0] ?? "", /^all lives: residentMb grew from 100 to 275$/);
 });
 
-Deno.test("Switch insists only on what was known all along", async () => {
+Deno.test("Switch gives a value only if it was known all the time", async () => {
   const one = new Switch("a");
   const before = one.watch();
   equal(before(), "a");

@@ -84,7 +84,7 @@ Deno.test("check lists some of many and says that there are more", async () => {
   match(faults[0] ?? "", /( 01J\w+,){19} 01J\w+ and more$/);
 });
 
-Deno.test("check finds damaged pages, and says of what is no database at all that it is none", async () => {
+Deno.test("check finds damaged pages, and says of another file that it is not a database", async () => {
   await using rig = await upkeepRig(200);
   const bytes = await Deno.readFile(rig.dirs.database);
   const damaged = join(rig.elsewhere, "damaged.db");

@@ -105,7 +105,7 @@ for (const [index, [what, sql]] of EVALUATED.entries()) {
   });
 }
 
-Deno.test("a plain table of another program is none of our business, whatever its rows and defaults", async () => {
+Deno.test("a plain table of another program is no fault, with any rows and defaults", async () => {
   await using rig = await upkeepRig();
   rig.change(`
     CREATE TABLE _lock (id INTEGER);
@@ -121,7 +121,7 @@ Deno.test("a plain table of another program is none of our business, whatever it
 });
 
 for (const version of [-1, -5, -2147483648]) {
-  Deno.test(`a database of version ${version} is none of svc, for whoever opens it`, async () => {
+  Deno.test(`a database of version ${version} is not one of svc, for every command that opens it`, async () => {
     await using rig = await upkeepRig();
     const file = await copyOf(rig);
     for (const path of [file, rig.dirs.database]) {
@@ -139,7 +139,7 @@ for (const version of [-1, -5, -2147483648]) {
   });
 }
 
-Deno.test("a database of the last version that there can be ends nobody's patience", async () => {
+Deno.test("a database of the highest possible version is refused in time", async () => {
   await using rig = await upkeepRig();
   rig.change("PRAGMA user_version = 2147483647");
   const copying = finish(backUp({ file: join(rig.elsewhere, "copy.db"), force: false }, rig.dirs));
@@ -184,7 +184,7 @@ async function large(rig: UpkeepRig): Promise<string> {
   return file;
 }
 
-Deno.test("who stops a check, a restore or a copy does not wait for its thread", async () => {
+Deno.test("stopping a check, a restore or a copy does not wait for its thread", async () => {
   await using rig = await upkeepRig();
   const file = await large(rig);
   const stopped = { name: "AppError", message: /was stopped before it was done/ };

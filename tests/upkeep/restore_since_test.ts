@@ -56,7 +56,7 @@ const valid = (rig: UpkeepRig) =>
 
 const named = ({ findings }: RestoreResult) => findings.tokens.map(({ id }) => id);
 
-Deno.test("restore keeps what was revoked since the backup revoked, and names nothing that was valid", async () => {
+Deno.test("restore keeps tokens revoked that were revoked since the backup, and names no valid one", async () => {
   await using rig = await upkeepRig();
   rig.change(token("A") + token("B") + token("C", { revoked: "5" }));
   const file = await copyOf(rig);

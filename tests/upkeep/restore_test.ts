@@ -40,7 +40,7 @@ async function faultsOf(rig: UpkeepRig): Promise<readonly string[]> {
   return result.faults;
 }
 
-Deno.test("restore puts the copy in place and keeps what was there, whole", async () => {
+Deno.test("restore puts the copy in place, and keeps the earlier database whole", async () => {
   await using rig = await upkeepRig();
   const file = await copyThenChange(rig);
   const result = await restored(rig, file);

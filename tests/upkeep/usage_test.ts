@@ -70,7 +70,7 @@ Deno.test("usage counts each record of each trigger once, over many slices", asy
   ok(bytes > 600_000);
 });
 
-Deno.test("unused is what a vacuum gives back, which an old database cannot", async () => {
+Deno.test("unused is the space that a vacuum frees, which an old database cannot", async () => {
   await using rig = await upkeepRig(0);
   const emptied = `${records("busy", 9, 50_000)} DELETE FROM deliveries;`;
   rig.change(emptied);
@@ -80,7 +80,7 @@ Deno.test("unused is what a vacuum gives back, which an old database cannot", as
   equal((await usageOf(rig)).unusedBytes, 0);
 });
 
-Deno.test("usage names what is in the data directory, as du counts it", async () => {
+Deno.test("usage names the files of the data directory, as du counts them", async () => {
   await using rig = await upkeepRig(0);
   const { root, logs, worktrees, copies, workspaces } = rig.dirs;
   rig.change(records("busy", 2, 10));

@@ -9,7 +9,7 @@ import { vacuum } from "../../src/upkeep/vacuum.ts";
 import { accept } from "../helpers/store_records.ts";
 import { finish, upkeepRig } from "../rigs/upkeep_rig.ts";
 
-Deno.test("vacuum gives back what deleted rows left, a mebibyte at a time, and nothing is lost", async () => {
+Deno.test("vacuum frees the space of deleted rows, a mebibyte at a time, and loses nothing", async () => {
   await using rig = await upkeepRig(0);
   {
     await using store = await rig.open();

@@ -100,6 +100,6 @@ for (const [what, facts, decision] of PROMOTIONS) {
   });
 }
 
-Deno.test("due is what has its time, and what comes from more than a minute ahead", () => {
+Deno.test("a task is due when its time has come, or if it was created more than a minute in the future", () => {
   deepEqual(whatIsDue(1000), { runAtUpTo: 1000, createdAfter: 61_000 });
 });

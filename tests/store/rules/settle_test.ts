@@ -13,7 +13,7 @@ interface Facts {
   readonly third: number;
 }
 
-Deno.test("settle fetches what a rule asks for, in its order, and hands on what is known", () => {
+Deno.test("settle fetches the facts that a rule asks for, in its order, and hands on the known ones", () => {
   const fetched: string[] = [];
   const fetch = (name: string, value: number) => (known: Partial<Facts>) => {
     fetched.push(`${name} ${JSON.stringify(known)}`);
@@ -28,7 +28,7 @@ Deno.test("settle fetches what a rule asks for, in its order, and hands on what 
   deepEqual(fetched, ["third {}", 'first {"third":3}']);
 });
 
-Deno.test("settle refuses a rule that asks for what it knows", () => {
+Deno.test("settle refuses a rule that asks for a known fact", () => {
   throws(
     () => settle<{ one: number }, never>(() => ({ needs: "one" }), { one: () => 1 }),
     /"one" is known already/,

@@ -48,7 +48,7 @@ Deno.test("a closed store leaves one file, which passes the check", async () => 
   checkDatabase(path);
 });
 
-Deno.test("what a store answered is on disk although it is never closed", async () => {
+Deno.test("a write that a store answered is on disk, even if the store is never closed", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/svc.db`;
   const program = `
@@ -110,7 +110,7 @@ Deno.test("init makes a database once, and leaves an existing one as it is", asy
   deepEqual(await store.loadResources(), [workspace]);
 });
 
-Deno.test("init finishes what an earlier one, killed half-way, has begun", async () => {
+Deno.test("init completes an earlier init that was killed half-way", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/svc.db`;
   const db = new DatabaseSync(path);

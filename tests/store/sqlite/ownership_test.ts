@@ -94,7 +94,7 @@ test("a plugin that runs is taken over, oldest first, to be finished", async (no
   );
 });
 
-test("a store that is told no node is one of its own", async ({ before, path }) => {
+test("a store without a node name is a node of its own", async ({ before, path }) => {
   await accept(before, 1);
   await using first = await openStore(path);
   await using second = await openStore(path);

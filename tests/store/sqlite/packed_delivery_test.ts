@@ -121,7 +121,7 @@ Deno.test("each delivery of a batch arrives with every field, its own body and i
   deepEqual(sent(batch), batch.map(asArrived));
 });
 
-Deno.test("what is absent stays absent", () => {
+Deno.test("an absent field stays absent", () => {
   const { id, project, trigger, workflow, workspace } = TASK;
   const bare = delivery("x", [
     { outcome: "accepted", task: { id, project, trigger, workflow, workspace } },

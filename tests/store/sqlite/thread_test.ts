@@ -8,7 +8,7 @@ import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
 import { accept, countsOf } from "../../helpers/store_records.ts";
 import { tempStore } from "../../helpers/temp_store.ts";
 
-Deno.test("a call sees what was asked before it, of whatever kind, answered or not", async () => {
+Deno.test("a call sees the effects of all earlier calls, reads or writes, answered or not", async () => {
   await using temp = await tempStore();
   const { store } = temp;
   const calls = Array.from({ length: 200 }, (_, n) => accept(store, n));

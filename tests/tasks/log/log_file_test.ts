@@ -27,7 +27,7 @@ Deno.test("logPath names one file a task", () => {
   equal(logPath("/d/logs", "01ABC"), "/d/logs/01ABC.jsonl");
 });
 
-Deno.test("LogFiles names the tasks whose logs there are, and removes a log", async () => {
+Deno.test("LogFiles names the tasks that have a log, and removes a log", async () => {
   await using dir = await tempDir();
   const logs = new LogFiles(dir.path);
   const [one, two] = [taskIdOf(1), taskIdOf(2)];
@@ -40,7 +40,7 @@ Deno.test("LogFiles names the tasks whose logs there are, and removes a log", as
   deepEqual(await Array.fromAsync(new LogFiles(`${dir.path}/none`).left.owners()), []);
 });
 
-Deno.test("LogFiles keeps as much of a step as it is told", async () => {
+Deno.test("LogFiles keeps the output of a step up to the given limit", async () => {
   await using dir = await tempDir();
   const stored = new LogFiles(dir.path, 10).of(taskIdOf(1));
   {
