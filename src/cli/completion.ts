@@ -103,7 +103,7 @@ export interface Candidate {
 }
 
 /** The client and the project with which the daemon is asked. */
-export interface Asking {
+export interface CandidateSource {
   readonly client: Client;
   /** The project that was named with an option or in the environment. */
   readonly project?: string;
@@ -115,27 +115,33 @@ export interface Asking {
  *
  * @throws {AppError} the refusals of the daemon.
  */
-export async function candidates(cursor: Cursor, asking: Asking): Promise<readonly Candidate[]> {
-  const found = await allCandidates(cursor, asking);
+export async function candidates(
+  cursor: Cursor,
+  source: CandidateSource,
+): Promise<readonly Candidate[]> {
+  const found = await allCandidates(cursor, source);
   return found.filter(({ value }) => value.startsWith(cursor.begun));
 }
 
-async function allCandidates(cursor: Cursor, asking: Asking): Promise<readonly Candidate[]> {
+async function allCandidates(
+  cursor: Cursor,
+  source: CandidateSource,
+): Promise<readonly Candidate[]> {
   const { complete, begun, options, positional } = cursor;
   if (complete === undefined || complete === "file") return [];
   if (typeof complete !== "string" && !begun.includes("/")) return complete.map(plain);
   const [first = ""] = positional;
   switch (complete) {
     case "key":
-      return await keysOf(options["secretRef"] ?? first, asking);
+      return await keysOf(options["secretRef"] ?? first, source);
     case "step":
-      return await stepsOf(first, asking);
+      return await stepsOf(first, source);
     case "name":
-      return await named(first, asking);
+      return await named(first, source);
     default: {
-      if (typeof complete === "string") return await named(complete, asking);
+      if (typeof complete === "string") return await named(complete, source);
       const kind = begun.slice(0, begun.indexOf("/"));
-      const found = await named(kind, asking);
+      const found = await named(kind, source);
       return found.map(({ value, about }) => ({ value: `${kind}/${value}`, about }));
     }
   }
@@ -150,7 +156,7 @@ const OFFERED = 50;
 
 async function named(
   what: string,
-  { client, project, signal }: Asking,
+  { client, project, signal }: CandidateSource,
 ): Promise<readonly Candidate[]> {
   const record = findRecordName(what);
   const input = record === undefined
@@ -175,7 +181,7 @@ function aboutRecord(item: Readonly<Record<string, unknown>>): string {
 
 async function keysOf(
   name: string,
-  { client, project, signal }: Asking,
+  { client, project, signal }: CandidateSource,
 ): Promise<readonly Candidate[]> {
   const wanted = { what: "secretstore", name, project: project ?? DEFAULT_PROJECT, reveal: false };
   const { spec } = await client.call("describe", wanted, signal) as {
@@ -184,7 +190,10 @@ async function keysOf(
   return Object.keys(spec?.data ?? {}).map(plain);
 }
 
-async function stepsOf(id: string, { client, signal }: Asking): Promise<readonly Candidate[]> {
+async function stepsOf(
+  id: string,
+  { client, signal }: CandidateSource,
+): Promise<readonly Candidate[]> {
   const { steps = [] } = await client.call("task", { id }, signal) as {
     steps?: readonly { id: string; state: string }[];
   };

@@ -93,11 +93,11 @@ export function suggestCommand(
   const isForeign = Object.hasOwn(ELSEWHERE, first);
   const named = isForeign ? undefined : closest(
     listed.flatMap(({ plural, names }) =>
-      names.map((name): Scored => [`get ${plural}`, editsTo(name, first)])
+      names.map((name): Proposal => [`get ${plural}`, editsTo(name, first)])
     ),
   );
   if (named !== undefined) return named;
-  const turned = commands.map((words): Scored => {
+  const turned = commands.map((words): Proposal => {
     const [group = "", verb] = words.split(" ");
     return [words, verb === undefined ? undefined : edits([verb, group], [first, second])];
   });
@@ -141,9 +141,9 @@ export function isGroup(word: string, commands: readonly string[]): boolean {
 }
 
 /** A proposal and its distance; `undefined` when it is too far. */
-type Scored = readonly [what: string, edits: number | undefined];
+type Proposal = readonly [what: string, edits: number | undefined];
 
-function closest(scored: readonly Scored[]): string | undefined {
+function closest(scored: readonly Proposal[]): string | undefined {
   const near = scored.flatMap(([what, edits]) => edits === undefined ? [] : [{ what, edits }]);
   const best = near.toSorted((a, b) => a.edits - b.edits)[0];
   return best?.what;

@@ -24,7 +24,7 @@ export interface QueuedMessage extends Readonly<Record<string, unknown>> {
 }
 
 /** How a command reports its message. */
-export interface Reported<Queued extends QueuedMessage> {
+export interface MessageReport<Queued extends QueuedMessage> {
   /** Asks the daemon to store it. */
   readonly queue: (client: Client) => Promise<Queued>;
   /** The text that is printed once it was sent. */
@@ -41,7 +41,7 @@ export interface Reported<Queued extends QueuedMessage> {
  */
 export async function reportMessage<Queued extends QueuedMessage>(
   context: Context<[typeof WAIT, typeof OUTPUT_TEXT_JSON, ...typeof CONNECTION]>,
-  { queue, sent, idField }: Reported<Queued>,
+  { queue, sent, idField }: MessageReport<Queued>,
 ): Promise<number> {
   const { io } = context;
   const json = context.options.output === "json";

@@ -25,7 +25,7 @@ export interface EndedTask extends Readonly<Record<string, unknown>> {
  * The client that is asked about the tasks, the end of the wait, and the functions that are told of
  * its progress.
  */
-export interface Waiting {
+export interface TaskWait {
   readonly client: Client;
   readonly io: Io;
   /** The time; the machine's own when absent. */
@@ -48,7 +48,7 @@ const TELL_AFTER_MS = 1000;
  */
 export async function waitForTasks(
   ids: readonly string[],
-  { client, io, clock = systemClock, signal, timeoutSecs, onEnd }: Waiting,
+  { client, io, clock = systemClock, signal, timeoutSecs, onEnd }: TaskWait,
 ): Promise<readonly TaskRecord[]> {
   using note = new Note(io, clock);
   const input = { ids, ...defined({ timeout_secs: timeoutSecs }) };

@@ -61,7 +61,7 @@ function stem(word: string): string {
 }
 
 /** An entry with its words, counted once for all searches. */
-interface Counted {
+interface IndexedEntry {
   readonly entry: SearchEntry;
   readonly heading: ReadonlySet<string>;
   readonly page: ReadonlySet<string>;
@@ -72,12 +72,12 @@ interface Counted {
 
 /** Searches sections; one index serves many searches. */
 export class Search {
-  readonly #all: readonly Counted[];
+  readonly #all: readonly IndexedEntry[];
   readonly #averageLength: number;
 
   /** Counts the words of these sections. */
   constructor(entries: readonly SearchEntry[]) {
-    this.#all = entries.map(counted);
+    this.#all = entries.map(indexEntry);
     const total = this.#all.reduce((sum, { length }) => sum + length, 0);
     this.#averageLength = total / Math.max(1, entries.length);
   }
@@ -121,7 +121,7 @@ export class Search {
     return Math.log(1 + this.#all.length / (having + 0.5));
   }
 
-  #weightOf(word: string, { heading, page, text, length }: Counted): number {
+  #weightOf(word: string, { heading, page, text, length }: IndexedEntry): number {
     const often = countOf(word, text);
     const long = 0.5 + 0.5 * length / this.#averageLength;
     const inText = often === 0 ? 0 : WEIGHTS.text * often * 2 / (often + long);
@@ -133,7 +133,7 @@ function weightOf({ topic, heading }: SearchEntry): number {
   return topic === REFERENCE.topic && heading.startsWith("svc ") ? REFERENCE.weight : 1;
 }
 
-function counted(entry: SearchEntry): Counted {
+function indexEntry(entry: SearchEntry): IndexedEntry {
   const words = entry.text.flatMap(stems);
   const text = new Map<string, number>();
   for (const word of words) text.set(word, (text.get(word) ?? 0) + 1);
@@ -161,7 +161,7 @@ function countOf(word: string, words: ReadonlyMap<string, number>): number {
 
 /** How well a question of the section fits the search; each small word in it counts a little. */
 function questionScore(
-  { questions }: Counted,
+  { questions }: IndexedEntry,
   terms: readonly string[],
   all: readonly string[],
 ): number {

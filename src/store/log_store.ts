@@ -11,7 +11,7 @@ export interface LogStore {
   /** The log of a task. The call makes no file. */
   of(taskId: string): StoredLog;
   /** Logs that may outlive their tasks; absent if a log is always removed with its task. */
-  readonly left?: LeftLogs;
+  readonly left?: OrphanedLogs;
 }
 
 /** The log of one task. */
@@ -51,7 +51,7 @@ export interface LogWriter {
 }
 
 /** Logs without a task. */
-export interface LeftLogs {
+export interface OrphanedLogs {
   /** Ids of the tasks whose logs there are. */
   owners(): AsyncIterable<string>;
   /** Removes the log of a task, if it has one. */

@@ -69,10 +69,10 @@ export const command: Command = defineCommand({
 });
 
 /** The precondition of the apply: the resource is the same one, and unchanged. */
-type Expected = NonNullable<Input<"apply">["expected"]>;
+type Precondition = NonNullable<Input<"apply">["expected"]>;
 
 interface Session {
-  readonly expected: Expected;
+  readonly expected: Precondition;
   readonly original: string;
   readonly path: string;
   readonly client: Client;
@@ -94,7 +94,7 @@ class NotApplied extends Error {
 async function read(
   client: Client,
   context: Context<typeof OPTIONS>,
-): Promise<{ expected: Expected; text: string }> {
+): Promise<{ expected: Precondition; text: string }> {
   const [what, name] = nameOf(context);
   if (findRecordName(what) !== undefined) {
     throw new AppError("usage", `"${what}" is a record, and records cannot be changed`);
@@ -160,7 +160,7 @@ function openAgain({ message, details }: AppError, io: Io): boolean {
   return io.hiddenLine("Enter opens it again, Ctrl-C keeps the text and ends: ") !== undefined;
 }
 
-function hintFor(expected: Expected): string[] {
+function hintFor(expected: Precondition): string[] {
   return [
     `Change ${displayName(expected)} and save it; an empty file changes nothing.`,
     "These lines are left out.",

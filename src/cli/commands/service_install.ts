@@ -169,7 +169,7 @@ async function refuseTakenPorts(dirs: DataDir, io: Io): Promise<void> {
 }
 
 /** The parts with which {@linkcode bringUp} waits for the daemon. */
-interface Waiting {
+interface Startup {
   readonly client: Client;
   readonly manager: ServiceManager;
   readonly host: ServiceHost;
@@ -181,7 +181,7 @@ interface Waiting {
  *
  * @throws {AppError} `refused`, after the last lines of its log, when it does not come up.
  */
-async function bringUp({ steps }: InstallPlan, waiting: Waiting): Promise<Status> {
+async function bringUp({ steps }: InstallPlan, waiting: Startup): Promise<Status> {
   const { manager, host, io } = waiting;
   await carryOut(steps.slice(0, -1), host);
   // If the start fails, the log of the service says why, better than its manager does.
@@ -204,7 +204,7 @@ function messageOfRefusal(error: unknown): string {
 }
 
 /** The daemon that the manager runs, once it answers; `undefined` when it does not come up. */
-async function untilReady({ client, manager }: Waiting): Promise<Status | undefined> {
+async function untilReady({ client, manager }: Startup): Promise<Status | undefined> {
   const start = systemClock.monotonicMs();
   for (; systemClock.monotonicMs() - start < READY_WITHIN_MS; await systemClock.pause(POLL_MS)) {
     const state = await manager.look();

@@ -61,12 +61,12 @@ export const command: Command = defineCommand({
   },
 });
 
-type Created = Output<"token.create">;
+type NewToken = Output<"token.create">;
 
 async function create(
   input: Input<"token.create">,
   context: Context<typeof OPTIONS>,
-): Promise<Created> {
+): Promise<NewToken> {
   using client = context.client();
   try {
     return await client.call("token.create", input);
@@ -82,7 +82,7 @@ async function createOffline(
   { role, ttl_secs: ttlSecs, name }: Input<"token.create">,
   dir: DataDir,
   { env, err }: Pick<Io, "env" | "err">,
-): Promise<Created> {
+): Promise<NewToken> {
   const clock = systemClock;
   using _lock = await lockDataDir(dir, clock);
   await checkStorage(dir);

@@ -270,7 +270,7 @@ async function undo(
 }
 
 /** The webhooks to make, and the token that makes them. */
-interface Making {
+interface HookSetup {
   readonly access: ApiAccess;
   readonly owner: HookOwner;
   readonly plan: Plan;
@@ -288,7 +288,7 @@ interface EndpointHook extends EnsuredHook, Pick<ConnectedHook, "endpoint"> {
 
 async function ensureHooks(
   { events = PACKAGE_EVENTS }: Pick<ConnectInput, "events">,
-  { access, owner, plan, secret, checked }: Making,
+  { access, owner, plan, secret, checked }: HookSetup,
 ): Promise<EndpointHook[]> {
   const { base, project, known, receiving } = plan;
   const ensured: EndpointHook[] = [];
@@ -343,7 +343,7 @@ async function noteConnected(
 /** Pings each webhook, and waits until the ping arrives here. */
 async function* checkWay(
   ensured: readonly EndpointHook[],
-  at: Making,
+  at: HookSetup,
   host: ConnectHost,
 ): AsyncGenerator<{ readonly step: string }, NonNullable<Connected["check"]>, undefined> {
   for (const one of ensured) {
@@ -358,7 +358,7 @@ async function* checkWay(
 
 async function pingOnce(
   { endpoint, hook, action, since }: EndpointHook,
-  { access, owner, plan, secret, signal }: Making,
+  { access, owner, plan, secret, signal }: HookSetup,
   host: ConnectHost,
 ) {
   const { project, name } = plan;
@@ -374,7 +374,7 @@ async function pingOnce(
 }
 
 /** Sets the secret at GitHub once more, and pings again. */
-async function setSecret(one: EndpointHook, at: Making, host: ConnectHost) {
+async function setSecret(one: EndpointHook, at: HookSetup, host: ConnectHost) {
   const { access, owner, secret } = at;
   const { hook } = one;
   await setHook(access, owner, { hook, wanted: { url: hook.url, secret, events: hook.events } });

@@ -8,7 +8,7 @@
 import type { ConnectionLine } from "../../api/connection_operations.ts";
 import { AppError } from "../../base/errors.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
-import type { Audited, AuditLog } from "../records/audit_log.ts";
+import type { AuditedOperation, AuditLog } from "../records/audit_log.ts";
 
 /** Work that yields a line for each step that it has done, and returns its result. */
 export type ConnectionWork<Result> = AsyncGenerator<
@@ -46,7 +46,7 @@ export async function* toLines<Result>(
  * @throws {AppError} `overloaded` when the audit cannot be written; nothing was done then.
  */
 export async function* audited<Result>(
-  what: Audited,
+  what: AuditedOperation,
   work: ConnectionWork<Result>,
   host: Pick<AuditLog, "startAudited"> & { readonly secrets: KnownSecrets },
 ): AsyncGenerator<ConnectionLine<Result>, void, undefined> {

@@ -13,7 +13,7 @@ import type { ControlAuditStore } from "../../store/audit_store.ts";
 import { type Caller, withClient } from "../../auth/caller.ts";
 
 /** An operation to record. */
-export interface Audited {
+export interface AuditedOperation {
   readonly operation: string;
   /**
    * The objects of the operation, such as `secretstore/github`. Each gets a row, so nothing is
@@ -34,13 +34,13 @@ export interface AuditLog {
    *
    * @throws {AppError} `overloaded` when the row cannot be written.
    */
-  readonly startAudited: (audited: Audited) => Promise<RecordEnd>;
+  readonly startAudited: (audited: AuditedOperation) => Promise<RecordEnd>;
   /**
    * Carries out an operation between its two records.
    *
    * @throws {AppError} as {@linkcode startAudited}, and whatever `work` throws.
    */
-  readonly audited: <T>(audited: Audited, work: () => Promise<T>) => Promise<T>;
+  readonly audited: <T>(audited: AuditedOperation, work: () => Promise<T>) => Promise<T>;
   readonly auditRefusal: (operation: string, caller: Caller) => Promise<void>;
 }
 
@@ -69,7 +69,9 @@ export function createAuditLog(
     });
     return id;
   };
-  const startAudited = async ({ operation, targets, caller }: Audited): Promise<RecordEnd> => {
+  const startAudited = async (
+    { operation, targets, caller }: AuditedOperation,
+  ): Promise<RecordEnd> => {
     const ids: string[] = [];
     for (const target of targets) {
       ids.push(await write({ operation, target, result: "started" }, caller));

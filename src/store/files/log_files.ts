@@ -6,7 +6,7 @@
 
 import { join } from "node:path";
 import { namesIn } from "../../base/names_in.ts";
-import type { LeftLogs, LogStore } from "../log_store.ts";
+import type { LogStore, OrphanedLogs } from "../log_store.ts";
 import { LogFile } from "./log_file.ts";
 
 /** Most bytes to keep of the output of one step. */
@@ -16,7 +16,7 @@ const MAX_STEP_BYTES = 64 * 1024 * 1024;
 export class LogFiles implements LogStore {
   readonly #directory: string;
   readonly #maxStepBytes: number;
-  readonly left: LeftLogs;
+  readonly left: OrphanedLogs;
 
   constructor(directory: string, maxStepBytes = MAX_STEP_BYTES) {
     this.#directory = directory;

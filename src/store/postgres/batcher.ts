@@ -10,13 +10,13 @@ import { AppError } from "../../base/errors.ts";
 import { isOfOneCall } from "./database/connections.ts";
 
 /** The result of one call of a batch. */
-export type Settled = { readonly value: unknown } | { readonly error: unknown };
+export type CallResult = { readonly value: unknown } | { readonly error: unknown };
 
 /**
  * Runs the calls of a batch; gives what came of each, in their order. That of a batcher never
  * rejects.
  */
-export type RunBatch<Call> = (calls: readonly Call[]) => Promise<readonly Settled[]>;
+export type RunBatch<Call> = (calls: readonly Call[]) => Promise<readonly CallResult[]>;
 
 /** Repeats each half of a batch that has failed, until the call that fails is alone. */
 export function byHalves<Call>(run: RunBatch<Call>): RunBatch<Call> {
@@ -45,7 +45,7 @@ const MAX_WAITING = 20_000;
 /** Most calls of a batch: each takes a few locks, of which the server has room for thousands. */
 const MAX_BATCH = 256;
 
-interface Waiting<Call> {
+interface WaitingCall<Call> {
   readonly call: Call;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -54,7 +54,7 @@ interface Waiting<Call> {
 /** Runs one batch after the other. */
 export class Batcher<Call> {
   readonly #run: RunBatch<Call>;
-  #waiting: Waiting<Call>[] = [];
+  #waiting: WaitingCall<Call>[] = [];
   #isSoon = false;
   #running: Promise<void> | undefined;
   #last: Promise<unknown> = Promise.resolve();

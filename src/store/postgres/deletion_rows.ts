@@ -14,7 +14,7 @@ import {
   deletePartsOfTask,
 } from "../sql/delete_records.ts";
 import type { Session } from "./database/connections.ts";
-import { removePlans, removeTasks, toRemoved } from "./tasks/prune_rows.ts";
+import { removePlans, removeTasks, toRemovedTask } from "./tasks/prune_rows.ts";
 
 /**
  * The lock under which a transaction hands the content that several deliveries share from one to the
@@ -60,5 +60,5 @@ async function removeRows(
   if (dryRun) return { deleted, keptBy, tasks: [] };
   const rows = await removeTasks(db, tasks);
   await removePlans(db, rows);
-  return { deleted, keptBy, tasks: rows.map(toRemoved) };
+  return { deleted, keptBy, tasks: rows.map(toRemovedTask) };
 }

@@ -29,11 +29,11 @@ import * as rejections from "./deliveries/rejection_rows.ts";
 import * as deletion from "./deletion_rows.ts";
 import * as nodes from "./nodes/node_lists.ts";
 import * as adopted from "./resources/adopted_resources.ts";
-import type { Waiting } from "./resources/adopted_resources.ts";
+import type { WaitMethod } from "./resources/adopted_resources.ts";
 import * as resources from "./resources/resource_rows.ts";
 import * as retention from "./retention_rows.ts";
 import * as taskPruning from "./tasks/prune_rows.ts";
-import type { Claiming } from "./tasks/task_claims.ts";
+import type { ClaimMethod } from "./tasks/task_claims.ts";
 import * as taskCounts from "./tasks/task_counts.ts";
 import * as taskLists from "./tasks/task_lists.ts";
 import { changeTasks } from "./working_set/change_tasks.ts";
@@ -45,7 +45,7 @@ type Inside<Name extends StoreMethod> = (
 ) => Promise<StoreResult<Name>>;
 
 /** Names of those methods. What writes the audit, claims tasks or waits for other daemons has a class. */
-export type Separate = Exclude<StoreMethod, Batched | AuditMethod | Claiming | Waiting>;
+export type Separate = Exclude<StoreMethod, Batched | AuditMethod | ClaimMethod | WaitMethod>;
 
 /** A method of both databases that runs a transaction of `store/transactions/` as a part of its own. */
 function changing<Args extends readonly unknown[], Result>(

@@ -25,10 +25,10 @@ import { PostgresLogs } from "./logs/postgres_logs.ts";
 import { METHODS, type Separate } from "./methods.ts";
 import { type LeaseListener, NodeLease } from "./nodes/node_lease.ts";
 import { type BatchedCall, BatchRunner } from "./run_batch.ts";
-import { untilAdopted, type Waiting } from "./resources/adopted_resources.ts";
+import { untilAdopted, type WaitMethod } from "./resources/adopted_resources.ts";
 import { Claims } from "./tasks/claims.ts";
 import { type CancelledTask, keepClaims } from "./tasks/keep_claims.ts";
-import { type Claiming, TaskClaims } from "./tasks/task_claims.ts";
+import { type ClaimMethod, TaskClaims } from "./tasks/task_claims.ts";
 
 /** Lower than the limit of logs in files, because each backup contains these logs. */
 const MAX_STEP_LOG_BYTES = 8 * 1024 * 1024;
@@ -133,10 +133,10 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
         return version;
       }),
   };
-  const waiting: Pick<Store, Waiting> = {
+  const waiting: Pick<Store, WaitMethod> = {
     awaitAdoption: (version) => untilAdopted(connections, version, clock).catch(() => {}),
   };
-  const claiming: Pick<Store, Claiming> = {
+  const claiming: Pick<Store, ClaimMethod> = {
     async claimTasks(limit, now) {
       await batchers.tasks.settled(); // a worker asks for the room of a task whose end it sends
       return await taskClaims.claimTasks(limit, now);

@@ -11,7 +11,7 @@ import type { Batch } from "../maintenance.ts";
 import type { StoreArgs, StoreResult } from "../store_calls.ts";
 import { BATCHED, type Batched, type BatchRows } from "./batched.ts";
 import type { Connections, Session } from "./database/connections.ts";
-import { byHalves, isAway, type Settled } from "./batcher.ts";
+import { byHalves, type CallResult, isAway } from "./batcher.ts";
 import { MOST_LOADS } from "./working_set/change_tasks.ts";
 import { ClaimFence, type HandedOut } from "./working_set/claim_fence.ts";
 import { loadFacts } from "./working_set/facts.ts";
@@ -80,7 +80,7 @@ export class BatchRunner {
   }
 
   /** Runs a batch; gives the result of each call, in their order. Never rejects. */
-  async run(calls: readonly BatchedCall[]): Promise<readonly Settled[]> {
+  async run(calls: readonly BatchedCall[]): Promise<readonly CallResult[]> {
     const { clock, onBatch = () => {} } = this.#host;
     const [start, before] = [clock.monotonicMs(), this.#written];
     const settled = await this.#runHalves(calls);
@@ -102,7 +102,7 @@ export class BatchRunner {
    * Two batches never deadlock, because each takes all its locks in one order. So a missing fact
    * gives back every lock before the batch begins again.
    */
-  async #runTogether(calls: readonly BatchedCall[]): Promise<readonly Settled[]> {
+  async #runTogether(calls: readonly BatchedCall[]): Promise<readonly CallResult[]> {
     const request = new BatchRequest();
     for (const call of calls) addRequest(request, call);
     for (let loads = 1;; loads++) {
@@ -123,7 +123,7 @@ export class BatchRunner {
     db: Session,
     calls: readonly BatchedCall[],
     request: BatchRequest,
-  ): Promise<{ readonly settled: readonly Settled[]; readonly wrote: boolean }> {
+  ): Promise<{ readonly settled: readonly CallResult[]; readonly wrote: boolean }> {
     const set = new WorkingSet(request, await loadFacts(db, request));
     const rows = { set, fence: new ClaimFence(set, this.#host.handedOut) };
     const settled = calls.map((call) => attempt(call, rows));
@@ -133,7 +133,7 @@ export class BatchRunner {
 }
 
 /** A refusal before anything was changed leaves the batch intact; any other error undoes it. */
-function attempt(call: BatchedCall, rows: BatchRows): Settled {
+function attempt(call: BatchedCall, rows: BatchRows): CallResult {
   const { changes } = rows.set;
   const before = changes.count;
   try {

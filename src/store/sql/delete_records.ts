@@ -24,14 +24,14 @@ export interface DeletedParts {
 }
 
 /** A task with the values by which its rows in other tables are found. */
-interface FoundTask extends DoomedTask {
+interface KeyedTask extends DoomedTask {
   readonly project: string;
   readonly trigger: string;
   readonly deliveryId: string;
 }
 
 /** A chat event whose content is deleted. */
-interface FoundEvent {
+interface DoomedEvent {
   readonly id: string;
   readonly state: SourceEventState;
   readonly taskId: string;
@@ -137,7 +137,7 @@ async function findTasks(
   db: SqlSession,
   condition: string,
   ...values: readonly SqlValue[]
-): Promise<readonly FoundTask[]> {
+): Promise<readonly KeyedTask[]> {
   const rows = await db.all(
     `SELECT id, project, "trigger", state, delivery_id, CASE WHEN EXISTS (
          SELECT 1 FROM task_ends WHERE task_ends.task_id = tasks.id) THEN 1 ELSE 0 END AS is_ending
@@ -157,9 +157,9 @@ async function findTasks(
 /** Chat events that went to these tasks. */
 async function findEventsOf(
   db: SqlSession,
-  tasks: readonly FoundTask[],
-): Promise<readonly FoundEvent[]> {
-  const found: FoundEvent[] = [];
+  tasks: readonly KeyedTask[],
+): Promise<readonly DoomedEvent[]> {
+  const found: DoomedEvent[] = [];
   for (const { id, project, trigger } of tasks) {
     const rows = await db.all(
       `SELECT id, state, task_id, delivery_id FROM source_events
@@ -173,7 +173,7 @@ async function findEventsOf(
   return found;
 }
 
-function toEvents(rows: readonly Row[]): readonly FoundEvent[] {
+function toEvents(rows: readonly Row[]): readonly DoomedEvent[] {
   return rows.map((row) => ({
     id: text(row, "id"),
     state: text(row, "state") as SourceEventState,
@@ -184,9 +184,9 @@ function toEvents(rows: readonly Row[]): readonly FoundEvent[] {
 
 async function check(
   db: SqlSession,
-  tasks: readonly FoundTask[],
-  sending: readonly FoundTask[],
-  events: readonly FoundEvent[],
+  tasks: readonly KeyedTask[],
+  sending: readonly KeyedTask[],
+  events: readonly DoomedEvent[],
 ): Promise<void> {
   const waitingMessages: string[] = [];
   for (const { id, project } of sending) {
@@ -219,8 +219,8 @@ const CONTENT_DELETED = "its content was deleted";
  */
 async function removeTasks(
   db: SqlSession,
-  tasks: readonly FoundTask[],
-  events: readonly FoundEvent[],
+  tasks: readonly KeyedTask[],
+  events: readonly DoomedEvent[],
 ): Promise<void> {
   for (const { id, project, state } of tasks) {
     if (state === "succeeded") {
@@ -244,7 +244,7 @@ async function removeTasks(
 /** Removes the messages that chat events brought to the inboxes of tasks that stay. */
 export async function removeMessages(
   db: SqlSession,
-  events: readonly Pick<FoundEvent, "id" | "taskId">[],
+  events: readonly Pick<DoomedEvent, "id" | "taskId">[],
 ): Promise<void> {
   for (const { id, taskId } of events) {
     if (taskId === "") continue;

@@ -33,7 +33,7 @@ import { createToken, findToken, listTokens, revokeToken } from "./tokens.ts";
 import type { SqlSession } from "./session.ts";
 
 /** A method of `Store` as it runs in a transaction, or outside of one where it only reads. */
-type Shared<Name extends StoreMethod> = (
+type SharedCall<Name extends StoreMethod> = (
   db: SqlSession,
   ...args: StoreArgs<Name>
 ) => Promise<StoreResult<Name>>;
@@ -77,4 +77,4 @@ export const SHARED_METHODS = {
   revokeToken,
   findIds,
   nthId,
-} satisfies { readonly [Name in StoreMethod]?: Shared<Name> };
+} satisfies { readonly [Name in StoreMethod]?: SharedCall<Name> };

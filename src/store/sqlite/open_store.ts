@@ -31,7 +31,7 @@ import {
 /** Most calls that may wait for the disk; above it requests are refused with `overloaded`. */
 const MAX_WAITING = 20_000;
 
-interface Waiting extends Call {
+interface WaitingCall extends Call {
   /** Takes what the method resolves to; the thread runs the same method. */
   resolve(value: unknown): void;
   readonly reject: (error: Error) => void;
@@ -73,8 +73,8 @@ class StoreThread {
   readonly failed: Promise<Error>;
   readonly #worker: Worker;
   readonly #onBatch: (batch: Batch) => void;
-  #waiting: Waiting[] = [];
-  #inFlight: readonly Waiting[] = [];
+  #waiting: WaitingCall[] = [];
+  #inFlight: readonly WaitingCall[] = [];
   #isSoon = false;
   #answered: ((reply: Reply) => void) | undefined;
   #broken: Error | undefined;
@@ -193,7 +193,7 @@ class StoreThread {
 }
 
 /** Whether a call can be cloned for the thread; one that cannot is rejected here. */
-function canBeSent({ args, reject }: Waiting): boolean {
+function canBeSent({ args, reject }: WaitingCall): boolean {
   try {
     structuredClone(args);
     return true;
@@ -216,7 +216,7 @@ function findUnwritable(results: readonly Outcome[]): string | undefined {
   return undefined;
 }
 
-function settle(call: Waiting, outcome: Outcome | undefined): void {
+function settle(call: WaitingCall, outcome: Outcome | undefined): void {
   if (outcome === undefined) call.reject(new Error(`No result for ${call.method}`));
   else if (isPacked(outcome)) call.resolve(unpackOutcomes(outcome));
   else if ("error" in outcome) call.reject(receiveError(outcome.error));

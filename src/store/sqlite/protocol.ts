@@ -9,7 +9,7 @@ import { AppError, type ErrorCode, isErrorCode, messageOf } from "../../base/err
 import type { Progress } from "../maintenance.ts";
 import type { StoreMethod } from "../store.ts";
 import type { StoreArgs } from "../store_calls.ts";
-import type { Attached, PackedDelivery, PackedOutcomes } from "./deliveries/packed_delivery.ts";
+import type { BatchContent, PackedDelivery, PackedOutcomes } from "./deliveries/packed_delivery.ts";
 
 /** One call of a store method. */
 export interface Call<Name extends StoreMethod = StoreMethod> {
@@ -24,12 +24,14 @@ export type Request =
     readonly type: "batch";
     /** Calls, of which those of `recordDelivery` are packed. */
     readonly calls: readonly (Call | PackedDelivery)[];
-    readonly attached: Attached;
+    readonly attached: BatchContent;
   }
   | { readonly type: "close" };
 
 /** Result of a call; that of a packed call is packed, too. */
-export type Outcome = PackedOutcomes | { readonly value: unknown } | { readonly error: SentError };
+export type Outcome = PackedOutcomes | { readonly value: unknown } | {
+  readonly error: ErrorData;
+};
 
 /** Whether a call or its result is packed. */
 export function isPacked<Other extends object>(
@@ -41,7 +43,7 @@ export function isPacked<Other extends object>(
 /** Message from the store's thread; one for each request, in order. */
 export type Reply =
   | { readonly type: "opened" | "closed" }
-  | { readonly type: "refused"; readonly error: SentError }
+  | { readonly type: "refused"; readonly error: ErrorData }
   | {
     readonly type: "results";
     readonly results: readonly Outcome[];
@@ -78,10 +80,10 @@ export type Job =
 export type JobReply =
   | { readonly type: "progress"; readonly progress: Progress }
   | { readonly type: "done"; readonly value: unknown }
-  | { readonly type: "failed"; readonly error: SentError };
+  | { readonly type: "failed"; readonly error: ErrorData };
 
 /** An error in a form that can be cloned. */
-export interface SentError {
+export interface ErrorData {
   /** Code of an {@linkcode AppError}; absent for a bug. */
   readonly code?: ErrorCode;
   readonly message: string;
@@ -94,7 +96,7 @@ export interface SentError {
 }
 
 /** Prepares an error for sending. */
-export function sendError(error: unknown): SentError {
+export function sendError(error: unknown): ErrorData {
   if (error instanceof AppError) {
     const { code, message, details, retryAfterSecs } = error;
     return { code, message, details, ...defined({ retryAfterSecs }) };
@@ -104,7 +106,7 @@ export function sendError(error: unknown): SentError {
 }
 
 /** Restores a received error. */
-export function receiveError(sent: SentError): Error {
+export function receiveError(sent: ErrorData): Error {
   if (isErrorCode(sent.code)) return new AppError(sent.code, sent.message, sent);
   return new Error(sent.message, { cause: sent.stack });
 }

@@ -16,7 +16,7 @@ import { Database, fromSqliteError, isMalformed } from "./engine/database.ts";
 import { recordArrived } from "../transactions/record_delivery.ts";
 import { rowsOf } from "./deliveries/sqlite_delivery_rows.ts";
 import {
-  type Attached,
+  type BatchContent,
   type PackedDelivery,
   packOutcomes,
   unpackDelivery,
@@ -56,7 +56,7 @@ function run<Name extends StoreMethod>(
 
 const reads = (one: AnyCall): boolean => !isPacked(one) && isRead(one.method);
 
-async function runTogether(calls: readonly AnyCall[], attached: Attached): Promise<Outcome[]> {
+async function runTogether(calls: readonly AnyCall[], attached: BatchContent): Promise<Outcome[]> {
   const all = async () => {
     const outcomes: Outcome[] = [];
     for (const one of calls) {
@@ -77,7 +77,7 @@ async function attempt(call: Call): Promise<Outcome> {
   }
 }
 
-function attemptPacked(delivery: PackedDelivery, attached: Attached): Outcome {
+function attemptPacked(delivery: PackedDelivery, attached: BatchContent): Outcome {
   const before = opened().changes;
   try {
     return packOutcomes(recordArrived(rowsOf(opened()), unpackDelivery(delivery, attached)));
@@ -92,7 +92,7 @@ function toRefusal(error: unknown, before: number): Outcome {
   return { error: sendError(error) };
 }
 
-async function runAlone(one: AnyCall, attached: Attached): Promise<Outcome> {
+async function runAlone(one: AnyCall, attached: BatchContent): Promise<Outcome> {
   try {
     return (await runTogether([one], attached))[0] ?? { value: undefined };
   } catch (error) {
@@ -100,7 +100,7 @@ async function runAlone(one: AnyCall, attached: Attached): Promise<Outcome> {
   }
 }
 
-async function runBatch(calls: readonly AnyCall[], attached: Attached): Promise<Outcome[]> {
+async function runBatch(calls: readonly AnyCall[], attached: BatchContent): Promise<Outcome[]> {
   if (calls.length === 1) return await runEach(calls, attached);
   try {
     return await runTogether(calls, attached);
@@ -120,7 +120,7 @@ async function runBatch(calls: readonly AnyCall[], attached: Attached): Promise<
  */
 async function runEach(
   calls: readonly AnyCall[],
-  attached: Attached,
+  attached: BatchContent,
   refused?: Outcome,
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];

@@ -20,8 +20,8 @@ import type {
   DeliveryFacts,
   DeliveryRows,
   DeliverySummary,
-  KeptContent,
-  KeptElsewhere,
+  OwnContent,
+  SharedContent,
 } from "./task_rows.ts";
 
 /** A delivery of which everything that is stored as JSON is JSON already. */
@@ -29,7 +29,7 @@ export interface ArrivedDelivery extends Omit<NewDelivery, "delivery" | "content
   readonly delivery: DeliveryFacts;
   /** {@linkcode DeliveryDetail} as JSON. */
   readonly detail: string;
-  readonly content: KeptContent;
+  readonly content: OwnContent;
 }
 
 /** Stores a delivery, and the tasks of those of its events that are new and have room. */
@@ -80,14 +80,14 @@ export function storeDelivery(
   rows.insertDelivery(delivery, { outcome, reason, taskId, detail }, kept);
 }
 
-function toKept({ headers, body, url }: DeliveryContent): KeptContent {
+function toKept({ headers, body, url }: DeliveryContent): OwnContent {
   return { headers: JSON.stringify(headers), body, url };
 }
 
 function recordEvents(
   rows: DeliveryRows,
   given: Pick<ArrivedDelivery, "delivery" | "events" | "detail" | keyof DedupTimes>,
-  content: KeptContent | KeptElsewhere,
+  content: OwnContent | SharedContent,
 ): readonly EventOutcome[] {
   const outcomes = given.events.map((event) => recordEvent(rows, event, given));
   rows.insertDelivery(given.delivery, summarize(outcomes, given.detail), content);

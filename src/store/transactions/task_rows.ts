@@ -119,7 +119,7 @@ export interface EventRows extends TaskRows {
 }
 
 /** The content of a request, its headers as JSON. */
-export interface KeptContent {
+export interface OwnContent {
   readonly headers: string;
   readonly body: Uint8Array;
   readonly url: string;
@@ -135,7 +135,7 @@ export interface DeliverySummary extends Pick<Delivery, "outcome" | "reason" | "
 }
 
 /** Names the delivery that keeps the content of another one. */
-export interface KeptElsewhere {
+export interface SharedContent {
   readonly contentOf: string;
 }
 
@@ -147,7 +147,7 @@ export interface DeliveryRows extends EventRows {
   insertDelivery(
     facts: DeliveryFacts,
     summary: DeliverySummary,
-    content?: KeptContent | KeptElsewhere,
+    content?: OwnContent | SharedContent,
   ): void;
   moveCursor(cursor: Cursor): void;
   /**

@@ -15,7 +15,7 @@ import type { Session } from "../database/connections.ts";
 import { inSnapshot } from "../database/snapshot.ts";
 
 /** A part of a row that a link is to cover, as the row is stored now. */
-export interface Covered {
+export interface RowPart {
   readonly row: Row;
   readonly link: LinkKind;
 }
@@ -26,7 +26,7 @@ export interface Covered {
 export async function addLinks(
   db: Session,
   chain: string,
-  covered: readonly Covered[],
+  covered: readonly RowPart[],
 ): Promise<void> {
   const head = await db.get(
     `INSERT INTO plugin_audit_heads (chain, position, hash) VALUES (?, 0, '')

@@ -12,7 +12,7 @@ import { insertion, ordered, prefixEnd, textRange, where } from "../../sql/queri
 import type { Row, SqlValue } from "../../sql/row.ts";
 import type { Session } from "../database/connections.ts";
 import { isGoneSql } from "../database/ownership.ts";
-import { addLinks, type Covered } from "./audit_chain.ts";
+import { addLinks, type RowPart } from "./audit_chain.ts";
 
 /** Rows and ends that are written together. */
 export interface AuditWrites {
@@ -27,12 +27,12 @@ export async function writeAudit(db: Session, { rows, ends }: AuditWrites): Prom
   const added = rows.length === 0 ? [] : await insert(db, rows);
   const ended = ends.size === 0 ? [] : await finish(db, ends);
   const covered = [
-    ...added.flatMap((row): Covered[] =>
+    ...added.flatMap((row): RowPart[] =>
       row["result"] === "running"
         ? [{ row, link: "start" }]
         : [{ row, link: "start" }, { row, link: "finish" }]
     ),
-    ...ended.map((row): Covered => ({ row, link: "finish" })),
+    ...ended.map((row): RowPart => ({ row, link: "finish" })),
   ];
   const chains = Map.groupBy(covered, ({ row }) => text(row, "chain"));
   for (const chain of [...chains.keys()].toSorted()) {

@@ -34,7 +34,7 @@ export async function listBindings(db: Session, query: BindingQuery): Promise<Bi
 }
 
 /** The table of a list. */
-interface Listed {
+interface ListTable {
   readonly table: "source_events" | "bindings";
   readonly columns: string;
   /** The conditions, with the id written as given. */
@@ -44,7 +44,7 @@ interface Listed {
 /** The newest rows are found by an index, unless the query names the ids or has no trigger. */
 function list(
   db: Session,
-  { table, columns, conditions }: Listed,
+  { table, columns, conditions }: ListTable,
   query: SourceEventQuery | BindingQuery,
 ): Promise<Row[]> {
   if (query.ids !== undefined || (query.project ?? query.trigger) === undefined) {

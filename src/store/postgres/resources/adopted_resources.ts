@@ -9,7 +9,7 @@ import type { Clock } from "../../../base/clock.ts";
 import type { Connections, Session } from "../database/connections.ts";
 
 /** The method that waits in no transaction, so that it holds no connection meanwhile. */
-export type Waiting = "awaitAdoption";
+export type WaitMethod = "awaitAdoption";
 
 /** Longest wait for a daemon that lives and reports no version: its older decisions are refused. */
 const PATIENCE_MS = 5000;

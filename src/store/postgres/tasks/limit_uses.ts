@@ -33,9 +33,9 @@ export async function readLimitUses(
   ]);
 }
 
-type Known = readonly (readonly [key: string, LimitKey])[];
+type KeyedLimits = readonly (readonly [key: string, LimitKey])[];
 
-async function groupUses(db: Session, groups: Known) {
+async function groupUses(db: Session, groups: KeyedLimits) {
   const uses = useOf("gate_max", {
     tasks: `tasks WHERE tasks.gate = decode(room.key, 'hex') AND ${UNFINISHED}`,
     queued: READINESS.queuedInGroup,
@@ -48,7 +48,7 @@ async function groupUses(db: Session, groups: Known) {
   );
 }
 
-async function workspaceUses(db: Session, workspaces: Known) {
+async function workspaceUses(db: Session, workspaces: KeyedLimits) {
   const uses = useOf("workspace_max", {
     tasks: `tasks WHERE tasks.project = room.project AND tasks.workspace = room.name
       AND workspace_max IS NOT NULL AND ${UNFINISHED}`,

@@ -14,7 +14,7 @@ import { END_HANDLED, findSurplus } from "./surplus_rows.ts";
 const KEYS_PER_CALL = 1000;
 
 /** A removed task, with its own directory if it has one. */
-export interface Removed {
+export interface RemovedTask {
   readonly id: string;
   readonly directory: string;
 }
@@ -23,7 +23,7 @@ export interface Removed {
 export async function pruneTasks(
   db: Session,
   { before, keep, limit }: { before: number; keep?: number; limit: number },
-): Promise<Removed[]> {
+): Promise<RemovedTask[]> {
   const noted = await takeNoted(db, limit);
   if (noted.length === limit || !await db.tryLock("retention/tasks")) return noted;
   const old = await removeTasks(db, await findOld(db, before, limit - noted.length));
@@ -36,7 +36,7 @@ export async function pruneTasks(
     await removeKeys(db);
     await removePlans(db, removed);
   }
-  return [...noted, ...removed.map(toRemoved)];
+  return [...noted, ...removed.map(toRemovedTask)];
 }
 
 /**
@@ -46,7 +46,7 @@ export async function pruneTheseTasks(
   db: Session,
   ids: readonly string[],
   before: number,
-): Promise<Removed[]> {
+): Promise<RemovedTask[]> {
   const ended = await db.all(
     `SELECT id FROM tasks WHERE id = ANY(?) AND finished_at < ? AND ${END_HANDLED}
      ORDER BY id FOR UPDATE`,
@@ -58,11 +58,11 @@ export async function pruneTheseTasks(
     await removeKeys(db);
     await removePlans(db, removed);
   }
-  return removed.map(toRemoved);
+  return removed.map(toRemovedTask);
 }
 
 /** Tasks that another daemon removed and this one had run. */
-async function takeNoted(db: Session, limit: number): Promise<Removed[]> {
+async function takeNoted(db: Session, limit: number): Promise<RemovedTask[]> {
   const rows = await db.all(
     `DELETE FROM files_to_remove WHERE task_id IN
        (SELECT task_id FROM files_to_remove WHERE node = ?1 ORDER BY task_id LIMIT ?2)
@@ -70,7 +70,7 @@ async function takeNoted(db: Session, limit: number): Promise<Removed[]> {
     db.owner.node,
     limit,
   );
-  return rows.map(toRemoved);
+  return rows.map(toRemovedTask);
 }
 
 async function findOld(db: Session, before: number, limit: number): Promise<string[]> {
@@ -140,7 +140,7 @@ export async function removePlans(db: Session, removed: readonly Row[]): Promise
 }
 
 /** A removed task of a row. */
-export function toRemoved(row: Row): Removed {
+export function toRemovedTask(row: Row): RemovedTask {
   return {
     id: text(row, "id"),
     directory: row["directory"] === null ? "" : text(row, "directory"),

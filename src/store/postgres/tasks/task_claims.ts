@@ -23,7 +23,7 @@ const DUE_BATCH = 500;
 const TIMED = `tasks WHERE state = 'pending' AND readiness = ${READINESS.delayed}`;
 
 /** The methods of {@linkcode TaskClaims}. */
-export type Claiming = "claimTasks" | "claimInterrupted";
+export type ClaimMethod = "claimTasks" | "claimInterrupted";
 
 export interface ClaimHost {
   readonly connections: Connections;

@@ -15,9 +15,9 @@ import type {
   DeliveryFacts,
   DeliveryRows,
   DeliverySummary,
-  KeptContent,
-  KeptElsewhere,
+  OwnContent,
   RememberedEvent,
+  SharedContent,
   TriggerKey,
 } from "../../transactions/task_rows.ts";
 import type { Session } from "../database/connections.ts";
@@ -127,7 +127,7 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
   insertDelivery(
     facts: DeliveryFacts,
     summary: DeliverySummary,
-    content?: KeptContent | KeptElsewhere,
+    content?: OwnContent | SharedContent,
   ): void {
     const kept = content !== undefined && "body" in content ? content : undefined;
     this.changes.addDelivery({

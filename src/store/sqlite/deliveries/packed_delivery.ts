@@ -12,7 +12,7 @@ import type { NewTask } from "../../task_records.ts";
 import type { ArrivedDelivery } from "../../transactions/record_delivery.ts";
 
 /** The bytes and plans of a batch. */
-export interface Attached {
+export interface BatchContent {
   /** The bodies of its deliveries, one after the other. */
   readonly bodies: Uint8Array<ArrayBuffer>;
   /** Plans as JSON, by their hash. */
@@ -104,7 +104,7 @@ export class DeliveryPacker {
   }
 
   /** The bytes and values that belong to the deliveries packed so far. */
-  attached(): Attached {
+  attached(): BatchContent {
     const bodies = new Uint8Array(this.#bytes);
     let at = 0;
     for (const body of this.#bodies) {
@@ -118,7 +118,7 @@ export class DeliveryPacker {
 /** The delivery that {@linkcode DeliveryPacker.pack} was given. */
 export function unpackDelivery(
   packed: PackedDelivery,
-  { bodies, plans }: Attached,
+  { bodies, plans }: BatchContent,
 ): ArrivedDelivery {
   const values = packed.values();
   const next = () => values.next().value;

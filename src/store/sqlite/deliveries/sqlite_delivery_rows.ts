@@ -19,9 +19,9 @@ import type {
   DeliveryFacts,
   DeliveryRows,
   DeliverySummary,
-  KeptContent,
-  KeptElsewhere,
+  OwnContent,
   RememberedEvent,
+  SharedContent,
   TriggerKey,
 } from "../../transactions/task_rows.ts";
 import type { Database } from "../engine/database.ts";
@@ -88,7 +88,7 @@ export class SqliteDeliveryRows extends SqliteTaskRows implements DeliveryRows {
   insertDelivery(
     facts: DeliveryFacts,
     summary: DeliverySummary,
-    content?: KeptContent | KeptElsewhere,
+    content?: OwnContent | SharedContent,
   ): void {
     const elsewhere = content !== undefined && "contentOf" in content ? content : undefined;
     const kept = content !== undefined && "body" in content ? content : undefined;

@@ -43,7 +43,7 @@ export interface DatabaseOptions {
  * What the calls of one transaction share. Made when the first of them asks for it, and forgotten
  * when the transaction ends.
  */
-export interface Shared<Value> {
+export interface SharedValue<Value> {
   readonly make: () => Value;
   /** Writes what was collected, before the commit. */
   readonly finish: (db: Database, value: Value) => void;
@@ -73,7 +73,7 @@ export class Database implements SqlSession, Disposable {
   readonly #db: DatabaseSync;
   #changes = 0;
   readonly #statements = new Map<string, StatementSync>();
-  readonly #shared = new Map<Shared<unknown>, unknown>();
+  readonly #shared = new Map<SharedValue<unknown>, unknown>();
   #emptiesLog = false;
 
   /** Opens the file at `path`; a read-only connection may leave an empty log beside it. */
@@ -170,12 +170,12 @@ export class Database implements SqlSession, Disposable {
   }
 
   /** The value that the calls of the open transaction share; `undefined` where none is open. */
-  shared<Value>(shared: Shared<Value>): Value | undefined {
+  shared<Value>(shared: SharedValue<Value>): Value | undefined {
     if (!this.#db.isTransaction) return undefined;
-    const known = this.#shared.get(shared as Shared<unknown>);
+    const known = this.#shared.get(shared as SharedValue<unknown>);
     if (known !== undefined) return known as Value;
     const made = shared.make();
-    this.#shared.set(shared as Shared<unknown>, made);
+    this.#shared.set(shared as SharedValue<unknown>, made);
     return made;
   }
 

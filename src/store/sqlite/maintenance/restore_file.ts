@@ -18,7 +18,7 @@ import {
   keepRevocations,
   keepSent,
   newlyValid,
-  readReplaced,
+  readFormerRecords,
   resumedTriggers,
   revokeAll,
 } from "./since_backup.ts";
@@ -70,7 +70,7 @@ export async function makeReady(
   using db = new Database(path);
   refuseOtherSchema(db);
   migrate(db);
-  const replaced = readReplaced(replaces, db);
+  const replaced = readFormerRecords(replaces, db);
   const now = record.createdAt;
   const findings = await db.transaction(async () => {
     changeResources(db, leaveOut.map((key) => ({ op: "delete", key })));

@@ -20,8 +20,8 @@ interface HashedToken extends ControlToken {
   readonly hash: string;
 }
 
-/** What the replaced database knows. */
-export interface Replaced {
+/** The records of the replaced database that the copy may lack. */
+export interface FormerRecords {
   readonly tokens: readonly HashedToken[];
   readonly resources: readonly Resource[];
   /** Messages that wait in the copy and have gone further here, as rows. */
@@ -32,7 +32,10 @@ export interface Replaced {
  * Reads the database that is going to be replaced, for the messages that wait in its copy;
  * `undefined` when there is none or it cannot be read, as one that is being replaced may be.
  */
-export function readReplaced(path: string, copy: Database): Replaced | undefined {
+export function readFormerRecords(
+  path: string,
+  copy: Database,
+): FormerRecords | undefined {
   if (!isOpenable(path)) return undefined;
   try {
     using db = new Database(path, { readOnly: true });
@@ -64,7 +67,7 @@ function tokensOf(db: Database): HashedToken[] {
  * Revokes in the copy what was revoked in the database it replaces, by id and by hash, and keeps
  * those revocations for a later restore of another copy. Returns how many valid tokens that were.
  */
-export function keepRevocations(copy: Database, replaced: Replaced, now: number): number {
+export function keepRevocations(copy: Database, replaced: FormerRecords, now: number): number {
   const before = validTokens(copy, now).length;
   for (const { id, hash, name, role, createdAt, expiresAt, revokedAt } of replaced.tokens) {
     if (revokedAt === undefined) continue;
@@ -101,7 +104,7 @@ export function revokeAll(copy: Database, now: number): number {
  */
 export function newlyValid(
   copy: Database,
-  replaced: Replaced | undefined,
+  replaced: FormerRecords | undefined,
   now: number,
 ): ControlToken[] {
   const known = new Set(replaced?.tokens.filter((token) => isValid(token, now)).map(identityOf));
@@ -122,7 +125,7 @@ function identityOf({ id, hash, name, role, expiresAt }: HashedToken): string {
 }
 
 /** Takes over how far messages have come that wait in the copy, so that none is sent twice. */
-export function keepSent(copy: Database, { messages }: Replaced): void {
+export function keepSent(copy: Database, { messages }: FormerRecords): void {
   for (const row of messages) {
     copy.run(
       `UPDATE outbox SET state = ?, tries = ?, next_at = ?, uncertain_since = ?, first_tried_at = ?,
@@ -141,7 +144,7 @@ export function countPendingMessages(copy: Database): number {
 }
 
 /** Triggers that are active in the copy, and were suspended or gone in what it replaces. */
-export function resumedTriggers(copy: Database, { resources }: Replaced): string[] {
+export function resumedTriggers(copy: Database, { resources }: FormerRecords): string[] {
   const active = activeTriggers(resources);
   return activeTriggers(loadResources(copy)).filter((name) => !active.includes(name));
 }

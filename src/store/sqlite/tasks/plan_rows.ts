@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Database, Shared } from "../engine/database.ts";
+import type { Database, SharedValue } from "../engine/database.ts";
 
 /** Stores a plan if it is new, and counts one more task with it. */
 export function usePlan(
@@ -18,7 +18,7 @@ export function usePlan(
 }
 
 /** Uses of stored plans that are counted when the transaction ends: once for a plan, not a task. */
-const USES: Shared<Map<string, number>> = {
+const USES: SharedValue<Map<string, number>> = {
   make: () => new Map(),
   finish: (db, uses) => {
     for (const [hash, tasks] of uses) if (tasks > 0) addUses(db, hash, tasks);
