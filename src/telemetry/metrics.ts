@@ -112,7 +112,7 @@ export class Metrics {
    * The metrics in the text format of Prometheus, with values that were read just now. Deliveries of
    * triggers that no longer exist are left out.
    */
-  text(readings: Readings, exists: TriggerExists): string {
+  text(readings: Partial<Readings>, exists: TriggerExists): string {
     this.#deliveries.prune(({ project = "", trigger = "" }) =>
       project === OTHERS || exists(project, trigger)
     );

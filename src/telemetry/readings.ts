@@ -67,8 +67,8 @@ type ReadName = typeof READ[number]["name"];
 /** One value; every other field is a label. */
 export type Reading = { readonly value: number } & Readonly<Record<string, string | number>>;
 
-/** Values by name; a metric that cannot be read on this machine, or not now, is absent. */
-export type Readings = Readonly<Partial<Record<ReadName, readonly Reading[]>>>;
+/** Values by name; a metric that cannot be read on this machine, or not now, has none. */
+export type Readings = Readonly<Record<ReadName, readonly Reading[]>>;
 
 /** Sizes of the database and of its disk, in bytes; absent where they cannot be read. */
 export interface Sizes {
@@ -119,7 +119,7 @@ export async function takeReadings(host: ReadingsHost): Promise<Readings> {
   const connections = host.connections();
   return {
     uptime_seconds: one((now - host.started) / 1000),
-    ...(stored === undefined ? {} : storedReadings(stored, now)),
+    ...(stored === undefined ? NOTHING_STORED : storedReadings(stored, now)),
     database_up: one(stored === undefined ? 0 : 1),
     plugins_running: one(host.semaphore.running),
     plugins_queued: one(host.semaphore.waiting),
@@ -146,6 +146,18 @@ interface Stored {
   readonly size: DatabaseSize;
 }
 
+/** The readings while the database is away. */
+const NOTHING_STORED = {
+  tasks: [],
+  oldest_pending_task_age_seconds: [],
+  outbox_messages: [],
+  oldest_outbox_message_age_seconds: [],
+  database_bytes: [],
+  database_unused_bytes: [],
+};
+
+type StoredReadings = Pick<Readings, keyof typeof NOTHING_STORED>;
+
 /** The answer of the database; `undefined` when it takes so long that the database counts as away. */
 export async function answerInTime<T>(
   answer: Promise<T>,
@@ -170,7 +182,7 @@ async function findStored({ store, clock }: ReadingsHost): Promise<Stored | unde
   }
 }
 
-function storedReadings({ counts, outbox, size }: Stored, now: number): Readings {
+function storedReadings({ counts, outbox, size }: Stored, now: number): StoredReadings {
   const age = (since: number | undefined) =>
     since === undefined ? 0 : Math.max(0, now - since) / 1000;
   return {
