@@ -11,16 +11,19 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
 import { systemClock } from "../../src/base/clock.ts";
 import { idFactory } from "../../src/base/ids.ts";
 import { createLog } from "../../src/base/log.ts";
 import { createAuditLog } from "../../src/control/records/audit_log.ts";
 import { connect } from "../../src/api/client.ts";
-import type { OperationName } from "../../src/api/operations.ts";
+import { type OperationName, OPERATIONS } from "../../src/api/operations.ts";
+import { filesBelow } from "../helpers/files.ts";
 import { secretStore, toText, trigger } from "../helpers/manifests.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 
+const SOURCES = fileURLToPath(new URL("../../src/control", import.meta.url));
 const CRD = `kind: CustomResourceDefinition
 metadata: {name: notes.example.org}
 spec: {kind: Note, plural: notes, group: example.org, versions: [{name: v1, schema: {type: object}}]}`;
@@ -44,7 +47,7 @@ const refuse = (event: string) =>
 const INTERNAL = /^Internal error, see the daemon's log$/;
 const send = (more: Record<string, unknown>) => ({ name: "hook", body: btoa("{}"), ...more });
 
-const AUDITED: Readonly<Record<string, Line>> = {
+const AUDITED = {
   "token.create": {
     succeeds: () => ["token.create", { role: "read_only", ttl_secs: 60, name: "laptop" }],
     target: () => "laptop",
@@ -89,11 +92,87 @@ const AUDITED: Readonly<Record<string, Line>> = {
     fails: () => ["trigger.send", send({ url: "http://127.0.0.1:PORT/", event: "push" })],
     reason: /^LINE has no header/,
   },
+} satisfies Partial<Record<OperationName, Line>>;
+
+/** Other audited operations, with the tests that call them. */
+const AUDITED_ELSEWHERE = {
+  "node.drain": "tests/control/nodes_test.ts",
+  "node.forget": "tests/control/nodes_test.ts",
+  "task.delete": "tests/e2e/delete_records_test.ts",
+  "delivery.delete": "tests/e2e/delete_records_test.ts",
+  "connect.github": "tests/e2e/connect_github_test.ts",
+  "connect.slack": "tests/e2e/connect_slack_test.ts",
+  "connect.line": "tests/e2e/connect_line_test.ts",
+  "connection.disconnect": "tests/e2e/connect_github_test.ts",
+} satisfies Partial<Record<OperationName, string>>;
+
+type AuditedName = keyof typeof AUDITED | keyof typeof AUDITED_ELSEWHERE;
+
+/** Why the other operations are not audited; a new operation does not compile without a line. */
+const NOT_AUDITED: Readonly<Record<Exclude<OperationName, AuditedName>, string>> = {
+  "status": "changes nothing",
+  "stats": "changes nothing",
+  "get": "changes nothing",
+  "get.watch": "changes nothing",
+  "watch": "changes nothing",
+  "task": "changes nothing",
+  "task.logs": "changes nothing",
+  "task.log.read": "changes nothing",
+  "task.plan": "changes nothing",
+  "task.wait": "changes nothing",
+  "task.inbox": "changes nothing",
+  "task.workspace": "changes nothing",
+  "delivery.explain": "changes nothing",
+  "delivery.show": "changes nothing",
+  "trigger.test": "changes nothing",
+  "trigger.backtest": "changes nothing",
+  "audit.verify": "changes nothing",
+  "outbox.wait": "changes nothing",
+  "doctor": "changes nothing",
+  "db.check": "changes nothing",
+  "db.usage": "changes nothing",
+  "apply": "svc get shows what it did",
+  "secret.rotate": "svc get shows what it did",
+  "secret.remove": "svc get shows what it did",
+  "task.cancel": "svc get shows what it did",
+  "task.cancel.matching": "svc get shows what it did",
+  "task.retry": "svc get shows what it did",
+  "task.retry.matching": "svc get shows what it did",
+  "task.inbox.send": "svc get shows what it did",
+  "task.workspace.clean": "svc task workspace shows what it did",
+  "delivery.redeliver": "svc get shows what it did",
+  "trigger.fire": "svc get shows what it did",
+  "trigger.suspend": "svc get shows what it did",
+  "trigger.resume": "svc get shows what it did",
+  "source.replay": "svc get shows what it did",
+  "source.bind": "svc get shows what it did",
+  "slack.reply": "svc get shows what it did",
+  "github.comment": "svc get shows what it did",
+  "github.status": "svc get shows what it did",
+  "github.react": "svc get shows what it did",
+  "line.push": "svc get shows what it did",
+  "outbox.retry": "svc get shows what it did",
+  "outbox.drop": "svc get shows what it did",
+  "notification.test": "svc get shows what it did",
+  "connection.repair": "svc get shows what it did",
+  "db.vacuum": "changes no content",
 };
+
+Deno.test("those operations are audited that are listed so", () => {
+  const names = filesBelow(SOURCES).flatMap(([, text]) =>
+    Array.from(text.matchAll(/operation: "([a-z.]+)"/g), ([, name = ""]) => name)
+  );
+  const listed = [...Object.keys(AUDITED), ...Object.keys(AUDITED_ELSEWHERE)];
+  deepEqual(names.toSorted(), listed.toSorted());
+  deepEqual(
+    [...listed, ...Object.keys(NOT_AUDITED)].toSorted(),
+    Object.keys(OPERATIONS).toSorted(),
+  );
+});
 
 type Row = Record<string, unknown>;
 
-for (const [operation, line] of Object.entries(AUDITED)) {
+for (const [operation, line] of Object.entries<Line>(AUDITED)) {
   controlTest(`the audit of ${operation} says done, failed or denied`, async (rig) => {
     await rig.apply(toText([secretStore("keys", { one: "a secret of a channel" })]), CRD);
     await rig.apply(toText([trigger("hook", { condition: "true", webhook: WEBHOOK })]));
