@@ -169,7 +169,7 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
       "src/cel/environment.ts",
       "src/store/sqlite/worker.ts",
       "src/store/sqlite/maintenance/job_worker.ts",
-      // what other processes, or sockets between them and us, do in real time
+      // waits for other processes, and for sockets, in real time
       "src/http/read_body.ts",
       "src/http/server/connection_server.ts",
       "src/http/server/serve.ts",

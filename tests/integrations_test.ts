@@ -178,7 +178,8 @@ async function expectTask(daemon: TestDaemon, id: string, expected: ExpectedTask
 }
 
 for (const one of PACKAGES) {
-  // What is alike for each of them is tried with one, and with the others when everything is to run.
+  // The checks that are the same for all integrations run for one, and under `make test-all` for
+  // all.
   const onceTest = one.name === "github" ? programTest : slowTest;
 
   programTest(

@@ -11,7 +11,8 @@ Deno.test("a lock is waited for while its holder is ending, and refused while it
   const dir = dataDirAt(temp.path);
   await Deno.mkdir(dir.lock.replace(/\/[^/]*$/, ""), { recursive: true });
 
-  // What a killed daemon leaves for a moment has its descriptor, and nothing else that could be seen.
+  // A process that a killed daemon leaves for a moment holds its descriptor, and shows in no other
+  // way.
   const clock = new ManualClock();
   const left = await lockDataDir(dir, clock);
   const waiting = lockDataDir(dir, clock);

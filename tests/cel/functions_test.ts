@@ -24,7 +24,7 @@ function run(source: string) {
 }
 
 const VALUES: readonly [source: string, value: unknown][] = [
-  // What is there is there, whatever its value
+  // A field that exists is present with any value
   ["has(payload.nul)", true],
   ["has(payload.no)", true],
   ["has(payload.zero)", true],
@@ -47,7 +47,7 @@ const VALUES: readonly [source: string, value: unknown][] = [
   ["2 in payload.list", false],
   ['payload.exists(key, key == "nul")', true],
   ["payload.o.all(key, has(payload.o.on))", true],
-  // What may be absent
+  // Optional fields
   ["payload?.gone", null],
   ["payload?.o", { on: null }],
   ["payload?.o.gone.deeper", null],
@@ -193,7 +193,7 @@ const ERRORS: readonly [source: string, error: RegExp][] = [
   ["'%q'.format([1])", /format/],
   ["'%.999999999f'.format([1.5])", /./],
   ["matches('abc', '(')", /regexp/],
-  // What would make more than memory holds
+  // Expressions whose results would not fit into memory
   [`'aa'${".replace('a', 'aa')".repeat(40)}`, /characters of text/],
   [`'aa'${".split('').join('aa')".repeat(40)}`, /characters of text/],
   [`${"strings.quote(".repeat(60)}'"'${")".repeat(60)}`, /characters of text/],

@@ -62,7 +62,7 @@ Deno.test({
     const licences = await Deno.readTextFile(join(DIST, "THIRD_PARTY_LICENSES"));
     const bill = JSON.parse(await Deno.readTextFile(join(DIST, "svc.cdx.json")));
     const listed: readonly { name: string; version: string; purl?: string }[] = bill.components;
-    // What the sources import by name, and a package that only another one needs.
+    // A package that the sources import by name, and a package that only another package needs.
     for (const name of ["yaml", "croner", "pg-boss", "preact", "pg-protocol"]) {
       ok(listed.some((one) => one.name === name), name);
     }

@@ -107,7 +107,7 @@ browserTest("charts show what arrived, and the tables under them say the same", 
   equal(new URL(page.url()).search, "?span=24h");
   deepEqual(await tableOf(page, "Deliveries"), { accepted: 6, filtered: 3, rejected: 2 });
 
-  // What arrives later is in the same table without a reload.
+  // Later deliveries are in the same table without a reload.
   await send("main", KEY, 200);
   await until(
     "another delivery in the table",

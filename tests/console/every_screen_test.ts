@@ -71,7 +71,7 @@ browserTest("every screen is accessible in light and dark, and fits every width"
         deepEqual(await overflow(page), [], `at ${width} pixels`);
         if (width < 1280) await picture(page, `${name}, narrow`);
       }
-      // What is not there is told by the browser, too.
+      // The browser also reports missing records.
       if (name === "Nothing found") browser.faults.splice(0);
     });
   }

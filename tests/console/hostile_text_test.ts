@@ -201,7 +201,7 @@ browserTest(
         deepEqual(HIDDEN.exec(text)?.[0], undefined);
         const longest = Number(await page.evaluate("longest"));
         ok(longest < BUSY_MS, `the page was busy for ${longest} ms`);
-        // What the browser tells of a record that is not there.
+        // The browser's report of a missing record.
         const faults = browser.faults.splice(0);
         deepEqual(faults.filter((one) => !one.includes("404 (Not Found)")), []);
       });

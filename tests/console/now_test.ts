@@ -70,7 +70,7 @@ browserTest(
     const page = await browser.open(console.link);
     await page.getByText("Nothing. Since yesterday no task has failed").waitFor();
 
-    // What comes while the screen is open is on it without a reload.
+    // A record that arrives while the screen is open is shown without a reload.
     equal((await daemon.svc(["trigger", "fire", "nightly"])).code, 0);
     for (let times = 0; times < 3; times++) {
       equal((await daemon.send("/webhook/push", { body: "{}" })).status, 401);

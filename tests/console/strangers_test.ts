@@ -36,7 +36,7 @@ Deno.test(
     await using rig = await consoleRig();
     using clients = new DisposableStack();
     const bearer = `authorization: Bearer ${await rig.key()}`;
-    // What it may not ask for is refused with its length, which RawClient needs to read on.
+    // A refusal states its length, which RawClient needs to read on.
     const call = `${head(rig, "/v1/nonsense", bearer, "content-length: 2")}{}`;
     const owner = clients.use(await connect(rig));
     await owner.send(call);

@@ -95,7 +95,7 @@ browserTest("a list shows at every width how it stands, why and when", async (t)
         await page.goto(`${console.origin}/${list}`);
         await settled(page);
         await page.locator(".rows .all .row").first().waitFor();
-        // What a row asks for beyond its record comes a moment later.
+        // The values that a row looks up arrive a moment later.
         const first = list === "tasks" ? await firstRow(page) : await until(
           "the task",
           async () => {

@@ -85,7 +85,7 @@ Deno.test({
 
     await rig.restart();
     equal(await told(), previous, "after a restart");
-    // What does not change a value does not change what is told of it.
+    // An apply that does not change a value does not change the report about it.
     await rotate("a new value of it");
     await rig.apply(STORE("a new value of it").replace("never that", "another one"));
     equal(await told(), previous, "set to what it is, and beside a change of another key");

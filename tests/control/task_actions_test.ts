@@ -378,7 +378,8 @@ controlTest("a step acts on its own task, and on no other", async (rig) => {
   const forbidden = [403, "forbidden"];
   deepEqual(await asStep("task.inbox.send", { id: other, text: "x" }), forbidden);
   deepEqual(await asStep("task.inbox", { id: other }), forbidden);
-  // What fits several tasks, none or another one is refused alike: a step learns of no other task.
+  // A name of several tasks, of none or of another one is refused alike: a step learns of no other
+  // task.
   for (const part of ["01", "ZZZZZZZZ", other.slice(-6), `task/${other}`]) {
     deepEqual(await asStep("task.inbox", { id: part }), forbidden, part);
   }

@@ -124,7 +124,7 @@ controlTest(
       ],
     };
     deepEqual(await rig.client.call("task.plan", { id }), planned);
-    // What is applied later is for later tasks, also once this one has ended.
+    // A later apply is for later tasks, also once this one has ended.
     const later = await start(rig, workflow({ steps: [{ id: "only", run: "true" }] }));
     equal((await ended(rig, id))["state"], "succeeded");
     deepEqual(await rig.client.call("task.plan", { id: `task/${id}` }), planned);

@@ -237,7 +237,7 @@ Deno.test(`whatever changes between and in streams: in the end a page shows what
         page?.connect(world);
       }
     }
-    // What was removed while a stream lasted is told by the next one.
+    // The next stream reports the records removed during the previous one.
     for (const page of pages) {
       await page.break();
       page.connect(world);

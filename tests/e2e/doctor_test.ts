@@ -93,7 +93,7 @@ programTest("svc doctor finds nothing wrong with what svc init has made", async 
   });
   equal(code, 0);
   ok(stdout.startsWith(`${"ok".padEnd(9)}data directory: `), stdout);
-  // What a machine lacks, such as git, is a warning beside that of the daemon.
+  // A missing program of the machine, such as git, is a further warning beside that of the daemon.
   match(stdout, /\n\d+ ok, [1-9] warnings?, 0 failed\n$/);
   const tooWide = stdout.split("\n").filter((line) =>
     line.length > 80 && line.trim().split(" ").length > 1 && !line.includes("/")

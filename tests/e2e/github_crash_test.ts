@@ -72,7 +72,7 @@ async function killAround(fake: FakeGitHub, daemon: TestDaemon): Promise<string>
     const { items } = await client.call("get", { what: "outbox", state: "pending" });
     return items.length === 0 ? "at rest" : undefined;
   };
-  // Where the daemon is killed, it answers neither of these questions.
+  // A killed daemon answers neither of these calls.
   daemon.settled().then(() => until("an empty outbox", atRest)).then(resolve, () => {});
   fake.interfere = (call, carryOut) => {
     if (call.method === "GET" || --left !== 0) return undefined;

@@ -252,7 +252,7 @@ slowTest(
       await withPlugins(
         daemon,
         { "check.sh": script },
-        // What is to end by itself has the time it needs.
+        // A plugin that is to end by itself has the time it needs.
         interceptor("scripts/check.sh", { timeout: result === "timeout" ? 1 : 60 }),
       );
       const before = (await executions(daemon)).length;

@@ -62,7 +62,7 @@ Deno.test("a formula and a PKGBUILD name each archive with its sum", () => {
   deepEqual(named(formula(LINUX, URL)).toSorted(), expected(LINUX));
   deepEqual(named(pkgbuild(RELEASE, URL)).toSorted(), expected(LINUX));
   equal(formula(LINUX, URL).includes("on_macos"), false);
-  // Where a block is decides who gets the archive.
+  // The place of a block decides which machines get the archive.
   match(formula(RELEASE, URL), /on_macos do\s+on_arm do\s+url "\S*macos-arm64\S*"/);
   match(formula(RELEASE, URL), /on_linux do[^]*on_intel do\s+url "\S*linux-x64\S*"/);
   match(pkgbuild(RELEASE, URL), /^source_x86_64=\('\S*linux-x64\S*'\)$/m);

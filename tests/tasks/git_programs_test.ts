@@ -124,7 +124,7 @@ for (const [what, settings] of REMOTES) {
 
 test("worktree: hooks that the configuration defines are off whenever git runs a program", async (rig) => {
   await commitSomething(rig);
-  // What a git of before 2.54 does not know can still be seen by what it runs.
+  // For a git before 2.54, which lacks the setting, the programs that it runs show the result.
   const names = ["a", "b.c d=e", "post-checkout"];
   for (const name of names) {
     await git(rig.workspace, "config", `hook.${name}.event`, "post-checkout");

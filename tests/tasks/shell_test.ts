@@ -38,7 +38,8 @@ for (const [name, run, shell, reason] of FAILING) {
 }
 
 const PASSING: readonly [run: string, fields: Record<string, unknown>, printed: string][] = [
-  // What `sh -e` lets pass: conditions, all but the last of `&&` and `||`, and what is negated.
+  // Failures that `sh -e` ignores: conditions, all but the last of `&&` and `||`, and negated
+  // commands.
   ["if false; then :; fi\nfalse || echo or\nfalse && :\n! true\necho end", {}, "or\nend\n"],
   ["false | cat\necho end", {}, "end\n"],
   ["a=(x y); [[ ${a[1]} == y ]] && echo $0 $#", { shell: "bash" }, "bash 0\n"],

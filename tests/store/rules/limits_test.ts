@@ -40,7 +40,7 @@ Deno.test("a digest is that of project, trigger and key; an empty key is one, to
   ];
   const digests = keys.map((task) => toHex(dedupDigest(task) ?? new Uint8Array()));
   equal(new Set(digests).size, keys.length);
-  // What databases hold already has to stay the same: sha256 of ["default","push","a"].
+  // Existing databases hold these keys, so they must not change: sha256 of ["default","push","a"].
   equal(digests[0], "588eeef1a66d20e3eef5282ba7f5cc0a4b8fb8b70dc98e1bc265f2508fc3842c");
 });
 

@@ -251,7 +251,7 @@ Deno.test(
     await new Promise((resolve) => setTimeout(resolve, 200)); // handed over by now
     const second = rejects(accept(store, 2), { code: "overloaded" }).then(took);
     const [firstMs, secondMs] = await Promise.all([first, second]);
-    // What still runs fails, and then what came meanwhile: two waits, however long one takes here.
+    // The running calls fail, and then the calls made meanwhile: two waits, of any length.
     ok(secondMs < 3 * firstMs, `${firstMs.toFixed(0)} ms, and then ${secondMs.toFixed(0)} ms`);
   },
 );

@@ -167,7 +167,7 @@ Deno.test("an upgraded database says of old deliveries how they came in", async 
   });
 });
 
-Deno.test("a task that an older version had claimed has no owner, and is taken over", async () => {
+Deno.test("tasks, audit rows and events that an older version had claimed are taken over", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/svc.db`;
   makeOldDatabase(path);

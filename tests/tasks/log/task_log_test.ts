@@ -113,7 +113,7 @@ eachLog("TaskLog shows the last letters of an unfinished line in a moment", asyn
   const host = { ...HOST, clock, secrets: known("yes-s3cr3t") };
   await using log = new TaskLog(stored, host);
   const step = log.step("s");
-  // What was written can be read soon: PostgreSQL takes it a little at a time.
+  // Written lines can be read soon: PostgreSQL stores them a little at a time.
   const shows = async (text: string) =>
     await until(`"${text}"`, async () => textOf(await readAll(stored)) === text || undefined);
   await step.write("out", utf8("Continue? y"));
