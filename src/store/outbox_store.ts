@@ -31,25 +31,24 @@ export interface OutboxQueue {
   finishMessage(id: string, result: MessageResult, now: number): Promise<OutboxMessage | undefined>;
 }
 
+/** How a message is sent again. */
+export interface MessageRetry {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Whether it is also sent if it may have arrived before. */
+  readonly forget: boolean;
+  /** The message with the Connection that it goes through from now on; absent for the same one. */
+  readonly through?: Pick<NewMessage, "project" | "connection" | "kind" | "target">;
+}
+
 /** Messages, as an operator reads and changes them. */
 export interface OutboxStore {
   /** Newest first. */
   listMessages(query: MessageQuery): Promise<OutboxMessage[]>;
   /** Messages whose id starts with `prefix`, at most two. */
   findMessages(prefix: string): Promise<OutboxMessage[]>;
-  /**
-   * Makes a message due now that was not sent; `undefined` when it was, or no longer exists.
-   * `forget` sends it also where it may have arrived before; `through` is the message with the
-   * Connection that it goes through from now on, where that is another one.
-   */
-  retryMessage(
-    id: string,
-    how: {
-      readonly now: number;
-      readonly forget: boolean;
-      readonly through?: Pick<NewMessage, "project" | "connection" | "kind" | "target">;
-    },
-  ): Promise<OutboxMessage | undefined>;
+  /** Makes an unsent message due now; `undefined` when it was sent, or no longer exists. */
+  retryMessage(id: string, how: MessageRetry): Promise<OutboxMessage | undefined>;
   /** Drops a message that was not sent; `undefined` when it was, or no longer exists. */
   dropMessage(
     id: string,

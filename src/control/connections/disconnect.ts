@@ -12,7 +12,12 @@ import { AppError } from "../../base/errors.ts";
 import { readToken } from "../../connections/find_connection.ts";
 import type { ApiAccess } from "../../connections/api/api_call.ts";
 import { deleteHook, hookPage } from "../../connections/github/hooks.ts";
-import { labelOf, packageNamed, secretTemplatesOf } from "../../integrations/packages.ts";
+import {
+  type IntegrationPackage,
+  labelOf,
+  packageNamed,
+  secretTemplatesOf,
+} from "../../integrations/packages.ts";
 import {
   apiUrlOf,
   connectedTo,
@@ -118,7 +123,7 @@ function packageOf(spec: ConnectionSpec) {
   return packageNamed(platformOfConnection(spec));
 }
 
-function packageTargets(pack: ReturnType<typeof packageOf>) {
+function packageTargets(pack: IntegrationPackage) {
   const selector = labelOf(pack);
   return [
     ...KINDS.filter(({ global }) => !global).map(({ kind }) => ({ what: kind, selector })),

@@ -14,10 +14,10 @@ import type {
   OutboxCounts,
   OutboxMessage,
 } from "../outbox_records.ts";
-import type { OutboxStore } from "../outbox_store.ts";
+import type { MessageRetry } from "../outbox_store.ts";
 import { canonical, laneOf, SEND_NOW } from "../rules/outbox.ts";
 import { json, number, optionalNumber, storable, text } from "./columns.ts";
-import { listRange, ordered, prefixEnd, where } from "./queries.ts";
+import { listRange, ordered, prefixEnd, where, type WhereClause } from "./queries.ts";
 import type { Row, SqlValue } from "./row.ts";
 import type { SqlSession } from "./session.ts";
 
@@ -112,7 +112,7 @@ export async function listMessages(db: SqlSession, query: MessageQuery): Promise
 }
 
 /** The conditions of a list of messages. */
-function conditionsOf(query: MessageQuery): ReturnType<typeof where> {
+function conditionsOf(query: MessageQuery): WhereClause {
   return where(Object.assign(
     {
       "project = ?": query.project,
@@ -139,7 +139,7 @@ export async function findMessages(db: SqlSession, prefix: string): Promise<Outb
 export function retryMessage(
   db: SqlSession,
   id: string,
-  { now, forget, through }: Parameters<OutboxStore["retryMessage"]>[1],
+  { now, forget, through }: MessageRetry,
 ): Promise<OutboxMessage | undefined> {
   return change(
     db,

@@ -12,10 +12,14 @@ import type { SqlValue } from "./row.ts";
 /** Conditions (`column = ?`), each with its value; one without a value does not count. */
 export type Conditions = Readonly<Record<string, SqlValue | undefined>>;
 
-/** A WHERE clause of the conditions that have a value, and those values in order. */
-export function where(
-  conditions: Conditions,
-): { clause: string; values: SqlValue[] } {
+/** A WHERE clause, empty where there is no condition, and the values for its placeholders in order. */
+export interface WhereClause {
+  clause: string;
+  values: SqlValue[];
+}
+
+/** The clause of the conditions that have a value. */
+export function where(conditions: Conditions): WhereClause {
   const given = Object.entries(conditions).filter((entry): entry is [string, SqlValue] =>
     entry[1] !== undefined
   );
