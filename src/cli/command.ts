@@ -35,8 +35,8 @@ export interface Command {
   /** Complete command lines that work, with what they do where it is not plain. */
   readonly examples: readonly string[];
   /**
-   * Carries it out with the values that `parseArguments` reads by these options; gives the exit
-   * code, 0 when nothing is given.
+   * Runs the command with the values that `parseArguments` reads by these options; returns the exit
+   * code, or nothing for 0.
    */
   run(context: CommandContext, program: Program): Promise<number | void>;
 }
@@ -66,7 +66,7 @@ export function defineCommand<const Options extends readonly OptionDefinition[] 
 export interface Program {
   /** Every command, in the order of the help. */
   readonly commands: readonly CommandEntry[];
-  /** Runs a command line; gives the exit code. */
+  /** Runs a command line; returns the exit code. */
   readonly run: (args: readonly string[], io: Io) => Promise<number>;
   /** Whether the daemon may run a command line for a script of one of its runs. */
   readonly isServed: (args: readonly string[]) => boolean;

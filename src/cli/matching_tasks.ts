@@ -77,9 +77,10 @@ export function findMatching(named: boolean, context: MatchingContext): Matching
 }
 
 /**
- * Does something to all tasks that match: asks first, and tells of each as it comes.
+ * Carries out an operation on all tasks that match: asks first, and reports each task as its result
+ * comes.
  *
- * @returns What came of each; in a dry run, which they are.
+ * @returns The result of each task; in a dry run, the tasks that match.
  * @throws {AppError} `refused` when the answer is not yes.
  */
 export async function forMatching(

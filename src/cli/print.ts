@@ -13,7 +13,7 @@ import { formatTable } from "./table.ts";
 /** Formats of lists. */
 export type Format = "table" | "wide" | "json" | "yaml" | "name";
 
-/** Prints a list; `nothing` is what is said of an empty one. */
+/** Prints a list, or `nothing` in place of an empty one. */
 export async function printListing(
   listing: Listing,
   format: Format,

@@ -18,7 +18,7 @@ import { red } from "./terminal_text.ts";
 /** The program, as commands see it. */
 export const PROGRAM: Program = { commands: COMMANDS, run: runCli, isServed };
 
-/** Runs `svc` with these arguments; gives the exit code. */
+/** Runs `svc` with these arguments; returns the exit code. */
 export async function runCli(given: readonly string[], io: Io): Promise<number> {
   try {
     const args = normalise(given);

@@ -35,7 +35,8 @@ export class Scene {
   async isUsable(): Promise<boolean> {
     const { dirs } = this.place;
     if (await findMissing(dirs) !== undefined) return false;
-    const there = await Deno.stat(dirs.root).catch(() => undefined); // the check of the data directory reports it
+    // the check of the data directory reports it
+    const there = await Deno.stat(dirs.root).catch(() => undefined);
     return there !== undefined && (there.uid === null || there.uid === Deno.uid());
   }
 
@@ -50,7 +51,7 @@ export class Scene {
 
   async #look(signal: AbortSignal | undefined): Promise<DatabaseGlance> {
     const { dirs, clock, env, inDaemon } = this.place;
-    // a daemon that begins meanwhile may write to the file, which is read all the same
+    // the file is read even if a daemon that starts meanwhile writes to it
     using lock = inDaemon
       ? undefined
       : await lockUnless(() => Promise.resolve(true), { dir: dirs, clock });

@@ -74,7 +74,7 @@ export function launchd(host: ServiceHost, scope: Scope): ServiceManager {
   };
 }
 
-/** What `launchctl print` says of a job that is loaded. */
+/** The facts about a loaded job that `launchctl print` prints. */
 function readJob(out: string): Pick<ServiceState, "state" | "pid" | "restarts"> {
   const pid = Number(/^\tpid = (\d+)$/m.exec(out)?.[1]);
   const runs = Number(/^\truns = (\d+)$/m.exec(out)?.[1]) || 0;

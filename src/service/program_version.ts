@@ -7,7 +7,7 @@
 import { isJsonObject, parseJson } from "../base/json.ts";
 import type { ServiceHost } from "./host.ts";
 
-/** The version that the program there says of itself; `undefined` where it says none. */
+/** The version that the program at this path prints; `undefined` if it prints none. */
 export async function findProgramVersion(
   host: ServiceHost,
   program: string,

@@ -99,7 +99,7 @@ export interface ControlEvent {
   readonly finishedAt?: number;
 }
 
-/** What came of a recorded operation. */
+/** The result of a recorded operation. */
 export interface ControlEnd {
   readonly result: "done" | "failed";
   readonly reason: string;

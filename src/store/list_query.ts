@@ -14,7 +14,7 @@ export interface ListRange {
   readonly before?: string;
   /** Only ids above this one, for the page that comes before. */
   readonly after?: string;
-  /** The last id that is looked at, in the order of the list: a search goes on behind it. */
+  /** The last id of this search, in the order of the list; the next search continues after it. */
   readonly to?: string;
   /** Only records with these ids. */
   readonly ids?: readonly string[];

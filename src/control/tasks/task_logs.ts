@@ -155,7 +155,7 @@ function toEntry({ at, step, stream, bytes }: LogChunk): LogEntry {
   return { at: rfc3339(at), step, stream, data: toBase64(bytes) };
 }
 
-/** A line as it was printed, as far as it was kept. */
+/** The kept part of a line, as it was printed. */
 function printed(line: LogLine): LogChunk {
   const rest = line.cut > 0 ? ` [svc: ${line.cut} more bytes, shown without --grep]` : "";
   return { ...line, bytes: concatBytes(line.bytes, utf8(line.ended ? `${rest}\n` : rest)) };

@@ -13,8 +13,8 @@ import { isOfOneCall } from "./database/connections.ts";
 export type CallResult = { readonly value: unknown } | { readonly error: unknown };
 
 /**
- * Runs the calls of a batch; gives what came of each, in their order. That of a batcher never
- * rejects.
+ * Runs the calls of a batch; returns their results in the same order. The function of a batcher
+ * never rejects.
  */
 export type RunBatch<Call> = (calls: readonly Call[]) => Promise<readonly CallResult[]>;
 

@@ -43,7 +43,7 @@ export async function listRecordTriggers(db: Session): Promise<TriggerKey[]> {
   return rows.map((row) => ({ project: text(row, "project"), trigger: text(row, "trigger") }));
 }
 
-/** The log of PostgreSQL is not ours. */
+/** Does nothing, because PostgreSQL manages its own write-ahead log. */
 export function emptyLog(): Promise<void> {
   return Promise.resolve();
 }

@@ -79,7 +79,7 @@ export class BatchRunner {
     this.#host = host;
   }
 
-  /** Runs a batch; gives the result of each call, in their order. Never rejects. */
+  /** Runs a batch; returns the results of its calls in the same order. Never rejects. */
   async run(calls: readonly BatchedCall[]): Promise<readonly CallResult[]> {
     const { clock, onBatch = () => {} } = this.#host;
     const [start, before] = [clock.monotonicMs(), this.#written];

@@ -1,5 +1,5 @@
 /**
- * What is said of a body that is gone.
+ * The messages about a body that was deleted.
  *
  * @module
  */

@@ -32,12 +32,12 @@ export interface SqlSession {
   all(sql: string, ...values: readonly SqlValue[]): Row[] | Promise<Row[]>;
   /** The first row of a query, if there is one. */
   get(sql: string, ...values: readonly SqlValue[]): Row | undefined | Promise<Row | undefined>;
-  /** Runs a statement with `RETURNING`; gives the first row that it changed, if there is one. */
+  /** Runs a statement with `RETURNING`; returns the first row that it changed, if there is one. */
   returning(
     sql: string,
     ...values: readonly SqlValue[]
   ): Row | undefined | Promise<Row | undefined>;
-  /** Runs a statement; gives the number of rows that it changed. */
+  /** Runs a statement; returns the number of rows that it changed. */
   run(sql: string, ...values: readonly SqlValue[]): number | Promise<number>;
   /**
    * Waits until no other transaction has any of these locks, and keeps them until this one ends. To

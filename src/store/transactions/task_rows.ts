@@ -33,7 +33,7 @@ export interface UnreadyTask {
   readonly limits: TaskLimits;
 }
 
-/** A stored task, as far as it is cancelled, ended or retried. */
+/** The fields of a stored task that decide how it is cancelled, ended or retried. */
 export interface StoredTask extends RetriedTask {
   /** Whether a worker has ever started it. */
   readonly hasStarted: boolean;
@@ -125,7 +125,7 @@ export interface OwnContent {
   readonly url: string;
 }
 
-/** A delivery without what came of it. */
+/** A delivery without its outcome. */
 export type DeliveryFacts = Omit<Delivery, "outcome" | "reason" | "taskId" | "detail">;
 
 /** The outcome of a delivery. */

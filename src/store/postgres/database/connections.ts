@@ -49,7 +49,7 @@ export interface Session extends SqlSession {
   get(sql: string, ...values: readonly Value[]): Promise<Row | undefined>;
   /** The first row that a statement with `RETURNING` has changed, if there is one. */
   returning(sql: string, ...values: readonly Value[]): Promise<Row | undefined>;
-  /** Runs a statement; gives the number of rows that it changed. */
+  /** Runs a statement; returns the number of rows that it changed. */
   run(sql: string, ...values: readonly Value[]): Promise<number>;
   /** Runs several statements that take no values. */
   exec(sql: string): Promise<void>;

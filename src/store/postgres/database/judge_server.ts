@@ -1,10 +1,10 @@
 /**
- * Whether a server can be trusted with deliveries, decided over what it says of itself.
+ * Decides from the settings that a server reports whether it can be trusted with deliveries.
  *
  * @module
  */
 
-/** What a server says of itself. */
+/** The version and settings that a server reports. */
 export interface ServerFacts {
   /** Where it is, in words. */
   readonly at: string;
@@ -24,7 +24,7 @@ export interface ServerFacts {
   readonly aheadMs: number;
 }
 
-/** What came of looking at a server. */
+/** The judgement on a server. */
 export interface ServerVerdict {
   /** Why it cannot be used, and what to do; absent where it can. */
   readonly refusal?: string;

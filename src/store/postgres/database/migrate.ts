@@ -22,7 +22,7 @@ const FUNCTIONS = `${FACTS}${WRITE}${JOB_FUNCTIONS}`;
 /** A hash that differs when a program of another version has written the functions. */
 const FUNCTIONS_ID = sha256Hex(FUNCTIONS).slice(0, 16);
 
-/** What a database says of itself, in the row of `svc.about`. */
+/** The row of `svc.about`, which describes the state of the database. */
 export interface About {
   /** Number of migrations it has been through; 0 when it is empty. */
   readonly version: number;
@@ -94,7 +94,7 @@ async function ownsSchema(db: Session): Promise<boolean> {
   return row?.["is_owner"] !== 0;
 }
 
-/** What a database says of itself. */
+/** Reads the row of `svc.about`; an empty database counts as version 0. */
 export async function readAbout(db: Session): Promise<About> {
   const there = await db.get("SELECT to_regclass('svc.about') IS NOT NULL AS is_there");
   const row = there?.["is_there"] ? await db.get("SELECT * FROM svc.about") : undefined;

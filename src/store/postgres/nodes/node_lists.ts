@@ -62,7 +62,7 @@ export async function drainNode(db: Session, id: string, isDrained: boolean): Pr
   if (found === 0) throw new AppError("not_found", `No node "${id}"`);
 }
 
-/** Stores what this node says of itself; whether that is new. */
+/** Stores the report of this node; returns whether it differs from the last one. */
 export async function reportNode(db: Session, facts: NodeFacts): Promise<boolean> {
   const { node, run } = db.owner;
   const changed = await db.run(

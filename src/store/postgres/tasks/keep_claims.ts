@@ -1,6 +1,6 @@
 /**
- * What a node says of the tasks that it runs whenever it renews its lease, and what it learns of
- * them.
+ * Keeps the claims of a node on its running tasks at each renewal of its lease, and finds the tasks
+ * that were cancelled or taken over.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Ended tasks beyond the newest of each trigger. A call looks at some triggers, and the next one
- * goes on behind them.
+ * Removes ended tasks beyond the newest of each trigger. A call looks at some triggers, and the
+ * next call continues after them.
  *
  * @module
  */

@@ -31,7 +31,7 @@ export class KnownTasks {
     }
   }
 
-  /** A stored task; `undefined` where there is none. */
+  /** A stored task; `undefined` if there is none. */
   find(id: string): KnownTask | undefined {
     const task = this.#tasks.get(id);
     if (task !== undefined || this.#request.hasTask(id)) return task;

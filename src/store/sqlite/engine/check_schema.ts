@@ -122,7 +122,7 @@ function expectedParts(version: number): ReadonlyMap<string, Part> {
   return partsOf(db);
 }
 
-/** Longer than any statement of ours; no time is spent on a longer one. */
+/** More characters than any statement of svc has; a longer one is not examined. */
 const MAX_LENGTH = 100_000;
 
 /** A statement without comments, and with one blank between words. */

@@ -101,7 +101,9 @@ export class Database implements SqlSession, Disposable {
     return changes;
   }
 
-  /** Runs one statement with `RETURNING`; gives the first row it changed, if there is one. */
+  /**
+   * Runs one statement with `RETURNING`; returns the first row that it changed, if there is one.
+   */
   returning(sql: string, ...values: SqlValue[]): Row | undefined {
     const rows = this.all(sql, ...values);
     this.#changes += rows.length;

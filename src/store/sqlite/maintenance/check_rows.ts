@@ -29,7 +29,7 @@ const MAY_BE_LARGE = "control_tokens.expires_at";
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
-/** One sentence for each unreadable row of a table of ours, at most `most` of each column. */
+/** One sentence for each unreadable row of a table of svc, at most `most` of each column. */
 export function findUnreadable(db: Database, most: number): string[] {
   const tables = new Map(
     ownTables(versionOf(db)).filter((name) => !name.startsWith("sqlite_"))

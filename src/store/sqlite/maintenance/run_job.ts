@@ -82,7 +82,7 @@ async function* runJob<Result>(
   const flags = stop === undefined ? undefined : new Int32Array(stop);
   let over = flags === undefined;
   const stopped = Promise.withResolvers<never>();
-  stopped.promise.catch(() => {}); // nobody may be waiting any more
+  stopped.promise.catch(() => {}); // the caller may have stopped waiting
   const onAbort = () =>
     stopped.reject(new AppError("refused", "It was stopped before it was done"));
   signal?.addEventListener("abort", onAbort);
