@@ -7,6 +7,7 @@
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
+/** A key, with its action and the text that the list of keys shows. */
 export interface Key {
   /** The name that `KeyboardEvent.key` has for the key. */
   readonly key: string;

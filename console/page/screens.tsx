@@ -138,6 +138,7 @@ function named(of: readonly string[]): { readonly project: string; readonly name
     : { project: first, name: second };
 }
 
+/** The screen for the parts of an address, or a screen that says that the page does not exist. */
 export function screenOf([name = "", ...rest]: readonly string[]): Screen {
   const screen = Object.hasOwn(SCREENS, name) ? SCREENS[name as PageName | ""] : undefined;
   if (screen !== undefined) return screen(...rest);

@@ -13,6 +13,7 @@ import type { Drawn, Look } from "./plot.ts";
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 
+/** A chart, its legend, and a table with the same figures. */
 export function Chart({ title, note, form: usual, figures, nothing }: {
   readonly title: string;
   /** The meaning of a value of the chart. */

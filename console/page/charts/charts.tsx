@@ -43,6 +43,7 @@ export function useFigures(of?: Of): SpanFigures {
   return { span, shown: shown.current, error };
 }
 
+/** The charts of deliveries, times and tasks over the chosen span. */
 export function Charts({ of, figures: { span, shown, error } }: {
   readonly of?: Of;
   readonly figures: SpanFigures;

@@ -33,6 +33,7 @@ export interface Span {
   readonly fold: number;
 }
 
+/** The spans to choose from, the shortest first. */
 export const SPANS: readonly Span[] = [
   { name: "1h", minutes: 60, fold: 1 },
   { name: "6h", minutes: 360, fold: 5 },

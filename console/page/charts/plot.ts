@@ -24,6 +24,7 @@ export interface Look {
   readonly font: string;
 }
 
+/** A drawn chart, which can be updated, resized and removed. */
 export interface Drawn {
   readonly update: (figures: Figures) => void;
   readonly resize: (width: number) => void;

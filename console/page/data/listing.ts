@@ -13,6 +13,7 @@ interface Identified {
   readonly id: string;
 }
 
+/** The records of a list that the page holds, by id. */
 export class Listing<Item extends Identified> {
   readonly #items = new Map<string, Item>();
   #most = MOST_HELD;

@@ -7,6 +7,7 @@
 import type { Resource } from "./resources.ts";
 import { status } from "./status.ts";
 
+/** A Trigger as the page reads it: the shown parts of `spec` and `status`. */
 export type Trigger = Resource<TriggerSpec, TriggerStatus>;
 
 /** The part of a trigger's `spec` that the page shows. */

@@ -47,6 +47,7 @@ const COLUMNS: readonly Column<Message>[] = [
   { header: "Why", narrow: "text", cell: ({ reason }) => <Text value={reason} cell /> },
 ];
 
+/** The screen of Connections and of the messages of the outbox. */
 export function ConnectionsPage() {
   const filters = filtersOf(FIELDS);
   const records = useRecords<Message>({ what: "outbox", ...filters.input });

@@ -81,6 +81,7 @@ function columnsWith(newest: TasksById): readonly Column<DeliveryRecord>[] {
   ];
 }
 
+/** The screen of all deliveries. */
 export function DeliveriesPage() {
   const [first, rest] = [filtersOf(FIELDS), filtersOf(MORE)];
   const input = { ...first.input, ...rest.input };

@@ -30,6 +30,7 @@ import { Stages } from "./delivery/stages.tsx";
 import { verdictOf } from "./delivery/verdict.ts";
 import { VerdictBox } from "./delivery/verdict_box.tsx";
 
+/** The screen of a delivery. */
 export function DeliveryPage({ id }: { readonly id: string }) {
   const { value: found, error } = useAnswer("delivery.explain", { id });
   const sent = useSignal("");

@@ -28,6 +28,7 @@ import { Sample, useSamples } from "./filter/sample.tsx";
 const SPANS = ["3600", "86400", "604800", "2592000"];
 const WEEK = "604800";
 
+/** The screen for trying a condition of a trigger. */
 export function FilterPage() {
   const { value: listing, error } = useAnswer("get", { what: "triggers" });
   if (error !== undefined) return <Problem error={error} />;

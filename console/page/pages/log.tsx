@@ -27,6 +27,7 @@ const LIMITS = { lines: 20_000, characters: 12_000_000, page: 1000 };
 /** Limits for wrapped lines: fewer, because all of them are in the page. */
 const WRAPPED_LIMITS = { lines: 2000, characters: 1_000_000, page: 500 };
 
+/** The screen of the log of a task. */
 export function LogPage({ id }: { readonly id: string }) {
   const { value: task, error } = useLatest(
     { task: id },

@@ -17,6 +17,7 @@ import { Title } from "../parts/title.tsx";
 import { Ago, Until } from "../parts/time.tsx";
 import { useRecords } from "../data/records.ts";
 
+/** The screen of a message of the outbox. */
 export function MessagePage({ id }: { readonly id: string }) {
   const { items: [message], error, loading } = useRecords<Message>({ what: "outbox", name: id });
   return (

@@ -16,6 +16,7 @@ import { Tiles } from "../parts/tiles.tsx";
 import { status } from "../data/status.ts";
 import { Needs } from "./now/needs.tsx";
 
+/** The screen of problems, figures and charts. */
 export function NowPage() {
   const state = status.value;
   const figures = useFigures();

@@ -52,6 +52,7 @@ const COLUMNS: readonly Column<Applied>[] = [
   },
 ];
 
+/** The screen of the resources of a kind. */
 export function ResourcesPage() {
   const kind = query.value.get("kind") ?? "Workflow";
   const filters = filtersOf(FIELDS);

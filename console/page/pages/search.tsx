@@ -28,6 +28,7 @@ interface Named {
   readonly metadata: { readonly name: string; readonly project?: string };
 }
 
+/** The screen of the search for the text in the address. */
 export function SearchPage() {
   const text = (query.value.get("q") ?? "").trim();
   const ids = useIds(text);

@@ -60,6 +60,7 @@ const LINKED: readonly FilterField[] = [
   { name: "retry_of", label: "Retries of" },
 ];
 
+/** The screen of all tasks. */
 export function TasksPage() {
   const fields = [...FIELDS, ...LINKED.filter(({ name }) => query.value.has(name))];
   const filters = filtersOf(fields);

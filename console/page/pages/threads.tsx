@@ -62,6 +62,7 @@ const COLUMNS: readonly Column<Thread>[] = [
   },
 ];
 
+/** The screen of all threads. */
 export function ThreadsPage() {
   const filters = filtersOf(FIELDS);
   const records = useRecords<SourceEventRecord>({ what: "source-events", ...filters.input });

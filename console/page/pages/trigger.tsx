@@ -27,6 +27,7 @@ import { TryForm } from "./trigger/try_form.tsx";
 /** Number of deliveries below the trigger. */
 const SHOWN = 10;
 
+/** The screen of a trigger, named by project and name. */
 export function TriggerPage(
   { project, name }: { readonly project: string; readonly name: string },
 ) {

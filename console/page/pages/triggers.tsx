@@ -24,6 +24,7 @@ const NEWEST = 200;
 /** Most triggers whose last delivery is read one by one. */
 const MAX_ASKED = 100;
 
+/** The screen of all triggers. */
 export function TriggersPage() {
   const { items, loading, error } = useResources<Trigger>({ what: "triggers" });
   const wanted = (query.value.get("q") ?? "").toLowerCase();

@@ -6,6 +6,7 @@
 
 import type { ComponentChildren } from "preact";
 
+/** A button; `why` or `busy` switch it off without taking the focus. */
 export function Button({ children, act, why, busy = false, primary = false }: {
   readonly children: ComponentChildren;
   /** Runs on a click; without it, the button submits its form. */

@@ -24,6 +24,7 @@ interface NodeProps {
   readonly pick?: ((place: Place) => void) | undefined;
 }
 
+/** Shows a value as a tree whose objects and lists open on a click. */
 export function JsonTree({ value, pick, label }: {
   readonly value: JsonValue;
   readonly pick?: ((place: Place) => void) | undefined;

@@ -14,6 +14,7 @@ export class ExactNumber {
   }
 }
 
+/** A value of JSON in which exact numbers are kept as text. */
 export type JsonValue =
   | string
   | number

@@ -15,6 +15,7 @@ import { Problem } from "./problem.tsx";
 import { Rows } from "./rows.tsx";
 import type { Column } from "./table.tsx";
 
+/** The records, filters, columns and texts of a list. */
 export interface ListProps<Item> {
   /** The heading; absent if the list is below another heading. */
   readonly title?: string;
@@ -44,6 +45,7 @@ export interface ListProps<Item> {
   readonly label: string;
 }
 
+/** A list of records with its heading, filters, actions and command. */
 export function List<Item>(props: ListProps<Item>) {
   const { title, level = 1, records: { items, loading, error, more }, fields, moreFields = [] } =
     props;

@@ -20,6 +20,7 @@ const SPARE = 12;
 /** Greatest width of a column whose values may be cut. */
 const WIDEST = "26rem";
 
+/** A list that renders only the rows near the screen. */
 export function Rows<Item>(
   { items, columns, id, to, label, more }: {
     readonly items: readonly Item[];

@@ -24,6 +24,7 @@ export interface Column<Item> {
   readonly narrow?: "lead" | "title" | "time" | "more" | "text" | "gone";
 }
 
+/** A table that renders all its items; for lists of unknown length there is `Rows`. */
 export function Table<Item>({ items, columns, id, label, caption, look = "", mark }: {
   readonly items: readonly Item[];
   readonly columns: readonly Column<Item>[];

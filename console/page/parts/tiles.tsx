@@ -6,6 +6,7 @@
 
 import type { ComponentChildren } from "preact";
 
+/** A figure with its label, and optionally a note and a small chart. */
 export interface Tile {
   readonly label: string;
   readonly value: ComponentChildren;

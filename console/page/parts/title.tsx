@@ -15,6 +15,7 @@ import { Text } from "./text.tsx";
 /** The title of the tab, set by the current screen; empty if the screen sets none. */
 export const tabTitle = signal("");
 
+/** The heading of a screen, which also sets the title of the tab. */
 export function Title({ text, back, children }: {
   /** A sentence without its full stop. */
   readonly text: string;

@@ -12,6 +12,7 @@ import { Problem } from "../../parts/problem.tsx";
 import { setQuery } from "../../route.ts";
 import { TryForm } from "../trigger/try_form.tsx";
 
+/** The form with the payload and the headers of a stored delivery. */
 export function Edit({ shown }: { readonly shown: ShownDelivery }) {
   const { delivery: { project, trigger: name } } = shown;
   const { value: trigger, error } = useDescribed<Trigger>({ what: "trigger", project, name });

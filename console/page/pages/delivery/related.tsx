@@ -18,6 +18,7 @@ import { Ago, Took } from "../../parts/time.tsx";
 /** Number of later deliveries of the same trigger that are searched for repetitions. */
 const LOOKED_AT = 500;
 
+/** Lists the tasks of a delivery, and the deliveries that it repeats or that repeat it. */
 export function Related({ delivery, again }: {
   readonly delivery: DeliveryRecord;
   /** A new value makes the component search again for deliveries that repeat this one. */

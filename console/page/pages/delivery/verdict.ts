@@ -25,6 +25,7 @@ export interface Change {
 
 type Part = Explanation["events"][number]["parts"][number];
 
+/** Derives the verdict from the answer of `delivery.explain`. */
 export function verdictOf(found: Explanation): Verdict {
   const { delivery, diagnoses, advice } = found;
   const change = [

@@ -8,6 +8,7 @@ import { Command } from "../../parts/command.tsx";
 import { Text } from "../../parts/text.tsx";
 import type { Verdict } from "./verdict.ts";
 
+/** Shows a verdict with its changes and their commands. */
 export function VerdictBox({ verdict }: { readonly verdict: Verdict }) {
   const { tone, what, change } = verdict;
   return (

@@ -22,6 +22,7 @@ const SPARE = 30;
 /** Distance in pixels from the first or the last held line at which more lines are read. */
 const EDGE_PX = 3000;
 
+/** The log to show, and how to show its lines. */
 export interface LogViewProps {
   readonly control: LogControl;
   readonly wrap: boolean;

@@ -31,6 +31,7 @@ export interface WindowLimits {
   readonly page: number;
 }
 
+/** The name of a line in an address: its byte, and its number within a piece of output. */
 export function lineName({ offset, n }: Pick<LogText, "offset" | "n">): string {
   return `${offset}.${n}`;
 }

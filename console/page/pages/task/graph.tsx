@@ -14,6 +14,7 @@ import { now } from "../../parts/time.tsx";
 import type { Layout, Shape } from "./layout.ts";
 import { lengthOf, nameOf, type Step } from "./steps.ts";
 
+/** The steps to draw, and the picked one. */
 export interface StepsView {
   readonly steps: readonly Step[];
   /** Id of the step whose details are shown. */
@@ -21,6 +22,7 @@ export interface StepsView {
   readonly pick: (id: string) => void;
 }
 
+/** Draws steps as buttons, with lines from each step to those that need it. */
 export function Graph({ steps, picked, pick }: StepsView) {
   const layout = useLayout({
     steps: steps.map(({ id, needs }) => ({ id, needs })),

@@ -15,6 +15,7 @@ import { Outputs } from "./outputs.tsx";
 import { RetryAction } from "./retry_action.tsx";
 import type { Step } from "./steps.ts";
 
+/** The panel that opens when a step is picked. */
 export function StepPanel({ task, step }: { readonly task: TaskRecord; readonly step: Step }) {
   const { id, state, record } = step;
   const hasOutputs = Object.keys(record?.outputs ?? {}).length > 0;

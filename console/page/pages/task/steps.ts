@@ -9,6 +9,7 @@ import type { StepRecord, TaskRecord } from "../../../../src/api/records.ts";
 import type { PlannedStepView } from "../../../../src/api/task_operations.ts";
 import { shortDuration } from "../../../../src/base/duration.ts";
 
+/** The answer of `task.plan`: the steps of a task and their needs. */
 export type Plan = Output<"task.plan">;
 
 /** A step as the screen shows it. */

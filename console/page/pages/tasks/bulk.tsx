@@ -12,6 +12,7 @@ const TAKEN = ["project", "trigger", "workflow", "state", "since_secs"];
 /** Filters of which at least one is required: a project alone would match too many tasks. */
 const ENOUGH = TAKEN.filter((name) => name !== "project");
 
+/** The filters of the list, as input of an operation and as flags of a command. */
 export interface Matching {
   readonly input: Readonly<Record<string, string | number>>;
   readonly flags: string;
