@@ -158,7 +158,7 @@ class FieldMap implements ReadonlyMap<string, CelInput> {
 }
 
 /** CEL's text of times and durations, which is their JSON form in protobuf. */
-const asText = plan(celEnv(), parse("string(value)"));
+let asText: ReturnType<typeof plan> | undefined;
 
 /** CEL to JSON: bytes in base64, times and durations as text, integers as bigint. */
 export function fromCel(value: unknown): unknown {
@@ -172,6 +172,7 @@ export function fromCel(value: unknown): unknown {
   }
   if (value instanceof Uint8Array) return toBase64(value);
   if (isCelType(value)) return value.name;
+  asText ??= plan(celEnv(), parse("string(value)"));
   const text = asText({ value: value as CelInput });
   return typeof text === "string" ? text : String(value);
 }

@@ -63,6 +63,7 @@ export class MinuteSeries {
 
   /** Keeps the percentiles of a past minute, unless it has some; `ms` are all its latencies. */
   tookEarlier(name: string, ms: readonly number[], minute: number): void {
+    if (ms.length === 0) return; // a minute in which nothing happened takes no memory
     const latencies = new Latencies();
     for (const one of ms) latencies.add(one);
     for (const one of PERCENTILES) {

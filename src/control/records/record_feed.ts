@@ -136,7 +136,8 @@ export class RecordFeed {
     this.#cancelReport();
     const changed = this.#announced.take();
     if (changed === "quiet") return;
-    this.#reportedAt = this.#clock.monotonicMs();
+    // a batch that nobody follows holds back no later one
+    if (this.#followers.size > 0) this.#reportedAt = this.#clock.monotonicMs();
     // reads that are under way may have missed these changes
     for (const cache of this.#caches) cache.clear();
     this.#remember(changed, ++this.#last);

@@ -14,6 +14,8 @@ import { GIVE_UP_CLAIM } from "../../sql/source_events.ts";
 import type { Session } from "../database/connections.ts";
 import { isGoneSql, isMineSql } from "../database/ownership.ts";
 
+const READ_CLAIMED = readClaimed("claimed AS source_events");
+
 /** Claims the oldest due events. */
 export async function claimSourceEvents(
   db: Session,
@@ -59,7 +61,7 @@ async function claimDue(
        ORDER BY due_at, id LIMIT ? FOR UPDATE SKIP LOCKED),
      claimed AS (UPDATE source_events SET state = 'routing', claimed_at = ?, node = ?, run = ?
        FROM due WHERE source_events.id = due.id RETURNING source_events.*)
-     ${readClaimed("claimed AS source_events")}`,
+     ${READ_CLAIMED}`,
     until,
     beyond,
     busy,

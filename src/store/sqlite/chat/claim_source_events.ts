@@ -15,6 +15,8 @@ import { readClaimed, toClaimed } from "../../sql/source_event_routing.ts";
 import { GIVE_UP_CLAIM } from "../../sql/source_events.ts";
 import type { Database } from "../engine/database.ts";
 
+const READ_CLAIMED = readClaimed("(SELECT * FROM source_events WHERE id = ?) AS source_events");
+
 /** Claims the oldest due events. */
 export async function claimSourceEvents(
   db: Database,
@@ -30,8 +32,7 @@ export async function claimSourceEvents(
       id,
     );
   }
-  const read = readClaimed("(SELECT * FROM source_events WHERE id = ?) AS source_events");
-  const events = ids.flatMap((id) => db.all(read, id).map(toClaimed));
+  const events = ids.flatMap((id) => db.all(READ_CLAIMED, id).map(toClaimed));
   const nextAt = await nextDueAt(db, now, staleMs);
   return { events, ...defined({ nextAt }) };
 }
