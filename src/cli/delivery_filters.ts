@@ -8,16 +8,16 @@
 import type { GetInput } from "../api/resource_operations.ts";
 import { defined } from "../base/defined.ts";
 import type { Context } from "./command.ts";
-import { count, DURATION, type OptionDefinition, type OptionValue } from "./option.ts";
+import { count, duration, type OptionDefinition, type OptionValue } from "./option.ts";
+
+const IN_MS = duration((secs) => secs * 1000);
 
 /** Milliseconds, of `250ms` or of a duration like others. */
 const MIN_DURATION: OptionValue<number> = {
-  takes: DURATION.takes,
+  takes: IN_MS.takes,
   parse: (text) => {
     const [, ms] = /^([0-9]{1,9})ms$/.exec(text) ?? [];
-    if (ms !== undefined) return Number(ms);
-    const secs = DURATION.parse(text);
-    return secs === undefined ? undefined : secs * 1000;
+    return ms === undefined ? IN_MS.parse(text) : Number(ms);
   },
 };
 

@@ -84,19 +84,34 @@ type Absent<Option> = Option extends { fallback: string } ? never : undefined;
 /** Largest number that an option takes where it names no other. */
 const MOST = 1_000_000_000;
 
+/** The number that a text of at most 15 decimal digits means. */
+export function wholeNumber(text: string): number | undefined {
+  return /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
 /** A whole number from `least` to `most`. */
 export function count(least: number, most = MOST): OptionValue<number> {
   return {
     takes: `a whole number from ${least} to ${most}`,
     parse: (text) => {
-      const number = /^[0-9]{1,15}$/.test(text) ? Number(text) : NaN;
+      const number = wholeNumber(text) ?? NaN;
       return number >= least && number <= most ? number : undefined;
     },
   };
 }
 
+/** A span of time; `read` makes the value of its seconds and of the text as it was written. */
+export function duration<Value>(
+  read: (secs: number, written: string) => Value,
+): OptionValue<Value> {
+  return {
+    takes: `a duration such as 30m, 1h or 7d, ${MAX_DURATION} at most`,
+    parse: (text) => {
+      const secs = findDurationSecs(text);
+      return secs === undefined ? undefined : read(secs, text);
+    },
+  };
+}
+
 /** A span of time, in seconds. */
-export const DURATION: OptionValue<number> = {
-  takes: `a duration such as 30m, 1h or 7d, ${MAX_DURATION} at most`,
-  parse: findDurationSecs,
-};
+export const DURATION: OptionValue<number> = duration((secs) => secs);

@@ -24,7 +24,7 @@ import { readSettingsFile } from "../../daemon/settings_file.ts";
 import { URL_VARIABLE } from "../../storage/shared_database.ts";
 import { attemptWith } from "../attempt.ts";
 import { type Command, type CommandContext, DATA_DIR, defineCommand } from "../command.ts";
-import type { OptionDefinition } from "../option.ts";
+import { type OptionDefinition, wholeNumber } from "../option.ts";
 
 /** Longest time an orderly end may take before the process ends anyway. */
 const STOP_WITHIN_MS = 14_000;
@@ -175,8 +175,7 @@ function flagValue(setting: Setting, flags: Flags): SettingValue | undefined {
   const texts = Array.isArray(given) ? given.map(String) : typeof given === "string" ? [given] : [];
   const [text] = texts;
   if (text === undefined) return undefined;
-  const isNumber = kind === "count" && /^[0-9]{1,15}$/.test(text);
-  const value = kind === "list" ? texts : isNumber ? Number(text) : text;
+  const value = kind === "list" ? texts : kind === "count" ? wholeNumber(text) ?? text : text;
   const [wrong] = faultsIn(setting, value);
   if (wrong !== undefined) throw new AppError("usage", `--${name} ${wrong}`);
   return value;

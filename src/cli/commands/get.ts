@@ -9,7 +9,7 @@ import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Command, CONNECTION, type Context, defineCommand, OUTPUT } from "../command.ts";
-import { count, DURATION, type OptionDefinition, type OptionValue } from "../option.ts";
+import { count, duration, type OptionDefinition, type OptionValue } from "../option.ts";
 import { DELIVERY_FILTERS, deliveryFilters } from "../delivery_filters.ts";
 import type { Io } from "../io.ts";
 import { interruptible } from "../interrupt.ts";
@@ -24,14 +24,12 @@ import { TASK_STATES } from "../../store/task_records.ts";
 import type { ListedName } from "../suggest.ts";
 import { WatchPrinter } from "../watch_printer.ts";
 
+const AGO = duration((secs) => ({ since_secs: secs }));
+
 /** A span of time back from now, or a time; the form of the text tells which. */
 const SINCE: OptionValue<Pick<GetInput, "since" | "since_secs">> = {
-  takes: DURATION.takes,
-  parse: (text) => {
-    if (/^\d{4}-/.test(text)) return { since: text };
-    const secs = DURATION.parse(text);
-    return secs === undefined ? undefined : { since_secs: secs };
-  },
+  takes: AGO.takes,
+  parse: (text) => /^\d{4}-/.test(text) ? { since: text } : AGO.parse(text),
 };
 
 const OPTIONS = [

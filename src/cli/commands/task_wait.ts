@@ -6,20 +6,14 @@
 
 import { defined } from "../../base/defined.ts";
 import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON, TASKS } from "../command.ts";
-import { DURATION, type OptionValue } from "../option.ts";
+import { duration } from "../option.ts";
 import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 import { type EndedTask, waitForTasks } from "../wait_for_tasks.ts";
 
 /** How long to wait: in seconds, and as it was written, which the message repeats. */
-const TIMEOUT: OptionValue<{ readonly secs: number; readonly text: string }> = {
-  takes: DURATION.takes,
-  parse: (text) => {
-    const secs = DURATION.parse(text);
-    return secs === undefined ? undefined : { secs, text };
-  },
-};
+const TIMEOUT = duration((secs, text) => ({ secs, text }));
 
 export const command: Command = defineCommand({
   help: "Waits until tasks have ended and prints the state of each. Exit 0 if all succeeded, " +
