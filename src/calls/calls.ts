@@ -37,7 +37,8 @@ import type { Core } from "../base/core.ts";
 import { startFifoMaker } from "../shell/make_fifos.ts";
 import { PipeStock } from "./pipe_stock.ts";
 import type { ServeCallHost } from "./serve_call.ts";
-import { WAKE_PIPE, WakePipe } from "./wake_pipe.ts";
+import { WAKE_PIPE } from "./launcher_script.ts";
+import { WakePipe } from "./wake_pipe.ts";
 
 /** The parts of the daemon that serve calls, and the limits of its process. */
 interface CallsHost extends Core, ServeCallHost {

@@ -11,6 +11,9 @@
 
 import { shellWord } from "../base/shell_word.ts";
 
+/** File name of the pipe by which callers wake the daemon. */
+export const WAKE_PIPE = "bell";
+
 /** The program, the data directory and the pipes of a script. */
 export interface LauncherScript {
   /** Shell words that run the program, to be followed by its arguments. */
@@ -104,7 +107,7 @@ svc_calls=${shellWord(calls)}
 
 # The daemon is asked only in one of its runs, and only if no terminal is involved.
 [ -n "\${SVC_RUN_TOKEN-}" ] && [ -z "\${SVC_SERVER-}\${SVC_TOKEN-}" ] &&
-  [ "\${SVC_DATA_DIR-}" = ${shellWord(root)} ] && [ -p "$svc_calls/bell" ] &&
+  [ "\${SVC_DATA_DIR-}" = ${shellWord(root)} ] && [ -p "$svc_calls/${WAKE_PIPE}" ] &&
   ! [ -t 0 ] && ! [ -t 1 ] && ! [ -t 2 ] && command -v cat >/dev/null &&
   { true 9>&2 2>/dev/null 9<&0 9>&1; } || svc_program "$@"
 
@@ -123,7 +126,7 @@ set +C
 
 # Opening a pipe for both directions never waits for another process, so that comes first.
 {
-  command exec 3<>"$svc_calls/bell" 4<>"$svc_pipe.out" 5<"$svc_pipe.out" 4>&- 6<>"$svc_pipe.taken"
+  command exec 3<>"$svc_calls/${WAKE_PIPE}" 4<>"$svc_pipe.out" 5<"$svc_pipe.out" 4>&- 6<>"$svc_pipe.taken"
 } 2>/dev/null || svc_program "$@"
 svc_ask "$@"
 svc_program "$@"

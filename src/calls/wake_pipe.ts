@@ -9,11 +9,9 @@ import { join } from "node:path";
 import { utf8 } from "../base/bytes.ts";
 import type { Core } from "../base/core.ts";
 import { type CallPipe, PipeEnd } from "./call_pipe.ts";
+import { WAKE_PIPE } from "./launcher_script.ts";
 import type { PipeStock } from "./pipe_stock.ts";
 import { serveCall, type ServeCallHost } from "./serve_call.ts";
-
-/** File name of the pipe, which `launcher_script.ts` repeats. */
-export const WAKE_PIPE = "bell";
 
 /** Pause after a line that is no name, so that a flood of those does not keep the daemon busy. */
 const NOISE_PAUSE_MS = 20;
