@@ -6,7 +6,7 @@
  */
 
 import { rfc3339 } from "../base/clock.ts";
-import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { isJsonObject } from "../base/json.ts";
 import { pagesOf } from "../connections/github/pages.ts";
 import {
   GITHUB_RATES,
@@ -18,12 +18,6 @@ import {
 } from "./github_access.ts";
 import type { FindResult, MessageKind, SendResult } from "./message_kind.ts";
 import { asCode, safeMarkdown } from "./safe_markdown.ts";
-
-/** The issue or the pull request of a comment. */
-export interface CommentTarget extends JsonObject {
-  repository: string;
-  number: number;
-}
 
 /** Formats of the text of a comment. */
 export const COMMENT_FORMATS = ["markdown", "text"] as const;

@@ -76,10 +76,6 @@ const ConnectionSpec = Type.Object({
 export type ConnectionSpec = Type.Static<typeof ConnectionSpec>;
 /** `spec.github`: exactly one of `repository` and `organization` is there. */
 export type GitHubSpec = Type.Static<typeof GitHub>;
-/** `spec.slack` of a Connection. */
-export type SlackConnectionSpec = Type.Static<typeof Slack>;
-/** The settings under `spec.line`. */
-export type LineSpec = Type.Static<typeof Line>;
 
 /** The platforms of Connections, as their blocks are named. */
 export const CONNECTED_PLATFORMS = ["github", "slack", "line"] as const;

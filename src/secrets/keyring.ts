@@ -18,7 +18,6 @@ import {
   toHex,
   utf8,
 } from "../base/bytes.ts";
-import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 
 /** The place and version of a sealed value: it does not open at another place or for another version. */
@@ -139,8 +138,7 @@ async function seal({ id, cipher }: SecretKey, place: SecretPlace, value: string
 
 async function open(key: SecretKey, place: SecretPlace, sealed: string): Promise<string> {
   const where = `SecretStore "${place.store}" key "${place.key}"`;
-  const fail = (message: string, cause?: unknown) =>
-    new AppError("internal", message, defined({ cause }));
+  const fail = (message: string, cause?: unknown) => new AppError("internal", message, { cause });
   const [form, id, text, ...rest] = sealed.split(".");
   const bytes = text === undefined ? undefined : findBase64(text);
   const isKnown = form === BOUND || form === UNBOUND;

@@ -163,7 +163,7 @@ function word(text: string): string {
 
 /** The rest of a line, which systemd takes without quotes. */
 function line(text: string): string {
-  // deno-lint-ignore no-control-regex
+  // deno-lint-ignore no-control-regex -- a unit may hold no control character
   if (/[\x00-\x1f\x7f"\\]/.test(text)) {
     throw new AppError(
       "invalid",

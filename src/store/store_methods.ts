@@ -95,7 +95,7 @@ function delivered(
  * The methods by name: `read`, or the announcement of one that writes. This is the one list of their
  * names that exists at run time: a method of `Store` that is missing here does not compile.
  */
-export const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events, Name> } = {
+const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events, Name> } = {
   listNodes: "read",
   forgetNode(events) {
     changed(events, "node");

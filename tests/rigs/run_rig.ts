@@ -16,7 +16,7 @@ import { Planner } from "../../src/tasks/plan.ts";
 import { runTask } from "../../src/tasks/run/run_task.ts";
 import type { RunHost, TaskResult } from "../../src/tasks/run/task_context.ts";
 import { inheritEnv } from "../../src/tasks/step/step_env.ts";
-import { readLog } from "../../src/tasks/log/log_reader.ts";
+import { readLog } from "../helpers/read_log.ts";
 import { manifestResources } from "./webhook_rig.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
 import { type ExecutionState, executionState } from "./execution_state.ts";

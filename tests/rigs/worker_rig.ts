@@ -14,7 +14,7 @@ import type { Store } from "../../src/store/store.ts";
 import type { NewTask, Task } from "../../src/store/task_records.ts";
 import { Planner } from "../../src/tasks/plan.ts";
 import { inheritEnv } from "../../src/tasks/step/step_env.ts";
-import { readLog } from "../../src/tasks/log/log_reader.ts";
+import { readLog } from "../helpers/read_log.ts";
 import { openWorker, type TaskWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
 import { until } from "../helpers/until.ts";
 import { manifestResources } from "./webhook_rig.ts";

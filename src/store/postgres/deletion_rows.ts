@@ -14,7 +14,8 @@ import {
   deletePartsOfTask,
 } from "../sql/delete_records.ts";
 import type { Session } from "./database/connections.ts";
-import { removePlans, removeTasks, toRemovedTask } from "./tasks/prune_rows.ts";
+import { toRemovedTask } from "../sql/tasks.ts";
+import { removePlans, removeTasks } from "./tasks/prune_rows.ts";
 
 /**
  * The lock under which a transaction hands the content that several deliveries share from one to the

@@ -7,7 +7,7 @@
 
 import { defined } from "../../base/defined.ts";
 import { isJsonObject } from "../../base/json.ts";
-import type { ClaimedMessage, MessageState, NewMessage, OutboxMessage } from "../outbox_records.ts";
+import type { ClaimedMessage, NewMessage, OutboxMessage } from "../outbox_records.ts";
 
 /** The time of a message that is due at once, also after the clock was set back. */
 export const SEND_NOW = 0;
@@ -45,9 +45,6 @@ function sorted(value: unknown): unknown {
 export function dueMessages(now: number): { readonly until: number; readonly beyond: number } {
   return { until: now, beyond: now + LONGEST_WAIT_MS };
 }
-
-/** States in which an operator can have a message sent again, or drop it. */
-export const NOT_SENT: readonly MessageState[] = ["pending", "failed", "dropped"];
 
 /** Facts of a message from before it was claimed. */
 export interface BeforeClaim {

@@ -28,7 +28,7 @@ export async function deleteBodies(
   let deleted = 0;
   const needed: string[] = [];
   for (const id of ids) {
-    const [row] = await db.all(
+    const row = await db.get(
       `SELECT received_at, detail, content_of FROM deliveries
        WHERE id = ? AND (body IS NOT NULL OR content_of IS NOT NULL)`,
       id,
@@ -53,14 +53,14 @@ async function isNeeded(db: SqlSession, id: string, before: number): Promise<boo
     `SELECT id FROM tasks WHERE delivery_id = ? ORDER BY id ${db.dialect.forUpdate}`,
     id,
   );
-  const [busy] = await db.all(
+  const busy = await db.get(
     `SELECT 1 FROM tasks WHERE delivery_id = ? AND (finished_at IS NULL OR finished_at >= ?
        OR EXISTS (SELECT 1 FROM task_ends WHERE task_ends.task_id = tasks.id)) LIMIT 1`,
     id,
     before,
   );
   if (busy !== undefined) return true;
-  const [open] = await db.all(
+  const open = await db.get(
     `SELECT 1 FROM source_events AS event WHERE delivery_id = ? AND (state IN ('received', 'routing')
        OR EXISTS (SELECT 1 FROM tasks WHERE tasks.id = event.task_id AND finished_at IS NULL))
      LIMIT 1`,

@@ -70,7 +70,7 @@ export async function deletePartsOfDelivery(
   id: string,
   { cascade, dryRun }: { readonly cascade: boolean; readonly dryRun: boolean },
 ): Promise<DeletedParts> {
-  const [found] = await db.all("SELECT id FROM deliveries WHERE id = ?", id);
+  const found = await db.get("SELECT id FROM deliveries WHERE id = ?", id);
   if (found === undefined) throw new AppError("not_found", `No delivery "${id}"`);
   const tasks = await findTasks(db, "delivery_id = ?", id);
   checkCascade(id, tasks, cascade);
@@ -117,8 +117,8 @@ export async function deletePartsOfDelivery(
  * one from then on.
  */
 export async function handOnContent(db: SqlSession, id: string): Promise<void> {
-  const [heir = {}] = await db.all("SELECT max(id) AS id FROM deliveries WHERE content_of = ?", id);
-  if (heir["id"] === null) return;
+  const heir = await db.get("SELECT max(id) AS id FROM deliveries WHERE content_of = ?", id);
+  if (heir === undefined || heir["id"] === null) return;
   const to = text(heir, "id");
   await db.run(
     `UPDATE deliveries SET content_of = NULL, headers = ${ofFirst("headers")},

@@ -12,6 +12,7 @@ import {
   COVERS_NOTHING,
 } from "../../signatures/coverage.ts";
 import type { DeliveryDetail } from "../delivery_records.ts";
+import type { TaskFiles } from "../retention_store.ts";
 import type {
   ClaimedTask,
   StepRecord,
@@ -152,4 +153,12 @@ export async function findPlan(db: SqlSession, taskId: string): Promise<string |
     taskId,
   );
   return row && text(row, "plan");
+}
+
+/** A removed task, with its own directory if it has one. */
+export function toRemovedTask(row: Row): TaskFiles {
+  return {
+    id: text(row, "id"),
+    directory: row["directory"] === null ? "" : text(row, "directory"),
+  };
 }

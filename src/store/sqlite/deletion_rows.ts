@@ -12,7 +12,8 @@ import {
   deletePartsOfTask,
 } from "../sql/delete_records.ts";
 import type { Database } from "./engine/database.ts";
-import { removeTasks, toRemoved } from "./tasks/prune_rows.ts";
+import { toRemovedTask } from "../sql/tasks.ts";
+import { removeTasks } from "./tasks/prune_rows.ts";
 
 /** Deletes a task and what belongs to it. */
 export async function deleteTask(
@@ -45,5 +46,5 @@ function removeRows(
   );
   removeTasks(db, rows);
   db.emptyLogSoon();
-  return { deleted, keptBy, tasks: rows.map(toRemoved) };
+  return { deleted, keptBy, tasks: rows.map(toRemovedTask) };
 }

@@ -155,7 +155,7 @@ const AHEAD_BYTES = 1024 * 1024;
 const SOME_BYTES = 32 * 1024;
 
 /** The beginning of a reading: after a byte, or with the first line of a time. */
-export type LogStart = { readonly after: number } | { readonly at: number };
+type LogStart = { readonly after: number } | { readonly at: number };
 
 /**
  * Reads forwards, and on as the log grows: either its lines, or its chunks as they were printed. A

@@ -159,15 +159,3 @@ export async function lastWrittenAt(stored: StoredLog): Promise<number | undefin
   using log = await LogReader.open(stored);
   return await log?.lastTime();
 }
-
-/**
- * Reads a log from byte `offset`; returns its chunks and the next offset. Leaves an incomplete
- * line.
- */
-export async function readLog(
-  stored: StoredLog,
-  offset: number,
-): Promise<{ chunks: PlacedChunk[]; next: number }> {
-  using log = await LogReader.open(stored);
-  return log === undefined ? { chunks: [], next: offset } : await log.read(offset);
-}

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { concatBytes, utf8 } from "../../../src/base/bytes.ts";
 import type { StoredLog } from "../../../src/store/log_store.ts";
 import type { LogChunk } from "../../../src/tasks/log/log_format.ts";
-import { readLog } from "../../../src/tasks/log/log_reader.ts";
+import { readLog } from "../../helpers/read_log.ts";
 import { TaskLog } from "../../../src/tasks/log/task_log.ts";
 import { known } from "../../helpers/known_secrets.ts";
 import { ManualClock } from "../../helpers/manual_clock.ts";

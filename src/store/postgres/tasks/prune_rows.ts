@@ -7,23 +7,19 @@
 
 import { text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
+import { toRemovedTask } from "../../sql/tasks.ts";
+import type { TaskFiles } from "../../retention_store.ts";
 import type { Session } from "../database/connections.ts";
 import { END_HANDLED, findSurplus } from "./surplus_rows.ts";
 
 /** Deduplication keys that one call reads. */
 const KEYS_PER_CALL = 1000;
 
-/** A removed task, with its own directory if it has one. */
-export interface RemovedTask {
-  readonly id: string;
-  readonly directory: string;
-}
-
 /** Removes ended tasks that are too old or too many; returns those whose files are to go here. */
 export async function pruneTasks(
   db: Session,
   { before, keep, limit }: { before: number; keep?: number; limit: number },
-): Promise<RemovedTask[]> {
+): Promise<TaskFiles[]> {
   const noted = await takeNoted(db, limit);
   if (noted.length === limit || !await db.tryLock("retention/tasks")) return noted;
   const old = await removeTasks(db, await findOld(db, before, limit - noted.length));
@@ -46,7 +42,7 @@ export async function pruneTheseTasks(
   db: Session,
   ids: readonly string[],
   before: number,
-): Promise<RemovedTask[]> {
+): Promise<TaskFiles[]> {
   const ended = await db.all(
     `SELECT id FROM tasks WHERE id = ANY(?) AND finished_at < ? AND ${END_HANDLED}
      ORDER BY id FOR UPDATE`,
@@ -62,7 +58,7 @@ export async function pruneTheseTasks(
 }
 
 /** Tasks that another daemon removed and this one had run. */
-async function takeNoted(db: Session, limit: number): Promise<RemovedTask[]> {
+async function takeNoted(db: Session, limit: number): Promise<TaskFiles[]> {
   const rows = await db.all(
     `DELETE FROM files_to_remove WHERE task_id IN
        (SELECT task_id FROM files_to_remove WHERE node = ?1 ORDER BY task_id LIMIT ?2)
@@ -137,12 +133,4 @@ export async function removePlans(db: Session, removed: readonly Row[]): Promise
        AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.plan_hash = plans.hash)`,
     held.map((row) => text(row, "hash")),
   );
-}
-
-/** A removed task of a row. */
-export function toRemovedTask(row: Row): RemovedTask {
-  return {
-    id: text(row, "id"),
-    directory: row["directory"] === null ? "" : text(row, "directory"),
-  };
 }

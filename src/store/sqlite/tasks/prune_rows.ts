@@ -7,7 +7,7 @@
 
 import { number, text } from "../../sql/columns.ts";
 import { taskIdsOf } from "../../sql/deliveries.ts";
-import { ENDED_STATES } from "../../sql/tasks.ts";
+import { ENDED_STATES, toRemovedTask } from "../../sql/tasks.ts";
 import type { Database } from "../engine/database.ts";
 import { positionOf, savePosition } from "../../sql/prune_positions.ts";
 import type { PruneRequest, PruneResult, TriggerKey } from "../../retention_store.ts";
@@ -51,15 +51,7 @@ export async function pruneTasks(
     : [];
   removeTasks(db, surplus);
   if (old.length + surplus.length > 0) removeKeys(db);
-  return [...old, ...surplus].map(toRemoved);
-}
-
-/** A removed task, with its own directory if it has one. */
-export function toRemoved(row: Row): { id: string; directory: string } {
-  return {
-    id: text(row, "id"),
-    directory: row["directory"] === null ? "" : text(row, "directory"),
-  };
+  return [...old, ...surplus].map(toRemovedTask);
 }
 
 /** Removes rows of tasks, given with their plans, and those of their steps and inboxes. */
@@ -220,7 +212,7 @@ export function pruneRecords(
     pruneEvent(db, id);
     if (!isNeeded(db, row)) removed += db.run("DELETE FROM deliveries WHERE id = ?", id);
   }
-  return { tasks: ended.map(toRemoved), deliveries: removed };
+  return { tasks: ended.map(toRemovedTask), deliveries: removed };
 }
 
 /** Removes the chat event of a delivery, unless something needs it. */
