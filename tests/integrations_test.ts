@@ -10,7 +10,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { basename, join } from "node:path";
 import { embed, EMBEDDED } from "../integrations/embed.ts";
 import { startDaemon, type TestDaemon } from "./helpers/daemon.ts";
-import { withOneByteChanged } from "./helpers/github.ts";
+import { signGithub, withOneByteChanged } from "./helpers/github.ts";
 import type { Manifest } from "./helpers/manifests.ts";
 import { longTest, ONE_PROGRAM, programTest, ROOT, run, slowTest } from "./helpers/program.ts";
 import { missing } from "./helpers/requirements.ts";
@@ -22,7 +22,6 @@ import {
   type ExpectedTask,
   type PackageCase,
   type PackageRequest,
-  signGithub,
   signLine,
   signSlack,
   textOf,

@@ -6,6 +6,7 @@
 
 import { createHmac, randomUUID } from "node:crypto";
 import { fakeGitHub, TOKEN } from "../fakes/github.ts";
+import { signGithub } from "../helpers/github.ts";
 import { secretStore } from "../helpers/manifests.ts";
 import {
   bytesOf,
@@ -13,7 +14,6 @@ import {
   fixture,
   type PackageCase,
   type PackageRequest,
-  signGithub,
   textOf,
 } from "./package_case.ts";
 

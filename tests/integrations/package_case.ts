@@ -66,11 +66,6 @@ export function bytesOf(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** `X-Hub-Signature-256` of a body. */
-export function signGithub(secret: string, body: Uint8Array): string {
-  return `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
-}
-
 /** `X-Slack-Signature` of a body at a time, in seconds. */
 export function signSlack(secret: string, body: Uint8Array, timestamp: string): string {
   const hmac = createHmac("sha256", secret).update(`v0:${timestamp}:`).update(body);

@@ -18,6 +18,7 @@ import { readDocument } from "../../src/resources/read.ts";
 import { errorAt, type FieldPath } from "../../src/resources/resource.ts";
 import { cpuMs } from "../helpers/cpu_time.ts";
 import { times } from "../helpers/program.ts";
+import { Random } from "../helpers/random.ts";
 
 const kinds = new KindLookup([]);
 
@@ -286,16 +287,6 @@ Deno.test("parseManifest says at most 1,000 things about one text", () => {
   ok(errors.length <= 1000, `${errors.length} lines`);
 });
 
-/** A generator of numbers from 0 to 1 that gives the same ones every time (mulberry32). */
-function randomFrom(seed: number): () => number {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0;
-    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 // deno-fmt-ignore
 const PIECES = [
   ..."abk01 \t\n\r:-?,[]{}#&*!|>'\"%@`~=<.\\\0\uFEFF\u2028é😀",
@@ -319,10 +310,10 @@ function readAll(text: string): void {
 const TEXTS = times(4000, 500);
 
 Deno.test(`parseManifest and readDocument never throw on random text${TEXTS.inName}`, () => {
-  const random = randomFrom(1);
+  const random = new Random(1);
   for (let round = 0; round < TEXTS.count; round++) {
-    const length = Math.floor(random() * 60);
-    const pick = () => PIECES[Math.floor(random() * PIECES.length)];
+    const length = random.below(60);
+    const pick = () => PIECES[random.below(PIECES.length)];
     const text = Array.from({ length }, pick).join("");
     doesNotThrow(() => readAll(text), JSON.stringify(text));
   }
@@ -351,14 +342,14 @@ spec: {data: {k: abcdefgh}}
 const DAMAGES = times(2000, 250);
 
 Deno.test(`parseManifest and readDocument never throw on a damaged manifest${DAMAGES.inName}`, () => {
-  const random = randomFrom(2);
+  const random = new Random(2);
   doesNotThrow(() => readAll(GOOD));
   for (let round = 0; round < DAMAGES.count; round++) {
     let text = GOOD;
     for (let damage = 0; damage < 3; damage++) {
-      const at = Math.floor(random() * text.length);
-      const piece = PIECES[Math.floor(random() * PIECES.length)] ?? "";
-      text = text.slice(0, at) + piece + text.slice(at + Math.floor(random() * 6));
+      const at = random.below(text.length);
+      const piece = PIECES[random.below(PIECES.length)] ?? "";
+      text = text.slice(0, at) + piece + text.slice(at + random.below(6));
     }
     doesNotThrow(() => readAll(text), JSON.stringify(text));
   }

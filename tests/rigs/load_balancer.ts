@@ -9,6 +9,7 @@ import { ok } from "node:assert/strict";
 import { join } from "node:path";
 import { makePair } from "../helpers/certificate.ts";
 import type { TestDaemon } from "../helpers/daemon.ts";
+import { freePort } from "../helpers/postgres_server.ts";
 import { ROOT } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
@@ -118,11 +119,6 @@ function fill(text: string, replaced: readonly (readonly [from: string, to: stri
     ok(filled.split(from).length === 2, `"${from}" once in the block`);
     return filled.replace(from, to);
   }, text);
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 async function answers(url: string, certificate: string): Promise<true | undefined> {

@@ -10,6 +10,7 @@ import { latin1Bytes, latin1Text, utf8 } from "../../src/base/bytes.ts";
 import { Redactor, SecretPattern } from "../../src/secrets/redact.ts";
 import { secretForms } from "../../src/secrets/secret_forms.ts";
 import { cpuMs } from "../helpers/cpu_time.ts";
+import { Random } from "../helpers/random.ts";
 
 /** Hides these values in one stream. */
 function redactorOf(secrets: readonly string[]): Redactor {
@@ -314,29 +315,19 @@ Deno.test("Redactor does not mix two streams", () => {
   equal(shown.map(latin1Text).join(""), "r3ts3c");
 });
 
-/** A generator of numbers from 0 to 1 that gives the same ones every time (mulberry32). */
-function randomFrom(seed: number): () => number {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0;
-    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 Deno.test("Redactor shows the same however random output is cut, and never a secret", () => {
-  const random = randomFrom(3);
-  const below = (limit: number) => Math.floor(random() * limit);
-  const word = (length: number) => Array.from({ length }, () => "ab"[below(2)]).join("");
+  const random = new Random(3);
+  const word = (length: number) => Array.from({ length }, () => "ab"[random.below(2)]).join("");
   for (let round = 0; round < 500; round++) {
-    const secrets = Array.from({ length: 1 + below(3) }, () => word(6 + below(6)));
+    const secrets = Array.from({ length: 1 + random.below(3) }, () => word(6 + random.below(6)));
     const bytes = utf8(
-      Array.from({ length: 8 }, () => random() < 0.5 ? secrets[0] : word(below(9))).join(""),
+      Array.from({ length: 8 }, () => random.next() < 0.5 ? secrets[0] : word(random.below(9)))
+        .join(""),
     );
     const whole = redactChunks(secrets, [bytes]);
     const chunks: Uint8Array[] = [];
     for (let at = 0; at < bytes.length;) {
-      const size = 1 + below(7);
+      const size = 1 + random.below(7);
       chunks.push(bytes.subarray(at, at + size));
       at += size;
     }
@@ -351,17 +342,16 @@ Deno.test("Redactor shows the same however random output is cut, and never a sec
 });
 
 Deno.test("Redactor releases three letters of a secret at most, whenever it is asked", () => {
-  const random = randomFrom(5);
-  const below = (limit: number) => Math.floor(random() * limit);
-  const word = (length: number) => Array.from({ length }, () => "ab"[below(2)]).join("");
+  const random = new Random(5);
+  const word = (length: number) => Array.from({ length }, () => "ab"[random.below(2)]).join("");
   for (let round = 0; round < 2000; round++) {
-    const secret = word(6 + below(6));
-    const text = `${word(below(4))}${secret}${word(below(9))}.`;
+    const secret = word(6 + random.below(6));
+    const text = `${word(random.below(4))}${secret}${word(random.below(9))}.`;
     const redactor = redactorOf([secret]);
     let shown = "";
     for (const letter of text) {
       shown += latin1Text(redactor.push(utf8(letter)));
-      if (random() < 0.5) shown += latin1Text(redactor.release());
+      if (random.next() < 0.5) shown += latin1Text(redactor.release());
     }
     shown += latin1Text(redactor.flush());
     const context = JSON.stringify({ secret, text, shown });

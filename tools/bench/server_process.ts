@@ -6,6 +6,7 @@
 
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
+import { freePort } from "../../tests/helpers/postgres_server.ts";
 import { ROOT } from "../../tests/helpers/program.ts";
 import { tempDir } from "../../tests/helpers/temp_dir.ts";
 import { until } from "../../tests/helpers/until.ts";
@@ -84,11 +85,6 @@ export async function startPeer(secret: string, header: string): Promise<ServerP
   });
   const open = opening.move();
   return { url, pid: child.pid, [Symbol.asyncDispose]: () => open.disposeAsync() };
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return (listener.addr as Deno.NetAddr).port;
 }
 
 async function end(child: Deno.ChildProcess): Promise<void> {
