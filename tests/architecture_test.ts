@@ -109,7 +109,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "nodemailer": ["src/outbox/email.ts"],
   "pg": ["src/store/postgres/database/"],
   "pg-boss": ["src/store/postgres/jobs/engine.ts"],
-  "string-width": ["src/cli/table.ts"],
+  "string-width": ["src/cli/text_width.ts"],
   "typebox": ["src/resources/", "src/api/", "src/auth/caller.ts"],
   "typebox/error": ["src/resources/validate.ts"],
   "typebox/schema": ["src/resources/validate.ts"],

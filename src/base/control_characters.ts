@@ -16,17 +16,26 @@ const JOINED = `(?=[\\p{L}\\p{M}])[${
 }]`;
 
 // deno-lint-ignore no-control-regex -- the pattern finds control characters
-const HIDDEN_IN_ASCII = /([\x00-\x1f\x7f]+)/g;
+const HIDDEN_IN_LATIN = /([\x00-\x1f\x7f]+)/g;
 
-// deno-lint-ignore no-control-regex -- all of ASCII
-const ASCII = /^[\x00-\x7f]*$/;
+// deno-lint-ignore no-control-regex -- ASCII has them
+const LATIN = /^[\x00-\x7f\xa1-\xac\xae-\u02ff\u2010-\u2027]*$/;
+
+/**
+ * Whether a text is ASCII, Latin letters and the dashes, quotes and dots of English. Beside the
+ * controls of ASCII, each of its characters has ink in one column of a terminal, and none joins with
+ * another. For such texts no tables of Unicode have to be made.
+ */
+export function isLatin(text: string): boolean {
+  return LATIN.test(text);
+}
 
 /** The pattern of {@linkcode makeHidden}, made for the first text that needs it: that takes some 6 ms. */
 let hidden: RegExp | undefined;
 
 /** The pattern for runs of hidden characters in this text; the group of a match is the run. */
 function hiddenIn(text: string): RegExp {
-  return ASCII.test(text) ? HIDDEN_IN_ASCII : hidden ??= makeHidden();
+  return isLatin(text) ? HIDDEN_IN_LATIN : hidden ??= makeHidden();
 }
 
 // Some of these characters are not hidden, and match without the group: those that combine characters

@@ -1,6 +1,6 @@
 /**
  * `svc describe` for people: the fields of a resource or record, its users, its faults, its newest
- * records, and the next commands. Pure.
+ * records, and the next commands.
  *
  * @module
  */
@@ -42,7 +42,7 @@ type Line = readonly [name: string, text: string];
 const SHOWN = 5;
 
 /** A resource as text. */
-export function describeResource(facts: Facts): string {
+export async function describeResource(facts: Facts): Promise<string> {
   const { view } = facts;
   const [metadata, spec, status] = [
     part(view, "metadata"),
@@ -79,8 +79,8 @@ export function describeResource(facts: Facts): string {
     lines(head),
     keyList(status["keys"], facts),
     section("Spec", facts.toYaml(spec)),
-    deliveryTable(facts),
-    listTable("Tasks", facts.tasks, facts),
+    await deliveryTable(facts),
+    await listTable("Tasks", facts.tasks, facts),
   ].filter((block) => block !== "").join("\n");
 }
 
@@ -170,7 +170,7 @@ function keyList(keys: unknown, { now }: Facts): string {
   return blocks.length === 0 ? "" : section("Keys", blocks.join(""));
 }
 
-function deliveryTable(facts: Facts): string {
+async function deliveryTable(facts: Facts): Promise<string> {
   const { deliveries } = facts;
   if (deliveries === undefined) return "";
   const counts = new Map<string, number>();
@@ -181,10 +181,14 @@ function deliveryTable(facts: Facts): string {
   const title = said === ""
     ? "Deliveries"
     : `Deliveries (last ${deliveries.items.length}: ${said})`;
-  return listTable(title, deliveries, facts);
+  return await listTable(title, deliveries, facts);
 }
 
-function listTable(title: string, listing: Listing | undefined, { columns: room }: Facts): string {
+async function listTable(
+  title: string,
+  listing: Listing | undefined,
+  { columns: room }: Facts,
+): Promise<string> {
   if (listing === undefined) return "";
   if (listing.rows.length === 0) return section(title, "none yet\n");
   const shown = listing.columns.flatMap(({ header, wide }, at) =>
@@ -192,11 +196,11 @@ function listTable(title: string, listing: Listing | undefined, { columns: room 
   );
   const columns = shown.flatMap((at) => listing.columns[at] ?? []);
   const rows = listing.rows.slice(0, SHOWN).map((row) => shown.map((at) => row[at] ?? ""));
-  return section(title, formatTable(columns, rows, inner(room)));
+  return section(title, await formatTable(columns, rows, inner(room)));
 }
 
 /** A task as text, with the commands to go on. */
-export function describeTask({ view, answers, now, columns }: Facts): string {
+export async function describeTask({ view, answers, now, columns }: Facts): Promise<string> {
   const id = text(view["id"]);
   const state = text(view["state"]);
   const delivery = text(view["delivery_id"]);
@@ -240,7 +244,7 @@ export function describeTask({ view, answers, now, columns }: Facts): string {
       "Steps",
       rows.length === 0
         ? "none has started\n"
-        : formatTable(headers.map(toColumn), rows, inner(columns)),
+        : await formatTable(headers.map(toColumn), rows, inner(columns)),
     ),
     section("Next", next.map((line) => `${line}\n`).join("")),
   ].join("\n");

@@ -39,7 +39,7 @@ export class FindingsPrinter implements Disposable {
   async take(lines: AsyncIterable<DoctorLine>): Promise<void> {
     for await (const line of lines) {
       if ("begins" in line) this.#begin(line.begins);
-      else this.#print(line.finding);
+      else await this.#print(line.finding);
     }
     this.#end();
   }
@@ -78,7 +78,7 @@ export class FindingsPrinter implements Disposable {
     this.#isShown = false;
   }
 
-  #print(finding: DoctorFinding): void {
+  async #print(finding: DoctorFinding): Promise<void> {
     this.#end();
     this.found.push(finding);
     if (this.#isQuiet) return;
@@ -86,7 +86,7 @@ export class FindingsPrinter implements Disposable {
     const io = this.#io;
     io.out(isColoured(io) ? COLOURS[result](result) : result);
     const room = Math.max(io.columns || USUAL_COLUMNS, LEAST_COLUMNS) - INDENT;
-    const lines = wrapped(printable(`${check}: ${message}`), room);
+    const lines = await wrapped(printable(`${check}: ${message}`), room);
     const text = lines.join(`\n${" ".repeat(INDENT)}`);
     io.out(`${" ".repeat(INDENT - result.length)}${text}\n`);
   }

@@ -26,7 +26,7 @@ export async function printListing(
   const shown = listing.columns.map((column) => format === "wide" || !column.wide);
   const pick = <T>(cells: readonly T[]) => cells.filter((_, i) => shown[i] === true);
   const room = format === "wide" ? undefined : io.columns;
-  io.out(formatTable(pick(listing.columns), listing.rows.map((row) => pick(row)), room));
+  io.out(await formatTable(pick(listing.columns), listing.rows.map((row) => pick(row)), room));
 }
 
 /** Prints one value as JSON or YAML. */

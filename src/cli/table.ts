@@ -1,14 +1,14 @@
 /**
  * Fits tables to the width of a terminal. Columns without information are left out first; ids lose
  * their beginning, which is a time and similar in all of them; then long texts and names are cut;
- * before these get too short, the least important columns are left out. Pure.
+ * before these get too short, the least important columns are left out.
  *
  * @module
  */
 
-import stringWidth from "string-width";
 import type { TableColumn } from "../api/resource_operations.ts";
 import { printable } from "./terminal_text.ts";
+import { type TextWidth, textWidthFor } from "./text_width.ts";
 
 /** Characters of an id that are enough to find it. */
 const SHORT_ID = 8;
@@ -21,45 +21,53 @@ const LEAST = [{ text: 16, name: 12 }, { text: 8, name: 6 }] as const;
 const GAP = 2;
 
 /** Rows under headings, a line each; whole where `room` is `undefined`. */
-export function formatTable(
+export async function formatTable(
   columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
   room: number | undefined,
-): string {
-  const natural = widthsOf(columns, rows);
+): Promise<string> {
+  const cells = rows.map((row) => columns.map((_, at) => printable(row[at] ?? "")));
+  const width = await textWidthFor(cells.flat());
   const needless = columns.map((column, at) =>
-    repeats(column, columns, rows) || rows.every((cells) => (cells[at] ?? "") === "")
+    repeats(column, columns, cells) || cells.every((row) => row[at] === "")
   );
   const secondary = columns.map((column) => column.secondary === true);
-  const widths = fit(columns, natural, { room, needless, secondary });
+  const widths = fit(columns, widthsOf(columns, cells, width), { room, needless, secondary });
   const headers = columns.map(({ header }) => header);
-  return [headers, ...rows].map((cells) => formatRow(cells, columns, { widths, room })).join("");
+  return [headers, ...cells].map((row) => formatRow(row, columns, { width, widths, room })).join(
+    "",
+  );
 }
 
-/** The width of the widest cell of each column, its heading among them. */
+/** The width of the widest cell of each column, its heading among them; the cells are printable. */
 export function widthsOf(
   columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
+  width: TextWidth,
 ): number[] {
   return columns.map(({ header }, at) =>
-    rows.reduce((most, row) => Math.max(most, widthOf(row[at] ?? "")), header.length)
+    rows.reduce((most, row) => Math.max(most, width.of(row[at] ?? "")), header.length)
   );
 }
 
-/** One line; a column whose width is 0 is left out. */
+/** One line of printable cells; a column whose width is 0 is left out. */
 export function formatRow(
   cells: readonly string[],
   columns: readonly TableColumn[],
-  { widths, room }: { widths: readonly number[]; room: number | undefined },
+  { width, widths, room }: {
+    width: TextWidth;
+    widths: readonly number[];
+    room: number | undefined;
+  },
 ): string {
   const shown = columns.flatMap((column, at) => {
-    const width = widths[at] ?? 0;
-    if (width === 0) return [];
-    const text = shorten(printable(cells[at] ?? ""), column, width);
-    return [text + " ".repeat(Math.max(0, width - stringWidth(text)))];
+    const most = widths[at] ?? 0;
+    if (most === 0) return [];
+    const text = shorten(cells[at] ?? "", column, most, width);
+    return [text + " ".repeat(Math.max(0, most - width.of(text)))];
   });
   const line = shown.join(" ".repeat(GAP)).trimEnd();
-  return `${room === undefined ? line : cut(line, room)}\n`;
+  return `${room === undefined ? line : cut(line, room, width)}\n`;
 }
 
 /**
@@ -116,46 +124,46 @@ function repeats(
   return from !== -1 && rows.every((cells) => cells[at] === cells[from]);
 }
 
-function shorten(text: string, { fit: how, header }: TableColumn, width: number): string {
-  if (how === "id" && text !== header && text.length > width) return text.slice(-width);
-  return how === "name" ? cutMiddle(text, width) : cut(text, width);
+function shorten(
+  text: string,
+  { fit: how, header }: TableColumn,
+  most: number,
+  width: TextWidth,
+): string {
+  if (how === "id" && text !== header && text.length > most) return text.slice(-most);
+  return how === "name" ? cutMiddle(text, most, width) : cut(text, most, width);
 }
 
-const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
-
 /** Cuts the middle of a name, because names that begin alike differ at their ends. */
-function cutMiddle(text: string, width: number): string {
-  if (stringWidth(text) <= width || width < 5 || stringWidth(text) !== text.length) {
-    return cut(text, width);
+function cutMiddle(text: string, most: number, width: TextWidth): string {
+  if (width.of(text) <= most || most < 5 || width.of(text) !== text.length) {
+    return cut(text, most, width);
   }
-  const end = Math.floor((width - 1) / 2);
-  return `${text.slice(0, width - 1 - end)}…${text.slice(-end)}`;
+  const end = Math.floor((most - 1) / 2);
+  return `${text.slice(0, most - 1 - end)}…${text.slice(-end)}`;
 }
 
 /** A text with its end cut off where it is wider, counted in columns of a terminal. */
-function cut(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text;
+function cut(text: string, most: number, width: TextWidth): string {
+  if (width.of(text) <= most) return text;
   let kept = "";
   let used = 1; // the ellipsis
-  for (const { segment } of GRAPHEMES.segment(text)) {
-    used += stringWidth(segment);
-    if (used > width) break;
-    kept += segment;
+  for (const character of width.characters(text)) {
+    used += width.of(character);
+    if (used > most) break;
+    kept += character;
   }
   return `${kept.trimEnd()}…`;
 }
 
-function widthOf(text: string): number {
-  return stringWidth(printable(text));
-}
-
-/** Breaks a text into lines of at most `room` columns; only a longer word makes a longer line. */
-export function wrapped(text: string, room: number): string[] {
+/** Breaks a printable text into lines of at most `room` columns; only a longer word makes a longer line. */
+export async function wrapped(text: string, room: number): Promise<string[]> {
+  const width = await textWidthFor([text]);
   const lines: string[] = [];
   for (const word of text.split(" ")) {
     const last = lines.at(-1);
     const longer = last === undefined ? word : `${last} ${word}`;
-    if (last === undefined || stringWidth(longer) > room) lines.push(word);
+    if (last === undefined || width.of(longer) > room) lines.push(word);
     else lines[lines.length - 1] = longer;
   }
   return lines;

@@ -10,6 +10,7 @@ import type { Io } from "./io.ts";
 import type { Format } from "./print.ts";
 import { fit, formatRow, widthsOf } from "./table.ts";
 import { printable } from "./terminal_text.ts";
+import { textWidthFor } from "./text_width.ts";
 
 /** Columns that change by themselves; a row that differs in nothing else is not news. */
 const TIMES = new Set(["AGE", "DURATION", "LEASE"]);
@@ -44,12 +45,12 @@ export class WatchPrinter {
       case "name":
         return this.#io.out(names.map((name) => `${name}\n`).join(""));
       default:
-        this.#printRows(line);
+        await this.#printRows(line);
         for (const name of line.deleted) this.#io.err(`${name} deleted\n`);
     }
   }
 
-  #printRows({ columns, items, names, rows }: WatchLine): void {
+  async #printRows({ columns, items, names, rows }: WatchLine): Promise<void> {
     const shown = this.#shown ??
       columns.flatMap((column, at) => this.#format === "wide" || !column.wide ? [at] : []);
     const pick = (cells: readonly string[]) => shown.map((at) => printable(cells[at] ?? ""));
@@ -66,10 +67,11 @@ export class WatchPrinter {
     this.#shown = shown;
     const lines = this.#widths === undefined ? [headers, ...fresh] : fresh;
     const least = this.#widths ?? headers.map((header) => header === "STATE" ? STATE_WIDTH : 0);
-    this.#widths = widthsOf(picked, fresh).map((width, at) => Math.max(width, least[at] ?? 0));
+    const width = await textWidthFor(fresh.flat());
+    this.#widths = widthsOf(picked, fresh, width).map((most, at) => Math.max(most, least[at] ?? 0));
     const room = this.#format === "wide" ? undefined : this.#io.columns;
     const widths = fit(picked, this.#widths, { room });
-    this.#io.out(lines.map((cells) => formatRow(cells, picked, { widths, room })).join(""));
+    this.#io.out(lines.map((cells) => formatRow(cells, picked, { width, widths, room })).join(""));
   }
 }
 

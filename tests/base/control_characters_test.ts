@@ -8,6 +8,7 @@
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { parse } from "yaml";
 import { printable as onPage } from "../../console/page/parts/printable.ts";
+import { isLatin } from "../../src/base/control_characters.ts";
 import { createLog, LOG_FORMATS } from "../../src/base/log.ts";
 import { printable, red, styledLine, TerminalText } from "../../src/cli/terminal_text.ts";
 import { safeMarkdown } from "../../src/outbox/safe_markdown.ts";
@@ -83,6 +84,19 @@ for (const [name, show] of PLACES) {
     for (const [what, text] of SEEN) await t.step(what, () => equal(show(text), text));
   });
 }
+
+Deno.test("Latin text has nothing to spell out but the controls of ASCII, whatever stands beside it", () => {
+  const latin = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code))
+    .filter((one) => one >= " " && one !== "\x7f" && isLatin(one));
+  equal(latin.length > 600, true);
+  equal(isLatin("caf\xe9 \u2026") && isLatin("\x1b"), true);
+  for (const one of ["\x80", "\xad", "\u0301", "\u200b", "\u2028", "\u202e", "\u65e5"]) {
+    equal(isLatin(one), false, JSON.stringify(one));
+  }
+  const text = latin.join("");
+  equal(printable(`${text}\u65e5`), `${text}\u65e5`); // a character by which all hidden ones are looked for
+  equal(printable(`${text}\x1b`), `${text} `);
+});
 
 Deno.test("JSON on a terminal stays JSON with the same values", () => {
   for (const [what, text] of [...HIDDEN, ...SEEN]) {

@@ -37,8 +37,8 @@ function deliveries(...outcomes: readonly string[]): Listing {
   };
 }
 
-Deno.test("a trigger: its address, how it verifies, what it starts and what came of it", () => {
-  const text = describeResource({
+Deno.test("a trigger: its address, how it verifies, what it starts and what came of it", async () => {
+  const text = await describeResource({
     ...HOST,
     view: trigger({ event: WEBHOOK }),
     webhookUrl: "http://127.0.0.1:19090",
@@ -59,29 +59,32 @@ Deno.test("a trigger: its address, how it verifies, what it starts and what came
   equal(text.includes("Problems:"), false);
 });
 
-Deno.test("a trigger on a schedule: its next times, one below the other", () => {
+Deno.test("a trigger on a schedule: its next times, one below the other", async () => {
   const event = { source: "cron", cron: { schedule: "0 * * * *" } };
   const times = ["2026-01-02T01:00:00.000Z", "2026-01-02T02:00:00.000Z"];
   const status = { next_fire_at: times[0], next_fires: times };
-  const text = describeResource({ ...HOST, view: trigger({ event }, status) });
+  const text = await describeResource({ ...HOST, view: trigger({ event }, status) });
   const [, shown = ""] = /^(Next: .*\n( .*\n)*)/m.exec(text) ?? [];
   deepEqual(shown.trimEnd().split("\n").map((line) => line.replace(/^Next:/, "").trim()), [
     "2026-01-02T01:00:00.000Z (in 1h)",
     "2026-01-02T02:00:00.000Z (in 2h)",
   ]);
-  const suspended = describeResource({ ...HOST, view: trigger({ event }, { next_fires: [] }) });
+  const suspended = await describeResource({
+    ...HOST,
+    view: trigger({ event }, { next_fires: [] }),
+  });
   equal(/^Next:/m.test(suspended), false);
 });
 
-Deno.test("a trigger of Slack: its second address, which keeps threads", () => {
+Deno.test("a trigger of Slack: its second address, which keeps threads", async () => {
   const webhook = { secret: { fromRef: "slack" }, signatureHeader: "X-Slack-Signature" };
   const view = trigger({ event: { source: "webhook", webhook } });
-  const text = describeResource({ ...HOST, view, webhookUrl: "http://127.0.0.1:19090" });
+  const text = await describeResource({ ...HOST, view, webhookUrl: "http://127.0.0.1:19090" });
   ok(text.includes("Slack address:  http://127.0.0.1:19090/source/slack/shop/push\n"), text);
 });
 
-Deno.test("a trigger: what is wrong with it stands on top, a line each", () => {
-  const text = describeResource({
+Deno.test("a trigger: what is wrong with it stands on top, a line each", async () => {
+  const text = await describeResource({
     ...HOST,
     view: trigger({ event: WEBHOOK, suspend: true }, { missing: ['Workflow "ci" is missing'] }),
   });
@@ -91,17 +94,17 @@ Deno.test("a trigger: what is wrong with it stands on top, a line each", () => {
   );
   const suspended_at = new Date(HOST.now - 180_000).toISOString();
   const view = trigger({ event: WEBHOOK, suspend: true }, { suspended_at });
-  match(describeResource({ ...HOST, view }), /^Problems: {3}Suspended 3m ago: deliveries/m);
+  match(await describeResource({ ...HOST, view }), /^Problems: {3}Suspended 3m ago: deliveries/m);
 });
 
-Deno.test("a trigger without authentication is said to refuse, one that needs none to be open", () => {
+Deno.test("a trigger without authentication is said to refuse, one that needs none to be open", async () => {
   const of = (webhook: object) =>
     describeResource({ ...HOST, view: trigger({ event: { source: "webhook", webhook } }) });
-  match(of({}), /^Signature: +not configured: every request is refused$/m);
-  match(of({ allowUnsigned: true }), /^Signature: +none: anyone may send$/m);
+  match(await of({}), /^Signature: +not configured: every request is refused$/m);
+  match(await of({ allowUnsigned: true }), /^Signature: +none: anyone may send$/m);
 });
 
-Deno.test("a resource says who uses it, or that nothing does", () => {
+Deno.test("a resource says who uses it, or that nothing does", async () => {
   const view = (used: readonly string[]) => ({
     kind: "Workflow",
     metadata: { name: "ci" },
@@ -109,13 +112,13 @@ Deno.test("a resource says who uses it, or that nothing does", () => {
     status: { generation: 1, updated_at: AN_HOUR_AGO, used_by: used, missing: [] },
   });
   match(
-    describeResource({ ...HOST, view: view(["trigger/a", "trigger/b"]) }),
+    await describeResource({ ...HOST, view: view(["trigger/a", "trigger/b"]) }),
     /trigger\/a, trigger\/b/,
   );
-  match(describeResource({ ...HOST, view: view([]) }), /^Used by: +nothing$/m);
+  match(await describeResource({ ...HOST, view: view([]) }), /^Used by: +nothing$/m);
 });
 
-Deno.test("a task: its steps as a table, and the commands to go on in its state", () => {
+Deno.test("a task: its steps as a table, and the commands to go on in its state", async () => {
   const view = (state: string) => ({
     id: "T1",
     state,
@@ -131,7 +134,7 @@ Deno.test("a task: its steps as a table, and the commands to go on in its state"
       finished_at: "2026-01-01T23:00:05Z",
     }, { id: "c", state: "skipped", attempt: 1, reason: 'needs "b"' }],
   });
-  const failed = describeTask({ ...HOST, view: view("failed") });
+  const failed = await describeTask({ ...HOST, view: view("failed") });
   match(failed, /^ {2}b +failed +2 +3 +5s +exit code 3$/m);
   match(failed, /^ {2}c +skipped +needs "b"$/m, "what never ran has no attempts");
   equal(failed.includes("\x1b"), false);
@@ -141,7 +144,7 @@ Deno.test("a task: its steps as a table, and the commands to go on in its state"
     "  svc task retry T1",
     "  svc delivery explain D1",
   ]);
-  deepEqual(next(describeTask({ ...HOST, view: view("running") })), [
+  deepEqual(next(await describeTask({ ...HOST, view: view("running") })), [
     "  svc task logs T1 -f",
     "  svc task cancel T1",
     "  svc delivery explain D1",

@@ -25,84 +25,88 @@ function row(name: string, workflow = name, reason = ""): string[] {
 }
 
 /** The lines of a table. */
-function lines(rows: readonly (readonly string[])[], room?: number): string[] {
-  return formatTable(COLUMNS, rows, room).trimEnd().split("\n");
+async function lines(rows: readonly (readonly string[])[], room?: number): Promise<string[]> {
+  return (await formatTable(COLUMNS, rows, room)).trimEnd().split("\n");
 }
 
-Deno.test("without a terminal a table is whole, whatever it holds", () => {
+Deno.test("without a terminal a table is whole, whatever it holds", async () => {
   const long = "x".repeat(300);
-  deepEqual(lines([row("push", "push", long)])[1]?.split(/ {2,}/), row("push", "push", long));
+  const [, first] = await lines([row("push", "push", long)]);
+  deepEqual(first?.split(/ {2,}/), row("push", "push", long));
 });
 
-Deno.test("a table with room for all of it is whole", () => {
-  deepEqual(lines([row("push", "push", "why")], 80), [
+Deno.test("a table with room for all of it is whole", async () => {
+  deepEqual(await lines([row("push", "push", "why")], 80), [
     "ID                          TRIGGER  WORKFLOW  STATE      AGE  REASON",
     `${ID}  push     push      succeeded  12m  why`,
   ]);
 });
 
-Deno.test("first a column that repeats another goes, then ids show their end", () => {
-  const [header, first] = lines([row("push", "push", "step a failed")], 70);
+Deno.test("first a column that repeats another goes, then ids show their end", async () => {
+  const [header, first] = await lines([row("push", "push", "step a failed")], 70);
   equal(header, "ID                          TRIGGER  STATE      AGE  REASON");
   equal(first, `${ID}  push     succeeded  12m  step a failed`);
-  const short = lines([row("push", "push", "step a failed")], 55);
+  const short = await lines([row("push", "push", "step a failed")], 55);
   equal(short[1], "STVWXYZ".padStart(8, "R") + "  push     succeeded  12m  step a failed");
 });
 
-Deno.test("a column that says something of its own stays", () => {
-  const [header] = lines([row("push"), row("push", "review")], 60);
+Deno.test("a column that says something of its own stays", async () => {
+  const [header] = await lines([row("push"), row("push", "review")], 60);
   ok(header?.includes("WORKFLOW"), header);
 });
 
-Deno.test("at 80 columns names stay whole and the reason is cut", () => {
-  const [header, first = ""] = lines([row("github-pull-request", undefined, "r".repeat(99))], 80);
+Deno.test("at 80 columns names stay whole and the reason is cut", async () => {
+  const [header, first = ""] = await lines(
+    [row("github-pull-request", undefined, "r".repeat(99))],
+    80,
+  );
   equal(header?.split(/ +/).join(" "), "ID TRIGGER STATE AGE REASON");
   equal(first.length, 80);
   ok(first.startsWith("RSTVWXYZ  github-pull-request  succeeded  12m  rrrr"), first);
   ok(first.endsWith("r…"), first);
 });
 
-Deno.test("what says nothing goes first, and what matters least before names get small", () => {
-  const [header] = lines([row("push", "review"), row("pull", "review")], 60);
+Deno.test("what says nothing goes first, and what matters least before names get small", async () => {
+  const [header] = await lines([row("push", "review"), row("pull", "review")], 60);
   equal(header?.split(/ +/).join(" "), "ID TRIGGER WORKFLOW STATE AGE", "no row has a reason");
   const columns = COLUMNS.map((column) => ({ ...column, secondary: column.header === "AGE" }));
   const rows = [row("github-pull-request", "review-of-strangers", "the signature fits no key")];
-  const shown = (room: number) => {
-    const [header = "", first = ""] = formatTable(columns, rows, room).split("\n");
+  const shown = async (room: number) => {
+    const [header = "", first = ""] = (await formatTable(columns, rows, room)).split("\n");
     return [header.split(/ +/).join(" "), first];
   };
-  deepEqual(shown(80)[0], "ID TRIGGER WORKFLOW STATE AGE REASON");
-  deepEqual(shown(66), [
+  deepEqual((await shown(80))[0], "ID TRIGGER WORKFLOW STATE AGE REASON");
+  deepEqual(await shown(66), [
     "ID TRIGGER WORKFLOW STATE REASON",
     "RSTVWXYZ  github…quest  review…ngers  succeeded  the signature f…",
   ]);
 });
 
 for (const room of [20, 40, 60, 80, 120]) {
-  Deno.test(`no line is wider than ${room} columns, in any script`, () => {
+  Deno.test(`no line is wider than ${room} columns, in any script`, async () => {
     const rows = [
       row("日本語のトリガー名前です", "レビュー", "手順「構築」が失敗しました：終了コード 1"),
       row("👩‍👩‍👧‍👦 family", "x", "e\u0301".repeat(80)),
       row("plain", "other", "fine"),
     ];
-    for (const line of lines(rows, room)) ok(stringWidth(line) <= room, line);
+    for (const line of await lines(rows, room)) ok(stringWidth(line) <= room, line);
   });
 }
 
-Deno.test("columns begin under their headings in any script", () => {
-  const [header = "", wide = "", plain = ""] = lines([row("日本語"), row("push")]);
+Deno.test("columns begin under their headings in any script", async () => {
+  const [header = "", wide = "", plain = ""] = await lines([row("日本語"), row("push")]);
   const before = (line: string) => stringWidth(line.slice(0, line.indexOf("succeeded")));
   deepEqual([before(wide), before(plain)], [header.indexOf("STATE"), header.indexOf("STATE")]);
 });
 
-Deno.test("a cell of several lines, or one that drives a terminal, is one line of text", () => {
-  deepEqual(lines([row("a\nb\x1b[2J", "w", "\x07x")]).length, 2);
+Deno.test("a cell of several lines, or one that drives a terminal, is one line of text", async () => {
+  deepEqual((await lines([row("a\nb\x1b[2J", "w", "\x07x")])).length, 2);
 });
 
-Deno.test("a text is broken between words, and a word that is longer stays whole", () => {
-  deepEqual(wrapped("one two three", 7), ["one two", "three"]);
-  deepEqual(wrapped("one two", 3), ["one", "two"]);
-  deepEqual(wrapped("see /a/long/path now", 5), ["see", "/a/long/path", "now"]);
-  deepEqual(wrapped("三つ 二つ", 5), ["三つ", "二つ"], "columns, not characters");
-  deepEqual(wrapped("", 5), [""]);
+Deno.test("a text is broken between words, and a word that is longer stays whole", async () => {
+  deepEqual(await wrapped("one two three", 7), ["one two", "three"]);
+  deepEqual(await wrapped("one two", 3), ["one", "two"]);
+  deepEqual(await wrapped("see /a/long/path now", 5), ["see", "/a/long/path", "now"]);
+  deepEqual(await wrapped("三つ 二つ", 5), ["三つ", "二つ"], "columns, not characters");
+  deepEqual(await wrapped("", 5), [""]);
 });

@@ -71,6 +71,19 @@ Deno.test("svc get -w: rows are cut where the terminal ends", async () => {
   deepEqual(out.split("\n").map(({ length }) => length), [10, 10, 10, 0]);
 });
 
+Deno.test("svc get -w: columns stay below their headings in any script, from the row that needs it", async () => {
+  const { out } = await printed("table", [
+    line(["A1", "running", "1s", ""]),
+    line(["日本語", "running", "2s", ""], ["é…", "failed", "3s", ""]),
+  ]);
+  deepEqual(out.trimEnd().split("\n"), [
+    "ID  STATE      AGE",
+    "A1  running    1s",
+    "日本語  running    2s",
+    "é…      failed     3s",
+  ]);
+});
+
 Deno.test("svc get -w: nothing there is no heading, and no word", async () => {
   deepEqual(await printed("table", [line(), line()]), { out: "", err: "" });
 });

@@ -122,7 +122,7 @@ controlTest("svc get connections fits a terminal, and fits in what is not known"
   const { columns, rows, items } = await rig.client.call("get", { what: "conn" });
   const shown = columns.filter(({ wide }) => !wide);
   const cells = rows.map((row) => row.filter((_, at) => columns[at]?.wide === false));
-  const table = formatTable(shown, cells, 80).split("\n");
+  const table = (await formatTable(shown, cells, 80)).split("\n");
   // How old it is decides how much room is left for the others.
   equal(
     table[0]?.replace(/ +/g, " "),

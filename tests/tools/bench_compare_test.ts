@@ -77,7 +77,7 @@ Deno.test("without an earlier program nothing is said of changes", async () => {
 
 Deno.test("the table says what cannot be measured", async () => {
   const { results } = await measure(3, { baseline });
-  equal(tableOf(results).split("\n"), [
+  equal((await tableOf(results)).split("\n"), [
     "FIGURE     BEFORE        NOW           RATIO  WANTED",
     "— some",
     "cost       100 µs        50 µs         0.50   ratio ≤ 0.65",

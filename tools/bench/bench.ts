@@ -80,7 +80,7 @@ for (const { name, title, run } of SCENARIOS) {
   try {
     const found = judge(name, await run(context));
     results.push(...found);
-    console.log(tableOf(found)); // at once: a run takes minutes, and may be ended before its time
+    console.log(await tableOf(found)); // at once: a run takes minutes, and may be ended before its time
     await write();
   } catch (error) {
     failed.push(name);
@@ -91,7 +91,7 @@ for (const { name, title, run } of SCENARIOS) {
 const missed = results.filter(({ ok }) => ok === false);
 const met = results.filter(({ ok }) => ok === true);
 console.log(`${met.length} targets reached, ${missed.length} missed`);
-if (missed.length > 0) console.log(tableOf(missed));
+if (missed.length > 0) console.log(await tableOf(missed));
 console.log("All figures: bench/results.json, bench/results.md, bench/chart.svg");
 if (flags.publish && failed.length === 0) await publish();
 if (failed.length > 0) console.log(`Could not be measured: ${failed.join(", ")}`);

@@ -79,7 +79,7 @@ function roomTo(target: Target, value: number): number {
 }
 
 /** A table for the terminal, 80 characters wide, under a line for each scenario. */
-export function tableOf(results: readonly Result[]): string {
+export async function tableOf(results: readonly Result[]): Promise<string> {
   const shownOnes = results.filter(({ detail }) => detail !== true);
   const compared = shownOnes.some(({ before }) => before !== undefined);
   const headers = compared
@@ -98,7 +98,8 @@ export function tableOf(results: readonly Result[]): string {
     return [name, ...values, wanted];
   });
   const columns = headers.map((header) => ({ header, wide: false }));
-  const [head = "", ...lines] = formatTable(columns, rows, undefined).trimEnd().split("\n");
+  const table = await formatTable(columns, rows, undefined);
+  const [head = "", ...lines] = table.trimEnd().split("\n");
   let scenario = "";
   const body = lines.flatMap((line, at) => {
     const own = shownOnes[at]?.scenario ?? "";

@@ -33,7 +33,7 @@ export const command: Command = defineCommand({
         signal,
       );
       if (context.options.output === "json") return context.io.out(jsonText(usage));
-      context.io.out(usageText(usage, context.io.columns));
+      context.io.out(await usageText(usage, context.io.columns));
     });
   },
 });
@@ -52,7 +52,7 @@ const TRIGGERS = [
   ...["TOTAL", "DELIVERIES", "BODIES", "TASKS", "DATA", "LOGS"].map(column),
 ];
 
-function usageText(usage: Usage, room: number | undefined): string {
+async function usageText(usage: Usage, room: number | undefined): Promise<string> {
   const { database, total_bytes, disk_free_bytes, kept_commits, triggers } = usage;
   const places = [
     ...placesOf(usage),
@@ -77,12 +77,12 @@ function usageText(usage: Usage, room: number | undefined): string {
   const columns = oneProject ? TRIGGERS.slice(1) : TRIGGERS;
   const more = triggers.length - shown.length;
   return [
-    formatTable(PLACES, places, room),
+    await formatTable(PLACES, places, room),
     ...(database.unused_bytes === 0 ? [] : [
       `${sizeText(database.unused_bytes)} of the database are unused: svc db vacuum returns them\n`,
     ]),
     ...kept,
-    ...(rows.length === 0 ? [] : ["\n", formatTable(columns, rows, room)]),
+    ...(rows.length === 0 ? [] : ["\n", await formatTable(columns, rows, room)]),
     ...(more > 0 ? [`and ${more} more: see -o json\n`] : []),
   ].join("");
 }

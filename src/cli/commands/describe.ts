@@ -58,11 +58,13 @@ export const command: Command = defineCommand({
     const facts = { view: found, toYaml, now: systemClock.now(), columns: context.io.columns };
     const record = findRecordName(what);
     if (record === "task") {
-      return context.io.out(describeTask({ ...facts, answers: await answersOf(found, client) }));
+      return context.io.out(
+        await describeTask({ ...facts, answers: await answersOf(found, client) }),
+      );
     }
     if (record === "delivery") return context.io.out(describeDelivery(facts));
     if (record !== undefined) return await printValue(found, "yaml", context.io);
-    context.io.out(describeResource({ ...facts, ...await lately(found, client) }));
+    context.io.out(await describeResource({ ...facts, ...await lately(found, client) }));
   },
 });
 

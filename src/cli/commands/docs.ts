@@ -57,7 +57,7 @@ export const command: Command = defineCommand({
       if (asked !== "") throw new AppError("usage", "--search looks through all topics: name none");
       return printHits(new Search(searchEntries(texts)).find(words), words, { io, isJson });
     }
-    if (asked === "") return printTopics(pagesInOrder(texts), io, isJson);
+    if (asked === "") return await printTopics(pagesInOrder(texts), io, isJson);
     const page = pageNamed(texts, asked);
     const section = [anchor, ...context.arguments(1)].join(" ").trim();
     const heading = section === "" ? undefined : headingNamed(page, section);
@@ -72,7 +72,7 @@ function anchorOf(heading: Heading | undefined): { anchor?: string } {
   return heading === undefined ? {} : { anchor: heading.anchor };
 }
 
-function printTopics(pages: readonly Page[], io: Io, isJson: boolean): void {
+async function printTopics(pages: readonly Page[], io: Io, isJson: boolean): Promise<void> {
   if (isJson) {
     return io.out(
       jsonText(pages.map(({ topic, title, summary }) => ({ topic, title, summary }))),
@@ -83,7 +83,7 @@ function printTopics(pages: readonly Page[], io: Io, isJson: boolean): void {
     { header: "ABOUT", wide: false, fit: "text" } as const,
   ];
   const rows = pages.map(({ topic, title, summary }) => [topic, aboutText(topic, title, summary)]);
-  io.out(formatTable(columns, rows, io.columns ?? WIDTH));
+  io.out(await formatTable(columns, rows, io.columns ?? WIDTH));
   if (io.outIsTerminal) {
     io.err("\nsvc docs TOPIC prints one, svc docs --search WORDS finds sections\n");
   }

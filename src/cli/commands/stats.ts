@@ -49,7 +49,7 @@ export const command: Command = defineCommand({
       ...defined({ trigger }),
     });
     if (context.options.output === "json") return io.out(jsonText(stats));
-    io.out(table(stats, io.columns));
+    io.out(await table(stats, io.columns));
     if (stats.counted_since === null) {
       io.err("Too many triggers: this one is counted only with all others, in svc stats\n");
     } else io.err(`counted since ${stats.counted_since}\n`);
@@ -71,7 +71,7 @@ function span(ms: number): string {
   return ms < 1000 || ms >= 60_000 ? shortDuration(ms) : `${(ms / 1000).toFixed(1)}s`;
 }
 
-function table(stats: Stats, room: number | undefined): string {
+async function table(stats: Stats, room: number | undefined): Promise<string> {
   const { deliveries, answer_ms: answer, start_ms: start, tasks, queue } = stats;
   const columns: Column[] = [
     ...Object.entries(deliveries).filter(([, values]) => values.some((n) => n > 0))
@@ -96,7 +96,7 @@ function table(stats: Stats, room: number | undefined): string {
     ]);
   if (rows.length === 0) return `Nothing happened in the last ${count} minutes\n`;
   const headers = ["MINUTE", ...columns.map(({ header }) => header)];
-  return formatTable(
+  return await formatTable(
     headers.map((header) => ({ header, wide: false, secondary: SECONDARY.has(header) })),
     rows,
     room,

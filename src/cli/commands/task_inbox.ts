@@ -53,7 +53,7 @@ export const command: Command = defineCommand({
       return io.out(messages.map(({ message }) => `${JSON.stringify(message)}\n`).join(""));
     }
     if (messages.length === 0) return io.err("No messages\n");
-    io.out(formatTable(COLUMNS, messages.map(toCells), io.columns));
+    io.out(await formatTable(COLUMNS, messages.map(toCells), io.columns));
   },
 });
 

@@ -31,7 +31,7 @@ export const command: Command = defineCommand({
       );
       return;
     }
-    io.out(formatTable(COLUMNS, plan.steps.map(toCells), io.columns));
+    io.out(await formatTable(COLUMNS, plan.steps.map(toCells), io.columns));
     io.out(`\nThe whole task: ${limitText(plan, "workflow") || "no timeout"}\n`);
     if (plan.reason !== "") io.err(`Task ${plan.id}: ${printable(plan.reason)}\n`);
   },

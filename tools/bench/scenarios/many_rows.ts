@@ -67,7 +67,7 @@ async function besideEmpty(
   });
   const over = (times: readonly number[]) =>
     times.map((time, index) => time - (lists.version[index] ?? NaN));
-  const target = { atMost: 100 };
+  const target = { atMost: 30 };
   const many = rows.toLocaleString("en");
   return [
     { name: "accepts, empty database", unit: "/s", samples: found.empty },
