@@ -44,7 +44,7 @@ export async function wrkLoad(request: LoadRequest, shape: LoadShape): Promise<L
   }
   const [answers = 0, us = 1, refused = 0, broken = 0, p99Us = 0] = line.split(" ").map(Number);
   const after = processorTime(); // of its children only wrk has ended meanwhile
-  const clientBusy = (after.children - before.children) / (us / 1000);
+  const clientBusy = (after.ended - before.ended) / (us / 1000);
   const perSecond = answers / (us / 1e6);
   return { perSecond, p99Ms: p99Us / 1000, answers, refused, broken, clientBusy };
 }

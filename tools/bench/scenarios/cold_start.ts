@@ -76,7 +76,7 @@ export const coldStart: Scenario = {
             },
           ];
         }),
-        { name: "processor time of svc version", unit: "µs", value: own.version.cost.children },
+        { name: "processor time of svc version", unit: "µs", value: own.version.cost.ended },
       ],
     });
   },
