@@ -58,9 +58,20 @@ async function measureFsync(): Promise<number> {
 
 /** Resident memory of a process in MB; NaN except on Linux. */
 export async function residentMb(pid: number): Promise<number> {
+  return await memoryMb(`/proc/${pid}/status`, /^VmRSS:\s+(\d+) kB/m);
+}
+
+/**
+ * The part of it that the kernel cannot read again from a file, in MB. The rest, such as the
+ * program itself, is given back when memory is short, and is there once for all processes.
+ */
+export async function anonymousMb(pid: number): Promise<number> {
+  return await memoryMb(`/proc/${pid}/smaps_rollup`, /^Anonymous:\s+(\d+) kB/m);
+}
+
+async function memoryMb(path: string, line: RegExp): Promise<number> {
   if (Deno.build.os !== "linux") return NaN;
-  const status = await Deno.readTextFile(`/proc/${pid}/status`);
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? NaN) / 1024;
+  return Number(line.exec(await Deno.readTextFile(path))?.[1] ?? NaN) / 1024;
 }
 
 /** Open descriptors of a process; NaN except on Linux. */

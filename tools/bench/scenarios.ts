@@ -6,6 +6,7 @@
 
 import type { Scenario } from "./scenario.ts";
 import { accepts } from "./scenarios/accepts.ts";
+import { besideTasks } from "./scenarios/beside_tasks.ts";
 import { claims } from "./scenarios/claims.ts";
 import { coldStart } from "./scenarios/cold_start.ts";
 import { consolePage } from "./scenarios/console_page.ts";
@@ -33,6 +34,7 @@ export const SCENARIOS: readonly Scenario[] = [
   nodes,
   taskStart,
   drain,
+  besideTasks,
   coldStart,
   idleMemory,
   openPages,

@@ -6,7 +6,9 @@
  */
 
 import { createHmac } from "node:crypto";
+import { DatabaseSync } from "node:sqlite";
 import { defined } from "../../src/base/defined.ts";
+import type { TaskState } from "../../src/store/task_records.ts";
 import { type DaemonOptions, startDaemon, type TestDaemon } from "../../tests/helpers/daemon.ts";
 import { type Manifest, secretStore, workflow } from "../../tests/helpers/manifests.ts";
 import type { Program } from "../../tests/helpers/program.ts";
@@ -152,4 +154,13 @@ export async function keepWorkersBusy(daemon: TestDaemon, workers: number): Prom
 /** Ends the tasks of {@linkcode keepWorkersBusy}, so that the workers take tasks from the queue. */
 export async function releaseWorkers(daemon: TestDaemon): Promise<void> {
   await Deno.writeTextFile(`${daemon.dataDir}/go`, "");
+}
+
+/** Counts the tasks in these states, without any work for the daemon. */
+export function countTasks({ dataDir }: TestDaemon, states: readonly TaskState[]): number {
+  using db = new DatabaseSync(`${dataDir}/svc.db`, { readOnly: true });
+  const sql = `SELECT count(*) AS n FROM tasks WHERE state IN (${
+    states.map(() => "?").join(", ")
+  })`;
+  return Number(db.prepare(sql).get(...states)?.["n"]);
 }

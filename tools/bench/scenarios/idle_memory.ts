@@ -7,7 +7,7 @@
 
 import type { TestDaemon } from "../../../tests/helpers/daemon.ts";
 import { checked } from "../load.ts";
-import { descriptors, residentMb } from "../machine.ts";
+import { anonymousMb, descriptors, residentMb } from "../machine.ts";
 import type { BenchContext, Figure, Scenario } from "../scenario.ts";
 import { keepWorkersBusy, requestTo, startSite } from "../site.ts";
 
@@ -25,21 +25,21 @@ export const idleMemory: Scenario = {
     for (let round = 0; round < rounds; round++) {
       for (const one of baseline === undefined ? [program] : [baseline, program]) {
         const daemon = opened.use(await startSite(one, { args: ["--workers", "1"] }));
-        lives.push({ of: one, daemon, at: { idle: NaN, burst: NaN, rested: NaN }, open: NaN });
+        lives.push({ of: one, daemon, at: { idle: NONE, burst: NONE, rested: NONE }, open: NaN });
       }
     }
     await pause(SETTLE_MS);
     for (const life of lives) {
-      life.at.idle = await residentMb(life.daemon.pid);
+      life.at.idle = await memoryOf(life.daemon.pid);
       life.open = descriptors(life.daemon.pid);
     }
     for (const { daemon, at } of lives) {
       await burst(context, daemon);
-      at.burst = await residentMb(daemon.pid);
+      at.burst = await memoryOf(daemon.pid);
     }
     note(`resting for ${REST_MS[size] / 1000} s`);
     await pause(REST_MS[size]);
-    for (const { daemon, at } of lives) at.rested = await residentMb(daemon.pid);
+    for (const { daemon, at } of lives) at.rested = await memoryOf(daemon.pid);
     const of = (one: typeof program | undefined, value: (life: Life) => number) =>
       lives.filter((life) => life.of === one).map(value);
     const figure = (value: (life: Life) => number) => ({
@@ -50,15 +50,22 @@ export const idleMemory: Scenario = {
       {
         name: "idle daemon, resident",
         unit: "MB",
-        ...figure(({ at }) => at.idle),
+        ...figure(({ at }) => at.idle.resident),
         target: { atMost: 90 },
       },
-      { name: "right after a burst", unit: "MB", ...figure(({ at }) => at.burst) },
-      { name: "a minute of rest later", unit: "MB", ...figure(({ at }) => at.rested) },
+      { name: "of it anonymous", unit: "MB", ...figure(({ at }) => at.idle.anonymous) },
+      { name: "right after a burst", unit: "MB", ...figure(({ at }) => at.burst.resident) },
+      { name: "of it anonymous", unit: "MB", ...figure(({ at }) => at.burst.anonymous) },
+      { name: "a minute of rest later", unit: "MB", ...figure(({ at }) => at.rested.resident) },
       {
         name: "of it left by the burst",
         unit: "MB",
-        ...figure(({ at }) => at.rested - at.idle),
+        ...figure(({ at }) => at.rested.resident - at.idle.resident),
+      },
+      {
+        name: "of that anonymous",
+        unit: "MB",
+        ...figure(({ at }) => at.rested.anonymous - at.idle.anonymous),
       },
       { name: "open descriptors, idle", unit: "", ...figure(({ open }) => open) },
     ];
@@ -66,11 +73,22 @@ export const idleMemory: Scenario = {
   },
 };
 
+/** Memory in MB. */
+interface Memory {
+  readonly resident: number;
+  readonly anonymous: number;
+}
+
+const NONE: Memory = { resident: NaN, anonymous: NaN };
+
+async function memoryOf(pid: number): Promise<Memory> {
+  return { resident: await residentMb(pid), anonymous: await anonymousMb(pid) };
+}
+
 interface Life {
   readonly of: BenchContext["program"];
   readonly daemon: TestDaemon;
-  /** Resident memory in MB. */
-  readonly at: Record<"idle" | "burst" | "rested", number>;
+  readonly at: Record<"idle" | "burst" | "rested", Memory>;
   open: number;
 }
 

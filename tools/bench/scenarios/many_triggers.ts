@@ -45,7 +45,7 @@ export const manyTriggers: Scenario = {
       {
         name: "10,000 triggers ÷ a few",
         unit: "×",
-        target: { atLeast: 0.9 },
+        target: { atLeast: 0.95 },
         samples: ratios(found.many, found.few),
       },
     ];
