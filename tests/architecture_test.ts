@@ -295,19 +295,22 @@ function withoutComments(text: string): string {
   return text.replace(token, (found) => found.startsWith("/") ? "" : found);
 }
 
+function urlOf(path: string): string {
+  return pathToFileURL(join(ROOT, path)).href;
+}
+
 /** `deno info` over one module that imports all of them: by itself it would leave out Workers. */
 async function readImports(paths: readonly string[]): Promise<Import[]> {
   const dir = await Deno.makeTempDir();
   try {
     const root = join(dir, "all.ts");
-    const url = (path: string) => pathToFileURL(join(ROOT, path)).href;
-    await Deno.writeTextFile(root, paths.map((path) => `import "${url(path)}";\n`).join(""));
+    await Deno.writeTextFile(root, paths.map((path) => `import "${urlOf(path)}";\n`).join(""));
     const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args: ["info", "--json", "--config", join(ROOT, "deno.json"), root],
     }).output();
     ok(success, new TextDecoder().decode(stderr));
     const { modules } = JSON.parse(new TextDecoder().decode(stdout)) as { modules: InfoModule[] };
-    const byUrl = new Map(paths.map((path) => [url(path), path]));
+    const byUrl = new Map(paths.map((path) => [urlOf(path), path]));
     return modules.flatMap(({ specifier, dependencies = [] }) => {
       const from = byUrl.get(specifier);
       if (from === undefined) return [];
@@ -428,27 +431,76 @@ Deno.test("the client and the commands load no schema of an operation", () => {
   deepEqual(loads.map(({ from, to }) => `${from} loads ${to}`), []);
 });
 
-/** Files and packages that are loaded with a file, before it asks for any more. */
-function loadedWith(path: string): Set<string> {
-  const loaded = new Set([path]);
-  for (const one of loaded) {
-    for (const { from, to, use, dynamic } of IMPORTS) {
-      if (from === one && use === "values" && !dynamic) loaded.add(to);
-    }
-  }
-  return loaded;
+/**
+ * Files and packages that are loaded with a file, before it asks for any more: each after those that
+ * it loads itself.
+ */
+function loadedWith(path: string, seen = new Set<string>()): string[] {
+  seen.add(path);
+  const before = IMPORTS.filter(({ from, to, use, dynamic }) =>
+    from === path && use === "values" && !dynamic && !seen.has(to)
+  ).flatMap(({ to }) => seen.has(to) ? [] : loadedWith(to, seen));
+  return [...before, path];
 }
 
-Deno.test("a command loads the definitions of the kinds only where it is about them", () => {
-  const commands = FILES.map(({ path }) => path).filter((one) =>
-    one.startsWith("src/cli/commands/")
+/** What every command loads, and then each of them. */
+const COMMAND_FILES = ["src/cli/run.ts", "src/cli/io.ts"].concat(
+  FILES.map(({ path }) => path).filter((path) => path.startsWith("src/cli/commands/")),
+);
+
+// A package is loaded by the command that needs it, when it runs: string-width alone, which compiles
+// the emoji of Unicode, was a third of the time of each list and of its help.
+Deno.test("no command loads a package before it runs, but the one that makes ids", () => {
+  const found = COMMAND_FILES.flatMap((path) =>
+    loadedWith(path).filter((one) => Object.hasOwn(PACKAGES, one) && !/^node:|^ulid$/.test(one))
+      .map((name) => `${path} loads ${name}`)
   );
-  const loading = commands.filter((one) => loadedWith(one).has("src/resources/kinds.ts"));
-  deepEqual(
-    loading.map((one) => one.split("/").at(-1)).toSorted(),
-    ["daemon.ts", "doctor.ts", "integration_uninstall.ts", "schema.ts"],
-  );
+  equal(found.join("\n"), "");
 });
+
+/** Most processor time that one module of a command may take to load, in milliseconds. */
+const MOST_LOADING_MS = 5;
+
+// Tables of Unicode, segmenters and compiled schemas take more: they are made when they are needed.
+Deno.test("no module that commands load takes longer to load than 5 ms of processor time", async () => {
+  const seen = new Set<string>();
+  const modules = COMMAND_FILES.flatMap((path) => seen.has(path) ? [] : loadedWith(path, seen))
+    .filter((path) => FILES.some((file) => file.path === path));
+  ok(modules.length > COMMAND_FILES.length && modules.includes("src/cli/table.ts"));
+  const least = new Map<string, number>();
+  for (let round = 0; round < 4; round++) { // the least time: others use the machine too
+    for (const [path, ms] of await loadingTimes(modules)) {
+      least.set(path, Math.min(least.get(path) ?? Infinity, ms));
+    }
+  }
+  const slow = [...least].filter(([, ms]) => ms > MOST_LOADING_MS);
+  deepEqual(slow.map(([path, ms]) => `${path} takes ${ms} ms`), []);
+});
+
+/** The processor time that each module takes to load after those before it, in milliseconds. */
+async function loadingTimes(paths: readonly string[]): Promise<[path: string, ms: number][]> {
+  // Deno reads what a text imports by name before it runs it, so that only running is measured.
+  const script = `import process from "node:process";
+    const found = [];
+    let before;
+    ${
+    paths.map((path) =>
+      `before = process.cpuUsage(); await import("${urlOf(path)}");
+      found.push(["${path}", process.cpuUsage(before)]);`
+    ).join("\n")
+  }
+    console.log(JSON.stringify(found.map(([path, { user, system }]) => [path, (user + system) / 1000])));`;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", "--config", join(ROOT, "deno.json"), "-"],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  await new Blob([script]).stream().pipeTo(child.stdin);
+  const { success, stdout, stderr } = await child.output();
+  ok(success, new TextDecoder().decode(stderr));
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
 
 Deno.test("a database in a file loads nothing of PostgreSQL, and its Worker no package but for ids", () => {
   const packagesOf = (path: string) =>

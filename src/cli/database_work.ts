@@ -12,8 +12,6 @@ import type { DataDir } from "../base/data_dir.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { lockDataDir } from "../base/lock.ts";
-import { checkStorage, refuseShared } from "../storage/check_storage.ts";
-import { settleKey } from "../storage/sealed_storage.ts";
 import type { CONNECTION, Context } from "./command.ts";
 import type { Io } from "./io.ts";
 import { CLEAR_LINE } from "./terminal_text.ts";
@@ -62,6 +60,8 @@ export async function doDatabaseWork<Name extends UpkeepName, Result>(
   if (first !== undefined) {
     return await follow(startingWith(first, lines) as AsyncGenerator<UpkeepLine<Result>>, place);
   }
+  const { checkStorage, refuseShared } = await import("../storage/check_storage.ts");
+  const { settleKey } = await import("../storage/sealed_storage.ts");
   const dir = context.dir();
   await refuseShared(work.operation, dir);
   using _lock = await lockDataDir(dir, systemClock);

@@ -1,5 +1,5 @@
 /**
- * `--header "Name: value"`, of every command that makes up a request or an event.
+ * `--header "Name: value"` and `--event`, of every command that makes up a request or an event.
  *
  * @module
  */
@@ -13,6 +13,15 @@ import type { Io } from "./io.ts";
 export const HEADER = {
   flags: "--header <header...>",
   help: 'a header, "Name: value"; may be repeated',
+} as const satisfies OptionDefinition;
+
+/** The key that commands sign with where none is named. */
+export const LIKELIEST_KEY = "the key that matched last, else the newest";
+
+/** The option `--event` of commands that make a request. */
+export const EVENT = {
+  flags: "--event <name>",
+  help: "type of the event, where the platform names it in a header (X-GitHub-Event: push)",
 } as const satisfies OptionDefinition;
 
 /**

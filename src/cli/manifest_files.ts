@@ -1,16 +1,13 @@
 /**
- * Reads the files that `-f` names (files, directories, standard input), and the names of resources
- * in them.
+ * Reads the files that `-f` names: files, directories, standard input.
  *
  * @module
  */
 
 import { join } from "node:path";
-import type { DeleteTarget, ManifestFile } from "../api/resource_operations.ts";
+import type { ManifestFile } from "../api/resource_operations.ts";
 import { AppError } from "../base/errors.ts";
 import { fileFault } from "../base/file_fault.ts";
-import { itemsOf, type ManifestDocument, parseManifest } from "../resources/manifest.ts";
-import { isUnfilledTemplate } from "../resources/secrets_template.ts";
 import type { Io } from "./io.ts";
 import { inputName, readFile } from "./read_file.ts";
 
@@ -24,42 +21,6 @@ export async function readManifestFiles(
   io: Io,
 ): Promise<ManifestFile[]> {
   return (await Promise.all(names.map((name) => readManifests(name, io)))).flat();
-}
-
-/**
- * The names of the resources in manifests, whatever else these say, last first: a resource mostly
- * follows those to which it refers. A template whose secrets were never filled in is left out.
- *
- * @throws {AppError} `invalid` with every error.
- */
-export function targetsOf(files: readonly ManifestFile[]): DeleteTarget[] {
-  const errors: string[] = [];
-  const targets: DeleteTarget[] = [];
-  for (const { name: file, text, fromDirectory } of files) {
-    const manifest = parseManifest(file, text);
-    const documents = manifest.documents.flatMap(itemsOf);
-    if (fromDirectory === true && isUnfilledTemplate(file, documents)) continue;
-    errors.push(...manifest.errors);
-    for (const document of documents) {
-      const target = targetOf(document);
-      if (target !== undefined) targets.unshift(target);
-      else {
-        const place = document.locate([]);
-        errors.push(`${place}: "kind" and "metadata.name" say what to delete, one is missing`);
-      }
-    }
-  }
-  if (errors.length === 0) return targets;
-  throw new AppError("invalid", "Nothing was deleted: the input cannot be read", {
-    details: errors,
-  });
-}
-
-function targetOf({ value }: ManifestDocument): DeleteTarget | undefined {
-  const { kind, metadata } = (value ?? {}) as { kind?: unknown; metadata?: unknown };
-  const { name, project } = (metadata ?? {}) as { name?: unknown; project?: unknown };
-  if (typeof kind !== "string" || typeof name !== "string") return undefined;
-  return { what: kind, names: [name], ...(typeof project === "string" ? { project } : {}) };
 }
 
 const MANIFEST = /\.(ya?ml|json)$/;

@@ -46,15 +46,6 @@ export const secretRefFlags = (key: string): SecretRefFlags => [
 
 type SecretContext = Context<[...typeof SECRET_FLAGS, ...SecretRefFlags]>;
 
-/** The key that commands sign with where none is named. */
-export const LIKELIEST_KEY = "the key that matched last, else the newest";
-
-/** The option `--event` of commands that make a request. */
-export const EVENT = {
-  flags: "--event <name>",
-  help: "type of the event, where the platform names it in a header (X-GitHub-Event: push)",
-} as const satisfies OptionDefinition;
-
 /** Flags of {@linkcode readBody}. */
 export const BODY_FLAGS = [
   { flags: "--body <text>", help: "the body; - for standard input" },

@@ -16,7 +16,7 @@ import { LARGEST_BODIES_IN_BUDGET } from "../http/body_budget.ts";
 import type { TlsFiles } from "../http/server/tls_files.ts";
 import { secretsAmong } from "../secrets/own_secrets.ts";
 import type { RetentionLimits } from "../tasks/retention/retention_host.ts";
-import { type InheritedEnv, inheritEnv, PLUGIN_VARIABLES } from "../tasks/step/step_env.ts";
+import { type InheritedEnv, inheritEnv, PLUGIN_VARIABLES } from "../tasks/step/inherited_env.ts";
 import type { DefaultLimits } from "../tasks/time_limits.ts";
 import type { HostAndPort } from "./addresses.ts";
 import type { EffectiveSetting, SettingValues } from "./settings.ts";

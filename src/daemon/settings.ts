@@ -10,8 +10,7 @@ import { availableParallelism } from "node:os";
 import { type CamelCase, camelCase } from "../base/camel_case.ts";
 import { isCidr } from "../base/cidr.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
-import { SLACK_API_URL } from "../connections/slack/post_message.ts";
-import { NAME_PATTERN } from "../resources/metadata.ts";
+import { NAME_PATTERN, SLACK_API_URL } from "../resources/names.ts";
 import { parseApiUrl, parseBind } from "./addresses.ts";
 import {
   count,

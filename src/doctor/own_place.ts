@@ -9,7 +9,7 @@ import type { DataDir } from "../base/data_dir.ts";
 import { pathResolver } from "../base/user_paths.ts";
 import { KnownSecrets } from "../secrets/known_secrets.ts";
 import { openProcessGroups } from "../shell/process_groups.ts";
-import { inheritEnv } from "../tasks/step/step_env.ts";
+import { inheritEnv } from "../tasks/step/inherited_env.ts";
 import type { Place } from "./place.ts";
 
 /** The settings that a daemon here would have. */

@@ -7,7 +7,7 @@
 
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
-import { NAME_PATTERN } from "../resources/metadata.ts";
+import { NAME_PATTERN } from "../resources/names.ts";
 import { DEFAULT_PROJECT } from "../resources/resource.ts";
 import { problemResponse } from "../http/problem.ts";
 import { receiveHandshake } from "./handshake.ts";

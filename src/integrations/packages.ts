@@ -6,9 +6,6 @@
  */
 
 import { AppError } from "../base/errors.ts";
-import { parseManifest } from "../resources/manifest.ts";
-import { endpointOf, type EndpointTrigger } from "../resources/endpoints.ts";
-import { displayName } from "../resources/resource.ts";
 import { EMBEDDED_FILES } from "./embedded.ts";
 
 /** One file of a package. */
@@ -30,21 +27,8 @@ export interface IntegrationPackage {
   readonly files: readonly PackageFile[];
 }
 
-/** A resource of a package, as its manifest states it. */
-export interface PackageResource {
-  /** The kind as the manifest writes it. */
-  readonly kind: string;
-  /** Name within the kind. */
-  readonly name: string;
-  /** `kind/name`, as the command line prints it. */
-  readonly displayName: string;
-  readonly labels: Readonly<Record<string, string>>;
-  /** Its `spec`, with the shape of the kind: the test of the packages applies each one. */
-  readonly spec: unknown;
-}
-
 /** Name of the file with the SecretStores that the user fills in. */
-const SECRETS_TEMPLATE = "secrets-template.yaml";
+export const SECRETS_TEMPLATE = "secrets-template.yaml";
 
 /** Names of the packages. */
 export const PACKAGE_NAMES: readonly string[] = namesIn(EMBEDDED_FILES);
@@ -87,45 +71,4 @@ export function labelOf({ name }: IntegrationPackage): string {
 /** The files that are applied: as with `svc apply -f DIR`, not those in folders below. */
 export function manifestsOf({ files }: IntegrationPackage): readonly PackageFile[] {
   return files.filter(({ path }) => /^[^/]+\.yaml$/.test(path) && path !== SECRETS_TEMPLATE);
-}
-
-/** The resources in the files that are applied. */
-export function resourcesOf(pack: IntegrationPackage): readonly PackageResource[] {
-  return manifestsOf(pack).flatMap(readResources);
-}
-
-/** The SecretStores that the user fills in, each with its keys. */
-export function secretTemplatesOf(
-  { files }: IntegrationPackage,
-): readonly (Pick<PackageResource, "name" | "labels"> & { readonly keys: readonly string[] })[] {
-  return files.filter(({ path }) => path === SECRETS_TEMPLATE).flatMap(readResources)
-    .map(({ name, labels, spec }) => (
-      { name, labels, keys: Object.keys((spec as { data: object }).data) }
-    ));
-}
-
-/** The endpoints of its webhook triggers, each with the names of its triggers. */
-export function endpointsOfPackage(
-  pack: IntegrationPackage,
-): ReadonlyMap<string, readonly string[]> {
-  const endpoints = new Map<string, string[]>();
-  for (const { kind, name, spec } of resourcesOf(pack)) {
-    if (kind !== "Trigger") continue;
-    const endpoint = endpointOf({ name, spec: spec as EndpointTrigger["spec"] });
-    if (endpoint === undefined) continue;
-    const triggers = endpoints.get(endpoint) ?? [];
-    endpoints.set(endpoint, [...triggers, name]);
-  }
-  return endpoints;
-}
-
-function readResources({ path, text }: PackageFile): PackageResource[] {
-  return parseManifest(path, text).documents.map(({ value }) => {
-    const { kind, metadata: { name, labels = {} }, spec } = value as {
-      kind: string;
-      metadata: { name: string; labels?: Record<string, string> };
-      spec: unknown;
-    };
-    return { kind, name, displayName: displayName({ kind, project: "", name }), labels, spec };
-  });
 }

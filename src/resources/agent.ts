@@ -28,7 +28,6 @@ export const DEFAULT_DELIVERY = "stdin";
 const COMMAND = ["spec", "command"];
 
 export const agent: AnyKind = defineKind<AgentSpec>("Agent", {
-  global: false,
   summary: "A program that takes a prompt, such as a coding agent, for steps to use.",
   spec: AgentSpec,
   checks: [

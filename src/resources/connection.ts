@@ -11,6 +11,7 @@ import { ORGANIZATION_PATTERN, REPOSITORY_PATTERN } from "../base/github_names.t
 import { FromSecret } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import { Name } from "./metadata.ts";
+import { SLACK_API_URL } from "./names.ts";
 import { errorAt, type Finding, type Resource, warningAt } from "./resource.ts";
 import { Duration } from "./timeout.ts";
 
@@ -82,8 +83,6 @@ export const CONNECTED_PLATFORMS = ["github", "slack", "line"] as const;
 /** One of {@linkcode CONNECTED_PLATFORMS}. */
 export type ConnectedPlatform = typeof CONNECTED_PLATFORMS[number];
 
-/** Base URL of Slack's Web API. */
-export const SLACK_API_URL = "https://slack.com/api";
 /** Base URL of LINE's Messaging API. */
 export const LINE_API_URL = "https://api.line.me";
 
@@ -136,17 +135,8 @@ export function connectedTo(spec: ConnectionSpec): string {
   return spec.github?.repository ?? spec.github?.organization ?? platformOfConnection(spec);
 }
 
-/**
- * The default name of a Connection: the name of the repository or organization, in lower case.
- */
-export function defaultConnectionName(to: string): string {
-  const name = to.slice(to.lastIndexOf("/") + 1).toLowerCase();
-  return name.replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, "") || "github";
-}
-
 /** The kind `Connection`, with its references to SecretStores. */
 export const connection: AnyKind = defineKind<ConnectionSpec>("Connection", {
-  global: false,
   summary: "A repository, organization, app or channel at a platform, and the token to act there.",
   spec: ConnectionSpec,
   checks: [checkPlatform, ({ github }) => checkGitHub(github), checkIdle, checkSocket, checkApi],

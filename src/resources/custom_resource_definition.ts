@@ -146,7 +146,6 @@ export function hasCode(spec: CrdSpec): boolean {
 }
 
 export const customResourceDefinition: AnyKind = defineKind<CrdSpec>("CustomResourceDefinition", {
-  global: true,
   summary: "A kind of your own, with the plugins and hooks that come with it.",
   spec: CrdSpec,
   checks: [

@@ -6,7 +6,8 @@
 
 import Type from "typebox";
 import type { EventDefinition } from "./event.ts";
-import { type Metadata, NAME_PATTERN } from "./metadata.ts";
+import type { Metadata } from "./metadata.ts";
+import { NAME_PATTERN } from "./names.ts";
 import { errorAt } from "./resource.ts";
 
 const TaskEventSpec = Type.Object({

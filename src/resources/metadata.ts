@@ -1,13 +1,11 @@
 /**
- * Names, and the schema of `metadata`.
+ * The schemas of names and of `metadata`.
  *
  * @module
  */
 
 import Type from "typebox";
-
-/** Names of resources and projects. */
-export const NAME_PATTERN = "^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$";
+import { NAME_PATTERN } from "./names.ts";
 
 /** A name, in a schema. */
 export const Name = Type.String({

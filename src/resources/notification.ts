@@ -116,7 +116,6 @@ export function everySecs({ every }: NotificationSpec): number {
 }
 
 export const notification: AnyKind = defineKind<NotificationSpec>("Notification", {
-  global: false,
   summary: "Tells people what failed: by webhook, in a Slack channel or by e-mail.",
   spec: NotificationSpec,
   checks: [

@@ -16,7 +16,6 @@ export type ProjectSpec = Type.Static<typeof ProjectSpec>;
 
 /** The kind `Project`, a namespace. */
 export const project: AnyKind = defineKind<ProjectSpec>("Project", {
-  global: true,
   summary: "A namespace for the other kinds; it need not be declared before it is used.",
   spec: ProjectSpec,
   specOptional: true,

@@ -8,6 +8,7 @@
 import Type from "typebox";
 import { type AnyKind, defineKind } from "./kind.ts";
 import { errorAt, type Finding, warningAt } from "./resource.ts";
+import { isPlaceholder } from "./secrets_template.ts";
 
 const SecretStoreSpec = Type.Object({
   data: Type.Record(
@@ -23,18 +24,8 @@ export type SecretStoreSpec = Type.Static<typeof SecretStoreSpec>;
 /** Shown in place of every secret value. In a manifest it keeps the stored value. */
 export const MASK = "***";
 
-/** Placeholders of templates: publicly known, so never a secret. */
-const PLACEHOLDER =
-  /^\s*(<[^>]*>|\{\{.*\}\}|\$\{[^}]*\}|change-?me|replace[-_]?me|your[-_ ].*[-_ ]here)\s*$/i;
-
-/** Whether `value` is a placeholder of a template rather than a secret. */
-export function isPlaceholder(value: string): boolean {
-  return PLACEHOLDER.test(value);
-}
-
 /** The kind `SecretStore`, whose values are secret. */
 export const secretStore: AnyKind = defineKind<SecretStoreSpec>("SecretStore", {
-  global: false,
   summary:
     "Secret values by key. svc checks a signature against every value, which allows rotation.",
   spec: SecretStoreSpec,

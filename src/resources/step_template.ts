@@ -18,7 +18,6 @@ const StepTemplateSpec = Type.Object({
 export type StepTemplateSpec = Type.Static<typeof StepTemplateSpec>;
 
 export const stepTemplate: AnyKind = defineKind<StepTemplateSpec>("StepTemplate", {
-  global: false,
   summary: "A prompt that steps of several workflows share.",
   spec: StepTemplateSpec,
   checks: [(spec) => checkTemplate(spec.prompt, ["spec", "prompt"])],

@@ -81,7 +81,6 @@ const CONDITION = ["spec", "event", "filter", "condition"];
 
 /** The kind `Trigger`, with the checks of its event block. */
 export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
-  global: false,
   summary: "Starts a workflow in a workspace when an event arrives and passes its filter.",
   spec: TriggerSchema,
   checks: [

@@ -31,7 +31,6 @@ const STEPS = ["spec", "steps"];
 const FINALLY = ["spec", "finally"];
 
 export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
-  global: false,
   summary: "The steps that a task runs: commands and agents, ordered by what each needs.",
   spec: WorkflowSpec,
   checks: [

@@ -30,16 +30,12 @@ const WorkspaceSpec = Type.Object({
 /** `spec` of a Workspace. */
 export type WorkspaceSpec = Type.Static<typeof WorkspaceSpec>;
 
-/** Name of the workspace that exists from `svc init` on. */
-export const DEFAULT_WORKSPACE = "default";
-
 /** The `isolation` of a Workspace that names none. */
 export const DEFAULT_ISOLATION = "shared";
 
 const PATH = ["spec", "path"];
 
 export const workspace: AnyKind = defineKind<WorkspaceSpec>("Workspace", {
-  global: false,
   summary: "A directory in which the steps of a task run.",
   spec: WorkspaceSpec,
   checks: [

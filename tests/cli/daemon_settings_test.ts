@@ -7,7 +7,8 @@
 import { deepStrictEqual as deepEqual, match, ok, throws } from "node:assert/strict";
 import type { SettingValue } from "../../src/daemon/setting_type.ts";
 import { SETTINGS } from "../../src/daemon/settings.ts";
-import { readSettingsFile, settingsTemplate } from "../../src/daemon/settings_file.ts";
+import { readSettingsFile } from "../../src/daemon/settings_file.ts";
+import { settingsTemplate } from "../../src/daemon/settings_template.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 /** The settings in a file of this text. */

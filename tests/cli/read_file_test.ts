@@ -8,7 +8,8 @@ import { deepStrictEqual as deepEqual, rejects, throws } from "node:assert/stric
 import type { ManifestFile } from "../../src/api/resource_operations.ts";
 import type { AppError } from "../../src/base/errors.ts";
 import { type Io, terminal } from "../../src/cli/io.ts";
-import { readManifestFiles, targetsOf } from "../../src/cli/manifest_files.ts";
+import { targetsOf } from "../../src/cli/delete_targets.ts";
+import { readManifestFiles } from "../../src/cli/manifest_files.ts";
 import { readFile } from "../../src/cli/read_file.ts";
 
 const LIMIT = 64 * 1024 * 1024;

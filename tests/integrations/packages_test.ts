@@ -7,12 +7,10 @@
 import { deepStrictEqual as deepEqual, strictEqual as equal, throws } from "node:assert/strict";
 import {
   endpointsOfPackage,
-  listPackages,
-  manifestsOf,
-  packageNamed,
   resourcesOf,
   secretTemplatesOf,
-} from "../../src/integrations/packages.ts";
+} from "../../src/integrations/package_resources.ts";
+import { listPackages, manifestsOf, packageNamed } from "../../src/integrations/packages.ts";
 
 const trigger = (name: string, source: string, webhook = "{}") =>
   `# a comment\nkind: Trigger\nmetadata: {name: ${name}}\nspec: {event: {source: ${source}, webhook: ${webhook}}}\n`;

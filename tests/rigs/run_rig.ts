@@ -15,7 +15,7 @@ import type { ClaimedTask, StepRecord, Task } from "../../src/store/task_records
 import { Planner } from "../../src/tasks/plan.ts";
 import { runTask } from "../../src/tasks/run/run_task.ts";
 import type { RunHost, TaskResult } from "../../src/tasks/run/task_context.ts";
-import { inheritEnv } from "../../src/tasks/step/step_env.ts";
+import { inheritEnv } from "../../src/tasks/step/inherited_env.ts";
 import { readLog } from "../helpers/read_log.ts";
 import { manifestResources } from "./webhook_rig.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";

@@ -13,7 +13,7 @@ import type { Events } from "../../src/store/events.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { NewTask, Task } from "../../src/store/task_records.ts";
 import { Planner } from "../../src/tasks/plan.ts";
-import { inheritEnv } from "../../src/tasks/step/step_env.ts";
+import { inheritEnv } from "../../src/tasks/step/inherited_env.ts";
 import { readLog } from "../helpers/read_log.ts";
 import { openWorker, type TaskWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
 import { until } from "../helpers/until.ts";

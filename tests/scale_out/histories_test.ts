@@ -22,7 +22,7 @@ import type { Store } from "../../src/store/store.ts";
 import type { NewTask } from "../../src/store/task_records.ts";
 import { Planner } from "../../src/tasks/plan.ts";
 import { openWorker } from "../../src/tasks/run/worker.ts";
-import { inheritEnv } from "../../src/tasks/step/step_env.ts";
+import { inheritEnv } from "../../src/tasks/step/inherited_env.ts";
 import { times } from "../helpers/program.ts";
 import { createTestDatabase, postgresTest } from "../helpers/postgres.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";

@@ -8,7 +8,7 @@ import type { Connected } from "../../api/connection_operations.ts";
 import type { Input } from "../../api/operations.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
-import { defaultConnectionName } from "../../resources/connection.ts";
+import { defaultConnectionName } from "../../resources/names.ts";
 import {
   type Command,
   CONNECTION,

@@ -12,7 +12,7 @@ import { type FindAsset, findEmbedded } from "../../console/assets.ts";
 import { isPage, PAGES } from "../../console/pages.ts";
 import { newAddress } from "../../console/address.ts";
 import { hasOwnScreen, openInBrowser, tunnelSteps } from "../../console/open_browser.ts";
-import { type ConsoleServer, serveConsole } from "../../console/server.ts";
+import type { ConsoleServer } from "../../console/server.ts";
 import { type Command, CONNECTION, type Context, defineCommand } from "../command.ts";
 import { count, type OptionDefinition } from "../option.ts";
 import { INTERRUPTED, interruptible } from "../interrupt.ts";
@@ -74,6 +74,7 @@ async function run(
   await using ending = new AsyncDisposableStack();
   const env = (name: string) => io.env(name);
   const address = newAddress(env);
+  const { serveConsole } = await import("../../console/server.ts");
   const server = await serveConsole({
     address,
     port,

@@ -7,11 +7,9 @@
 
 import { camelCase } from "../../base/camel_case.ts";
 import { systemClock } from "../../base/clock.ts";
-import type { DataDir } from "../../base/data_dir.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import { createLog } from "../../base/log.ts";
-import { startDaemon } from "../../daemon.ts";
 import type { SettingValue } from "../../daemon/setting_type.ts";
 import {
   type EffectiveSetting,
@@ -20,7 +18,6 @@ import {
   SETTINGS,
   valuesOf,
 } from "../../daemon/settings.ts";
-import { readSettingsFile } from "../../daemon/settings_file.ts";
 import { URL_VARIABLE } from "../../storage/shared_database.ts";
 import { attemptWith } from "../attempt.ts";
 import { type Command, type CommandContext, DATA_DIR, defineCommand } from "../command.ts";
@@ -46,7 +43,8 @@ export const command: Command = defineCommand({
     // it may hold a password, and no process that the daemon starts needs it
     io.unset(URL_VARIABLE);
     const dir = context.dir();
-    const given = givenSettings(context.options, dir);
+    const { readSettingsFile } = await import("../../daemon/settings_file.ts");
+    const given = givenSettings(context.options, readSettingsFile(dir.settings, dir.root));
     const settings = valuesOf(new Map([...given].map(([name, { value }]) => [name, value])));
     const log = createLog({
       level: settings.logLevel,
@@ -54,6 +52,7 @@ export const command: Command = defineCommand({
       clock: systemClock,
       write: (line) => ignoringFailures(() => io.err(`${line}\n`)),
     });
+    const { startDaemon } = await import("../../daemon.ts");
     const daemon = await startDaemon({
       dir,
       umask,
@@ -144,10 +143,12 @@ interface GivenSetting {
 /**
  * The settings that are set by a flag or else in the file, by name.
  *
- * @throws {AppError} `usage` for a flag and `invalid` for an entry of the file that is wrong.
+ * @throws {AppError} `usage` for a flag that is wrong.
  */
-function givenSettings(flags: Flags, dir: DataDir): ReadonlyMap<string, GivenSetting> {
-  const file = readSettingsFile(dir.settings, dir.root);
+function givenSettings(
+  flags: Flags,
+  file: ReadonlyMap<string, SettingValue>,
+): ReadonlyMap<string, GivenSetting> {
   const given = new Map<string, GivenSetting>();
   for (const setting of SETTINGS) {
     const { name } = setting;

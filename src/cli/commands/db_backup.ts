@@ -7,7 +7,6 @@
 import { resolve } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import { sizeText } from "../../base/size.ts";
-import { backupLines } from "../../upkeep/lines.ts";
 import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { doDatabaseWork } from "../database_work.ts";
 import { interruptible } from "../interrupt.ts";
@@ -39,7 +38,10 @@ export const command: Command = defineCommand({
         {
           operation: "db.backup",
           input: request,
-          onFiles: (dir) => backupLines(request, dir, signal),
+          async *onFiles(dir) {
+            const { backupLines } = await import("../../upkeep/lines.ts");
+            yield* backupLines(request, dir, signal);
+          },
         },
         context,
         signal,

@@ -7,7 +7,6 @@
 import { resolve } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import { sizeText } from "../../base/size.ts";
-import { checkLines, ownCheckLines } from "../../upkeep/lines.ts";
 import {
   type Command,
   CONNECTION,
@@ -39,7 +38,10 @@ export const command: Command = defineCommand({
     const report = isCopy ? await checkCopy(resolve(given), context) : await doDatabaseWork({
       operation: "db.check",
       input: {},
-      onFiles: (dirs) => ownCheckLines({ env: context.io.env, alone: true }, dirs),
+      async *onFiles(dirs) {
+        const { ownCheckLines } = await import("../../upkeep/lines.ts");
+        yield* ownCheckLines({ env: context.io.env, alone: true }, dirs);
+      },
       anyDatabase: true,
     }, context);
     const { file, bytes, faults, notes } = report;
@@ -62,6 +64,7 @@ export const command: Command = defineCommand({
 async function checkCopy(file: string, context: Context<typeof OPTIONS>) {
   const there = await Deno.stat(file).catch(() => undefined);
   if (there?.isFile !== true) throw new AppError("not_found", `No file "${file}"`);
+  const { checkLines } = await import("../../upkeep/lines.ts");
   return await follow(checkLines({ file, alone: false }, context.dir()), {
     io: context.io,
   });

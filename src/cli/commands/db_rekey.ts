@@ -7,7 +7,6 @@
 import type { Rekeyed } from "../../api/upkeep_operations.ts";
 import { systemClock } from "../../base/clock.ts";
 import { closeToOthers } from "../../base/private_files.ts";
-import { rekeyLines } from "../../upkeep/lines.ts";
 import { type Command, DATA_DIR, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { follow } from "../database_work.ts";
 import { jsonText } from "../json_text.ts";
@@ -36,6 +35,7 @@ export const command: Command = defineCommand({
     const request = { dryRun: context.options.dryRun };
     const onNote = (text: string) => io.err(`note: ${text}\n`);
     const host = { dirs, clock: systemClock, env: io.env, onNote };
+    const { rekeyLines } = await import("../../upkeep/lines.ts");
     const rekeyed = await follow(rekeyLines(request, host), { io });
     io.out(context.options.output === "json" ? jsonText(rekeyed) : rekeyedText(rekeyed));
   },

@@ -8,7 +8,6 @@ import { resolve } from "node:path";
 import type { Restored } from "../../api/upkeep_operations.ts";
 import { systemClock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import { restoreLines } from "../../upkeep/lines.ts";
 import { type Command, DATA_DIR, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { follow } from "../database_work.ts";
 import { interruptible } from "../interrupt.ts";
@@ -55,6 +54,7 @@ export const command: Command = defineCommand({
     };
     return await interruptible(context.io, async (signal) => {
       const host = { dirs: context.dir(), clock: systemClock, signal };
+      const { restoreLines } = await import("../../upkeep/lines.ts");
       const restored = await follow(restoreLines(request, host), { io: context.io, signal });
       context.io.out(
         context.options.output === "json" ? jsonText(restored) : restoredText(restored),

@@ -6,7 +6,6 @@
 
 import type { Usage } from "../../api/upkeep_operations.ts";
 import { sizeText } from "../../base/size.ts";
-import { usageLines } from "../../upkeep/lines.ts";
 import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { doDatabaseWork } from "../database_work.ts";
 import { interruptible } from "../interrupt.ts";
@@ -27,7 +26,10 @@ export const command: Command = defineCommand({
         {
           operation: "db.usage",
           input: {},
-          onFiles: (dirs) => usageLines({ env: context.io.env, alone: true }, dirs, signal),
+          async *onFiles(dirs) {
+            const { usageLines } = await import("../../upkeep/lines.ts");
+            yield* usageLines({ env: context.io.env, alone: true }, dirs, signal);
+          },
         },
         context,
         signal,

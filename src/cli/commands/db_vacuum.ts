@@ -5,8 +5,6 @@
  */
 
 import { sizeText } from "../../base/size.ts";
-import { openStore } from "../../store/sqlite/open_store.ts";
-import { vacuumLines } from "../../upkeep/lines.ts";
 import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { doDatabaseWork } from "../database_work.ts";
 import { interruptible } from "../interrupt.ts";
@@ -25,6 +23,8 @@ export const command: Command = defineCommand({
           operation: "db.vacuum",
           input: {},
           async *onFiles(dir) {
+            const { openStore } = await import("../../store/sqlite/open_store.ts");
+            const { vacuumLines } = await import("../../upkeep/lines.ts");
             await using store = await openStore(dir.database);
             yield* vacuumLines(store);
           },

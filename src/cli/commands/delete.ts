@@ -10,7 +10,7 @@ import { KIND_PLURALS } from "../listed_names.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { cascadeAlone, DELETE_OPTIONS, deleteRecords, findRecords } from "../delete_records.ts";
-import { readManifestFiles, targetsOf } from "../manifest_files.ts";
+import { readManifestFiles } from "../manifest_files.ts";
 
 export const command: Command = defineCommand({
   help: "Deletes all of the named resources, or none. A resource that others use is refused " +
@@ -72,6 +72,7 @@ async function readTargets(context: Context<typeof DELETE_OPTIONS>): Promise<Del
     throw new AppError("usage", "-f says what to delete: leave out KIND, names and -l");
   }
   if (files.length > 0) {
+    const { targetsOf } = await import("../delete_targets.ts");
     const targets = targetsOf(await readManifestFiles(files, context.io));
     if (targets.length > 0) return targets;
     throw new AppError("invalid", "Nothing to delete: the input names no resource");

@@ -11,7 +11,6 @@ import type { Input } from "../../api/operations.ts";
 import { findText } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import { fileFault } from "../../base/file_fault.ts";
-import { toYaml } from "../../resources/manifest.ts";
 import { findRecordName } from "../../resources/record_names.ts";
 import { displayName } from "../../resources/resource.ts";
 import { runAttached } from "../../shell/run_attached.ts";
@@ -108,6 +107,7 @@ async function read(
   };
   const { generation } = status;
   const expected = { kind, project: metadata.project ?? "", name: metadata.name, generation };
+  const { toYaml } = await import("../../resources/manifest.ts");
   return { expected, text: toYaml({ kind, metadata, spec }) };
 }
 

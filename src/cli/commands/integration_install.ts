@@ -10,13 +10,12 @@ import type { Client } from "../../api/client.ts";
 import { AppError } from "../../base/errors.ts";
 import { fillStore } from "../../integrations/fill_secrets.ts";
 import {
-  endpointsOfPackage,
   type IntegrationPackage,
   manifestsOf,
   PACKAGE_NAMES,
   packageNamed,
-  secretTemplatesOf,
 } from "../../integrations/packages.ts";
+import type { SecretTemplate } from "../../integrations/package_resources.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import {
   type Command,
@@ -59,13 +58,16 @@ export const command: Command = defineCommand({
   ],
   async run(context) {
     const pack = packageNamed(context.argument(0));
-    const keys = secretTemplatesOf(pack).flatMap((store) => store.keys);
-    const given = await readSetSecrets(keys, context);
+    const { endpointsOfPackage, secretTemplatesOf } = await import(
+      "../../integrations/package_resources.ts"
+    );
+    const templates = secretTemplatesOf(pack);
+    const given = await readSetSecrets(templates.flatMap((store) => store.keys), context);
     const url = readUrl(context);
     const dryRun = context.options.dryRun;
     using client = context.client();
     const base = url ?? (await client.call("status", {})).webhook_url;
-    const { files, kept } = await fillSecrets(pack, given, { client, context });
+    const { files, kept } = await fillSecrets({ pack, templates }, given, { client, context });
     const applied = await client.call("apply", {
       files: [...files, ...manifestsOf(pack).map((file) => toManifest(pack, file))],
       ...context.project(),
@@ -73,7 +75,7 @@ export const command: Command = defineCommand({
     });
     for (const warning of applied.warnings) context.io.err(`warning: ${warning}\n`);
     for (const failure of applied.hook_failures) context.io.err(`hook failed: ${failure}\n`);
-    const addresses = addressesOf(pack, applied.results, base);
+    const addresses = addressesOf(endpointsOfPackage(pack), applied.results, base);
     const code = applied.hook_failures.length === 0 ? 0 : 1;
     if (context.options.output === "json") {
       const shown = { name: pack.name, dry_run: dryRun, results: applied.results, kept, addresses };
@@ -99,11 +101,11 @@ interface Address {
 }
 
 function addressesOf(
-  pack: IntegrationPackage,
+  endpoints: ReadonlyMap<string, readonly string[]>,
   results: readonly ApplyOutcome[],
   base: string | null,
 ): Address[] {
-  return [...endpointsOfPackage(pack)].map(([endpoint, triggers]) => {
+  return [...endpoints].map(([endpoint, triggers]) => {
     const project = results.find(({ name }) => name === `trigger/${triggers[0]}`)?.project;
     const place = project === undefined || project === DEFAULT_PROJECT ? "" : `/${project}`;
     const path = `/webhook${place}/${endpoint}`;
@@ -144,13 +146,13 @@ function noteOn(base: string | null, { io }: Context<typeof OPTIONS>): void {
  * @throws {AppError} as {@linkcode fillStore}.
  */
 async function fillSecrets(
-  pack: IntegrationPackage,
+  { pack, templates }: { pack: IntegrationPackage; templates: readonly SecretTemplate[] },
   given: ReadonlyMap<string, string>,
   { client, context }: { client: Client; context: Context<typeof OPTIONS> },
 ): Promise<{ files: ManifestFile[]; kept: string[] }> {
   const files: ManifestFile[] = [];
   const kept: string[] = [];
-  for (const { name, labels, keys } of secretTemplatesOf(pack)) {
+  for (const { name, labels, keys } of templates) {
     const existing = await findStore(name, { client, context });
     const data = fillStore({ keys, existing }, given);
     if (data === undefined) {

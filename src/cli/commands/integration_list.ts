@@ -6,7 +6,6 @@
 
 import { type IntegrationPackage, listPackages } from "../../integrations/packages.ts";
 import { type Command, defineCommand, OUTPUT } from "../command.ts";
-import { packageView } from "./integration_show.ts";
 import { printListing } from "../print.ts";
 
 export const command: Command = defineCommand({
@@ -16,8 +15,9 @@ export const command: Command = defineCommand({
   examples: ["svc integration list", "svc integration list -o json"],
   async run(context) {
     const packages = listPackages();
+    const { output } = context.options;
     const listing = {
-      items: packages.map(packageView),
+      items: output === "json" || output === "yaml" ? await viewsOf(packages) : [],
       names: packages.map(({ name }) => `integration/${name}`),
       columns: [
         { header: "NAME", wide: false },
@@ -26,9 +26,14 @@ export const command: Command = defineCommand({
       ],
       rows: packages.map(toRow),
     };
-    await printListing(listing, context.options.output, context.io);
+    await printListing(listing, output, context.io);
   },
 });
+
+async function viewsOf(packages: readonly IntegrationPackage[]) {
+  const { packageView } = await import("../../integrations/package_resources.ts");
+  return packages.map(packageView);
+}
 
 function toRow({ name, title, summary }: IntegrationPackage): string[] {
   return [name, title, summary];

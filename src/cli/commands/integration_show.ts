@@ -8,12 +8,9 @@ import { dirname, join } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import { fileFault } from "../../base/file_fault.ts";
 import {
-  endpointsOfPackage,
   type IntegrationPackage,
   PACKAGE_NAMES,
   packageNamed,
-  resourcesOf,
-  secretTemplatesOf,
 } from "../../integrations/packages.ts";
 import { type Command, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
@@ -51,26 +48,12 @@ export const command: Command = defineCommand({
       return io.out(json ? jsonText(written) : lines);
     }
     if (json && path === undefined) {
+      const { packageView } = await import("../../integrations/package_resources.ts");
       return io.out(jsonText(packageView(pack)));
     }
     io.out(fileOf(pack, path ?? "README.md"));
   },
 });
-
-/** A package as JSON. */
-export function packageView(pack: IntegrationPackage): Record<string, unknown> {
-  return {
-    name: pack.name,
-    platform: pack.title,
-    description: pack.summary,
-    secrets: secretTemplatesOf(pack).flatMap(({ name, keys }) =>
-      keys.map((key) => ({ store: name, key }))
-    ),
-    triggers: [...endpointsOfPackage(pack).values()].flat(),
-    resources: resourcesOf(pack).map(({ displayName }) => displayName),
-    files: pack.files.map(({ path }) => path),
-  };
-}
 
 function fileOf({ name, files }: IntegrationPackage, path: string): string {
   const found = files.find((file) => file.path === path);

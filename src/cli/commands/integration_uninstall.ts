@@ -14,9 +14,8 @@ import {
   labelOf,
   PACKAGE_NAMES,
   packageNamed,
-  secretTemplatesOf,
 } from "../../integrations/packages.ts";
-import { KINDS } from "../../resources/kinds.ts";
+import { KIND_NAMES } from "../../resources/kind_names.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import { confirm, YES } from "../confirm.ts";
 import {
@@ -60,10 +59,11 @@ export const command: Command = defineCommand({
     const { io } = context;
     const pack = packageNamed(context.argument(0));
     const [secrets, dryRun] = [context.options.secrets, context.options.dryRun];
-    const targets = [...targetsOf(pack), ...secrets ? storesOf(pack) : []];
+    const storeTargets = await storesOf(pack);
+    const targets = [...targetsOf(pack), ...secrets ? storeTargets : []];
     using client = context.client();
     const plan = await remove(targets, { client, context, dryRun: true });
-    const stores = secrets ? [] : await find(storesOf(pack), { client, context });
+    const stores = secrets ? [] : await find(storeTargets, { client, context });
     if (plan.deleted.length + plan.kept.length + stores.length === 0) {
       throw new AppError(
         "not_found",
@@ -95,15 +95,17 @@ export const command: Command = defineCommand({
 
 /** Everything with the package's label that belongs to a project and holds no secrets. */
 function targetsOf(pack: IntegrationPackage): DeleteTarget[] {
-  return KINDS.filter(({ kind, global }) => !global && kind !== SECRET_STORE)
-    .map(({ kind }) => ({ what: kind, selector: labelOf(pack) }));
+  return Object.entries(KIND_NAMES)
+    .filter(([kind, { global }]) => !global && kind !== SECRET_STORE)
+    .map(([kind]) => ({ what: kind, selector: labelOf(pack) }));
 }
 
 /**
  * The SecretStores of a package, also by name: one that existed before the package was installed
  * has no label.
  */
-function storesOf(pack: IntegrationPackage): DeleteTarget[] {
+async function storesOf(pack: IntegrationPackage): Promise<DeleteTarget[]> {
+  const { secretTemplatesOf } = await import("../../integrations/package_resources.ts");
   return [
     { what: SECRET_STORE, selector: labelOf(pack) },
     { what: SECRET_STORE, names: secretTemplatesOf(pack).map(({ name }) => name) },

@@ -5,8 +5,6 @@
  */
 
 import { resolve } from "node:path";
-import { decideCommand } from "../../plugins/policy/policy.ts";
-import { fileFacts, readPolicy } from "../../plugins/policy/policy_file.ts";
 import {
   type Command,
   type Context,
@@ -41,6 +39,8 @@ export const command: Command = defineCommand({
     "svc policy check -o json -- 'scripts/refresh.sh | scripts/store.sh'",
   ],
   async run(context) {
+    const { decideCommand } = await import("../../plugins/policy/policy.ts");
+    const { fileFacts, readPolicy } = await import("../../plugins/policy/policy_file.ts");
     const line = context.arguments(0).join(" ");
     const reading = await readPolicy(context.dir());
     const { mode, decision } = "closed" in reading

@@ -6,27 +6,27 @@
 
 import { AppError } from "../../base/errors.ts";
 import { findMeant } from "../../base/similar_names.ts";
-import { KindLookup } from "../../resources/kind_lookup.ts";
-import { KINDS } from "../../resources/kinds.ts";
-import { documentSchema } from "../../resources/read.ts";
+import { KIND_NAMES } from "../../resources/kind_names.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 
-const NAMES = KINDS.map(({ kind }) => kind);
+const NAMES = Object.keys(KIND_NAMES);
 
 export const command: Command = defineCommand({
   help: "Prints the JSON Schema of a kind, so that an editor can check and complete manifests. " +
     "Without a kind, prints that of a document of any kind. Needs no daemon.",
   arguments: [{ name: "[kind]", help: `one of ${NAMES.join(", ")}`, complete: NAMES }],
   examples: ["svc schema Trigger > trigger.schema.json", "svc schema"],
-  run(context) {
+  async run(context) {
+    const { KindLookup } = await import("../../resources/kind_lookup.ts");
+    const { KINDS } = await import("../../resources/kinds.ts");
+    const { documentSchema } = await import("../../resources/read.ts");
     const name = context.argument(0);
     const kind = new KindLookup([]).byAnyName(name);
     if (name !== "" && kind === undefined) {
-      const known = KINDS.map((one) => one.kind);
-      const near = findMeant(name, known);
+      const near = findMeant(name, NAMES);
       const next = near === undefined
-        ? `use one of ${known.join(", ")}`
+        ? `use one of ${NAMES.join(", ")}`
         : `did you mean "${near}"?`;
       throw new AppError("usage", `Unknown kind "${name}": ${next}`);
     }
@@ -37,6 +37,5 @@ export const command: Command = defineCommand({
       }
       : documentSchema(kind);
     context.io.out(jsonText(schema));
-    return Promise.resolve();
   },
 });

@@ -11,10 +11,6 @@ import { type DataDir, dataDirAt } from "../../base/data_dir.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { VERSION } from "../../base/version.ts";
-import { addressesToBind } from "../../daemon/bind_addresses.ts";
-import { readSettingsFile } from "../../daemon/settings_file.ts";
-import { openOwnPlace } from "../../doctor/own_place.ts";
-import { ports } from "../../doctor/ports.ts";
 import { openManager, usualScope } from "../../service/service_lookup.ts";
 import type { Scope, ServiceHost } from "../../service/host.ts";
 import { type InstallPlan, pathForService, planInstall } from "../../service/install.ts";
@@ -161,6 +157,10 @@ async function findDaemon(client: Client): Promise<Status | undefined> {
 
 /** Refuses addresses on which another program listens, and names it. */
 async function refuseTakenPorts(dirs: DataDir, io: Io): Promise<void> {
+  const { addressesToBind } = await import("../../daemon/bind_addresses.ts");
+  const { readSettingsFile } = await import("../../daemon/settings_file.ts");
+  const { openOwnPlace } = await import("../../doctor/own_place.ts");
+  const { ports } = await import("../../doctor/ports.ts");
   const addresses = () => addressesToBind(readSettingsFile(dirs.settings, dirs.root));
   await using place = openOwnPlace({ dirs, env: io.env, clock: systemClock, stepEnv: [] });
   const found = await ports.look({ ...place, addresses });

@@ -11,9 +11,6 @@ import type { DataDir } from "../../base/data_dir.ts";
 import { AppError } from "../../base/errors.ts";
 import { idFactory } from "../../base/ids.ts";
 import { lockDataDir } from "../../base/lock.ts";
-import { keepToken, newToken } from "../../auth/tokens.ts";
-import { checkStorage } from "../../storage/check_storage.ts";
-import { openStorage } from "../../storage/open_storage.ts";
 import {
   type Command,
   CONNECTION,
@@ -83,6 +80,9 @@ async function createOffline(
   dir: DataDir,
   { env, err }: Pick<Io, "env" | "err">,
 ): Promise<NewToken> {
+  const { keepToken, newToken } = await import("../../auth/tokens.ts");
+  const { checkStorage } = await import("../../storage/check_storage.ts");
+  const { openStorage } = await import("../../storage/open_storage.ts");
   const clock = systemClock;
   using _lock = await lockDataDir(dir, clock);
   await checkStorage(dir);

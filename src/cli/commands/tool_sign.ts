@@ -13,12 +13,11 @@ import { signsUrl } from "../../signatures/scheme.ts";
 import { type Command, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { count } from "../option.ts";
 import { curlLine, inlineData } from "../curl_line.ts";
+import { EVENT, LIKELIEST_KEY } from "../headers.ts";
 import { jsonText } from "../json_text.ts";
 import {
   BODY_FLAGS,
-  EVENT,
   type GivenBody,
-  LIKELIEST_KEY,
   readBody,
   readScheme,
   readSigningKey,

@@ -18,11 +18,10 @@ import {
   TRIGGER,
 } from "../command.ts";
 import { curlLine, inlineData } from "../curl_line.ts";
-import { HEADER, hintAtHeaders, readHeaders } from "../headers.ts";
+import { EVENT, HEADER, hintAtHeaders, LIKELIEST_KEY, readHeaders } from "../headers.ts";
 import type { Io } from "../io.ts";
 import { jsonText } from "../json_text.ts";
 import { readFile } from "../read_file.ts";
-import { EVENT, LIKELIEST_KEY } from "../signing_flags.ts";
 import { printable } from "../terminal_text.ts";
 
 export const command: Command = defineCommand({

@@ -18,10 +18,9 @@ import {
   TRIGGER,
 } from "../command.ts";
 import type { OptionDefinition } from "../option.ts";
-import { HEADER, readHeaders } from "../headers.ts";
+import { EVENT, HEADER, LIKELIEST_KEY, readHeaders } from "../headers.ts";
 import { jsonText } from "../json_text.ts";
 import { readFile } from "../read_file.ts";
-import { EVENT, LIKELIEST_KEY } from "../signing_flags.ts";
 import { printable } from "../terminal_text.ts";
 
 const OPTIONS = [

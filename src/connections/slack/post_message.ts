@@ -51,9 +51,6 @@ export type PostResult =
     readonly mayHaveArrived: boolean;
   };
 
-/** Base URL of the real Slack. */
-export const SLACK_API_URL = "https://slack.com/api";
-
 /** Longest text: Slack truncates longer ones. */
 export const MAX_POST_CHARACTERS = 40_000;
 /** Longest time of a call. */

@@ -9,7 +9,8 @@ import type { ApplyOutcome, ManifestFile } from "../../api/resource_operations.t
 import type { Caller } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
 import { triggersAt } from "../../connections/endpoints.ts";
-import { manifestsOf, packageNamed, secretTemplatesOf } from "../../integrations/packages.ts";
+import { secretTemplatesOf } from "../../integrations/package_resources.ts";
+import { manifestsOf, packageNamed } from "../../integrations/packages.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { type ConnectionSpec, platformOfConnection } from "../../resources/connection.ts";
 import type { Resource } from "../../resources/resource.ts";

@@ -25,12 +25,8 @@ import {
   setHook,
 } from "../../connections/github/hooks.ts";
 import { webhookPath } from "../../intake/webhook_path.ts";
-import {
-  apiUrlOf,
-  connectedTo,
-  type ConnectionSpec,
-  defaultConnectionName,
-} from "../../resources/connection.ts";
+import { apiUrlOf, connectedTo, type ConnectionSpec } from "../../resources/connection.ts";
+import { defaultConnectionName } from "../../resources/names.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
 import type { ConnectionStore } from "../../store/connection_store.ts";
 import { apply, type ApplyHost } from "../resources/apply.ts";

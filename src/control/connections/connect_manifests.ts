@@ -9,13 +9,8 @@ import type { ManifestFile } from "../../api/resource_operations.ts";
 import { toHex } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import { signingStoresAt, triggersAt } from "../../connections/endpoints.ts";
-import {
-  endpointsOfPackage,
-  type IntegrationPackage,
-  manifestsOf,
-  packageNamed,
-  secretTemplatesOf,
-} from "../../integrations/packages.ts";
+import { endpointsOfPackage, secretTemplatesOf } from "../../integrations/package_resources.ts";
+import { type IntegrationPackage, manifestsOf, packageNamed } from "../../integrations/packages.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { ConnectionSpec } from "../../resources/connection.ts";
 import type { Resource } from "../../resources/resource.ts";

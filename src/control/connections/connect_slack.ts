@@ -14,7 +14,8 @@ import { isToken, readToken } from "../../connections/find_connection.ts";
 import { type ApiAccess, apiError } from "../../connections/api/api_call.ts";
 import { callSlack, type SlackData } from "../../connections/slack/slack_client.ts";
 import { nameOf, ofName } from "../../connections/platform_name.ts";
-import { type ConnectionSpec, SLACK_API_URL } from "../../resources/connection.ts";
+import type { ConnectionSpec } from "../../resources/connection.ts";
+import { SLACK_API_URL } from "../../resources/names.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
 import {
   applyChat,

@@ -12,12 +12,8 @@ import { AppError } from "../../base/errors.ts";
 import { readToken } from "../../connections/find_connection.ts";
 import type { ApiAccess } from "../../connections/api/api_call.ts";
 import { deleteHook, hookPage } from "../../connections/github/hooks.ts";
-import {
-  type IntegrationPackage,
-  labelOf,
-  packageNamed,
-  secretTemplatesOf,
-} from "../../integrations/packages.ts";
+import { secretTemplatesOf } from "../../integrations/package_resources.ts";
+import { type IntegrationPackage, labelOf, packageNamed } from "../../integrations/packages.ts";
 import {
   apiUrlOf,
   connectedTo,

@@ -26,7 +26,7 @@ import type { ResolvePath } from "../../base/user_paths.ts";
 import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { Plan } from "../plan.ts";
 import type { SenderCheck } from "../sender_check.ts";
-import type { InheritedEnv } from "../step/step_env.ts";
+import type { InheritedEnv } from "../step/inherited_env.ts";
 import type { DefaultLimits } from "../time_limits.ts";
 import type { TaskDirectories } from "../workspace/task_directory.ts";
 import type { TaskFiles } from "../step/task_files.ts";

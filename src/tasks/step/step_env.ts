@@ -5,7 +5,6 @@
  * @module
  */
 
-import { delimiter } from "node:path";
 import { utf8 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Evaluator } from "../../cel/evaluator.ts";
@@ -24,38 +23,10 @@ export const TASK_MARK = "SVC_TASK_ID";
  */
 export const TASK_RUN_MARK = "SVC_TASK_RUN";
 
-/** Variables that every step inherits from the daemon. */
-const INHERITED = ["HOME", "USER", "SHELL", "LANG", "TZ", "TMPDIR"];
-
 /** Most bytes of a variable or an argument: the kernel's limit (128 KiB), less room for a name. */
 export const MAX_VARIABLE_BYTES = 130_000;
 
 const NUL = "\0";
-
-const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/** The environment that processes inherit from the daemon. */
-export interface InheritedEnv {
-  readonly variables: Readonly<Record<string, string>>;
-}
-
-/** Variables that every plugin inherits from the daemon. */
-export const PLUGIN_VARIABLES: readonly string[] = ["HOME", "LANG", "TZ"];
-
-/** Reads the variables `names` and `extra` (those of `--step-env`), and puts `bin` first on the PATH. */
-export function inheritEnv(
-  env: (name: string) => string | undefined,
-  options: { bin: string; extra: readonly string[] },
-  names: readonly string[] = INHERITED,
-): InheritedEnv {
-  const variables: Record<string, string> = {};
-  for (const name of [...names, ...options.extra]) {
-    const value = env(name);
-    if (value !== undefined) variables[name] = value;
-  }
-  variables["PATH"] = [options.bin, env("PATH") ?? DEFAULT_PATH].join(delimiter);
-  return { variables };
-}
 
 /** The sources of the values in `env` blocks. */
 export interface EnvSources {

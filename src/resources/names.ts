@@ -1,0 +1,23 @@
+/**
+ * Names of resources, and values in them, that are needed where no schema is: loading one takes longer
+ * than most commands.
+ *
+ * @module
+ */
+
+/** Names of resources and projects. */
+export const NAME_PATTERN = "^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$";
+
+/** Name of the workspace that exists from `svc init` on. */
+export const DEFAULT_WORKSPACE = "default";
+
+/** Base URL of Slack's Web API. */
+export const SLACK_API_URL = "https://slack.com/api";
+
+/**
+ * The default name of a Connection: the name of the repository or organization, in lower case.
+ */
+export function defaultConnectionName(to: string): string {
+  const name = to.slice(to.lastIndexOf("/") + 1).toLowerCase();
+  return name.replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, "") || "github";
+}
