@@ -1,7 +1,7 @@
 import { deepStrictEqual as equal } from "node:assert/strict";
 import type { Program } from "../helpers/program.ts";
 import { compare, subjectOf } from "../../tools/bench/compare.ts";
-import { judge, tableOf } from "../../tools/bench/report.ts";
+import { docsTableOf, judge, tableOf } from "../../tools/bench/report.ts";
 import type { BenchContext } from "../../tools/bench/scenario.ts";
 
 const program: Program = { name: "compiled", command: "now", args: [] };
@@ -84,5 +84,30 @@ Deno.test("the table says what cannot be measured", async () => {
     "over bare  4.00          2.00          0.50   ≤ 1.50 MISSED",
     "bare                     25 µs",
     "peer       not measured  not measured         ≤ 1 µs",
+  ]);
+});
+
+Deno.test("the docs have the figures with a target, and the change where that is the target", async () => {
+  const { results } = await measure(1, { baseline });
+  const report = {
+    at: "2026-11-26T00:00:00Z",
+    machine: {
+      processors: "2 × some",
+      memoryGb: 1,
+      kernel: "linux",
+      deno: "2",
+      loadBefore: 0,
+      fsyncMs: 1,
+    },
+    load: "none",
+    program: "compiled",
+    rounds: 1,
+    seconds: 2,
+    results,
+  };
+  equal(docsTableOf(report).split("\n").slice(4, -1), [
+    "| *some* | cost | 50 µs (50–50); 0.50 (0.5–0.5) of before | ratio ≤ 0.65 |",
+    "|  | over bare | **2.00 (2–2)** | ≤ 1.50 |",
+    "|  | peer | not measured | ≤ 1 µs |",
   ]);
 });

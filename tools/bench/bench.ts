@@ -1,9 +1,9 @@
 /**
- * `make bench`: runs the scenarios and reports: a table on the terminal, and in `bench/` one for the
- * docs, `results.json` and `chart.svg`. `--baseline PATH` (an earlier `svc`, measured in turn with
+ * `make bench`: runs the scenarios and reports: a table on the terminal, and in `bench/` `results.md`,
+ * `results.json` and `chart.svg`. `--baseline PATH` (an earlier `svc`, measured in turn with
  * this one), `--only NAME[,NAME]`, `--rounds N`, `--quick` (does it work?), `--long` (ten minutes of
- * mixed load), `--source` (not the compiled program), `--publish` (table and chart go to
- * `docs/design/`).
+ * mixed load), `--source` (not the compiled program), `--publish` (a short table goes to
+ * `docs/design/performance.md`).
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { chartOf } from "./chart.ts";
 import { findLoadClient } from "./load.ts";
 import { describeMachine, machineLine, QUIET_LOAD } from "./machine.ts";
 import { compileSvc, findBaseline } from "./programs.ts";
-import { judge, markdownOf, type Report, type Result, tableOf } from "./report.ts";
+import { docsTableOf, judge, markdownOf, type Report, type Result, tableOf } from "./report.ts";
 import type { BenchContext } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
@@ -97,9 +97,9 @@ if (flags.publish && failed.length === 0) await publish();
 if (failed.length > 0) console.log(`Could not be measured: ${failed.join(", ")}`);
 Deno.exit(failed.length > 0 ? 1 : 0);
 
-/** Writes the figures measured so far. */
-async function write(): Promise<void> {
-  const report: Report = {
+/** The figures measured so far. */
+function reportNow(): Report {
+  return {
     at: new Date().toISOString(),
     machine,
     load: load.name,
@@ -109,19 +109,23 @@ async function write(): Promise<void> {
     seconds: context.seconds,
     results,
   };
+}
+
+/** Writes the figures measured so far. */
+async function write(): Promise<void> {
+  const report = reportNow();
   await Deno.writeTextFile(join(directory, "results.json"), JSON.stringify(report, null, 2) + "\n");
   await Deno.writeTextFile(join(directory, "results.md"), markdownOf(report));
   await Deno.writeTextFile(join(directory, "chart.svg"), chartOf(report));
 }
 
-/** Writes the table and the chart of a whole run into the docs. */
+/** Writes the short table of a whole run into the docs. */
 async function publish(): Promise<void> {
-  const docs = join(ROOT, "docs/design");
-  await Deno.copyFile(join(directory, "chart.svg"), join(docs, "performance.svg"));
-  const page = await Deno.readTextFile(join(docs, "performance.md"));
-  const table = await Deno.readTextFile(join(directory, "results.md"));
+  const path = join(ROOT, "docs/design/performance.md");
+  const page = await Deno.readTextFile(path);
+  const table = docsTableOf(reportNow());
   const fresh = page.replace(/(?<=<!-- bench -->\n)[^]*(?=<!-- end -->)/, () => `\n${table}\n`);
-  await Deno.writeTextFile(join(docs, "performance.md"), fresh);
+  await Deno.writeTextFile(path, fresh);
 }
 
 /** Exits if the path of the baseline is wrong. */

@@ -110,33 +110,71 @@ export async function tableOf(results: readonly Result[]): Promise<string> {
   return [head, ...body].join("\n");
 }
 
-/**
- * A table for the docs: the machine, then medians with the least and the greatest value in
- * brackets.
- */
+/** Every figure as a table: medians with the least and the greatest value in brackets. */
 export function markdownOf(report: Report): string {
-  const withRange = (values: readonly number[], unit: Figure["unit"]) => {
-    const range = rangeOf(values, "–");
-    return shown(median(values), unit) + (range === "" ? "" : ` (${range})`);
-  };
   const shownOnes = report.results.filter(({ detail }) => detail !== true);
-  const rows = shownOnes.flatMap((result, at) => {
-    const { scenario, name, unit, samples, before, ratio } = result;
-    const now = withRange(samples, unit);
-    const row = [
-      name,
-      before === undefined ? "" : withRange(before, unit),
-      result.ok === false ? `**${now}**` : now,
-      ratio === undefined ? "" : withRange(ratio, "×"),
-      wantedText(result),
-    ];
-    return scenario === shownOnes[at - 1]?.scenario
-      ? [row]
-      : [[`*${scenario}*`, "", "", "", ""], row];
+  return markdown(report, {
+    columns: ["what", "before", "now", "ratio", "wanted"],
+    rows: shownOnes.flatMap((result, at) => {
+      const { scenario, name, unit, before, ratio } = result;
+      const row = [
+        name,
+        before === undefined ? "" : withRange(before, unit),
+        measured(result),
+        ratio === undefined ? "" : withRange(ratio, "×"),
+        wantedText(result),
+      ];
+      return scenario === shownOnes[at - 1]?.scenario
+        ? [row]
+        : [[`*${scenario}*`, "", "", "", ""], row];
+    }),
   });
-  const lines = [["what", "before", "now", "ratio", "wanted"], Array(5).fill("---"), ...rows];
+}
+
+/** The table of the docs: figures with a target, and those that the docs refer to. */
+export function docsTableOf(report: Report): string {
+  const shownOnes = report.results.filter(({ target, change, inDocs, detail }) =>
+    detail !== true && (inDocs === true || target !== undefined || change !== undefined)
+  );
+  return markdown(report, {
+    columns: ["scenario", "what", "measured", "wanted"],
+    rows: shownOnes.map((result, at) => {
+      const { scenario, name, change, ratio } = result;
+      const changed = change === undefined || ratio === undefined
+        ? ""
+        : `; ${withRange(ratio, "×")} of before`;
+      return [
+        scenario === shownOnes[at - 1]?.scenario ? "" : `*${scenario}*`,
+        name,
+        measured(result) + changed,
+        wantedText(result),
+      ];
+    }),
+  });
+}
+
+/** A table below a line about the machine. */
+function markdown(
+  report: Report,
+  { columns, rows }: {
+    readonly columns: readonly string[];
+    readonly rows: readonly (readonly string[])[];
+  },
+): string {
+  const lines = [columns, columns.map(() => "---"), ...rows];
   const table = lines.map((cells) => `| ${cells.join(" | ")} |\n`).join("");
   return `${machineLine(report.machine)}; ${conditionsLine(report)}.\n\n${table}`;
+}
+
+/** The median, with the least and the greatest value; bold if the target is missed. */
+function measured({ samples, unit, ok }: Result): string {
+  const text = withRange(samples, unit);
+  return ok === false ? `**${text}**` : text;
+}
+
+function withRange(values: readonly number[], unit: Figure["unit"]): string {
+  const range = rangeOf(values, "–");
+  return shown(median(values), unit) + (range === "" ? "" : ` (${range})`);
 }
 
 /** A line about the way of measuring. */

@@ -21,6 +21,8 @@ export interface FigureKind {
   readonly change?: Target;
   /** Set if the figure goes into `results.json` only. */
   readonly detail?: boolean;
+  /** Set if the figure goes into the docs although it has no target. */
+  readonly inDocs?: boolean;
 }
 
 /** A figure with its measurements. */

@@ -130,7 +130,7 @@ function figuresOf(
       detail: true,
     }));
   return [
-    { name: "durable accepts", unit: "/s", value: full.perSecond },
+    { name: "durable accepts", unit: "/s", value: full.perSecond, inDocs: true },
     {
       name: "processor time per accept",
       unit: "µs",
@@ -172,7 +172,7 @@ function figuresOf(
     { name: "accepts with deduplication", unit: "/s", value: github.perSecond },
     { name: "processor time of these", unit: "µs", value: github.cost.own },
     { name: `median at ${AT}`, unit: "ms", value: percentile(latencies, 0.5) },
-    { name: `p99 at ${AT}`, unit: "ms", value: fixed.p99Ms },
+    { name: `p99 at ${AT}`, unit: "ms", value: fixed.p99Ms, inDocs: true },
     { name: `slowest at ${AT}`, unit: "ms", value: percentile(latencies, 1) },
     {
       name: `p99 at ${AT}, without a database`,
@@ -207,12 +207,19 @@ function besidePeer(
   peer: Served | undefined,
 ): readonly RoundFigure[] {
   return [
-    { name: title, unit: "/s", value: peer?.perSecond ?? NaN, shared: true },
-    { name: "its processor time", unit: "µs", value: whole(peer?.cost), shared: true },
+    { name: title, unit: "/s", value: peer?.perSecond ?? NaN, shared: true, inDocs: true },
+    {
+      name: "its processor time",
+      unit: "µs",
+      value: whole(peer?.cost),
+      shared: true,
+      inDocs: true,
+    },
     {
       name: `accepts ÷ ${title.replace(/ \(.*/, "")}`,
       unit: "×",
       value: own.perSecond / (peer?.perSecond ?? NaN),
+      inDocs: true,
       ...defined({ target }),
     },
   ];

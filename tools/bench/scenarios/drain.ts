@@ -77,7 +77,13 @@ function figuresOf(
   const bare = spawns?.perSecond ?? NaN;
   return [
     { name: `bare spawns, ${WORKERS} at once`, unit: "/s", value: bare, shared: true },
-    { name: `no-op tasks, files ${place}`, unit: "/s", value: perSecond, ...targets.rate },
+    {
+      name: `no-op tasks, files ${place}`,
+      unit: "/s",
+      value: perSecond,
+      inDocs: true,
+      ...targets.rate,
+    },
     { name: "tasks ÷ spawns", unit: "×", value: perSecond / bare, ...targets.share },
     { name: "processor time per task", unit: "µs", value: whole(cost), ...targets.cost },
     { name: "of it the daemon's", unit: "µs", value: cost?.own ?? NaN },

@@ -53,7 +53,12 @@ export const idleMemory: Scenario = {
         ...figure(({ at }) => at.idle.resident),
         target: { atMost: 90 },
       },
-      { name: "of it anonymous", unit: "MB", ...figure(({ at }) => at.idle.anonymous) },
+      {
+        name: "of it anonymous",
+        unit: "MB",
+        inDocs: true,
+        ...figure(({ at }) => at.idle.anonymous),
+      },
       { name: "right after a burst", unit: "MB", ...figure(({ at }) => at.burst.resident) },
       { name: "of it anonymous", unit: "MB", ...figure(({ at }) => at.burst.anonymous) },
       { name: "a minute of rest later", unit: "MB", ...figure(({ at }) => at.rested.resident) },
