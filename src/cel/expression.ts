@@ -57,7 +57,16 @@ export function scopeOf(variables: Readonly<JsonObject>, share = ""): Scope {
 }
 
 /**
- * Compiles an expression.
+ * Compiled expressions by their text. What `svc apply` has checked is compiled for the first request
+ * and for each step, and triggers with the same condition share it.
+ */
+const kept = new Map<string, Expression>();
+/** Most characters of these texts together; beyond, all of them are forgotten. */
+const MAX_KEPT = 256 * 1024;
+let keptCharacters = 0;
+
+/**
+ * Compiles an expression, unless it is known.
  *
  * @throws {AppError} `invalid`, with line and column, when the text is not CEL; without them when
  * it is too long or nested too deeply.
@@ -66,6 +75,19 @@ export function compileExpression(source: string): Expression {
   if (source.length > MAX_SOURCE) {
     throw new AppError("invalid", `Expression is longer than ${MAX_SOURCE} characters`);
   }
+  const known = kept.get(source);
+  if (known !== undefined) return known;
+  const expression = compile(source);
+  keptCharacters += source.length;
+  if (keptCharacters > MAX_KEPT) {
+    kept.clear();
+    keptCharacters = source.length;
+  }
+  kept.set(source, expression);
+  return expression;
+}
+
+function compile(source: string): Expression {
   const { evaluate, analysis } = planSource(source);
   return {
     ...analysis,

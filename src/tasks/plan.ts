@@ -99,7 +99,9 @@ export class Planner {
   readonly #catalog: Catalog;
   #version = -1;
   #plans = new WeakMap<Resource<TriggerSpec>, PlannedTask>();
-  #readsSigned = new WeakMap<PlannedTask, boolean>();
+  /** The plans among them by their hash: triggers with the same actions share one. */
+  readonly #shared = new Map<string, NonNullable<PlannedTask["plan"]>>();
+  readonly #readsSigned = new WeakMap<NonNullable<PlannedTask["plan"]>, boolean>();
 
   /** Plans with the resources of `catalog`. */
   constructor(catalog: Catalog) {
@@ -110,12 +112,22 @@ export class Planner {
   plan(trigger: Resource<TriggerSpec>): PlannedTask {
     if (this.#version !== this.#catalog.version) {
       this.#plans = new WeakMap();
+      this.#shared.clear();
       this.#version = this.#catalog.version;
     }
     const known = this.#plans.get(trigger);
     if (known !== undefined) return known;
-    const task = this.planFor(trigger.project, trigger.spec.action, trigger.spec.event.webhook);
+    const { project, spec } = trigger;
+    const task = this.#share(this.planFor(project, spec.action, spec.event.webhook));
     this.#plans.set(trigger, task);
+    return task;
+  }
+
+  #share(task: PlannedTask): PlannedTask {
+    if (task.plan === undefined) return task;
+    const known = this.#shared.get(task.plan.hash);
+    if (known !== undefined) return { ...task, plan: known };
+    this.#shared.set(task.plan.hash, task.plan);
     return task;
   }
 
@@ -124,11 +136,12 @@ export class Planner {
    * never misses a task that does.
    */
   readsSigned(trigger: Resource<TriggerSpec>): boolean {
-    const task = this.plan(trigger);
-    const known = this.#readsSigned.get(task);
+    const { plan } = this.plan(trigger);
+    if (plan === undefined) return false;
+    const known = this.#readsSigned.get(plan);
     if (known !== undefined) return known;
-    const reads = /\bsigned\b/.test(task.plan?.json ?? "");
-    this.#readsSigned.set(task, reads);
+    const reads = /\bsigned\b/.test(plan.json);
+    this.#readsSigned.set(plan, reads);
     return reads;
   }
 

@@ -273,3 +273,16 @@ Deno.test("Expression.run changes nothing in the payload", () => {
   compileExpression("payload.a[1].b + payload_a[0]").run(scopeOf({ payload }));
   equal(toJson(payload), text);
 });
+
+Deno.test("a text is compiled once, until many others have come", () => {
+  const source = 'payload_action == "opened"';
+  const first = compileExpression(source);
+  ok(compileExpression(source) === first);
+  for (let n = 0; n < 300; n++) compileExpression(`size("${n}${"x".repeat(1000)}") > 0`);
+  ok(compileExpression(source) !== first);
+  ok(compileExpression(source) === compileExpression(source));
+});
+
+Deno.test("a text that does not compile fails each time", () => {
+  for (let n = 0; n < 2; n++) throws(() => compileExpression("payload ="), { code: "invalid" });
+});

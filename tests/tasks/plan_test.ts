@@ -217,6 +217,25 @@ Deno.test("Planner.plan sees every change of the catalog at the next plan, and n
   deepEqual(planner.plan(TRIGGER), first);
 });
 
+Deno.test("triggers with the same actions share a plan until the catalog changes", () => {
+  const catalog = new Catalog([WORKFLOW, WORKSPACE]);
+  const planner = new Planner(catalog);
+  const others = ["a", "b"].map((name) => ({ ...TRIGGER, name }));
+  const shared = planner.plan(TRIGGER).plan;
+  ok(others.every((other) => planner.plan(other).plan === shared));
+  ok(
+    planner.plan({
+      ...TRIGGER,
+      spec: { ...TRIGGER.spec, action: { workflow: "w", workspace: "" } },
+    })
+      .plan !== shared,
+  );
+  catalog.change([{ op: "put", resource: resource("Workspace", "other", { path: "/srv/other" }) }]);
+  const again = planner.plan(TRIGGER).plan;
+  ok(again !== shared, "plans of an older catalog are forgotten");
+  deepEqual(again, shared);
+});
+
 Deno.test("Planner.plan keeps secrets as references", () => {
   const env = { TOKEN: { fromSecret: { store: "s", key: "k" } } };
   const made = planner(
