@@ -30,8 +30,11 @@ const PART = {
 /** Least size of the budget, in bodies of the largest size: a smaller budget would never hold one. */
 export const LARGEST_BODIES_IN_BUDGET = 1 / PART.largeOfOwner;
 
-/** When there are more owners than this, those that hold nothing are forgotten. */
-const OWNERS = 4096;
+/**
+ * When there are more owners than this, those that hold nothing are forgotten: a stranger can make up
+ * names. Below the number of triggers, requests would add and remove entries.
+ */
+const OWNERS = 16_384;
 
 /** The bytes that an owner holds. */
 interface Use {

@@ -1,7 +1,7 @@
 /**
  * A program, run with `--expose-gc`: prints as JSON how many bytes stay on the heap for a full
  * collection, after the quick ones have taken what they can, of each request that is answered as
- * the webhook server does, and of each wait in a list.
+ * the webhook server does, of each wait in a list, and of each body of ten thousand triggers.
  *
  * @module
  */
@@ -80,4 +80,18 @@ async function ofWait(): Promise<number> {
   return left;
 }
 
-console.log(JSON.stringify({ request: await ofRequest(), wait: await ofWait() }));
+async function ofBody(): Promise<number> {
+  const bodies = new BodyBudget(1 << 20);
+  let n = 0;
+  const holdNext = () => {
+    const held = bodies.hold(`default/t${n++ % 10_000}`);
+    held.take(100, 100);
+    held.release();
+    return Promise.resolve();
+  };
+  while (n < 10_000) void holdNext();
+  return await bytesLeft(holdNext);
+}
+
+const left = { request: await ofRequest(), wait: await ofWait(), body: await ofBody() };
+console.log(JSON.stringify(left));

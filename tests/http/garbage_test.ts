@@ -11,7 +11,7 @@ import { NOT_SLOW, ROOT } from "../helpers/program.ts";
 import { skippable } from "../helpers/requirements.ts";
 
 Deno.test(
-  skippable("requests and waits leave nothing much for a full collection", NOT_SLOW),
+  skippable("requests, waits and bodies leave nothing much for a full collection", NOT_SLOW),
   async () => {
     const program = fileURLToPath(new URL("./garbage_program.ts", import.meta.url));
     const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
@@ -29,10 +29,12 @@ Deno.test(
     }).output();
     const text = new TextDecoder().decode(stdout);
     ok(text !== "", new TextDecoder().decode(stderr));
-    const { request, wait } = JSON.parse(text) as Record<string, number>;
+    const { request, wait, body } = JSON.parse(text) as Record<string, number>;
     // Without `releaseRequest`, 2,800 bytes; headers of more than a few bytes add to that.
     ok(request !== undefined && request < 1500, `${request} bytes of each request`);
     // With a Set, 6,600 bytes: most of the results.
     ok(wait !== undefined && wait < 1000, `${wait} bytes of each wait`);
+    // Where owners are forgotten beyond 4,096, 207 bytes.
+    ok(body !== undefined && body < 100, `${body} bytes of each body`);
   },
 );
