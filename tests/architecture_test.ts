@@ -85,7 +85,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@opentelemetry/api": ["src/telemetry/tracing.ts"],
   "croner": ["src/resources/schedule.ts"],
   "markdown-it": ["src/docs/markdown.ts"],
-  "node:buffer": ["src/store/postgres/"],
+  "node:buffer": ["src/shell/pooled_shell.ts", "src/store/postgres/"],
   "node:crypto": [
     "src/base/bytes.ts",
     "src/signatures/certificate.ts",
@@ -95,7 +95,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "node:fs": ["src/base/regular_file.ts", "src/calls/call_pipe.ts"],
   "node:fs/promises": ["src/base/disk_space.ts"],
   "node:net": ["src/base/cidr.ts", "src/http/server/client_address.ts"],
-  "node:os": ["src/daemon/settings.ts"],
+  "node:os": ["src/daemon/settings.ts", "src/shell/run_shell.ts"],
   "node:path": ["cli.ts", "src/"],
   "node:process": ["cli.ts", "src/telemetry/readings.ts"],
   "node:sqlite": ["src/store/sqlite/engine/database.ts"],

@@ -10,15 +10,20 @@ import { systemClock } from "../base/clock.ts";
 import { findShortage } from "../base/shortage.ts";
 import { type ShellCoprocess, startShellCoprocess } from "./shell_coprocess.ts";
 import { SCANS } from "./scan_script.ts";
+import { ShellPool } from "./shell_pool.ts";
 
 /** Starts, watches and ends process groups. */
 export interface ProcessGroups extends AsyncDisposable {
   /** Path of the program that starts another one in a group of its own; `undefined` without it. */
   readonly setsid: string | undefined;
+  /** Shells that run one line after another. */
+  readonly shells: ShellPool;
   /** Whether any process of the group is left. */
   alive(group: number): Promise<boolean>;
   /** Sends TERM, and KILL after `graceMs`; resolves when no process of the group is left. */
   end(group: number, graceMs: number): Promise<void>;
+  /** Ends what a line that is over has left behind in its group; resolves when no process is left. */
+  endLeft(group: number): Promise<void>;
   /**
    * Kills every process whose environment holds `NAME=value`, in any group or session, together with its
    * group. Does nothing on a system without `/proc`. The value must be an identifier made by svc.
@@ -46,6 +51,9 @@ const [SCAN_TRIES, SCAN_PAUSE_MS] = [100, 100];
 /** Time for a killed process to be gone; it takes longer than an instant only under heavy load. */
 const GONE_WITHIN_MS = 5000;
 
+/** Time between TERM and KILL for background processes, when the line itself has ended. */
+const LEFTOVER_GRACE_MS = 1000;
+
 /** Starts the shell that signals; the shell that scans processes starts when it is first needed. */
 export function openProcessGroups(): ProcessGroups {
   const signals = startShellCoprocess(SIGNALS);
@@ -53,11 +61,11 @@ export function openProcessGroups(): ProcessGroups {
 
   const signal = async (name: string, group: number) =>
     await signals.ask(`${name} ${group}`) === "yes";
-  const scan = async (line: string) => {
+  const ask = async (line: string) => {
     for (let tries = 1;; tries++) {
       try {
         scans ??= startShellCoprocess(SCANS);
-        return await scans.ask(line) === "yes";
+        return await scans.ask(line);
       } catch (error) {
         // Processes that are left behind are ended when there are descriptors for it again.
         if (findShortage(error) === undefined || tries === SCAN_TRIES) throw error;
@@ -65,6 +73,8 @@ export function openProcessGroups(): ProcessGroups {
       }
     }
   };
+
+  const scan = async (line: string) => await ask(line) === "yes";
 
   const alive = async (group: number) => await signal("0", group) && await scan(`living ${group}`);
 
@@ -84,19 +94,30 @@ export function openProcessGroups(): ProcessGroups {
     for (let round = 0; round < MAX_ROUNDS && await scan(line); round++) await systemClock.pause(5);
   };
 
+  const end = async (group: number, graceMs: number) => {
+    if (!await signal("TERM", group)) return;
+    await signal("CONT", group);
+    await gone(group, graceMs);
+    // Reaches processes that the scan has missed, too.
+    if (await signal("KILL", group)) await gone(group, GONE_WITHIN_MS);
+  };
+  const endLeft = async (group: number) => {
+    if (await alive(group)) await end(group, LEFTOVER_GRACE_MS);
+  };
+
+  const setsid = findSetsid();
+  const findReaper = () => ask("reaper");
+  const shells = new ShellPool({ clock: systemClock, setsid, findReaper, endLeft });
   return {
-    setsid: findSetsid(),
+    setsid,
+    shells,
     alive,
-    async end(group, graceMs) {
-      if (!await signal("TERM", group)) return;
-      await signal("CONT", group);
-      await gone(group, graceMs);
-      // Reaches processes that the scan has missed, too.
-      if (await signal("KILL", group)) await gone(group, GONE_WITHIN_MS);
-    },
+    end,
+    endLeft,
     endMarked: (name, value) => untilNone(`marked ${name}=${value}`),
     endOrphans: (name, value) => untilNone(`orphans ${name} ${value}`),
     async [Symbol.asyncDispose]() {
+      await shells[Symbol.asyncDispose]();
       await signals[Symbol.asyncDispose]();
       await scans?.[Symbol.asyncDispose]();
     },

@@ -6,34 +6,32 @@
  * @module
  */
 
+import { constants } from "node:os";
 import { defined } from "../base/defined.ts";
 import { AppError, findNotNow, messageOf } from "../base/errors.ts";
 import type { Clock } from "../base/clock.ts";
+import { findPooledScript } from "./pooled_script.ts";
+import type { PooledShell } from "./pooled_shell.ts";
 import type { ProcessGroups } from "./process_groups.ts";
+import { Pump } from "./pump.ts";
+import { ONE_FILE, type ShellLine } from "./shell_line.ts";
 
 /** The stream of some output. */
 export type OutputStream = "out" | "err";
 
 /** A shell line, and how it runs. */
-export interface ShellCommand {
-  /** Passed to `/bin/sh -c` unchanged. */
-  readonly line: string;
-  /** Whether the shell ends at the first command that fails (`-e`). */
-  readonly stopOnError?: boolean;
-  /** `$1`, `$2`, … of the line. */
-  readonly args?: readonly string[];
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-  /** Standard input; empty when absent. */
-  readonly stdin?: Uint8Array;
+export interface ShellCommand extends ShellLine {
   /**
-   * Work that has to be done before the line may run, such as storing a record. It begins when the shell
-   * has been spawned, and the shell waits for it. If it fails, or svc ends meanwhile, nothing of the line
-   * runs.
+   * Name of the pool whose lines may share a shell, one after another. What a line has left behind out
+   * of reach may print into a later one, so they are runs of the same definition. Absent: a shell of
+   * its own.
+   */
+  readonly pool?: string;
+  /**
+   * Work that has to be done before the line may run, such as storing a record. It begins when there is
+   * a shell, which waits for it. If it fails, or svc ends meanwhile, nothing of the line runs.
    */
   readonly before?: () => Promise<void>;
-  /** File mode mask of the child. */
-  readonly umask: number;
   /** Time from the start of the line after which the group is ended; never when absent. */
   readonly timeoutMs?: number;
   /** Time of the group between TERM and KILL. */
@@ -44,6 +42,8 @@ export interface ShellCommand {
   readonly onOutput: (stream: OutputStream, chunk: Uint8Array) => void | Promise<void>;
   /** Called with the process group as soon as it exists. */
   readonly onStart?: (group: number) => void;
+  /** Called if that group could not start the line, before another one is tried. */
+  readonly onNotStarted?: () => void;
   /**
    * Takes over the wait for processes that the line has left behind, if its output has ended before
    * theirs: `gone` resolves when no process of the group is left. A line that was ended early is always
@@ -52,25 +52,24 @@ export interface ShellCommand {
   readonly onLeft?: (gone: Promise<void>) => void;
 }
 
+/** What runs shell lines. */
+export interface ShellHost {
+  readonly groups: ProcessGroups;
+  readonly clock: Clock;
+}
+
 /** How a shell line ended. */
 export interface ShellExit {
   /** Exit status; 128 + signal number when a signal ended the shell. */
   readonly code: number;
-  /** Name of the signal that ended the shell, such as `SIGKILL`. */
+  /** Name of the signal that the exit status stands for, such as `SIGKILL` for 137. */
   readonly killedBy?: string;
   /** Why the group was ended early; absent if it was not. */
   readonly endedFor?: "timeout" | "signal";
 }
 
-/** Size of the largest buffer, which only a process gets that prints much. */
-const READ_BYTES = 64 * 1024;
-const FIRST_READ_BYTES = 4 * 1024;
-
 /** Time for output after the group is gone: a process that has left the group may keep the pipe open. */
 const DRAIN_MS = 1000;
-
-/** Time between TERM and KILL for background processes, when the shell line itself has ended. */
-const LEFTOVER_GRACE_MS = 1000;
 
 /** Longest pause before processes that survived a signal are signalled again. */
 const MAX_STEP_MS = 1000;
@@ -82,21 +81,23 @@ const MAX_STEP_MS = 1000;
 const WAIT = "read -r _ || exit 126; ";
 
 /**
- * A line that consists of the path of a program and plain arguments. The shell can replace itself by the
- * program, which saves a process in dash (measured: 0.2 to 0.35 ms of 3).
- */
-const ONE_FILE = /^(?!-)[\w.+,@-]*\/[\w.+,@/-]*(?: +[\w.+,@/:=-]+)*$/;
-
-/**
  * Runs one shell line to its end.
  *
  * @throws {AppError} `invalid` when the process cannot be started, `overloaded` when the
  * machine is short of something now; and what `before` threw.
  */
-export async function runShell(
-  command: ShellCommand,
-  { groups, clock }: { readonly groups: ProcessGroups; readonly clock: Clock },
-): Promise<ShellExit> {
+export async function runShell(command: ShellCommand, host: ShellHost): Promise<ShellExit> {
+  const pooled = findPooled(command, host.groups);
+  if (pooled === undefined) return await runAlone(command, host);
+  const exit = await runPooled(command, pooled, host);
+  if (exit !== undefined) return exit;
+  command.onNotStarted?.();
+  const { before: _, ...rest } = command; // is done
+  return await runAlone(rest, host);
+}
+
+/** Runs a line in a shell of its own. */
+async function runAlone(command: ShellCommand, { groups, clock }: ShellHost): Promise<ShellExit> {
   const child = spawn(command, groups.setsid);
   command.onStart?.(child.pid);
   const pumps = [
@@ -105,27 +106,94 @@ export async function runShell(
   ];
   const failure = await command.before?.().then(() => undefined, (error) => ({ error }));
   const feeding = feed(child, failure === undefined ? inputOf(command) : []);
-  const endedFor = await untilOver(child, command, groups, clock);
-  const status = await child.status;
-  const gone = endLeft(child.pid, groups);
+  const line = { group: child.pid, over: child.status };
+  const endedFor = await untilOver(line, command, groups, clock);
+  const { code } = await child.status;
   const onLeft = endedFor === undefined && failure === undefined ? command.onLeft : undefined;
+  await untilLeft(pumps, groups.endLeft(child.pid), { onLeft, clock });
+  await feeding;
+  if (failure !== undefined) throw failure.error;
+  return exitOf(code, endedFor);
+}
+
+/** A pooled shell, and what it is to run. */
+interface PooledLine {
+  readonly pool: string;
+  readonly shell: PooledShell;
+  readonly script: string;
+}
+
+/** A pooled shell for this line, where there is one and the line suits it. */
+function findPooled(command: ShellCommand, { shells }: ProcessGroups): PooledLine | undefined {
+  const { pool } = command;
+  if (pool === undefined) return undefined;
+  const script = findPooledScript(command);
+  const shell = script === undefined ? undefined : shells.take(pool);
+  return script === undefined || shell === undefined ? undefined : { pool, shell, script };
+}
+
+/** Runs a line in a pooled shell; `undefined` if it could not be started there, and nothing of it ran. */
+async function runPooled(
+  command: ShellCommand,
+  { pool, shell, script }: PooledLine,
+  { groups, clock }: ShellHost,
+): Promise<ShellExit | undefined> {
+  const { group } = shell;
+  command.onStart?.(group);
+  try {
+    await command.before?.();
+  } catch (error) {
+    groups.shells.put(pool, shell);
+    throw error;
+  }
+  if (command.signal?.aborted === true) {
+    groups.shells.put(pool, shell);
+    return exitOf(TERMINATED, "signal");
+  }
+  const over = shell.run(script, {
+    out: (chunk) => command.onOutput("out", chunk),
+    err: (chunk) => command.onOutput("err", chunk),
+  });
+  const onStop = () => shell.close(); // or the group would never be empty
+  const endedFor = await untilOver({ group, over, onStop }, command, groups, clock);
+  const { code, isReusable } = await over;
+  if (isReusable && endedFor === undefined) {
+    const released = shell.release();
+    groups.shells.put(pool, shell);
+    await released;
+  } else {
+    shell.close();
+    const gone = shell.ended.then(() => groups.endLeft(group));
+    const onLeft = endedFor === undefined ? command.onLeft : undefined;
+    await untilLeft(shell.pumps, gone, { onLeft, clock });
+    await shell.release();
+  }
+  return code === undefined ? undefined : exitOf(code, endedFor);
+}
+
+/** Exit status of a shell that TERM has ended. */
+const TERMINATED = 143;
+
+const SIGNALS = new Map(
+  Object.entries(constants.signals).toReversed().map(([name, n]) => [n, name]),
+);
+
+function exitOf(code: number, endedFor: ShellExit["endedFor"]): ShellExit {
+  return { code, ...defined({ killedBy: SIGNALS.get(code - 128), endedFor }) };
+}
+
+/** Waits until what a line has left behind is `gone`, and for the end of its output. */
+async function untilLeft(
+  pumps: readonly Pump[],
+  gone: Promise<void>,
+  { onLeft, clock }: { readonly onLeft: ShellCommand["onLeft"]; readonly clock: Clock },
+): Promise<void> {
   if (onLeft !== undefined && await isFirst(Promise.all(pumps.map(({ done }) => done)), gone)) {
     onLeft(gone);
   } else {
     await gone;
   }
   await Promise.all(pumps.map((pump) => pump.finish(DRAIN_MS, clock)));
-  await feeding;
-  if (failure !== undefined) throw failure.error;
-  return {
-    code: status.code,
-    ...defined({ killedBy: status.signal ?? undefined, endedFor }),
-  };
-}
-
-/** Ends processes that a line has left behind in its group; resolves when none is left. */
-async function endLeft(group: number, groups: ProcessGroups): Promise<void> {
-  if (await groups.alive(group)) await groups.end(group, LEFTOVER_GRACE_MS);
 }
 
 /** Whether `one` resolves before `other`; rejects if the first of them to settle rejects. */
@@ -177,9 +245,18 @@ function splitLocale(given: Readonly<Record<string, string>>) {
   return { env, locale };
 }
 
-/** Waits for the shell to end; ends its group on a timeout or when `signal` aborts. */
+/** A line that runs. */
+interface RunningLine {
+  readonly group: number;
+  /** Resolves when the line is over. */
+  readonly over: Promise<unknown>;
+  /** Called before the group is ended early. */
+  readonly onStop?: () => void;
+}
+
+/** Waits for a line to end; ends its group on a timeout or when `signal` aborts. */
 async function untilOver(
-  child: Deno.ChildProcess,
+  line: RunningLine,
   command: ShellCommand,
   groups: ProcessGroups,
   clock: Clock,
@@ -192,9 +269,11 @@ async function untilOver(
   command.signal?.addEventListener("abort", onAbort);
   if (command.signal?.aborted === true) onAbort();
   try {
-    const over = child.status.then(() => undefined);
-    const why = await Promise.race([over, stop]);
-    if (why !== undefined) await endChild(child, command.graceMs, groups, clock);
+    const why = await Promise.race([line.over.then(() => undefined), stop]);
+    if (why !== undefined) {
+      line.onStop?.();
+      await endEarly(line, command.graceMs, groups, clock);
+    }
     return why;
   } finally {
     command.signal?.removeEventListener("abort", onAbort);
@@ -202,16 +281,16 @@ async function untilOver(
 }
 
 /** Ends a group, also one that is only about to be made and has no process yet. */
-async function endChild(
-  child: Deno.ChildProcess,
+async function endEarly(
+  line: RunningLine,
   graceMs: number,
   groups: ProcessGroups,
   clock: Clock,
 ): Promise<void> {
   const over = new AbortController();
-  child.status.then(() => over.abort());
+  line.over.then(() => over.abort());
   for (let step = 5; !over.signal.aborted; step = Math.min(step * 2, MAX_STEP_MS)) {
-    await groups.end(child.pid, graceMs);
+    await groups.end(line.group, graceMs);
     await clock.pause(step, over.signal);
   }
 }
@@ -233,50 +312,4 @@ async function feed(
   const writer = child.stdin.getWriter();
   for (const part of input) await writer.write(part as Uint8Array<ArrayBuffer>).catch(() => {});
   await writer.close().catch(() => {});
-}
-
-/** Reads one stream to its end, or until {@linkcode finish} stops to wait for it. */
-class Pump {
-  readonly #reader: ReadableStreamBYOBReader;
-  /** Resolves at the end of the stream. */
-  readonly done: Promise<void>;
-  #failure: { readonly error: unknown } | undefined;
-  #over = false;
-
-  constructor(
-    stream: ReadableStream<Uint8Array>,
-    sink: (chunk: Uint8Array) => void | Promise<void>,
-  ) {
-    this.#reader = stream.getReader({ mode: "byob" });
-    this.done = this.#run(sink).then(() => void (this.#over = true));
-  }
-
-  /** Goes on to read when the sink fails (a full disk), because the child would block on a full pipe. */
-  async #run(sink: (chunk: Uint8Array) => void | Promise<void>): Promise<void> {
-    for (let buffer = new Uint8Array(FIRST_READ_BYTES);;) {
-      const { done, value } = await this.#reader.read(buffer);
-      if (done) return;
-      const grows = value.length === value.buffer.byteLength && value.length < READ_BYTES;
-      // The same buffer for each read, because a step may print for days.
-      buffer = grows ? new Uint8Array(READ_BYTES) : new Uint8Array(value.buffer);
-      if (this.#failure !== undefined) continue;
-      try {
-        await sink(value);
-      } catch (error) {
-        this.#failure = { error };
-      }
-    }
-  }
-
-  /** Waits for the end of the stream, for some time; throws the error of the sink. */
-  async finish(withinMs: number, clock: Clock): Promise<void> {
-    if (!this.#over) {
-      const patience = new AbortController();
-      await Promise.race([this.done, clock.pause(withinMs, patience.signal)]);
-      patience.abort();
-      await this.#reader.cancel().catch(() => {});
-      await this.done;
-    }
-    if (this.#failure !== undefined) throw this.#failure.error;
-  }
 }

@@ -72,7 +72,7 @@ async function bench(
   const host: PluginHost = {
     secrets,
     semaphore,
-    groups: { ...groups, alive: async (group) => (await look?.(), await groups.alive(group)) },
+    groups: { ...groups, endLeft: async (group) => (await look?.(), await groups.endLeft(group)) },
     clock,
     pluginRoot: dir.path,
     umask: 0o022,

@@ -16,7 +16,8 @@ import { fileURLToPath } from "node:url";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { defined } from "../../src/base/defined.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
-import { runShell, type ShellCommand } from "../../src/shell/run_shell.ts";
+import { runShell, type ShellCommand, type ShellExit } from "../../src/shell/run_shell.ts";
+import { eachShell } from "../helpers/shell_kinds.ts";
 import { until } from "../helpers/until.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { ManualClock, passUntil } from "../helpers/manual_clock.ts";
@@ -24,26 +25,37 @@ import { ManualClock, passUntil } from "../helpers/manual_clock.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PATH = "/usr/bin:/bin";
 
+/** A line that waits. */
+type Waiting = Partial<ShellCommand> & { before: () => Promise<void> };
 /** Runs a line that waits; what it printed, how it ended and which group it had. */
-async function run(
-  line: string,
-  more: Partial<ShellCommand> & { before: () => Promise<void> },
-  clock: Clock = systemClock,
-) {
-  await using groups = openProcessGroups();
-  const said = { out: "", err: "" };
-  let group = 0;
-  const exit = await runShell({
-    line,
-    cwd: "/",
-    env: { PATH },
-    umask: 0o022,
-    graceMs: 300,
-    onOutput: (stream, chunk) => void (said[stream] += new TextDecoder("latin1").decode(chunk)),
-    onStart: (pid) => group = pid,
-    ...more,
-  }, { groups, clock });
-  return { ...exit, ...said, group };
+type Run = (line: string, more: Waiting, clock?: Clock) => Promise<Ran>;
+interface Ran extends ShellExit {
+  readonly out: string;
+  readonly err: string;
+  readonly group: number;
+}
+
+/** Registers a test for each kind of shell. */
+function test(name: string, body: (run: Run) => Promise<void>): void {
+  eachShell(name, (kind) =>
+    body(async (line, more, clock = systemClock) => {
+      await using groups = openProcessGroups();
+      await kind.ready(groups);
+      const said = { out: "", err: "" };
+      let group = 0;
+      const exit = await runShell({
+        line,
+        cwd: "/",
+        env: { PATH },
+        umask: 0o022,
+        graceMs: 300,
+        onOutput: (stream, chunk) => void (said[stream] += new TextDecoder("latin1").decode(chunk)),
+        onStart: (pid) => group = pid,
+        ...kind.fields(more.stdin),
+        ...more,
+      }, { groups, clock });
+      return { ...exit, ...said, group };
+    }));
 }
 
 const nothing = () => Promise.resolve();
@@ -53,7 +65,7 @@ function isThere(path: string): Promise<boolean> {
   return Deno.stat(path).then(() => true, () => false);
 }
 
-Deno.test("nothing of the line runs before what it waits for is done", async () => {
+test("nothing of the line runs before what it waits for is done", async (run) => {
   await using dir = await tempDir();
   let early: boolean | undefined;
   const { code, out } = await run(`touch ran; cat`, {
@@ -67,7 +79,7 @@ Deno.test("nothing of the line runs before what it waits for is done", async () 
   deepEqual([early, await isThere(`${dir.path}/ran`), code, out], [false, true, 0, "input"]);
 });
 
-Deno.test("standard input is what was given, to its last byte, or empty", async () => {
+test("standard input is what was given, to its last byte, or empty", async (run) => {
   for (
     const text of ["", "\n", "\n\nfirst\nsecond", "no end of line", "\0\xff\n\0".repeat(100_000)]
   ) {
@@ -85,12 +97,12 @@ Deno.test("standard input is what was given, to its last byte, or empty", async 
   equal((await run("exit 3", { stdin: lines, before: nothing })).code, 3);
 });
 
-Deno.test("messages of the shell count lines from the first of a line that waited", async () => {
+test("messages of the shell count lines from the first of a line that waited", async (run) => {
   const { err } = await run("true\nno-such-program", { before: nothing });
   match(err, /: 2: no-such-program|line 2|:2:/);
 });
 
-Deno.test("when what it waits for fails, nothing of the line runs, ever", async () => {
+test("when what it waits for fails, nothing of the line runs, ever", async (run) => {
   await using dir = await tempDir();
   await using groups = openProcessGroups();
   for (const stdin of [undefined, new Uint8Array(), new Uint8Array(200_000).fill(0x0a)]) {
@@ -109,7 +121,7 @@ Deno.test("when what it waits for fails, nothing of the line runs, ever", async 
   equal(await isThere(`${dir.path}/ran`), false);
 });
 
-Deno.test("a line that waits may be ended, and its time counts from when it may run", async () => {
+test("a line that waits may be ended, and its time counts from when it may run", async (run) => {
   const clock = new ManualClock();
   const waits = () => clock.advance(1800);
   const late = await run("exit 0", { timeoutMs: 1500, before: waits }, clock);

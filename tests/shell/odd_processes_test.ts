@@ -10,7 +10,8 @@ import { systemClock } from "../../src/base/clock.ts";
 import { openProcessGroups, type ProcessGroups } from "../../src/shell/process_groups.ts";
 import { runShell, type ShellCommand, type ShellExit } from "../../src/shell/run_shell.ts";
 import { processRuns, untilFile } from "../helpers/until.ts";
-import { missing, skippable } from "../helpers/requirements.ts";
+import { missing } from "../helpers/requirements.ts";
+import { eachShell } from "../helpers/shell_kinds.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { within } from "../helpers/within.ts";
 
@@ -22,11 +23,10 @@ interface Bench {
 }
 
 function test(name: string, body: (bench: Bench) => Promise<void>, skip?: string): void {
-  Deno.test({ ...skippable(name, skip), fn: run });
-
-  async function run(): Promise<void> {
+  eachShell(name, async (kind) => {
     await using dir = await tempDir();
     await using groups = openProcessGroups();
+    await kind.ready(groups);
     await body({
       groups,
       dir: dir.path,
@@ -40,11 +40,12 @@ function test(name: string, body: (bench: Bench) => Promise<void>, skip?: string
             umask: 0o022,
             graceMs: 200,
             onOutput() {},
+            ...kind.fields(more?.stdin),
             ...more,
           }, { groups, clock: systemClock }),
         ),
     });
-  }
+  }, skip);
 }
 
 /** What a process may be called, as `printf` writes it; the kernel keeps 15 bytes. */

@@ -309,11 +309,11 @@ async function runEndedAfterTry(
   why: "stop" | "cancel",
 ): Promise<TaskResult> {
   const end = new AbortController();
-  const alive: ProcessGroups["alive"] = (group) => {
+  const endLeft: ProcessGroups["endLeft"] = (group) => {
     end.abort();
-    return rig.host.groups.alive(group);
+    return rig.host.groups.endLeft(group);
   };
-  const groups = { ...rig.host.groups, alive };
+  const groups = { ...rig.host.groups, endLeft };
   return await rig.run(claimed, { [why]: end.signal }, { ...rig.host, groups });
 }
 

@@ -33,8 +33,9 @@ function withoutProcesses(mayStart: (args: string) => boolean, error: Error) {
       this.#line = options?.args?.join(" ") ?? "";
     }
     override spawn() {
-      if (mayStart(this.#line)) return spawn.call(this);
-      refused.push(this.#line);
+      const isPooled = this.#line.endsWith("/dash"); // it would run any line
+      if (!isPooled && mayStart(this.#line)) return spawn.call(this);
+      if (!isPooled) refused.push(this.#line);
       throw error;
     }
   };

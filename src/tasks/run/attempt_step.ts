@@ -40,6 +40,8 @@ export interface Attempt {
   readonly log: StepLog;
   /** Called with the process group as soon as it exists. */
   readonly onStart: (group: number) => void;
+  /** Called if that group could not start the step. */
+  readonly onNotStarted?: () => void;
 }
 
 /** Result of an attempt; `pending` when the daemon stops and the attempt has to be made again. */
@@ -72,6 +74,7 @@ export async function attemptStep(
       clearShortage(host.health);
       onStart(group);
     },
+    onNotStarted: () => void (hasBegun = false),
   };
   const result = await whenMachineCan(() => attemptOnce(positioned, started), host, {
     signal: cancellation.signal,
@@ -107,10 +110,10 @@ async function orRefusal<T>(work: Promise<T>): Promise<T | AppError> {
 
 async function runProcess(
   positioned: PositionedStep,
-  { context, cancellation, log, onStart }: Attempt,
+  { context, cancellation, log, onStart, onNotStarted }: Attempt,
   { command, output }: PreparedAttempt,
 ): Promise<AttemptResult> {
-  const { host, plan, activity } = context;
+  const { host, plan, activity, claimed: { task } } = context;
   if (host.lease.isOver() || cancellation.why !== undefined) return endedFor(cancellation, context);
   const isFinally = positioned.isFinally === true;
   const limit = limitOf(positioned.step, { isFinally, plan, limits: host.timeLimits });
@@ -120,6 +123,7 @@ async function runProcess(
   using _seen = activity.attempt(limitMs ?? taskLimitMs(plan, host.timeLimits));
   const exit = await runShell({
     ...command,
+    pool: `${task.project}/${task.trigger}/${task.workflow}`,
     stopOnError: true,
     umask: host.umask,
     graceMs: GRACE_MS,
@@ -131,6 +135,7 @@ async function runProcess(
       return log.write(stream, chunk);
     },
     onStart,
+    ...defined({ onNotStarted }),
   }, host);
   await log.end();
   if (exit.endedFor !== undefined) {
