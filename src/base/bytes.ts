@@ -24,8 +24,9 @@ export function findText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** A function of V8 that TypeScript's library does not declare yet (TC39 "Uint8Array to/from base64"). */
+/** Functions of V8 that TypeScript's library does not declare yet (TC39 "Uint8Array to/from base64"). */
 const HEX = Uint8Array as unknown as { fromHex(text: string): Uint8Array<ArrayBuffer> };
+type WithSetFromHex = Uint8Array & { setFromHex(text: string): { readonly written: number } };
 
 /** Bytes of an even-length hexadecimal text in either case; `undefined` for anything else. */
 export function findHex(text: string): Uint8Array<ArrayBuffer> | undefined {
@@ -34,6 +35,16 @@ export function findHex(text: string): Uint8Array<ArrayBuffer> | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Writes the bytes of a hexadecimal text to the start of `into`.
+ *
+ * @throws {Error} when the text is none, or has more bytes than `into`.
+ */
+export function setHex(into: Uint8Array, text: string): void {
+  const { written } = (into as WithSetFromHex).setFromHex(text);
+  if (written * 2 !== text.length) throw new Error("Not hexadecimal, or too long");
 }
 
 /** Bytes of padded standard base64, unused bits zero; `undefined` for anything else. */

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { equalBytes, findBase64, findHex, utf8 } from "../base/bytes.ts";
-import { type HmacKey, hmacKey, hmacOf } from "./hmac_digest.ts";
+import { findBase64, findHex, utf8 } from "../base/bytes.ts";
+import { type HmacKey, hmacKey, hmacOf, isHmacOf } from "./hmac_digest.ts";
 import { type HmacHash, type KeyForm, type KeyMatch, refused, type SigningKey } from "./scheme.ts";
 
 /** The HMAC of `data` under `key`; `undefined` when the key cannot be used in this form. */
@@ -48,14 +48,14 @@ export interface ExpectedHmac {
 export function findMatchingKey(
   hash: HmacHash,
   keys: readonly SigningKey[],
-  { data, expected, form }: ExpectedHmac,
+  { data, expected, form = "text" }: ExpectedHmac,
 ): KeyMatch {
   let usable = false;
   for (const key of keys) {
-    const digest = hmac(hash, key, data, form);
-    if (digest === undefined) continue;
+    const prepared = prepare(hash, key, form);
+    if (prepared === undefined) continue;
     usable = true;
-    if (expected.some((one) => equalBytes(digest, one))) return { ok: true, keyName: key.name };
+    if (isHmacOf(prepared, data, expected)) return { ok: true, keyName: key.name };
   }
   return refused(usable ? "no_key_matches" : "no_usable_key");
 }

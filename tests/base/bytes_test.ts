@@ -4,7 +4,7 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, strictEqual as equal, throws } from "node:assert/strict";
 import {
   concatBytes,
   equalBytes,
@@ -13,6 +13,7 @@ import {
   findText,
   latin1Bytes,
   latin1Text,
+  setHex,
   sha256Hex,
   toBase64,
   toHex,
@@ -47,6 +48,13 @@ const HEX: readonly [string, Uint8Array | undefined][] = [
 for (const [text, expected] of HEX) {
   Deno.test(`findHex of ${JSON.stringify(text)}`, () => deepEqual(findHex(text), expected));
 }
+
+Deno.test("setHex writes all bytes of a text, or throws", () => {
+  const into = bytes(1, 2, 3);
+  setHex(into, "fF00");
+  deepEqual(into, bytes(255, 0, 3));
+  for (const wrong of ["0", "zz", "00 ", "00112233"]) throws(() => setHex(into, wrong), wrong);
+});
 
 const BASE64: readonly [string, Uint8Array | undefined][] = [
   ["", bytes()],

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { hmacKey, hmacOf } from "../../src/signatures/hmac_digest.ts";
+import { hmacKey, hmacOf, isHmacOf } from "../../src/signatures/hmac_digest.ts";
 
 const HASHES = ["sha1", "sha256", "sha512"] as const;
 /** Below, at and above a block of each hash function. */
@@ -27,6 +27,19 @@ for (const hash of HASHES) {
         const expected = new Uint8Array(createHmac(hash, key).update(data).digest());
         deepEqual(new Uint8Array(hmacOf(prepared, data)), expected, `${keyBytes}, ${dataBytes}`);
       }
+    }
+  });
+
+  Deno.test(`${hash}: compared with several, one has to be equal in every byte`, () => {
+    const prepared = hmacKey(hash, bytes(40, 3));
+    for (const length of [2048, 65_537]) {
+      const right = hmacOf(prepared, bytes(length, 7));
+      const wrong = right.with(right.length - 1, (right.at(-1) ?? 0) ^ 1);
+      const other = hmacOf(prepared, bytes(length, 8));
+      equal(isHmacOf(prepared, bytes(length, 7), [wrong, right]), true);
+      equal(isHmacOf(prepared, bytes(length, 8), [wrong, right]), false, "after a match");
+      equal(isHmacOf(prepared, bytes(length, 7), [wrong, other, right.subarray(1)]), false);
+      equal(isHmacOf(prepared, bytes(length, 7), []), false);
     }
   });
 }
