@@ -59,9 +59,11 @@ export function groupFields(
 
 /** The parameters of a URL's query; none if there are more than {@linkcode MAX_FORM_FIELDS}. */
 export function parseQuery(url: string): Record<string, string | string[]> {
-  const [location = ""] = url.split("#", 1);
-  const start = location.indexOf("?");
-  return start === -1 ? {} : groupFields(parseForm(location.slice(start + 1)) ?? []);
+  const start = url.indexOf("?");
+  const end = url.indexOf("#");
+  if (start === -1 || end !== -1 && end < start) return {};
+  const query = url.slice(start + 1, end === -1 ? undefined : end);
+  return groupFields(parseForm(query) ?? []);
 }
 
 /** A parameter of a URL's query; `undefined` if it is absent, or occurs twice, which is ambiguous. */

@@ -14,7 +14,7 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import { CelWorker, type Job } from "./cel_worker.ts";
 import { withSuggestion } from "./errors.ts";
 import type { CelResult, Expression, Scope } from "./expression.ts";
-import { cutOut, isHeavier } from "./values.ts";
+import { cutOut, isHeavier, valuesAt } from "./values.ts";
 
 /** Most characters that an expression may read inline: 8 KiB in 8 KiB took 30 ms at worst. */
 const MAX_INLINE_CHARS = 16 * 1024;
@@ -72,15 +72,22 @@ export function createEvaluator(
 
   return {
     evaluate(expression, scope) {
-      const part = cutOut(scope.variables, expression.paths);
-      if (expression.cost !== "deadline" && !isHeavier(part, MAX_INLINE_CHARS)) {
+      const { variables, share } = scope;
+      const { paths } = expression;
+      if (
+        expression.cost !== "deadline" && !isHeavier(valuesAt(variables, paths), MAX_INLINE_CHARS)
+      ) {
         return suggest(expression.run(scope), expression, scope);
       }
-      const { share } = scope;
       const worker = slowShares.has(share) ? slow : quick;
       worker.checkRoom(share);
       const result = new Promise((settle: Job["settle"]) =>
-        worker.add({ share, source: expression.source, variables: part, settle })
+        worker.add({
+          share,
+          source: expression.source,
+          variables: cutOut(variables, paths),
+          settle,
+        })
       );
       return result.then((settled) => suggest(settled, expression, scope));
     },

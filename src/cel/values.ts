@@ -59,6 +59,20 @@ export function cutOut(variables: Readonly<JsonObject>, paths: readonly Path[]):
   return part;
 }
 
+/** The values at `paths`; of a path that ends too early, the value where it ends. */
+export function valuesAt(
+  variables: Readonly<JsonObject>,
+  paths: readonly Path[],
+): readonly unknown[] {
+  return paths.map((path) => {
+    let value = lookUp(path[0], variables);
+    for (let at = 1; at < path.length && isJsonObject(value); at++) {
+      value = own(value, path[at] ?? "");
+    }
+    return value;
+  });
+}
+
 /** Copies the field of `value` at `fields` into `part`, at the same path below `name`. */
 function graft(part: JsonObject, name: string, value: unknown, fields: readonly string[]): void {
   const [field, ...rest] = fields;

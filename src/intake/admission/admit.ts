@@ -109,8 +109,11 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
   const share = host.share ?? `${resource.project}/${resource.name}`;
   const scope = scopeOf(eventVariables(event), share);
   const filter = event.inBoundThread === true ? undefined : event.trigger.filter;
-  const reason = await whyFiltered(filter, scope, host.evaluator);
-  if (reason !== undefined) return { outcome: "filtered", reason };
+  if (filter !== undefined) {
+    // Only the boolean `true` accepts the event.
+    const why = whyNotTrue(await host.evaluator.evaluate(filter, scope));
+    if (why !== undefined) return { outcome: "filtered", reason: `the condition ${why}` };
+  }
   if (resource.spec.suspend === true) {
     const since = suspendedSince(resource);
     const when = since === undefined ? "" : `, since ${rfc3339(since)}`;
@@ -121,7 +124,7 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
   }
   const cut = host.whyCut?.(event);
   if (cut !== undefined) return { outcome: "skipped", reason: cut };
-  const { key, note } = event.again === true ? {} : await keyOf(event, scope, host.evaluator);
+  const { key, note } = await keyOf(event, scope, host.evaluator);
   const { fields, notes } = await limitsOf(event, scope, host.evaluator);
   const { project, name: trigger } = resource;
   const planned = host.planner.plan(resource);
@@ -144,20 +147,33 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
   return text === "" ? { outcome: "accepted", task } : { outcome: "accepted", task, note: text };
 }
 
-/**
- * The key of the event: the value of the trigger's `idempotencyKey`, else the platform's id. If that
- * expression has no value, the event has no key, and a note says so: to run an event twice is better
- * than to lose it.
- */
-async function keyOf(
+/** The key of an event, or why it has none although it should. */
+interface EventKey {
+  readonly key?: string | undefined;
+  readonly note?: string;
+}
+
+/** The value of the trigger's `idempotencyKey`, else the platform's id. */
+function keyOf(
   event: TriggerEvent,
   scope: Scope,
   evaluator: Evaluator,
-): Promise<{ key?: string; note?: string }> {
+): EventKey | Promise<EventKey> {
+  if (event.again === true) return {};
   const { idempotencyKey } = event.trigger;
-  if (idempotencyKey === undefined) {
-    return defined({ key: event.platformKey });
-  }
+  if (idempotencyKey === undefined) return { key: event.platformKey };
+  return evaluatedKey(idempotencyKey, scope, evaluator);
+}
+
+/**
+ * The value of an `idempotencyKey`. If it has none, the event has no key, and a note says so: to run
+ * an event twice is better than to lose it.
+ */
+async function evaluatedKey(
+  idempotencyKey: Expression,
+  scope: Scope,
+  evaluator: Evaluator,
+): Promise<EventKey> {
   const result = await evaluator.evaluate(idempotencyKey, scope);
   const key = result.ok ? keyText(result.value) : "";
   if (key !== "") return { key };
@@ -176,17 +192,6 @@ function keyText(value: unknown): string {
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? "" : String(value);
 }
 
-/** Why the filter refuses the event; only the boolean `true` accepts it. */
-async function whyFiltered(
-  filter: Expression | undefined,
-  scope: Scope,
-  evaluator: Evaluator,
-): Promise<string | undefined> {
-  if (filter === undefined) return undefined;
-  const why = whyNotTrue(await evaluator.evaluate(filter, scope));
-  return why === undefined ? undefined : `the condition ${why}`;
-}
-
 /** The variables of an event in conditions and templates; with `signed` if `withSigned`. */
 export function eventVariables(
   event: TriggerEvent,
@@ -197,13 +202,11 @@ export function eventVariables(
   const variables: JsonObject = {
     payload: event.payload,
     headers: event.headers,
-    get query() {
-      return parseQuery(url);
-    },
+    query: parseQuery(url),
     method,
     remote,
     trigger: { name: resource.name, project: resource.project },
-    // No getter: its function becomes an old object, and all that the event holds with it.
+    // No getters: their functions become old objects, and all that the event holds with them.
     delivery: { id: event.delivery.id, received_at: rfc3339(event.delivery.receivedAt) },
   };
   if (withSigned) {

@@ -18,17 +18,31 @@ export interface EventLimits {
   readonly notes: readonly string[];
 }
 
+/** The part of an event that its limits depend on. */
+interface LimitedEvent {
+  readonly trigger: ActiveTrigger;
+  readonly waits?: boolean;
+}
+
 const NO_LIMITS: EventLimits = { fields: {}, notes: [] };
 
 /** The limits of an event, with the keys evaluated in `scope`. */
-export async function limitsOf(
-  { trigger, waits }: { readonly trigger: ActiveTrigger; readonly waits?: boolean },
+export function limitsOf(
+  event: LimitedEvent,
+  scope: Scope,
+  evaluator: Evaluator,
+): EventLimits | Promise<EventLimits> {
+  const { resource: { spec }, webhook: { debounce, rateLimit } } = event.trigger;
+  if ((spec.concurrency ?? debounce ?? rateLimit) === undefined) return NO_LIMITS;
+  return evaluatedLimits(event, scope, evaluator);
+}
+
+async function evaluatedLimits(
+  { trigger, waits }: LimitedEvent,
   scope: Scope,
   evaluator: Evaluator,
 ): Promise<EventLimits> {
-  const { concurrency, event } = trigger.resource.spec;
-  const { debounce, rateLimit } = event.webhook ?? {};
-  if ((concurrency ?? debounce ?? rateLimit) === undefined) return NO_LIMITS;
+  const { resource: { spec: { concurrency } }, webhook: { debounce, rateLimit } } = trigger;
   const notes: string[] = [];
   const keyOf = async (name: string, key: Expression | undefined) => {
     const { key: text, why } = await textOf(key, scope, evaluator);

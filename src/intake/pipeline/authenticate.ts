@@ -32,19 +32,20 @@ const NO_SECRET = "the trigger names no secret: set secret.fromRef, crdRef or al
  * @throws {AppError} `unauthorized`, always with the same message; the reason is for the record
  * only.
  */
-export async function authenticate(
+export function authenticate(
   delivery: ReceivedDelivery,
   trigger: ActiveTrigger,
   host: AuthenticateHost,
-): Promise<AuthenticatedDelivery> {
+): AuthenticatedDelivery | Promise<AuthenticatedDelivery> {
   const { webhook } = trigger;
   checkAddress(webhook, delivery.context.remote);
   if (webhook.crdRef !== undefined) {
     const crd = findCrd(webhook.crdRef, host.catalog);
     if (pluginsOf(crd, "interceptor").length > 0) {
-      await intercept(crd, pluginDelivery(delivery, trigger), host.plugins);
-      delivery.context.passed("authenticated");
-      return markAuthenticated(delivery);
+      return intercept(crd, pluginDelivery(delivery, trigger), host.plugins).then(() => {
+        delivery.context.passed("authenticated");
+        return markAuthenticated(delivery);
+      });
     }
   }
   if (webhook.secret === undefined) {
@@ -54,7 +55,7 @@ export async function authenticate(
     return markAuthenticated(delivery);
   }
   const { signing } = senderOf(trigger);
-  return await checkSignature(delivery, trigger, host, { webhook, signing });
+  return checkSignature(delivery, trigger, host, { webhook, signing });
 }
 
 /** A delivery as plugins see it. */

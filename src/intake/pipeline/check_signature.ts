@@ -36,15 +36,26 @@ export interface Signed {
  *
  * @throws {AppError} `unauthorized`, or `overloaded` if a certificate could not be fetched now.
  */
-export async function checkSignature(
+export function checkSignature(
   delivery: ReceivedDelivery,
   trigger: ActiveTrigger,
   host: SignatureHost,
   signed: Signed,
-): Promise<AuthenticatedDelivery> {
+): AuthenticatedDelivery | Promise<AuthenticatedDelivery> {
   const store = existingStore(trigger, host.catalog);
-  const keys = signingKeys(store);
-  const verdict = await verify(delivery, signed, keys, host);
+  const verdict = verify(delivery, signed, signingKeys(store), host);
+  return verdict instanceof Promise
+    ? verdict.then((settled) => accept(delivery, settled, store, signed))
+    : accept(delivery, verdict, store, signed);
+}
+
+/** The delivery as one of a known sender, if the verdict says so. */
+function accept(
+  delivery: ReceivedDelivery,
+  verdict: Timed,
+  store: Resource<SecretStoreSpec>,
+  signed: Signed,
+): AuthenticatedDelivery {
   if (!verdict.ok) {
     delivery.context.failure = verdict.reason;
     const request = signedRequest(delivery, signed.webhook);
@@ -57,7 +68,7 @@ export async function checkSignature(
   }
   delivery.context.secret = { store: store.name, key: verdict.keyName };
   delivery.context.passed("authenticated");
-  const key = keys.find(({ name }) => name === verdict.keyName);
+  const key = signingKeys(store).find(({ name }) => name === verdict.keyName);
   return markAuthenticated(delivery, signed, verdict.covered, key);
 }
 

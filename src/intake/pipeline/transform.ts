@@ -15,18 +15,32 @@ import type { TriggerEvent } from "../admission/admit.ts";
 import { pluginDelivery } from "./authenticate.ts";
 import type { ParsedDelivery } from "./payload.ts";
 
+/** The parts of the daemon that know and run transformers. */
+interface TransformHost {
+  readonly catalog: Catalog;
+  readonly plugins: PluginHost;
+}
+
 /**
  * The events with the payloads that the filter and the steps will see.
  *
  * @throws {AppError} `plugin_failed` if a transformer fails or is blocked; `overloaded`.
  */
-export async function transform(
+export function transform(
+  events: readonly TriggerEvent[],
+  parsed: ParsedDelivery,
+  host: TransformHost,
+): readonly TriggerEvent[] | Promise<readonly TriggerEvent[]> {
+  const kind = events[0]?.trigger.webhook.crdRef;
+  return kind === undefined ? events : transformBy(kind, events, parsed, host);
+}
+
+async function transformBy(
+  kind: string,
   events: readonly TriggerEvent[],
   { delivery }: ParsedDelivery,
-  { catalog, plugins }: { readonly catalog: Catalog; readonly plugins: PluginHost },
+  { catalog, plugins }: TransformHost,
 ): Promise<readonly TriggerEvent[]> {
-  const kind = events[0]?.trigger.resource.spec.event.webhook?.crdRef;
-  if (kind === undefined) return events;
   const crd = catalog.kinds.crd(kind);
   if (crd === undefined) {
     throw new AppError("plugin_failed", "The payload could not be transformed", {
