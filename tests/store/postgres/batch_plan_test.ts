@@ -72,7 +72,7 @@ postgresTest("a batch reads what it is about, however many tasks wait", async (t
     ...Object.entries(CHANGES).map(([name, changes]) => ({
       name: `write ${name}`,
       read: (db: Session) =>
-        pagesOf(db, "write(?, '')", { ready: [], over: [], put_back: [], ...changes }),
+        pagesOf(db, "write(?, NULL, NULL, '')", { ready: [], over: [], put_back: [], ...changes }),
     })),
   ];
   await connections.use(async (db) => {

@@ -28,6 +28,9 @@ const DEBOUNCED = `SELECT delayed.id FROM unnest(debounced) AS key CROSS JOIN LA
  * is what the transactions have written that had the locks before. If a task has changed its group
  * meanwhile, the lock of the new one is missing: the working set throws `MissingFact`, and the batch
  * begins again.
+ *
+ * The two parts about groups and workspaces are left out where there are none, as in a batch of plain
+ * accepts: they take 100 of 135 µs even if they find nothing.
  */
 export const FACTS = `
 CREATE OR REPLACE FUNCTION facts(wanted json) RETURNS json LANGUAGE plpgsql
@@ -37,10 +40,10 @@ DECLARE
   asked record;
   debounced bytea[];
   known text[];
-  groups json;
-  workspaces json;
-  group_facts json;
-  workspace_facts json;
+  groups json := '[]';
+  workspaces json := '[]';
+  group_facts json := '[]';
+  workspace_facts json := '[]';
 BEGIN
   SELECT * INTO asked FROM json_to_record(wanted) AS one(earlier text[], debounced text[],
     groups json, workspaces json, rates json, tasks text[], claims text[],
@@ -54,35 +57,38 @@ BEGIN
 
   -- Which rooms the tasks count against, and those that are next in their groups.
   known := asked.tasks || ARRAY(${DEBOUNCED});
-  SELECT coalesce(json_agg(every), '[]') INTO groups FROM (
-    SELECT digest, sum(depth) AS depth, max(members) AS members, bool_or(replaces) AS replaces
-    FROM (
-      SELECT digest, depth, members, replaces FROM json_to_recordset(asked.groups)
-        AS rooms(digest text, depth bigint, members bigint, replaces boolean)
-      UNION ALL
-      SELECT encode(gate, 'hex'), 2, 0, false FROM tasks WHERE id = ANY (known) AND gate IS NOT NULL
-    ) AS one GROUP BY digest
-  ) AS every;
-  SELECT coalesce(json_agg(every), '[]') INTO workspaces FROM (
-    SELECT project, name, sum(depth) AS depth FROM (
-      SELECT project, name, depth FROM json_to_recordset(asked.workspaces)
-        AS rooms(project text, name text, depth bigint)
-      UNION ALL
-      SELECT project, workspace, 2 FROM tasks WHERE id = ANY (known) AND workspace_max IS NOT NULL
-      UNION ALL
-      SELECT next.project, next.workspace, 1 FROM (
-        SELECT decode(digest, 'hex') AS gate, depth, CASE WHEN replaces THEN members ELSE 0 END
-          AS members
-        FROM json_to_recordset(groups) AS one(digest text, depth bigint, members bigint, replaces boolean)
-      ) AS rooms CROSS JOIN LATERAL (
-        (SELECT project, workspace, workspace_max FROM ${OF_GROUP} AND readiness = ${READINESS.queuedInGroup}
-          ORDER BY id LIMIT rooms.depth)
+  IF known <> '{}' OR json_array_length(asked.groups) > 0 OR json_array_length(asked.workspaces) > 0
+  THEN
+    SELECT coalesce(json_agg(every), '[]') INTO groups FROM (
+      SELECT digest, sum(depth) AS depth, max(members) AS members, bool_or(replaces) AS replaces
+      FROM (
+        SELECT digest, depth, members, replaces FROM json_to_recordset(asked.groups)
+          AS rooms(digest text, depth bigint, members bigint, replaces boolean)
         UNION ALL
-        (SELECT project, workspace, workspace_max FROM ${OF_GROUP} ORDER BY readiness, id
-          LIMIT rooms.members)
-      ) AS next WHERE next.workspace_max IS NOT NULL
-    ) AS one GROUP BY project, name
-  ) AS every;
+        SELECT encode(gate, 'hex'), 2, 0, false FROM tasks WHERE id = ANY (known) AND gate IS NOT NULL
+      ) AS one GROUP BY digest
+    ) AS every;
+    SELECT coalesce(json_agg(every), '[]') INTO workspaces FROM (
+      SELECT project, name, sum(depth) AS depth FROM (
+        SELECT project, name, depth FROM json_to_recordset(asked.workspaces)
+          AS rooms(project text, name text, depth bigint)
+        UNION ALL
+        SELECT project, workspace, 2 FROM tasks WHERE id = ANY (known) AND workspace_max IS NOT NULL
+        UNION ALL
+        SELECT next.project, next.workspace, 1 FROM (
+          SELECT decode(digest, 'hex') AS gate, depth, CASE WHEN replaces THEN members ELSE 0 END
+            AS members
+          FROM json_to_recordset(groups) AS one(digest text, depth bigint, members bigint, replaces boolean)
+        ) AS rooms CROSS JOIN LATERAL (
+          (SELECT project, workspace, workspace_max FROM ${OF_GROUP} AND readiness = ${READINESS.queuedInGroup}
+            ORDER BY id LIMIT rooms.depth)
+          UNION ALL
+          (SELECT project, workspace, workspace_max FROM ${OF_GROUP} ORDER BY readiness, id
+            LIMIT rooms.members)
+        ) AS next WHERE next.workspace_max IS NOT NULL
+      ) AS one GROUP BY project, name
+    ) AS every;
+  END IF;
 
   PERFORM pg_advisory_xact_lock(key) FROM (
     SELECT DISTINCT hashtextextended(name, 0) AS key FROM (
@@ -111,33 +117,35 @@ BEGIN
   ) AS member);
   PERFORM 1 FROM tasks WHERE id = ANY (known) ORDER BY id FOR UPDATE;
 
-  SELECT coalesce(json_agg(json_build_object(
-    'digest', encode(rooms.gate, 'hex'), 'depth', rooms.depth, 'asked', rooms.members,
-    'open', (SELECT count(*) FROM ${OF_GROUP}
-      AND (tasks.gate, readiness) < (rooms.gate, ${READINESS.queuedInGroup})), -- by the index of groups
-    'queued', ARRAY(SELECT id FROM ${OF_GROUP} AND readiness = ${READINESS.queuedInGroup}
-      ORDER BY id LIMIT rooms.depth),
-    'newest', (SELECT id FROM ${OF_GROUP} AND readiness = ${READINESS.queuedInGroup}
-      ORDER BY id DESC LIMIT 1),
-    'members', ARRAY(SELECT id FROM ${OF_GROUP} ORDER BY readiness, id LIMIT rooms.members)
-  )), '[]') INTO group_facts FROM (
-    SELECT decode(digest, 'hex') AS gate, depth, members
-    FROM json_to_recordset(groups) AS one(digest text, depth bigint, members bigint)
-  ) AS rooms;
-  SELECT coalesce(json_agg(json_build_object(
-    'project', rooms.project, 'name', rooms.name, 'depth', rooms.depth,
-    'open', (SELECT count(*) FROM ${OF_WORKSPACE} AND readiness = ${READINESS.ready}),
-    'queued', ARRAY(SELECT id FROM ${OF_WORKSPACE} AND readiness = ${READINESS.queuedInWorkspace}
-      ORDER BY id LIMIT rooms.depth),
-    'newest', (SELECT id FROM ${OF_WORKSPACE} AND readiness = ${READINESS.queuedInWorkspace}
-      ORDER BY id DESC LIMIT 1)
-  )), '[]') INTO workspace_facts FROM json_to_recordset(workspaces)
-    AS rooms(project text, name text, depth bigint);
-  known := known || ARRAY(
-    SELECT unnest(ARRAY(SELECT json_array_elements_text(room -> 'queued'))
-      || ARRAY(SELECT json_array_elements_text(room -> 'members')) || (room ->> 'newest'))
-    FROM (SELECT json_array_elements(group_facts) UNION ALL
-      SELECT json_array_elements(workspace_facts)) AS rooms(room));
+  IF json_array_length(groups) > 0 OR json_array_length(workspaces) > 0 THEN
+    SELECT coalesce(json_agg(json_build_object(
+      'digest', encode(rooms.gate, 'hex'), 'depth', rooms.depth, 'asked', rooms.members,
+      'open', (SELECT count(*) FROM ${OF_GROUP}
+        AND (tasks.gate, readiness) < (rooms.gate, ${READINESS.queuedInGroup})), -- by the index of groups
+      'queued', ARRAY(SELECT id FROM ${OF_GROUP} AND readiness = ${READINESS.queuedInGroup}
+        ORDER BY id LIMIT rooms.depth),
+      'newest', (SELECT id FROM ${OF_GROUP} AND readiness = ${READINESS.queuedInGroup}
+        ORDER BY id DESC LIMIT 1),
+      'members', ARRAY(SELECT id FROM ${OF_GROUP} ORDER BY readiness, id LIMIT rooms.members)
+    )), '[]') INTO group_facts FROM (
+      SELECT decode(digest, 'hex') AS gate, depth, members
+      FROM json_to_recordset(groups) AS one(digest text, depth bigint, members bigint)
+    ) AS rooms;
+    SELECT coalesce(json_agg(json_build_object(
+      'project', rooms.project, 'name', rooms.name, 'depth', rooms.depth,
+      'open', (SELECT count(*) FROM ${OF_WORKSPACE} AND readiness = ${READINESS.ready}),
+      'queued', ARRAY(SELECT id FROM ${OF_WORKSPACE} AND readiness = ${READINESS.queuedInWorkspace}
+        ORDER BY id LIMIT rooms.depth),
+      'newest', (SELECT id FROM ${OF_WORKSPACE} AND readiness = ${READINESS.queuedInWorkspace}
+        ORDER BY id DESC LIMIT 1)
+    )), '[]') INTO workspace_facts FROM json_to_recordset(workspaces)
+      AS rooms(project text, name text, depth bigint);
+    known := known || ARRAY(
+      SELECT unnest(ARRAY(SELECT json_array_elements_text(room -> 'queued'))
+        || ARRAY(SELECT json_array_elements_text(room -> 'members')) || (room ->> 'newest'))
+      FROM (SELECT json_array_elements(group_facts) UNION ALL
+        SELECT json_array_elements(workspace_facts)) AS rooms(room));
+  END IF;
 
   RETURN json_build_object(
     'resource_version', (SELECT version FROM catalog_version),

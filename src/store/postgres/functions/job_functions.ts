@@ -23,7 +23,8 @@ const ADD = `
       retry_limit, policy, heartbeat_seconds)
     SELECT svc.job_of(placed.id), placed.queue, to_jsonb(placed.id), svc.time_of(placed.id),
       'epoch', 'infinity', 2000000000, 2147483647, 'standard', queue.heartbeat_seconds
-    FROM svc.placed(ids) AS placed, ${SCHEMA}.queue WHERE queue.name = '${QUEUE}'
+    FROM unnest(task_ids, queues) AS placed(id, queue), ${SCHEMA}.queue
+    WHERE queue.name = '${QUEUE}'
     ON CONFLICT DO NOTHING`;
 
 /** The value of a digit of Crockford's base32, in which ids of tasks are. */
@@ -74,9 +75,14 @@ export const JOB_FUNCTIONS = `
   -- Adds a job for each of these tasks, which are ready.
   CREATE OR REPLACE FUNCTION svc.jobs_add(ids text[]) RETURNS void LANGUAGE plpgsql AS $$
     DECLARE
+      task_ids text[];
+      queues text[];
+      node_lists text[];
       made record;
     BEGIN
-      FOR made IN SELECT DISTINCT queue, nodes FROM svc.placed(ids)
+      SELECT array_agg(id), array_agg(queue), array_agg(nodes) INTO task_ids, queues, node_lists
+        FROM svc.placed(ids);
+      FOR made IN SELECT DISTINCT queue, nodes FROM unnest(queues, node_lists) AS one(queue, nodes)
         WHERE nodes IS NOT NULL AND queue NOT IN (SELECT queue FROM svc.placements) ORDER BY queue
       LOOP
         PERFORM ${SCHEMA}.create_queue(made.queue, '{"policy": "standard"}');

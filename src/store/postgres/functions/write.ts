@@ -51,16 +51,17 @@ const given = (by: string, column: string, value = `changed.${column}`) =>
  * transaction removes it as unused.
  */
 export const WRITE = `
-CREATE OR REPLACE FUNCTION write(changes json, bytes bytea) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION write(changes json, deliveries json, tasks json, bytes bytea)
+RETURNS void LANGUAGE plpgsql
 -- Plans are made once, and kept from when the tables were empty.
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   made record;
 BEGIN
   SELECT * INTO made FROM json_to_record(changes) AS one(
-    plans json, deliveries json, tasks json, retries json, updates json, steps json,
-    ended_steps json, dedup_keys json, rates json, cursors json, task_ends json,
-    forget_up_to bigint, ready text[], over text[], put_back text[]);
+    plans json, retries json, updates json, steps json, ended_steps json, dedup_keys json,
+    rates json, cursors json, task_ends json, forget_up_to bigint, ready text[], over text[],
+    put_back text[]);
 
   IF made.plans IS NOT NULL THEN
     PERFORM 1 FROM plans WHERE hash IN (
@@ -72,18 +73,18 @@ BEGIN
     ON CONFLICT DO NOTHING;
   END IF;
 
-  IF made.deliveries IS NOT NULL THEN
+  IF write.deliveries IS NOT NULL THEN
     INSERT INTO deliveries (${namesOf(DELIVERY)}, body)
     SELECT ${namesOf(DELIVERY)}, ${bytesOf("one", "body")}
-    FROM json_to_recordset(made.deliveries) AS one(${DELIVERY}, body_from int, body_length int);
+    FROM json_to_recordset(write.deliveries) AS one(${DELIVERY}, body_from int, body_length int);
   END IF;
 
-  IF made.tasks IS NOT NULL THEN
+  IF write.tasks IS NOT NULL THEN
     INSERT INTO tasks (${namesOf(TASK)}, gate, debounce, payload)
     SELECT ${namesOf(TASK)}, decode(gate, 'hex'), decode(debounce, 'hex'), ${
   bytesOf("one", "payload")
 }
-    FROM json_to_recordset(made.tasks) AS one(${TASK}, gate text, debounce text, payload_from int,
+    FROM json_to_recordset(write.tasks) AS one(${TASK}, gate text, debounce text, payload_from int,
       payload_length int);
   END IF;
 

@@ -98,13 +98,14 @@ export class Changes {
     return { [`${column}_from`]: from, [`${column}_length`]: bytes.length };
   }
 
-  /** The arguments of `write`; `undefined` when nothing was changed. */
-  toArguments(jobs: JobChanges): readonly [json: string, bytes: Buffer] | undefined {
+  /**
+   * The arguments of `write`; `undefined` when nothing was changed. The rows of an accept stand by
+   * themselves: within the other changes, the database would parse them once more.
+   */
+  toArguments(jobs: JobChanges): readonly [...json: (string | null)[], bytes: Buffer] | undefined {
     if (this.count === 0) return undefined;
     const tables = Object.entries({
       ...this.#keyed,
-      deliveries: this.#deliveries,
-      tasks: this.#tasks,
       retries: this.#retries,
       updates: this.#updates,
       ended_steps: this.#endedSteps,
@@ -114,6 +115,15 @@ export class Changes {
       { ready: jobs.add, over: jobs.end, put_back: jobs.putBack },
       this.#forgetUpTo < Infinity ? { forget_up_to: this.#forgetUpTo } : {},
     );
-    return [storableJson(changes), Buffer.concat(this.#bytes, this.#length)];
+    return [
+      storableJson(changes),
+      rowsAsJson(this.#deliveries),
+      rowsAsJson([...this.#tasks.values()]),
+      Buffer.concat(this.#bytes, this.#length),
+    ];
   }
+}
+
+function rowsAsJson(rows: readonly Columns[]): string | null {
+  return rows.length === 0 ? null : storableJson(rows);
 }

@@ -26,7 +26,7 @@ import { eventKey } from "./event_key.ts";
 import { type BatchRequest, MissingFact } from "./batch_request.ts";
 import { WorkingTasks } from "./working_tasks.ts";
 
-const WRITE = "SELECT write(?, ?)";
+const WRITE = "SELECT write(?, ?, ?, ?)";
 
 /** The rows of one batch. A fact that was not loaded throws a {@linkcode MissingFact}. */
 export class WorkingSet extends WorkingTasks implements DeliveryRows {
