@@ -37,7 +37,7 @@ export function processorTime(pid: number | "self" = "self"): ProcessorTime {
 }
 
 /** How often a family is read again because a child of the process ended meanwhile. */
-const READS = 10;
+const READS = 4;
 
 /** The times of a process and its descendants. */
 interface Family extends Pick<ProcessorTime, "own" | "ended"> {
