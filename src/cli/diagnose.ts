@@ -11,11 +11,9 @@ import { AppError } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
 import { addressesToBind } from "../daemon/bind_addresses.ts";
 import type { SettingValue } from "../daemon/setting_type.ts";
-import { readSettingsFile } from "../daemon/settings_file.ts";
 import { address } from "../doctor/address.ts";
 import { examine } from "../doctor/check.ts";
 import { type CertificateFile, certificates } from "../doctor/certificates.ts";
-import { CHECKS } from "../doctor/checks.ts";
 import { daemon, type DaemonHost } from "../doctor/daemon.ts";
 import { openOwnPlace } from "../doctor/own_place.ts";
 import { Scene } from "../doctor/place.ts";
@@ -56,7 +54,9 @@ export async function diagnose({ io, dirs, client, printer, url }: Request): Pro
     await printer.take(examine([daemon], asked()));
     await look(certificatesIn((name) => status.settings[name]?.value));
   } else {
-    const { file, addresses } = settingsOf(dirs);
+    // loaded only here: a daemon that runs reads its own file and does the checks itself
+    const { CHECKS } = await import("../doctor/checks.ts");
+    const { file, addresses } = await settingsOf(dirs);
     const stepEnv = [file.get("step-env") ?? []].flat().map(String);
     await using place = openOwnPlace({ dirs, env: io.env, clock: systemClock, stepEnv });
     await printer.take(examine(CHECKS, new Scene(place)));
@@ -106,7 +106,8 @@ async function findInstalled(io: Io, dirs: DataDir) {
 }
 
 /** The settings of the file. The flags of a daemon are not known while it does not run. */
-function settingsOf(dirs: DataDir) {
+async function settingsOf(dirs: DataDir) {
+  const { readSettingsFile } = await import("../daemon/settings_file.ts");
   const read = () => readSettingsFile(dirs.settings, dirs.root);
   let file: ReadonlyMap<string, SettingValue> = new Map();
   try {

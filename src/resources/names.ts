@@ -11,6 +11,9 @@ export const NAME_PATTERN = "^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$";
 /** Name of the workspace that exists from `svc init` on. */
 export const DEFAULT_WORKSPACE = "default";
 
+/** Shown in place of every secret value. In a manifest it keeps the stored value. */
+export const MASK = "***";
+
 /** Base URL of Slack's Web API. */
 export const SLACK_API_URL = "https://slack.com/api";
 

@@ -26,7 +26,8 @@ import {
 } from "./resource.ts";
 import { platformUses } from "./platform_uses.ts";
 import { type Lack, needsOf, possibleLacks } from "./users.ts";
-import { MASK, type SecretStoreSpec } from "./secret_store.ts";
+import { MASK } from "./names.ts";
+import type { SecretStoreSpec } from "./secret_store.ts";
 import { isUnfilledTemplate } from "./secrets_template.ts";
 import type { TriggerSpec } from "./trigger.ts";
 

@@ -7,6 +7,7 @@
 
 import Type from "typebox";
 import { type AnyKind, defineKind } from "./kind.ts";
+import { MASK } from "./names.ts";
 import { errorAt, type Finding, warningAt } from "./resource.ts";
 import { isPlaceholder } from "./secrets_template.ts";
 
@@ -20,9 +21,6 @@ const SecretStoreSpec = Type.Object({
 
 /** `spec` of a SecretStore. */
 export type SecretStoreSpec = Type.Static<typeof SecretStoreSpec>;
-
-/** Shown in place of every secret value. In a manifest it keeps the stored value. */
-export const MASK = "***";
 
 /** The kind `SecretStore`, whose values are secret. */
 export const secretStore: AnyKind = defineKind<SecretStoreSpec>("SecretStore", {

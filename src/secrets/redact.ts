@@ -18,7 +18,7 @@
  */
 
 import { concatBytes, utf8 } from "../base/bytes.ts";
-import { MASK } from "../resources/secret_store.ts";
+import { MASK } from "../resources/names.ts";
 
 const MASK_BYTES = utf8(MASK);
 const NOTHING = new Uint8Array();

@@ -9,7 +9,8 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { KindLookup } from "../../src/resources/kind_lookup.ts";
 import { formatFinding, parseManifest } from "../../src/resources/manifest.ts";
 import { readDocument } from "../../src/resources/read.ts";
-import { MASK, secretStore } from "../../src/resources/secret_store.ts";
+import { MASK } from "../../src/resources/names.ts";
+import { secretStore } from "../../src/resources/secret_store.ts";
 import { isPlaceholder } from "../../src/resources/secrets_template.ts";
 import { cpuMs } from "../helpers/cpu_time.ts";
 

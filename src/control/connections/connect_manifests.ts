@@ -14,7 +14,8 @@ import { type IntegrationPackage, manifestsOf, packageNamed } from "../../integr
 import type { Catalog } from "../../resources/catalog.ts";
 import type { ConnectionSpec } from "../../resources/connection.ts";
 import type { Resource } from "../../resources/resource.ts";
-import { MASK, type SecretStoreSpec } from "../../resources/secret_store.ts";
+import { MASK } from "../../resources/names.ts";
+import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 
 /** Events that the triggers of the package take. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { MASK } from "../../resources/secret_store.ts";
+import { MASK } from "../../resources/names.ts";
 import { findTime } from "../../signatures/timestamp.ts";
 
 /** Parts of header names that hold signatures, tokens and passwords, on any platform. */

@@ -10,7 +10,8 @@ import { AppError } from "../../base/errors.ts";
 import { parseOwnJson } from "../../base/json.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
 import type { CancellationScope } from "../cancellation_scope.ts";
-import { fitsVariable, TASK_MARK, TASK_RUN_MARK } from "../step/step_env.ts";
+import { TASK_MARK, TASK_RUN_MARK } from "../step/inherited_env.ts";
+import { fitsVariable } from "../step/step_env.ts";
 import { enterDirectory } from "./own_directory.ts";
 import type { Goal, TaskContext, TaskRun } from "./task_context.ts";
 

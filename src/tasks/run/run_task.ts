@@ -18,7 +18,7 @@ import { removeOwnDirectory } from "./own_directory.ts";
 import { prepareFinally, prepareTask } from "./prepare_task.ts";
 import { runFinally, runFlow, skipForever, skipForTime } from "./run_flow.ts";
 import { StepRecorder } from "./step_recorder.ts";
-import { TASK_MARK, TASK_RUN_MARK } from "../step/step_env.ts";
+import { TASK_MARK, TASK_RUN_MARK } from "../step/inherited_env.ts";
 import { TaskFiles } from "../step/task_files.ts";
 import { taskLimitMs } from "../time_limits.ts";
 import {

@@ -14,7 +14,7 @@ import type { TaskQueue, TaskRecorder } from "../../store/task_store.ts";
 import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { RunHost, RunSignals, TaskResult } from "./task_context.ts";
 import { LOST, TaskWrites } from "./task_writes.ts";
-import { TASK_MARK } from "../step/step_env.ts";
+import { TASK_MARK } from "../step/inherited_env.ts";
 import type { WorkerLoad } from "../worker_load.ts";
 import { Activity } from "./activity.ts";
 import { noteMove } from "./run_log.ts";

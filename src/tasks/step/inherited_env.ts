@@ -1,11 +1,20 @@
 /**
- * The environment that steps and plugins inherit from the daemon: only the variables that are named
- * here or by `--step-env`.
+ * The environment that steps and plugins inherit from the daemon, which is only the variables that
+ * are named here or by `--step-env`; and the variables that mark the processes of tasks.
  *
  * @module
  */
 
 import { delimiter } from "node:path";
+
+/** Variable that marks every process of a task, whatever its process group. */
+export const TASK_MARK = "SVC_TASK_ID";
+
+/**
+ * Variable that marks the processes of one run of a task. Another daemon of this machine may run the
+ * task next, and this daemon must not end the processes of that run.
+ */
+export const TASK_RUN_MARK = "SVC_TASK_RUN";
 
 /** Variables that every step inherits from the daemon. */
 const INHERITED = ["HOME", "USER", "SHELL", "LANG", "TZ", "TMPDIR"];

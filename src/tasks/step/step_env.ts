@@ -14,15 +14,6 @@ import type { Catalog } from "../../resources/catalog.ts";
 import type { Env } from "../../resources/env.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 
-/** Variable that marks every process of a task, whatever its process group. */
-export const TASK_MARK = "SVC_TASK_ID";
-
-/**
- * Variable that marks the processes of one run of a task. Another daemon of this machine may run the
- * task next, and this daemon must not end the processes of that run.
- */
-export const TASK_RUN_MARK = "SVC_TASK_RUN";
-
 /** Most bytes of a variable or an argument: the kernel's limit (128 KiB), less room for a name. */
 export const MAX_VARIABLE_BYTES = 130_000;
 

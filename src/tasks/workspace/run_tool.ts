@@ -12,8 +12,7 @@ import { findShortageIn } from "../../base/shortage.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { ProcessGroups } from "../../shell/process_groups.ts";
 import { runShell } from "../../shell/run_shell.ts";
-import type { InheritedEnv } from "../step/inherited_env.ts";
-import { TASK_MARK } from "../step/step_env.ts";
+import { type InheritedEnv, TASK_MARK } from "../step/inherited_env.ts";
 
 /** The parts of the daemon that run a tool. */
 export interface ToolHost {
