@@ -187,7 +187,7 @@ function figuresOf(
       value: fixed.p99Ms / (go?.fixed?.p99Ms ?? NaN),
       target: { atMost: 1 },
     },
-    { name: "rate that was kept", unit: "/s", value: fixed.perSecond, detail: true },
+    { name: "rate that was kept", unit: "/s", value: fixed.perSecond },
     { name: "load client, of a processor", unit: "×", value: full.clientBusy, detail: true },
     {
       name: `load client at ${AT}, of a processor`,
