@@ -8,6 +8,7 @@
 import { ParallelDisposer } from "../base/parallel_disposer.ts";
 import { BodyBudget } from "../http/body_budget.ts";
 import { Certificates } from "../http/certificates.ts";
+import { keepBodyTimer } from "../http/read_body.ts";
 import { get, visit } from "../http/send.ts";
 import { Triggers } from "../intake/admission/triggers.ts";
 import { SlackSockets } from "../intake/slack_sockets.ts";
@@ -50,10 +51,12 @@ export function openIntake(
   { plugins, inboxes, answers, notifier }: Execution,
 ): Intake {
   const busy = new ParallelDisposer();
+  const limits = { maxBytes: config.settings.maxBody, deadlineMs: BODY_DEADLINE_MS };
+  const bodyTimer = keepBodyTimer(limits);
   const pipeline = {
     ...withPipeline(state, plugins),
     bodies: new BodyBudget(config.maxInflightBytes),
-    limits: { maxBytes: config.settings.maxBody, deadlineMs: BODY_DEADLINE_MS },
+    limits,
   };
   busy.use(new SlackRouter({ ...pipeline, inboxes }));
   const sockets = busy.use(new SlackSockets(pipeline));
@@ -64,7 +67,10 @@ export function openIntake(
   return {
     pipeline,
     sockets,
-    [Symbol.asyncDispose]: () => busy[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      using _timer = bodyTimer;
+      await busy[Symbol.asyncDispose]();
+    },
   };
 }
 

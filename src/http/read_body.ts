@@ -132,10 +132,24 @@ const END = { done: true, value: undefined } as const;
 /** The bodies that are arriving, by their deadline. */
 const lists = new Map<number, SharedTimeout>();
 
-function withDeadline<T>(work: Promise<T>, { deadlineMs }: BodyLimits): Promise<T> {
-  const list = lists.get(deadlineMs) ?? new SharedTimeout(deadlineMs, systemClock);
+/**
+ * Keeps the timer of bodies with this deadline running until disposed, for a server that receives
+ * many.
+ */
+export function keepBodyTimer({ deadlineMs }: BodyLimits): Disposable {
+  return listOf(deadlineMs).keepTimer();
+}
+
+function listOf(deadlineMs: number): SharedTimeout {
+  const known = lists.get(deadlineMs);
+  if (known !== undefined) return known;
+  const list = new SharedTimeout(deadlineMs, systemClock);
   lists.set(deadlineMs, list);
-  return list.wait(
+  return list;
+}
+
+function withDeadline<T>(work: Promise<T>, { deadlineMs }: BodyLimits): Promise<T> {
+  return listOf(deadlineMs).wait(
     work,
     () => new AppError("timeout", `The body did not arrive within ${deadlineMs} ms`),
   );

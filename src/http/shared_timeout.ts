@@ -32,6 +32,8 @@ export class SharedTimeout {
   #last: Waiter | undefined;
   #tick = 0;
   #timer: Disposable | undefined;
+  /** Whether the timer runs while nobody waits. */
+  #isKept = false;
 
   /** A list whose waiters each wait for `ms` milliseconds. */
   constructor(ms: number, clock: Clock) {
@@ -53,13 +55,39 @@ export class SharedTimeout {
     return promise;
   }
 
+  /**
+   * Keeps the timer running until disposed. It is started and stopped with the first and the last
+   * waiter otherwise, which takes 5 µs each time: for bodies that arrive with their headers, a
+   * thirtieth of an accept.
+   */
+  keepTimer(): Disposable {
+    this.#isKept = true;
+    this.#startTimer();
+    return {
+      [Symbol.dispose]: () => {
+        this.#isKept = false;
+        this.#stopIfUnused();
+      },
+    };
+  }
+
+  #startTimer(): void {
+    this.#timer ??= this.#clock.every(this.#tickMs, () => this.#sweep());
+  }
+
+  #stopIfUnused(): void {
+    if (this.#isKept || this.#first !== undefined) return;
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+  }
+
   #join(giveUp: () => void): Waiter {
     const lastTick = this.#tick + TICKS + 1; // one more, because the present tick is not whole
     const waiter: Waiter = { lastTick, giveUp, before: this.#last, after: undefined };
     if (this.#last === undefined) this.#first = waiter;
     else this.#last.after = waiter;
     this.#last = waiter;
-    this.#timer ??= this.#clock.every(this.#tickMs, () => this.#sweep());
+    this.#startTimer();
     return waiter;
   }
 
@@ -72,9 +100,7 @@ export class SharedTimeout {
     if (after === undefined) this.#last = before;
     else after.before = before;
     waiter.giveUp = waiter.before = waiter.after = undefined;
-    if (this.#first !== undefined) return;
-    this.#timer?.[Symbol.dispose]();
-    this.#timer = undefined;
+    this.#stopIfUnused();
   }
 
   #sweep(): void {

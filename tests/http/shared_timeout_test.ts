@@ -56,3 +56,18 @@ Deno.test("SharedTimeout: used again after everybody has gone", async () => {
     equal(clock.waiting, 0);
   }
 });
+
+Deno.test("SharedTimeout: a timer that is kept runs on without waiters, until it is given back", async () => {
+  const clock = new ManualClock();
+  const list = new SharedTimeout(160, clock);
+  const kept = list.keepTimer();
+  equal(await list.wait(Promise.resolve("done"), LATE), "done");
+  equal(clock.waiting, 1);
+  await clock.advance(1000);
+  const refused = rejects(list.wait(new Promise<never>(() => {}), LATE), /late/);
+  kept[Symbol.dispose]();
+  equal(clock.waiting, 1, "somebody still waits");
+  await clock.advance(170);
+  await refused;
+  equal(clock.waiting, 0);
+});
