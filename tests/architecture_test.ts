@@ -95,7 +95,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "node:fs": ["src/base/regular_file.ts", "src/calls/call_pipe.ts"],
   "node:fs/promises": ["src/base/disk_space.ts"],
   "node:net": ["src/base/cidr.ts", "src/http/server/client_address.ts"],
-  "node:os": ["src/daemon/settings.ts", "src/shell/run_shell.ts"],
+  "node:os": ["src/daemon/settings.ts", "src/shell/pooled_shell.ts"],
   "node:path": ["cli.ts", "src/"],
   "node:process": ["cli.ts", "src/telemetry/readings.ts"],
   "node:sqlite": ["src/store/sqlite/engine/database.ts"],

@@ -6,7 +6,6 @@
  * @module
  */
 
-import { constants } from "node:os";
 import { defined } from "../base/defined.ts";
 import { AppError, findNotNow, messageOf } from "../base/errors.ts";
 import type { Clock } from "../base/clock.ts";
@@ -62,7 +61,7 @@ export interface ShellHost {
 export interface ShellExit {
   /** Exit status; 128 + signal number when a signal ended the shell. */
   readonly code: number;
-  /** Name of the signal that the exit status stands for, such as `SIGKILL` for 137. */
+  /** Name of the signal that ended the shell, such as `SIGKILL`. */
   readonly killedBy?: string;
   /** Why the group was ended early; absent if it was not. */
   readonly endedFor?: "timeout" | "signal";
@@ -108,12 +107,12 @@ async function runAlone(command: ShellCommand, { groups, clock }: ShellHost): Pr
   const feeding = feed(child, failure === undefined ? inputOf(command) : []);
   const line = { group: child.pid, over: child.status };
   const endedFor = await untilOver(line, command, groups, clock);
-  const { code } = await child.status;
+  const { code, signal } = await child.status;
   const onLeft = endedFor === undefined && failure === undefined ? command.onLeft : undefined;
   await untilLeft(pumps, groups.endLeft(child.pid), { onLeft, clock });
   await feeding;
   if (failure !== undefined) throw failure.error;
-  return exitOf(code, endedFor);
+  return { code, ...defined({ killedBy: signal ?? undefined, endedFor }) };
 }
 
 /** A pooled shell, and what it is to run. */
@@ -148,7 +147,7 @@ async function runPooled(
   }
   if (command.signal?.aborted === true) {
     groups.shells.put(pool, shell);
-    return exitOf(TERMINATED, "signal");
+    return { code: 143, killedBy: "SIGTERM", endedFor: "signal" };
   }
   const over = shell.run(script, {
     out: (chunk) => command.onOutput("out", chunk),
@@ -156,30 +155,21 @@ async function runPooled(
   });
   const onStop = () => shell.close(); // or the group would never be empty
   const endedFor = await untilOver({ group, over, onStop }, command, groups, clock);
-  const { code, isReusable } = await over;
-  if (isReusable && endedFor === undefined) {
-    const released = shell.release();
+  const end = await over;
+  const { code } = end;
+  let released: Promise<string | undefined>;
+  if (end.isReusable && endedFor === undefined) {
+    released = shell.release(end);
     groups.shells.put(pool, shell);
-    await released;
   } else {
     shell.close();
     const gone = shell.ended.then(() => groups.endLeft(group));
     const onLeft = endedFor === undefined ? command.onLeft : undefined;
     await untilLeft(shell.pumps, gone, { onLeft, clock });
-    await shell.release();
+    released = shell.release(end);
   }
-  return code === undefined ? undefined : exitOf(code, endedFor);
-}
-
-/** Exit status of a shell that TERM has ended. */
-const TERMINATED = 143;
-
-const SIGNALS = new Map(
-  Object.entries(constants.signals).toReversed().map(([name, n]) => [n, name]),
-);
-
-function exitOf(code: number, endedFor: ShellExit["endedFor"]): ShellExit {
-  return { code, ...defined({ killedBy: SIGNALS.get(code - 128), endedFor }) };
+  const killedBy = await released ?? end.signal;
+  return code === undefined ? undefined : { code, ...defined({ killedBy, endedFor }) };
 }
 
 /** Waits until what a line has left behind is `gone`, and for the end of its output. */

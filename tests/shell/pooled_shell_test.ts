@@ -126,6 +126,30 @@ test("a line that attacks its group with signals, or its streams, harms only its
   }
 });
 
+test("a signal and an exit with its number are told apart, and no word of the shell is printed", async ({ run, warm }) => {
+  const shell = await warm();
+  const cases:
+    readonly (readonly [line: string, code: number, killedBy: string | undefined, err: string])[] =
+      [
+        ["exit 137", 137, undefined, ""],
+        ["echo why >&2; exit 143", 143, undefined, "why\n"],
+        ["kill -KILL $$", 137, "SIGKILL", ""],
+        ["printf why >&2; kill -TERM $$", 143, "SIGTERM", "why"],
+        ["ulimit -c 0; echo why >&2; kill -SEGV $$", 139, "SIGSEGV", "why\n"],
+        ["echo Killed >&2; exit 3", 3, undefined, "Killed\n"],
+        ["echo Killed >&2; kill -TERM $$", 143, "SIGTERM", "Killed\n"],
+        ["echo Terminated >&2; sleep 0.05; echo more >&2", 0, undefined, "Terminated\nmore\n"],
+        ["kill -INT $$", 130, "SIGINT", ""],
+      ];
+  for (const [line, code, killedBy, err] of cases) {
+    const ran = await run(line);
+    deepEqual([ran.code, ran.killedBy, ran.err, ran.group], [code, killedBy, err, shell], line);
+  }
+  equal((await run("echo Killed; exit 137")).out, "Killed\n");
+  const ended = await run("echo why >&2; exec sleep 600", { timeoutMs: 300 });
+  deepEqual([ended.endedFor, ended.killedBy, ended.err], ["timeout", "SIGTERM", "why\n"]);
+});
+
 /** Attacks that the shell does not survive. */
 const FATAL: readonly (readonly [line: string, killedBy: string])[] = [
   ["kill -9 0; sleep 30", "SIGKILL"],
