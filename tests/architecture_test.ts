@@ -92,7 +92,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     "src/signatures/hmac_digest.ts",
     "src/store/rules/keys.ts",
   ],
-  "node:fs": ["src/base/regular_file.ts", "src/calls/call_pipe.ts"],
+  "node:fs": ["src/base/disk_space.ts", "src/base/regular_file.ts", "src/calls/call_pipe.ts"],
   "node:fs/promises": ["src/base/disk_space.ts"],
   "node:net": ["src/base/cidr.ts", "src/http/server/client_address.ts"],
   "node:os": ["src/daemon/settings.ts", "src/shell/pooled_shell.ts"],

@@ -23,6 +23,8 @@ export interface Status {
   readonly webhook_url: string | null;
   /** Absolute path of the data directory. */
   readonly data_dir: string;
+  /** Absolute path of the directory with the files of running tasks and plugins. */
+  readonly runtime_dir: string;
   readonly pid: number;
   /** Settings of the daemon by name. */
   readonly settings: Readonly<

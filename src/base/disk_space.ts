@@ -4,6 +4,7 @@
  * @module
  */
 
+import { statfsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { sizeText } from "./size.ts";
 
@@ -25,11 +26,25 @@ export function bytesOnDisk({ blocks, size }: Pick<Deno.FileInfo, "blocks" | "si
 /** The space of the file system of `path`; `undefined` where the system does not report it. */
 export async function findDiskSpace(path: string): Promise<DiskSpace | undefined> {
   try {
-    const { bsize, bavail, blocks } = await statfs(path);
-    return { freeBytes: bsize * bavail, totalBytes: bsize * blocks };
+    return toSpace(await statfs(path));
   } catch {
     return undefined;
   }
+}
+
+/** The same at once, for a file system that does not keep its caller waiting: one in memory. */
+export function findDiskSpaceSync(path: string): DiskSpace | undefined {
+  try {
+    return toSpace(statfsSync(path));
+  } catch {
+    return undefined;
+  }
+}
+
+function toSpace(
+  { bsize, bavail, blocks }: { bsize: number; bavail: number; blocks: number },
+): DiskSpace {
+  return { freeBytes: bsize * bavail, totalBytes: bsize * blocks };
 }
 
 /**

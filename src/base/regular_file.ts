@@ -11,8 +11,8 @@ import { closeSync, constants, fstatSync, openSync, read, readSync, writeSync } 
 
 /** How a file is opened. */
 export interface OpenOptions {
-  /** Opens for writing, too: at the end, at the position of reading, or after removing the content. */
-  readonly for?: "append" | "write" | "replace";
+  /** Opens for writing, too: at the end, or at the position of reading. */
+  readonly for?: "append" | "write";
   /** Refuses a symbolic link. */
   readonly noLink?: boolean;
 }
@@ -23,7 +23,7 @@ const MAX_CONTENT = 16 * 1024 * 1024;
 /** The facts about an open file. */
 export type Facts = Pick<Deno.FileInfo, "size" | "mode" | "uid" | "nlink">;
 
-const { O_RDONLY, O_RDWR, O_APPEND, O_NONBLOCK, O_NOFOLLOW, O_TRUNC } = constants;
+const { O_RDONLY, O_RDWR, O_APPEND, O_NONBLOCK, O_NOFOLLOW } = constants;
 
 /** An open regular file. */
 export class RegularFile implements Disposable {
@@ -43,8 +43,7 @@ export class RegularFile implements Disposable {
    */
   static open(path: string, options: OpenOptions = {}): RegularFile {
     const access = options.for === undefined ? O_RDONLY : O_RDWR;
-    const more = (options.for === "append" ? O_APPEND : 0) |
-      (options.for === "replace" ? O_TRUNC : 0) | (options.noLink ? O_NOFOLLOW : 0);
+    const more = (options.for === "append" ? O_APPEND : 0) | (options.noLink ? O_NOFOLLOW : 0);
     const fd = orAsRuntime(() => openSync(path, access | more | O_NONBLOCK));
     try {
       const facts = fstatSync(fd);

@@ -12,6 +12,7 @@ import { EventHub } from "../base/event_hub.ts";
 import { HealthConditions } from "../base/health_conditions.ts";
 import { idFactory, type NewId } from "../base/ids.ts";
 import type { DaemonLog } from "../base/log.ts";
+import { RuntimeDirectory } from "../base/runtime_directory.ts";
 import { pathResolver, type ResolvePath } from "../base/user_paths.ts";
 import { createEvaluator, type Evaluator } from "../cel/evaluator.ts";
 import { OwnUsers } from "../connections/own_users.ts";
@@ -51,6 +52,8 @@ export interface State extends Core, Storage {
 
   // the data directory, and what runs on this machine
   readonly dirs: DataDir;
+  /** Holds the short-lived files of tasks and plugins. */
+  readonly runtime: RuntimeDirectory;
   /** Makes the paths of manifests absolute. */
   readonly resolvePath: ResolvePath;
   readonly groups: ProcessGroups;
@@ -107,6 +110,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
   log.redactWith((line) => secrets.redact(line));
   const { keyring, formerKeys, keyFiles } = opening.use(await takeDataDir(config));
   secrets.know(...keyFiles.flatMap(secretsInKeyFile));
+  const runtime = opening.use(await RuntimeDirectory.open(config));
   const health = new HealthConditions();
   const telemetry = opening.use(new Telemetry(clock, health));
   if (config.wantsTraces && !telemetry.traces) {
@@ -163,6 +167,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
     health,
     telemetry,
     dirs: dir,
+    runtime,
     resolvePath: pathResolver({ from: dir.root, home: config.env("HOME") }),
     groups,
     tokens: new RunTokens(),

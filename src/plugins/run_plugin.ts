@@ -5,13 +5,14 @@
  * @module
  */
 
-import { join } from "node:path";
 import { setImmediate } from "node:timers";
 import { concatBytes, findText } from "../base/bytes.ts";
 import type { Core } from "../base/core.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { defined } from "../base/defined.ts";
 import { AppError, findNotNow, messageOf } from "../base/errors.ts";
+import type { RuntimeDirectory } from "../base/runtime_directory.ts";
+import type { RuntimeFiles } from "../base/runtime_files.ts";
 import type { NewId } from "../base/ids.ts";
 import type { KnownSecrets } from "../secrets/known_secrets.ts";
 import { Capture } from "../shell/capture.ts";
@@ -35,6 +36,8 @@ export interface PluginHost extends Core {
   readonly groups: ProcessGroups;
   readonly newId: NewId;
   readonly dirs: DataDir;
+  /** Holds the files with the input of plugins. */
+  readonly runtime: RuntimeDirectory;
   /** Directory that relative commands start from. */
   readonly pluginRoot: string;
   /** File mode mask of plugins. */
@@ -145,7 +148,7 @@ async function runAudited(run: PluginRun, id: string, host: PluginHost): Promise
   const timeoutSecs = Math.min(run.timeout ?? DEFAULT_TIMEOUT_SECS, decision.maxTimeoutSecs);
   return await host.semaphore.run(async (keepRoomFor) => {
     const began = { ...start, createdAt: host.clock.now() };
-    const directory = join(host.dirs.run, `plugin-${start.id}`);
+    const files = host.runtime.filesOf(`plugin-${start.id}`);
     // The result does not wait for leftover processes: mostly there are none, and looking takes time.
     const onLeft = (gone: Promise<void>) =>
       keepRoomFor(
@@ -159,7 +162,7 @@ async function runAudited(run: PluginRun, id: string, host: PluginHost): Promise
     try {
       const row = host.store.startAudit(began);
       const [ran, stored] = await Promise.allSettled([
-        execute(run, { host, id: start.id, timeoutSecs, row, directory, onLeft }),
+        execute(run, { host, id: start.id, timeoutSecs, row, files, onLeft }),
         row,
       ]);
       if (stored.status === "rejected") throw stored.reason;
@@ -182,7 +185,7 @@ async function runAudited(run: PluginRun, id: string, host: PluginHost): Promise
       finish(ran.value.end);
       return ran.value.result;
     } finally {
-      setImmediate(() => removeQuietly(directory)); // after the store has received its calls
+      setImmediate(() => files[Symbol.asyncDispose]()); // after the store has received its calls
     }
   });
 }
@@ -194,32 +197,30 @@ type EndedRun = { readonly end: Omit<AuditEnd, "finishedAt">; readonly result: P
  */
 async function execute(
   run: PluginRun,
-  { host, id, timeoutSecs, row, directory, onLeft }: {
+  { host, id, timeoutSecs, row, files, onLeft }: {
     host: PluginHost;
     id: string;
     timeoutSecs: number;
     row: Promise<void>;
-    directory: string;
+    files: RuntimeFiles;
     onLeft: (gone: Promise<void>) => void;
   },
 ): Promise<EndedRun> {
   using _known = host.secrets.runBegins();
   const out = new Capture(run.maxOutputBytes);
   const err = new Capture(MAX_STDERR);
-  const file = join(directory, BODY);
-  const body = { path: file, content: run.input ?? new Uint8Array() };
-  using grant = host.tokens.issue({
-    kind: grantKind(run),
-    project: run.project,
-    ...(run.fileVariable === undefined ? {} : { body }),
-  });
   try {
     // The row is sent to the store at the end of a turn, and starting a process blocks the thread.
     await new Promise((resolve) => setImmediate(resolve));
-    if (run.fileVariable !== undefined) {
-      Deno.mkdirSync(directory, { mode: 0o700 });
-      await writePrivate(body.path, body.content);
-    }
+    const { fileVariable, input: content = new Uint8Array() } = run;
+    const file = fileVariable === undefined
+      ? undefined
+      : { variable: fileVariable, path: await files.make("body", content) };
+    using grant = host.tokens.issue({
+      kind: grantKind(run),
+      project: run.project,
+      ...(file === undefined ? {} : { body: { path: file.path, content } }),
+    });
     const exit = await runShell({
       line: run.command,
       cwd: host.pluginRoot,
@@ -235,11 +236,11 @@ async function execute(
           ? {}
           : { SVC_TRIGGER: run.trigger, SVC_DELIVERY_ID: run.deliveryId }),
         ...run.env,
-        ...(run.fileVariable === undefined ? {} : { [run.fileVariable]: file }),
+        ...(file === undefined ? {} : { [file.variable]: file.path }),
         [RUN_MARK]: id,
       },
       pool: `${run.project}/${run.crdKind}/${run.name}`,
-      ...defined({ stdin: run.input, stdinFile: run.fileVariable && file }),
+      ...defined({ stdin: run.input, stdinFile: file?.path }),
       before: () => row,
       onLeft,
       umask: host.umask,
@@ -255,25 +256,6 @@ async function execute(
     const notNow = findNotNow(error);
     if (notNow !== undefined) throw notNow;
     return failed(run, host.secrets.redact(messageOf(error)));
-  }
-}
-
-/** Name of the file with the input. */
-const BODY = "body";
-/** Largest file that is written faster here than by a thread. */
-const SMALL_FILE = 256 * 1024;
-
-async function writePrivate(path: string, content: Uint8Array): Promise<void> {
-  if (content.length <= SMALL_FILE) Deno.writeFileSync(path, content, { mode: 0o600 });
-  else await Deno.writeFile(path, content, { mode: 0o600 });
-}
-
-function removeQuietly(directory: string): void {
-  try {
-    Deno.removeSync(join(directory, BODY));
-    Deno.removeSync(directory);
-  } catch { // it does not exist, or has other files: looking first would take twice as long
-    Deno.remove(directory, { recursive: true }).catch(() => {});
   }
 }
 

@@ -98,6 +98,9 @@ function userLines({ user = "svc", dataDir }: UnitOptions): readonly string[] {
   return [
     `User=${user}`,
     ...state === undefined ? [] : [`StateDirectory=${state}`, "StateDirectoryMode=0700"],
+    "# Files that live as long as a step or plugin, in memory; a user's service has such a directory.",
+    "RuntimeDirectory=svc",
+    "RuntimeDirectoryMode=0700",
   ];
 }
 

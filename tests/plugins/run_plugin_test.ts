@@ -10,6 +10,7 @@ import { type Clock, nextTurn, systemClock } from "../../src/base/clock.ts";
 import type { DataDir } from "../../src/base/data_dir.ts";
 import { AppError } from "../../src/base/errors.ts";
 import type { Log } from "../../src/base/log.ts";
+import { RuntimeDirectory } from "../../src/base/runtime_directory.ts";
 import { RunTokens } from "../../src/auth/run_tokens.ts";
 import type { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
@@ -83,7 +84,12 @@ async function bench(
     policy: () => ({ verdict: "allowed", reason: "", mode: "allowlist", maxTimeoutSecs: 5 }),
     log: { debug: nobody, info: nobody, warn: nobody, error: nobody } as unknown as Log,
     newId: () => `run${runs++}`,
-    dirs: { root: dir.path, run } as unknown as DataDir,
+    dirs: { root: dir.path } as unknown as DataDir,
+    runtime: await RuntimeDirectory.open({
+      dir: { root: dir.path, run },
+      env: () => undefined,
+      log: { warn: nobody } as unknown as Log,
+    }),
   };
   return {
     semaphore,

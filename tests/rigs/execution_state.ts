@@ -12,6 +12,7 @@ import { pathResolver } from "../../src/base/user_paths.ts";
 import { EventHub } from "../../src/base/event_hub.ts";
 import { HealthConditions } from "../../src/base/health_conditions.ts";
 import { createLog } from "../../src/base/log.ts";
+import { RuntimeDirectory } from "../../src/base/runtime_directory.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
 import type { State } from "../../src/daemon/state.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
@@ -28,6 +29,7 @@ import { tempDir } from "../helpers/temp_dir.ts";
 export type StateOfExecution = Pick<
   State,
   | "dirs"
+  | "runtime"
   | "resolvePath"
   | "clock"
   | "log"
@@ -64,6 +66,9 @@ export async function executionState(resources: readonly Resource[]): Promise<Ex
   const catalog = new Catalog(resources);
   const state: StateOfExecution = {
     dirs,
+    runtime: opening.use(
+      await RuntimeDirectory.open({ dir: dirs, env: () => undefined, log }),
+    ),
     resolvePath: pathResolver({ from: dirs.root, home: "/home/me" }),
     clock: systemClock,
     log,

@@ -53,6 +53,7 @@ Deno.test("a package's unit runs svc as its own user, on a directory that system
     ["User", "StateDirectory", "StateDirectoryMode", "ExecStartPre", "ExecStart"].map(value),
     ["svc", "svc", "0700", "/usr/bin/svc init", "/usr/bin/svc daemon"],
   );
+  deepEqual(["RuntimeDirectory", "RuntimeDirectoryMode"].map(value), ["svc", "0700"]);
   equal(value("ReadWritePaths"), undefined);
   equal(value("WantedBy"), "multi-user.target");
   match(unit, /^Environment=SVC_DATA_DIR=\/var\/lib\/svc$/m);
@@ -81,7 +82,9 @@ Deno.test("a user's unit has the PATH of the user, and no other user", () => {
   const unit = systemdUnit(USER_UNIT);
   const names = settings(unit).map((line) => line.slice(0, line.indexOf("=")));
   deepEqual(
-    names.filter((name) => /^(User|StateDirectory|Wants|After|Protect\w+|UMask)$/.test(name)),
+    names.filter((name) =>
+      /^(User|StateDirectory|RuntimeDirectory|Wants|After|Protect\w+|UMask)$/.test(name)
+    ),
     [],
   );
   match(unit, /^Environment=PATH=\/home\/ada\/\.local\/bin:\/usr\/bin:\/bin$/m);
@@ -92,6 +95,7 @@ Deno.test("a user's unit has the PATH of the user, and no other user", () => {
 Deno.test("a data directory outside of /var/lib may be written to, and seen", () => {
   const unit = (dataDir: string) => systemdUnit({ ...PACKAGE_UNIT, dataDir });
   equal(valueOf(unit("/srv/svc"), "ReadWritePaths"), "/srv/svc");
+  equal(valueOf(unit("/srv/svc"), "RuntimeDirectory"), "svc");
   equal(valueOf(unit("/srv/svc"), "ProtectHome"), "yes");
   equal(valueOf(unit("/home/svc/data"), "ProtectHome"), "no");
   equal(valueOf(unit("/var/lib/teams/svc"), "StateDirectory"), "teams/svc");

@@ -23,12 +23,16 @@ async function rig() {
   const temp = await tempStore();
   await accept(temp.store, 1);
   const path = `${temp.dir}/inbox.jsonl`;
-  await Deno.writeTextFile(path, "");
+  const make = async (content: Uint8Array) => {
+    await Deno.writeFile(path, content);
+    return path;
+  };
   const read = async () =>
     (await Deno.readTextFile(path)).split("\n").slice(0, -1).map((line) => JSON.parse(line));
   return {
     store: temp.store,
     path,
+    make,
     read,
     id: taskIdOf(1),
     inboxes: new Inboxes(temp.store, CLOCK),
@@ -39,7 +43,7 @@ async function rig() {
 Deno.test("Inboxes: a message from before the start of the task is in its file from the start", async () => {
   await using it = await rig();
   for (const n of [1, 2]) await it.inboxes.add(it.id, { n });
-  await it.inboxes.open(it.id, it.path, NEW);
+  await it.inboxes.open(it.id, NEW, it.make);
   deepEqual(await it.read(), [{ n: 1 }, { n: 2 }]);
   await it.inboxes.add(it.id, { n: 3 });
   deepEqual(await it.read(), [{ n: 1 }, { n: 2 }, { n: 3 }]);
@@ -48,10 +52,10 @@ Deno.test("Inboxes: a message from before the start of the task is in its file f
 Deno.test("Inboxes: many at once, before, while and after it is opened, arrive once and in order", async () => {
   await using it = await rig();
   const adds = [];
-  let opening: Promise<void> | undefined;
+  let opening: Promise<string> | undefined;
   for (let n = 0; n < 200; n++) {
     adds.push(it.inboxes.add(it.id, { n }));
-    if (n === 70) opening = it.inboxes.open(it.id, it.path, NEW);
+    if (n === 70) opening = it.inboxes.open(it.id, NEW, it.make);
     if (n % 20 === 0) await Promise.resolve();
   }
   await Promise.all([opening, ...adds]);
@@ -64,7 +68,7 @@ Deno.test("Inboxes.deliver appends messages that another daemon has stored, each
   await using it = await rig();
   const first = await it.store.addToInbox(it.id, { n: 0 }, 1);
   const second = await it.store.addToInbox(it.id, { n: 1 }, 1);
-  await it.inboxes.open(it.id, it.path, { hasMessages: true });
+  await it.inboxes.open(it.id, { hasMessages: true }, it.make);
   const third = await it.store.addToInbox(it.id, { n: 2 }, 1);
   const fourth = await it.store.addToInbox(it.id, { n: 3 }, 1);
   for (const one of [fourth, first, third, second, fourth]) {
@@ -75,12 +79,12 @@ Deno.test("Inboxes.deliver appends messages that another daemon has stored, each
 
 Deno.test("Inboxes: a task that does not run gets it from the store with its next start", async () => {
   await using it = await rig();
-  await it.inboxes.open(it.id, it.path, NEW);
+  await it.inboxes.open(it.id, NEW, it.make);
   await it.inboxes.add(it.id, { n: 0 });
   await it.inboxes.close(it.id);
   await it.inboxes.add(it.id, { n: 1 });
   deepEqual(await it.read(), [{ n: 0 }]);
-  await it.inboxes.open(it.id, it.path, NEW);
+  await it.inboxes.open(it.id, NEW, it.make);
   deepEqual(await it.read(), [{ n: 0 }, { n: 1 }]);
 });
 
@@ -101,7 +105,7 @@ Deno.test("Inboxes.add that the store does not take says so, and the next one wo
         ? Promise.reject(new AppError("overloaded", "The disk is full"))
         : it.store.addToInbox(...args),
   }, CLOCK);
-  await inboxes.open(it.id, it.path, NEW);
+  await inboxes.open(it.id, NEW, it.make);
   await rejects(inboxes.add(it.id, { n: 1 }), { code: "overloaded" });
   broken = false;
   equal((await inboxes.add(it.id, { n: 2 }))?.position, 0);
@@ -110,7 +114,7 @@ Deno.test("Inboxes.add that the store does not take says so, and the next one wo
 
 Deno.test("Inboxes: a file that a step has replaced by a pipe does not block", async () => {
   await using it = await rig();
-  await it.inboxes.open(it.id, it.path, NEW);
+  await it.inboxes.open(it.id, NEW, it.make);
   await Deno.remove(it.path);
   equal((await it.inboxes.add(it.id, { n: 0 }))?.position, 0);
   await new Deno.Command("mkfifo", { args: [it.path] }).output();
@@ -123,7 +127,7 @@ Deno.test("Inboxes: a file that a step has replaced by a pipe does not block", a
 
 Deno.test("Inboxes: a message that another daemon stored is appended once this one hears of it", async () => {
   await using it = await rig();
-  await it.inboxes.open(it.id, it.path, NEW);
+  await it.inboxes.open(it.id, NEW, it.make);
   for (const n of [1, 2]) await it.store.addToInbox(it.id, { n }, 1);
   await it.inboxes.catchUp(it.id);
   deepEqual(await it.read(), [{ n: 1 }, { n: 2 }]);
@@ -138,6 +142,6 @@ Deno.test("Inboxes: a message that another daemon stored right before the start 
   await using it = await rig();
   await it.store.addToInbox(it.id, { n: 1 }, 1);
   await it.inboxes.catchUp(it.id);
-  await it.inboxes.open(it.id, it.path, NEW);
+  await it.inboxes.open(it.id, NEW, it.make);
   deepEqual(await it.read(), [{ n: 1 }]);
 });

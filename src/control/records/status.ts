@@ -8,6 +8,7 @@ import type { Rate, Status } from "../../api/status_operations.ts";
 import { type Caller, openSocketWarning } from "../../auth/caller.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
+import type { RuntimeDirectory } from "../../base/runtime_directory.ts";
 import { VERSION } from "../../base/version.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { KINDS } from "../../resources/kinds.ts";
@@ -25,6 +26,7 @@ export interface StatusHost {
   readonly store: TaskCounter & Pick<OutboxStore, "outboxCounts"> & Pick<NodeStore, "listNodes">;
   readonly catalog: Catalog;
   readonly dirs: DataDir;
+  readonly runtime: Pick<RuntimeDirectory, "path">;
   readonly clock: Clock;
   /** Faults, one sentence each. */
   readonly degraded: () => Promise<readonly string[]>;
@@ -85,6 +87,7 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
     time: rfc3339(now),
     webhook_url: webhookUrl ?? null,
     data_dir: host.dirs.root,
+    runtime_dir: host.runtime.path,
     pid: Deno.pid,
     settings: Object.fromEntries(
       settings.map(({ name, value, source }) => [name, { value, source }]),

@@ -51,10 +51,13 @@ interface Paths {
 async function makeFiles({ host, claimed, files }: TaskRun): Promise<Paths> {
   const [payload, inbox] = await Promise.all([
     files.make("payload.json", fileOf(claimed.payload)),
-    files.make("inbox.jsonl"),
+    host.inboxes.open(
+      claimed.task.id,
+      claimed,
+      (content) => files.make("inbox.jsonl", content),
+    ),
     files.prepareEmpty(),
   ]);
-  await host.inboxes.open(claimed.task.id, inbox, claimed);
   return { payload, inbox };
 }
 

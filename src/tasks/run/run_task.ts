@@ -5,7 +5,6 @@
  * @module
  */
 
-import { join } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import type { ClaimedTask } from "../../store/task_records.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
@@ -19,7 +18,6 @@ import { prepareFinally, prepareTask } from "./prepare_task.ts";
 import { runFinally, runFlow, skipForever, skipForTime } from "./run_flow.ts";
 import { StepRecorder } from "./step_recorder.ts";
 import { TASK_MARK, TASK_RUN_MARK } from "../step/inherited_env.ts";
-import { TaskFiles } from "../step/task_files.ts";
 import { taskLimitMs } from "../time_limits.ts";
 import {
   retryingEvaluator,
@@ -70,7 +68,7 @@ async function runRecorded(bare: BareRun): Promise<TaskResult> {
   const mark = `${taskId}.${crypto.randomUUID()}`;
   using _guarded = await beGuarded(mark, host);
   if (host.lease.isOver()) return INTERRUPTED; // the guard would end every process at once
-  await using files = await TaskFiles.open(join(host.dirs.run, taskId));
+  await using files = host.runtime.filesOf(taskId);
   using _known = host.secrets.runBegins();
   using grant = host.tokens.issue({ kind: "step", project, taskId, deliveryId });
   await noteMove(claimed, host, stop);

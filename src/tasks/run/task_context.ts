@@ -8,6 +8,8 @@
 import type { Core } from "../../base/core.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import type { HealthConditions } from "../../base/health_conditions.ts";
+import type { RuntimeDirectory } from "../../base/runtime_directory.ts";
+import type { RuntimeFiles } from "../../base/runtime_files.ts";
 import type { RunTokens } from "../../auth/run_tokens.ts";
 import type { Evaluator } from "../../cel/evaluator.ts";
 import type { Scope } from "../../cel/expression.ts";
@@ -29,7 +31,6 @@ import type { SenderCheck } from "../sender_check.ts";
 import type { InheritedEnv } from "../step/inherited_env.ts";
 import type { DefaultLimits } from "../time_limits.ts";
 import type { TaskDirectories } from "../workspace/task_directory.ts";
-import type { TaskFiles } from "../step/task_files.ts";
 import type { TaskLog } from "../log/task_log.ts";
 import type { Activity } from "./activity.ts";
 import type { StepRecorder } from "./step_recorder.ts";
@@ -57,6 +58,8 @@ export interface RunHost extends Core {
   /** Holds the output of steps. */
   readonly logs: LogStore;
   readonly dirs: DataDir;
+  /** Holds the files of running tasks. */
+  readonly runtime: RuntimeDirectory;
   /** Makes the run tokens of steps. */
   readonly tokens: RunTokens;
   readonly inherited: InheritedEnv;
@@ -107,7 +110,7 @@ export interface TaskRun {
   readonly host: RunHost;
   /** Takes the output of the steps. */
   readonly log: TaskLog;
-  readonly files: TaskFiles;
+  readonly files: RuntimeFiles;
   /** Id of this run: no other run of the task has it, on this machine or another. */
   readonly mark: string;
   /** Run token of the steps. */

@@ -19,7 +19,6 @@ import type { WorkerLoad } from "../worker_load.ts";
 import { Activity } from "./activity.ts";
 import { noteMove } from "./run_log.ts";
 import { clearShortage, pauseAfter, showShortage } from "./short_machine.ts";
-import { removeLeftFiles } from "../step/task_files.ts";
 
 /** The parts of the daemon that claim and run tasks. */
 export interface WorkerHost extends RunHost {
@@ -113,11 +112,11 @@ class Worker implements TaskWorker {
 
   /** Handles the tasks and files that a former run of this daemon has left. */
   async recover(): Promise<void> {
-    const { store, dirs } = this.#host;
+    const { store, runtime } = this.#host;
     const interrupted = await store.claimInterrupted();
     for (const { task } of interrupted) this.#recovering.add(task.id);
     await this.#endProcesses(interrupted);
-    await removeLeftFiles(dirs.run);
+    await runtime.removeLeft();
     await this.#takeUp(interrupted);
     this.#recovering.clear();
   }

@@ -74,15 +74,21 @@ export class Inboxes {
   }
 
   /**
-   * Fills the empty file of a task that starts; later messages are appended until {@linkcode
-   * close}. `hasMessages` is as the store knew it at the claim: most tasks never have a message.
+   * Has the file of a task that starts made; returns its path. Later messages are appended until
+   * {@linkcode close}. `hasMessages` is as the store knew it at the claim: most tasks never have a
+   * message.
    */
-  open(taskId: string, path: string, { hasMessages }: { hasMessages: boolean }): Promise<void> {
+  open(
+    taskId: string,
+    { hasMessages }: { hasMessages: boolean },
+    make: (content: Uint8Array) => Promise<string>,
+  ): Promise<string> {
     return this.#turns.run(taskId, async () => {
       const mayHaveMessages = this.#missed.delete(taskId) || hasMessages;
       const messages = mayHaveMessages ? await this.#store.listInbox(taskId) : [];
-      add("replace", path, messages);
+      const path = await make(toLines(messages));
       this.#open.set(taskId, { path, count: messages.length });
+      return path;
     });
   }
 
@@ -114,7 +120,8 @@ export class Inboxes {
         ? [stored]
         : (await this.#store.listInbox(taskId)).slice(inbox.count);
       if (missed.length === 0) return;
-      add("append", inbox.path, missed);
+      using file = RegularFile.open(inbox.path, { for: "append", noLink: true });
+      file.writeSync(toLines(missed));
       inbox.count += missed.length;
     } catch {
       // The store has the messages: the next one, or the next start of the task, appends them.
@@ -122,12 +129,6 @@ export class Inboxes {
   }
 }
 
-function add(how: "append" | "replace", path: string, messages: readonly InboxMessage[]): void {
-  if (messages.length === 0) return;
-  using file = RegularFile.open(path, { for: how, noLink: true });
-  file.writeSync(utf8(messages.map(toLine).join("")));
-}
-
-function toLine({ message }: InboxMessage): string {
-  return `${JSON.stringify(message)}\n`;
+function toLines(messages: readonly InboxMessage[]): Uint8Array {
+  return utf8(messages.map(({ message }) => `${JSON.stringify(message)}\n`).join(""));
 }

@@ -28,7 +28,7 @@ const NOTHING: StepOutputs = { outputs: {}, problems: [] };
 /** Reads the file at `path`; the step may have replaced it by something else. */
 export async function readOutputs(path: string): Promise<StepOutputs> {
   try {
-    const { isFile, size } = Deno.lstatSync(path); // on the disk of the data directory
+    const { isFile, size } = Deno.lstatSync(path);
     if (!isFile) return refused("it is no longer a file");
     if (size === 0) return NOTHING;
     const { bytes, whole } = await readStart(path);
