@@ -41,7 +41,7 @@ export async function readBody(
   const length = stated === undefined ? undefined : Number(stated);
   const inOnePiece = length !== undefined && length <= limits.maxBytes && held.expect(length);
   const body = inOnePiece
-    ? await withDeadline(readWhole(request), limits)
+    ? await withDeadline(request.bytes().catch(brokenOff), limits) // several times as fast as parts
     : await readParts(request, { ...limits, length, held });
   held.arrived();
   tellArrival(request);
@@ -49,13 +49,9 @@ export async function readBody(
   return body;
 }
 
-/** A small body, in one piece: Deno reads it so several times as fast as in parts. */
-async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
-  try {
-    return await request.bytes();
-  } catch (cause) {
-    throw new AppError("invalid", "The connection ended before the body was complete", { cause });
-  }
+/** Throws the refusal of a body that broke off. */
+function brokenOff(cause: unknown): never {
+  throw new AppError("invalid", "The connection ended before the body was complete", { cause });
 }
 
 /** The limits of a body that is read in parts. */
@@ -90,9 +86,7 @@ async function collect(
   const tooLarge = () => new AppError("too_large", `The body has more than ${maxBytes} bytes`);
   if (length !== undefined && length > maxBytes) throw tooLarge();
   for (;;) {
-    const { done, value } = await reader.read().catch((cause) => {
-      throw new AppError("invalid", "The connection ended before the body was complete", { cause });
-    });
+    const { done, value } = await reader.read().catch(brokenOff);
     if (done) return bytes.toBytes();
     if (bytes.length + value.length > maxBytes) throw tooLarge();
     held.take(value.length, length);

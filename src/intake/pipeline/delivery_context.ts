@@ -124,20 +124,18 @@ export class DeliveryContext {
     if (this.trigger === undefined) throw new Error("A delivery record needs its trigger");
     const { project, name, spec } = this.trigger.resource;
     const condition = spec.event.filter?.condition;
-    const detail: DeliveryDetail = {
+    const detail: DeliveryDetail = defined({
       headerNames: this.headerNames,
-      ...defined({ event: this.event === "" ? undefined : this.event }),
+      event: this.event === "" ? undefined : this.event,
       stages: this.#stages,
-      ...defined({
-        condition,
-        redeliveryOf: this.redeliveryOf,
-        connection: this.connection,
-        failure: this.failure,
-        unsigned: this.unsigned ? true : undefined,
-        signed: this.signed,
-        handshakeMethod: this.handshakeMethod,
-      }),
-    };
+      condition,
+      redeliveryOf: this.redeliveryOf,
+      connection: this.connection,
+      failure: this.failure,
+      unsigned: this.unsigned ? true : undefined,
+      signed: this.signed,
+      handshakeMethod: this.handshakeMethod,
+    });
     return {
       id: this.id,
       project,

@@ -120,14 +120,15 @@ export function unpackDelivery(
   packed: PackedDelivery,
   { bodies, plans }: BatchContent,
 ): ArrivedDelivery {
-  const values = packed.values();
-  const next = () => values.next().value;
+  let place = 0;
+  const next = () => packed[place++];
   const [detail, headers, url] = [next(), next(), next()] as [string, string, string];
   const [at, length] = [next(), next()] as [number, number];
   const delivery = take<ArrivedDelivery["delivery"]>(next, FACTS);
   const others = take<Omit<NewDelivery, "delivery" | "content" | "events">>(next, OTHERS);
   const events: unknown[] = [];
-  for (let outcome = next(); outcome !== undefined; outcome = next()) {
+  while (place < packed.length) {
+    const outcome = next();
     if (outcome !== "accepted") {
       events.push({ outcome, reason: next() });
       continue;
