@@ -85,7 +85,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@opentelemetry/api": ["src/telemetry/tracing.ts"],
   "croner": ["src/resources/schedule.ts"],
   "markdown-it": ["src/docs/markdown.ts"],
-  "node:buffer": ["src/shell/pooled_shell.ts", "src/store/postgres/"],
+  "node:buffer": ["src/base/bytes.ts", "src/shell/pooled_shell.ts", "src/store/postgres/"],
   "node:crypto": [
     "src/base/bytes.ts",
     "src/signatures/certificate.ts",

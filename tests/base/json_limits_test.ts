@@ -5,9 +5,15 @@
  * @module
  */
 
-import { ok, strictEqual as equal, throws } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, ok, strictEqual as equal, throws } from "node:assert/strict";
 import { findRawNumber, isJsonObject, parseJson, parseOwnJson } from "../../src/base/json.ts";
-import { checkJsonLimits, isLargeJson, JSON_LIMITS } from "../../src/base/json_limits.ts";
+import {
+  checkEachString,
+  checkJsonLimits,
+  isLargeJson,
+  JSON_LIMITS,
+} from "../../src/base/json_limits.ts";
+import { Random } from "../helpers/random.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 import { skippable } from "../helpers/requirements.ts";
 
@@ -112,4 +118,121 @@ Deno.test("a text that breaks off anywhere is refused, however large", () => {
 Deno.test("what this program wrote is read without these limits", () => {
   const text = repeated("1e999", JSON_LIMITS.longNumbers + 1);
   ok(isJsonObject(parseOwnJson(text)));
+});
+
+/** What a check gives: its long numbers, or the message of its refusal. */
+function resultOf(check: typeof checkJsonLimits, text: string, limits = JSON_LIMITS): unknown {
+  try {
+    return check(text, limits);
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** So low that every second random text is beyond one of them. */
+const LOW = {
+  depth: 5,
+  values: 24,
+  names: 8,
+  longNumbers: 3,
+  longNumberCharacters: 60,
+  alikeDigits: 2,
+} as unknown as typeof JSON_LIMITS;
+
+Deno.test("a check that jumps over strings agrees with one that reads them, on any text", () => {
+  const random = new Random(1);
+  const one = <Item>(items: readonly Item[]) => random.pick(items);
+  const some = (item: () => string, most: number) =>
+    Array.from({ length: random.between(0, most) }, item);
+  const part = () =>
+    one([
+      ..."ab19[]{},:-. ",
+      "é",
+      "\u{1f600}",
+      "\\\\",
+      '\\"',
+      "\\n",
+      "\\u0031",
+      "\\u0041",
+      "\\u00",
+      "65536",
+    ]);
+  const digits = () =>
+    String(one([1, 7, 4096, 65_536, 131_072, 99_999_999_999]) * one([1, 1, 2, 3]));
+  const string = () =>
+    one([
+      () => `"${some(part, 8).join("")}"`,
+      () => `"${digits()}"`,
+      () => `"${digits().replace(/./, (digit) => `\\u003${digit}`)}"`,
+      () => '"name"',
+    ])();
+  const number = () =>
+    one([
+      "0",
+      "-1.5",
+      "9007199254740993",
+      "1e999",
+      "-1E-7",
+      "12345678901234567.25",
+      "1".repeat(40),
+    ]);
+  const value = (levels: number): string =>
+    one([
+      string,
+      string,
+      number,
+      () => "true",
+      () => levels === 0 ? "null" : `[${some(() => value(levels - 1), 5).join(", ")}]`,
+      () =>
+        levels === 0
+          ? "{}"
+          : `{${some(() => `${string()}${one(["", " \n"])}:${value(levels - 1)}`, 5).join()}}`,
+    ])();
+  const damage = (text: string) => {
+    const at = random.between(0, text.length);
+    return text.slice(0, at) + one(["", part(), string()]) +
+      text.slice(at + one([0, 1, text.length]));
+  };
+  const seen = new Map<string, number>();
+  for (let n = 0; n < 5000; n++) {
+    const whole = `{"a":[${some(() => value(random.below(9)), 7).join()}]}`;
+    const text = n % 3 === 0 ? damage(whole) : whole;
+    const result = resultOf(checkJsonLimits, text, LOW);
+    deepEqual(result, resultOf(checkEachString, text, LOW), text);
+    const kind = typeof result === "string" ? result : "within";
+    seen.set(kind, (seen.get(kind) ?? 0) + 1);
+  }
+  // Each limit is met often, or the texts prove nothing.
+  equal(seen.size, 7, [...seen.keys()].join());
+  ok([...seen.values()].every((times) => times > 10), JSON.stringify([...seen]));
+});
+
+Deno.test("both agree at each limit and one above it", () => {
+  const at: Readonly<Record<keyof typeof JSON_LIMITS, (count: number) => string>> = {
+    depth: (count) => `{"]":"[{\\"[","a":${"[".repeat(count - 1)}${"]".repeat(count - 1)}}`,
+    values: (count) => `[${"0,".repeat(count - 2)}0]`,
+    names: (count) => `[${Array.from({ length: count }, (_, n) => `"n${n}"`).join()}]`,
+    longNumbers: (count) => `[${Array.from({ length: count }, () => "1e999").join()}]`,
+    longNumberCharacters: (count) => `["1e999",${"1".repeat(count)}]`,
+    alikeDigits: (count) =>
+      `[${Array.from({ length: count }, (_, n) => `"${n * 65_536}","x[","\\"${n}"`).join()}]`,
+  };
+  for (const [limit, text] of Object.entries(at)) {
+    const most = LOW[limit as keyof typeof JSON_LIMITS];
+    const limits = { ...JSON_LIMITS, [limit]: most };
+    for (const [count, isWithin] of [[most, true], [most + 1, false]] as const) {
+      for (const check of [checkJsonLimits, checkEachString]) {
+        equal(
+          typeof resultOf(check, text(count), limits) === "object",
+          isWithin,
+          `${limit} ${count}`,
+        );
+      }
+    }
+  }
+});
+
+Deno.test("many equal texts of digits are read one by one, and are one", () => {
+  const text = repeated('"1"', JSON_LIMITS.alikeDigits + 1);
+  deepEqual(checkJsonLimits(text), []);
 });
