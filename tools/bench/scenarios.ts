@@ -13,6 +13,7 @@ import { consolePage } from "./scenarios/console_page.ts";
 import { drain } from "./scenarios/drain.ts";
 import { hostileBodies } from "./scenarios/hostile_bodies.ts";
 import { idleMemory } from "./scenarios/idle_memory.ts";
+import { largeBodies } from "./scenarios/large_bodies.ts";
 import { manyRows } from "./scenarios/many_rows.ts";
 import { manyTriggers } from "./scenarios/many_triggers.ts";
 import { mixedLoad } from "./scenarios/mixed_load.ts";
@@ -26,6 +27,7 @@ import { taskStart } from "./scenarios/task_start.ts";
 export const SCENARIOS: readonly Scenario[] = [
   accepts,
   refusals,
+  largeBodies,
   manyTriggers,
   manyRows,
   plugins,
