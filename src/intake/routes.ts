@@ -66,17 +66,18 @@ function answer(
     return refuseUnrecorded(new AppError("not_found", ""), host);
   }
   const incoming = { ...endpoint.names, ...sender, path };
-  if (request.method === "POST") return endpoint.receive(request, incoming, host);
-  return answerOther(request, incoming, { endpoint, host });
+  const { source } = endpoint;
+  if (request.method === "POST") return source.receive(request, incoming, host);
+  return answerOther(request, incoming, { source, host });
 }
 
 /** Answers any other method than `POST`: some platforms check an address with `GET`. */
 async function answerOther(
   request: Request,
   incoming: IncomingRequest,
-  { endpoint, host }: { endpoint: Endpoint; host: SlackHost },
+  { source, host }: { source: Source; host: SlackHost },
 ): Promise<Response> {
-  const answer = await endpoint.handshake?.(request, incoming, host);
+  const answer = await source.handshake?.(request, incoming, host);
   if (answer !== undefined) return answer;
   host.unknownPaths.note({ method: request.method, path: incoming.path, remote: incoming.remote });
   return refuseUnrecorded(new AppError("method_not_allowed", ""), host, "POST");
@@ -107,8 +108,8 @@ function rawPath(url: string): string {
   return url.slice(start, end === -1 ? undefined : end);
 }
 
-/** The source that receives a request, and the trigger that its path names. */
-interface Endpoint {
+/** How the requests of a source are received. */
+interface Source {
   readonly receive: (
     request: Request,
     incoming: IncomingRequest,
@@ -116,33 +117,35 @@ interface Endpoint {
   ) => Promise<Response>;
   /** Answers other methods than `POST`; absent if the source answers none. */
   readonly handshake?: typeof receiveHandshake;
+}
+
+const WEBHOOK: Source = { receive: receiveWebhook, handshake: receiveHandshake };
+const SLACK: Source = { receive: receiveSlackEvent };
+
+/** The source that receives a request, and the trigger that its path names. */
+interface Endpoint {
+  readonly source: Source;
   readonly names: Pick<IncomingRequest, "project" | "trigger">;
 }
 
 function findEndpoint(path: string): Endpoint | undefined {
-  const [empty, first, ...rest] = path.split("/");
-  if (empty !== "") return undefined;
-  if (first === "webhook") {
-    const endpoint = withNames(receiveWebhook, rest, DEFAULT_PROJECT);
-    return endpoint && { ...endpoint, handshake: receiveHandshake };
-  }
-  const [platform, ...names] = rest;
-  if (first !== "source" || platform !== "slack") return undefined;
-  return withNames(receiveSlackEvent, names);
+  const parts = path.split("/");
+  if (parts[0] !== "") return undefined;
+  if (parts[1] === "webhook") return withNames(WEBHOOK, parts.slice(2), DEFAULT_PROJECT);
+  if (parts[1] !== "source" || parts[2] !== "slack") return undefined;
+  return withNames(SLACK, parts.slice(3));
 }
 
 /** Splits `[project, trigger]`; `fallback` is the project of a path with a trigger only. */
 function withNames(
-  receive: Endpoint["receive"],
+  source: Source,
   names: readonly string[],
   fallback?: string,
 ): Endpoint | undefined {
   if (!names.every((name) => NAME.test(name))) return undefined;
-  const [first, second] = names;
-  if (first === undefined) return undefined;
-  if (names.length === 1 && fallback !== undefined) {
-    return { receive, names: { project: fallback, trigger: first } };
-  }
-  if (names.length !== 2 || second === undefined) return undefined;
-  return { receive, names: { project: first, trigger: second } };
+  const [project, trigger] = names.length === 1 && fallback !== undefined
+    ? [fallback, ...names]
+    : names;
+  if (names.length > 2 || project === undefined || trigger === undefined) return undefined;
+  return { source, names: { project, trigger } };
 }
