@@ -40,10 +40,11 @@ export function explaining(db: Session, seen: Explained[]): Session {
     });
     return await db.all(sql, ...values);
   };
+  const get: Session["get"] = async (...args): Promise<Row | undefined> => (await all(...args))[0];
   return Object.assign(Object.create(db) as Session, {
     all,
-    get: async (...args: Parameters<typeof all>): Promise<Row | undefined> =>
-      (await all(...args))[0],
+    get,
+    prepared: get,
     run: (...args: Parameters<Session["run"]>) => db.run(...args),
     native: (...args: Parameters<Session["native"]>) => db.native(...args),
     lock: (...names: readonly string[]) => db.lock(...names),

@@ -54,8 +54,13 @@ export interface Session extends SqlSession {
   /** Runs several statements that take no values. */
   exec(sql: string): Promise<void>;
   /**
-   * Sends the last statement of a transaction, together with the commit where `pipeline` is set:
-   * what it gives is not looked at, and when it fails the transaction does.
+   * As `get`, for a statement that every batch runs: each connection has it parsed once. Its text is
+   * its name, which may have 63 characters.
+   */
+  prepared(sql: string, ...values: readonly Value[]): Promise<Row | undefined>;
+  /**
+   * Sends the last statement of a transaction, as `prepared` does, and together with the commit
+   * where `pipeline` is set: what it gives is not looked at, and when it fails the transaction does.
    */
   last(sql: string, ...values: readonly Value[]): void;
   /**
@@ -274,8 +279,13 @@ class ClientSession implements Session {
     await this.#client.query(sql);
   }
 
+  async prepared(sql: string, ...values: readonly Value[]): Promise<Row | undefined> {
+    const named = { name: sql, text: numbered(sql), values: values.map(toParameter) };
+    return (await this.#client.query(named)).rows[0] as Row | undefined;
+  }
+
   last(sql: string, ...values: readonly Value[]): void {
-    this.sent = this.#query(sql, values);
+    this.sent = this.prepared(sql, ...values);
   }
 
   native(sql: string, values?: readonly unknown[]): Promise<unknown> {

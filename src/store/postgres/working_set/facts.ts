@@ -87,6 +87,6 @@ export interface Facts {
 
 /** Loads the facts, and locks them until the transaction ends. */
 export async function loadFacts(db: Session, request: BatchRequest): Promise<Facts> {
-  const row = await db.get("SELECT facts(?) AS facts", request.toJson());
+  const row = await db.prepared("SELECT facts(?) AS facts", request.toJson());
   return row?.["facts"] as unknown as Facts; // `pg` parses JSON
 }

@@ -68,7 +68,7 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
 
   async write(db: Session): Promise<void> {
     const given = this.changes.toArguments(this.tasks.jobChanges());
-    if (given !== undefined) await db.get(WRITE, ...given);
+    if (given !== undefined) await db.prepared(WRITE, ...given);
   }
 
   /** Queues the write as the last statement of the transaction. */
