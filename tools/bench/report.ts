@@ -179,7 +179,9 @@ function withRange(values: readonly number[], unit: Figure["unit"]): string {
 
 /** A line about the way of measuring. */
 export function conditionsLine({ at, program, load, rounds, seconds }: Report): string {
-  return `${at.slice(0, 10)}, svc ${program}, ${load}, medians of ${rounds} rounds of ${seconds} s`;
+  return `${at.slice(0, 10)}, svc ${program}, ${load}, medians of ${rounds} round${
+    rounds === 1 ? "" : "s"
+  } of ${seconds} s`;
 }
 
 /** The least and the greatest sample, if there are several. */

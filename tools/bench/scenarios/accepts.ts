@@ -209,7 +209,7 @@ function besidePeer(
   return [
     { name: title, unit: "/s", value: peer?.perSecond ?? NaN, shared: true, inDocs: true },
     {
-      name: "its processor time",
+      name: `${title.replace(/ \(.*/, "")}, processor time`,
       unit: "µs",
       value: whole(peer?.cost),
       shared: true,

@@ -69,7 +69,7 @@ export const coldStart: Scenario = {
           return [
             { name, unit: "ms", value: own[measurement].ms },
             {
-              name: "÷ an empty program",
+              name: `${name} ÷ an empty program`,
               unit: "×",
               value: own[measurement].ms / (nothing?.[measurement]?.ms ?? NaN),
               ...(measurement === "version" ? {} : { target: { atMost: 1.6 } }),

@@ -91,7 +91,7 @@ function figuresOf(
     { name: "accepts, SQLite", unit: "/s", samples: rates("sqlite") },
     { name: "accepts, PostgreSQL", unit: "/s", samples: rates("postgres") },
     {
-      name: "PostgreSQL ÷ SQLite",
+      name: "accepts, PostgreSQL ÷ SQLite",
       unit: "×",
       target: { atLeast: 0.5 },
       samples: ratios(rates("postgres"), rates("sqlite")),
@@ -105,7 +105,7 @@ function figuresOf(
     { name: "the store's processor time, SQLite", unit: "µs", samples: costs("sqlite") },
     { name: "the same, PostgreSQL", unit: "µs", samples: costs("postgres") },
     {
-      name: "PostgreSQL ÷ SQLite",
+      name: "processor time, PostgreSQL ÷ SQLite",
       unit: "×",
       target: { atMost: 0.5 },
       samples: ratios(costs("postgres"), costs("sqlite")),
