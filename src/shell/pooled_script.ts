@@ -12,6 +12,8 @@ import { ONE_FILE, type ShellLine } from "./shell_line.ts";
 export const MARK_START = "\x1e";
 /** In the place of an exit status: nothing of the line has run. */
 export const NEVER = "never";
+/** Behind an exit status: no process has been orphaned since the line before. */
+export const SAME = "=";
 
 /**
  * The signals that a step may send to its whole group, which the shell survives. A child gets their
@@ -30,6 +32,9 @@ const SURVIVED = "HUP INT QUIT TRAP ABRT USR1 USR2 PIPE ALRM TERM XCPU VTALRM PR
  *   builtins of the shell are used.
  * - A pipe has other flags: a program has set `O_NONBLOCK`, which the writers of a pipe share.
  *
+ * Behind the status it prints `=` if nothing at all was orphaned, in any group, since its line before: then
+ * no process of the line can be left, and none has to be looked for.
+ *
  * At the end of its standard input, too, the shell exits with the status of its last line.
  *
  * If the line could not be started, the status is `never`. A shell that cannot fork ends, so its `trap`
@@ -40,7 +45,7 @@ export function pooledShellScript(reaper: string): string {
 trap : ${SURVIVED}
 trap 'if [ -n "$n" ] && [ -z "$r" ]; then say ${NEVER}; read -r _; fi' EXIT
 exec 4>&2 2>/dev/null
-n= r= seen= last=
+n= r= seen= same= last=
 say() { printf '\\036%s %s\\n' "$n" "$1"; printf '\\036%s %s\\n' "$n" "$1" >&4; }
 flags_of() { flags=; { read -r _; read -r _ flags; } < "/proc/self/fdinfo/$1"; }
 flags_of 1; flags1=$flags; flags_of 4; flags4=$flags
@@ -48,7 +53,8 @@ is_clean() {
   flags_of 1; [ "$flags" = "$flags1" ] || return
   flags_of 4; [ "$flags" = "$flags4" ] || return
   now=; { read -r now; :; } < /proc/${reaper}/task/${reaper}/children || return
-  [ "$now" != "$seen" ] || return 0
+  same='${SAME}'; [ "$now" != "$seen" ] || return 0
+  same=
   for pid in $now; do
     case " $seen " in *" $pid "*) continue ;; esac
     [ "$pid" != "$$" ] || continue
@@ -62,8 +68,8 @@ is_clean() {
 over() {
   [ -z "$r" ] || is_clean || exit "$r"
   last=\${r:-0}
-  say "\${r:-${NEVER}}"
-  n= r=
+  say "\${r:-${NEVER}}$same"
+  n= r= same=
   return "$last"
 }
 `;

@@ -9,7 +9,7 @@
 import { Buffer } from "node:buffer";
 import { constants } from "node:os";
 import { defined } from "../base/defined.ts";
-import { MARK_START, NEVER, pooledShellScript } from "./pooled_script.ts";
+import { MARK_START, NEVER, pooledShellScript, SAME } from "./pooled_script.ts";
 import { Pump, type Sink } from "./pump.ts";
 
 type Signal = keyof typeof constants.signals;
@@ -22,6 +22,8 @@ export interface PooledEnd {
   readonly signal?: Deno.Signal;
   /** Whether the shell can run another line; otherwise the shell has ended. */
   readonly isReusable: boolean;
+  /** Whether no process of the line can be left, in any group. */
+  readonly leftNothing: boolean;
 }
 
 /** Receives the output of a line. */
@@ -83,12 +85,14 @@ export class PooledShell {
     this.#write(`n=${nonce}; ${script}`);
     return await Promise.race([
       marks.then(([status]) => ({
-        code: status === NEVER ? undefined : Number(status),
+        code: status === NEVER ? undefined : Number.parseInt(status),
         isReusable: status !== NEVER,
+        leftNothing: status.endsWith(SAME),
       })),
       this.ended.then(({ code, signal }) => ({
         code,
         isReusable: false,
+        leftNothing: false,
         ...defined({ signal: signal ?? undefined }),
       })),
     ]);
@@ -206,7 +210,7 @@ class MarkedStream {
     }
     this.#held = Buffer.alloc(0);
     const status = all.toString("latin1", start + this.#mark.length, end);
-    await this.#passLast(all.subarray(0, start), Number(status));
+    await this.#passLast(all.subarray(0, start), Number.parseInt(status));
     this.#end?.(status);
     this.#end = undefined;
   }

@@ -65,6 +65,8 @@ export interface ShellExit {
   readonly killedBy?: string;
   /** Why the group was ended early; absent if it was not. */
   readonly endedFor?: "timeout" | "signal";
+  /** Whether no process of the line can be left, not even outside its group; absent if nothing is known. */
+  readonly leftNothing?: boolean;
 }
 
 /** Time for output after the group is gone: a process that has left the group may keep the pipe open. */
@@ -169,7 +171,8 @@ async function runPooled(
     released = shell.release(end);
   }
   const killedBy = await released ?? end.signal;
-  return code === undefined ? undefined : { code, ...defined({ killedBy, endedFor }) };
+  const leftNothing = end.leftNothing && endedFor === undefined;
+  return code === undefined ? undefined : { code, ...defined({ killedBy, endedFor, leftNothing }) };
 }
 
 /** Waits until what a line has left behind is `gone`, and for the end of its output. */

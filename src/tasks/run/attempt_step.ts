@@ -113,7 +113,7 @@ async function runProcess(
   { context, cancellation, log, onStart, onNotStarted }: Attempt,
   { command, output }: PreparedAttempt,
 ): Promise<AttemptResult> {
-  const { host, plan, activity, claimed: { task } } = context;
+  const { host, plan, activity, leftovers, claimed: { task } } = context;
   if (host.lease.isOver() || cancellation.why !== undefined) return endedFor(cancellation, context);
   const isFinally = positioned.isFinally === true;
   const limit = limitOf(positioned.step, { isFinally, plan, limits: host.timeLimits });
@@ -136,7 +136,11 @@ async function runProcess(
     },
     onStart,
     ...defined({ onNotStarted }),
-  }, host);
+  }, host).catch((error) => {
+    leftovers.arePossible = true;
+    throw error;
+  });
+  if (exit.leftNothing !== true) leftovers.arePossible = true;
   await log.end();
   if (exit.endedFor !== undefined) {
     await host.groups.endMarked(ATTEMPT_MARK, command.env[ATTEMPT_MARK] ?? "");

@@ -6,12 +6,12 @@
  */
 
 import { AppError } from "../../base/errors.ts";
-import type { ClaimedTask } from "../../store/task_records.ts";
+import type { ClaimedTask, StepRecord } from "../../store/task_records.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
 import { Activity } from "./activity.ts";
 import { checkSender, hasBegun } from "./check_sender.ts";
 import { findNeverRan, isOver, taskVerdict } from "./flow.ts";
-import { planHere } from "../plan.ts";
+import { type Plan, planHere } from "../plan.ts";
 import { noteMove, openLog } from "./run_log.ts";
 import { removeOwnDirectory } from "./own_directory.ts";
 import { prepareFinally, prepareTask } from "./prepare_task.ts";
@@ -79,10 +79,17 @@ async function runRecorded(bare: BareRun): Promise<TaskResult> {
     log,
     files,
     mark,
+    leftovers: { arePossible: mayHaveLeft(plan, steps.records) },
     token: grant.token,
     evaluator: retryingEvaluator(host, stop),
     scopeFor: taskScopes(claimed, steps),
   });
+}
+
+/** Whether processes may run before the first step of this run: those of an earlier run, or of git. */
+function mayHaveLeft({ workspace }: Plan, records: readonly StepRecord[]): boolean {
+  return (workspace.isolation ?? "shared") !== "shared" ||
+    records.some(({ startedAt }) => startedAt !== undefined);
 }
 
 /**
@@ -184,6 +191,7 @@ function cancelReasonOf({ claimed, signals }: TaskRun): string {
 async function endLeftProcesses(run: TaskRun, since: number): Promise<void> {
   const { claimed: { task }, plan: { workspace }, host, steps, signals, mark } = run;
   const { groups, clock } = host;
+  if (!run.leftovers.arePossible) return;
   const began = steps.records.map(({ startedAt }) => startedAt ?? Infinity);
   // Making a worktree starts processes, too, such as filters of the repository.
   if ((workspace.isolation ?? "shared") !== "shared") began.push(since);

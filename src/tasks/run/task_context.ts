@@ -121,6 +121,8 @@ export interface TaskRun {
   readonly scopeFor: (facts: ScopeFacts) => Scope;
   readonly signals: RunSignals;
   readonly activity: Activity;
+  /** Whether a process of the task may be left outside the groups of its steps. */
+  readonly leftovers: { arePossible: boolean };
 }
 
 /** A task whose steps can start; if the task could not run, only its steps under `finally`. */
