@@ -105,9 +105,15 @@ export class ShellPool implements AsyncDisposable {
 
   #close(shell: PooledShell): void {
     shell.close();
-    const closed = shell.ended.then(() => this.#options.endLeft(shell.group)).catch(() => {})
-      .finally(() => this.#closing.delete(closed));
+    const closed = this.#end(shell).catch(() => {}).finally(() => this.#closing.delete(closed));
     this.#closing.add(closed);
+  }
+
+  async #end(shell: PooledShell): Promise<void> {
+    await shell.ended;
+    await this.#options.endLeft(shell.group);
+    // What left the group, and hides, may hold the pipes: nobody reads them any more.
+    await Promise.all(shell.pumps.map((pump) => pump.finish(0, this.#options.clock)));
   }
 
   /** Ends the shells that were not needed lately, and forgets the pools that no line used. */
