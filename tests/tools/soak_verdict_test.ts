@@ -5,6 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { firstIdAt } from "../../src/base/ids.ts";
 import { Journal } from "../../tools/soak/journal.ts";
 import type { LedgerLine } from "../../tools/soak/ledger.ts";
 import { findGrowth, type Life } from "../../tools/soak/memory.ts";
@@ -100,13 +101,20 @@ Deno.test("judgePromises finds lost tasks, tasks that were not promised, and eve
   deepEqual(judge(records(), refused), [UNASKED]);
   const rejected = [delivery({ outcome: "rejected" })];
   deepEqual(judge(records({ deliveries: rejected })), ["not accepted, and there is a task"]);
-  const twice = (state: string) =>
+  const [first = "", second = ""] = [1000, 5000].map((at) => firstIdAt(at).padEnd(26, "0"));
+  const twice = (earlier: Partial<TaskRow>, later: Partial<TaskRow> = {}, receivedAt = 5000) =>
     records({
-      tasks: [task({ state }), task({ id: "T2", delivery_id: "D2" })],
-      deliveries: [delivery(), delivery({ id: "D2", task_id: "T2", received_at: 5000 })],
+      tasks: [task({ id: first, ...earlier }), task({ id: second, delivery_id: "D2", ...later })],
+      deliveries: [
+        delivery({ task_id: first }),
+        delivery({ id: "D2", task_id: second, received_at: receivedAt }),
+      ],
     });
-  deepEqual(judge(twice("succeeded")), ["events that were run twice"]);
-  deepEqual(judge(twice("failed")), []);
+  deepEqual(judge(twice({ state: "succeeded" })), ["events that were run twice"]);
+  deepEqual(judge(twice({ state: "failed" })), []);
+  deepEqual(judge(twice({ state: "failed", finished_at: 9000 })), ["events that were run twice"]);
+  // The delivery that came first was decided last.
+  deepEqual(judge(twice({ state: "cancelled" }, { finished_at: 9000 }, 500)), []);
 });
 
 Deno.test("judgeTasks finds tasks that never ended, and those interrupted too often or given up too early", () => {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { decodeTime } from "ulid";
 import { KEPT_SUFFIX } from "../../src/tasks/workspace/kept_commits.ts";
 import type { Journal } from "./journal.ts";
 import {
@@ -52,7 +53,11 @@ export function judgePromises({ tasks, deliveries }: Records, journal: Journal):
   journal.none("events that were run twice", findRunTwice({ tasks, deliveries }));
 }
 
-/** The events that were accepted again although the earlier task had not failed. */
+/**
+ * The events that were accepted again although the earlier task had not failed. The earlier one is that
+ * whose task was made first: a delivery that had to wait for its node is decided after one that came
+ * later to another node.
+ */
 function findRunTwice({ tasks, deliveries }: Pick<Records, "tasks" | "deliveries">): unknown[] {
   const events = Map.groupBy(
     [...deliveries.values()].filter(({ outcome, again, sent_as: id }) =>
@@ -60,19 +65,20 @@ function findRunTwice({ tasks, deliveries }: Pick<Records, "tasks" | "deliveries
     ),
     ({ trigger, sent_as: id }) => `${trigger} ${id}`,
   );
-  return [...events.values()].flatMap((several) =>
-    several.slice(0, -1).flatMap((delivery, index) => {
+  return [...events.values()].flatMap((unordered) => {
+    const several = unordered.toSorted((a, b) => a.task_id < b.task_id ? -1 : 1);
+    return several.slice(0, -1).flatMap((delivery, index) => {
       const task = tasks.get(delivery.task_id);
       const next = several[index + 1];
       const isTwice = task === undefined || task.state === "succeeded" ||
         task.finished_at === null || next === undefined ||
-        task.finished_at > next.received_at + CLOCK_MS;
+        task.finished_at > decodeTime(next.task_id) + CLOCK_MS;
       return isTwice ? [{ delivery, task, next }] : [];
-    })
-  );
+    });
+  });
 }
 
-/** Tolerance for the order of the end of a task and the arrival of a delivery. */
+/** Tolerance for the order of the end of a task and the making of the next one. */
 const CLOCK_MS = 2000;
 
 /** Every task has ended, after no more interruptions than are allowed (D2). */
