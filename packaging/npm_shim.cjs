@@ -45,17 +45,18 @@ function hasTerminal() {
   }
 }
 
+// Before there is a program: a signal that comes while it starts must not end this process alone. A second
+// SIGINT would stop the daemon at once.
+const fromTerminal = hasTerminal() ? ["SIGINT", "SIGQUIT"] : [];
+for (const signal of ["SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP"]) {
+  process.on(signal, () => fromTerminal.includes(signal) || child.kill(signal));
+}
+
 const child = spawn(findProgram(), process.argv.slice(2), {
   argv0: basename(process.argv[1]), // svc or svcd
   stdio: "inherit",
 });
 child.on("error", (error) => fail(`its program cannot be started: ${error.message}`));
-
-// A second SIGINT would stop the daemon at once.
-const fromTerminal = hasTerminal() ? ["SIGINT", "SIGQUIT"] : [];
-for (const signal of ["SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP"]) {
-  process.on(signal, () => fromTerminal.includes(signal) || child.kill(signal));
-}
 
 child.on("exit", (code, signal) => {
   if (signal === null) process.exit(code);
