@@ -159,18 +159,20 @@ async function runPooled(
   const endedFor = await untilOver({ group, over, onStop }, command, groups, clock);
   const end = await over;
   const { code } = end;
-  let released: Promise<string | undefined>;
+  let killedBy: string | undefined = end.signal;
   if (end.isReusable && endedFor === undefined) {
-    released = shell.release(end);
-    groups.shells.put(pool, shell);
+    try {
+      killedBy = await shell.release(end);
+    } finally {
+      groups.shells.put(pool, shell); // only now: the next line begins the streams anew
+    }
   } else {
     shell.close();
     const gone = shell.ended.then(() => groups.endLeft(group));
     const onLeft = endedFor === undefined ? command.onLeft : undefined;
     await untilLeft(shell.pumps, gone, { onLeft, clock });
-    released = shell.release(end);
+    killedBy = await shell.release(end) ?? killedBy;
   }
-  const killedBy = await released ?? end.signal;
   const leftNothing = end.leftNothing && endedFor === undefined;
   return code === undefined ? undefined : { code, ...defined({ killedBy, endedFor, leftNothing }) };
 }

@@ -33,26 +33,29 @@ const POOLED: ShellKind = {
     made.push(stdinFile);
     return { pool: POOL, stdinFile };
   },
-  async ready(groups) {
-    let before = 0;
-    await until("a pooled shell", async () => {
-      let group = 0;
-      await runShell({
-        line: ":",
-        cwd: "/",
-        env: {},
-        umask: 0o022,
-        graceMs: 1000,
-        pool: POOL,
-        onOutput() {},
-        onStart: (pid) => group = pid,
-      }, { groups, clock: systemClock });
-      const isSame = group === before;
-      before = group;
-      return isSame ? true : undefined;
-    });
-  },
+  ready: async (groups) => void await warmPool(groups, POOL),
 };
+
+/** Runs lines of a pool until they run in a pooled shell; returns its process group. */
+export async function warmPool(groups: ProcessGroups, pool: string): Promise<number> {
+  let before = 0;
+  return await until("a pooled shell", async () => {
+    let group = 0;
+    await runShell({
+      line: ":",
+      cwd: "/",
+      env: {},
+      umask: 0o022,
+      graceMs: 1000,
+      pool,
+      onOutput() {},
+      onStart: (pid) => group = pid,
+    }, { groups, clock: systemClock });
+    const isSame = group === before;
+    before = group;
+    return isSame ? group : undefined;
+  });
+}
 
 /** Registers a test for each kind of shell. */
 export function eachShell(

@@ -16,6 +16,7 @@ import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { runShell, type ShellCommand, type ShellExit } from "../../src/shell/run_shell.ts";
 import { missing, skippable } from "../helpers/requirements.ts";
 import { Random } from "../helpers/random.ts";
+import { warmPool } from "../helpers/shell_kinds.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
 import { within } from "../helpers/within.ts";
@@ -60,15 +61,7 @@ function test(name: string, body: (bench: Bench) => Promise<void>, skip?: string
         );
         return { ...exit, ...said, group };
       };
-      const warm = async (pool = "a") => {
-        let before = 0;
-        return await until("a pooled shell", async () => {
-          const { group } = await run(":", { pool });
-          const isSame = group === before;
-          before = group;
-          return isSame ? group : undefined;
-        });
-      };
+      const warm = (pool = "a") => warmPool(groups, pool);
       await body({ dir: dir.path, run, warm });
     },
   });
@@ -195,6 +188,44 @@ test("a process in the background is ended, prints nothing later, and its shell 
     const next = await run("sleep 0.1; echo next");
     deepEqual([next.out, next.group === shell], ["next\n", false], line);
   }
+});
+
+test("a shell says that nothing is left only if that is so, in any group", async ({ run, warm, dir }) => {
+  const shell = await warm();
+  await until(
+    "a machine that orphans nothing",
+    async () => (await run(":")).leftNothing || undefined,
+  );
+  for (const start of ["setsid sh", "env -i setsid sh"]) {
+    const ran = await run(
+      `${start} -c 'echo $$ > pid; exec sleep 600' >/dev/null 2>&1 & until [ -s pid ]; do sleep 0.01; done`,
+    );
+    const pid = Number(await untilFile(`${dir}/pid`));
+    deepEqual([ran.group, ran.leftNothing, await processRuns(pid)], [shell, false, true], start);
+    Deno.kill(pid, "SIGKILL");
+    await Deno.remove(`${dir}/pid`);
+  }
+  equal((await run("exec sleep 600", { timeoutMs: 200 })).leftNothing, false);
+  equal(
+    (await run("cat", { stdin: new Uint8Array() })).leftNothing,
+    undefined,
+    "a shell of its own",
+  );
+});
+
+test("a line that waits for a shell gets its own end, not that of the line before", async ({ run, warm }) => {
+  await warm();
+  const cases = [["kill -KILL $$", "SIGKILL"], ["exit 137", undefined], [
+    "kill -TERM $$",
+    "SIGTERM",
+  ]] as const;
+  const rounds = Array.from({ length: 4 }, async (_, n) => {
+    for (let round = 0; round < 12; round++) {
+      const [line, killedBy] = cases[(n + round) % 3] ?? cases[0];
+      equal((await run(line)).killedBy, killedBy, line);
+    }
+  });
+  await Promise.all(rounds);
 });
 
 test(
