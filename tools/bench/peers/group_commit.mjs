@@ -8,21 +8,11 @@ import { Buffer } from "node:buffer";
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 import process from "node:process";
-import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers";
+import { openPeerDatabase } from "./peer_database.mjs";
 
 const [directory, secret, header] = process.argv.slice(2);
-const db = new DatabaseSync(`${directory}/peer.db`);
-db.exec(`
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = FULL;
-  CREATE TABLE deliveries (id TEXT PRIMARY KEY, at INTEGER, trigger TEXT, body BLOB);
-  CREATE INDEX deliveries_by_trigger ON deliveries (trigger, at);
-  CREATE TABLE tasks (id TEXT PRIMARY KEY, delivery TEXT, state TEXT, at INTEGER);
-  CREATE INDEX tasks_by_state ON tasks (state, at);
-`);
-const addDelivery = db.prepare("INSERT INTO deliveries VALUES (?, ?, ?, ?)");
-const addTask = db.prepare("INSERT INTO tasks VALUES (?, ?, 'pending', ?)");
+const { db, addDelivery, addTask } = openPeerDatabase(directory);
 let waiting = [];
 
 function commit() {
