@@ -31,7 +31,8 @@ export const Env = Type.Record(
 /** An `env` block as written by the user. */
 export type Env = Type.Static<typeof Env>;
 
-const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** Names of environment variables. */
+export const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** The checks of an `env` block at path `at` that a schema cannot express. */
 export function checkEnv(env: Env | undefined, at: FieldPath): Finding[] {
