@@ -26,6 +26,7 @@ import { SCHEME_NAMES, SCHEMES } from "../src/platforms/schemes.ts";
  */
 const LAYERS: Readonly<Record<string, string>> = {
   base: "",
+  agents: "base",
   docs: "",
   cel: "base",
   signatures: "base",
