@@ -12,6 +12,8 @@ export type StepRecord = {
   readonly attempt: number;
   readonly exit_code: number | null;
   readonly reason: string;
+  /** The kind of failure of a step that failed. */
+  readonly failure?: "limit" | "auth" | "budget" | "error" | "timeout";
   readonly outputs: Readonly<Record<string, unknown>>;
   readonly started_at: string | null;
   readonly finished_at: string | null;

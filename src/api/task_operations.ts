@@ -91,8 +91,11 @@ export interface LogEntry {
   readonly at: string;
   /** Id of the step. */
   readonly step: string;
-  /** `out` or `err`; `svc` for lines of svc's own, such as why the step failed. */
-  readonly stream: "out" | "err" | "svc";
+  /**
+   * `out` or `err`; `svc` for lines of svc's own, such as why the step failed; `raw` for what an agent
+   * printed, if that was asked for.
+   */
+  readonly stream: "out" | "err" | "svc" | "raw";
   /** The bytes in base64. */
   readonly data: string;
 }
@@ -108,7 +111,7 @@ export interface LogText {
   /** RFC 3339, when the line began. */
   readonly at: string;
   readonly step: string;
-  readonly stream: "out" | "err" | "svc";
+  readonly stream: "out" | "err" | "svc" | "raw";
   /** Without its line break; bytes that are no UTF-8 are U+FFFD. */
   readonly text: string;
   /** How many bytes of a long line were left out. */
@@ -175,6 +178,9 @@ export const TASK_OPERATIONS = {
       tail: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000 })),
       since_secs: OPTIONAL_SECS,
       contains: SEARCHED,
+      raw: Type.Optional(
+        Type.Boolean({ description: "Only what agents printed, before svc made lines of it" }),
+      ),
     },
     output: lines<LogEntry | LogEnd>(),
     role: "read_only",
@@ -207,7 +213,7 @@ export const TASK_OPERATIONS = {
     input: {
       id: TASK,
       step: OPTIONAL_TEXT,
-      stream: Type.Optional(Type.Enum(["out", "err", "svc"])),
+      stream: Type.Optional(Type.Enum(["out", "err", "svc", "raw"])),
       before: LOG_OFFSET,
       after: LOG_OFFSET,
       at: OPTIONAL_TEXT,

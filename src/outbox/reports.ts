@@ -137,6 +137,7 @@ async function fill(
     steps: Object.fromEntries(steps.map((step) => [step.id, {
       state: step.state,
       exit_code: step.exitCode ?? null,
+      failure: step.failure ?? "",
       outputs: step.outputs ?? {},
     }])),
   }, `reports of ${project}/${trigger}`);

@@ -5,6 +5,7 @@
  */
 
 import Type from "typebox";
+import { type AdapterName, AGENT_OUTPUTS, PLAIN_OUTPUT } from "../agents/adapters.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 import { needsProgram } from "./machine_needs.ts";
@@ -16,6 +17,7 @@ const AgentSpec = Type.Object({
   command: Type.String({ minLength: 1, title: "a shell line, such as claude --print" }),
   promptDelivery: Type.Optional(Type.Enum(["stdin", "arg", "env", "file"])),
   env: Type.Optional(Env),
+  output: Type.Optional(Type.Enum([...AGENT_OUTPUTS])),
   timeout: Type.Optional(Duration),
 }, { additionalProperties: false });
 
@@ -24,6 +26,11 @@ export type AgentSpec = Type.Static<typeof AgentSpec>;
 
 /** The `promptDelivery` of an Agent that names none. */
 export const DEFAULT_DELIVERY = "stdin";
+
+/** The adapter that reads the output of an Agent; `undefined` where that is shown as it is. */
+export function adapterOf({ output }: AgentSpec): AdapterName | undefined {
+  return output === PLAIN_OUTPUT ? undefined : output;
+}
 
 const COMMAND = ["spec", "command"];
 

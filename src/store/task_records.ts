@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { FailureKind } from "../agents/agent_failure.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Coverage } from "../signatures/coverage.ts";
 import type { ListQuery } from "./list_query.ts";
@@ -144,7 +145,9 @@ export interface StepRecord {
   readonly processGroup?: number;
   /** Number of the attempt, from 1; 1 when absent. */
   readonly attempt?: number;
-  /** Values it wrote to `$SVC_OUTPUT`. */
+  /** The kind of failure of a step that failed; absent in records of older versions. */
+  readonly failure?: FailureKind;
+  /** Values it wrote to `$SVC_OUTPUT`, and what its agent said about its run. */
   readonly outputs?: Readonly<Record<string, string>>;
 }
 

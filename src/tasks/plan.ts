@@ -5,10 +5,11 @@
  * @module
  */
 
+import type { AdapterName } from "../agents/adapters.ts";
 import { sha256Hex } from "../base/bytes.ts";
 import { defined } from "../base/defined.ts";
 import type { ResolvePath } from "../base/user_paths.ts";
-import { type AgentSpec, DEFAULT_DELIVERY } from "../resources/agent.ts";
+import { adapterOf, type AgentSpec, DEFAULT_DELIVERY } from "../resources/agent.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { Env } from "../resources/env.ts";
 import type { WebhookSpec } from "../resources/event_webhook.ts";
@@ -34,6 +35,8 @@ export interface PlannedAgent {
   /** How the agent receives the prompt. */
   readonly promptDelivery: "stdin" | "arg" | "env" | "file";
   readonly env: Env;
+  /** The adapter that reads its output; absent where that is shown as it is. */
+  readonly output?: AdapterName;
   /** Time limit of an attempt, as written; the limit of the step takes precedence. */
   readonly timeout?: string | number;
 }
@@ -224,7 +227,7 @@ function planStep(
       command: agent?.command ?? "",
       promptDelivery: agent?.promptDelivery ?? DEFAULT_DELIVERY,
       env: agent?.env ?? {},
-      ...defined({ timeout: agent?.timeout }),
+      ...defined({ output: agent && adapterOf(agent), timeout: agent?.timeout }),
     },
     prompt: step.prompt ?? template?.prompt ?? "",
   };

@@ -281,6 +281,53 @@ slowTest(
 );
 
 programTest(
+  "svc task logs: what an agent says in lines, and its events with --raw",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    const events = [
+      { type: "thread.started", thread_id: "t-1" },
+      { type: "item.completed", item: { type: "agent_message", text: "One\ntwo" } },
+      { type: "turn.failed", error: { message: "You've hit your usage limit." } },
+    ];
+    const raw = events.map((event) => `${JSON.stringify(event)}\n`).join("");
+    await Deno.writeTextFile(`${daemon.workspace}/events`, raw);
+    await daemon.apply({
+      kind: "Agent",
+      metadata: { name: "coder" },
+      spec: { command: "cat events; exit 1", output: "codex", timeout: "1m" },
+    });
+    const id = await start(
+      daemon,
+      { id: "ready", run: "echo ready" },
+      { id: "code", agent: "coder", prompt: "p" },
+    );
+    await daemon.settled();
+    const logs = async (...args: string[]) =>
+      (await daemon.svc(["task", "logs", id, ...args])).stdout;
+    equal(await logs(), "ready\nOne\ntwo\n");
+    equal(await logs("--tail", "3"), "One\ntwo\n"); // a note of svc is a line too
+    equal(await logs("--raw"), raw);
+    equal(await logs("--raw", "--step", "ready"), "");
+    equal(await logs("--raw", "--tail", "1"), `${JSON.stringify(events.at(-1))}\n`);
+    equal(await logs("--grep", "thread"), "");
+    equal(await logs("--raw", "--grep", "thread"), `${JSON.stringify(events[0])}\n`);
+    const streams = async (...args: string[]) =>
+      (await logs("-o", "json", ...args)).trimEnd().split("\n").flatMap((line) =>
+        JSON.parse(line)["stream"] ?? []
+      );
+    deepEqual(new Set(await streams()), new Set(["out", "svc"]));
+    deepEqual(new Set(await streams("--raw")), new Set(["raw"]));
+    const { steps: [, step] } = await taskOf(daemon, id);
+    const { failure, reason, outputs } = step as unknown as Record<string, unknown>;
+    deepEqual([failure, reason, outputs], [
+      "limit",
+      "the agent reached its limit: You've hit your usage limit.",
+      { agent: "coder", result: "One\ntwo", session_id: "t-1" },
+    ]);
+  },
+);
+
+programTest(
   "svc get task -w: rows as tasks change, one object a line with -o json",
   async (program) => {
     await using daemon = await startDaemon(program);

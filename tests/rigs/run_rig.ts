@@ -12,6 +12,7 @@ import type { Catalog } from "../../src/resources/catalog.ts";
 import type { TriggerSpec } from "../../src/resources/trigger.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { ClaimedTask, StepRecord, Task } from "../../src/store/task_records.ts";
+import type { LogStream } from "../../src/tasks/log/log_format.ts";
 import { Planner } from "../../src/tasks/plan.ts";
 import { runTask } from "../../src/tasks/run/run_task.ts";
 import type { RunHost, TaskResult } from "../../src/tasks/run/task_context.ts";
@@ -131,7 +132,7 @@ ${given.more === undefined ? "" : `---\n${given.more}`}
   }
 
   /** All that steps printed. */
-  async printed(id: string, step?: string, stream: "out" | "err" | "svc" = "out"): Promise<string> {
+  async printed(id: string, step?: string, stream: LogStream = "out"): Promise<string> {
     const { chunks } = await readLog(this.host.logs.of(id), 0);
     const some = chunks.filter((one) => one.stream === stream && (step ?? one.step) === one.step);
     return await new Blob(some.map(({ bytes }) => bytes as BlobPart)).text();

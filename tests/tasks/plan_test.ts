@@ -81,10 +81,23 @@ Deno.test("Planner.plan copies agents and templates into the steps that name the
     workflow,
     WORKSPACE,
     resource("StepTemplate", "review", { prompt: "Review {{ goal }}" }),
-    resource("Agent", "coder", { command: 'c "$1"', promptDelivery: "arg", env, timeout: "30m" }),
-    resource("Agent", "plain", { command: "p" }),
+    resource("Agent", "coder", {
+      command: 'c "$1"',
+      promptDelivery: "arg",
+      env,
+      output: "codex",
+      timeout: "30m",
+    }),
+    resource("Agent", "plain", { command: "p", output: "text" }),
   ).plan({ ...TRIGGER, spec: { ...TRIGGER.spec, action: { ...TRIGGER.spec.action, goal: "G" } } });
-  const coder = { name: "coder", command: 'c "$1"', promptDelivery: "arg", env, timeout: "30m" };
+  const coder = {
+    name: "coder",
+    command: 'c "$1"',
+    promptDelivery: "arg",
+    env,
+    output: "codex",
+    timeout: "30m",
+  };
   const plain = { name: "plain", command: "p", promptDelivery: "stdin", env: {} };
   const { steps, finally: last, goal } = planOf(made);
   deepEqual(steps, [

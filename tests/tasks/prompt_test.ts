@@ -25,7 +25,7 @@ const VARIABLES = {
   trigger: { name: "push" },
   delivery: { id: "D1" },
   task: { id: "T1", state: "running" },
-  steps: { a: { state: "succeeded", exit_code: 0, outputs: { url: "http://x" } } },
+  steps: { a: { state: "succeeded", exit_code: 0, failure: "", outputs: { url: "http://x" } } },
 } as JsonObject;
 
 /** The prompt and, apart from it, its introduction. Words are `W1`, `W2`, …. */
@@ -59,7 +59,7 @@ const PROMPTS: readonly [template: string, text: string][] = [
   ["{{ headers['x-event'] }}", "[headers['x-event']|push]"],
   ['{{ headers["x-event"] }}', "[headers['x-event']|push]"],
   ["{{ steps.a.outputs.url }}", "[steps.a.outputs.url|http://x]"],
-  ["{{ steps.a.state }} {{ steps.a.exit_code }}", "succeeded 0"],
+  ["{{ steps.a.state }} {{ steps.a.exit_code }}{{ steps.a.failure }}", "succeeded 0"],
   ["{{ trigger.name }} {{ delivery.id }} {{ task.id }}", "push D1 T1"],
   ['{{ "fixed" }}', "fixed"],
   ['{{ payload.s + "!" }}', "[payload.s + '!'|text!]"],

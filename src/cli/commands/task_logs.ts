@@ -49,6 +49,7 @@ const OPTIONS = [
     value: DURATION,
     help: "only the output of the last 10m, 1h, …",
   },
+  { flags: "--raw", help: "only what agents printed as they printed it, such as JSON lines" },
   { flags: "--prefix", help: "begin each line with its step: [build] …" },
   { flags: "--timestamps", help: "begin each line with its time" },
   {
@@ -65,7 +66,8 @@ export const command: Command = defineCommand({
     "Prints the output of the steps of a task, in order, secrets as ***. svc's own messages go " +
     'to standard error, in lines such as [svc: step "build" failed: exit code 1]: how a step ' +
     "or a task failed, that it never started, or that a step runs again. The name of a trigger " +
-    "stands for its latest task.",
+    "stands for its latest task. Of an Agent with output, the log has lines for people; --raw " +
+    "prints what they were made of.",
   arguments: [{ name: "[task]", help: `${TASK.help}; or the name of a trigger`, complete: "task" }],
   options: OPTIONS,
   examples: [
@@ -92,6 +94,7 @@ export const command: Command = defineCommand({
         id: await nameOf(context, client),
         follow: context.options.follow,
         ...defined({ step, tail, since_secs: since, contains: grep }),
+        ...(context.options.raw ? { raw: true } : {}),
       }, signal);
       let end: LogEnd | undefined;
       try {

@@ -65,6 +65,7 @@ export function taskView(task: ExplainedTask): TaskRecord {
       attempt: step.attempt ?? 1,
       exit_code: step.exitCode ?? null,
       reason: step.reason,
+      ...defined({ failure: step.failure }),
       outputs: step.outputs ?? {},
       started_at: time(step.startedAt),
       finished_at: time(step.finishedAt),

@@ -50,10 +50,10 @@ export async function* taskLogs(
   host: LogsHost,
   signal: AbortSignal,
 ): AsyncGenerator<LogEntry | LogEnd> {
-  const { step, contains, follow, since_secs: sinceSecs } = input;
+  const { step, contains, follow, raw, since_secs: sinceSecs } = input;
   const { task: found, log } = await findLog(input, host);
   const since = sinceSecs === undefined ? undefined : host.clock.now() - sinceSecs * 1000;
-  const filter = { step, contains, since };
+  const filter = { step, contains, since, ...(raw === true ? { stream: "raw" as const } : {}) };
   const tail = input.tail === undefined ? undefined : await lastLines(log, filter, input.tail);
   const from = tail !== undefined
     ? { after: tail.place.offset }

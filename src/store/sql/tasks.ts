@@ -11,6 +11,7 @@ import {
   COVERS_EVERYTHING,
   COVERS_NOTHING,
 } from "../../signatures/coverage.ts";
+import type { FailureKind } from "../../agents/agent_failure.ts";
 import type { DeliveryDetail } from "../delivery_records.ts";
 import type { TaskFiles } from "../retention_store.ts";
 import type {
@@ -107,6 +108,7 @@ function toStep(row: Row): StepRecord {
     ...optionalNumber(row, "finished_at", "finishedAt"),
     ...optionalNumber(row, "process_group", "processGroup"),
     ...(attempt === 1 ? {} : { attempt }),
+    ...(row["failure"] === null ? {} : { failure: text(row, "failure") as FailureKind }),
     ...(row["outputs"] === null ? {} : { outputs: json(row, "outputs") as Record<string, string> }),
   };
 }

@@ -10,8 +10,11 @@ import type { OutputStream } from "../../shell/run_shell.ts";
 
 export const LINE_BREAK = 10;
 
-/** A stream of a step, or `svc`: lines of svc's own about it. */
-export type LogStream = OutputStream | "svc";
+/**
+ * A stream of a step; `svc`: lines of svc's own about it; `raw`: the standard output of an agent, of
+ * which `out` has lines for people.
+ */
+export type LogStream = OutputStream | "svc" | "raw";
 
 /** Some output of a step. */
 export interface LogChunk {

@@ -14,7 +14,7 @@ import { chunksOf, LogReader, type PlacedChunk } from "./log_reader.ts";
 export interface LogFilter {
   /** Leaves the lines of this step. */
   readonly step?: string | undefined;
-  /** Leaves the lines of this stream. */
+  /** Leaves the lines of this stream; when absent, those of all but `raw`. */
   readonly stream?: LogStream | undefined;
   /** Leaves the lines that contain this text, in upper or lower case. */
   readonly contains?: string | undefined;
@@ -244,7 +244,7 @@ function selection({ step, stream, contains, since = -Infinity }: LogFilter): Se
   return {
     isWantedChunk: (chunk) =>
       chunk.at >= since && (step === undefined || chunk.step === step) &&
-      (stream === undefined || chunk.stream === stream),
+      (stream === undefined ? chunk.stream !== "raw" : chunk.stream === stream),
     isWantedLine: ({ bytes }) =>
       needle === undefined || new TextDecoder().decode(bytes).toLowerCase().includes(needle),
   };

@@ -16,9 +16,12 @@ import { encodeChunk, type LogStream } from "./log_format.ts";
 /** How long the end of an unfinished line is held back, in case it is the beginning of a secret. */
 const RELEASE_MS = 500;
 
+/** A stream of the output of a step. `raw` is kept apart, up to half of what is kept of the step. */
+type WrittenStream = OutputStream | "raw";
+
 /** Receives the output of one step. */
 export interface StepLog {
-  write(stream: OutputStream, chunk: Uint8Array): Promise<void>;
+  write(stream: WrittenStream, chunk: Uint8Array): Promise<void>;
   /** Adds a line of svc's own, also past the limit of output. */
   note(text: string): Promise<void>;
   /** Writes the output that redaction held back; to be called when an attempt has ended. */
@@ -87,12 +90,14 @@ class StepSink implements StepLog {
   readonly #append: (stream: LogStream, bytes: Uint8Array) => Promise<void>;
   readonly #secrets: KnownSecrets;
   readonly #clock: TaskLogHost["clock"];
-  readonly #redactors: Readonly<Record<OutputStream, Redactor>>;
+  readonly #redactors: Readonly<Record<WrittenStream, Redactor>>;
   /** Fires when a stream has been silent for a while. */
-  readonly #silence: Partial<Record<OutputStream, Disposable>> = {};
+  readonly #silence: Partial<Record<WrittenStream, Disposable>> = {};
   readonly #limit: number;
   /** Bytes left of the limit; below 0 when more came. */
   #left: number;
+  /** Of these, the bytes left for `raw`. */
+  #leftForRaw: number;
 
   constructor(
     append: (stream: LogStream, bytes: Uint8Array) => Promise<void>,
@@ -104,11 +109,16 @@ class StepSink implements StepLog {
     this.#secrets = secrets;
     this.#clock = clock;
     this.#limit = this.#left = limit;
-    this.#redactors = { out: secrets.redactor(), err: secrets.redactor() };
+    this.#leftForRaw = Math.floor(limit / 2);
+    this.#redactors = {
+      out: secrets.redactor(),
+      err: secrets.redactor(),
+      raw: secrets.redactor(),
+    };
   }
 
-  async write(stream: OutputStream, chunk: Uint8Array): Promise<void> {
-    if (this.#left < 0) return; // a step may print for days
+  async write(stream: WrittenStream, chunk: Uint8Array): Promise<void> {
+    if (this.#isFull(stream)) return; // a step may print for days
     const redactor = this.#redactors[stream];
     const shown = redactor.push(chunk);
     this.#silence[stream]?.[Symbol.dispose]();
@@ -126,16 +136,27 @@ class StepSink implements StepLog {
 
   async end(): Promise<void> {
     for (const timer of Object.values(this.#silence)) timer[Symbol.dispose]();
+    await this.#put("raw", this.#redactors.raw.flush());
     await this.#put("out", this.#redactors.out.flush());
     await this.#put("err", this.#redactors.err.flush());
   }
 
-  async #put(stream: OutputStream, bytes: Uint8Array): Promise<void> {
-    if (bytes.length === 0 || this.#left < 0) return;
-    const kept = bytes.subarray(0, this.#left);
-    this.#left -= bytes.length; // before any await, because the other stream counts too
+  async #put(stream: WrittenStream, bytes: Uint8Array): Promise<void> {
+    if (bytes.length === 0 || this.#isFull(stream)) return;
+    const isRaw = stream === "raw";
+    const kept = bytes.subarray(0, isRaw ? Math.min(this.#left, this.#leftForRaw) : this.#left);
+    const isWhole = kept.length === bytes.length;
+    // Before any await, because the other streams count too.
+    if (isRaw) this.#leftForRaw -= bytes.length;
+    this.#left -= isRaw ? kept.length : bytes.length;
     if (kept.length > 0) await this.#append(stream, kept);
-    if (kept.length === bytes.length) return;
-    await this.note(`further output of this step is not kept, limit ${this.#limit} bytes`);
+    if (isWhole) return;
+    const what = isRaw ? "raw output" : "output";
+    const limit = isRaw ? Math.floor(this.#limit / 2) : this.#limit;
+    await this.note(`further ${what} of this step is not kept, limit ${limit} bytes`);
+  }
+
+  #isFull(stream: WrittenStream): boolean {
+    return this.#left < 0 || stream === "raw" && this.#leftForRaw < 0;
   }
 }

@@ -13,6 +13,7 @@ import type { StepRecord } from "../../store/task_records.ts";
 import type { CancellationScope } from "../cancellation_scope.ts";
 import type { StepLog } from "../log/task_log.ts";
 import { CapturedOutput } from "../step/captured_output.ts";
+import { AgentOutput, type ProcessEnd } from "../step/agent_output.ts";
 import { readOutputs } from "../step/step_outputs.ts";
 import {
   limitOf,
@@ -45,7 +46,7 @@ export interface Attempt {
 }
 
 /** Result of an attempt; `pending` when the daemon stops and the attempt has to be made again. */
-export type AttemptResult = Pick<StepRecord, "reason" | "exitCode" | "outputs"> & {
+export type AttemptResult = Pick<StepRecord, "reason" | "exitCode" | "outputs" | "failure"> & {
   readonly state: "succeeded" | "failed" | "cancelled" | "pending";
   /** Whether another attempt would fail in the same way, because the workflow has to change. */
   readonly isHopeless?: boolean;
@@ -120,6 +121,7 @@ async function runProcess(
   const timeoutSecs = limit === undefined ? undefined : findDurationSecs(limit.time);
   const limitMs = timeoutSecs === undefined ? undefined : timeoutSecs * 1000;
   const captured = new CapturedOutput(positioned.step.stdout);
+  const said = new AgentOutput(positioned.step.agent, log, host.clock);
   using _seen = activity.attempt(limitMs ?? taskLimitMs(plan, host.timeLimits));
   const exit = await runShell({
     ...command,
@@ -132,7 +134,7 @@ async function runProcess(
     onOutput(stream, chunk) {
       activity.seen();
       if (stream === "out") captured.add(chunk);
-      return log.write(stream, chunk);
+      return said.write(stream, chunk);
     },
     onStart,
     ...defined({ onNotStarted }),
@@ -141,13 +143,16 @@ async function runProcess(
     throw error;
   });
   if (exit.leftNothing !== true) leftovers.arePossible = true;
+  await said.end();
   await log.end();
   if (exit.endedFor !== undefined) {
     await host.groups.endMarked(ATTEMPT_MARK, command.env[ATTEMPT_MARK] ?? "");
   }
-  const outputs = await outputsOf(output, captured, log);
+  const outputs = await outputsOf(output, { ...said.outputs, ...captured.outputs }, log);
   const isCut = exit.endedFor === "signal" || isCutOff(exit, host, cancellation);
-  const verdict = isCut ? endedFor(cancellation, context) : judge(exit, limit);
+  const verdict: AttemptResult = isCut
+    ? endedFor(cancellation, context)
+    : said.judge(judge(exit, limit), exit.code);
   const result = verdict.state === "succeeded" ? captured.excess ?? verdict : verdict;
   return { ...result, exitCode: exit.code, ...defined({ outputs }) };
 }
@@ -173,17 +178,20 @@ function endedFor(
     case "cancel":
       return { state: "cancelled", reason: "cancelled" };
     case "timeout":
-      return { state: "failed", reason: timedOutWithTask(plan, timeLimits) };
+      return { state: "failed", reason: timedOutWithTask(plan, timeLimits), failure: "timeout" };
     default:
       return { state: "pending", reason: "" };
   }
 }
 
-function judge(exit: ShellExit, limit: StepLimit | undefined): AttemptResult {
+function judge(exit: ShellExit, limit: StepLimit | undefined): ProcessEnd {
   if (exit.endedFor === "timeout" && limit !== undefined) {
-    return { state: "failed", reason: `timed out after ${timeText(limit.time)}, ${limit.whose}` };
+    const reason = `timed out after ${timeText(limit.time)}, ${limit.whose}`;
+    return { state: "failed", reason, failure: "timeout" };
   }
-  if (exit.killedBy !== undefined) return { state: "failed", reason: `killed by ${exit.killedBy}` };
+  if (exit.killedBy !== undefined) {
+    return { state: "failed", reason: `killed by ${exit.killedBy}`, failure: "error" };
+  }
   if (exit.code === 0) return { state: "succeeded", reason: "" };
   return { state: "failed", reason: `exit code ${exit.code}${HINTS[exit.code] ?? ""}` };
 }
@@ -194,14 +202,14 @@ const HINTS: Readonly<Record<number, string>> = {
   127: " (command not found)",
 };
 
-/** The outputs of the step: those in its file at `path` take precedence over its standard output. */
+/** The outputs of the step: those in its file at `path` take precedence over the `printed` ones. */
 async function outputsOf(
   path: string,
-  captured: CapturedOutput,
+  printed: Readonly<Record<string, string>>,
   log: StepLog,
 ): Promise<Record<string, string> | undefined> {
   const { outputs: fromFile, problems } = await readOutputs(path);
-  const outputs = { ...captured.outputs, ...fromFile };
+  const outputs = { ...printed, ...fromFile };
   for (const problem of problems) await log.note(problem);
   return Object.keys(outputs).length === 0 ? undefined : outputs;
 }

@@ -66,9 +66,12 @@ async function makeAttempts(
     const onStart = (group: number) =>
       steps.recordStarted({ ...base, state: "running", processGroup: group });
     const attempt = { context, cancellation, number, log, onStart };
-    const { isHopeless, ...result } = await attemptStep(placed, attempt);
-    const again = number < attempts && result.state === "failed" && isHopeless !== true;
-    if (!again) return lastRecord(base, result, { attempt: number, finishedAt: clock.now() });
+    const { isHopeless, failure = "error", ...result } = await attemptStep(placed, attempt);
+    const hasFailed = result.state === "failed";
+    if (!hasFailed || number >= attempts || isHopeless === true) {
+      const last = hasFailed ? { ...result, failure } : result;
+      return lastRecord(base, last, { attempt: number, finishedAt: clock.now() });
+    }
 
     // From here on a cancellation counts as between two attempts, even if it came just now.
     const secs = backoffSecs(step, number);
@@ -108,10 +111,10 @@ function lastRecord(
 function endedFor(
   why: Exclude<CancelCause, "stop">,
   { plan, host: { timeLimits } }: TaskContext,
-): Pick<StepRecord, "state" | "reason"> {
+): Pick<StepRecord, "state" | "reason" | "failure"> {
   return why === "cancel"
     ? { state: "cancelled", reason: "cancelled" }
-    : { state: "failed", reason: timedOutWithTask(plan, timeLimits) };
+    : { state: "failed", reason: timedOutWithTask(plan, timeLimits), failure: "timeout" };
 }
 
 /** Why a step is skipped; `undefined` when it runs. Only a condition that is `true` lets it run. */

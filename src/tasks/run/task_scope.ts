@@ -72,7 +72,7 @@ function hasRun({ state }: StepRecord): boolean {
   return state === "succeeded" || state === "failed";
 }
 
-/** A step that has not ended has no exit code and no outputs. */
-function shownStep({ state, exitCode, outputs = {} }: StepRecord): JsonObject {
-  return { state, exit_code: exitCode ?? null, outputs };
+/** A step that has not ended has no exit code, no failure and no outputs. */
+function shownStep({ state, exitCode, failure, outputs = {} }: StepRecord): JsonObject {
+  return { state, exit_code: exitCode ?? null, failure: failure ?? "", outputs };
 }

@@ -60,7 +60,7 @@ const OUTSIDE: ReadonlySet<string> = new Set([
 ]);
 
 /** Fields of a step that svc sets itself. */
-const OUR_FIELDS: ReadonlySet<string> = new Set(["state", "exit_code"]);
+const OUR_FIELDS: ReadonlySet<string> = new Set(["state", "exit_code", "failure"]);
 
 function goalLooksOutside(goal: Template): boolean {
   return goal.parts.some((part) => typeof part !== "string" && looksOutside(part, undefined));

@@ -62,7 +62,12 @@ eachStore(
     await store.saveStep(taskIdOf(1), { ...step(0, "running"), processGroup: 4711 });
     const states = async () => (await store.findTasks(taskIdOf(1)))[0]?.steps.map((s) => s.state);
     deepEqual(await states(), ["running", "pending"]);
-    await store.saveStep(taskIdOf(1), { ...step(0, "failed"), exitCode: 3, reason: "exit code 3" });
+    await store.saveStep(taskIdOf(1), {
+      ...step(0, "failed"),
+      exitCode: 3,
+      reason: "exit code 3",
+      failure: "limit",
+    });
     await store.finishTask({ taskId: taskIdOf(1), state: "failed", reason: "", now: 9 });
     deepEqual((await store.findTasks(taskIdOf(1)))[0]?.steps, [
       {
@@ -71,6 +76,7 @@ eachStore(
         state: "failed",
         reason: "exit code 3",
         exitCode: 3,
+        failure: "limit",
         startedAt: 1,
         finishedAt: 2,
       },

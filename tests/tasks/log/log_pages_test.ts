@@ -222,6 +222,7 @@ eachLog("only the lines of a step, of a stream, since a time", async (log) => {
     chunk("1\n", { at: 1000 }),
     chunk("2\n", { step: "b", at: 2000 }),
     chunk("3\n", { stream: "err", at: 3000 }),
+    chunk("{}\n", { stream: "raw", at: 3500 }),
     chunk("4\n", { stream: "svc", at: 4000 }),
   ];
   await add(log, chunks);
@@ -229,6 +230,7 @@ eachLog("only the lines of a step, of a stream, since a time", async (log) => {
     [{ step: "b" }, ["b out 2"]],
     [{ stream: "err" }, ["a err 3"]],
     [{ step: "a", stream: "svc" }, ["a svc 4"]],
+    [{ stream: "raw" }, ["a raw {}"]],
     [{ since: 3000 }, ["a err 3", "a svc 4"]],
     [{ since: 4001 }, []],
   ];

@@ -209,6 +209,42 @@ eachLog("TaskLog keeps to the limit when both streams write at once", async (sto
   equal(kept, limit);
 });
 
+eachLog(
+  "TaskLog keeps raw output up to half of the limit, and other output after it",
+  async (stored) => {
+    const limit = stored.maxStepBytes;
+    const chunks = await write(stored, async (log) => {
+      const step = log.step("s");
+      const chunk = new Uint8Array(limit / 16).fill(0x78);
+      for (let i = 0; i < 12; i++) await step.write("raw", chunk);
+      for (let i = 0; i < 12; i++) await step.write("out", chunk);
+      await step.end();
+    });
+    const lengthOf = (stream: string) =>
+      chunks.filter((one) => one.stream === stream).reduce((sum, one) => sum + one.bytes.length, 0);
+    deepEqual([lengthOf("raw"), lengthOf("out")], [limit / 2, limit / 2]);
+    const notes = textOf(chunks.filter((one) => one.stream === "svc"));
+    match(
+      notes,
+      /^\[svc: further raw output .* not kept, .*\]\n\[svc: further output .* not kept.*\]\n$/,
+    );
+  },
+);
+
+eachLog("TaskLog hides a secret that is cut in raw output", async (stored) => {
+  const host = { ...HOST, secrets: known("s3cr3t-value") };
+  const chunks = await write(stored, async (log) => {
+    const step = log.step("s");
+    await step.write("raw", utf8('{"a":"s3cr3'));
+    await step.write("out", utf8("s3cr3"));
+    await step.write("raw", utf8('t-value"}\n'));
+    await step.write("out", utf8("t-value\n"));
+    await step.end();
+  }, host);
+  equal(textOf(chunks.filter((one) => one.stream === "raw")), '{"a":"***"}\n');
+  equal(textOf(chunks.filter((one) => one.stream === "out")), "***\n");
+});
+
 eachLog("TaskLog counts the limit for each step alone", async (stored) => {
   await write(stored, (log) => printTooMuch(log, stored.maxStepBytes));
   const chunks = await write(

@@ -291,6 +291,10 @@ const MIGRATIONS: readonly string[] = [
     END IF;
   END $$;
   `,
+  `
+  -- The kind of failure of a step that failed.
+  ALTER TABLE steps ADD COLUMN failure TEXT;
+  `,
 ];
 
 /** The version of the schema this program writes. */

@@ -234,6 +234,7 @@ export class WorkingTasks implements TaskRows {
       process_group: step.processGroup,
       attempt: step.attempt ?? 1,
       outputs: step.outputs && JSON.stringify(step.outputs),
+      failure: step.failure,
     });
   }
 

@@ -286,6 +286,10 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX outbox_pending ON outbox (project, connection, kind, target)
     WHERE state = 'pending';
   `,
+  `
+  -- The kind of failure of a step that failed.
+  ALTER TABLE steps ADD COLUMN failure TEXT;
+  `,
 ];
 
 /** The version of the schema this program writes. */

@@ -1,0 +1,109 @@
+/**
+ * What the agent of a step prints, in one attempt: lines for the log, outputs of the step, and why the
+ * agent failed. An agent whose `output` has no adapter, and a step without an agent, print to the log
+ * as they are.
+ *
+ * @module
+ */
+
+import type { WallClock } from "../../base/clock.ts";
+import { rfc3339 } from "../../base/clock.ts";
+import { utf8 } from "../../base/bytes.ts";
+import { findAdapter } from "../../agents/adapters.ts";
+import type { AgentFailure, FailureKind } from "../../agents/agent_failure.ts";
+import { AgentReader } from "../../agents/agent_reader.ts";
+import { MAX_RESULT_BYTES } from "../../agents/run_facts.ts";
+import type { OutputStream } from "../../shell/run_shell.ts";
+import type { StepLog } from "../log/task_log.ts";
+import type { PlannedAgent } from "../plan.ts";
+
+/** How an attempt ended, as far as its process tells. */
+export interface ProcessEnd {
+  readonly state: "succeeded" | "failed";
+  readonly reason: string;
+  /** `error` when absent. */
+  readonly failure?: FailureKind;
+}
+
+/** Takes the output of one attempt. */
+export class AgentOutput {
+  readonly #log: StepLog;
+  readonly #agent: PlannedAgent | undefined;
+  readonly #reader: AgentReader | undefined;
+
+  constructor(agent: PlannedAgent | undefined, log: StepLog, clock: WallClock) {
+    this.#agent = agent;
+    this.#log = log;
+    const adapter = agent?.output === undefined ? undefined : findAdapter(agent.output);
+    this.#reader = adapter && new AgentReader(adapter, () => clock.now());
+  }
+
+  /** Writes a chunk to the log: what an adapter reads as it is, and as lines for people. */
+  async write(stream: OutputStream, chunk: Uint8Array): Promise<void> {
+    if (this.#reader === undefined) return await this.#log.write(stream, chunk);
+    if (stream === "err") {
+      this.#reader.readErrors(chunk);
+      return await this.#log.write(stream, chunk);
+    }
+    const lines = this.#reader.readOutput(chunk); // before any await, after which the chunk may change
+    await this.#log.write("raw", chunk);
+    await this.#show(lines);
+  }
+
+  /** Writes what waits for a line break; to be called when the process has ended. */
+  async end(): Promise<void> {
+    if (this.#reader === undefined) return;
+    await this.#show(this.#reader.end());
+    if (!this.#reader.facts.isResultCut) return;
+    await this.#log.note(
+      `the result of the agent is cut, an output holds ${MAX_RESULT_BYTES} bytes`,
+    );
+  }
+
+  /** What the agent said about its run, and its name. */
+  get outputs(): Readonly<Record<string, string>> {
+    if (this.#agent === undefined) return {};
+    return { agent: this.#agent.name, ...this.#reader?.facts.outputs };
+  }
+
+  /** How the attempt ended, with what the agent said of it. */
+  judge(end: ProcessEnd, exitCode: number): ProcessEnd {
+    const facts = this.#reader?.facts;
+    if (end.state === "succeeded") {
+      return facts?.failure === undefined ? end : {
+        state: "failed",
+        reason: reasonOf(facts.failure, "it reported an error"),
+        failure: facts.failure.kind,
+      };
+    }
+    const told = this.#reader?.failure(exitCode);
+    if (end.failure === "timeout") { // some retry until they are stopped
+      return told?.kind !== "limit" ? end : {
+        ...end,
+        reason: `${reasonOf(told, "")} (${end.reason})`,
+        failure: told.kind,
+      };
+    }
+    if (told === undefined || end.failure !== undefined) return end;
+    return { ...end, reason: reasonOf(told, end.reason), failure: told.kind };
+  }
+
+  async #show(lines: string): Promise<void> {
+    if (lines !== "") await this.#log.write("out", utf8(lines));
+  }
+}
+
+const HEADS: Readonly<Record<FailureKind, string>> = {
+  limit: "the agent reached its limit",
+  auth: "the agent is not logged in",
+  budget: "the agent reached its budget",
+  timeout: "the agent timed out",
+  error: "the agent failed",
+};
+
+/** Why the step failed: the kind of failure and the agent's sentence, or else `otherwise`. */
+function reasonOf({ kind, message, resetsAt }: AgentFailure, otherwise: string): string {
+  const said = message === "" ? otherwise : message;
+  const reset = resetsAt === undefined ? "" : ` (until ${rfc3339(resetsAt)})`;
+  return `${HEADS[kind]}${said === "" ? "" : `: ${said}`}${reset}`;
+}
