@@ -34,6 +34,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   resources: "agents base cel platforms",
   api: "base resources",
   secrets: "base resources",
+  egress: "base resources secrets",
   shell: "base",
   service: "base shell",
   http: "base signatures",
@@ -86,6 +87,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@opentelemetry/api": ["src/telemetry/tracing.ts"],
   "croner": ["src/resources/schedule.ts"],
   "markdown-it": ["src/docs/markdown.ts"],
+  "node:dns/promises": ["src/egress/dial.ts"],
   "node:buffer": ["src/base/bytes.ts", "src/shell/pooled_shell.ts", "src/store/postgres/"],
   "node:crypto": [
     "src/base/bytes.ts",
@@ -130,7 +132,8 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
   {
     what: "listening sockets",
     pattern: /\bDeno\.(serve|listen)|\bserveHttpOnConnection\b/,
-    only: ["src/http/"],
+    // egress.ts: the socket of a step; closable_tls.ts: a socket of svc to itself
+    only: ["src/http/", "src/egress/egress.ts", "src/egress/closable_tls.ts"],
   },
   {
     what: "connections to elsewhere",
@@ -140,6 +143,8 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
     // postgres/jobs: what a queue of jobs calls to fetch
     only: [
       "src/api/client.ts",
+      "src/egress/closable_tls.ts",
+      "src/egress/dial.ts",
       "src/http/send.ts",
       "src/http/server/connection_server.ts",
       "src/http/server/tls_front.ts",

@@ -70,6 +70,7 @@ export interface Injection {
   readonly secure: boolean;
   /** Name in lower case, or an address as `canonicalIp` has it. */
   readonly host: string;
+  readonly isAddress: boolean;
   readonly port: number;
   /** Scheme, host and port, for people: `https://api.anthropic.com`. */
   readonly origin: string;
@@ -122,7 +123,7 @@ function checkUrl(text: string, at: FieldPath): Finding[] {
   return typeof url === "string" ? [errorAt(at, url)] : [];
 }
 
-type BaseUrl = Pick<Injection, "secure" | "host" | "port" | "origin" | "base">;
+type BaseUrl = Omit<Injection, "env" | "headers" | "paths">;
 
 /** The parts of a base URL; a text says what is wrong with it. */
 function parseBaseUrl(text: string): BaseUrl | string {
@@ -150,7 +151,7 @@ function parseBaseUrl(text: string): BaseUrl | string {
   if (base !== "" && !isPlainPath(base)) {
     return "The path of a base URL is written without %, //, ; and dots as a segment";
   }
-  return { secure, host, port, origin: url.origin, base };
+  return { secure, host, isAddress, port, origin: url.origin, base };
 }
 
 /** Variables that svc sets where a network has rules. */

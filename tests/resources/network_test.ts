@@ -202,6 +202,7 @@ Deno.test("a parsed network has one form of each host, port and header", () => {
         {
           secure: true,
           host: "api.anthropic.com",
+          isAddress: false,
           port: 443,
           origin: "https://api.anthropic.com",
           base: "",
@@ -212,6 +213,7 @@ Deno.test("a parsed network has one form of each host, port and header", () => {
         {
           secure: true,
           host: "openrouter.ai",
+          isAddress: false,
           port: 8443,
           origin: "https://openrouter.ai:8443",
           base: "/api/v1",
