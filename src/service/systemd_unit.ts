@@ -81,6 +81,8 @@ export function systemdUnit(options: UnitOptions): string {
     "KillMode=mixed",
     "TimeoutStopSec=20",
     "LimitNOFILE=65536",
+    "# Control groups below the service's own: for Sandboxes that set memory, pids or cpu.",
+    "Delegate=memory pids cpu",
     ...isSystem ? protection(options) : [
       "# Steps can do whatever this user can. To keep them away from your files, install svc for the",
       "# system, where it has its own user: sudo svc service install",
@@ -123,7 +125,6 @@ function protection({ dataDir }: UnitOptions): readonly string[] {
     "PrivateTmp=yes",
     "# Only svc can read what steps write; to let others read it, use 0022.",
     "UMask=0077",
-    "ProtectControlGroups=yes",
     "ProtectKernelModules=yes",
     "ProtectHostname=yes",
     "# Each of these prevents sudo: if a step calls it, remove them all.",
@@ -134,9 +135,10 @@ function protection({ dataDir }: UnitOptions): readonly string[] {
     "RestrictRealtime=yes",
     "LockPersonality=yes",
     "SystemCallArchitectures=native",
-    "# Left out, because they break agents that sandbox commands (bubblewrap): RestrictNamespaces,",
-    "# ProtectKernelTunables, ProtectKernelLogs, ProtectProc, ProcSubset. MemoryDenyWriteExecute is",
-    "# left out because svc itself does not start with it.",
+    "# Left out, because no sandbox (bubblewrap) can be made under them: RestrictNamespaces,",
+    "# ProtectKernelTunables, ProtectKernelLogs, ProtectProc, ProcSubset. ProtectControlGroups is left",
+    "# out because limits of a Sandbox need control groups, MemoryDenyWriteExecute because svc itself",
+    "# does not start with it.",
   ];
 }
 

@@ -69,9 +69,12 @@ Deno.test("docs/operations.md shows the unit as it is made", async () => {
 
 Deno.test("nothing is in the unit under which svc, or an agent's sandbox, does not start", () => {
   const harmful =
-    /^(ProtectKernelTunables|ProtectKernelLogs|ProcSubset|ProtectProc|RestrictNamespaces|MemoryDenyWriteExecute|SystemCallFilter)=/;
+    /^(ProtectControlGroups|ProtectKernelTunables|ProtectKernelLogs|ProcSubset|ProtectProc|RestrictNamespaces|MemoryDenyWriteExecute|SystemCallFilter)=/;
   for (const options of [PACKAGE_UNIT, USER_UNIT]) {
     deepEqual(settings(systemdUnit(options)).filter((line) => harmful.test(line)), []);
+  }
+  for (const options of [PACKAGE_UNIT, USER_UNIT]) {
+    equal(valueOf(systemdUnit(options), "Delegate"), "memory pids cpu");
   }
   const dropIn = hardeningDropIn();
   match(dropIn, /^SystemCallFilter=.*@mount.*@pkey$/m);
