@@ -18,6 +18,8 @@ export interface Adapter {
 
 /** A program whose output can be read. */
 export interface AdapterDefinition {
+  /** The programs whose events it reads, each with the option without which it prints none. */
+  readonly programs: ReadonlyMap<string, string>;
   /** An adapter for one run; `now` in milliseconds since the epoch. */
   readonly make: (facts: RunFacts, now: () => number) => Adapter;
   /** What exit codes of the program mean. */

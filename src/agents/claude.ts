@@ -28,6 +28,12 @@ const ERRORS: ReadonlyMap<string, FailureKind> = new Map([
 ]);
 
 export const CLAUDE: AdapterDefinition = {
+  programs: new Map([
+    ["claude", "--output-format stream-json"],
+    ["qwen", "-o stream-json"],
+    ["amp", "--stream-json"],
+    ["cursor-agent", "--output-format stream-json"],
+  ]),
   make: (facts) => ({
     read(event) {
       switch (textIn(event, "type")) {

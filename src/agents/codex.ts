@@ -13,7 +13,10 @@ import type { RunFacts } from "./run_facts.ts";
 /** Items whose start has been shown and whose end has not come; further ones are shown at their end. */
 const MAX_STARTED = 100;
 
-export const CODEX: AdapterDefinition = { make: (facts) => new CodexAdapter(facts) };
+export const CODEX: AdapterDefinition = {
+  programs: new Map([["codex", "--json"]]),
+  make: (facts) => new CodexAdapter(facts),
+};
 
 class CodexAdapter implements Adapter {
   readonly #facts: RunFacts;

@@ -9,6 +9,7 @@ import { countIn, fieldOf, objectIn, textIn } from "./fields.ts";
 import { linesOf, oneLine, toolLine } from "./readable.ts";
 
 export const COPILOT: AdapterDefinition = {
+  programs: new Map([["copilot", "--output-format json"]]),
   make: (facts) => ({
     read(event) {
       const data = objectIn(event, "data");

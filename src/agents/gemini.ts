@@ -11,6 +11,7 @@ import { linesOf, oneLine, toolLine } from "./readable.ts";
 import { MAX_RESULT_BYTES, type RunFacts } from "./run_facts.ts";
 
 export const GEMINI: AdapterDefinition = {
+  programs: new Map([["gemini", "-o stream-json"]]),
   make: (facts) => new GeminiAdapter(facts),
   exitCodes: { 41: "auth", 53: "budget" },
 };

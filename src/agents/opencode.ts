@@ -11,6 +11,7 @@ import { linesOf, oneLine, toolLine } from "./readable.ts";
 import type { RunFacts } from "./run_facts.ts";
 
 export const OPENCODE: AdapterDefinition = {
+  programs: new Map([["opencode", "--format json"]]),
   make: (facts, now) => ({
     read(event) {
       const part = objectIn(event, "part");

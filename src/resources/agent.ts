@@ -5,7 +5,7 @@
  */
 
 import Type from "typebox";
-import { type AdapterName, AGENT_OUTPUTS, PLAIN_OUTPUT } from "../agents/adapters.ts";
+import { type AdapterName, AGENT_OUTPUTS, findAdapter, PLAIN_OUTPUT } from "../agents/adapters.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 import { needsProgram } from "./machine_needs.ts";
@@ -42,6 +42,7 @@ export const agent: AnyKind = defineKind<AgentSpec>("Agent", {
     checkDelivery,
     (spec) => checkEnv(spec.env, ["spec", "env"]),
     (spec) => checkTimeout(spec.timeout, ["spec", "timeout"]),
+    checkOutput,
     checkLimited,
   ],
   references: (spec) => envReferences(spec.env, ["spec", "env"]),
@@ -62,6 +63,22 @@ const NAMED_AS: Readonly<Record<string, { pattern: RegExp; text: string }>> = {
   env: { pattern: /SVC_PROMPT\b/, text: '"$SVC_PROMPT"' },
   file: { pattern: /SVC_PROMPT_FILE\b/, text: '"$SVC_PROMPT_FILE"' },
 };
+
+/**
+ * Warns where the command starts a program that prints no events without an option that is not there.
+ */
+function checkOutput(spec: AgentSpec): Finding[] {
+  const adapter = adapterOf(spec);
+  const program = programOf(spec.command)?.split("/").at(-1);
+  if (adapter === undefined || program === undefined) return [];
+  const option = findAdapter(adapter).programs.get(program);
+  const format = option?.split(" ").at(-1)?.replace(/^-+/, "");
+  if (format === undefined || new RegExp(`\\b${format}\\b`).test(spec.command)) return [];
+  return [warningAt(
+    ["spec", "output"],
+    `output: ${adapter} reads events, which ${program} prints only with ${option}`,
+  )];
+}
 
 /**
  * Warns of an agent without a timeout: a limit that suits a build seldom suits an agent. No error,

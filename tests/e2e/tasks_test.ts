@@ -308,6 +308,7 @@ programTest(
     equal(await logs("--tail", "3"), "One\ntwo\n"); // a note of svc is a line too
     equal(await logs("--raw"), raw);
     equal(await logs("--raw", "--step", "ready"), "");
+    match((await daemon.svc(["task", "logs", id, "--raw", "--step", "ready"])).stderr, /nothing/);
     equal(await logs("--raw", "--tail", "1"), `${JSON.stringify(events.at(-1))}\n`);
     equal(await logs("--grep", "thread"), "");
     equal(await logs("--raw", "--grep", "thread"), `${JSON.stringify(events[0])}\n`);

@@ -36,6 +36,35 @@ Deno.test("an Agent without a timeout is warned of, and taken", () => {
   ok(/no timeout.*step-timeout.*timeout: 30m/.test(warning?.message ?? ""), warning?.message);
 });
 
+const OUTPUTS: readonly [command: string, output: string, option: string | undefined][] = [
+  ["claude -p --verbose --output-format stream-json", "claude", undefined],
+  ["claude --print", "claude", "--output-format stream-json"],
+  ["exec /opt/bin/claude --print --output-format=json", "claude", "--output-format stream-json"],
+  ["codex exec --json -", "codex", undefined],
+  ["codex exec -", "codex", "--json"],
+  ["codex exec -", "text", undefined],
+  ["opencode run --format json", "opencode", undefined],
+  ["opencode run", "opencode", "--format json"],
+  ["./agent.sh", "gemini", undefined],
+  ["amp -x", "claude", "--stream-json"],
+];
+
+for (const [command, output, option] of OUTPUTS) {
+  const verdict = option === undefined ? "taken" : `warned of: it lacks ${option}`;
+  Deno.test(`an Agent with "${command}" and output: ${output} is ${verdict}`, () => {
+    const found = findingsOf({ command, output, timeout: "30m" });
+    deepEqual(found.map(({ level }) => level), option === undefined ? [] : ["warning"]);
+    ok(option === undefined || found[0]?.message.endsWith(`only with ${option}`));
+  });
+}
+
+Deno.test("an output that no adapter reads is refused", () => {
+  for (const output of ["qwen", "", "__proto__", "constructor", 5, null]) {
+    const [error] = findingsOf({ command: "cat", output, timeout: "30m" });
+    deepEqual([error?.level, error?.path], ["error", ["spec", "output"]]);
+  }
+});
+
 /** Without these the agent ends at once, or changes nothing, where it can ask no person. */
 const NEEDED: readonly [agent: string, options: readonly string[]][] = [
   ["Claude Code", ["--print"]],

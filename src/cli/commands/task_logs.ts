@@ -109,6 +109,12 @@ export const command: Command = defineCommand({
       if (end === undefined) {
         throw new AppError("unreachable", "The daemon is stopping: follow again when it runs");
       }
+      const isAll = (tail ?? since ?? grep) === undefined;
+      if (context.options.raw && isAll && !json && !printer.printed) {
+        printer.note(
+          "[svc: nothing: only steps whose Agent has an output such as claude keep events]",
+        );
+      }
       const line = endLine(end);
       if (!json && line !== "" && (step === undefined || !printer.printed)) printer.note(line);
       return context.options.exitStatus && end.state !== "succeeded" ? 1 : 0;

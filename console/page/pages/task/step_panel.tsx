@@ -62,5 +62,6 @@ function factsOf({ record, plan, needs }: Step): Parameters<typeof Facts>[0]["of
       ? `${record.attempt} of ${plan?.attempts}`
       : undefined,
     "Exit code": record?.exit_code ?? undefined,
+    "Failure": record?.failure,
   };
 }
