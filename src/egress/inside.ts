@@ -69,8 +69,8 @@ export function fillHeaders(
   const valueOf = (name: string, value: HeaderValue): string => {
     if (typeof value === "string") return value;
     const { prefix = "", fromSecret } = value;
-    const text = prefix + readSecret(fromSecret);
-    if (fitsHeader(text) && text !== prefix) return text;
+    const secret = readSecret(fromSecret);
+    if (fitsHeader(secret) && secret !== "") return prefix + secret;
     throw new AppError(
       "invalid",
       `The value of "${fromSecret.key}" in SecretStore "${fromSecret.store}" cannot be the header ` +
