@@ -10,6 +10,7 @@ import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 import { needsProgram } from "./machine_needs.ts";
 import { type Finding, warningAt } from "./resource.ts";
+import { checkSandbox, SandboxField, sandboxReferences } from "./sandbox.ts";
 import { checkShellLine, programOf } from "./shell_line.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
 
@@ -18,6 +19,7 @@ const AgentSpec = Type.Object({
   promptDelivery: Type.Optional(Type.Enum(["stdin", "arg", "env", "file"])),
   env: Type.Optional(Env),
   output: Type.Optional(Type.Enum([...AGENT_OUTPUTS])),
+  sandbox: Type.Optional(SandboxField),
   timeout: Type.Optional(Duration),
 }, { additionalProperties: false });
 
@@ -43,9 +45,13 @@ export const agent: AnyKind = defineKind<AgentSpec>("Agent", {
     (spec) => checkEnv(spec.env, ["spec", "env"]),
     (spec) => checkTimeout(spec.timeout, ["spec", "timeout"]),
     checkOutput,
+    (spec) => checkSandbox(spec.sandbox, ["spec", "sandbox"]),
     checkLimited,
   ],
-  references: (spec) => envReferences(spec.env, ["spec", "env"]),
+  references: (spec) => [
+    ...envReferences(spec.env, ["spec", "env"]),
+    ...sandboxReferences(spec.sandbox, ["spec", "sandbox"]),
+  ],
   expressions: (spec) => envExpressions(spec.env, ["spec", "env"]),
   machine: (spec) => {
     const program = programOf(spec.command);

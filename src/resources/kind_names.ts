@@ -19,6 +19,7 @@ export const KIND_NAMES = {
   Agent: { plural: "agents", shortNames: ["ag"], global: false },
   StepTemplate: { plural: "steptemplates", shortNames: ["st"], global: false },
   Workspace: { plural: "workspaces", shortNames: ["ws"], global: false },
+  Sandbox: { plural: "sandboxes", shortNames: ["sb"], global: false },
   SecretStore: { plural: "secretstores", shortNames: ["secret", "secrets", "ss"], global: false },
   Connection: { plural: "connections", shortNames: ["conn"], global: false },
   Notification: { plural: "notifications", shortNames: ["notif"], global: false },

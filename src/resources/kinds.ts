@@ -10,6 +10,7 @@ import { customResourceDefinition } from "./custom_resource_definition.ts";
 import type { AnyKind } from "./kind.ts";
 import { notification } from "./notification.ts";
 import { project } from "./project.ts";
+import { sandbox } from "./sandbox.ts";
 import { secretStore } from "./secret_store.ts";
 import { stepTemplate } from "./step_template.ts";
 import { trigger } from "./trigger.ts";
@@ -23,6 +24,7 @@ export const KINDS: readonly AnyKind[] = [
   agent,
   stepTemplate,
   workspace,
+  sandbox,
   secretStore,
   connection,
   notification,

@@ -14,6 +14,12 @@ export const DEFAULT_WORKSPACE = "default";
 /** Shown in place of every secret value. In a manifest it keeps the stored value. */
 export const MASK = "***";
 
+/** Which steps have to be in a sandbox, whatever manifests say: all, or those of workflows with agents. */
+export const REQUIRED_SANDBOXES = ["none", "agents", "all"] as const;
+
+/** One of {@linkcode REQUIRED_SANDBOXES}. */
+export type RequiredSandbox = typeof REQUIRED_SANDBOXES[number];
+
 /** Base URL of Slack's Web API. */
 export const SLACK_API_URL = "https://slack.com/api";
 

@@ -12,6 +12,7 @@ import { expressionAt, type FieldExpression, templateExpressions } from "./expre
 import type { Reference } from "./kind.ts";
 import { Name } from "./metadata.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
+import { checkSandbox, SandboxField, sandboxReferences } from "./sandbox.ts";
 import { checkShell, Shell } from "./shell.ts";
 import { checkShellLine } from "./shell_line.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
@@ -44,6 +45,7 @@ export const StepSchema = Type.Object({
   agent: Type.Optional(Name),
   prompt: Type.Optional(Type.String({ minLength: 1, title: "a prompt" })),
   template: Type.Optional(Name),
+  sandbox: Type.Optional(SandboxField),
   stdout: Type.Optional(OutputKey),
   needs: Type.Optional(Type.Array(StepId, { title: "a list of step ids, such as [build]" })),
   when: Type.Optional(Type.String({ minLength: 1, title: "a CEL expression, as text" })),
@@ -69,6 +71,7 @@ export function checkStep(step: Step, at: FieldPath): Finding[] {
     ...(step.prompt === undefined ? [] : checkTemplate(step.prompt, [...at, "prompt"])),
     ...checkExpression(step.when, [...at, "when"], WORKFLOW_VARIABLES),
     ...checkEnv(step.env, [...at, "env"]),
+    ...checkSandbox(step.sandbox, [...at, "sandbox"]),
     ...checkTimeout(step.timeout, [...at, "timeout"]),
     ...(step.workdir === undefined ? [] : checkTemplate(step.workdir, [...at, "workdir"])),
   ];
@@ -131,5 +134,6 @@ export function stepReferences(step: Step, at: FieldPath): Reference[] {
     ...named("Agent", "agent"),
     ...named("StepTemplate", "template"),
     ...envReferences(step.env, [...at, "env"]),
+    ...sandboxReferences(step.sandbox, [...at, "sandbox"]),
   ];
 }

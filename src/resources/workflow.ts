@@ -11,6 +11,7 @@ import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import type { MachineNeed } from "./machine_needs.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
+import { checkSandbox, SandboxField, sandboxReferences } from "./sandbox.ts";
 import { checkShell, Shell, shellProgram } from "./shell.ts";
 import { checkStep, type Step, stepExpressions, stepReferences, StepSchema } from "./step.ts";
 import { checkGraph, checkSize, checkStepNames } from "./step_graph.ts";
@@ -21,6 +22,7 @@ const WorkflowSpec = Type.Object({
   finally: Type.Optional(Type.Array(StepSchema, { title: "a list of steps" })),
   env: Type.Optional(Env),
   shell: Type.Optional(Shell),
+  sandbox: Type.Optional(SandboxField),
   timeout: Type.Optional(Duration),
 }, { additionalProperties: false });
 
@@ -38,6 +40,7 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
     (spec) => checkEnv(spec.env, ["spec", "env"]),
     (spec) => checkShell(spec.shell, ["spec", "shell"]),
     (spec) => checkTimeout(spec.timeout, ["spec", "timeout"]),
+    (spec) => checkSandbox(spec.sandbox, ["spec", "sandbox"]),
     sized(checkUniqueIds),
     sized(({ steps }) => steps.flatMap((step, index) => checkStep(step, [...STEPS, index]))),
     sized(({ finally: last = [] }) =>
@@ -53,6 +56,7 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
   ],
   references: (spec): Reference[] => [
     ...envReferences(spec.env, ["spec", "env"]),
+    ...sandboxReferences(spec.sandbox, ["spec", "sandbox"]),
     ...spec.steps.flatMap((step, index) => stepReferences(step, [...STEPS, index])),
     ...(spec.finally ?? []).flatMap((step, index) => stepReferences(step, [...FINALLY, index])),
   ],

@@ -10,6 +10,7 @@ import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 import { Name } from "./metadata.ts";
 import { errorAt, type Finding } from "./resource.ts";
+import { checkSandbox, SandboxField, sandboxReferences } from "./sandbox.ts";
 
 const WorkspaceSpec = Type.Object({
   path: Type.String({
@@ -19,6 +20,7 @@ const WorkspaceSpec = Type.Object({
   isolation: Type.Optional(Type.Enum(["shared", "worktree", "copy"])),
   fetch: Type.Optional(Type.Boolean()),
   env: Type.Optional(Env),
+  sandbox: Type.Optional(SandboxField),
   maxParallel: Type.Optional(Type.Integer({ minimum: 1, title: "how many tasks at once, from 1" })),
   nodes: Type.Optional(Type.Array(Name, {
     minItems: 1,
@@ -50,9 +52,13 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>("Workspace", {
         ]
         : [],
     ({ env }) => checkEnv(env, ["spec", "env"]),
+    ({ sandbox }) => checkSandbox(sandbox, ["spec", "sandbox"]),
   ],
   expressions: (spec) => envExpressions(spec.env, ["spec", "env"]),
-  references: (spec) => envReferences(spec.env, ["spec", "env"]),
+  references: (spec) => [
+    ...envReferences(spec.env, ["spec", "env"]),
+    ...sandboxReferences(spec.sandbox, ["spec", "sandbox"]),
+  ],
   machine: ({ path, isolation, nodes }) => [
     {
       needs: "directory",

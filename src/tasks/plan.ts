@@ -14,6 +14,7 @@ import type { Catalog } from "../resources/catalog.ts";
 import type { Env } from "../resources/env.ts";
 import type { WebhookSpec } from "../resources/event_webhook.ts";
 import type { Resource } from "../resources/resource.ts";
+import { NO_SANDBOX, type SandboxField, type SandboxSpec } from "../resources/sandbox.ts";
 import type { Shell } from "../resources/shell.ts";
 import type { Step } from "../resources/step.ts";
 import type { StepTemplateSpec } from "../resources/step_template.ts";
@@ -22,11 +23,25 @@ import type { WorkflowSpec } from "../resources/workflow.ts";
 import { DEFAULT_ISOLATION, type WorkspaceSpec } from "../resources/workspace.ts";
 import type { NewTask } from "../store/task_records.ts";
 
-/** A step in a plan, with copies of its agent and its template. */
-export interface PlannedStep extends Omit<Step, "agent" | "template"> {
+/** A step in a plan, with copies of its agent, its template and its sandbox. */
+export interface PlannedStep extends Omit<Step, "agent" | "template" | "sandbox"> {
   /** Absent for a step that is a shell line. */
   readonly agent?: PlannedAgent;
+  /** Absent where nothing asks for a sandbox; `none` where the step was to have none. */
+  readonly sandbox?: PlannedSandbox | typeof NO_SANDBOX;
 }
+
+/** The sandbox of a step in a plan. */
+export interface PlannedSandbox {
+  /** Name of the Sandbox; absent for one that has none. */
+  readonly name?: string;
+  readonly spec: SandboxSpec;
+  /** Whether no manifest names it: an agent may read what comes from outside. */
+  readonly isDefault?: true;
+}
+
+/** The sandbox of steps that have none of their own, in workflows where a stranger's text meets an agent. */
+export const DEFAULT_SANDBOX: PlannedSandbox = { spec: { network: "all" }, isDefault: true };
 
 /** An agent in a plan. */
 export interface PlannedAgent {
@@ -121,7 +136,7 @@ export class Planner {
     const known = this.#plans.get(trigger);
     if (known !== undefined) return known;
     const { project, spec } = trigger;
-    const task = this.#share(this.planFor(project, spec.action, spec.event.webhook));
+    const task = this.#share(this.planFor(project, spec.action, spec.event));
     this.#plans.set(trigger, task);
     return task;
   }
@@ -148,8 +163,12 @@ export class Planner {
     return reads;
   }
 
-  /** The plan for a task that this action makes now, with the guard of this webhook. */
-  planFor(project: string, action: TriggerSpec["action"], webhook: WebhookSpec = {}): PlannedTask {
+  /** The plan for a task that this action makes now; `event` is absent where its trigger is gone. */
+  planFor(
+    project: string,
+    action: TriggerSpec["action"],
+    event?: TriggerSpec["event"],
+  ): PlannedTask {
     const names = { workflow: action.workflow, workspace: action.workspace };
     const missing = new Set<string>();
     const find = <Spec>(kind: string, name: string): Spec | undefined => {
@@ -159,11 +178,15 @@ export class Planner {
     };
     const workflow = find<WorkflowSpec>("Workflow", names.workflow);
     const workspace = find<WorkspaceSpec>("Workspace", names.workspace);
-    const { shell } = workflow ?? {};
-    const steps = workflow?.steps.map((step) => planStep(step, shell, find)) ?? [];
+    const around: Around = {
+      ...defined({ shell: workflow?.shell }),
+      ...defined({ sandbox: workflow?.sandbox ?? workspace?.sandbox }),
+      mayBeHeld: event?.cron === undefined && hasAgent(workflow),
+    };
+    const steps = workflow?.steps.map((step) => planStep(step, around, find)) ?? [];
     const last = workflow?.finally?.flatMap((step) => {
       const before = missing.size;
-      const planned = planStep(step, shell, find);
+      const planned = planStep(step, around, find);
       return missing.size === before ? [planned] : [];
     });
     const lacks = missing.size === 0
@@ -171,7 +194,7 @@ export class Planner {
       : { missing: `missing in project "${project}": ${[...missing].join(", ")}` };
     const canRun = missing.size === 0 || (last ?? []).length > 0;
     if (workflow === undefined || !canRun) return { ...names, ...lacks };
-    const from = guardOf(webhook, [...steps, ...last ?? []]);
+    const from = guardOf(event?.webhook ?? {}, [...steps, ...last ?? []]);
     const plan: Plan = {
       ...lacks,
       steps,
@@ -207,14 +230,33 @@ function guardOf(
   return { permission, ...defined({ connection }) };
 }
 
-/** Copies agent, prompt and shell into a step; `find` notes missing resources. */
+/** The parts of a workflow and its workspace that count for each of its steps. */
+interface Around {
+  readonly shell?: Shell;
+  readonly sandbox?: SandboxField;
+  /** Whether a step without a sandbox gets {@linkcode DEFAULT_SANDBOX}. */
+  readonly mayBeHeld: boolean;
+}
+
+/** Finds a resource by kind and name; notes one that is missing. */
+type Find = <Spec>(kind: string, name: string) => Spec | undefined;
+
+/** Whether a step of a workflow runs an agent. */
+function hasAgent(workflow: WorkflowSpec | undefined): boolean {
+  const steps = [...workflow?.steps ?? [], ...workflow?.finally ?? []];
+  return steps.some(({ agent }) => agent !== undefined);
+}
+
+/** Copies agent, prompt, shell and sandbox into a step. */
 function planStep(
-  { agent: agentName, template: templateName, ...step }: Step,
-  shell: Shell | undefined,
-  find: <Spec>(kind: string, name: string) => Spec | undefined,
+  { agent: agentName, template: templateName, sandbox: own, ...step }: Step,
+  { shell, sandbox: around, mayBeHeld }: Around,
+  find: Find,
 ): PlannedStep {
+  const planSandbox = (nearest: SandboxField | undefined) =>
+    defined({ sandbox: sandboxOf(nearest, find) ?? (mayBeHeld ? DEFAULT_SANDBOX : undefined) });
   if (agentName === undefined) {
-    return step.shell !== undefined || shell === undefined ? step : { ...step, shell };
+    return { ...defined({ shell }), ...step, ...planSandbox(own ?? around) };
   }
   const agent = find<AgentSpec>("Agent", agentName);
   const template = templateName === undefined
@@ -222,6 +264,7 @@ function planStep(
     : find<StepTemplateSpec>("StepTemplate", templateName);
   return {
     ...step,
+    ...planSandbox(own ?? agent?.sandbox ?? around),
     agent: {
       name: agentName,
       command: agent?.command ?? "",
@@ -231,4 +274,11 @@ function planStep(
     },
     prompt: step.prompt ?? template?.prompt ?? "",
   };
+}
+
+/** What a field `sandbox` stands for; `undefined` where there is no such field. */
+function sandboxOf(field: SandboxField | undefined, find: Find): PlannedStep["sandbox"] {
+  if (field === undefined || field === NO_SANDBOX) return field;
+  if (typeof field === "object") return { spec: field };
+  return { name: field, spec: find<SandboxSpec>("Sandbox", field) ?? {} };
 }

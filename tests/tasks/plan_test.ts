@@ -100,11 +100,15 @@ Deno.test("Planner.plan copies agents and templates into the steps that name the
   };
   const plain = { name: "plain", command: "p", promptDelivery: "stdin", env: {} };
   const { steps, finally: last, goal } = planOf(made);
+  const sandbox = { spec: { network: "all" }, isDefault: true };
   deepEqual(steps, [
-    { id: "a", timeout: 5, agent: coder, prompt: "Mend {{ payload.x }}" },
-    { id: "b", needs: [], agent: plain, prompt: "Review {{ goal }}" },
+    { id: "a", timeout: 5, sandbox, agent: coder, prompt: "Mend {{ payload.x }}" },
+    { id: "b", needs: [], sandbox, agent: plain, prompt: "Review {{ goal }}" },
   ]);
-  deepEqual(last, [{ id: "c", run: "echo" }, { id: "d", agent: plain, prompt: "Say it" }]);
+  deepEqual(last, [
+    { id: "c", sandbox, run: "echo" },
+    { id: "d", sandbox, agent: plain, prompt: "Say it" },
+  ]);
   equal(goal, "G");
 });
 
@@ -258,4 +262,71 @@ Deno.test("Planner.plan keeps secrets as references", () => {
   ).plan(TRIGGER);
   equal(made.plan?.json.includes("s3cr3t-value"), false);
   deepEqual(planOf(made).env, env);
+});
+
+const OWN = { sandbox: { network: { allow: ["example.com"] } } };
+
+const SANDBOXES: readonly {
+  readonly of: string;
+  readonly step?: object;
+  readonly workflow?: object;
+  readonly agent?: object;
+  readonly workspace?: object;
+  readonly source?: object;
+  readonly gives: unknown;
+}[] = [
+  { of: "a step, over all others", step: { sandbox: "none" }, agent: OWN, gives: "none" },
+  {
+    of: "an agent, over its workflow",
+    agent: OWN,
+    workflow: { sandbox: "none" },
+    gives: { spec: OWN.sandbox },
+  },
+  {
+    of: "a workflow, over its workspace, by name",
+    workflow: { sandbox: "box" },
+    workspace: OWN,
+    gives: { name: "box", spec: { network: "none", read: ["/srv/data"] } },
+  },
+  { of: "a workspace", workspace: OWN, gives: { spec: OWN.sandbox } },
+  { of: "nothing", gives: { spec: { network: "all" }, isDefault: true } },
+  {
+    of: "nothing, started by a schedule",
+    source: { source: "cron", cron: { schedule: "* * * * *" } },
+    gives: undefined,
+  },
+];
+
+for (const { of, step, workflow, agent, workspace, source, gives } of SANDBOXES) {
+  Deno.test(`Planner.plan copies the sandbox of ${of}`, () => {
+    const made = planner(
+      resource("Workflow", "w", {
+        steps: [{ id: "a", agent: "coder", prompt: "p", ...step }],
+        ...workflow,
+      }),
+      resource("Workspace", "ws", { path: "/srv/ws", ...workspace }),
+      resource("Agent", "coder", { command: "c", ...agent }),
+      resource("Sandbox", "box", { network: "none", read: ["/srv/data"] }),
+    ).plan({ ...TRIGGER, spec: { ...TRIGGER.spec, ...source && { event: source as never } } });
+    deepEqual(planOf(made).steps[0]?.sandbox, gives);
+  });
+}
+
+Deno.test("Planner.plan holds the commands around an agent, and none of a workflow without one", () => {
+  const steps = [{ id: "a", run: "true" }];
+  const last = [{ id: "b", agent: "coder", prompt: "p" }];
+  const agent = resource("Agent", "coder", { command: "c" });
+  const held = planner(resource("Workflow", "w", { steps, finally: last }), WORKSPACE, agent);
+  deepEqual(planOf(held.plan(TRIGGER)).steps[0]?.sandbox, {
+    spec: { network: "all" },
+    isDefault: true,
+  });
+  const bare = planner(resource("Workflow", "w", { steps }), WORKSPACE);
+  equal(planOf(bare.plan(TRIGGER)).steps[0]?.sandbox, undefined);
+});
+
+Deno.test("Planner.plan misses a Sandbox that is not there", () => {
+  const steps = [{ id: "a", run: "true", sandbox: "gone" }];
+  const { missing } = planner(resource("Workflow", "w", { steps }), WORKSPACE).plan(TRIGGER);
+  equal(missing, 'missing in project "default": Sandbox "gone"');
 });

@@ -66,7 +66,7 @@ function newPlan(task: Task, from: string | undefined, host: TasksHost): RetryPl
   const { plan, missing, ...names } = host.planner.planFor(
     task.project,
     action,
-    trigger?.spec.event.webhook,
+    trigger?.spec.event,
   );
   if (plan === undefined || missing !== undefined) {
     throw new AppError("conflict", `Task ${task.id} cannot run yet, ${missing}: apply it first`);
