@@ -153,6 +153,23 @@ export async function identify(
 }
 
 /**
+ * Identifies the caller of a request on the socket of sandboxes, which takes the run tokens of steps and
+ * nothing else.
+ *
+ * @throws {AppError} `invalid` when the program names itself with a value that is not a name.
+ */
+export function identifyStep(
+  request: Request,
+  { tokens }: { readonly tokens: RunTokens },
+): Caller | undefined {
+  const grant = tokens.find(
+    /^Bearer (\S+)$/.exec(request.headers.get("authorization") ?? "")?.[1] ?? "",
+  );
+  if (grant?.kind !== "step") return undefined;
+  return { name: grant.kind, role: "read_only", grant, ...clientOf(request) };
+}
+
+/**
  * Identifies the caller of a request from the network, where a bearer token is required.
  *
  * @throws {AppError} `invalid` when the program names itself with a value that is not a name.

@@ -41,6 +41,10 @@ export interface DataDir {
   readonly copies: string;
   /** Output of steps, one file for each task. */
   readonly logs: string;
+  /** Files that all sandboxes share. */
+  readonly sandbox: string;
+  /** Unix socket at which steps in sandboxes reach the control plane; it takes run tokens only. */
+  readonly stepSocket: string;
   /** Short-lived files of running tasks and plugins. */
   readonly run: string;
   /** Pipes over which `svc` in scripts calls the daemon. */
@@ -97,6 +101,8 @@ export function dataDirAt(path: string): DataDir {
     logs: under("logs"),
     worktrees: under("worktrees"),
     copies: under("copies"),
+    sandbox: under("sandbox"),
+    stepSocket: under("control-plane", "steps.sock"),
     run: under("run"),
     calls: under("control-plane", "calls"),
   };
@@ -108,11 +114,11 @@ export function dataDirAt(path: string): DataDir {
  * @throws {AppError} `invalid` when the socket's path is too long for the operating system.
  */
 export function checkSocketPath(dir: DataDir): void {
-  const length = new TextEncoder().encode(dir.socket).length;
+  const length = new TextEncoder().encode(dir.stepSocket).length;
   if (length > MAX_SOCKET_PATH) {
     throw new AppError(
       "invalid",
-      `The socket path "${dir.socket}" has ${length} bytes and the limit is ${MAX_SOCKET_PATH}: choose a shorter --data-dir`,
+      `The socket path "${dir.stepSocket}" has ${length} bytes and the limit is ${MAX_SOCKET_PATH}: choose a shorter --data-dir`,
     );
   }
 }

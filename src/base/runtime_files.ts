@@ -44,6 +44,11 @@ export class RuntimeFiles implements AsyncDisposable {
     this.#system = system;
   }
 
+  /** The directories that exist. */
+  get directories(): readonly string[] {
+    return [this.#inSystem, this.#own].flatMap((folder) => folder?.isMade ? [folder.path] : []);
+  }
+
   /** Makes a file, empty without `content`; returns its path. */
   async make(name: string, content: Uint8Array = NOTHING): Promise<string> {
     const folder = this.#findFolder();
@@ -97,18 +102,18 @@ export class RuntimeFiles implements AsyncDisposable {
 
 /** The directory of a run in one place, made with its first file. */
 class Folder {
-  readonly #path: string;
+  readonly path: string;
+  isMade = false;
   #made: Promise<void> | undefined;
-  #isMade = false;
   readonly #files: string[] = [];
 
   constructor(path: string) {
-    this.#path = path;
+    this.path = path;
   }
 
   async make(name: string, content: Uint8Array): Promise<string> {
     await (this.#made ??= this.#make());
-    const path = join(this.#path, name);
+    const path = join(this.path, name);
     try {
       await write(path, content);
     } catch (error) {
@@ -127,7 +132,7 @@ class Folder {
 
   async makeDirectory(name: string): Promise<string> {
     await (this.#made ??= this.#make());
-    const path = join(this.#path, name);
+    const path = join(this.path, name);
     await Deno.mkdir(path, { mode: 0o700, recursive: true });
     return path;
   }
@@ -138,23 +143,23 @@ class Folder {
    */
   async remove(): Promise<void> {
     if (this.#files.length <= 1) return await this.removeAtOnce();
-    await Deno.remove(this.#path, { recursive: true }).catch(() => {});
+    await Deno.remove(this.path, { recursive: true }).catch(() => {});
   }
 
   /** The same at once, file by file, unless something unknown is in it. */
   async removeAtOnce(): Promise<void> {
-    if (!this.#isMade) return;
+    if (!this.isMade) return;
     try {
       for (const path of this.#files) Deno.removeSync(path);
-      Deno.removeSync(this.#path);
+      Deno.removeSync(this.path);
     } catch { // a script has added or removed something
-      await Deno.remove(this.#path, { recursive: true }).catch(() => {});
+      await Deno.remove(this.path, { recursive: true }).catch(() => {});
     }
   }
 
   /** Makes the directory; removes first what a crash has left there. */
   async #make(): Promise<void> {
-    const path = this.#path;
+    const path = this.path;
     try {
       Deno.mkdirSync(path, { mode: 0o700 });
     } catch (error) {
@@ -163,7 +168,7 @@ class Folder {
       await Deno.remove(path, { recursive: true });
       await Deno.mkdir(path, { mode: 0o700 });
     }
-    this.#isMade = true;
+    this.isMade = true;
   }
 }
 

@@ -18,7 +18,8 @@ export async function writeLauncher(
   env: (name: string) => string | undefined,
 ): Promise<string | undefined> {
   const path = join(bin, "svc");
-  const program = Deno.build.standalone ? compiledSvc() : fromSource(env);
+  const compiled = Deno.build.standalone ? compiledSvc() : "";
+  const program = compiled === "" ? fromSource(env) : compiled && `exec ${shellWord(compiled)}`;
   if (program === undefined) {
     return `No "svc" beside ${Deno.execPath()}: plugins and steps cannot call svc`;
   }
@@ -27,23 +28,40 @@ export async function writeLauncher(
   return undefined;
 }
 
-/** Shell words that run the compiled `svc`: this program, or the one beside `svcd`. */
+/** The files that the script needs to run the program, for a place that has no others. */
+export function programFiles(env: (name: string) => string | undefined): readonly string[] {
+  if (!Deno.build.standalone) {
+    const sources = ["src", "integrations", "cli.ts", "deno.json", "deno.lock", "console"];
+    return [Deno.execPath(), denoDir(env), ...sources.map((name) => join(SOURCES, name))];
+  }
+  const program = compiledSvc();
+  return program === undefined ? [] : [program];
+}
+
+/** Path of the compiled `svc`: this program, or the one beside `svcd`. */
 function compiledSvc(): string | undefined {
   const self = Deno.execPath();
-  if (basename(self) !== "svcd") return `exec ${shellWord(self)}`;
+  if (basename(self) !== "svcd") return self;
   const sibling = join(dirname(self), "svc");
   try {
-    return Deno.statSync(sibling).isFile ? `exec ${shellWord(sibling)}` : undefined;
+    return Deno.statSync(sibling).isFile ? sibling : undefined;
   } catch {
     return undefined;
   }
 }
 
+/** Root of the sources. */
+const SOURCES = fileURLToPath(new URL("../..", import.meta.url));
+
+function denoDir(env: (name: string) => string | undefined): string {
+  const home = env("HOME") ?? "";
+  return env("DENO_DIR") ?? join(env("XDG_CACHE_HOME") ?? join(home, ".cache"), "deno");
+}
+
 /** Shell words that run the sources, with the variables that Deno needs if `HOME` is another one. */
 function fromSource(env: (name: string) => string | undefined): string {
-  const home = env("HOME") ?? "";
-  const cache = env("DENO_DIR") ?? join(env("XDG_CACHE_HOME") ?? join(home, ".cache"), "deno");
-  const root = fileURLToPath(new URL("../..", import.meta.url));
+  const cache = denoDir(env);
+  const root = SOURCES;
   const variables = { DENO_DIR: cache, DENO_TLS_CA_STORE: env("DENO_TLS_CA_STORE") };
   const exports = Object.entries(variables).filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${shellWord(value ?? "")}`).join(" ");

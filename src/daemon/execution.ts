@@ -25,6 +25,7 @@ import { Machine } from "../tasks/workspace/machine.ts";
 import { TaskDirectories } from "../tasks/workspace/task_directory.ts";
 import type { DaemonConfig } from "./config.ts";
 import { followOtherDaemons } from "./other_daemons.ts";
+import { openSandboxes } from "./sandboxes.ts";
 import type { State } from "./state.ts";
 
 /** The parts that run commands. */
@@ -46,7 +47,7 @@ export interface Execution extends AsyncDisposable {
 /** The parts that running tasks needs beside a state. */
 type ForTasks = Pick<
   RunHost,
-  "inherited" | "umask" | "timeLimits" | "inboxes" | "directories" | "senders"
+  "inherited" | "umask" | "timeLimits" | "inboxes" | "directories" | "sandboxes" | "senders"
 >;
 
 /** Most plugins that run, and that wait: each needs some six descriptors. */
@@ -96,12 +97,16 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
 /** Adds to a state the parts that running tasks needs. */
 export function withTaskRunning<Given extends Omit<RunHost, keyof ForTasks>>(
   state: Given & Pick<State, "store">,
-  { stepEnv, umask, timeLimits }: Pick<DaemonConfig, "stepEnv" | "umask" | "timeLimits">,
+  { stepEnv, umask, timeLimits, env, settings }:
+    & Pick<DaemonConfig, "stepEnv" | "umask" | "timeLimits" | "env">
+    & { readonly settings: Pick<DaemonConfig["settings"], "requireSandbox"> },
 ): Given & ForTasks {
   const forSteps = { ...state, inherited: stepEnv, umask, timeLimits };
   const directories = new TaskDirectories(forSteps, state.dirs);
+  const sandboxes = openSandboxes({ ...forSteps, env, required: settings.requireSandbox });
   const senders = new SenderPermissions(state);
-  return { ...forSteps, inboxes: new Inboxes(state.store, state.clock), directories, senders };
+  const inboxes = new Inboxes(state.store, state.clock);
+  return { ...forSteps, inboxes, directories, sandboxes, senders };
 }
 
 /** `marks` are further variables of each plugin. */

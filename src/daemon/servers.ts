@@ -6,7 +6,7 @@
  */
 
 import { join } from "node:path";
-import { identify, identifyByToken } from "../auth/caller.ts";
+import { identify, identifyByToken, identifyStep } from "../auth/caller.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { ParallelDisposer } from "../base/parallel_disposer.ts";
 import { createAuditLog } from "../control/records/audit_log.ts";
@@ -68,12 +68,16 @@ export async function openServers(parts: DaemonParts): Promise<Servers> {
     receiveOwn: (request) => webhook.answer(request),
     signal: stopping.signal,
   });
-  await usePath(dir.socket, removeStaleSocket(dir));
+  await usePath(dir.socket, removeStaleSockets(dir));
   const bySocket = answer((request) => identify(request, state));
   const path = config.pluginEnv.variables["PATH"] ?? "";
   busy.use(await openCalls({ ...state, attempt, answer: bySocket, path, descriptors }));
   busy.use(
     await serve({ on: { path: dir.socket }, clock, log, drainMs: DRAIN_MS, handler: bySocket }),
+  );
+  const bySteps = answer((request) => Promise.resolve(identifyStep(request, state)));
+  busy.use(
+    await serve({ on: { path: dir.stepSocket }, clock, log, drainMs: DRAIN_MS, handler: bySteps }),
   );
   let controlUrl: string | undefined;
   if (control !== undefined) {
@@ -148,9 +152,11 @@ function controlPlane(
   return (identify) => controlHandler({ ...host, identify });
 }
 
-/** Removes the socket of a previous run; the lock is held, so no daemon uses it. */
-async function removeStaleSocket(dir: DataDir): Promise<void> {
-  await Deno.remove(dir.socket).catch((error) => {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  });
+/** Removes the sockets of a previous run; the lock is held, so no daemon uses them. */
+async function removeStaleSockets(dir: DataDir): Promise<void> {
+  for (const path of [dir.socket, dir.stepSocket]) {
+    await Deno.remove(path).catch((error) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    });
+  }
 }

@@ -10,7 +10,7 @@ import { availableParallelism } from "node:os";
 import { type CamelCase, camelCase } from "../base/camel_case.ts";
 import { isCidr } from "../base/cidr.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
-import { NAME_PATTERN, SLACK_API_URL } from "../resources/names.ts";
+import { NAME_PATTERN, REQUIRED_SANDBOXES, SLACK_API_URL } from "../resources/names.ts";
 import { parseApiUrl, parseBind } from "./addresses.ts";
 import {
   count,
@@ -198,6 +198,14 @@ const DEFINITIONS = [
     help: "environment variables that steps inherit, such as an agent's API key",
     fallback: [],
     example: "[ANTHROPIC_API_KEY, SSH_AUTH_SOCK, HTTPS_PROXY, NO_PROXY]",
+  },
+  {
+    name: "require-sandbox",
+    type: oneOf(REQUIRED_SANDBOXES),
+    placeholder: "which",
+    help:
+      "steps that run in a sandbox or not at all: agents (workflows with an agent), all, or none",
+    fallback: "none",
   },
   {
     name: "max-step-log",

@@ -59,7 +59,11 @@ export async function executionState(resources: readonly Resource[]): Promise<Ex
   const temp = opening.use(await tempDir());
   const dirs = dataDirAt(temp.path);
   const workspace = `${temp.path}/repo`;
-  for (const path of [dirs.logs, dirs.run, dirs.bin, workspace]) await Deno.mkdir(path);
+  for (const path of [dirs.logs, dirs.run, dirs.bin, dirs.controlPlane, workspace]) {
+    await Deno.mkdir(path);
+  }
+  // What a sandbox has of a daemon, and no test here calls.
+  for (const path of [dirs.stepSocket, `${dirs.bin}/svc`]) await Deno.writeTextFile(path, "");
   const logged: string[] = [];
   const write = (line: string) => void logged.push(line);
   const log = createLog({ level: "debug", format: "json", clock: systemClock, write });

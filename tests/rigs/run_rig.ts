@@ -143,6 +143,13 @@ ${given.more === undefined ? "" : `---\n${given.more}`}
   }
 }
 
+/** Settings of a daemon that leaves all limits to manifests. */
+export const NO_LIMITS = {
+  umask: 0o022,
+  timeLimits: {},
+  settings: { requireSandbox: "none" },
+} as const;
+
 /** Makes the surroundings of a task. */
 export async function runRig(secrets: Readonly<Record<string, string>> = {}): Promise<RunRig> {
   const data = { kind: "SecretStore", metadata: { name: "tokens" }, spec: { data: secrets } };
@@ -151,7 +158,7 @@ export async function runRig(secrets: Readonly<Record<string, string>> = {}): Pr
   const { dirs } = base.state;
   const env = (name: string) => Deno.env.get(name);
   const stepEnv = inheritEnv(env, { bin: dirs.bin, extra: [] });
-  return new RunRig(base, withTaskRunning(base.state, { stepEnv, umask: 0o022, timeLimits: {} }));
+  return new RunRig(base, withTaskRunning(base.state, { ...NO_LIMITS, stepEnv, env }));
 }
 
 /** Steps as text: `a succeeded`, with the reason if there is one. */

@@ -15,6 +15,7 @@ import type { NewTask, Task } from "../../src/store/task_records.ts";
 import { Planner } from "../../src/tasks/plan.ts";
 import { inheritEnv } from "../../src/tasks/step/inherited_env.ts";
 import { readLog } from "../helpers/read_log.ts";
+import { NO_LIMITS } from "./run_rig.ts";
 import { openWorker, type TaskWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
 import { until } from "../helpers/until.ts";
 import { manifestResources } from "./webhook_rig.ts";
@@ -70,7 +71,7 @@ export async function workerRig(): Promise<Rig> {
     events,
     async start(workerCount = 2, broken = {}, more = {}) {
       const worker = await openWorker({
-        ...withTaskRunning(state, { stepEnv, umask: 0o022, timeLimits: {} }),
+        ...withTaskRunning(state, { ...NO_LIMITS, stepEnv, env }),
         workers: workerCount,
         isFollowed: () => false,
         store: { ...store, ...broken },

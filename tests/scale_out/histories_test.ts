@@ -10,6 +10,7 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { systemClock } from "../../src/base/clock.ts";
+import { NO_LIMITS } from "../rigs/run_rig.ts";
 import { withTaskRunning } from "../../src/daemon/execution.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { TriggerSpec } from "../../src/resources/trigger.ts";
@@ -85,11 +86,12 @@ async function startNode(node: string, run: string, cable: Cable): Promise<Node>
   const store = withAnnouncements(opened, events);
   opening.use(new Hints({ events, log, clock, url: cable.url, env: () => undefined }));
   const { dirs } = state;
-  const stepEnv = inheritEnv((name) => Deno.env.get(name), { bin: dirs.bin, extra: [] });
+  const env = (name: string) => Deno.env.get(name);
+  const stepEnv = inheritEnv(env, { bin: dirs.bin, extra: [] });
   const running = withTaskRunning({ ...state, store, lease, logs: opened.logs }, {
+    ...NO_LIMITS,
     stepEnv,
-    umask: 0o022,
-    timeLimits: {},
+    env,
   });
   const host = { ...running, workers: WORKERS, isFollowed: () => false };
   opening.use(await openWorker(host)).listen();

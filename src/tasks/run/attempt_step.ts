@@ -96,8 +96,18 @@ async function attemptOnce(
   if (prepared instanceof AppError) {
     return { state: "failed", reason: prepared.message, isHopeless: true };
   }
-  const result = await orRefusal(runProcess(positioned, attempt, prepared));
-  return result instanceof AppError ? { state: "failed", reason: result.message } : result;
+  const { sandbox, note } = prepared;
+  let result: AttemptResult | AppError;
+  let left: void | AppError;
+  try {
+    if (note !== undefined) await attempt.log.note(note);
+    result = await orRefusal(runProcess(positioned, attempt, prepared));
+  } finally {
+    left = sandbox === undefined ? undefined : await orRefusal(sandbox.close());
+  }
+  if (result instanceof AppError) return { state: "failed", reason: result.message };
+  if (left === undefined || result.state !== "succeeded") return result;
+  return { ...result, state: "failed", reason: left.message };
 }
 
 async function orRefusal<T>(work: Promise<T>): Promise<T | AppError> {
@@ -112,7 +122,7 @@ async function orRefusal<T>(work: Promise<T>): Promise<T | AppError> {
 async function runProcess(
   positioned: PositionedStep,
   { context, cancellation, log, onStart, onNotStarted }: Attempt,
-  { command, output }: PreparedAttempt,
+  { command, output, sandbox }: PreparedAttempt,
 ): Promise<AttemptResult> {
   const { host, plan, activity, leftovers, claimed: { task } } = context;
   if (host.lease.isOver() || cancellation.why !== undefined) return endedFor(cancellation, context);
@@ -125,7 +135,7 @@ async function runProcess(
   using _seen = activity.attempt(limitMs ?? taskLimitMs(plan, host.timeLimits));
   const exit = await runShell({
     ...command,
-    pool: `${task.project}/${task.trigger}/${task.workflow}`,
+    ...sandbox === undefined ? { pool: `${task.project}/${task.trigger}/${task.workflow}` } : {},
     stopOnError: true,
     umask: host.umask,
     graceMs: GRACE_MS,
@@ -134,6 +144,7 @@ async function runProcess(
     onOutput(stream, chunk) {
       activity.seen();
       if (stream === "out") captured.add(chunk);
+      else sandbox?.hear(chunk);
       return said.write(stream, chunk);
     },
     onStart,
@@ -142,13 +153,16 @@ async function runProcess(
     leftovers.arePossible = true;
     throw error;
   });
-  if (exit.leftNothing !== true) leftovers.arePossible = true;
+  // What was in a sandbox has ended with it.
+  if (exit.leftNothing !== true && sandbox === undefined) leftovers.arePossible = true;
   await said.end();
   await log.end();
   if (exit.endedFor !== undefined) {
     await host.groups.endMarked(ATTEMPT_MARK, command.env[ATTEMPT_MARK] ?? "");
   }
   const outputs = await outputsOf(output, { ...said.outputs, ...captured.outputs }, log);
+  const fault = sandbox?.findFault(exit);
+  if (fault !== undefined) return { state: "failed", reason: fault, exitCode: exit.code };
   const isCut = exit.endedFor === "signal" || isCutOff(exit, host, cancellation);
   const verdict: AttemptResult = isCut
     ? endedFor(cancellation, context)

@@ -16,6 +16,8 @@ import { renderPrompt } from "../step/prompt.ts";
 import { type DeliveredPrompt, deliverPrompt } from "../step/prompt_delivery.ts";
 import { commandOf } from "../step/step_command.ts";
 import { fillEnv } from "../step/step_env.ts";
+import { chooseSandbox } from "../sandbox/step_sandbox.ts";
+import { AttemptSandbox } from "./attempt_sandbox.ts";
 import type { TaskContext } from "./task_context.ts";
 
 /** A step with its position. */
@@ -31,6 +33,10 @@ export interface PositionedStep {
 export interface PreparedAttempt {
   readonly command: Pick<ShellCommand, "line" | "args" | "stdin" | "cwd" | "env">;
   readonly output: string;
+  /** The sandbox around it, if there is one. */
+  readonly sandbox?: AttemptSandbox;
+  /** What the log says before the step starts. */
+  readonly note?: string;
 }
 
 /** Variable that marks every process of one attempt, whatever its process group. */
@@ -43,6 +49,28 @@ export const ATTEMPT_MARK = "SVC_STEP_RUN";
  * attempt would fail in the same way.
  */
 export async function prepareAttempt(
+  positioned: PositionedStep,
+  context: TaskContext,
+  number: number,
+): Promise<PreparedAttempt> {
+  const { step } = positioned;
+  const { host, plan } = context;
+  const hasAgent = [...plan.steps, ...plan.finally ?? []].some(({ agent }) => agent !== undefined);
+  const choice = await chooseSandbox(step, { hasAgent }, host.sandboxes);
+  if (!("sandbox" in choice)) {
+    return { ...await prepareIn(undefined, positioned, context, number), ...choice };
+  }
+  const sandbox = await AttemptSandbox.open(choice.sandbox, context);
+  try {
+    return await prepareIn(sandbox, positioned, context, number);
+  } catch (error) {
+    await sandbox.close();
+    throw error;
+  }
+}
+
+async function prepareIn(
+  sandbox: AttemptSandbox | undefined,
   { step, position }: PositionedStep,
   context: TaskContext,
   number: number,
@@ -61,6 +89,7 @@ export async function prepareAttempt(
   const output = await files.makeEmpty();
   const env: Record<string, string> = {
     ...host.inherited.variables,
+    ...sandbox?.variables,
     ...filled,
     ...promptEnv,
     ...context.variables,
@@ -74,7 +103,10 @@ export async function prepareAttempt(
     path: env["PATH"] ?? "",
     toFile: (text) => files.make(`script-${position}-${number}`, text),
   });
-  return { command: { ...command, ...prompt, cwd, env }, output };
+  const bare = { ...command, ...prompt, cwd, env };
+  if (sandbox === undefined) return { command: bare, output };
+  const held = await sandbox.around(bare, { output, umask: host.umask, name });
+  return { command: held, output, sandbox };
 }
 
 /** Delivers the prompt in the way the agent expects; nothing for a step without an agent. */

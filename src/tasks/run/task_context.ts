@@ -29,6 +29,7 @@ import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { Plan } from "../plan.ts";
 import type { SenderCheck } from "../sender_check.ts";
 import type { InheritedEnv } from "../step/inherited_env.ts";
+import type { Sandboxes } from "../sandbox/step_sandbox.ts";
 import type { DefaultLimits } from "../time_limits.ts";
 import type { TaskDirectories } from "../workspace/task_directory.ts";
 import type { TaskLog } from "../log/task_log.ts";
@@ -70,6 +71,7 @@ export interface RunHost extends Core {
   readonly inboxes: Inboxes;
   readonly events: Events;
   readonly directories: TaskDirectories;
+  readonly sandboxes: Sandboxes;
   readonly resolvePath: ResolvePath;
   readonly senders: SenderCheck;
 }

@@ -133,6 +133,7 @@ if [ -n "$ref" ] && [ -n "$common" ] && [ -d "$common" ]; then
   keep "$(bare rev-parse --verify --quiet "refs/heads/$branch^{commit}")"
 fi
 [ -z "$common" ] || bare worktree remove --force --force -- "$dir" >/dev/null 2>&1
+rm -rf -- "$dir.git" # what a sandbox had of the repository
 if [ -e "$dir" ]; then
   rm -rf -- "$dir" 2>/dev/null || { chmod -R u+rwX -- "$dir"; rm -rf -- "$dir"; } || exit 1
 fi

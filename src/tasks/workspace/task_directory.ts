@@ -14,6 +14,7 @@ import type { CancellationScope } from "../cancellation_scope.ts";
 import type { PlannedWorkspace } from "../plan.ts";
 import { directoryFault, isDirectory } from "./directory_fault.ts";
 import type { KeptCommits } from "./git_worktree.ts";
+import type { PrivateGit } from "./private_git.ts";
 import type { ToolHost } from "./run_tool.ts";
 import { TaskCopies } from "./task_copies.ts";
 import { type DirectoryRemoval, removeInTime, TaskWorktrees } from "./task_worktrees.ts";
@@ -25,6 +26,12 @@ export interface DirectoryUser {
   readonly workspace: string;
   /** The workspace, as it was planned. */
   readonly plan: PlannedWorkspace;
+}
+
+/** A directory as a sandbox needs it. */
+export interface Held {
+  readonly root: string;
+  readonly git?: PrivateGit & { readonly close: () => Promise<void> };
 }
 
 /** How a caller has a directory removed. */
@@ -98,6 +105,20 @@ export class TaskDirectories {
       await this.#remove(one, { ...removal, taskId: id, keepsCommits: false });
     }
     return [...directories, ...await this.#worktrees.dropCommits(id, removal.signal)];
+  }
+
+  /**
+   * The root of the directory in which a task runs, which can lie below it, and what git needs in a
+   * sandbox there; without `git` it is no worktree of svc.
+   */
+  async hold(directory: string, tools: { signal?: AbortSignal; taskId: string }): Promise<Held> {
+    const { parent } = this.#worktrees;
+    const worktree = nameIn(parent, directory);
+    if (worktree !== undefined) {
+      return { root: join(parent, worktree), git: await this.#worktrees.openGit(worktree, tools) };
+    }
+    const copy = nameIn(this.#copies.parent, directory);
+    return { root: copy === undefined ? directory : join(this.#copies.parent, copy) };
   }
 
   /** A sentence about the commits of a task whose worktree is gone; empty when there are none. */

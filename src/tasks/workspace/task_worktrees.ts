@@ -25,6 +25,12 @@ import {
   type Tools,
 } from "./git_worktree.ts";
 import { findKept, noteKept, noteRepository } from "./kept_commits.ts";
+import {
+  collectPrivateGit,
+  type HeldWorktree,
+  openPrivateGit,
+  type PrivateGit,
+} from "./private_git.ts";
 import type { ToolHost } from "./run_tool.ts";
 
 /** How the directory of a task is removed. */
@@ -62,6 +68,8 @@ export class TaskWorktrees {
   readonly #host: ToolHost;
   /** git locks its repository, so worktrees of one repository are made and removed in turn. */
   readonly #turns = new KeyedMutex();
+  /** The private parts of repositories that sandboxes use, by the names of their worktrees. */
+  readonly #held = new Map<string, { users: number; readonly git: PrivateGit }>();
 
   /** Worktrees go below `parent`. */
   constructor(parent: string, host: ToolHost) {
@@ -123,6 +131,9 @@ export class TaskWorktrees {
     const noted = findKept(this.parent, name);
     const common = noted?.repository ?? await this.#commonOf(from, tools);
     const kept = keepsCommits ? keptRef(taskId) : undefined;
+    const held = this.#heldOf(name);
+    // Of a step that was killed: what cannot be taken is no reason to keep the directory.
+    if (held !== undefined) await collectPrivateGit(held, tools).catch(() => {});
     const left = await this.#turns.run(
       common,
       () => removeWorktree(worktree, { ...tools, common, ...defined({ kept }) }),
@@ -132,6 +143,45 @@ export class TaskWorktrees {
     // It was made for the task that this one has retried.
     if (noted !== undefined && name !== taskId) await noteKept(this.parent, name, noted);
     return left;
+  }
+
+  /**
+   * Makes the part of the repository that sandboxes in the worktree of this name use, or shares it with
+   * those that use it now. The last of them to call `close` has it collected.
+   *
+   * @throws {AppError} `invalid` when it cannot be made, and from `close` when it cannot be collected.
+   */
+  async openGit(name: string, tools: Omit<Tools, "host">): Promise<
+    PrivateGit & { readonly close: () => Promise<void> }
+  > {
+    const held = this.#heldOf(name);
+    if (held === undefined) {
+      throw new AppError("invalid", `The repository of the worktree "${name}" is not known`);
+    }
+    const how = { host: this.#host, ...tools };
+    const turn = `${name} ${held.common}`;
+    const git = await this.#turns.run(turn, async () => {
+      const used = this.#held.get(name);
+      if (used !== undefined) return used.users++, used.git;
+      const made = await openPrivateGit(held, how);
+      this.#held.set(name, { users: 1, git: made });
+      return made;
+    });
+    const close = () =>
+      this.#turns.run(turn, async () => {
+        const used = this.#held.get(name);
+        if (used === undefined || --used.users > 0) return;
+        this.#held.delete(name);
+        await collectPrivateGit(held, { host: this.#host, ...defined({ taskId: tools.taskId }) });
+      });
+    return { ...git, close };
+  }
+
+  /** A worktree with the repository that was noted when it was made, not the one that it names. */
+  #heldOf(name: string): HeldWorktree | undefined {
+    const common = findKept(this.parent, name)?.repository ?? "";
+    if (common === "") return undefined;
+    return { path: join(this.parent, name), branch: branchOf(name), name, common };
   }
 
   /** The commits that are kept of a task; `undefined` when there are none. */

@@ -1,0 +1,165 @@
+/**
+ * A shell line in a sandbox: what bubblewrap is told. The root of the sandbox is built from nothing, so
+ * that what nobody thought of is not there. Pure; `sandbox_probe.ts` asks whether the machine can make
+ * one, `tasks/sandbox/step_sandbox.ts` says what a step finds in it.
+ *
+ * @module
+ */
+
+import { shellWord } from "../base/shell_word.ts";
+import type { ShellLine } from "./shell_line.ts";
+
+/** One thing that is put at a path of the sandbox; later ones lie over earlier ones. */
+export type Mount =
+  /** A file or directory of the machine, with all that is below. */
+  | { readonly put: "read" | "write"; readonly from: string; readonly at: string }
+  /** An empty directory in memory. */
+  | { readonly put: "scratch"; readonly at: string }
+  | { readonly put: "link"; readonly to: string; readonly at: string };
+
+/** Paths of the programs that make a sandbox. */
+export interface Programs {
+  readonly bubblewrap: string;
+  /** Needed for a network with rules. */
+  readonly socat?: string;
+}
+
+/** What a line in a sandbox finds there. Paths are absolute. */
+export interface Sandbox {
+  readonly programs: Programs;
+  readonly mounts: readonly Mount[];
+  /**
+   * `all` is the network of the machine, with its loopback; `none` a loopback of its own; else the
+   * Unix socket, at its path in the sandbox, to which everything goes that is sent to
+   * {@linkcode PROXY_PORT} of that loopback.
+   */
+  readonly network: "none" | "all" | { readonly socket: string };
+  /** Whether programs may make sandboxes of their own. */
+  readonly nested?: boolean;
+  /** File with the compiled filter of system calls. */
+  readonly seccomp?: string;
+  /** File that takes a process into the group whose limits count. */
+  readonly cgroup?: string;
+  /** File to which bubblewrap writes how it went ({@linkcode hasBegun}). */
+  readonly status: string;
+}
+
+/** The port at which a sandbox with a `socket` reaches it. */
+export const PROXY_PORT = 3128;
+
+/** Bytes that each directory in memory takes at most. */
+const SCRATCH_BYTES = 1024 * 1024 * 1024;
+
+/** User of a step in a sandbox, also where the daemon is root: as root, programs refuse things. */
+const UID = "1000";
+
+/**
+ * Enters the sandbox, in the place of the shell. bubblewrap must outlive the TERM that its group is
+ * sent, or it would end without a word for the line. `$1` takes the status; then come the filter and
+ * the group, if there are any, and the arguments of bubblewrap.
+ */
+function enter({ programs, seccomp, cgroup }: Sandbox): string {
+  return [
+    // Descriptors that the daemon has from its own parent.
+    "exec 3>&- 4>&- 5>&- 6>&- 7>&-; trap '' TERM; status=$1; shift;",
+    ...seccomp === undefined ? [] : ["filter=$1; shift;"],
+    ...cgroup === undefined ? [] : ['echo 0 >"$1" || exit; shift;'],
+    `exec ${shellWord(programs.bubblewrap)} --json-status-fd 8 "$@" 8>"$status"`,
+    ...seccomp === undefined ? [] : ['9<"$filter"'],
+  ].join(" ");
+}
+
+/**
+ * The first process in a sandbox: when it ends, the kernel ends all others. It ignores TERM, as it was
+ * started, and gives the line what every other line has.
+ */
+const FIRST = '/usr/bin/env --default-signal=TERM "$@"; exit "$?"';
+
+/**
+ * Before that, makes the way to the socket, and waits until it is open. In a session of its own it
+ * does not hear the TERM of the group, so that the line can still use it to end well.
+ */
+const CONNECT = `socat=$1 socket=$2; shift 2
+/usr/bin/setsid "$socat" TCP-LISTEN:${PROXY_PORT},fork,reuseaddr,backlog=128 "UNIX-CONNECT:$socket" &
+while :; do
+  case $(/bin/cat /proc/net/tcp) in *:${hexPort()}\\ *) break ;; esac
+  kill -0 $! || exit
+done
+`;
+
+function hexPort(): string {
+  return PROXY_PORT.toString(16).toUpperCase().padStart(4, "0");
+}
+
+/** Variables that decide what code programs load: bubblewrap itself, outside, must not see them. */
+const LOADS = /^(LD_|GCONV_PATH$|GLIBC_TUNABLES$|LOCPATH$)/;
+
+/** The same line in a sandbox. Its directory has to be in there. */
+export function inSandbox(given: ShellLine, sandbox: Sandbox): ShellLine {
+  const { line, args = [], stopOnError, cwd } = given;
+  const { programs, seccomp, cgroup, status, network } = sandbox;
+  const isWired = typeof network === "object";
+  const inside = Object.entries(given.env).filter(([name]) => LOADS.test(name));
+  const first = ["/bin/sh", "-c", isWired ? CONNECT + FIRST : FIRST, "sh"];
+  const shell = ["/bin/sh", stopOnError === true ? "-ec" : "-c", line, "sh", ...args];
+  return {
+    ...given,
+    cwd: "/", // the directory of the line may hold what the line before has put there
+    env: Object.fromEntries(Object.entries(given.env).filter(([name]) => !LOADS.test(name))),
+    line: enter(sandbox),
+    args: [
+      status,
+      ...seccomp === undefined ? [] : [seccomp],
+      ...cgroup === undefined ? [] : [cgroup],
+      ...bubblewrap(sandbox, cwd),
+      ...inside.flatMap(([name, value]) => ["--setenv", name, value]),
+      "--",
+      ...first,
+      ...isWired ? [programs.socat ?? "", network.socket] : [],
+      ...shell,
+    ],
+  };
+}
+
+function bubblewrap({ mounts, network, nested, seccomp }: Sandbox, cwd: string): string[] {
+  const user = ["--unshare-user", "--uid", UID, "--gid", UID];
+  // Else a daemon of root could be told there what to run when a program crashes.
+  const proc = ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"];
+  const dev = ["--dev", "/dev", "--remount-ro", "/dev"];
+  return [
+    "--unshare-all",
+    ...network === "all" ? ["--share-net"] : [],
+    // The line is no process 1, whose signals work in other ways; FIRST is, and bubblewrap waits for it
+    // alone: then nothing of the sandbox is left, not even a process that nobody has waited for.
+    "--as-pid-1",
+    "--die-with-parent",
+    ...user,
+    ...nested === true ? [] : ["--disable-userns"],
+    ...seccomp === undefined ? [] : ["--seccomp", "9"],
+    ...proc,
+    ...dev,
+    ...mounts.flatMap(mountArguments),
+    "--remount-ro",
+    "/",
+    "--chdir",
+    cwd,
+  ];
+}
+
+function mountArguments(mount: Mount): string[] {
+  switch (mount.put) {
+    case "read":
+      return ["--ro-bind", mount.from, mount.at];
+    case "write":
+      return ["--bind", mount.from, mount.at];
+    case "link":
+      return ["--symlink", mount.to, mount.at];
+    case "scratch":
+      return ["--perms", "0700", "--size", String(SCRATCH_BYTES), "--tmpfs", mount.at];
+  }
+}
+
+/** Whether the line of a sandbox has begun, by what its `status` holds at its end. */
+export function hasBegun(status: string): boolean {
+  return status.includes('"exit-code"');
+}
