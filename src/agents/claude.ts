@@ -6,10 +6,10 @@
  */
 
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import type { AdapterDefinition } from "./adapter.ts";
+import type { Adapter, AdapterDefinition } from "./adapter.ts";
 import type { FailureKind } from "./agent_failure.ts";
 import { countIn, fieldOf, listIn, objectIn, sumIn, textIn } from "./fields.ts";
-import { linesOf, toolLine } from "./readable.ts";
+import { linesOf, retryLine, toolLine } from "./readable.ts";
 import type { RunFacts } from "./run_facts.ts";
 
 /** A `result` tells by `is_error` whether the run failed: its subtype can be `success` even so. */
@@ -34,25 +34,48 @@ export const CLAUDE: AdapterDefinition = {
     ["amp", "--stream-json"],
     ["cursor-agent", "--output-format stream-json"],
   ]),
-  make: (facts) => ({
-    read(event) {
-      switch (textIn(event, "type")) {
-        case "system":
-          return readSystem(event, facts);
-        case "assistant":
-          return readAssistant(event, facts);
-        case "tool_call":
-          return readToolCall(event);
-        case "rate_limit_event":
-          return readRateLimit(event, facts);
-        case "result":
-          return readResult(event, facts);
-        default:
-          return [];
-      }
-    },
-  }),
+  make: (facts) => new ClaudeAdapter(facts),
 };
+
+class ClaudeAdapter implements Adapter {
+  readonly #facts: RunFacts;
+  /** The answer of Qwen Code that stands for an error of its API. */
+  #apiError: string | undefined;
+
+  constructor(facts: RunFacts) {
+    this.#facts = facts;
+  }
+
+  read(event: JsonObject): readonly string[] {
+    switch (textIn(event, "type")) {
+      case "system":
+        return readSystem(event, this.#facts);
+      case "assistant":
+        this.#apiError = findApiError(event);
+        return readAssistant(event, this.#facts);
+      case "tool_call":
+        return readToolCall(event);
+      case "rate_limit_event":
+        return readRateLimit(event, this.#facts);
+      case "result":
+        return readResult(event, this.#facts, this.#apiError);
+      default:
+        return [];
+    }
+  }
+}
+
+/**
+ * Qwen Code ends as if all was well when its API fails: it only answers `[API Error: 429 …]`, with no
+ * tokens, which no answer of a model has.
+ */
+function findApiError(event: JsonObject): string | undefined {
+  const message = objectIn(event, "message");
+  const [part] = listIn(message, "content");
+  const text = textIn(part, "text");
+  const isOfModel = countIn(objectIn(message, "usage"), "output_tokens") !== 0;
+  return isOfModel || !text.startsWith("[API Error: ") ? undefined : text;
+}
 
 function readSystem(event: JsonObject, facts: RunFacts): readonly string[] {
   switch (textIn(event, "subtype")) {
@@ -63,7 +86,7 @@ function readSystem(event: JsonObject, facts: RunFacts): readonly string[] {
       const status = countIn(event, "error_status");
       const error = textIn(event, "error");
       facts.meet(error, { status, kind: ERRORS.get(error) });
-      return [`the API failed${status === undefined ? "" : ` with ${status}`}, trying again`];
+      return [retryLine(status)];
     }
     default:
       return [];
@@ -111,7 +134,11 @@ function readRateLimit(event: JsonObject, facts: RunFacts): readonly string[] {
   return [];
 }
 
-function readResult(event: JsonObject, facts: RunFacts): readonly string[] {
+function readResult(
+  event: JsonObject,
+  facts: RunFacts,
+  apiError: string | undefined,
+): readonly string[] {
   facts.setSession(event["session_id"]);
   const usage = objectIn(event, "usage");
   const received = countIn(usage, "output_tokens");
@@ -119,7 +146,8 @@ function readResult(event: JsonObject, facts: RunFacts): readonly string[] {
   facts.setCost(event["total_cost_usd"]);
   const text = textIn(event, "result");
   if (event["is_error"] !== true) {
-    facts.setResult(text);
+    if (apiError !== undefined && text === apiError) facts.fail(text);
+    else facts.setResult(text);
     return [];
   }
   const subtype = textIn(event, "subtype");

@@ -90,7 +90,7 @@ class CodexAdapter implements Adapter {
 function workLine(item: JsonObject): string | undefined {
   switch (textIn(item, "type")) {
     case "command_execution":
-      return toolLine("command", textIn(item, "command"));
+      return toolLine("shell", scriptIn(textIn(item, "command")));
     case "file_change":
       return toolLine(
         "edit",
@@ -103,6 +103,13 @@ function workLine(item: JsonObject): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** The script of `/bin/bash -lc '…'`, which is how it starts most commands. */
+function scriptIn(command: string): string {
+  const [, script] =
+    /^\S*sh -l?c (?:'([^']*)'|"([^"]*)")$/.exec(command)?.filter((one) => one !== undefined) ?? [];
+  return script ?? command;
 }
 
 /** The sentence in an error, which can be the JSON of the API's answer. */

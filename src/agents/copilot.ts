@@ -6,7 +6,7 @@
 
 import type { AdapterDefinition } from "./adapter.ts";
 import { countIn, fieldOf, objectIn, textIn } from "./fields.ts";
-import { linesOf, oneLine, toolLine } from "./readable.ts";
+import { linesOf, oneLine, retryLine, toolLine } from "./readable.ts";
 
 export const COPILOT: AdapterDefinition = {
   programs: new Map([["copilot", "--output-format json"]]),
@@ -28,6 +28,11 @@ export const COPILOT: AdapterDefinition = {
           return [];
         case "tool.execution_start":
           return [toolLine(textIn(data, "toolName"), fieldOf(data, "arguments"))];
+        case "model.call_failure": {
+          const status = countIn(data, "statusCode");
+          facts.meet("", { status });
+          return [retryLine(status)];
+        }
         case "session.error": {
           const sentence = textIn(data, "message") || textIn(data, "errorType");
           facts.meet(sentence, { status: countIn(data, "statusCode") });

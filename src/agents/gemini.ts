@@ -13,7 +13,8 @@ import { MAX_RESULT_BYTES, type RunFacts } from "./run_facts.ts";
 export const GEMINI: AdapterDefinition = {
   programs: new Map([["gemini", "-o stream-json"]]),
   make: (facts) => new GeminiAdapter(facts),
-  exitCodes: { 41: "auth", 53: "budget" },
+  // It also ends with the status of the API's answer, of which a process keeps the last 8 bits.
+  exitCodes: { 41: "auth", 53: "budget", 145: "auth", 147: "auth", 173: "limit" },
 };
 
 class GeminiAdapter implements Adapter {

@@ -19,10 +19,12 @@ export const OPENCODE: AdapterDefinition = {
       switch (textIn(event, "type")) {
         case "text": {
           const text = textIn(part, "text");
+          facts.recover();
           facts.setResult(text);
           return linesOf(text);
         }
         case "tool_use":
+          facts.recover();
           return readTool(part);
         case "step_finish":
           addStep(part, facts);

@@ -35,6 +35,11 @@ export function toolLine(name: string, input: unknown): string {
   return `▸ ${oneLine(name === "" ? "tool" : name, 100)}${what === "" ? "" : `: ${what}`}`;
 }
 
+/** The line that says that the API of the model did not answer well, with its status if that is known. */
+export function retryLine(status: number | undefined): string {
+  return `the model's API failed${status === undefined ? "" : ` with ${status}`}`;
+}
+
 /** A text on one line of at most `most` characters. */
 export function oneLine(text: string, most = MAX_SUMMARY): string {
   const start = cutText(text, 4 * most);

@@ -114,13 +114,16 @@ export class RunFacts {
 
   /** The API answers again: what failed before is not why the run fails, if it does. */
   recover(): void {
-    this.#trouble = undefined;
+    this.#trouble = this.#hint = undefined;
   }
 
-  /** Takes a line that is no event, such as one of standard error, for what it may say of a failure. */
+  /**
+   * Takes a line that is no event, such as one of standard error, for what it may say of a failure. Of
+   * several lines about one failure, the first says the most.
+   */
   hint(line: string): void {
     const hint = failureOf(line, { now: this.#now() });
-    if (hint.kind !== "error") this.#hint = hint;
+    if (hint.kind !== "error" && hint.kind !== this.#hint?.kind) this.#hint = hint;
   }
 
   /** A sentence, and what the agent said before if that says more. */

@@ -129,7 +129,7 @@ const RUNS: readonly {
       },
     ],
     end: { code: 1 },
-    lines: ["the API failed with 429, trying again", "Here I am."],
+    lines: ["the model's API failed with 429", "Here I am."],
     failure: { kind: "error", message: "the tool crashed" },
   },
   {
@@ -212,9 +212,9 @@ const RUNS: readonly {
       },
     ],
     lines: [
-      "▸ command: make",
+      "▸ shell: make",
       "  exit code 2",
-      "▸ command: ls",
+      "▸ shell: ls",
       "warning: model unknown",
       "▸ edit: a b",
       "Half.",
