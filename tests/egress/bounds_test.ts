@@ -1,0 +1,240 @@
+/**
+ * The bounds of a step's way out: memory, connections, descriptors and time, and that nothing is left of
+ * it.
+ *
+ * @module
+ */
+
+import { match, ok as yes, rejects, strictEqual as equal } from "node:assert/strict";
+import { systemClock } from "../../src/base/clock.ts";
+import { createLog } from "../../src/base/log.ts";
+import { openEgress } from "../../src/egress/egress.ts";
+import { known } from "../helpers/known_secrets.ts";
+import { ManualClock } from "../helpers/manual_clock.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
+import { until } from "../helpers/until.ts";
+import { within } from "../helpers/within.ts";
+import { always, egressRig, HEAD, ok, rawServer } from "../rigs/egress_rig.ts";
+
+const HOST = "Host: 127.0.0.2:3128\r\n";
+const MIB = 1024 * 1024;
+
+const apiAt = (port: number) => ({ inject: [{ url: `http://127.0.0.1:${port}`, env: "A" }] });
+
+const descriptors = () => [...Deno.readDirSync("/proc/self/fd")].length;
+
+Deno.test("an answer without end is passed on with the memory of a few buffers", async () => {
+  const piece = new Uint8Array(MIB).fill(0x61);
+  await using server = rawServer(async ({ until, send }) => {
+    await until(HEAD);
+    await send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: ");
+    for (;;) await send(piece);
+  });
+  await using rig = await egressRig(apiAt(server.port));
+  using client = await Deno.connect({ transport: "unix", path: rig.path });
+  await client.write(new TextEncoder().encode(`GET / HTTP/1.1\r\n${HOST}\r\n`));
+  const buffer = new Uint8Array(256 * 1024);
+  const read = async (bytes: number) => {
+    for (let done = 0; done < bytes;) done += await client.read(buffer) ?? 0;
+  };
+  await read(20 * MIB);
+  const before = Deno.memoryUsage();
+  await read(500 * MIB);
+  const after = Deno.memoryUsage();
+  yes(after.heapUsed - before.heapUsed < 30 * MIB, "the heap grew");
+  yes(after.rss - before.rss < 100 * MIB, `rss grew by ${(after.rss - before.rss) / MIB} MiB`);
+});
+
+Deno.test("an answer that nobody reads holds its sender", async () => {
+  let sent = 0;
+  const piece = new Uint8Array(MIB);
+  await using server = rawServer(async ({ until, connection }) => {
+    await until(HEAD);
+    await connection.write(new TextEncoder().encode("HTTP/1.1 200 OK\r\n\r\n"));
+    for (;;) sent += await connection.write(piece);
+  });
+  await using rig = await egressRig(apiAt(server.port));
+  using client = await Deno.connect({ transport: "unix", path: rig.path });
+  await client.write(new TextEncoder().encode(`GET / HTTP/1.1\r\n${HOST}\r\n`));
+  let last = -1;
+  await until("it stands still", async () => {
+    if (sent > 0 && sent === last) return true;
+    last = sent;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return undefined;
+  });
+  yes(sent < 30 * MIB, `${sent / MIB} MiB were taken`);
+});
+
+Deno.test("a flood of connections waits, and the others of the daemon do not", async () => {
+  await using server = rawServer(always(ok("hello")));
+  await using rig = await egressRig(apiAt(server.port));
+  await using other = await egressRig(apiAt(server.port));
+  const before = descriptors();
+  const flood = await Promise.all(
+    Array.from({ length: 200 }, () => Deno.connect({ transport: "unix", path: rig.path })),
+  );
+  try {
+    const get = `GET / HTTP/1.1\r\n${HOST}\r\n`;
+    for (let i = 0; i < 5; i++) equal((await within(1000, other.ask(get)))?.body, "hello");
+    // Ours, and those of the step that have been accepted.
+    yes(descriptors() - before < 200 + 60, `${descriptors() - before} descriptors`);
+    for (const connection of flood) connection.close();
+    flood.length = 0;
+    equal((await within(5000, rig.ask(get)))?.body, "hello");
+  } finally {
+    for (const connection of flood) connection.close();
+  }
+});
+
+Deno.test("connections that say nothing, half a request, or nothing more are closed in time", async () => {
+  await using server = rawServer(async ({ until }) => {
+    await until(/^never/);
+  });
+  await using dir = await tempDir();
+  const clock = new ManualClock();
+  const path = `${dir.path}/s`;
+  const rules = {
+    allow: [{ host: "127.0.0.1", matches: "address" as const, ports: [server.port] }],
+    inject: [],
+  };
+  await using _egress = await openEgress({
+    path,
+    rules,
+    headers: [],
+    sandbox: "x",
+    secrets: known(),
+    onRefused: () => {},
+    clock,
+    log: createLog({ level: "error", format: "json", clock, write: () => {} }),
+  });
+  const address = `127.0.0.1:${server.port}`;
+  /** What is said, and the seconds after which the connection is closed. */
+  const cases: readonly (readonly [said: string, seconds: number])[] = [
+    ["", 120],
+    ["GET http", 30],
+    [`GET http://${address}/ HTTP/1.1\r\nHost: a\r\n\r\n`, 15 * 60],
+    [`CONNECT ${address} HTTP/1.1\r\nHost: a\r\n\r\n`, 15 * 60],
+  ];
+  for (const [said, seconds] of cases) {
+    using client = await Deno.connect({ transport: "unix", path });
+    const seen = server.received.length;
+    await client.write(new TextEncoder().encode(said));
+    let isOver = false;
+    const closed = (async () => {
+      const buffer = new Uint8Array(1000);
+      while (await client.read(buffer).catch(() => null) !== null);
+      isOver = true;
+    })();
+    // Until svc has read it, and reached the server.
+    if (said.includes(address)) {
+      await until("the server", () => server.received.length > seen ? true : undefined);
+    }
+    await systemClock.pause(50);
+    await clock.advance((seconds - 3) * 1000);
+    await systemClock.pause(20);
+    equal(isOver, false, `"${said}" is closed too early`);
+    await clock.advance(6000);
+    await within(5000, closed);
+  }
+});
+
+Deno.test("a handshake of TLS that does not end holds nothing", async () => {
+  await using server = rawServer(async ({ until }) => {
+    await until(/^never/); // takes the first bytes of the handshake, and is silent
+  });
+  const clock = new ManualClock();
+  await using dir = await tempDir();
+  const path = `${dir.path}/s`;
+  const egress = await openEgress({
+    path,
+    rules: {
+      allow: [],
+      inject: [{
+        secure: true,
+        host: "127.0.0.1",
+        isAddress: true,
+        port: server.port,
+        origin: `https://127.0.0.1:${server.port}`,
+        base: "",
+        env: "A",
+        headers: {},
+      }],
+    },
+    headers: [{}],
+    sandbox: "x",
+    secrets: known(),
+    onRefused: () => {},
+    clock,
+    log: createLog({ level: "error", format: "json", clock, write: () => {} }),
+  });
+  const before = descriptors();
+  for (let round = 0; round < 5; round++) {
+    using client = await Deno.connect({ transport: "unix", path });
+    await client.write(new TextEncoder().encode(`GET / HTTP/1.1\r\n${HOST}\r\n`));
+    await until("its first bytes", () => (server.received[round] ?? "") !== "" ? true : undefined);
+    await clock.advance(11_000);
+    const buffer = new Uint8Array(1000);
+    const read = await within(5000, client.read(buffer));
+    match(new TextDecoder().decode(buffer.subarray(0, read ?? 0)), /^HTTP\/1\.1 502 /);
+  }
+  await until("no descriptor is left", () => descriptors() <= before ? true : undefined, 10_000);
+  await egress[Symbol.asyncDispose]();
+});
+
+Deno.test("disposing closes everything, also in the middle of it", async () => {
+  await using server = rawServer(async ({ until, send }) => {
+    const head = await until(HEAD);
+    if (head.startsWith("GET /slow")) await until(/^never/);
+    await send("HTTP/1.1 200 OK\r\n\r\n");
+    for (;;) await send("x".repeat(10_000));
+  });
+  const rig = await egressRig({
+    allow: [`127.0.0.1:${server.port}`],
+    inject: [{ url: `http://127.0.0.1:${server.port}`, env: "A" }],
+  });
+  const said = [
+    "",
+    "GET ",
+    `GET /slow HTTP/1.1\r\n${HOST}\r\n`,
+    `GET /fast HTTP/1.1\r\n${HOST}\r\n`,
+    `CONNECT 127.0.0.1:${server.port} HTTP/1.1\r\nHost: a\r\n\r\n`,
+    `POST /slow HTTP/1.1\r\n${HOST}Content-Length: 100\r\n\r\nabc`,
+  ];
+  const clients = await Promise.all(said.map(async (text) => {
+    const client = await Deno.connect({ transport: "unix", path: rig.path });
+    await client.write(new TextEncoder().encode(text));
+    return client;
+  }));
+  await until("all are served", () => server.received.length >= 4 ? true : undefined);
+  equal(((await Deno.stat(rig.path)).mode ?? 0) & 0o777, 0o600);
+  await within(1000, rig.egress[Symbol.asyncDispose]());
+  await rejects(Deno.lstat(rig.path), Deno.errors.NotFound);
+  for (const client of clients) {
+    const buffer = new Uint8Array(65_536);
+    while (await within(1000, client.read(buffer).catch(() => null)) !== null);
+    client.close();
+  }
+  await until("the server has nobody", () => server.open === 0 ? true : undefined);
+  await rig[Symbol.asyncDispose]();
+});
+
+Deno.test("a path that no socket can have is refused, with its remedy", async () => {
+  await using dir = await tempDir();
+  const options = {
+    rules: { allow: [], inject: [] },
+    headers: [],
+    sandbox: "x",
+    secrets: known(),
+    onRefused: () => {},
+    clock: systemClock,
+    log: createLog({ level: "error", format: "json", clock: systemClock, write: () => {} }),
+  };
+  await rejects(openEgress({ ...options, path: `${dir.path}/${"a".repeat(108)}` }), {
+    code: "refused",
+    message: /at most 107 bytes.*use a data directory with a shorter path/,
+  });
+  await rejects(openEgress({ ...options, path: `${dir.path}/gone/s` }), { code: "refused" });
+  const taken = await dir.write("taken", "");
+  await rejects(openEgress({ ...options, path: taken }), { code: "refused" });
+});
