@@ -121,11 +121,18 @@ const ENDS: readonly {
     reason: "exit code 127 (command not found)",
   },
   {
-    what: "a signal, whatever was said before",
+    what: "a signal",
+    output: "codex",
+    command: `${print(INIT)} kill -9 $$`,
+    failure: "error",
+    reason: /^killed by SIGKILL|^exit code 137/, // in a sandbox only the code is known
+  },
+  {
+    what: "a signal behind the report of a limit",
     output: "codex",
     command: `${print(LIMIT)} kill -9 $$`,
-    failure: "error",
-    reason: /^killed by SIGKILL|^killed by KILL/,
+    failure: "limit",
+    reason: "the agent reached its limit: You've hit your usage limit.",
   },
   {
     what: "a timeout",

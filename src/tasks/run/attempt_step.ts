@@ -203,9 +203,7 @@ function judge(exit: ShellExit, limit: StepLimit | undefined): ProcessEnd {
     const reason = `timed out after ${timeText(limit.time)}, ${limit.whose}`;
     return { state: "failed", reason, failure: "timeout" };
   }
-  if (exit.killedBy !== undefined) {
-    return { state: "failed", reason: `killed by ${exit.killedBy}`, failure: "error" };
-  }
+  if (exit.killedBy !== undefined) return { state: "failed", reason: `killed by ${exit.killedBy}` };
   if (exit.code === 0) return { state: "succeeded", reason: "" };
   return { state: "failed", reason: `exit code ${exit.code}${HINTS[exit.code] ?? ""}` };
 }

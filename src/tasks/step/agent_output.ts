@@ -78,14 +78,15 @@ export class AgentOutput {
     }
     const told = this.#reader?.failure(exitCode);
     if (end.failure === "timeout") { // some retry until they are stopped
-      return told?.kind !== "limit" ? end : {
+      return told === undefined || told.kind === "error" ? end : {
         ...end,
         reason: `${reasonOf(told, "")} (${end.reason})`,
         failure: told.kind,
       };
     }
-    if (told === undefined || end.failure !== undefined) return end;
-    return { ...end, reason: reasonOf(told, end.reason), failure: told.kind };
+    return told === undefined
+      ? end
+      : { ...end, reason: reasonOf(told, end.reason), failure: told.kind };
   }
 
   async #show(lines: string): Promise<void> {
