@@ -25,6 +25,7 @@ const ARCHITECTURES: Readonly<Record<SeccompArch, Architecture>> = {
 
 const EPERM = 1;
 const ENOSYS = 38;
+const EOPNOTSUPP = 95;
 const EAFNOSUPPORT = 97;
 
 /** What happens to a call: the error that it ends with, always or by one of its arguments. */
@@ -34,6 +35,8 @@ type Rule = number | ArgumentRule;
 interface ArgumentRule {
   /** Which argument, from 0. */
   readonly argument: number;
+  /** Another argument: where none of these bits of it is set, the call is allowed. */
+  readonly onlyIf?: { readonly argument: number; readonly bits: number };
   /** Values that are allowed, whatever the next two say. */
   readonly allowed?: readonly number[];
   /** Values that are refused. */
@@ -81,6 +84,20 @@ const HARMLESS_PERSONALITIES: ArgumentRule = {
   error: EPERM,
 };
 
+/** S_ISUID and S_ISGID: a file of the workspace with them runs as the daemon's user, for anybody. */
+const noSetuid = (argument: number): ArgumentRule => ({
+  argument,
+  refusedBits: 0o6000,
+  others: "allowed",
+  error: EPERM,
+});
+
+/** The same for calls that take a mode only with O_CREAT or O_TMPFILE; else the mode is any number. */
+const noSetuidIfMade = (argument: number): ArgumentRule => ({
+  ...noSetuid(argument),
+  onlyIf: { argument: argument - 1, bits: 0o100 | 0o20000000 },
+});
+
 /**
  * The calls with a rule, and their numbers; every other call is allowed. `ptrace` and `process_vm_*` are
  * allowed because debuggers are ordinary work, and reach only the processes of the step. The numbers of
@@ -89,11 +106,11 @@ const HARMLESS_PERSONALITIES: ArgumentRule = {
  */
 export const CALLS: readonly (readonly [
   name: string,
-  x86_64: number,
-  aarch64: number,
+  x86_64: number | undefined,
+  aarch64: number | undefined,
   rule: Rule,
-  /** Also allowed in a sandbox that may hold another one. */
-  nested?: "nested",
+  /** Whether the rule is for sandboxes that may hold another one, or for others; else for both. */
+  which?: "nested" | "not nested",
 ])[] = [
   // A second way to make calls, past filters and with a long record of faults.
   ["io_uring_setup", 425, 425, EPERM],
@@ -125,9 +142,9 @@ export const CALLS: readonly (readonly [
   ["name_to_handle_at", 303, 264, EPERM],
   ["open_by_handle_at", 304, 265, EPERM],
   // Mounts. Programs take the older calls where the newer ones are unknown.
-  ["mount", 165, 40, EPERM, "nested"],
-  ["umount2", 166, 39, EPERM, "nested"],
-  ["pivot_root", 155, 41, EPERM, "nested"],
+  ["mount", 165, 40, EPERM, "not nested"],
+  ["umount2", 166, 39, EPERM, "not nested"],
+  ["pivot_root", 155, 41, EPERM, "not nested"],
   ["open_tree", 428, 428, ENOSYS],
   ["move_mount", 429, 429, ENOSYS],
   ["fsopen", 430, 430, ENOSYS],
@@ -138,14 +155,31 @@ export const CALLS: readonly (readonly [
   ["open_tree_attr", 467, 467, ENOSYS],
   // Namespaces. The flags of clone3 are in memory, which no filter can read; libc then takes clone.
   ["setns", 308, 268, EPERM],
-  ["unshare", 272, 97, NO_USER_NAMESPACE, "nested"],
-  ["clone", 56, 220, NO_USER_NAMESPACE, "nested"],
+  ["unshare", 272, 97, NO_USER_NAMESPACE, "not nested"],
+  ["clone", 56, 220, NO_USER_NAMESPACE, "not nested"],
   ["clone3", 435, 435, ENOSYS],
   // By argument.
   ["ioctl", 16, 29, NO_TYPED_INPUT],
   ["personality", 135, 92, HARMLESS_PERSONALITIES],
   ["socket", 41, 198, COMMON_FAMILIES],
   ["socketpair", 53, 199, COMMON_FAMILIES],
+  // Programs that run as the daemon's user. The mode of openat2 is in memory.
+  ["chmod", 90, undefined, noSetuid(1)],
+  ["fchmod", 91, 52, noSetuid(1)],
+  ["fchmodat", 268, 53, noSetuid(2)],
+  ["fchmodat2", 452, 452, noSetuid(2)],
+  ["mknod", 133, undefined, noSetuid(1)],
+  ["mknodat", 259, 33, noSetuid(2)],
+  ["creat", 85, undefined, noSetuid(1)],
+  ["open", 2, undefined, noSetuidIfMade(2)],
+  ["openat", 257, 56, noSetuidIfMade(3)],
+  ["openat2", 437, 437, ENOSYS],
+  // In a namespace that a daemon of root has below its own, they would give a file capabilities that
+  // count outside of it.
+  ["setxattr", 188, 5, EOPNOTSUPP, "nested"],
+  ["lsetxattr", 189, 6, EOPNOTSUPP, "nested"],
+  ["fsetxattr", 190, 7, EOPNOTSUPP, "nested"],
+  ["setxattrat", 463, 463, EOPNOTSUPP, "nested"],
 ];
 
 /** Offsets in `struct seccomp_data` of linux/seccomp.h. Both processors are little-endian. */
@@ -178,7 +212,8 @@ export interface SeccompOptions {
 export function seccompProgram({ arch, nested }: SeccompOptions): Uint8Array | undefined {
   if (!isSeccompArch(arch)) return undefined;
   const { audit, column, foreignFrom } = ARCHITECTURES[arch];
-  const rules = CALLS.filter((call) => !(nested && call[4] === "nested"));
+  const others = nested ? "not nested" : "nested";
+  const rules = CALLS.filter((call) => call[4] !== others);
   return toBytes([
     load(ARCH_AT),
     // A program of another architecture has other numbers: to it, the filter would mean nothing.
@@ -187,9 +222,10 @@ export function seccompProgram({ arch, nested }: SeccompOptions): Uint8Array | u
     load(NUMBER_AT),
     ...foreignFrom === undefined ? [] : [jumpIfAtLeast(foreignFrom, 0, 1), end(ERRNO | ENOSYS)],
     ...rules.flatMap((call) => {
-      const rule = call[3];
+      const [number, rule] = [call[column], call[3]];
+      if (number === undefined) return [];
       const body = typeof rule === "number" ? [end(ERRNO | rule)] : byArgument(rule);
-      return [jumpIfEqual(call[column], 0, body.length), ...body];
+      return [jumpIfEqual(number, 0, body.length), ...body];
     }),
     end(ALLOW),
   ]);
@@ -201,7 +237,7 @@ function isSeccompArch(arch: string): arch is SeccompArch {
 
 /** Ends in each case, so that nothing after it sees the argument in place of the number. */
 function byArgument(
-  { argument, allowed = [], refused = [], refusedBits, others, error }: ArgumentRule,
+  { argument, onlyIf, allowed = [], refused = [], refusedBits, others, error }: ArgumentRule,
 ): readonly Instruction[] {
   const tests: readonly (readonly [Outcome, (ifTrue: number) => Instruction])[] = [
     ...allowed.map((value) => ["allowed", (to: number) => jumpIfEqual(value, to, 0)] as const),
@@ -215,6 +251,11 @@ function byArgument(
     ? ["allowed", "refused"]
     : ["refused", "allowed"];
   return [
+    ...onlyIf === undefined ? [] : [
+      load(ARGUMENTS_AT + 8 * onlyIf.argument),
+      jumpIfAnyBit(onlyIf.bits, 1, 0),
+      end(ALLOW),
+    ],
     load(ARGUMENTS_AT + 8 * argument),
     ...tests.map(([outcome, test], at) => test(tests.length - 1 - at + outcomes.indexOf(outcome))),
     ...outcomes.map((outcome) => end(outcome === "allowed" ? ALLOW : ERRNO | error)),
