@@ -40,7 +40,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   http: "base signatures",
   store: "agents base resources signatures",
   auth: "api base resources store",
-  tasks: "agents auth base cel resources secrets shell signatures store",
+  tasks: "agents auth base cel egress resources secrets shell signatures store",
   connections: "base http resources store tasks",
   plugins: "auth base resources secrets shell store",
   intake:

@@ -62,7 +62,9 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   opening.defer(() => plugins.semaphore.idle()); // with the processes that plugins left behind
   const busy = opening.use(new ParallelDisposer());
   const running = withTaskRunning(state, config);
-  const { inboxes, directories } = running;
+  const { inboxes, directories, sandboxes } = running;
+  opening.use(sandboxes);
+  void sandboxes.support(); // is known when the first step asks
   const outbox = busy.use(new Outbox({ ...state, slackApiUrl }));
   const answers = busy.use(new Answers({ ...state, outbox })); // hears the worker begin
   const notifier = busy.use(new Notifier({ ...state, outbox }));
@@ -100,7 +102,7 @@ export function withTaskRunning<Given extends Omit<RunHost, keyof ForTasks>>(
   { stepEnv, umask, timeLimits, env, settings }:
     & Pick<DaemonConfig, "stepEnv" | "umask" | "timeLimits" | "env">
     & { readonly settings: Pick<DaemonConfig["settings"], "requireSandbox"> },
-): Given & ForTasks {
+): Given & ForTasks & { readonly sandboxes: AsyncDisposable } {
   const forSteps = { ...state, inherited: stepEnv, umask, timeLimits };
   const directories = new TaskDirectories(forSteps, state.dirs);
   const sandboxes = openSandboxes({ ...forSteps, env, required: settings.requireSandbox });

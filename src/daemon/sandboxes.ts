@@ -5,9 +5,11 @@
  */
 
 import { isAbsolute } from "node:path";
+import { sha256Hex } from "../base/bytes.ts";
 import { programFiles } from "../calls/launcher.ts";
 import type { Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { openCgroups } from "../shell/cgroups.ts";
 import type { ProcessGroups } from "../shell/process_groups.ts";
 import { probeSandbox, type SandboxSupport } from "../shell/sandbox_probe.ts";
 import type { InheritedEnv } from "../tasks/step/inherited_env.ts";
@@ -34,12 +36,13 @@ const SYSTEM = /^\/(usr|bin|sbin|lib\w*|opt|nix|etc|proc|dev|sys|run)(\/|$)/;
 const OTHER_HOME = "/home/svc";
 
 /** Begins to look what the machine can do. */
-export function openSandboxes(host: SandboxesHost): Sandboxes {
+export function openSandboxes(host: SandboxesHost): Sandboxes & AsyncDisposable {
   const { groups, clock, dirs, env, inherited, required } = host;
   const home = homeOf(inherited.variables["HOME"]);
   const look = () => probeSandbox({ groups, clock, directory: dirs.sandbox, home, env });
   let support: Promise<SandboxSupport> | undefined;
   let askedAt = clock.monotonicMs();
+  let cgroups: ReturnType<Sandboxes["cgroups"]> | undefined;
   return {
     required,
     home,
@@ -51,6 +54,14 @@ export function openSandboxes(host: SandboxesHost): Sandboxes {
       // Somebody may have installed what was missing.
       askedAt = clock.monotonicMs();
       return await (support = look());
+    },
+    cgroups() {
+      const owner = sha256Hex(dirs.root).slice(0, 12);
+      return cgroups ??= openCgroups({ owner, clock, pid: Deno.pid });
+    },
+    async [Symbol.asyncDispose]() {
+      const opened = await cgroups?.catch(() => undefined);
+      if (opened !== undefined && !("why" in opened)) await opened[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,17 +1,27 @@
 /**
- * The sandbox of one attempt: made around its command, and taken away when it has ended.
+ * The sandbox of one attempt: made around its command, with its way to the network and its limits, and
+ * taken away when it has ended.
  *
  * @module
  */
 
+import { join } from "node:path";
+import { defined } from "../../base/defined.ts";
+import { AppError } from "../../base/errors.ts";
 import { readRegularText } from "../../base/regular_file.ts";
-import type { RuntimeFiles } from "../../base/runtime_files.ts";
+import { type Egress, openEgress } from "../../egress/egress.ts";
+import { egressEnv, fillHeaders } from "../../egress/inside.ts";
+import { limitsOf } from "../../resources/limits.ts";
+import { parseNetwork } from "../../resources/network.ts";
+import type { LimitGroup, LimitName } from "../../shell/cgroups.ts";
 import type { ShellCommand, ShellExit } from "../../shell/run_shell.ts";
 import { hasBegun, inSandbox } from "../../shell/sandbox.ts";
+import type { StepLog } from "../log/task_log.ts";
 import type { PlannedSandbox } from "../plan.ts";
-import { placesOf, sandboxVariables } from "../sandbox/step_sandbox.ts";
+import { placesOf, sandboxName, sandboxVariables } from "../sandbox/step_sandbox.ts";
+import { readSecret } from "../step/step_env.ts";
 import type { Held } from "../workspace/task_directory.ts";
-import type { RunHost, TaskContext } from "./task_context.ts";
+import type { TaskContext } from "./task_context.ts";
 
 /** A command that has no sandbox yet. */
 type Bare = Pick<ShellCommand, "line" | "args" | "stdin" | "cwd" | "env">;
@@ -21,58 +31,124 @@ const COMPLAINT = /^bwrap: (.*?)\.?$/m;
 /** Characters of standard error that are kept for it. */
 const MOST_HEARD = 2000;
 
+/** An attempt that gets a sandbox. */
+interface SandboxUser {
+  readonly context: TaskContext;
+  readonly log: StepLog;
+  /** Name of the attempt among those of its task, of digits and `.`. */
+  readonly name: string;
+}
+
 /** The sandbox of an attempt at a step. */
 export class AttemptSandbox {
-  /** Variables of the step, under those of manifests. */
-  readonly variables: Readonly<Record<string, string>>;
   readonly #planned: PlannedSandbox;
-  readonly #held: Held;
-  readonly #host: RunHost;
-  readonly #files: RuntimeFiles;
+  readonly #user: SandboxUser;
+  readonly #open = new AsyncDisposableStack();
+  #held: Held = { root: "" };
+  #egress: { readonly path: string; readonly served: Egress } | undefined;
+  #group: LimitGroup | undefined;
+  #variables: Readonly<Record<string, string>> = {};
   #status = "";
   #heard = "";
 
-  private constructor(planned: PlannedSandbox, held: Held, { host, files }: TaskContext) {
-    this.variables = sandboxVariables({ home: host.sandboxes.home, ...held });
+  private constructor(planned: PlannedSandbox, user: SandboxUser) {
     this.#planned = planned;
-    this.#held = held;
-    this.#host = host;
-    this.#files = files;
+    this.#user = user;
   }
 
   /**
-   * Prepares the directory of the task for a sandbox.
+   * Opens what is outside of the sandbox: the part of the repository, the way to the network, the group
+   * with the limits.
    *
    * @throws {AppError} `invalid` when that is impossible.
    */
-  static async open(planned: PlannedSandbox, context: TaskContext): Promise<AttemptSandbox> {
-    const { host, directory, claimed: { task }, signals } = context;
+  static async open(planned: PlannedSandbox, user: SandboxUser): Promise<AttemptSandbox> {
+    const sandbox = new AttemptSandbox(planned, user);
+    try {
+      await sandbox.#begin();
+      return sandbox;
+    } catch (error) {
+      await sandbox.#open.disposeAsync();
+      throw error;
+    }
+  }
+
+  /** Variables of the step, under those of manifests. */
+  get variables(): Readonly<Record<string, string>> {
+    return this.#variables;
+  }
+
+  async #begin(): Promise<void> {
+    const { context: { host, directory, claimed: { task }, signals } } = this.#user;
     const tools = { signal: signals.stop, taskId: task.id };
     const held = await host.directories.hold(directory, tools);
-    return new AttemptSandbox(planned, held, context);
+    this.#held = held;
+    if (held.git !== undefined) this.#open.defer(held.git.close);
+    const network = await this.#openNetwork();
+    this.#group = await this.#makeGroup();
+    this.#variables = { ...sandboxVariables({ home: host.sandboxes.home, ...held }), ...network };
+  }
+
+  /** Opens the way to the network, if it has rules; gives the variables that lead to it. */
+  async #openNetwork(): Promise<Readonly<Record<string, string>>> {
+    const { context: { host, files, claimed: { task } }, log, name } = this.#user;
+    const { network = "none" } = this.#planned.spec;
+    const rules = parseNetwork(network);
+    if (typeof rules === "string") return {};
+    const sources = { catalog: host.catalog, project: task.project };
+    const [directory = ""] = files.directories;
+    const path = join(directory, `net.${name}`);
+    const served = await openEgress({
+      path,
+      rules,
+      headers: fillHeaders(rules, (from) => readSecret(from, sources)),
+      sandbox: sandboxName(this.#planned),
+      secrets: host.secrets,
+      onRefused: (line) => void log.note(line),
+      clock: host.clock,
+      log: host.log,
+    }).catch((error) => {
+      if (!(error instanceof AppError) || error.code !== "refused") throw error;
+      throw new AppError("invalid", `its sandbox cannot be made: ${error.message}`);
+    });
+    this.#egress = { path, served };
+    this.#open.use(served);
+    return egressEnv(rules);
+  }
+
+  async #makeGroup(): Promise<LimitGroup | undefined> {
+    const { context: { host, claimed: { task } }, name } = this.#user;
+    const limits = limitsOf(this.#planned.spec);
+    if (limits === undefined) return undefined;
+    const cgroups = await host.sandboxes.cgroups();
+    const lack = "why" in cgroups ? cgroups : cgroups.findLack(limits);
+    if (lack !== undefined) {
+      const cannot = `the limits of ${sandboxName(this.#planned)} cannot be enforced`;
+      throw new AppError("invalid", `${cannot}: ${lack.why}. ${lack.cure}`);
+    }
+    if ("why" in cgroups) return undefined; // is a lack, above
+    return await cgroups.make(`${task.id}-${name.replace(".", "-")}`, limits);
   }
 
   /**
-   * The same command in the sandbox; `name` is that of the attempt among the files of the task.
+   * The same command in the sandbox.
    *
    * @throws {AppError} `invalid` when a path of its Sandbox cannot be had.
    */
   async around(
     { cwd, env, ...command }: Bare,
-    { output, umask, name }: {
-      readonly output: string;
-      readonly umask: number;
-      readonly name: string;
-    },
+    { output, umask }: { readonly output: string; readonly umask: number },
   ): Promise<Bare> {
-    const { sandboxes } = this.#host;
-    const support = await sandboxes.support();
-    this.#status = await this.#files.make(`sandbox.${name}`);
-    const step = { cwd, held: this.#held, files: this.#files, output };
-    const places = await placesOf(this.#planned, step, this.#host, support);
+    const { context: { host, files }, name } = this.#user;
+    const support = await host.sandboxes.support();
+    this.#status = await files.make(`sandbox.${name}`);
+    const egress = defined({ egress: this.#egress?.path });
+    const step = { held: this.#held, files, output, ...egress };
+    const places = await placesOf(this.#planned, step, host, support);
     const line = { ...command, cwd, env: { ...env }, umask, stopOnError: true };
     if (this.#planned.spec.control === false) delete line.env["SVC_RUN_TOKEN"];
-    return inSandbox(line, { ...places, status: this.#status });
+    const cgroup = defined({ cgroup: this.#group?.procs });
+    return inSandbox(line, { ...places, ...cgroup, status: this.#status });
   }
 
   /** Takes what is printed to standard error, where bubblewrap complains before anything else is. */
@@ -90,11 +166,14 @@ export class AttemptSandbox {
   }
 
   /**
-   * Takes what the step has committed into its repository.
+   * Closes what was opened, and takes what the step has committed into its repository. Gives the limits
+   * that were reached.
    *
-   * @throws {AppError} `invalid` when that is impossible.
+   * @throws {AppError} `invalid` when it cannot be taken.
    */
-  async close(): Promise<void> {
-    await this.#held.git?.close();
+  async close(): Promise<readonly LimitName[]> {
+    const reached = await this.#group?.end() ?? [];
+    await this.#open.disposeAsync();
+    return reached;
   }
 }

@@ -8,6 +8,7 @@
 import { defined } from "../../base/defined.ts";
 import { findDurationSecs } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
+import type { LimitName } from "../../shell/cgroups.ts";
 import { runShell, type ShellExit } from "../../shell/run_shell.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { CancellationScope } from "../cancellation_scope.ts";
@@ -92,22 +93,27 @@ async function attemptOnce(
   positioned: PositionedStep,
   attempt: Attempt,
 ): Promise<AttemptResult> {
-  const prepared = await orRefusal(prepareAttempt(positioned, attempt.context, attempt.number));
+  const prepared = await orRefusal(prepareAttempt(positioned, attempt));
   if (prepared instanceof AppError) {
     return { state: "failed", reason: prepared.message, isHopeless: true };
   }
   const { sandbox, note } = prepared;
   let result: AttemptResult | AppError;
-  let left: void | AppError;
+  let left: readonly LimitName[] | AppError = [];
   try {
     if (note !== undefined) await attempt.log.note(note);
     result = await orRefusal(runProcess(positioned, attempt, prepared));
   } finally {
-    left = sandbox === undefined ? undefined : await orRefusal(sandbox.close());
+    if (sandbox !== undefined) left = await orRefusal(sandbox.close());
   }
   if (result instanceof AppError) return { state: "failed", reason: result.message };
-  if (left === undefined || result.state !== "succeeded") return result;
-  return { ...result, state: "failed", reason: left.message };
+  if (left instanceof AppError) {
+    return result.state === "succeeded"
+      ? { ...result, state: "failed", reason: left.message }
+      : result;
+  }
+  if (left.length === 0 || result.state !== "failed") return result;
+  return { ...result, reason: `${result.reason}, at its limit of ${left.join(" and ")}` };
 }
 
 async function orRefusal<T>(work: Promise<T>): Promise<T | AppError> {

@@ -18,6 +18,7 @@ import { commandOf } from "../step/step_command.ts";
 import { fillEnv } from "../step/step_env.ts";
 import { chooseSandbox } from "../sandbox/step_sandbox.ts";
 import { AttemptSandbox } from "./attempt_sandbox.ts";
+import type { Attempt } from "./attempt_step.ts";
 import type { TaskContext } from "./task_context.ts";
 
 /** A step with its position. */
@@ -50,17 +51,17 @@ export const ATTEMPT_MARK = "SVC_STEP_RUN";
  */
 export async function prepareAttempt(
   positioned: PositionedStep,
-  context: TaskContext,
-  number: number,
+  { context, number, log }: Pick<Attempt, "context" | "number" | "log">,
 ): Promise<PreparedAttempt> {
-  const { step } = positioned;
+  const { step, position } = positioned;
   const { host, plan } = context;
   const hasAgent = [...plan.steps, ...plan.finally ?? []].some(({ agent }) => agent !== undefined);
   const choice = await chooseSandbox(step, { hasAgent }, host.sandboxes);
   if (!("sandbox" in choice)) {
     return { ...await prepareIn(undefined, positioned, context, number), ...choice };
   }
-  const sandbox = await AttemptSandbox.open(choice.sandbox, context);
+  const user = { context, log, name: `${position}.${number}` };
+  const sandbox = await AttemptSandbox.open(choice.sandbox, user);
   try {
     return await prepareIn(sandbox, positioned, context, number);
   } catch (error) {
@@ -105,7 +106,7 @@ async function prepareIn(
   });
   const bare = { ...command, ...prompt, cwd, env };
   if (sandbox === undefined) return { command: bare, output };
-  const held = await sandbox.around(bare, { output, umask: host.umask, name });
+  const held = await sandbox.around(bare, { output, umask: host.umask });
   return { command: held, output, sandbox };
 }
 

@@ -15,6 +15,7 @@ import type { RuntimeFiles } from "../../base/runtime_files.ts";
 import type { ResolvePath } from "../../base/user_paths.ts";
 import type { RequiredSandbox } from "../../resources/names.ts";
 import { DEFAULT_NETWORK, NO_SANDBOX } from "../../resources/sandbox.ts";
+import type { CgroupFault, Cgroups } from "../../shell/cgroups.ts";
 import type { Mount, Sandbox } from "../../shell/sandbox.ts";
 import type { SandboxSupport } from "../../shell/sandbox_probe.ts";
 import { DEFAULT_SANDBOX, type PlannedSandbox, type PlannedStep } from "../plan.ts";
@@ -38,12 +39,12 @@ export interface Sandboxes {
   readonly program: readonly string[];
   /** What the machine can do, once that is known. */
   readonly support: () => Promise<SandboxSupport>;
+  /** What holds steps to their limits, or why nothing can; the first call moves the daemon for it. */
+  readonly cgroups: () => Promise<Cgroups | CgroupFault>;
 }
 
 /** A step that starts. */
 export interface StepPlaces {
-  /** The directory in which it starts. */
-  readonly cwd: string;
   /** The directory of its task, and what it needs of git. */
   readonly held: Held;
   readonly files: Pick<RuntimeFiles, "directories" | "make">;
@@ -89,6 +90,11 @@ export async function chooseSandbox(
   );
 }
 
+/** A sandbox as messages name it. */
+export function sandboxName({ name }: { readonly name?: string | undefined }): string {
+  return name === undefined ? "its sandbox" : `Sandbox "${name}"`;
+}
+
 /** Directories that are made anew for each sandbox. */
 const SCRATCH = ["/tmp", "/var/tmp", "/dev/shm"];
 
@@ -105,7 +111,7 @@ export async function placesOf(
 ): Promise<Omit<Sandbox, "status">> {
   const { home } = sandboxes;
   const { network = DEFAULT_NETWORK, nested } = spec;
-  const called = name === undefined ? "its sandbox" : `Sandbox "${name}"`;
+  const called = sandboxName({ name });
   const rules = { dirs, runtime: runtime.path, home, called, root: step.held.root };
   await checkWorkspace(rules);
   const given = [

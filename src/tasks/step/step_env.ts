@@ -51,7 +51,7 @@ export async function fillEnv(
       }
       variables[name] = text;
     } else {
-      variables[name] = secretValue(value.fromSecret, sources);
+      variables[name] = readSecret(value.fromSecret, sources);
     }
   }
   return variables;
@@ -62,7 +62,15 @@ export function fitsVariable(text: string): boolean {
   return !text.includes(NUL) && utf8(text).length <= MAX_VARIABLE_BYTES;
 }
 
-function secretValue(from: { store: string; key: string }, sources: EnvSources): string {
+/**
+ * The value of a secret.
+ *
+ * @throws {AppError} `invalid` when there is none.
+ */
+export function readSecret(
+  from: { readonly store: string; readonly key: string },
+  sources: Pick<EnvSources, "catalog" | "project">,
+): string {
   const store = sources.catalog.find<SecretStoreSpec>("SecretStore", sources.project, from.store);
   if (store === undefined) {
     throw new AppError("invalid", `SecretStore "${from.store}" does not exist, apply it`);
