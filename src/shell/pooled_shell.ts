@@ -153,6 +153,16 @@ const WORDS: Readonly<Partial<Record<Signal, string>>> = {
 const SIGNALS = new Map(
   (Object.keys(WORDS) as Signal[]).map((signal) => [128 + constants.signals[signal], signal]),
 );
+/**
+ * The signal that ended a child of dash, by its exit status and by what dash said of it; `undefined` for
+ * one that has exited with such a status itself.
+ */
+export function findSignal(code: number, said: string): string | undefined {
+  const signal = SIGNALS.get(code);
+  const word = signal === undefined ? "" : WORDS[signal];
+  return word !== undefined && word !== "" && said.includes(word) ? signal : undefined;
+}
+
 /** Output that ends with one of these words. */
 const ENDS_WITH_WORD = new RegExp(
   `(?:${Object.values(WORDS).filter((word) => word !== "").join("|")})(?: \\(core dumped\\))?\n$`,

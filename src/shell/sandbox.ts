@@ -64,23 +64,24 @@ function enter({ programs, seccomp, cgroup }: Sandbox): string {
     "exec 3>&- 4>&- 5>&- 6>&- 7>&-; trap '' TERM; status=$1; shift;",
     ...seccomp === undefined ? [] : ["filter=$1; shift;"],
     ...cgroup === undefined ? [] : ['echo 0 >"$1" || exit; shift;'],
-    `exec ${shellWord(programs.bubblewrap)} --json-status-fd 8 "$@" 8>"$status"`,
+    `exec ${shellWord(programs.bubblewrap)} --json-status-fd 8 "$@" 8>"$status" 7>>"$status"`,
     ...seccomp === undefined ? [] : ['9<"$filter"'],
   ].join(" ");
 }
 
 /**
  * The first process in a sandbox: when it ends, the kernel ends all others. It ignores TERM, as it was
- * started, and gives the line what every other line has.
+ * started, and gives the line what every other line has. What the shell itself says of a line that a
+ * signal has ended goes to the status.
  */
-const FIRST = '/usr/bin/env --default-signal=TERM "$@"; exit "$?"';
+const FIRST = 'exec 3>&2 2>&7 7>&-; /usr/bin/env --default-signal=TERM "$@" 2>&3 3>&-; exit "$?"';
 
 /**
  * Before that, makes the way to the socket, and waits until it is open. In a session of its own it
  * does not hear the TERM of the group, so that the line can still use it to end well.
  */
 const CONNECT = `socat=$1 socket=$2; shift 2
-/usr/bin/setsid "$socat" TCP-LISTEN:${PROXY_PORT},fork,reuseaddr,backlog=128 "UNIX-CONNECT:$socket" &
+/usr/bin/setsid "$socat" TCP-LISTEN:${PROXY_PORT},fork,reuseaddr,backlog=128 "UNIX-CONNECT:$socket" 7>&- &
 while :; do
   case $(/bin/cat /proc/net/tcp) in *:${hexPort()}\\ *) break ;; esac
   kill -0 $! || exit

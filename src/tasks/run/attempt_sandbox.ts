@@ -8,11 +8,12 @@
 import { join } from "node:path";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
-import { readRegularText } from "../../base/regular_file.ts";
+import { RegularFile } from "../../base/regular_file.ts";
 import { type Egress, openEgress } from "../../egress/egress.ts";
 import { egressEnv, fillHeaders } from "../../egress/inside.ts";
 import { limitsOf } from "../../resources/limits.ts";
 import { parseNetwork } from "../../resources/network.ts";
+import { findSignal } from "../../shell/pooled_shell.ts";
 import type { LimitGroup, LimitName } from "../../shell/cgroups.ts";
 import type { ShellCommand, ShellExit } from "../../shell/run_shell.ts";
 import { hasBegun, inSandbox } from "../../shell/sandbox.ts";
@@ -30,6 +31,8 @@ type Bare = Pick<ShellCommand, "line" | "args" | "stdin" | "cwd" | "env">;
 const COMPLAINT = /^bwrap: (.*?)\.?$/m;
 /** Characters of standard error that are kept for it. */
 const MOST_HEARD = 2000;
+/** Bytes of the status; it has some 300. */
+const MOST_STATUS = 4096;
 
 /** An attempt that gets a sandbox. */
 interface SandboxUser {
@@ -157,10 +160,12 @@ export class AttemptSandbox {
     this.#heard += new TextDecoder().decode(chunk.subarray(0, MOST_HEARD));
   }
 
-  /** Why the command never ran in the sandbox; `undefined` if it did, or was ended before. */
-  findFault({ code, endedFor, killedBy }: ShellExit): string | undefined {
-    if (code === 0 || endedFor !== undefined || killedBy !== undefined) return undefined;
-    if (hasBegun(readRegularText(this.#status))) return undefined;
+  /** How the command itself ended, from how bubblewrap did; a text says why it never ran. */
+  endOf(exit: ShellExit): ShellExit | string {
+    const { code, endedFor, killedBy } = exit;
+    if (code === 0 || endedFor !== undefined || killedBy !== undefined) return exit;
+    const status = startOfFile(this.#status);
+    if (hasBegun(status)) return { ...exit, ...defined({ killedBy: findSignal(code, status) }) };
     const [, complaint = "bubblewrap ended"] = COMPLAINT.exec(this.#heard) ?? [];
     return `its sandbox cannot be made: ${complaint}`;
   }
@@ -176,4 +181,11 @@ export class AttemptSandbox {
     await this.#open.disposeAsync();
     return reached;
   }
+}
+
+/** The beginning of a file that the step may have written to. */
+function startOfFile(path: string): string {
+  using file = RegularFile.open(path, { noLink: true });
+  const buffer = new Uint8Array(MOST_STATUS);
+  return new TextDecoder().decode(buffer.subarray(0, file.readSync(buffer)));
 }

@@ -139,7 +139,7 @@ async function runProcess(
   const captured = new CapturedOutput(positioned.step.stdout);
   const said = new AgentOutput(positioned.step.agent, log, host.clock);
   using _seen = activity.attempt(limitMs ?? taskLimitMs(plan, host.timeLimits));
-  const exit = await runShell({
+  const over = await runShell({
     ...command,
     ...sandbox === undefined ? { pool: `${task.project}/${task.trigger}/${task.workflow}` } : {},
     stopOnError: true,
@@ -160,15 +160,15 @@ async function runProcess(
     throw error;
   });
   // What was in a sandbox has ended with it.
-  if (exit.leftNothing !== true && sandbox === undefined) leftovers.arePossible = true;
+  if (over.leftNothing !== true && sandbox === undefined) leftovers.arePossible = true;
   await said.end();
   await log.end();
-  if (exit.endedFor !== undefined) {
+  if (over.endedFor !== undefined) {
     await host.groups.endMarked(ATTEMPT_MARK, command.env[ATTEMPT_MARK] ?? "");
   }
   const outputs = await outputsOf(output, { ...said.outputs, ...captured.outputs }, log);
-  const fault = sandbox?.findFault(exit);
-  if (fault !== undefined) return { state: "failed", reason: fault, exitCode: exit.code };
+  const exit = sandbox?.endOf(over) ?? over;
+  if (typeof exit === "string") return { state: "failed", reason: exit, exitCode: over.code };
   const isCut = exit.endedFor === "signal" || isCutOff(exit, host, cancellation);
   const verdict: AttemptResult = isCut
     ? endedFor(cancellation, context)

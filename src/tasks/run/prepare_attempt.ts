@@ -11,6 +11,7 @@ import { defined } from "../../base/defined.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
 import type { ShellCommand } from "../../shell/run_shell.ts";
+import type { StepLog } from "../log/task_log.ts";
 import type { PlannedStep } from "../plan.ts";
 import { renderPrompt } from "../step/prompt.ts";
 import { type DeliveredPrompt, deliverPrompt } from "../step/prompt_delivery.ts";
@@ -18,7 +19,6 @@ import { commandOf } from "../step/step_command.ts";
 import { fillEnv } from "../step/step_env.ts";
 import { chooseSandbox } from "../sandbox/step_sandbox.ts";
 import { AttemptSandbox } from "./attempt_sandbox.ts";
-import type { Attempt } from "./attempt_step.ts";
 import type { TaskContext } from "./task_context.ts";
 
 /** A step with its position. */
@@ -51,7 +51,11 @@ export const ATTEMPT_MARK = "SVC_STEP_RUN";
  */
 export async function prepareAttempt(
   positioned: PositionedStep,
-  { context, number, log }: Pick<Attempt, "context" | "number" | "log">,
+  { context, number, log }: {
+    readonly context: TaskContext;
+    readonly number: number;
+    readonly log: StepLog;
+  },
 ): Promise<PreparedAttempt> {
   const { step, position } = positioned;
   const { host, plan } = context;
