@@ -10,7 +10,12 @@ import {
   ok as yes,
   strictEqual as equal,
 } from "node:assert/strict";
+import { systemClock } from "../../src/base/clock.ts";
+import { createLog } from "../../src/base/log.ts";
+import { openEgress } from "../../src/egress/egress.ts";
 import type { Network } from "../../src/resources/network.ts";
+import { known } from "../helpers/known_secrets.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 import { within } from "../helpers/within.ts";
 import { always, egressRig, HEAD, ok, rawServer } from "../rigs/egress_rig.ts";
@@ -314,4 +319,24 @@ Deno.test("a secret in the name of a host is not in the log", async () => {
   const host = "sk-ant-0123456789abcdef-the-key.evil.example:443";
   equal((await rig.ask(connectTo(host)))?.status, 403);
   match(rig.lines[0] ?? "", /^network: \*\*\*\.evil\.example:443 is not allowed/);
+});
+
+Deno.test("names are resolved by the system, and the addresses of its interfaces are its own", async () => {
+  const own = Deno.networkInterfaces().map(({ address }) => address);
+  await using dir = await tempDir();
+  const said: string[] = [];
+  const rule = (host: string) => ({ host, matches: "name" as const, ports: [443] });
+  await using _egress = await openEgress({
+    path: `${dir.path}/s`,
+    rules: { allow: [rule("localhost")], inject: [] },
+    headers: [],
+    sandbox: "x",
+    secrets: known(),
+    onRefused: (line) => void said.push(line),
+    clock: systemClock,
+    log: createLog({ level: "error", format: "json", clock: systemClock, write: () => {} }),
+  });
+  match(await everything(`${dir.path}/s`, connectTo("localhost:443")), /^HTTP\/1\.1 403 /);
+  const [, address = ""] = /^network: localhost:443 is (\S+), an address/.exec(said[0] ?? "") ?? [];
+  yes(own.includes(address), address);
 });

@@ -14,7 +14,7 @@ export type Target = { readonly atLeast: number } | { readonly atMost: number };
 export interface FigureKind {
   readonly name: string;
   /** The unit: `×` is a ratio of two measurements; empty for a count. */
-  readonly unit: "/s" | "ms" | "µs" | "MB" | "×" | "";
+  readonly unit: "/s" | "ms" | "µs" | "MB" | "MB/s" | "×" | "";
   /** The target of the figure. */
   readonly target?: Target;
   /** The target of the ratio to the earlier program's figure. */

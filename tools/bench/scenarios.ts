@@ -11,6 +11,7 @@ import { claims } from "./scenarios/claims.ts";
 import { coldStart } from "./scenarios/cold_start.ts";
 import { consolePage } from "./scenarios/console_page.ts";
 import { drain } from "./scenarios/drain.ts";
+import { egress } from "./scenarios/egress.ts";
 import { hostileBodies } from "./scenarios/hostile_bodies.ts";
 import { idleMemory } from "./scenarios/idle_memory.ts";
 import { largeBodies } from "./scenarios/large_bodies.ts";
@@ -37,6 +38,7 @@ export const SCENARIOS: readonly Scenario[] = [
   taskStart,
   drain,
   besideTasks,
+  egress,
   coldStart,
   idleMemory,
   openPages,
