@@ -73,7 +73,12 @@ Deno.test("make test: --skipped-in runs what was skipped, and misses no test tha
 async function test(...args: readonly string[]) {
   const { code, stdout } = await new Deno.Command(join(ROOT, ".ci/test"), {
     args: [...args],
-    env: { SVC_TEST_DIST: "", SVC_TEST_POSTGRES: "postgres://nowhere", SVC_TEST_ALL: "" },
+    env: {
+      SVC_TEST_DIST: "",
+      SVC_TEST_AGENTS: "",
+      SVC_TEST_POSTGRES: "postgres://nowhere",
+      SVC_TEST_ALL: "",
+    },
     stderr: "null",
   }).output();
   return { code, lines: new TextDecoder().decode(stdout).trimEnd().split("\n") };

@@ -58,6 +58,8 @@ Deno.test("packageNamed finds those of the program, and names them where there i
   equal(packageNamed("github").title, "GitHub");
   throws(() => packageNamed("gitlab"), {
     code: "not_found",
-    message: 'Unknown integration "gitlab": use one of github, line, slack',
+    message:
+      'Unknown integration "gitlab": use one of claude-code, codex, copilot, gemini-cli, github, line, opencode, ' +
+      "qwen-code, slack",
   });
 });

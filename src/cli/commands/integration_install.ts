@@ -43,7 +43,7 @@ const OPTIONS = [
 
 export const command: Command = defineCommand({
   help: "Applies an integration package, all of it or nothing, and prints the addresses to " +
-    "paste into the platform. Running it again resets the package's resources and keeps the " +
+    "paste into the platform, if it has any. Running it again resets the package's resources and keeps the " +
     "secrets, unless you give new ones.",
   arguments: [{
     name: "<name>",
@@ -54,6 +54,7 @@ export const command: Command = defineCommand({
   examples: [
     "svc integration install github --set-secret webhook_secret=-",
     "svc integration install slack --set-secret signing_secret=@secret.txt --url https://hooks.example.com",
+    "svc integration install claude-code --set-secret api_key=-",
     "svc integration install line --dry-run -o json",
   ],
   async run(context) {
@@ -66,7 +67,10 @@ export const command: Command = defineCommand({
     const url = readUrl(context);
     const dryRun = context.options.dryRun;
     using client = context.client();
-    const base = url ?? (await client.call("status", {})).webhook_url;
+    const endpoints = endpointsOfPackage(pack);
+    // A package without a trigger has no address.
+    const base = url ??
+      (endpoints.size === 0 ? null : (await client.call("status", {})).webhook_url);
     const { files, kept } = await fillSecrets({ pack, templates }, given, { client, context });
     const applied = await client.call("apply", {
       files: [...files, ...manifestsOf(pack).map((file) => toManifest(pack, file))],
@@ -75,7 +79,7 @@ export const command: Command = defineCommand({
     });
     for (const warning of applied.warnings) context.io.err(`warning: ${warning}\n`);
     for (const failure of applied.hook_failures) context.io.err(`hook failed: ${failure}\n`);
-    const addresses = addressesOf(endpointsOfPackage(pack), applied.results, base);
+    const addresses = addressesOf(endpoints, applied.results, base);
     const code = applied.hook_failures.length === 0 ? 0 : 1;
     if (context.options.output === "json") {
       const shown = { name: pack.name, dry_run: dryRun, results: applied.results, kept, addresses };
@@ -85,8 +89,10 @@ export const command: Command = defineCommand({
     const suffix = dryRun ? " (dry run)" : "";
     for (const name of kept) context.io.out(`${name} kept as it is\n`);
     for (const { name, action } of applied.results) context.io.out(`${name} ${action}${suffix}\n`);
-    printAddresses(pack, addresses, context);
-    noteOn(base, context);
+    if (addresses.length > 0) {
+      printAddresses(pack, addresses, context);
+      noteOn(base, context);
+    }
     return code;
   },
 });

@@ -9,8 +9,9 @@ import { type Command, defineCommand, OUTPUT } from "../command.ts";
 import { printListing } from "../print.ts";
 
 export const command: Command = defineCommand({
-  help: "Lists the integration packages that are built into svc: triggers, workflows and prompts " +
-    "for one platform, ready to be installed. Needs no daemon.",
+  help:
+    "Lists the integration packages that are built into svc, ready to be installed: triggers, " +
+    "workflows and prompts for one platform, or a coding agent. Needs no daemon.",
   options: [OUTPUT],
   examples: ["svc integration list", "svc integration list -o json"],
   async run(context) {
