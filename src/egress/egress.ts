@@ -76,7 +76,7 @@ export interface Egress extends AsyncDisposable {
 export async function openEgress(options: EgressOptions): Promise<Egress> {
   const { path, rules, headers, clock, onRefused, onLimit = () => {}, dialling = {} } = options;
   const listener = await listen(path);
-  const traffic = new Traffic(clock, onRefused);
+  const traffic = new Traffic(clock, onRefused, (text) => options.secrets.redact(text));
   const dialler = new Dialler({ ...dialling, allow: rules.allow, clock });
   const server = new Server(listener, (client) =>
     new ServedConnection(client, {

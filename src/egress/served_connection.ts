@@ -210,7 +210,13 @@ export class ServedConnection {
 
   async #tunnel(destination: Destination): Promise<false> {
     const count = this.#step.traffic.at("tunnel", written(destination));
-    const server = await this.#dial(destination, { secure: false, count, framing: EMPTY });
+    const server = await this.#dial({
+      destination,
+      name: written(destination),
+      secure: false,
+      count,
+      framing: EMPTY,
+    });
     if (server === undefined) return false;
     this.#server = server;
     count.request();
@@ -235,34 +241,27 @@ export class ServedConnection {
     const { traffic, clock, onLimit } = this.#step;
     const count = traffic.at(way.way, way.name);
     const server = this.#takeServer(way.name) ??
-      await this.#dial(way.destination, { secure: way.secure, count, framing });
+      await this.#dial({ ...way, count, framing });
     if (server === undefined) return false;
     this.#server = server;
     count.request();
     this.#allow(QUIET_MS);
     const isInjected = way.way === "inject";
+    let hasBegun = false;
     const onAnswer = (answer: AnswerHead) => {
+      hasBegun = true;
       const limit = isInjected ? limitOf(answer, way.name, clock.now()) : undefined;
       if (limit === undefined) return;
       count.limited(limit);
       onLimit(limit);
     };
     const line = `${head.method} ${way.target} HTTP/1.1`;
-    let hasBegun = false;
     try {
       const kept = await exchange({
         request: head,
         framing,
         head: writeHead(line, way.headers(head, framing)),
-        client: {
-          reader: this.#reader,
-          sink: {
-            write: (bytes) => {
-              hasBegun = true;
-              return this.#client.write(bytes);
-            },
-          },
-        },
+        client: { reader: this.#reader, sink: this.#client },
         server,
         count,
         isInjected,
@@ -336,14 +335,15 @@ export class ServedConnection {
 
   /** A new connection to a server; `undefined` when there is none, which has been answered. */
   async #dial(
-    destination: Destination,
-    { secure, count, framing }: {
+    { destination, name, secure, count, framing }: {
+      readonly destination: Destination;
+      readonly name: string;
       readonly secure: boolean;
       readonly count: HostCount;
+      /** How the body of the request ends that is answered in place of the server. */
       readonly framing: Framing;
     },
   ): Promise<Server | undefined> {
-    const key = count.reached.host;
     try {
       const sink = await this.#step.dialler.dial(destination, secure);
       if (this.#isClosed) {
@@ -351,7 +351,7 @@ export class ServedConnection {
         return undefined;
       }
       return {
-        key,
+        key: name,
         reader: new ByteReader(sink),
         sink,
         isIdle: false,
@@ -362,16 +362,17 @@ export class ServedConnection {
       if (error.kind === "refused") await this.#refuseAddress(error.message, count, framing);
       else {
         count.failed();
-        await this.#unreachable(key, error.message, framing);
+        await this.#unreachable(name, error.message, framing);
       }
       return undefined;
     }
   }
 
   async #refuseAddress(what: string, count: HostCount, framing: Framing): Promise<void> {
-    const says = `${what}, an address that ${this.#step.sandbox} does not name`;
+    const { sandbox, secrets, traffic } = this.#step;
+    const says = secrets.redact(`${what}, an address that ${sandbox} does not name`);
     count.refused();
-    this.#step.traffic.tellOnce(what, `network: ${says}`);
+    traffic.tellOnce(says, `network: ${says}`);
     await this.#answer(403, says, framing);
   }
 

@@ -102,17 +102,20 @@ export class HostCount {
 export class Traffic {
   readonly #clock: Clock;
   readonly #tell: (line: string) => void;
+  readonly #redact: (text: string) => string;
   readonly #hosts = new Map<string, HostCount>();
   readonly #told = new Set<string>();
 
-  /** `tell` gets a line for the log of the task. */
-  constructor(clock: Clock, tell: (line: string) => void) {
+  /** `tell` gets a line for the log of the task; names of hosts pass `redact`. */
+  constructor(clock: Clock, tell: (line: string) => void, redact: (text: string) => string) {
     this.#clock = clock;
     this.#tell = tell;
+    this.#redact = redact;
   }
 
   /** The counts of a host. */
-  at(way: Way, host: string): HostCount {
+  at(way: Way, named: string): HostCount {
+    const host = this.#redact(named);
     const known = this.#hosts.get(`${way} ${host}`);
     if (known !== undefined) return known;
     if (host !== OTHERS && this.#hosts.size >= MAX_HOSTS) return this.at(way, OTHERS);

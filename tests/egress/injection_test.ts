@@ -326,6 +326,18 @@ Deno.test("an answer for HTTP/1.0 has no chunks", async () => {
   match(got, /^HTTP\/1\.1 200 OK\r\nConnection: close\r\n\r\nhello$/);
 });
 
+Deno.test("an API that is silent after all of an upload that it was asked for is 502", async () => {
+  await using server = rawServer(async ({ until }) => {
+    await until(/^[^]*abc/);
+  });
+  await using rig = await egressRig(apiAt(server.port));
+  using client = await rig.connect();
+  await client.send(`POST / HTTP/1.1\r\n${HOST}Expect: 100-continue\r\nContent-Length: 3\r\n\r\n`);
+  equal((await client.answer())?.status, 100);
+  await client.send("abc");
+  equal((await client.answer())?.status, 502);
+});
+
 Deno.test("an API that refuses an upload early is heard", async () => {
   await using server = rawServer(async ({ until, send }) => {
     await until(HEAD);

@@ -18,7 +18,7 @@ import { known } from "../helpers/known_secrets.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 import { within } from "../helpers/within.ts";
-import { always, egressRig, HEAD, ok, rawServer } from "../rigs/egress_rig.ts";
+import { always, egressRig, HEAD, KEY, ok, rawServer } from "../rigs/egress_rig.ts";
 
 const connectTo = (authority: string, version = "1.1") =>
   `CONNECT ${authority} HTTP/${version}\r\nHost: ${authority}\r\n\r\n`;
@@ -315,10 +315,19 @@ Deno.test("requests of a pipeline are answered in their order", async () => {
 });
 
 Deno.test("a secret in the name of a host is not in the log", async () => {
-  await using rig = await egressRig({ allow: ["a.example"] });
-  const host = "sk-ant-0123456789abcdef-the-key.evil.example:443";
-  equal((await rig.ask(connectTo(host)))?.status, 403);
+  await using rig = await egressRig({ allow: ["*.b.example:80", "*.gone.example"] }, {
+    resolve: (name) =>
+      name.endsWith("gone.example") ? Promise.resolve([]) : Promise.resolve(["10.0.0.1"]),
+  });
+  for (const host of ["evil.example:443", "b.example:80", "gone.example:80"]) {
+    const secret = `${KEY}.${host}`;
+    yes([403, 502].includes((await rig.ask(connectTo(secret)))?.status ?? 0));
+    await rig.ask(`GET http://${secret}/ HTTP/1.1\r\nHost: a\r\n\r\n`);
+  }
   match(rig.lines[0] ?? "", /^network: \*\*\*\.evil\.example:443 is not allowed/);
+  equal(rig.lines.length, 3);
+  const everything = JSON.stringify([rig.lines, rig.logged, rig.egress.report()]);
+  yes(!everything.includes(KEY), everything);
 });
 
 Deno.test("names are resolved by the system, and the addresses of its interfaces are its own", async () => {
