@@ -77,6 +77,15 @@ export interface Status {
     /** Names of those that take no new tasks, because an operator wants it so. */
     readonly drained: readonly string[];
   } | null;
+  /** The sandboxes of steps on this machine. */
+  readonly sandbox: {
+    /** Which steps the daemon runs in a sandbox or not at all. */
+    readonly required: "none" | "agents" | "all";
+    /** Why no sandbox can be made here, and what helps; `null` if one can. */
+    readonly fault: SandboxFault | null;
+    /** The same for one whose network has rules. */
+    readonly network_fault: SandboxFault | null;
+  };
   /** The sizes of the database, in bytes. */
   readonly database: {
     /** The address of a database that several daemons share; `null` for `svc.db`. */
@@ -103,6 +112,13 @@ export interface Status {
   readonly warnings: readonly string[];
   /** Faults, one sentence each. */
   readonly degraded: readonly string[];
+}
+
+/** Why something is not possible on a machine. */
+export interface SandboxFault {
+  readonly why: string;
+  /** A command, or what to do. */
+  readonly cure: string;
 }
 
 /** Number of occurrences since the start of the daemon. */

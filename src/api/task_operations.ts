@@ -83,6 +83,18 @@ export interface PlannedStepView {
   readonly attempts: number;
   /** Whether the task goes on when it fails. */
   readonly continue_on_error: boolean;
+  /**
+   * Its sandbox; `none` if its manifest says so. `null` where nothing asks for one: then the daemon may
+   * still require it.
+   */
+  readonly sandbox: "none" | {
+    /** Name of the Sandbox; `null` for one without a name. */
+    readonly name: string | null;
+    /** Whether it is the one that an agent has if nothing is said. */
+    readonly default: boolean;
+    /** The network in a few words: `none`, `all`, or hosts. */
+    readonly network: string;
+  } | null;
 }
 
 /** A piece of a task's output. */

@@ -73,12 +73,12 @@ export interface SocketRole {
 }
 
 /**
- * The warning while there is no access policy for the socket; `undefined` when there is one. Steps and
- * agents run as the daemon's user, who can open the socket.
+ * The warning while there is no access policy for the socket; `undefined` when there is one. Steps
+ * outside a sandbox run as the daemon's user, who can open the socket.
  */
 export async function openSocketWarning(dirs: DataDir): Promise<string | undefined> {
   if (!(await socketRole(dirs)).isOpen) return undefined;
-  return 'every step and agent has the role admin on the control socket: write "max_role: ' +
+  return 'every step outside a sandbox has the role admin on the control socket: write "max_role: ' +
     `operator" into ${dirs.udsPolicy} (docs/agents.md)`;
 }
 

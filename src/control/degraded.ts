@@ -25,6 +25,8 @@ export interface DegradedHost {
   readonly worker: { readonly load: () => WorkerLoad };
   /** Number of pending tasks; `undefined` if the database does not answer. */
   readonly pending: () => Promise<number | undefined>;
+  /** Why no sandbox can be made; `undefined` if one can, or nothing asks for one. */
+  readonly sandboxFault: () => Promise<string | undefined>;
   /** Connections of the webhook server; `undefined` while there is none. */
   readonly connections: () => { readonly open: number; readonly most: number } | undefined;
 }
@@ -35,17 +37,19 @@ const MANY_WAITING = 100;
 /** One sentence for each fault found. */
 export async function findDegraded(host: DegradedHost): Promise<readonly string[]> {
   const { dirs, health, semaphore } = host;
-  const [policy, { fault }, disk, open] = await Promise.all([
+  const [policy, { fault }, disk, open, sandbox] = await Promise.all([
     readPolicy(dirs),
     socketRole(dirs),
     findDiskSpace(dirs.root),
     findOpenToOthers(dirs),
+    host.sandboxFault(),
   ]);
   const found: string[] = [];
   if ("closed" in policy) {
     found.push(`no plugin runs: the policy file is not usable: ${policy.closed}`);
   }
   if (fault !== undefined) found.push(fault);
+  if (sandbox !== undefined) found.push(sandbox);
   const full = diskFault(disk, dirs.root);
   if (full !== undefined) found.push(full);
   if (semaphore.waiting >= MANY_WAITING) {

@@ -52,7 +52,7 @@ export interface OperationsHost
     StatusHost,
     StatsHost,
     UpkeepHost,
-    Omit<Place, "inDaemon">,
+    Omit<Place, "inDaemon" | "sandboxes">,
     UseHost {
   /** The whole store; each operation uses its part. */
   readonly store: Store;

@@ -21,6 +21,7 @@ import type { RunHost } from "../tasks/run/task_context.ts";
 import { startRetention } from "../tasks/retention/retention.ts";
 import { openWorker, type TaskWorker } from "../tasks/run/worker.ts";
 import { Inboxes } from "../tasks/step/inbox.ts";
+import type { Sandboxes } from "../tasks/sandbox/step_sandbox.ts";
 import { Machine } from "../tasks/workspace/machine.ts";
 import { TaskDirectories } from "../tasks/workspace/task_directory.ts";
 import type { DaemonConfig } from "./config.ts";
@@ -33,6 +34,7 @@ export interface Execution extends AsyncDisposable {
   readonly worker: TaskWorker;
   readonly inboxes: Inboxes;
   readonly directories: TaskDirectories;
+  readonly sandboxes: Sandboxes;
   /** Checks the needs of manifests when they are applied. */
   readonly machine: Machine;
   readonly plugins: PluginHost;
@@ -87,6 +89,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
     worker,
     inboxes,
     directories,
+    sandboxes,
     machine,
     plugins,
     outbox,

@@ -5,6 +5,7 @@
  */
 
 import { findDegraded } from "../control/degraded.ts";
+import { findSandboxFault } from "../control/sandbox_fault.ts";
 import { findUnreachable } from "../control/unreachable.ts";
 import { faultsAmongNodes, faultsOfOthers, speaksForAll } from "../control/records/node_faults.ts";
 import type { StatusHost } from "../control/records/status.ts";
@@ -34,14 +35,23 @@ export function selfReport(
   descriptors: number,
 ): SelfReport {
   const { dirs, clock, store, catalog, health, telemetry, shared } = state;
-  const { worker, plugins: { semaphore } } = execution;
+  const { worker, sandboxes, plugins: { semaphore } } = execution;
   const { bodies } = intake.pipeline;
   const started = clock.now();
   const connections = webhook.load;
   const pending = async () =>
     (await answerInTime(store.counts(), clock).catch(() => undefined))?.pending;
   const faults = () =>
-    findDegraded({ dirs, health, semaphore, clock, worker, pending, connections });
+    findDegraded({
+      dirs,
+      health,
+      semaphore,
+      clock,
+      worker,
+      pending,
+      connections,
+      sandboxFault: () => findSandboxFault(sandboxes, catalog),
+    });
   // While the database is away, only facts that this daemon knows itself are reported.
   const nodes = async () => {
     if (shared === undefined) return [];
@@ -54,7 +64,17 @@ export function selfReport(
     const ofNodes = all.length === 0 ? [] : [...faultsAmongNodes(all), ...faultsOfOthers(all)];
     return [...own, ...lost, ...ofNodes];
   };
-  const readings = { store, clock, dirs, started, semaphore, bodies, descriptors, degraded };
+  const readings = {
+    store,
+    clock,
+    dirs,
+    started,
+    semaphore,
+    bodies,
+    descriptors,
+    degraded,
+    sandboxes,
+  };
   return {
     degraded,
     faults,

@@ -114,7 +114,7 @@ function controlPlane(
   { manifests, githubLogs, receiveOwn, signal }: ControlParts,
 ): (identify: ControlHost["identify"]) => (request: Request) => Promise<Response> {
   const { env, timeLimits, umask, stepEnv } = config;
-  const { worker, inboxes, directories, machine, plugins, outbox } = execution;
+  const { worker, inboxes, directories, sandboxes, machine, plugins, outbox } = execution;
   const { triggers, planner, findCertificate } = intake.pipeline;
   const auditLog = createAuditLog(state);
   const operations = controlOperations({
@@ -125,6 +125,7 @@ function controlPlane(
     cancelTask: (task, reason) => worker.end(task, reason),
     sendToInbox: (taskId, message) => inboxes.add(taskId, message),
     directories,
+    sandboxes,
     machine,
     plugins,
     policy: plugins.policy,

@@ -9,6 +9,7 @@ import type { DataDir } from "../base/data_dir.ts";
 import { pathResolver } from "../base/user_paths.ts";
 import { KnownSecrets } from "../secrets/known_secrets.ts";
 import { openProcessGroups } from "../shell/process_groups.ts";
+import { type ProbeHost, probeSandbox, type SandboxSupport } from "../shell/sandbox_probe.ts";
 import { inheritEnv } from "../tasks/step/inherited_env.ts";
 import type { Place } from "./place.ts";
 
@@ -39,7 +40,20 @@ export function openOwnPlace(
     secrets: new KnownSecrets(),
     inherited: inheritEnv(env, { bin: dirs.bin, extra: stepEnv }),
     umask: UMASK,
+    sandboxes: { support: () => probeElsewhere({ groups, clock, env }) },
     resolvePath: pathResolver({ from: dirs.root, home: env("HOME") }),
     [Symbol.asyncDispose]: () => groups[Symbol.asyncDispose](),
   };
+}
+
+/** Looks for sandboxes without a change of the data directory. */
+async function probeElsewhere(
+  host: Pick<ProbeHost, "groups" | "clock" | "env">,
+): Promise<SandboxSupport> {
+  const directory = await Deno.makeTempDir();
+  try {
+    return await probeSandbox({ ...host, directory, home: "/home/svc" });
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
 }

@@ -10,7 +10,7 @@ import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 import { needsProgram } from "./machine_needs.ts";
 import { type Finding, warningAt } from "./resource.ts";
-import { checkSandbox, SandboxField, sandboxReferences } from "./sandbox.ts";
+import { checkSandbox, SandboxField, sandboxNeeds, sandboxReferences } from "./sandbox.ts";
 import { checkShellLine, programOf } from "./shell_line.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
 
@@ -55,7 +55,10 @@ export const agent: AnyKind = defineKind<AgentSpec>("Agent", {
   expressions: (spec) => envExpressions(spec.env, ["spec", "env"]),
   machine: (spec) => {
     const program = programOf(spec.command);
-    return program === undefined ? [] : needsProgram(program, COMMAND, [spec.env]);
+    return [
+      ...program === undefined ? [] : needsProgram(program, COMMAND, [spec.env]),
+      ...sandboxNeeds(spec.sandbox, ["spec", "sandbox"]),
+    ];
   },
   columns: [
     { header: "COMMAND", fit: "text", cell: ({ spec }) => spec.command },

@@ -39,10 +39,21 @@ export interface NodesNeed {
   readonly nodes: readonly string[];
 }
 
+/** A sandbox. */
+export interface SandboxNeed {
+  readonly needs: "sandbox";
+  /** Whether its network has rules. */
+  readonly rules: boolean;
+  /** Whether steps run without it where there can be none. */
+  readonly optional: boolean;
+}
+
 /** One thing that a task needs before it can start. */
-export type MachineNeed = (DirectoryNeed | WatchedNeed | ProgramNeed | NodesNeed) & {
-  readonly at: FieldPath;
-};
+export type MachineNeed =
+  & (DirectoryNeed | WatchedNeed | ProgramNeed | NodesNeed | SandboxNeed)
+  & {
+    readonly at: FieldPath;
+  };
 
 /**
  * The need for the program `name`, which the field `at` names. None if its file cannot be known: it

@@ -7,6 +7,7 @@
 
 import Type from "typebox";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
+import type { MachineNeed } from "./machine_needs.ts";
 import { checkLimits, LIMIT_FIELDS } from "./limits.ts";
 import { NAME_PATTERN } from "./names.ts";
 import { checkNetwork, Network, networkReferences } from "./network.ts";
@@ -65,6 +66,7 @@ export const sandbox: AnyKind = defineKind<SandboxSpec>("Sandbox", {
       )]
       : [],
   references: (spec) => networkReferences(spec.network, ["spec", "network"]),
+  machine: (spec) => sandboxNeeds(spec, ["spec"]),
   columns: [
     { header: "NETWORK", fit: "text", cell: ({ spec }) => networkText(spec) },
     { header: "READS", fit: "text", wide: true, cell: ({ spec }) => (spec.read ?? []).join(",") },
@@ -109,6 +111,12 @@ function checkPath(path: string, at: FieldPath): Finding[] {
   if (path.split("/").includes("..")) return [errorAt(at, "A path is written without ..")];
   if (path.startsWith("/") || path.startsWith("~/")) return [];
   return [errorAt(at, `A path is absolute or below ~/, found "${path}"`)];
+}
+
+/** What a `sandbox` at path `at` needs on the machine. */
+export function sandboxNeeds(field: SandboxField | undefined, at: FieldPath): MachineNeed[] {
+  if (typeof field !== "object") return []; // a name: its Sandbox says it
+  return [{ needs: "sandbox", rules: typeof field.network === "object", optional: false, at }];
 }
 
 /** The references of a `sandbox` at path `at`. */

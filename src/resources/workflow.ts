@@ -11,7 +11,7 @@ import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import type { MachineNeed } from "./machine_needs.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
-import { checkSandbox, SandboxField, sandboxReferences } from "./sandbox.ts";
+import { checkSandbox, SandboxField, sandboxNeeds, sandboxReferences } from "./sandbox.ts";
 import { checkShell, Shell, shellProgram } from "./shell.ts";
 import { checkStep, type Step, stepExpressions, stepReferences, StepSchema } from "./step.ts";
 import { checkGraph, checkSize, checkStepNames } from "./step_graph.ts";
@@ -53,6 +53,7 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
       checkStepNames(last, FINALLY, steps.map((step) => step.id))
     ),
     sized(checkFinallyReads),
+    checkHeld,
   ],
   references: (spec): Reference[] => [
     ...envReferences(spec.env, ["spec", "env"]),
@@ -69,6 +70,7 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
     ...shellProgram(spec.shell, ["spec", "shell"], [spec.env]),
     ...stepPrograms(spec.steps, STEPS, spec),
     ...stepPrograms(spec.finally ?? [], FINALLY, spec),
+    ...allSandboxNeeds(spec),
   ],
   columns: [{
     header: "STEPS",
@@ -138,6 +140,37 @@ function strictReadsOf(source: string): readonly Path[] {
   } catch {
     return []; // reported where the template is checked
   }
+}
+
+/** The sandboxes of the workflow and its steps; the default one where an agent has none of theirs. */
+function allSandboxNeeds({ sandbox, steps, finally: last = [] }: WorkflowSpec): MachineNeed[] {
+  const fields = [
+    ...steps.map((step, index) => ({ step, at: [...STEPS, index] })),
+    ...last.map((step, index) => ({ step, at: [...FINALLY, index] })),
+  ];
+  const bare = fields.find(({ step }) => step.agent !== undefined && step.sandbox === undefined);
+  return [
+    ...sandboxNeeds(sandbox, ["spec", "sandbox"]),
+    ...fields.flatMap(({ step, at }) => sandboxNeeds(step.sandbox, [...at, "sandbox"])),
+    ...sandbox !== undefined || bare === undefined
+      ? []
+      : [{ needs: "sandbox", rules: false, optional: true, at: bare.at } as const],
+  ];
+}
+
+/**
+ * Says what the default sandbox means where an agent has no other: what it was able to use before, such
+ * as a login in the home directory, is not there.
+ */
+function checkHeld({ sandbox, steps, finally: last = [] }: WorkflowSpec): Finding[] {
+  const isBare = (step: Step) => step.agent !== undefined && step.sandbox === undefined;
+  if (sandbox !== undefined || ![...steps, ...last].some(isBare)) return [];
+  return [warningAt(
+    ["spec"],
+    "Its steps run in a sandbox, because an event can start an agent: they have the network, and " +
+      "none of the files, logins and keys of your home directory. Write what they need, such as " +
+      "sandbox: {network: all, read: [~/.config/gh]}, or sandbox: none",
+  )];
 }
 
 function stepPrograms(

@@ -10,7 +10,7 @@ import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 import { Name } from "./metadata.ts";
 import { errorAt, type Finding } from "./resource.ts";
-import { checkSandbox, SandboxField, sandboxReferences } from "./sandbox.ts";
+import { checkSandbox, SandboxField, sandboxNeeds, sandboxReferences } from "./sandbox.ts";
 
 const WorkspaceSpec = Type.Object({
   path: Type.String({
@@ -59,7 +59,7 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>("Workspace", {
     ...envReferences(spec.env, ["spec", "env"]),
     ...sandboxReferences(spec.sandbox, ["spec", "sandbox"]),
   ],
-  machine: ({ path, isolation, nodes }) => [
+  machine: ({ path, isolation, nodes, sandbox }) => [
     {
       needs: "directory",
       path,
@@ -67,6 +67,7 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>("Workspace", {
       repository: isolation === "worktree",
       ...defined({ nodes }),
     },
+    ...sandboxNeeds(sandbox, ["spec", "sandbox"]),
     ...(nodes === undefined ? [] : [{ needs: "nodes", nodes, at: ["spec", "nodes"] } as const]),
   ],
   columns: [

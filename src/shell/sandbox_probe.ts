@@ -6,7 +6,7 @@
  * @module
  */
 
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
 import { messageOf } from "../base/errors.ts";
@@ -112,8 +112,9 @@ const GRACE_MS = 1000;
 /** Looks once; `directory` then has files that must stay as long as sandboxes are made. */
 export async function probeSandbox(host: ProbeHost): Promise<SandboxSupport> {
   const path = host.env("PATH") ?? "";
-  const bubblewrap = findProgram("bwrap", path);
-  const socat = findProgram("socat", path);
+  const directories = [...path.split(":"), "/usr/bin", "/bin"].filter(isAbsolute);
+  const bubblewrap = findProgram("bwrap", directories);
+  const socat = findProgram("socat", directories.filter(isInEverySandbox));
   const none = { mounts: [], programs: { bubblewrap: "" }, filters: {} };
   if (Deno.build.os !== "linux") {
     const why = "sandboxes need Linux, and this is another system";
@@ -141,12 +142,12 @@ export async function probeSandbox(host: ProbeHost): Promise<SandboxSupport> {
   }
 }
 
-/** The path of a program that every sandbox has. */
-function findProgram(name: string, path: string): string | undefined {
-  return ["/usr/bin", "/bin", ...path.split(":")]
-    .filter((directory) => PROGRAMS.some((one) => `${directory}/`.startsWith(`${one}/`)))
-    .map((directory) => join(directory, name))
-    .find(isFile);
+function findProgram(name: string, directories: readonly string[]): string | undefined {
+  return directories.map((directory) => join(directory, name)).find(isFile);
+}
+
+function isInEverySandbox(directory: string): boolean {
+  return PROGRAMS.some((one) => `${directory}/`.startsWith(`${one}/`));
 }
 
 function isFile(path: string): boolean {
@@ -268,6 +269,14 @@ async function explain(said: string, tookLong: boolean): Promise<SandboxFault> {
       cure: "sudo sysctl -w user.max_user_namespaces=15000",
     };
   }
+  if (/mount(ing)? proc/i.test(reason)) {
+    return {
+      why: `a part of /proc is covered here (${reason})`,
+      cure:
+        "take ProtectKernelTunables, ProtectKernelLogs, ProcSubset and ProtectProc out of the " +
+        "unit, or run the container with --security-opt systempaths=unconfined",
+    };
+  }
   if (isFile("/.dockerenv") || isFile("/run/.containerenv")) {
     return {
       why: `the container that svc runs in keeps it from making a sandbox (${reason})`,
@@ -278,7 +287,8 @@ async function explain(said: string, tookLong: boolean): Promise<SandboxFault> {
   }
   return {
     why: `bubblewrap cannot make a sandbox: ${reason}`,
-    cure: 'run "svc sandbox try -- true" for all that it says',
+    cure: "see RestrictNamespaces and SystemCallFilter of the unit, and the seccomp profile of a " +
+      "container",
   };
 }
 

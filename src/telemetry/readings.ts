@@ -37,6 +37,11 @@ export const READ = [
   { name: "plugins_running", type: "gauge", help: "Plugins and hooks that run" },
   { name: "plugins_queued", type: "gauge", help: "Plugins and hooks that wait to run" },
   { name: "inflight_body_bytes", type: "gauge", help: "Bytes of webhook bodies in memory" },
+  {
+    name: "sandbox_available",
+    type: "gauge",
+    help: "Whether this machine can make sandboxes for steps: 1 if so, else 0",
+  },
   { name: "database_up", type: "gauge", help: "Whether the database answers: 1 if so, else 0" },
   { name: "database_bytes", type: "gauge", help: "Size of svc.db" },
   { name: "database_wal_bytes", type: "gauge", help: "Size of the write-ahead log of svc.db" },
@@ -98,6 +103,8 @@ export interface ReadingsHost {
   readonly connections: () =>
     | { readonly open: number; readonly most: number; readonly displaced: number }
     | undefined;
+  /** What sandboxes this machine can make. */
+  readonly sandboxes: { readonly support: () => Promise<{ readonly fault?: unknown }> };
   /** Limit of descriptors of the process. */
   readonly descriptors: number;
   /** Health conditions that are not met, as sentences. */
@@ -110,10 +117,11 @@ const ANSWER_MS = 5000;
 /** Reads every value once; those of the database are absent while it is away. */
 export async function takeReadings(host: ReadingsHost): Promise<Readings> {
   const now = host.clock.now();
-  const [stored, files, degraded] = await Promise.all([
+  const [stored, files, degraded, sandbox] = await Promise.all([
     findStored(host),
     readFiles(host.dirs),
     host.degraded(),
+    host.sandboxes.support(),
   ]);
   const { rss, heapUsed } = Deno.memoryUsage();
   const connections = host.connections();
@@ -121,6 +129,7 @@ export async function takeReadings(host: ReadingsHost): Promise<Readings> {
     uptime_seconds: one((now - host.started) / 1000),
     ...(stored === undefined ? NOTHING_STORED : storedReadings(stored, now)),
     database_up: one(stored === undefined ? 0 : 1),
+    sandbox_available: one(sandbox.fault === undefined ? 1 : 0),
     plugins_running: one(host.semaphore.running),
     plugins_queued: one(host.semaphore.waiting),
     inflight_body_bytes: one(host.bodies.inUse),

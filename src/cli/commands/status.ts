@@ -50,6 +50,7 @@ export const command: Command = defineCommand({
       ...rateLines("deliveries", status.rates.deliveries),
       ...unknownLines(status.unknown_paths),
       ...nodeLines(status),
+      ...sandboxLines(status.sandbox),
       ["database", databaseText(status.database)],
       ...status.warnings.map((warning, at) => [at === 0 ? "warning" : "", warning] as const),
       ["degraded", status.degraded.length === 0 ? "no" : status.degraded[0] ?? ""],
@@ -134,6 +135,24 @@ function rateLines(
   return [
     [name, `${within("last_minute") || "none"} in the last minute`],
     ["", `${five} in the last five`],
+  ];
+}
+
+/** Whether sandboxes can be made, and what helps if not. */
+function sandboxLines(
+  { required, fault, network_fault: networkFault }: Status["sandbox"],
+): (readonly [string, string])[] {
+  const rule = required === "none" ? "" : `, required for ${required}`;
+  if (fault !== null) {
+    return [["sandboxes", `cannot be made: ${fault.why}${rule}`], [
+      "",
+      `to have them: ${fault.cure}`,
+    ]];
+  }
+  if (networkFault === null) return [["sandboxes", `work${rule}`]];
+  return [
+    ["sandboxes", `work, but not those whose network has rules: ${networkFault.why}${rule}`],
+    ["", `to have them: ${networkFault.cure}`],
   ];
 }
 

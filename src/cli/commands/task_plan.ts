@@ -43,6 +43,7 @@ const COLUMNS = [
   { header: "AFTER", wide: false, fit: "text" },
   { header: "TIMEOUT", wide: false },
   { header: "ATTEMPTS", wide: false },
+  { header: "SANDBOX", wide: false, fit: "text" },
   { header: "WHEN", wide: false, fit: "text" },
 ] as const;
 
@@ -57,6 +58,12 @@ function limitText(
   return `${shortDuration(secs * 1000)}${from === null || from === own ? "" : ` (${from})`}`;
 }
 
+/** `agents`, `none`, or what a sandbox without a name reaches. */
+function sandboxText(sandbox: PlannedStepView["sandbox"]): string {
+  if (sandbox === null || sandbox === "none") return sandbox ?? "";
+  return sandbox.name ?? `network ${sandbox.network}${sandbox.default ? " (default)" : ""}`;
+}
+
 function toCells(step: PlannedStepView): string[] {
   return [
     step.id,
@@ -64,6 +71,7 @@ function toCells(step: PlannedStepView): string[] {
     step.needs.join(", "),
     limitText(step, "step"),
     String(step.attempts),
+    sandboxText(step.sandbox),
     step.when ?? "",
   ];
 }

@@ -15,6 +15,7 @@ import { KINDS } from "../../resources/kinds.ts";
 import { projectsOf } from "../../resources/projects.ts";
 import type { UnknownPath } from "../../intake/unknown_paths.ts";
 import { unknownPathsSummary } from "./unknown_paths.ts";
+import type { Sandboxes } from "../../tasks/sandbox/step_sandbox.ts";
 import type { NodeRecord } from "../../store/node_records.ts";
 import type { NodeStore } from "../../store/node_store.ts";
 import type { OutboxStore } from "../../store/outbox_store.ts";
@@ -41,6 +42,7 @@ export interface StatusHost {
   };
   /** Rates of the last minutes: deliveries by outcome, ended tasks by state. */
   readonly rates: () => Record<"deliveries" | "tasks", Readonly<Record<string, Rate>>>;
+  readonly sandboxes: Pick<Sandboxes, "required" | "support">;
   /** Sizes of the database and of its disk, in bytes. */
   readonly sizes: () => Promise<{
     readonly databaseBytes: number;
@@ -67,13 +69,15 @@ export function withCaller({ version, time, ...rest }: DaemonStatus, caller: Cal
 /** The state of the daemon. */
 export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
   const { webhookUrl, started, settings, server } = host.status();
-  const [queue, outbox, nodes, sizes, degraded, open] = await Promise.all([
+  const { sandboxes } = host;
+  const [queue, outbox, nodes, sizes, degraded, open, sandbox] = await Promise.all([
     host.store.counts(),
     host.store.outboxCounts(),
     host.store.listNodes(),
     host.sizes(),
     host.degraded(),
     openSocketWarning(host.dirs),
+    sandboxes.support(),
   ]);
   const resources = KINDS.map((kind) =>
     [kind.plural, host.catalog.list(kind.kind).length] as const
@@ -114,6 +118,11 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
     },
     rates: host.rates(),
     nodes: nodesSummary(nodes),
+    sandbox: {
+      required: sandboxes.required,
+      fault: sandbox.fault ?? null,
+      network_fault: sandbox.fault ?? sandbox.networkFault ?? null,
+    },
     database: {
       server: server ?? null,
       bytes: sizes.databaseBytes,

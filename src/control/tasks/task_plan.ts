@@ -8,7 +8,8 @@
 import type { Input, Output } from "../../api/operations.ts";
 import type { PlannedStepView } from "../../api/task_operations.ts";
 import { findDurationSecs } from "../../base/duration.ts";
-import type { Plan } from "../../tasks/plan.ts";
+import { networkText } from "../../resources/sandbox.ts";
+import type { Plan, PlannedStep } from "../../tasks/plan.ts";
 import { waitsFor } from "../../tasks/run/flow.ts";
 import { type DefaultLimits, limitOf, taskLimitOf } from "../../tasks/time_limits.ts";
 import { findTask } from "../records/records.ts";
@@ -53,8 +54,15 @@ function stepViews(plan: Plan, limits: DefaultLimits): PlannedStepView[] {
       ...limitView(limitOf(step, { isFinally, plan, limits })),
       attempts: step.retry?.attempts ?? 1,
       continue_on_error: step.continueOnError === true,
+      sandbox: sandboxView(step.sandbox),
     };
   });
+}
+
+function sandboxView(sandbox: PlannedStep["sandbox"]): PlannedStepView["sandbox"] {
+  if (typeof sandbox !== "object") return sandbox ?? null;
+  const { name, spec, isDefault } = sandbox;
+  return { name: name ?? null, default: isDefault === true, network: networkText(spec) };
 }
 
 /** A limit in seconds, and what has set it. */

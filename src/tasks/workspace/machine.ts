@@ -11,8 +11,10 @@ import type {
   DirectoryNeed,
   NodesNeed,
   ProgramNeed,
+  SandboxNeed,
   WatchedNeed,
 } from "../../resources/machine_needs.ts";
+import type { SandboxSupport } from "../../shell/sandbox_probe.ts";
 import { hasProgram } from "../step/program.ts";
 import { directoryFault, isDirectory } from "./directory_fault.ts";
 import { findRepository } from "./git_worktree.ts";
@@ -23,11 +25,14 @@ export type ResolvedNeed =
   | DirectoryNeed
   | Omit<WatchedNeed, "workspace"> & Pick<DirectoryNeed, "path" | "nodes">
   | ProgramNeed
-  | NodesNeed;
+  | NodesNeed
+  | SandboxNeed;
 
 /** The environment of the tasks, and the nodes on which they run. */
 export interface MachineHost extends ToolHost {
   readonly resolvePath: ResolvePath;
+  /** The sandboxes of this machine. */
+  readonly sandboxes: { readonly support: () => Promise<SandboxSupport> };
   /** The names by which a Workspace may name this node; absent where the daemon is the only one. */
   readonly shared?: { readonly names: readonly string[] };
 }
@@ -48,6 +53,7 @@ export class Machine {
   async faultOf(need: ResolvedNeed, signal: AbortSignal): Promise<string | undefined> {
     if (need.needs === "program") return await this.#programFault(need.name);
     if (need.needs === "nodes") return this.#nodesFault(need.nodes);
+    if (need.needs === "sandbox") return await this.#sandboxFault(need);
     if (!this.#runsTasksOf(need)) return undefined;
     const path = this.#host.resolvePath(need.path);
     const fault = await directoryFault(path);
@@ -81,6 +87,16 @@ export class Machine {
       if (error instanceof AppError) return error.message;
       throw error;
     }
+  }
+
+  async #sandboxFault({ rules, optional }: SandboxNeed): Promise<string | undefined> {
+    const { fault, networkFault } = await this.#host.sandboxes.support();
+    const found = fault ?? (rules ? networkFault : undefined);
+    if (found === undefined) return undefined;
+    const effect = optional
+      ? "The steps run without a sandbox on this machine"
+      : "The sandbox cannot be made on this machine, so the steps fail";
+    return `${effect}: ${found.why}. To have one: ${found.cure}`;
   }
 
   async #programFault(name: string): Promise<string | undefined> {

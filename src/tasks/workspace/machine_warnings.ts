@@ -101,6 +101,8 @@ function resolvedNeed(
       return { needs: need.needs, name: need.name };
     case "nodes":
       return { needs: need.needs, nodes: need.nodes };
+    case "sandbox":
+      return { needs: need.needs, rules: need.rules, optional: need.optional };
     case "directory":
       return {
         needs: need.needs,
@@ -153,6 +155,8 @@ function nameOf(need: ResolvedNeed): string {
       return `The program "${need.name}"`;
     case "nodes":
       return `Nodes ${need.nodes.join(", ")}`;
+    case "sandbox":
+      return "The sandbox";
     case "directory":
     case "watched":
       return `"${need.path}"`;
