@@ -111,7 +111,7 @@ const ALWAYS: Readonly<Record<string, readonly string[]>> = {
 /** The arguments of each call that makes a file or gives it a mode, with this mode. */
 const withMode = (mode: bigint): readonly (readonly [name: string, args: readonly bigint[]])[] => [
   ["chmod", [0n, mode]],
-  ["fchmod", [0n, mode]],
+  ["fchmod", [0xffff_ffffn, mode]], // no descriptor: without the filter it would be obeyed
   ["fchmodat", [0n, 0n, mode]],
   ["fchmodat2", [0n, 0n, mode]],
   ["mknod", [0n, mode]],
