@@ -40,6 +40,8 @@ export function openSandboxes(host: SandboxesHost): Sandboxes & AsyncDisposable 
   const { groups, clock, dirs, env, inherited, required } = host;
   const home = homeOf(inherited.variables["HOME"]);
   const look = () => probeSandbox({ groups, clock, directory: dirs.sandbox, home, env });
+  // A daemon that was killed has left sockets there.
+  const cleared = Deno.remove(dirs.sandbox, { recursive: true }).catch(() => {});
   let support: Promise<SandboxSupport> | undefined;
   let askedAt = clock.monotonicMs();
   let cgroups: ReturnType<Sandboxes["cgroups"]> | undefined;
@@ -48,7 +50,7 @@ export function openSandboxes(host: SandboxesHost): Sandboxes & AsyncDisposable 
     home,
     program: programFiles(env),
     async support() {
-      const known = await (support ??= look());
+      const known = await (support ??= cleared.then(look));
       const isFinal = known.fault === undefined && known.networkFault === undefined;
       if (isFinal || clock.monotonicMs() - askedAt < RETRY_MS) return known;
       // Somebody may have installed what was missing.

@@ -124,8 +124,12 @@ export function inSandbox(given: ShellLine, sandbox: Sandbox): ShellLine {
 
 function bubblewrap({ mounts, network, nested, seccomp }: Sandbox, cwd: string): string[] {
   const user = ["--unshare-user", "--uid", UID, "--gid", UID];
-  // Else a daemon of root could be told there what to run when a program crashes.
-  const proc = ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"];
+  // The user of a daemon that is root could write there what changes the machine: what runs when a
+  // program crashes, or that it restarts. Sandboxes within have to write there who their users are.
+  const closed = nested === true
+    ? ["--ro-bind", "/proc/sys", "/proc/sys"]
+    : ["--remount-ro", "/proc"];
+  const proc = ["--proc", "/proc", ...closed];
   const dev = ["--dev", "/dev", "--remount-ro", "/dev"];
   return [
     "--unshare-all",

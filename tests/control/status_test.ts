@@ -80,7 +80,7 @@ controlTest(
       ),
     });
     const warning =
-      'every step and agent has the role admin on the control socket: write "max_role: ' +
+      'every step outside a sandbox has the role admin on the control socket: write "max_role: ' +
       `operator" into ${rig.dirs.udsPolicy} (docs/agents.md)`;
     deepEqual(await said(), { status: [warning], apply: [warning] });
     deepEqual((await ask(rig)).degraded, [], "no fault: the exit code stays");

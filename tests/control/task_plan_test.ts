@@ -73,6 +73,8 @@ const SHELL = {
   timeout_from: null,
   attempts: 1,
   continue_on_error: false,
+  // an event from outside may start its agent
+  sandbox: { name: null, default: true, network: "all" },
 };
 
 controlTest(
@@ -129,7 +131,7 @@ controlTest(
     equal((await ended(rig, id))["state"], "succeeded");
     deepEqual(await rig.client.call("task.plan", { id: `task/${id}` }), planned);
     deepEqual((await rig.client.call("task.plan", { id: later })).steps, [
-      { ...SHELL, id: "only", needs: [] },
+      { ...SHELL, id: "only", needs: [], sandbox: null },
     ]);
     const { steps } = await rig.client.call("task", { id });
     deepEqual(steps.map((step) => step.id), planned.steps.map((step) => step.id));

@@ -278,7 +278,7 @@ programTest("svc doctor: a daemon looks itself, at what its steps need", async (
   );
   match(
     daemonSays,
-    /\nwarning: every step and agent has the role admin on the control socket: write /,
+    /\nwarning: every step outside a sandbox has the role admin on the control socket: write /,
   );
   ok(!daemonSays.includes("logs"), "what is said of the data directory is not said twice");
   match(

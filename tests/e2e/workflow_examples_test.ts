@@ -79,7 +79,7 @@ async function exampleDaemon(home: TempDir): Promise<TestDaemon> {
   match(notCloned ?? "", /: spec\.path: ".*\/workspaces\/shop" does not exist: make it, /);
   match(
     uncapped ?? "",
-    /^warning: every step and agent has the role admin on the control socket: /,
+    /^warning: every step outside a sandbox has the role admin on the control socket: /,
   );
   deepEqual(more, [""]);
   return daemon;

@@ -144,14 +144,14 @@ function sandboxLines(
 ): (readonly [string, string])[] {
   const rule = required === "none" ? "" : `, required for ${required}`;
   if (fault !== null) {
-    return [["sandboxes", `cannot be made: ${fault.why}${rule}`], [
+    return [["sandbox", `none can be made: ${fault.why}${rule}`], [
       "",
       `to have them: ${fault.cure}`,
     ]];
   }
-  if (networkFault === null) return [["sandboxes", `work${rule}`]];
+  if (networkFault === null) return [["sandbox", `works${rule}`]];
   return [
-    ["sandboxes", `work, but not those whose network has rules: ${networkFault.why}${rule}`],
+    ["sandbox", `works, but none whose network has rules: ${networkFault.why}${rule}`],
     ["", `to have them: ${networkFault.cure}`],
   ];
 }

@@ -31,21 +31,31 @@ export const command: Command = defineCommand({
       );
       return;
     }
-    io.out(await formatTable(COLUMNS, plan.steps.map(toCells), io.columns));
+    const columns = COLUMNS.filter(({ header, cell }) =>
+      header !== "SANDBOX" || plan.steps.some((step) => cell(step) !== "")
+    );
+    const rows = plan.steps.map((step) => columns.map(({ cell }) => cell(step)));
+    io.out(await formatTable(columns, rows, io.columns));
     io.out(`\nThe whole task: ${limitText(plan, "workflow") || "no timeout"}\n`);
     if (plan.reason !== "") io.err(`Task ${plan.id}: ${printable(plan.reason)}\n`);
   },
 });
 
-const COLUMNS = [
-  { header: "STEP", wide: false, fit: "name" },
-  { header: "RUNS", wide: false, fit: "name" },
-  { header: "AFTER", wide: false, fit: "text" },
-  { header: "TIMEOUT", wide: false },
-  { header: "ATTEMPTS", wide: false },
-  { header: "SANDBOX", wide: false, fit: "text" },
-  { header: "WHEN", wide: false, fit: "text" },
-] as const;
+/** A column of the table, and what it shows of a step. */
+type PlanColumn = Parameters<typeof formatTable>[0][number] & {
+  readonly cell: (step: PlannedStepView) => string;
+};
+
+const COLUMNS: readonly PlanColumn[] = [
+  { header: "STEP", wide: false, fit: "name", cell: ({ id }) => id },
+  { header: "RUNS", wide: false, fit: "name", cell: runsText },
+  { header: "AFTER", wide: false, fit: "text", cell: ({ needs }) => needs.join(", ") },
+  { header: "TIMEOUT", wide: false, cell: (step) => limitText(step, "step") },
+  { header: "ATTEMPTS", wide: false, cell: ({ attempts }) => String(attempts) },
+  // Left out where no step has anything to say of one.
+  { header: "SANDBOX", wide: false, cell: ({ sandbox }) => sandboxText(sandbox) },
+  { header: "WHEN", wide: false, fit: "text", cell: ({ when }) => when ?? "" },
+];
 
 /** A time limit, and the setting from which it comes unless that is `own`. */
 function limitText(
@@ -58,20 +68,12 @@ function limitText(
   return `${shortDuration(secs * 1000)}${from === null || from === own ? "" : ` (${from})`}`;
 }
 
-/** `agents`, `none`, or what a sandbox without a name reaches. */
+/** Its name, `none`, `default`, or `inline` for one that the manifest of the step has. */
 function sandboxText(sandbox: PlannedStepView["sandbox"]): string {
   if (sandbox === null || sandbox === "none") return sandbox ?? "";
-  return sandbox.name ?? `network ${sandbox.network}${sandbox.default ? " (default)" : ""}`;
+  return sandbox.name ?? (sandbox.default ? "default" : "inline");
 }
 
-function toCells(step: PlannedStepView): string[] {
-  return [
-    step.id,
-    (step.agent === null ? "shell" : `agent ${step.agent}`) + (step.finally ? ", finally" : ""),
-    step.needs.join(", "),
-    limitText(step, "step"),
-    String(step.attempts),
-    sandboxText(step.sandbox),
-    step.when ?? "",
-  ];
+function runsText({ agent, finally: isLast }: PlannedStepView): string {
+  return (agent === null ? "shell" : `agent ${agent}`) + (isLast ? ", finally" : "");
 }

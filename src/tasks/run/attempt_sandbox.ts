@@ -94,13 +94,13 @@ export class AttemptSandbox {
 
   /** Opens the way to the network, if it has rules; gives the variables that lead to it. */
   async #openNetwork(): Promise<Readonly<Record<string, string>>> {
-    const { context: { host, files, claimed: { task } }, log, name } = this.#user;
+    const { context: { host, claimed: { task } }, log, name } = this.#user;
     const { network = "none" } = this.#planned.spec;
     const rules = parseNetwork(network);
     if (typeof rules === "string") return {};
     const sources = { catalog: host.catalog, project: task.project };
-    const [directory = ""] = files.directories;
-    const path = join(directory, `net.${name}`);
+    // Not among the files of the task, where another step of it could use the same way.
+    const path = join(host.dirs.sandbox, `${task.id}.${name}`);
     const served = await openEgress({
       path,
       rules,

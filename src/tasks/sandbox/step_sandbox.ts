@@ -95,6 +95,9 @@ export function sandboxName({ name }: { readonly name?: string | undefined }): s
   return name === undefined ? "its sandbox" : `Sandbox "${name}"`;
 }
 
+/** Where a sandbox has the socket that leads to the hosts it may reach. */
+const EGRESS = "/run/svc/egress";
+
 /** Directories that are made anew for each sandbox. */
 const SCRATCH = ["/tmp", "/var/tmp", "/dev/shm"];
 
@@ -122,7 +125,7 @@ export async function placesOf(
   const filter = nested === true ? support.filters.nested : support.filters.plain;
   return {
     programs: support.programs,
-    network: network === "none" || network === "all" ? network : { socket: step.egress ?? "" },
+    network: typeof network === "string" ? network : { socket: EGRESS },
     ...defined({ nested, seccomp: filter }),
     mounts: [
       ...support.mounts,
@@ -137,6 +140,7 @@ export async function placesOf(
         same("read", join(dirs.bin, "svc")),
         ...sandboxes.program.map((path) => same("read", path)),
       ],
+      ...step.egress === undefined ? [] : [{ put: "read", from: step.egress, at: EGRESS } as const],
       same("write", step.output),
     ],
   };
