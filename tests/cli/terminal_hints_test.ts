@@ -167,11 +167,16 @@ Deno.test("svc task plan is a table that fits, and says where a task never got a
   const [fetch, ...others] = answer.steps;
   const held = [{ ...fetch, sandbox: "none" }, ...others.map((one) => ({ ...one, sandbox: box }))];
   equal(
-    (await shown({ ...answer, steps: held })).out.split("\n\n")[0],
-    "STEP   RUNS    AFTER     TIMEOUT            ATTEMPTS  SANDBOX  WHEN\n" +
-      "fetch  shell             1h (step-timeout)  1         none\n" +
-      "write  age…er  fetch, x                     1         default  n > 1\n" +
-      "tell   she…ly  write     5m                 3         default",
+    (await run(plan, {
+      positional: ["A"],
+      options: {},
+      answer: { ...answer, steps: held },
+      isTerminal: false,
+    })).out.split("\n\n")[0],
+    "STEP   RUNS            AFTER     TIMEOUT            ATTEMPTS  SANDBOX  WHEN\n" +
+      "fetch  shell                     1h (step-timeout)  1         none\n" +
+      "write  agent writer    fetch, x                     1         default  n > 1\n" +
+      "tell   shell, finally  write     5m                 3         default",
   );
   equal(planned.err, "Task A: waits for a worker (4 of 4 busy)\n");
   const unlimited = await shown({ ...answer, timeout_secs: null, timeout_from: null });
