@@ -76,11 +76,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   await endInterruptedPlugins(state);
   opening.use(startAuditRetention(state));
   busy.use(state.telemetry.countEarlier(state.store));
-  busy.use(startRetention({
-    ...state,
-    keep,
-    discard: (task, signal) => directories.discard(task, { signal }),
-  }));
+  busy.use(startRetention({ ...state, keep, directories }));
   const { catalog, store } = state;
   busy.use(new CronPlugins(plugins, catalog, store));
   const open = opening.move();

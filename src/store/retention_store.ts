@@ -20,10 +20,13 @@ export interface PruneRequest {
   readonly before: number;
 }
 
-/** A task that is no longer stored, with its own directory; empty where it has none. */
+/** A task whose files are to be removed on this machine. */
 export interface TaskFiles {
   readonly id: string;
+  /** Its own directory; empty where none is recorded. */
   readonly directory: string;
+  /** Whether it is still stored, because another node has taken it over; absent for no. */
+  readonly isMoved?: boolean;
 }
 
 /** The records that were removed. */
@@ -46,7 +49,8 @@ export interface BodyResult {
 export interface RetentionStore {
   /**
    * Removes ended tasks from before `before`, and where `keep` is given, those beyond the newest
-   * `keep` of each trigger; at most `limit`. Returns the removed tasks with their own directories.
+   * `keep` of each trigger; at most `limit`. Returns the removed tasks with their own directories,
+   * and tasks of this node that another one has taken over.
    */
   pruneTasks(
     options: { before: number; keep?: number; limit: number },

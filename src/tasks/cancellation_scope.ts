@@ -47,6 +47,14 @@ export class CancellationScope implements Disposable {
     this.#sources.use(clock.after(ms, () => this.end("timeout")));
   }
 
+  /** Ends the scope for `timeout` `ms` milliseconds after `signal` has aborted. */
+  endAfterAbort(signal: AbortSignal, ms: number, clock: Clock): void {
+    if (signal.aborted) return this.endAfter(ms, clock);
+    const listener = () => this.endAfter(ms, clock);
+    signal.addEventListener("abort", listener);
+    this.#sources.defer(() => signal.removeEventListener("abort", listener));
+  }
+
   /** Detaches from the signals: nothing ends the scope any more. */
   [Symbol.dispose](): void {
     this.#sources.dispose();

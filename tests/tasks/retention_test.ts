@@ -12,9 +12,13 @@ import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { createLog } from "../../src/base/log.ts";
 import type { Store } from "../../src/store/store.ts";
+import type { Task } from "../../src/store/task_records.ts";
 import { removeOrphans } from "../../src/tasks/retention/orphans.ts";
 import { prune, startRetention } from "../../src/tasks/retention/retention.ts";
 import type { RetentionHost, RetentionLimits } from "../../src/tasks/retention/retention_host.ts";
+import type { ToolHost } from "../../src/tasks/workspace/run_tool.ts";
+import { TaskDirectories } from "../../src/tasks/workspace/task_directory.ts";
+import { noteRepository } from "../../src/tasks/workspace/kept_commits.ts";
 import { LogFiles, logPath } from "../../src/store/files/log_files.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { ManualClock, passUntil, setClock } from "../helpers/manual_clock.ts";
@@ -34,8 +38,10 @@ interface Rig extends AsyncDisposable {
   readonly clock: { time: number };
   readonly dirs: DataDir;
   readonly host: RetentionHost;
-  /** Directories of tasks that were removed. */
+  /** Directories that were removed with the commits of their tasks. */
   readonly removed: string[];
+  /** Directories that were removed, and the commits kept. */
+  readonly tidied: string[];
   readonly logged: string[];
   /** Stores task `n` with a log, ended now. */
   ended(n: number, trigger?: string): Promise<void>;
@@ -55,13 +61,16 @@ async function rig(broken: Partial<Store> = {}): Promise<Rig> {
   await Deno.mkdir(dirs.logs);
   const clock = setClock(START);
   clock.pause = (_ms, signal) => systemClock.pause(0, signal); // each step gives way to others
-  const [removed, logged]: string[][] = [[], []];
+  const removed: string[] = [];
+  const tidied: string[] = [];
+  const logged: string[] = [];
   const log = createLog({
     level: "debug",
     format: "json",
     clock,
-    write: (line) => void logged?.push(line),
+    write: (line) => void logged.push(line),
   });
+  const onDisk = new TaskDirectories({} as ToolHost, dirs);
   const host: RetentionHost = {
     catalog: new Catalog(),
     clock,
@@ -70,8 +79,18 @@ async function rig(broken: Partial<Store> = {}): Promise<Rig> {
     dirs,
     keep: { tasksMs: 30 * DAY_MS, bodiesMs: 0, perTrigger: 10_000 },
     store: { ...store, ...broken },
-    discard: ({ directory }) =>
-      Promise.resolve(void (directory === "" || removed?.push(directory))),
+    directories: {
+      madeFor: (id) => onDisk.madeFor(id),
+      whereCommitsAre: (id) => onDisk.whereCommitsAre(id),
+      discard({ directory }) {
+        if (directory !== "") removed.push(directory);
+        return Promise.resolve([]);
+      },
+      remove(_id, directory) {
+        tidied.push(directory);
+        return Promise.resolve("");
+      },
+    },
   };
   const numberOf = (id: string) => Number(id.slice(-6));
   return {
@@ -79,8 +98,9 @@ async function rig(broken: Partial<Store> = {}): Promise<Rig> {
     clock,
     dirs,
     host,
-    removed: removed ?? [],
-    logged: logged ?? [],
+    removed,
+    tidied,
+    logged,
     async ended(n, trigger = "push") {
       await accept(store, n, { trigger, receivedAt: clock.time });
       await store.claimTasks(1, clock.time);
@@ -235,6 +255,81 @@ Deno.test("removeOrphans: the directory of a task that is gone goes, unless a re
   await r.store.setTaskDirectory(taskIdOf(4), `${of(2)}/packages/app`);
   await removeOrphans(r.host, new AbortController().signal);
   deepEqual(r.removed, [of(1)]);
+});
+
+/** The store of one of two nodes; the other one has these tasks, which have their directories there. */
+async function besideAnother(r: Rig, taken: ReadonlySet<string>): Promise<RetentionHost> {
+  const [self] = await r.store.listNodes();
+  if (self === undefined) throw new Error("no node");
+  const placed = (tasks: readonly Task[]) =>
+    tasks.map((task) =>
+      taken.has(task.id)
+        ? { ...task, node: "other", directory: `${r.dirs.worktrees}/${task.id}` }
+        : task
+    );
+  return {
+    ...r.host,
+    store: {
+      ...r.host.store,
+      listNodes: () => Promise.resolve([self, { ...self, id: "other", isSelf: false }]),
+      findTasks: async (id) => placed(await r.store.findTasks(id)),
+      listTasks: async (query) => placed(await r.store.listTasks(query)),
+    },
+  };
+}
+
+Deno.test("removeOrphans: what a task left here that another node took over goes, recorded or not", async () => {
+  await using r = await rig();
+  const of = (n: number) => `${r.dirs.worktrees}/${taskIdOf(n)}`;
+  for (const n of [1, 2, 3]) await Deno.mkdir(of(n), { recursive: true });
+  await r.ended(1);
+  await r.ended(2);
+  await r.store.setTaskDirectory(taskIdOf(2), of(2));
+  await accept(r.store, 3, { receivedAt: r.clock.time });
+  const host = await besideAnother(r, new Set([taskIdOf(1)]));
+  await removeOrphans(host, new AbortController().signal);
+  deepEqual([r.removed, r.tidied], [[of(1)], []]);
+});
+
+Deno.test("removeOrphans: what the crash of its task left here unrecorded goes, kept commits stay", async () => {
+  await using r = await rig();
+  const { worktrees, copies } = r.dirs;
+  const of = (n: number) => `${worktrees}/${taskIdOf(n)}`;
+  for (const n of [1, 2, 3, 4, 5, 6]) await r.ended(n);
+  await accept(r.store, 7, { receivedAt: r.clock.time });
+  for (const n of [1, 4, 7]) await Deno.mkdir(of(n), { recursive: true });
+  await Deno.mkdir(`${copies}/${taskIdOf(5)}.part`, { recursive: true });
+  const note = (n: number, refs: readonly string[]) =>
+    noteRepository(worktrees, taskIdOf(n), { repository: "/repo", refs });
+  await Deno.mkdir(`${of(8)}.git`);
+  await note(1, []);
+  await note(2, []);
+  await note(3, ["refs/svc/tasks/x"]);
+  await note(7, []);
+  await r.store.setTaskDirectory(taskIdOf(6), `${of(4)}/sub`); // a retry of 4
+  await removeOrphans(r.host, new AbortController().signal);
+  deepEqual(r.tidied.toSorted(), [`${copies}/${taskIdOf(5)}`, of(1), of(2)]);
+  deepEqual(r.removed, [of(8)], "what a sandbox had of the repository of a removed task");
+});
+
+Deno.test("retention removes what a task left that another node took over, unless it came back", async () => {
+  await using r = await rig();
+  const of = (n: number) => `${r.dirs.worktrees}/${taskIdOf(n)}`;
+  for (const n of [1, 2, 3]) {
+    await r.ended(n);
+    await Deno.mkdir(of(n), { recursive: true });
+  }
+  await accept(r.store, 4, { receivedAt: r.clock.time });
+  const left = [
+    { id: taskIdOf(1), directory: "", isMoved: true },
+    { id: taskIdOf(2), directory: `${of(2)}/sub`, isMoved: true },
+    { id: taskIdOf(4), directory: of(4), isMoved: true },
+    { id: taskIdOf(3), directory: "" }, // removed: a retry may work in its directory
+  ];
+  const host = await besideAnother(r, new Set([taskIdOf(1), taskIdOf(2)]));
+  const store = { ...host.store, pruneTasks: () => Promise.resolve(left.splice(0)) };
+  await prune({ ...host, store }, new AbortController().signal);
+  deepEqual([r.removed, r.tidied], [[of(1), `${of(2)}/sub`, of(2)], []]);
 });
 
 Deno.test("retention that failed is repeated soon, and svc status says so until then", async () => {

@@ -12,7 +12,11 @@ import {
   rejects,
   strictEqual as equal,
 } from "node:assert/strict";
+import type { Clock } from "../../src/base/clock.ts";
+import { removeOrphans } from "../../src/tasks/retention/orphans.ts";
+import type { RunHost } from "../../src/tasks/run/task_context.ts";
 import { branchOf } from "../../src/tasks/workspace/git_worktree.ts";
+import { noteRepository } from "../../src/tasks/workspace/kept_commits.ts";
 import { missing, skippable } from "../helpers/requirements.ts";
 import { findFile, processRuns, until, untilFile } from "../helpers/until.ts";
 import { taskIdOf } from "../helpers/store_records.ts";
@@ -442,6 +446,36 @@ test("worktree: a cancel before it is made leaves nothing of it", async (rig) =>
   equal(await branches(rig), "main");
 });
 
+test("worktree: the note that a crash left goes when the task is cancelled then", async (rig) => {
+  await commitSomething(rig);
+  const claimed = await rig.claim("{steps: [{id: a, run: touch ran}]}", WORKTREE);
+  await Deno.mkdir(rig.dirs.worktrees);
+  const repository = `${rig.workspace}/.git`;
+  await noteRepository(rig.dirs.worktrees, claimed.task.id, { repository, refs: [] });
+  equal((await rig.run(claimed, { cancel: AbortSignal.abort() })).state, "cancelled");
+  deepEqual(names(rig.dirs.worktrees), []);
+});
+
+test("worktree: what crashes left of tasks that have ended goes at the next start", async (rig) => {
+  await commitSomething(rig);
+  const ids: string[] = [];
+  for (const _ of [1, 2]) {
+    const { task: { id } } = await rig.claim("{steps: [{id: a, run: 'true'}]}", WORKTREE);
+    await rig.store.finishTask({ taskId: id, state: "failed", reason: "interrupted", now: 1 });
+    ids.push(id);
+  }
+  const { worktrees: parent } = rig.dirs;
+  await Deno.mkdir(parent);
+  const repository = `${rig.workspace}/.git`;
+  for (const id of ids) await noteRepository(parent, id, { repository, refs: [] });
+  const [made = ""] = ids;
+  await git(rig.workspace, "worktree", "add", "--quiet", "-b", branchOf(made), `${parent}/${made}`);
+  const { store, catalog, dirs, host } = rig;
+  const keep = { tasksMs: 0, bodiesMs: 0, perTrigger: 0 };
+  await removeOrphans({ ...host, store, catalog, dirs, keep }, new AbortController().signal);
+  deepEqual([await branches(rig), await worktrees(rig), names(parent)], ["main", 1, []]);
+});
+
 /** Makes every checkout of the repository wait for ever, in a process that minds no TERM. */
 async function makeStuck(rig: RunRig, line: string): Promise<void> {
   await Deno.writeTextFile(`${rig.workspace}/.gitattributes`, "* filter=stuck\n");
@@ -480,6 +514,39 @@ test("worktree: the timeout of the task holds while it is made, and nothing is l
   await nobodyOf(rig);
 });
 
+/** The host of a run for which the time for a removal is soon over. */
+function hasty({ host }: RunRig): RunHost {
+  const { clock } = host;
+  const after: Clock["after"] = (ms, then) => clock.after(ms === 10_000 ? 100 : ms, then);
+  return { ...host, clock: { ...clock, after } };
+}
+
+test("worktree: a cancel does not cut its removal off, which is over soon", async (rig) => {
+  await commitSomething(rig);
+  const go = "until test -e go; do sleep 0.02; done";
+  const early = await rig.claim(`{steps: [{id: a, run: 'touch up; ${go}'}]}`, WORKTREE);
+  const directory = `${rig.dirs.worktrees}/${early.task.id}`;
+  const tidied = new AbortController();
+  const removal = rig.run(early, { cancel: tidied.signal });
+  await until("the step", () => names(directory).includes("up") || undefined);
+
+  // Another task makes its worktree, and the removal waits for its turn.
+  const free = `${rig.dirs.root}/free`;
+  await makeStuck(rig, `until test -e ${free}; do sleep 0.02; done; cat`);
+  const other = rig.run(await rig.claim("{steps: [{id: a, run: 'true'}]}", WORKTREE));
+  await untilFile(`${rig.dirs.root}/pids`);
+  await Deno.writeTextFile(`${directory}/go`, "");
+  await until(
+    "the end of the step",
+    async () => (await rig.task(early.task.id)).steps[0]?.finishedAt,
+  );
+  tidied.abort();
+  await Deno.writeTextFile(free, "");
+  deepEqual(await removal, { state: "succeeded", reason: "" });
+  equal((await other).state, "succeeded");
+  deepEqual([await branches(rig), names(rig.dirs.worktrees)], ["main", []]);
+});
+
 test("worktree: a task that ends does not wait for the turn of another task", async (rig) => {
   await commitSomething(rig);
   const none = "{steps: [{id: a, run: 'true'}]}";
@@ -488,7 +555,7 @@ test("worktree: a task that ends does not wait for the turn of another task", as
     WORKTREE,
   );
   const tidied = new AbortController();
-  const cancellation = rig.run(early, { cancel: tidied.signal });
+  const cancellation = rig.run(early, { cancel: tidied.signal }, hasty(rig));
   await untilFile(`${rig.dirs.worktrees}/${early.task.id}/file`);
   await until(
     "the step",

@@ -12,7 +12,8 @@ import { messageOf } from "../../base/errors.ts";
 import { dedupTimesIn } from "../../resources/dedup_times.ts";
 import { Bodies } from "./bodies.ts";
 import { agesOf, shortestOf } from "./limits.ts";
-import { removeOrphans } from "./orphans.ts";
+import { removeLeft, removeOrphans } from "./orphans.ts";
+import type { TaskFiles } from "../../store/retention_store.ts";
 import type { RetentionHost } from "./retention_host.ts";
 import { pruneTrigger, triggersToPrune } from "./trigger_records.ts";
 
@@ -91,7 +92,7 @@ export async function prune(
   const { store, clock, log, catalog, keep } = host;
   const limit = BATCH_SIZE;
   const inSteps = (step: () => Promise<number>) => untilIdle(step, clock, signal);
-  const removeTasks = async (ended: readonly EndedTask[]) => {
+  const removeTasks = async (ended: readonly TaskFiles[]) => {
     for (const task of ended) await removeFiles(task, host, signal);
     return ended.length;
   };
@@ -161,20 +162,16 @@ async function untilIdle(
   return removed;
 }
 
-/** A removed task whose files are still there. */
-interface EndedTask {
-  readonly id: string;
-  readonly directory: string;
-}
-
 async function removeFiles(
-  task: EndedTask,
-  { logs, log, discard }: RetentionHost,
+  task: TaskFiles,
+  host: RetentionHost,
   signal: AbortSignal,
 ): Promise<void> {
+  const { logs, log, directories } = host;
   try {
+    if (task.isMoved === true) return await removeLeft(task, host, signal);
     await logs.left?.remove(task.id);
-    await discard(task, signal);
+    await directories.discard(task, { signal });
   } catch (error) {
     log.warn("files of a removed task could not be removed", { task: task.id, error });
   }

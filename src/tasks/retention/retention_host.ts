@@ -10,8 +10,10 @@ import type { HealthConditions } from "../../base/health_conditions.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 import type { LogStore } from "../../store/log_store.ts";
+import type { NodeStore } from "../../store/node_store.ts";
 import type { RetentionStore } from "../../store/retention_store.ts";
 import type { TaskStore } from "../../store/task_store.ts";
+import type { TaskDirectories } from "../workspace/task_directory.ts";
 
 /** How much to keep of triggers whose manifest has no `retention`. */
 export interface RetentionLimits {
@@ -27,16 +29,15 @@ export interface RetentionLimits {
 export interface RetentionHost extends Core {
   /** Its triggers say how long deduplication needs deliveries, and which limits of their own they have. */
   readonly catalog: Catalog;
-  readonly store: RetentionStore & TaskStore & DeliveryStore;
+  readonly store: RetentionStore & TaskStore & DeliveryStore & Pick<NodeStore, "listNodes">;
   readonly logs: LogStore;
   /** Holds the directories of tasks. */
   readonly dirs: DataDir;
   /** Shows a failure, where it is given. */
   readonly health?: HealthConditions;
   readonly keep: RetentionLimits;
-  /** Removes the task's own directory, if it has one, and commits that are kept for it. */
-  readonly discard: (
-    task: { readonly id: string; readonly directory: string },
-    signal: AbortSignal,
-  ) => Promise<unknown>;
+  readonly directories: Pick<
+    TaskDirectories,
+    "discard" | "remove" | "madeFor" | "whereCommitsAre"
+  >;
 }

@@ -12,7 +12,10 @@ import { isDirectory } from "../workspace/directory_fault.ts";
 import { taskLimitMs } from "../time_limits.ts";
 import type { TaskRun } from "./task_context.ts";
 
-/** Least time for removing the directory of a task: its `finally` may have used up the timeout. */
+/**
+ * Least time for removing the directory of a task: its `finally` may have used up the timeout, or it
+ * is cancelled.
+ */
 const TIDY_MS = 10_000;
 
 /**
@@ -55,14 +58,14 @@ export async function removeOwnDirectory(
   since: number,
 ): Promise<string> {
   const { claimed: { task }, plan: { workspace }, host, signals } = run;
-  const { stop } = signals;
+  const { stop, cancel } = signals;
   if (directory === "" || directory === workspace.path) return "";
-  // The task was cancelled while `finally` ran: it has succeeded, but its user does not want to wait.
-  const hurried = signals.cancel.aborted;
-  using cancellation = new CancellationScope(hurried ? { stop } : signals);
+  using cancellation = new CancellationScope({ stop });
   const limitMs = taskLimitMs(run.plan, host.timeLimits) ?? Infinity;
-  const leftMs = hurried ? 0 : since + limitMs - host.clock.now();
+  const leftMs = since + limitMs - host.clock.now();
   if (leftMs < Infinity) cancellation.endAfter(Math.max(leftMs, TIDY_MS), host.clock);
+  // The task has succeeded, and its user does not want to wait: a removal that cannot end soon ends.
+  cancellation.endAfterAbort(cancel, TIDY_MS, host.clock);
   const how = { from: workspace.path, signal: cancellation.signal };
   const reason = await host.directories.remove(task.id, directory, how).catch((error) => {
     if (stop.aborted || !(error instanceof AppError)) throw error;

@@ -8,6 +8,9 @@ import { join } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import { runTool, toolError, type ToolHost } from "./run_tool.ts";
 
+/** The end of the name of a copy that is not complete. */
+export const PART_SUFFIX = ".part";
+
 /** The copy gets its name when it is complete; until then it is `NAME.part`. */
 const COPY = `
 rm -rf -- "$2" "$2.part" && mkdir -p -m 700 -- "$2.part" &&

@@ -9,14 +9,16 @@
 import { join, relative } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
+import { isThere } from "../../base/durable_files.ts";
 import { AppError } from "../../base/errors.ts";
 import type { CancellationScope } from "../cancellation_scope.ts";
 import type { PlannedWorkspace } from "../plan.ts";
-import { directoryFault, isDirectory } from "./directory_fault.ts";
+import { directoryFault } from "./directory_fault.ts";
 import type { KeptCommits } from "./git_worktree.ts";
 import type { PrivateGit } from "./private_git.ts";
+import { PRIVATE_SUFFIX } from "./private_git.ts";
 import type { ToolHost } from "./run_tool.ts";
-import { TaskCopies } from "./task_copies.ts";
+import { PART_SUFFIX, TaskCopies } from "./task_copies.ts";
 import { type DirectoryRemoval, removeInTime, TaskWorktrees } from "./task_worktrees.ts";
 
 /** A task that needs a directory. */
@@ -121,6 +123,13 @@ export class TaskDirectories {
     return { root: copy === undefined ? directory : join(this.#copies.parent, copy) };
   }
 
+  /** The directories that were made for a task, also where that was not completed. */
+  async madeFor(taskId: string): Promise<readonly string[]> {
+    const paths = [this.#worktrees, this.#copies].map(({ parent }) => join(parent, taskId));
+    const found = await Promise.all(paths.map(isLeftAt));
+    return paths.filter((_, index) => found[index]);
+  }
+
   /** A sentence about the commits of a task whose worktree is gone; empty when there are none. */
   whereCommitsAre(taskId: string): string {
     return whereKept(this.#worktrees.findCommits(taskId));
@@ -147,9 +156,16 @@ export class TaskDirectories {
     if (isolation === "shared") return;
     const { parent } = isolation === "copy" ? this.#copies : this.#worktrees;
     const path = join(parent, taskId);
-    if (!await isDirectory(path) && !await isDirectory(`${path}.part`)) return;
+    // A crash may have left the note about a worktree without the worktree.
+    if (!await isLeftAt(path) && this.#worktrees.findCommits(taskId) === undefined) return;
     await removeInTime(this.#clock, (signal) => this.remove(taskId, path, { from, signal }));
   }
+}
+
+/** Whether the directory of a task is at `path`, or what is made beside it. */
+async function isLeftAt(path: string): Promise<boolean> {
+  const places = ["", PART_SUFFIX, PRIVATE_SUFFIX].map((suffix) => isThere(`${path}${suffix}`));
+  return (await Promise.all(places)).includes(true);
 }
 
 /** The place of commits, as a sentence without its end; empty when there are none. */

@@ -223,6 +223,26 @@ twoDaemonsTest("a task begins anew where what its steps made is not", async (dae
   );
 });
 
+twoDaemonsTest("each node gets what a task has left there, and only that", async (daemons) => {
+  const { a, b, sql } = daemons;
+  const plan = planIn({ path: "/srv/repo", isolation: "worktree" });
+  await accept(a, 1, { plan });
+  const pass = async (store: Store, directory: string) => {
+    deepEqual(await claim(store), [1]);
+    if (directory !== "") await store.setTaskDirectory(taskIdOf(1), directory);
+    await store.requeueTask(taskIdOf(1));
+  };
+  await pass(a, "/data/of/a");
+  await pass(b, "");
+  // A third node has taken it from b.
+  await sql((db) => db.run("UPDATE tasks SET node = 'c'"));
+  await sql((db) => db.run("INSERT INTO files_to_remove VALUES ('b', ?, '')", taskIdOf(1)));
+  const left = (store: Store) => store.pruneTasks({ before: 0, limit: 9 });
+  deepEqual(await left(a), [{ id: taskIdOf(1), directory: "/data/of/a", isMoved: true }]);
+  deepEqual(await left(b), [{ id: taskIdOf(1), directory: "", isMoved: true }]);
+  deepEqual([await left(a), await left(b)], [[], []]);
+});
+
 twoDaemonsTest("a node that is drained begins nothing, and ends what it runs", async (daemons) => {
   const { a, b } = daemons;
   await accept(a, 1);

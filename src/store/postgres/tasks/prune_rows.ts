@@ -57,16 +57,20 @@ export async function pruneTheseTasks(
   return removed.map(toRemovedTask);
 }
 
-/** Tasks that another daemon removed and this one had run. */
+/** Tasks that this daemon had run, and that another one has removed or taken over. */
 async function takeNoted(db: Session, limit: number): Promise<TaskFiles[]> {
   const rows = await db.all(
-    `DELETE FROM files_to_remove WHERE task_id IN
+    `DELETE FROM files_to_remove WHERE node = ?1 AND task_id IN
        (SELECT task_id FROM files_to_remove WHERE node = ?1 ORDER BY task_id LIMIT ?2)
-     RETURNING task_id AS id, directory`,
+     RETURNING task_id AS id, directory,
+       EXISTS (SELECT 1 FROM tasks WHERE tasks.id = task_id)::int AS is_moved`,
     db.owner.node,
     limit,
   );
-  return rows.map(toRemovedTask);
+  return rows.map((row) => ({
+    ...toRemovedTask(row),
+    ...(row["is_moved"] === 1 ? { isMoved: true } : {}),
+  }));
 }
 
 async function findOld(db: Session, before: number, limit: number): Promise<string[]> {
