@@ -9,6 +9,7 @@ import { firstIdAt } from "../../src/base/ids.ts";
 import { Journal } from "../../tools/soak/journal.ts";
 import type { LedgerLine } from "../../tools/soak/ledger.ts";
 import { findGrowth, type Life } from "../../tools/soak/memory.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 import type { DeliveryRow, Records, TaskRow } from "../../tools/soak/records.ts";
 import { Switch } from "../../tools/soak/switch.ts";
 import {
@@ -18,6 +19,7 @@ import {
   judgeSources,
   judgeSteps,
   judgeTasks,
+  judgeWorktrees,
 } from "../../tools/soak/verdict.ts";
 
 function task(more: Partial<TaskRow> = {}): TaskRow {
@@ -34,6 +36,8 @@ function task(more: Partial<TaskRow> = {}): TaskRow {
     restarts: 0,
     parent_id: null,
     retry_of: null,
+    directory: null,
+    node: "",
     ...more,
   };
 }
@@ -67,6 +71,7 @@ function records(given: {
     sourceEvents: [],
     resources: [],
     minutes: [],
+    filesToRemove: new Set(),
     ...more,
   };
 }
@@ -125,6 +130,43 @@ Deno.test("judgeTasks finds tasks that never ended, and those interrupted too of
   deepEqual(judge({ restarts: 5 }), ["tasks interrupted too often"]);
   const early = { state: "failed", reason: "interrupted", restarts: 1 };
   deepEqual(judge(early), ["given up too early"]);
+  for (
+    const reason of [
+      'Workspace "repo" cannot be used: git cannot make a worktree: locked',
+      "its worktree was not removed in time",
+    ]
+  ) deepEqual(judge({ reason }), ["directories that could not be made or removed"]);
+});
+
+Deno.test("judgeWorktrees finds what no task records, and notes that outlive their worktrees", async () => {
+  await using dir = await tempDir();
+  const parent = `${dir.path}/worktrees`;
+  await Deno.mkdir(`${parent}/T1`, { recursive: true });
+  await Deno.writeTextFile(`${parent}/T1.kept`, "{}");
+  const journal = new Journal();
+  const judge = async (more: Partial<TaskRow>, filesToRemove: readonly string[] = []) => {
+    const given = { tasks: [task(more)], more: { filesToRemove: new Set(filesToRemove) } };
+    const before = journal.faults.length;
+    await judgeWorktrees(dir.path, records(given), journal);
+    return journal.faults.slice(before).map((fault) => fault.split(" in ")[0]);
+  };
+  const failed = { state: "failed", directory: `${parent}/T1/sub` };
+  deepEqual(await judge(failed), []);
+  deepEqual(await judge({ ...failed, directory: "/of/another/node/worktrees/T1" }), [
+    "worktrees that no task records",
+  ]);
+  deepEqual(await judge({}), [
+    "worktrees that no task records",
+    "worktrees of tasks that succeeded",
+  ]);
+  deepEqual(await judge({}, ["T1"]), []);
+  deepEqual(await judge({ state: "failed", reason: "interrupted" }), []);
+  await Deno.remove(`${parent}/T1`);
+  deepEqual(await judge({}), ["notes without a worktree"]);
+  await Deno.remove(`${parent}/T1.kept`);
+  await Deno.mkdir(`${parent}/T1`);
+  await Deno.mkdir(`${dir.path}/workspaces/repo/.git/worktrees/T2`, { recursive: true });
+  deepEqual(await judge(failed), ["worktrees without a note", "worktrees that only git knows"]);
 });
 
 Deno.test("judgeSteps finds twins, groups that overlap, repetitions and steps that never ran", () => {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { rowsIn } from "../../tests/helpers/stored_rows.ts";
+import { isShared, rowsIn } from "../../tests/helpers/stored_rows.ts";
 
 /** A row of `tasks`. */
 export interface TaskRow {
@@ -20,6 +20,10 @@ export interface TaskRow {
   readonly restarts: number;
   readonly parent_id: string | null;
   readonly retry_of: string | null;
+  /** The directory of its own; where it has none, `null`. */
+  readonly directory: string | null;
+  /** The node that ran it last. */
+  readonly node: string;
 }
 
 /** A row of `deliveries`, with fields from its headers and its detail. */
@@ -59,6 +63,8 @@ export interface Records {
     top_level: number;
   }[];
   readonly resources: readonly { name: string; spec: string }[];
+  /** Ids of the tasks whose files a node is still to remove. */
+  readonly filesToRemove: ReadonlySet<string>;
   /** The minutes for which the cron trigger fired, as its payloads name them. */
   readonly minutes: readonly string[];
 }
@@ -68,7 +74,7 @@ export async function readRecords(dataDir: string): Promise<Records> {
   const all = async <Row>(sql: string) => await rowsIn(dataDir, sql) as unknown as Row[];
   const tasks = await all<TaskRow>(
     `SELECT id, "trigger", workflow, state, reason, delivery_id, created_at, started_at,
-       finished_at, restarts, parent_id, retry_of FROM tasks ORDER BY id`,
+       finished_at, restarts, parent_id, retry_of, directory, node FROM tasks ORDER BY id`,
   );
   const deliveries = (await all<StoredDelivery>(
     `SELECT id, "trigger", outcome, status, task_id, received_at, headers, detail
@@ -77,7 +83,11 @@ export async function readRecords(dataDir: string): Promise<Records> {
   const fired = await all<{ body: Uint8Array | null }>(
     `SELECT body FROM deliveries WHERE "trigger" = 'minutely' AND source = 'cron'`,
   );
+  const left = await isShared(dataDir)
+    ? await all<{ task_id: string }>("SELECT task_id FROM files_to_remove")
+    : [];
   return {
+    filesToRemove: new Set(left.map(({ task_id: id }) => id)),
     tasks: new Map(tasks.map((row) => [row.id, row])),
     deliveries: new Map(deliveries.map((row) => [row.id, row])),
     steps: await all("SELECT task_id, id, state, attempt FROM steps"),

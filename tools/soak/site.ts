@@ -22,6 +22,11 @@ export const MAX_BODY = 1024 * 1024;
 export const KEYS = ["red", "green", "blue"] as const;
 /** Triggers whose groups run at most one task at a time. */
 export const ALONE_TRIGGERS = ["forbid", "replace", "queue"] as const;
+/**
+ * The repository of the tasks with a worktree, in each data directory: git expects that only one daemon
+ * at a time makes and removes worktrees of a repository.
+ */
+export const REPOSITORY = "workspaces/repo";
 /** A policy that allows the plugins. */
 export const GOOD_POLICY = "mode: allowlist\nallowed_command_prefixes: [scripts/]\n";
 /** A policy that cannot be parsed. */
@@ -36,7 +41,7 @@ export interface Site {
 /** Makes scripts, ledgers, workspaces and the policy. */
 export async function makeSite(base: string, ...directories: DataDirectory[]): Promise<Site> {
   const site = { base, directories };
-  for (const name of ["locks", "floor", "floor/drop", "repo"]) await Deno.mkdir(join(base, name));
+  for (const name of ["locks", "floor", "floor/drop"]) await Deno.mkdir(join(base, name));
   for (const name of ["ledger", "plugins"]) await Deno.writeTextFile(join(base, name), "");
   await writeScript(join(base, "step.sh"), STEP_SCRIPT);
   for (const { path } of directories) {
@@ -44,14 +49,19 @@ export async function makeSite(base: string, ...directories: DataDirectory[]): P
     await writeScript(join(scripts, "check.sh"), interceptorScript(base));
     await writeScript(join(scripts, "turn.sh"), transformerScript(base));
     await writeScript(join(scripts, "quiet.sh"), quietScript(base));
+    await makeRepository(join(path, REPOSITORY));
   }
   await writePolicy(site, GOOD_POLICY);
-  await git(join(base, "repo"), "init", "--quiet");
-  await Deno.writeTextFile(join(base, "repo/README.md"), "soaked\n");
-  await git(join(base, "repo"), "add", ".");
-  const who = ["-c", "user.name=soak", "-c", "user.email=soak@example.com"];
-  await git(join(base, "repo"), ...who, "commit", "--quiet", "-m", "first");
   return site;
+}
+
+async function makeRepository(path: string): Promise<void> {
+  await Deno.mkdir(path, { recursive: true });
+  await git(path, "init", "--quiet");
+  await Deno.writeTextFile(join(path, "README.md"), "soaked\n");
+  await git(path, "add", ".");
+  const who = ["-c", "user.name=soak", "-c", "user.email=soak@example.com"];
+  await git(path, ...who, "commit", "--quiet", "-m", "first");
 }
 
 /** Replaces the plugin policy of each daemon in one step. */
@@ -231,7 +241,7 @@ export function manifestsOf({ base }: Site, { onPostgres }: Program): Manifest[]
     secretStore("slack", { signing_secret: SLACK_SECRET }),
     place(base, "floor"),
     place(base, "floor", { name: "watched", ...watching }),
-    place(base, "repo", { isolation: "worktree" }),
+    place(base, "repo", { path: REPOSITORY, isolation: "worktree" }),
     { kind: "Agent", metadata: { name: "machine" }, spec: { command: '"$SOAK/step.sh" agent' } },
     DEFINITION,
     ...WORKFLOWS,

@@ -18,12 +18,15 @@ import {
 import { findMarkedProcesses, namesIn } from "../../tests/helpers/leftovers.ts";
 import { REFUSED } from "./operators.ts";
 import type { Records, TaskRow } from "./records.ts";
-import { ALONE_TRIGGERS, type Site } from "./site.ts";
+import { ALONE_TRIGGERS, REPOSITORY, type Site } from "./site.ts";
 
 /** States in which a task may be at the end. */
 const TERMINAL = ["succeeded", "failed", "cancelled"];
 /** How often a task may be interrupted by crashes. */
 const MOST_RESTARTS = 3;
+
+/** Reasons of tasks that did not get a directory of their own, or did not get rid of it. */
+const NO_DIRECTORY = /^Workspace .* cannot be used|^The directory .* is gone|removed/;
 
 /** The ends of the daemons, `at` in milliseconds since the epoch. */
 export type Deaths = readonly { readonly at: number }[];
@@ -95,6 +98,10 @@ export function judgeTasks({ tasks }: Records, journal: Journal): void {
   journal.none(
     "given up too early",
     all.filter(({ reason, restarts }) => reason === "interrupted" && restarts < MOST_RESTARTS),
+  );
+  journal.none(
+    "directories that could not be made or removed",
+    all.filter(({ reason }) => NO_DIRECTORY.test(reason)),
   );
   journal.none(
     "failed inside",
@@ -215,32 +222,54 @@ export function judgeSources(records: Records, journal: Journal): void {
 
 /** No unneeded file is left; the daemon still runs, and is idle. */
 export async function judgeFiles(
-  { tasks }: Records,
+  records: Records,
   { site, journal }: { site: Site; journal: Journal },
 ): Promise<void> {
   const { base, directories } = site;
+  for (const { path } of directories) await judgeWorktrees(path, records, journal);
   const namesOf = async (name: string) => {
     const of = await Promise.all(directories.map(({ path }) => namesIn(path, name)));
     return of.flat();
   };
   journal.none("left in run/", await namesOf("run"));
-  // Each worktree has a note beside it. No task here makes a commit, so no note outlives its
-  // worktree.
-  const files = await namesOf("worktrees");
+  const found = [...await namesOf("scripts"), ...await namesIn(base, "floor")];
+  journal.none("made by text from outside", found.filter((name) => name.startsWith("PWN")));
+}
+
+/**
+ * Every worktree in a data directory is the recorded directory of a task, and has a note beside it. No
+ * task makes a commit, so no note outlives its worktree. There may be what
+ * a later round or start removes: what a task left that another node has taken over, or one that was
+ * given up.
+ */
+export async function judgeWorktrees(
+  dataDir: string,
+  { tasks, filesToRemove }: Pick<Records, "tasks" | "filesToRemove">,
+  journal: Journal,
+): Promise<void> {
+  const isToStay = (name: string) => {
+    const id = name.replace(KEPT_SUFFIX, "");
+    return !filesToRemove.has(id) && tasks.get(id)?.reason !== "interrupted";
+  };
+  const files = (await namesIn(dataDir, "worktrees")).filter(isToStay);
   const trees = files.filter((name) => !name.endsWith(KEPT_SUFFIX));
-  journal.none(
+  const noted = files.filter((name) => name.endsWith(KEPT_SUFFIX))
+    .map((name) => name.slice(0, -KEPT_SUFFIX.length));
+  const none = (what: string, ids: readonly string[]) =>
+    journal.none(`${what} in ${dataDir}`, ids.map((id) => tasks.get(id) ?? id));
+  const recorded = [...tasks.values()].map(({ directory }) => `${directory ?? ""}/`);
+  none(
+    "worktrees that no task records",
+    trees.filter((id) => !recorded.some((one) => one.startsWith(`${dataDir}/worktrees/${id}/`))),
+  );
+  none(
     "worktrees of tasks that succeeded",
     trees.filter((id) => tasks.get(id)?.state === "succeeded"),
   );
-  journal.none("worktrees of no task", trees.filter((id) => !tasks.has(id)));
-  const noted = files.filter((name) => name.endsWith(KEPT_SUFFIX))
-    .map((name) => name.slice(0, -KEPT_SUFFIX.length));
-  journal.none("notes without a worktree", noted.filter((id) => !trees.includes(id)));
-  journal.none("worktrees without a note", trees.filter((id) => !noted.includes(id)));
-  const known = await namesIn(base, "repo/.git/worktrees");
-  journal.none("worktrees that only git knows", known.filter((id) => !trees.includes(id)));
-  const found = [...await namesOf("scripts"), ...await namesIn(base, "floor")];
-  journal.none("made by text from outside", found.filter((name) => name.startsWith("PWN")));
+  none("notes without a worktree", noted.filter((id) => !trees.includes(id)));
+  none("worktrees without a note", trees.filter((id) => !noted.includes(id)));
+  const known = (await namesIn(dataDir, REPOSITORY, ".git/worktrees")).filter(isToStay);
+  none("worktrees that only git knows", known.filter((id) => !trees.includes(id)));
 }
 
 /** No process of a task or plugin is left; no task is pending or running. */
