@@ -9,18 +9,20 @@ import { join } from "node:path";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { RegularFile } from "../../base/regular_file.ts";
-import { type Egress, openEgress } from "../../egress/egress.ts";
-import { egressEnv, fillHeaders } from "../../egress/inside.ts";
 import { limitsOf } from "../../resources/limits.ts";
-import { parseNetwork } from "../../resources/network.ts";
 import { findSignal } from "../../shell/pooled_shell.ts";
 import type { LimitGroup, LimitName } from "../../shell/cgroups.ts";
 import type { ShellCommand, ShellExit } from "../../shell/run_shell.ts";
 import { hasBegun, inSandbox } from "../../shell/sandbox.ts";
 import type { StepLog } from "../log/task_log.ts";
 import type { PlannedSandbox } from "../plan.ts";
-import { placesOf, sandboxName, sandboxVariables } from "../sandbox/step_sandbox.ts";
-import { readSecret } from "../step/step_env.ts";
+import { type OpenNetwork, openNetwork } from "../sandbox/sandbox_network.ts";
+import {
+  findLackOfLimits,
+  placesOf,
+  sandboxName,
+  sandboxVariables,
+} from "../sandbox/step_sandbox.ts";
 import type { Held } from "../workspace/task_directory.ts";
 import type { TaskContext } from "./task_context.ts";
 
@@ -48,7 +50,7 @@ export class AttemptSandbox {
   readonly #user: SandboxUser;
   readonly #open = new AsyncDisposableStack();
   #held: Held = { root: "" };
-  #egress: { readonly path: string; readonly served: Egress } | undefined;
+  #network: OpenNetwork | undefined;
   #group: LimitGroup | undefined;
   #variables: Readonly<Record<string, string>> = {};
   #status = "";
@@ -95,28 +97,17 @@ export class AttemptSandbox {
   /** Opens the way to the network, if it has rules; gives the variables that lead to it. */
   async #openNetwork(): Promise<Readonly<Record<string, string>>> {
     const { context: { host, claimed: { task } }, log, name } = this.#user;
-    const { network = "none" } = this.#planned.spec;
-    const rules = parseNetwork(network);
-    if (typeof rules === "string") return {};
-    const sources = { catalog: host.catalog, project: task.project };
-    // Not among the files of the task, where another step of it could use the same way.
-    const path = join(host.dirs.sandbox, `${task.id}.${name}`);
-    const served = await openEgress({
-      path,
-      rules,
-      headers: fillHeaders(rules, (from) => readSecret(from, sources)),
-      sandbox: sandboxName(this.#planned),
-      secrets: host.secrets,
-      onRefused: (line) => void log.note(line),
-      clock: host.clock,
-      log: host.log,
-    }).catch((error) => {
-      if (!(error instanceof AppError) || error.code !== "refused") throw error;
-      throw new AppError("invalid", `its sandbox cannot be made: ${error.message}`);
-    });
-    this.#egress = { path, served };
-    this.#open.use(served);
-    return egressEnv(rules);
+    const use = {
+      // Not among the files of the task, where another step of it could use the same way.
+      path: join(host.dirs.sandbox, `${task.id}.${name}`),
+      project: task.project,
+      onRefused: (line: string) => void log.note(line),
+    };
+    const network = await openNetwork(this.#planned, use, host);
+    if (network === undefined) return {};
+    this.#network = network;
+    this.#open.use(network.served);
+    return network.variables;
   }
 
   async #makeGroup(): Promise<LimitGroup | undefined> {
@@ -124,7 +115,7 @@ export class AttemptSandbox {
     const limits = limitsOf(this.#planned.spec);
     if (limits === undefined) return undefined;
     const cgroups = await host.sandboxes.cgroups();
-    const lack = "why" in cgroups ? cgroups : cgroups.findLack(limits);
+    const lack = findLackOfLimits(limits, cgroups);
     if (lack !== undefined) {
       const cannot = `the limits of ${sandboxName(this.#planned)} cannot be enforced`;
       throw new AppError("invalid", `${cannot}: ${lack.why}. ${lack.cure}`);
@@ -145,7 +136,7 @@ export class AttemptSandbox {
     const { context: { host, files }, name } = this.#user;
     const support = await host.sandboxes.support();
     this.#status = await files.make(`sandbox.${name}`);
-    const egress = defined({ egress: this.#egress?.path });
+    const egress = defined({ egress: this.#network?.path });
     const step = { held: this.#held, files, output, ...egress };
     const places = await placesOf(this.#planned, step, host, support);
     const line = { ...command, cwd, env: { ...env }, umask, stopOnError: true };

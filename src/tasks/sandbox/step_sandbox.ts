@@ -14,10 +14,11 @@ import type { RuntimeDirectory } from "../../base/runtime_directory.ts";
 import type { RuntimeFiles } from "../../base/runtime_files.ts";
 import type { ResolvePath } from "../../base/user_paths.ts";
 import type { RequiredSandbox } from "../../resources/names.ts";
-import { DEFAULT_NETWORK, NO_SANDBOX } from "../../resources/sandbox.ts";
+import type { Limits } from "../../resources/limits.ts";
+import { DEFAULT_NETWORK, NO_SANDBOX, type SandboxSpec } from "../../resources/sandbox.ts";
 import type { CgroupFault, Cgroups } from "../../shell/cgroups.ts";
 import type { Mount, Sandbox } from "../../shell/sandbox.ts";
-import type { SandboxSupport } from "../../shell/sandbox_probe.ts";
+import type { SandboxFault, SandboxSupport } from "../../shell/sandbox_probe.ts";
 import { DEFAULT_SANDBOX, type PlannedSandbox, type PlannedStep } from "../plan.ts";
 import type { Held } from "../workspace/task_directory.ts";
 
@@ -78,16 +79,33 @@ export async function chooseSandbox(
   }
   const chosen = sandbox ?? (isRequired ? DEFAULT_SANDBOX : undefined);
   if (chosen === undefined) return {};
-  const { fault, networkFault } = await support();
-  const lacks = fault ?? (typeof chosen.spec.network === "object" ? networkFault : undefined);
-  if (lacks === undefined) return { sandbox: chosen };
+  const lack = findLack(chosen.spec, await support());
+  if (lack === undefined) return { sandbox: chosen };
   if (chosen.isDefault === true && !isRequired) {
-    return { note: `this step runs without a sandbox: ${lacks.why}. To have one: ${lacks.cure}` };
+    return { note: `this step runs without a sandbox: ${lack.why}. To have one: ${lack.cure}` };
   }
-  throw new AppError(
-    "invalid",
-    `its sandbox cannot be made: ${lacks.why}. To have one: ${lacks.cure}`,
-  );
+  throw cannotBeMade(lack);
+}
+
+/** Why this machine cannot make a sandbox; `undefined` if it can. */
+export function findLack(
+  { network }: Pick<SandboxSpec, "network">,
+  { fault, networkFault }: SandboxSupport,
+): SandboxFault | undefined {
+  return fault ?? (typeof network === "object" ? networkFault : undefined);
+}
+
+/** The refusal of what has to be in a sandbox that the machine cannot make. */
+export function cannotBeMade({ why, cure }: SandboxFault): AppError {
+  return new AppError("invalid", `its sandbox cannot be made: ${why}. To have one: ${cure}`);
+}
+
+/** Why these limits cannot all be enforced; `undefined` if they can. */
+export function findLackOfLimits(
+  limits: Limits,
+  cgroups: Cgroups | CgroupFault,
+): CgroupFault | undefined {
+  return "why" in cgroups ? cgroups : cgroups.findLack(limits);
 }
 
 /** A sandbox as messages name it. */
@@ -107,20 +125,17 @@ const SCRATCH = ["/tmp", "/var/tmp", "/dev/shm"];
  * @throws {AppError} `invalid` when a path of its Sandbox cannot be had.
  */
 export async function placesOf(
-  { spec, name }: PlannedSandbox,
+  planned: PlannedSandbox,
   step: StepPlaces,
-  { dirs, runtime, resolvePath, sandboxes }: SandboxHost,
+  host: SandboxHost,
   support: SandboxSupport,
 ): Promise<Omit<Sandbox, "status">> {
+  const { dirs, sandboxes } = host;
   const { home } = sandboxes;
+  const { spec } = planned;
   const { network = DEFAULT_NETWORK, nested } = spec;
-  const called = sandboxName({ name });
-  const rules = { dirs, runtime: runtime.path, home, called, root: step.held.root };
-  await checkWorkspace(rules);
-  const given = [
-    ...await mountsOf("read", spec.read ?? [], { ...rules, resolvePath }),
-    ...await mountsOf("write", spec.write ?? [], { ...rules, resolvePath }),
-  ];
+  await checkWorkspace(step.held.root, host);
+  const given = mountsOf(await namedPaths(spec, host, step.held.root), sandboxName(planned));
   const isInside = ({ at }: Mount) => isWithin(at, step.held.root);
   const filter = nested === true ? support.filters.nested : support.filters.plain;
   return {
@@ -162,17 +177,6 @@ export function sandboxVariables(
   };
 }
 
-/** Paths that no sandbox may have. */
-interface Rules {
-  readonly dirs: DataDir;
-  readonly runtime: string;
-  readonly home: string;
-  /** The sandbox, as messages call it. */
-  readonly called: string;
-  /** Root of the directory of the task. */
-  readonly root: string;
-}
-
 /** Whether `path` is `parent`, or lies in it. */
 function isWithin(path: string, parent: string): boolean {
   return path === parent || path.startsWith(parent === "/" ? "/" : `${parent}/`);
@@ -189,12 +193,15 @@ const OWN_PARTS =
   /^(control-plane|secrets|bin|logs|run|worktrees|copies|scripts|sandbox|svc\.db.*|daemon\.yaml|plugin-policy\.yaml|database\.url|node\.json|)$/;
 
 /** Refuses a workspace in which a sandbox would find what it must not have. */
-async function checkWorkspace({ dirs, runtime, home, root }: Rules): Promise<void> {
+async function checkWorkspace(
+  root: string,
+  { dirs, runtime, sandboxes: { home } }: SandboxHost,
+): Promise<void> {
   const real = await realPath(root);
   const own = [dirs.worktrees, dirs.copies, dirs.run];
   if (own.some((parent) => root !== parent && isWithin(root, parent))) return;
   const whole = [[dirs.root, "the data directory"], [home, "the home directory"], [
-    runtime,
+    runtime.path,
     "the files of running tasks",
   ]].find(([path = ""]) => isWithin(path, root) || isWithin(path, real));
   const part = findOwnPart(root, dirs) ?? findOwnPart(real, dirs);
@@ -206,42 +213,70 @@ async function checkWorkspace({ dirs, runtime, home, root }: Rules): Promise<voi
   );
 }
 
-/** The paths of a Sandbox, as they are now; those to read that do not exist are left out. */
-async function mountsOf(
-  put: "read" | "write",
-  paths: readonly string[],
-  { dirs, runtime, home, called, root, resolvePath }: Rules & Pick<SandboxHost, "resolvePath">,
-): Promise<Mount[]> {
-  const mounts: Mount[] = [];
-  for (const written of paths) {
-    const at = resolvePath(written);
-    const refuse = (why: string) =>
-      new AppError("invalid", `${called} cannot have "${written}": ${why}`);
-    const real = await realPath(at);
-    if (real === "") {
-      if (put === "read") continue;
-      throw refuse("it does not exist, make it");
-    }
-    const isInside = isWithin(at, root);
-    // A step before this one may have put a link there.
-    if (isInside && real !== resolve(await realPath(root), at.slice(root.length + 1))) {
-      throw refuse("it lies in the workspace, and a link leads out of it");
-    }
-    for (const path of [at, real]) {
-      if (isWithin(dirs.root, path) || isWithin(runtime, path)) {
-        throw refuse("svc keeps its state there");
-      }
-      if (!isInside && findOwnPart(path, dirs) !== undefined) {
-        throw refuse("svc keeps its state there");
-      }
-      if (isWithin(home, path)) throw refuse("the home directory of a sandbox is its own");
-      if (/^\/(proc|dev|sys)(\/|$)/.test(path)) {
-        throw refuse("the system makes it anew in each sandbox");
-      }
-    }
-    mounts.push({ put, from: real, at });
+/** A path that a Sandbox names, as it is now. */
+export interface NamedPath {
+  readonly put: "read" | "write";
+  readonly written: string;
+  /** Absolute: where the step finds it. */
+  readonly at: string;
+  /** The same without links; empty where there is nothing. */
+  readonly real: string;
+  /** Why the sandbox cannot have it. */
+  readonly refused?: string;
+}
+
+/** The paths that a Sandbox names; `root` is the root of the directory of the task, if there is one. */
+export async function namedPaths(
+  { read = [], write = [] }: Pick<SandboxSpec, "read" | "write">,
+  host: SandboxHost,
+  root?: string,
+): Promise<NamedPath[]> {
+  const realRoot = root === undefined ? "" : await realPath(root);
+  const look = (put: NamedPath["put"]) => async (written: string): Promise<NamedPath> => {
+    const at = host.resolvePath(written);
+    const named = { put, written, at, real: await realPath(at) };
+    return { ...named, ...defined({ refused: whyRefused(named, host, { root, realRoot }) }) };
+  };
+  return await Promise.all([...read.map(look("read")), ...write.map(look("write"))]);
+}
+
+/** Why a sandbox cannot have a path. */
+function whyRefused(
+  { put, at, real }: Omit<NamedPath, "refused">,
+  { dirs, runtime, sandboxes: { home } }: SandboxHost,
+  { root, realRoot }: { readonly root: string | undefined; readonly realRoot: string },
+): string | undefined {
+  if (real === "") return put === "read" ? undefined : "it does not exist, make it";
+  const isInside = root !== undefined && isWithin(at, root);
+  // A step before this one may have put a link there.
+  if (isInside && real !== resolve(realRoot, at.slice(root.length + 1))) {
+    return "it lies in the workspace, and a link leads out of it";
   }
-  return mounts;
+  for (const path of [at, real]) {
+    const isState = isWithin(dirs.root, path) || isWithin(runtime.path, path) ||
+      (!isInside && findOwnPart(path, dirs) !== undefined);
+    if (isState) return "svc keeps its state there";
+    if (isWithin(home, path)) return "the home directory of a sandbox is its own";
+    if (/^\/(proc|dev|sys)(\/|$)/.test(path)) return "the system makes it anew in each sandbox";
+  }
+  return undefined;
+}
+
+/**
+ * The paths of a Sandbox in a sandbox; those to read that do not exist are left out.
+ *
+ * @throws {AppError} `invalid` when one cannot be had.
+ */
+function mountsOf(paths: readonly NamedPath[], called: string): Mount[] {
+  const bad = paths.find(({ refused }) => refused !== undefined);
+  if (bad !== undefined) {
+    throw new AppError("invalid", `${called} cannot have "${bad.written}": ${bad.refused}`);
+  }
+  return paths.filter(({ real }) => real !== "").map(({ put, real, at }) => ({
+    put,
+    from: real,
+    at,
+  }));
 }
 
 /** The path without links; empty where there is nothing. */
