@@ -22,6 +22,8 @@ export interface Programs {
   readonly bubblewrap: string;
   /** Needed for a network with rules. */
   readonly socat?: string;
+  /** Needed where the daemon is root, whose steps could else change the devices of the machine. */
+  readonly devices?: { readonly unshare: string; readonly mount: string };
 }
 
 /** What a line in a sandbox finds there. Paths are absolute. */
@@ -64,9 +66,24 @@ function enter({ programs, seccomp, cgroup }: Sandbox): string {
     "exec 3>&- 4>&- 5>&- 6>&- 7>&-; trap '' TERM; status=$1; shift;",
     ...seccomp === undefined ? [] : ["filter=$1; shift;"],
     ...cgroup === undefined ? [] : ['echo 0 >"$1" || exit; shift;'],
-    `exec ${shellWord(programs.bubblewrap)} --json-status-fd 8 "$@" 8>"$status" 7>>"$status"`,
+    `exec ${start(programs)} --json-status-fd 8 "$@" 8>"$status" 7>>"$status"`,
     ...seccomp === undefined ? [] : ['9<"$filter"'],
   ].join(" ");
+}
+
+/**
+ * Starts bubblewrap. The devices in a sandbox are those of the machine, and belong to root: below a
+ * daemon of root, a step could take everybody's right to use `/dev/null`. So there, bubblewrap gets a
+ * `/dev` that is read-only, which devices can still be written to.
+ */
+function start({ bubblewrap, devices }: Programs): string {
+  if (devices === undefined) return shellWord(bubblewrap);
+  const mount = shellWord(devices.mount);
+  // As a mount of its own it keeps its other options, which a user namespace may not change.
+  const lock = `lock() { ${mount} -o remount,bind,ro /dev; }
+lock 2>/dev/null || { ${mount} --rbind /dev /dev && lock; } && exec "$0" "$@"`;
+  return `${shellWord(devices.unshare)} --user --map-root-user --mount /bin/sh -c ` +
+    `${shellWord(lock)} ${shellWord(bubblewrap)}`;
 }
 
 /**

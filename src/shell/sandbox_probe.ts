@@ -123,10 +123,18 @@ export async function probeSandbox(host: ProbeHost): Promise<SandboxSupport> {
   if (bubblewrap === undefined) {
     return { ...none, fault: { why: "bubblewrap is not installed", cure: install("bubblewrap") } };
   }
+  const devices = findDeviceTools(directories);
+  if (devices === undefined && Deno.uid() === 0) {
+    const why = "unshare or mount is not installed, which a daemon that is root needs";
+    return { ...none, fault: { why, cure: install("util-linux") } };
+  }
   try {
     const support: SandboxSupport = {
       mounts: [...await machineMounts(), ...await userMounts(host)],
-      programs: { bubblewrap, ...defined({ socat }) },
+      programs: {
+        bubblewrap,
+        ...defined({ socat, devices: Deno.uid() === 0 ? devices : undefined }),
+      },
       filters: await writeFilters(host.directory),
       ...socat !== undefined ? {} : {
         networkFault: {
@@ -140,6 +148,11 @@ export async function probeSandbox(host: ProbeHost): Promise<SandboxSupport> {
   } catch (error) {
     return { ...none, fault: { why: messageOf(error), cure: "see the log of the daemon" } };
   }
+}
+
+function findDeviceTools(directories: readonly string[]): Programs["devices"] {
+  const [unshare, mount] = ["unshare", "mount"].map((name) => findProgram(name, directories));
+  return unshare === undefined || mount === undefined ? undefined : { unshare, mount };
 }
 
 function findProgram(name: string, directories: readonly string[]): string | undefined {

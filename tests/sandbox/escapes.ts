@@ -103,7 +103,8 @@ export const RULES = {
   },
   kernel: {
     says: "the settings of the kernel can only be read",
-    without: (args) => drop(args, ["--ro-bind", "/proc/sys", "/proc/sys"]),
+    without: (args) =>
+      drop(drop(args, ["--ro-bind", "/proc/sys", "/proc/sys"]), ["--remount-ro", "/proc"]),
   },
   devices: {
     says: "/dev has no device of the machine",
@@ -478,6 +479,14 @@ export const ESCAPES: readonly Escape[] = [
       "echo CAME OUT: $d ;; esac; done",
     worked: said,
     bare: "works",
+  },
+  {
+    name: "changes who may use a device of the machine",
+    rule: "devices",
+    line: "for d in /dev/zero /dev/full; do chmod 0666 $d && echo CAME OUT: $d; done",
+    worked: said,
+    bare: "works as root",
+    alsoHeld: "the /dev that bubblewrap gets is read-only",
   },
   {
     name: "types into the terminal of the daemon",
