@@ -113,7 +113,7 @@ arch=(${there.map(([processor]) => processor).join(" ")})
 url='${homepage}'
 license=(${LICENSE})
 depends=(gcc-libs)
-optdepends=('git: worktrees of tasks' 'bubblewrap: sandboxes of agents')
+optdepends=('git: worktrees of tasks' 'bubblewrap: sandboxes of steps' 'socat: sandboxes that reach named hosts only')
 provides=(svc)
 conflicts=(svc)
 # The program stands behind a base: strip would take it out, and leave a base that does nothing.
