@@ -6,32 +6,32 @@
  * @module
  */
 
-import type { Clock } from "../base/clock.ts";
 import { writeAll } from "./body.ts";
 import { closeQuietly, type Connection } from "./connection.ts";
 
 /** Bytes that are moved at once. */
 const BUFFER_BYTES = 64 * 1024;
 
-/** Longest time for the handshake. */
-const HANDSHAKE_MS = 10_000;
-
-/** Starts TLS over `plain`, which belongs to the connection from then on. Rejects when there is none. */
+/**
+ * Starts TLS over `plain`, which belongs to the connection from then on. Rejects when there is none, or
+ * when `signal` aborts before.
+ */
 export async function closableTls(
   plain: Deno.TcpConn,
   options: { readonly hostname: string; readonly caCerts: string[] },
-  clock: Clock,
+  signal: AbortSignal,
 ): Promise<Connection> {
   let pair: { inside: Deno.TcpConn; outside: Deno.Conn } | undefined;
   const closeSockets = () => {
     closeQuietly(plain);
     if (pair !== undefined) closeQuietly(pair.outside);
   };
+  signal.addEventListener("abort", closeSockets, { once: true });
   try {
+    signal.throwIfAborted();
     pair = await pairOfSockets();
     pump(pair.outside, plain);
     pump(plain, pair.outside);
-    using _timer = clock.after(HANDSHAKE_MS, closeSockets);
     const tls = await Deno.startTls(pair.inside, { ...options, alpnProtocols: ["http/1.1"] });
     try {
       await tls.handshake();
@@ -50,7 +50,10 @@ export async function closableTls(
     };
   } catch (error) {
     closeSockets();
+    if (pair !== undefined) closeQuietly(pair.inside);
     throw error;
+  } finally {
+    signal.removeEventListener("abort", closeSockets);
   }
 }
 

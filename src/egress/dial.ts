@@ -43,6 +43,7 @@ export interface DialOptions {
 /** Dials for one step. */
 export class Dialler {
   readonly #options: DialOptions;
+  readonly #waiting: (() => void)[] = [];
   #underWay = 0;
 
   constructor(options: DialOptions) {
@@ -50,37 +51,66 @@ export class Dialler {
   }
 
   /**
-   * Connects to `destination`, with TLS if it is `secure`.
+   * Connects to `destination`, with TLS if it is `secure`, unless `signal` aborts before.
    *
    * @throws {DialFault} when it may not, or cannot.
    */
-  async dial(destination: Destination, secure: boolean): Promise<Connection> {
-    if (this.#underWay >= MAX_DIALS) {
-      throw new DialFault("unreachable", `${MAX_DIALS} connections are being tried already`);
-    }
-    this.#underWay++;
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    let isLate = false;
+  async dial(
+    destination: Destination,
+    { secure, signal }: { readonly secure: boolean; readonly signal: AbortSignal },
+  ): Promise<Connection> {
+    const { promise: givenUp, reject } = Promise.withResolvers<never>();
+    const over = new AbortController();
+    let hasBegun = false;
+    const giveUp = (why: string) => {
+      reject(new DialFault("unreachable", why));
+      over.abort();
+    };
     using _timer = this.#options.clock.after(DIAL_MS, () => {
-      isLate = true;
       const seconds = DIAL_MS / 1000;
-      reject(new DialFault("unreachable", `it did not answer within ${seconds} seconds`));
+      giveUp(
+        hasBegun
+          ? `it did not answer within ${seconds} seconds`
+          : `${MAX_DIALS} other connections have been tried for ${seconds} seconds`,
+      );
     });
-    const connecting = this.#connect(destination, secure, () => isLate);
-    connecting.catch(() => {}).finally(() => this.#underWay--);
-    connecting.then((connection) => isLate && connection[Symbol.dispose](), () => {});
-    return await Promise.race([connecting, late]);
+    const stop = () => giveUp("nobody waits for it any more");
+    signal.addEventListener("abort", stop, { once: true });
+    const connecting = this.#inTurn(async () => {
+      hasBegun = true;
+      return await this.#connect(destination, secure, over.signal);
+    });
+    connecting.then((made) => over.signal.aborted && made[Symbol.dispose](), () => {});
+    try {
+      return await Promise.race([connecting, givenUp]);
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Runs `work` when there is a place for it, which it has until it ends. */
+  async #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+    if (this.#underWay < MAX_DIALS) this.#underWay++;
+    else await new Promise<void>((begin) => this.#waiting.push(begin));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#underWay--;
+      else next(); // takes this place
+    }
   }
 
   async #connect(
     destination: Destination,
     secure: boolean,
-    isLate: () => boolean,
+    over: AbortSignal,
   ): Promise<Connection> {
+    over.throwIfAborted();
     const addresses = await this.#addressesOf(destination);
     let fault: unknown;
     for (const hostname of addresses.slice(0, MAX_TRIED)) {
-      if (isLate()) break;
+      over.throwIfAborted();
       let plain;
       try {
         plain = await Deno.connect({ hostname, port: destination.port });
@@ -94,7 +124,7 @@ export class Dialler {
         return await closableTls(plain, {
           hostname: destination.host,
           caCerts: [...this.#options.caCerts ?? []],
-        }, this.#options.clock);
+        }, over);
       } catch (error) {
         throw new DialFault("unreachable", `there is no secure connection: ${messageOf(error)}`);
       }

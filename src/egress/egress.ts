@@ -92,10 +92,7 @@ export async function openEgress(options: EgressOptions): Promise<Egress> {
     }), options);
   return {
     report: () => traffic.report(),
-    async [Symbol.asyncDispose]() {
-      await server[Symbol.asyncDispose]();
-      await Deno.remove(path).catch(() => {}); // gone with its directory
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
@@ -146,7 +143,7 @@ class Server implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     this.#sweeper[Symbol.dispose]();
-    closeQuietly(this.#listener);
+    closeQuietly(this.#listener); // removes the socket, too
     this.#hasRoom.resolve();
     await this.#accepting;
     for (const connection of this.#open.keys()) connection.close();

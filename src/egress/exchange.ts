@@ -80,9 +80,7 @@ export async function exchange(work: Exchange): Promise<Kept> {
   const keep = { client: isWhole && keepsOpen(request), server: isWhole && keepsOpen(head) };
   const headers = answerHeaders(head, { isInjected, keep: keep.client, isChunked });
   await writeAll(client.sink, writeHead(`HTTP/1.1 ${head.status} ${head.reason}`, headers));
-  const usage = isInjected && isPlain(head)
-    ? usageReader(valuesOf(head, "content-type")[0])
-    : undefined;
+  const usage = isInjected ? usageReader(valuesOf(head, "content-type")[0]) : undefined;
   const writer = new BodyWriter(client.sink, isChunked);
   try {
     for await (const piece of piecesOf(server.reader, framing, "answer")) {
@@ -111,11 +109,6 @@ async function readAnswer({ request, server, count }: Exchange): Promise<AnswerH
     return head;
   }
   throw new ServerFault("it sends interim answers without end");
-}
-
-function isPlain(head: AnswerHead): boolean {
-  return head.status === 200 &&
-    tokensOf(head, "content-encoding").every((coding) => coding === "identity");
 }
 
 /** The way of a request to the server, while its answer may already come back. */

@@ -107,7 +107,7 @@ export class ServedConnection {
   #server: Server | undefined;
   /** The injection that everything on this connection goes to. */
   #within: number | undefined;
-  #isClosed = false;
+  readonly #closed = new AbortController();
 
   constructor(client: Deno.Conn, step: ServedStep) {
     this.#step = step;
@@ -121,7 +121,7 @@ export class ServedConnection {
     try {
       while (await this.#serveNext());
     } catch (error) {
-      if (!this.#isClosed) this.#step.log.debug("egress connection broke", { error });
+      if (!this.#closed.signal.aborted) this.#step.log.debug("egress connection broke", { error });
     } finally {
       this.close();
     }
@@ -129,7 +129,7 @@ export class ServedConnection {
 
   /** Closes it, and its connection to a server. */
   close(): void {
-    this.#isClosed = true;
+    this.#closed.abort();
     closeQuietly(this.#client);
     this.#server?.[Symbol.dispose]();
   }
@@ -273,7 +273,7 @@ export class ServedConnection {
     } catch (error) {
       count.failed();
       server[Symbol.dispose]();
-      if (this.#isClosed || hasBegun) throw error;
+      if (this.#closed.signal.aborted || hasBegun) throw error;
       if (error instanceof HeadFault) {
         return await this.#refuse({ to: "nowhere", status: 400, why: error.message }, NO_END);
       }
@@ -345,11 +345,8 @@ export class ServedConnection {
     },
   ): Promise<Server | undefined> {
     try {
-      const sink = await this.#step.dialler.dial(destination, secure);
-      if (this.#isClosed) {
-        sink[Symbol.dispose]();
-        return undefined;
-      }
+      const { signal } = this.#closed;
+      const sink = await this.#step.dialler.dial(destination, { secure, signal });
       return {
         key: name,
         reader: new ByteReader(sink),
@@ -358,7 +355,7 @@ export class ServedConnection {
         [Symbol.dispose]: () => sink[Symbol.dispose](),
       };
     } catch (error) {
-      if (!(error instanceof DialFault)) throw error;
+      if (!(error instanceof DialFault) || this.#closed.signal.aborted) throw error;
       if (error.kind === "refused") await this.#refuseAddress(error.message, count, framing);
       else {
         count.failed();

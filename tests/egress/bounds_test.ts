@@ -87,6 +87,91 @@ Deno.test("a flood of connections waits, and the others of the daemon do not", a
   }
 });
 
+Deno.test("a step has 48 connections at once, and the next one waits for an end", async () => {
+  await using server = rawServer(async ({ until }) => {
+    await until(/^never/);
+  });
+  await using rig = await egressRig(apiAt(server.port));
+  const get = new TextEncoder().encode(`GET / HTTP/1.1\r\n${HOST}\r\n`);
+  const clients = await Promise.all(Array.from({ length: 60 }, async () => {
+    const client = await Deno.connect({ transport: "unix", path: rig.path });
+    await client.write(get);
+    return client;
+  }));
+  const served = () => server.received.length;
+  await until("48 are served", () => served() === 48 ? true : undefined);
+  await systemClock.pause(600); // two more rounds of accepting
+  equal(served(), 48);
+  await server[Symbol.asyncDispose](); // ends all of them
+  await until("the rest is served", () => {
+    const failed = rig.reached(`http://127.0.0.1:${server.port}`)?.failed ?? 0;
+    return failed === 60 ? true : undefined;
+  });
+  for (const client of clients) client.close();
+});
+
+Deno.test("a step that asks in a loop is accepted 200 times a second", async () => {
+  await using rig = await egressRig({ allow: ["a.example"] });
+  const start = performance.now();
+  for (let i = 0; i < 200; i++) {
+    equal((await rig.ask("CONNECT evil.example:443 HTTP/1.1\r\nHost: a\r\n\r\n"))?.status, 403);
+  }
+  const ms = performance.now() - start;
+  yes(ms > 700, `${ms} ms`);
+});
+
+Deno.test("a dial that does not end is given up, and keeps its place until it has ended", async () => {
+  const clock = new ManualClock();
+  await using dir = await tempDir();
+  const path = `${dir.path}/s`;
+  let resolving = 0;
+  const ends: ((addresses: string[]) => void)[] = [];
+  await using _egress = await openEgress({
+    path,
+    rules: { allow: [{ host: "a.example", matches: "name", ports: [443] }], inject: [] },
+    headers: [],
+    sandbox: "x",
+    secrets: known(),
+    onRefused: () => {},
+    clock,
+    log: createLog({ level: "error", format: "json", clock, write: () => {} }),
+    dialling: {
+      resolve: () => {
+        resolving++;
+        return new Promise((resolve) => ends.push(resolve));
+      },
+    },
+  });
+  const ask = async () => {
+    const client = await Deno.connect({ transport: "unix", path });
+    await client.write(
+      new TextEncoder().encode("CONNECT a.example:443 HTTP/1.1\r\nHost: a\r\n\r\n"),
+    );
+    return client;
+  };
+  const answer = async (client: Deno.Conn) => {
+    const buffer = new Uint8Array(1000);
+    const read = await within(5000, client.read(buffer));
+    const rest = await within(5000, client.read(buffer.subarray(read ?? 0)));
+    client.close();
+    return new TextDecoder().decode(buffer.subarray(0, (read ?? 0) + (rest ?? 0)));
+  };
+  const pending = await Promise.all(Array.from({ length: 24 }, ask));
+  await until("24 are tried", () => resolving === 24 ? true : undefined);
+  const waiting = await ask();
+  await systemClock.pause(50);
+  await clock.advance(15_000);
+  match(await answer(waiting), /24 other connections have been tried for 15 seconds/);
+  for (const client of pending) {
+    match(await answer(client), /cannot be reached: it did not answer within 15 seconds/);
+  }
+  equal(resolving, 24);
+  for (const end of ends) end([]); // the system has given up
+  const last = await ask();
+  await until("another one is tried", () => resolving === 25 ? true : undefined);
+  last.close();
+});
+
 Deno.test("connections that say nothing, half a request, or nothing more are closed in time", async () => {
   await using server = rawServer(async ({ until }) => {
     await until(/^never/);
@@ -173,13 +258,20 @@ Deno.test("a handshake of TLS that does not end holds nothing", async () => {
     using client = await Deno.connect({ transport: "unix", path });
     await client.write(new TextEncoder().encode(`GET / HTTP/1.1\r\n${HOST}\r\n`));
     await until("its first bytes", () => (server.received[round] ?? "") !== "" ? true : undefined);
-    await clock.advance(11_000);
+    await clock.advance(15_000);
     const buffer = new Uint8Array(1000);
     const read = await within(5000, client.read(buffer));
     match(new TextDecoder().decode(buffer.subarray(0, read ?? 0)), /^HTTP\/1\.1 502 /);
   }
-  await until("no descriptor is left", () => descriptors() <= before ? true : undefined, 10_000);
-  await egress[Symbol.asyncDispose]();
+  const noneIsLeft = () =>
+    until("no descriptor is left", () => descriptors() <= before ? true : undefined, 10_000);
+  await noneIsLeft();
+  const last = await Deno.connect({ transport: "unix", path });
+  await last.write(new TextEncoder().encode(`GET / HTTP/1.1\r\n${HOST}\r\n`));
+  await until("its first bytes", () => (server.received[5] ?? "") !== "" ? true : undefined);
+  await within(1000, egress[Symbol.asyncDispose]());
+  last.close();
+  await noneIsLeft();
 });
 
 Deno.test("disposing closes everything, also in the middle of it", async () => {

@@ -307,6 +307,7 @@ Deno.test("an answer that is cut does not look whole", async () => {
     }
     match(got, /hello/);
     yes(!got.includes("\r\n0\r\n"), got);
+    equal(got.split("HTTP/1.1").length, 2, "something else was answered within it");
     equal(rig.reached(`http://127.0.0.1:${server.port}`)?.failed, 1);
   }
 });
@@ -324,6 +325,22 @@ Deno.test("an answer for HTTP/1.0 has no chunks", async () => {
     got += new TextDecoder().decode(buffer.subarray(0, read));
   }
   match(got, /^HTTP\/1\.1 200 OK\r\nConnection: close\r\n\r\nhello$/);
+});
+
+Deno.test("an answer that nobody asked for is not the answer to the next request", async () => {
+  const answers = [ok("one") + ok("unasked"), ok("two")];
+  await using server = rawServer(async ({ until, send }) => {
+    for (;;) {
+      await until(HEAD);
+      await send(answers.shift() ?? "");
+    }
+  });
+  await using rig = await egressRig(apiAt(server.port));
+  using client = await rig.connect();
+  for (const body of ["one", "two"]) {
+    await client.send(`GET / HTTP/1.1\r\n${HOST}\r\n`);
+    equal((await client.answer())?.body, body);
+  }
 });
 
 Deno.test("an API that is silent after all of an upload that it was asked for is 502", async () => {

@@ -7,6 +7,7 @@
 
 import { systemClock } from "../../src/base/clock.ts";
 import { createLog } from "../../src/base/log.ts";
+import { closeQuietly } from "../../src/egress/connection.ts";
 import type { DialOptions } from "../../src/egress/dial.ts";
 import { type Egress, openEgress } from "../../src/egress/egress.ts";
 import { fillHeaders } from "../../src/egress/inside.ts";
@@ -166,11 +167,7 @@ export function rawServer(
       // the other side went
     } finally {
       open.delete(connection);
-      try {
-        connection.close();
-      } catch {
-        // closed
-      }
+      closeQuietly(connection);
     }
   };
   const accepting = (async () => {
@@ -190,16 +187,10 @@ export function rawServer(
       return open.size;
     },
     async [Symbol.asyncDispose]() {
-      listener.close();
+      closeQuietly(listener);
       await accepting;
       const talks = [...open.values()];
-      for (const connection of open.keys()) {
-        try {
-          connection.close();
-        } catch {
-          // closed
-        }
-      }
+      for (const connection of open.keys()) closeQuietly(connection);
       await Promise.all(talks);
     },
   };
