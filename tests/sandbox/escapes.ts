@@ -95,7 +95,8 @@ export const RULES = {
   },
   users: {
     says: "the step can make no user namespace",
-    without: (args) => drop(drop(args, ["--disable-userns"]), ["--seccomp", "9"]),
+    without: (args) =>
+      drop(drop(drop(args, ["--disable-userns"]), ["--seccomp", "9"]), ["--remount-ro", "/proc"]),
   },
   calls: {
     says: "a filter refuses system calls",
