@@ -102,7 +102,7 @@ export function dataDirAt(path: string): DataDir {
     worktrees: under("worktrees"),
     copies: under("copies"),
     sandbox: under("sandbox"),
-    stepSocket: under("control-plane", "steps.sock"),
+    stepSocket: under("control-plane", "run.sock"),
     run: under("run"),
     calls: under("control-plane", "calls"),
   };
@@ -114,11 +114,11 @@ export function dataDirAt(path: string): DataDir {
  * @throws {AppError} `invalid` when the socket's path is too long for the operating system.
  */
 export function checkSocketPath(dir: DataDir): void {
-  const length = new TextEncoder().encode(dir.stepSocket).length;
+  const length = new TextEncoder().encode(dir.socket).length;
   if (length > MAX_SOCKET_PATH) {
     throw new AppError(
       "invalid",
-      `The socket path "${dir.stepSocket}" has ${length} bytes and the limit is ${MAX_SOCKET_PATH}: choose a shorter --data-dir`,
+      `The socket path "${dir.socket}" has ${length} bytes and the limit is ${MAX_SOCKET_PATH}: choose a shorter --data-dir`,
     );
   }
 }

@@ -42,7 +42,7 @@ export interface Sandbox {
   readonly seccomp?: string;
   /** File that takes a process into the group whose limits count. */
   readonly cgroup?: string;
-  /** File to which bubblewrap writes how it went ({@linkcode hasBegun}). */
+  /** Empty file to which bubblewrap adds how it went ({@linkcode hasBegun}). */
   readonly status: string;
 }
 
@@ -66,7 +66,7 @@ function enter({ programs, seccomp, cgroup }: Sandbox): string {
     "exec 3>&- 4>&- 5>&- 6>&- 7>&-; trap '' TERM; status=$1; shift;",
     ...seccomp === undefined ? [] : ["filter=$1; shift;"],
     ...cgroup === undefined ? [] : ['echo 0 >"$1" || exit; shift;'],
-    `exec ${start(programs)} --json-status-fd 8 "$@" 8>"$status" 7>>"$status"`,
+    `exec ${start(programs)} --json-status-fd 8 "$@" 8>>"$status" 7>>"$status"`,
     ...seccomp === undefined ? [] : ['9<"$filter"'],
   ].join(" ");
 }
@@ -91,7 +91,8 @@ lock 2>/dev/null || { ${mount} --rbind /dev /dev && lock; } && exec "$0" "$@"`;
  * started, and gives the line what every other line has. What the shell itself says of a line that a
  * signal has ended goes to the status.
  */
-const FIRST = 'exec 3>&2 2>&7 7>&-; /usr/bin/env --default-signal=TERM "$@" 2>&3 3>&-; exit "$?"';
+const FIRST =
+  'exec 3>&2 2>&7 7>&-; (exec /usr/bin/env --default-signal=TERM "$@" 2>&3 3>&-); exit "$?"';
 
 /**
  * Before that, makes the way to the socket, and waits until it is open. In a session of its own it

@@ -1,0 +1,242 @@
+/**
+ * Steps in a sandbox: what they find there, how they end, and what git keeps of what they did.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { join } from "node:path";
+import { TaskDirectories } from "../../src/tasks/workspace/task_directory.ts";
+import { run } from "../helpers/program.ts";
+import { missing, skippable } from "../helpers/requirements.ts";
+import { type RunRig, runRig, type TaskParts } from "../rigs/run_rig.ts";
+import { untilFile } from "../helpers/until.ts";
+
+const NO_SANDBOX = missing("bwrap", "socat", "git");
+
+function sandboxTest(name: string, body: (rig: RunRig) => Promise<void>): void {
+  Deno.test({
+    ...skippable(name, NO_SANDBOX),
+    async fn() {
+      await using rig = await runRig({ key: "sesame-of-the-api" });
+      await body(rig);
+    },
+  });
+}
+
+/** A workflow of one step in a sandbox of its own. */
+const step = (lines: string, sandbox = "{network: none}", more = "") =>
+  `{sandbox: ${sandbox}, steps: [{id: a, run: ${JSON.stringify(lines)}${more}}]}`;
+
+/** A repository with one commit, as the workspace of the rig. */
+async function repository(rig: RunRig): Promise<TaskParts> {
+  const lines = `git init -q -b main && git config user.name n && git config user.email e@x &&
+    echo one >f && git add f && git commit -qm one && chmod 700 .`;
+  const made = await run("/bin/sh", ["-ec", lines], { cwd: rig.workspace });
+  equal(made.code, 0, made.stderr);
+  return { workspace: "{path: repo, isolation: worktree}" };
+}
+
+const COMMIT = "git -c user.name=a -c user.email=a@x commit -q";
+
+/** What git says in a directory. */
+async function git(cwd: string, ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await run("git", args, { cwd });
+  return code === 0 ? stdout.trim() : `failed: ${stderr}`;
+}
+
+sandboxTest(
+  "a step has its workspace, its files and a home of its own, and nothing else",
+  async (rig) => {
+    const secret = join(rig.dirs.root, "secret");
+    await Deno.writeTextFile(secret, "of the daemon");
+    const { state, reason, task } = await rig.all(step(`
+    echo seen >made; echo "payload=$(cat "$SVC_PAYLOAD_FILE")" >>"$SVC_OUTPUT"
+    [ -z "$(ls -A "$HOME")" ] && echo x >"$HOME/x" && echo x >/tmp/x && echo home
+    ls -A "$SVC_DATA_DIR" | sort | tr '\\n' ' '; cat ${secret} || echo no secret
+    (echo x >/etc/x) 2>/dev/null || (echo x >/x) 2>/dev/null || echo read only
+    id -u; ls /proc | grep -c '^[0-9]'`));
+    deepEqual([state, reason], ["succeeded", ""]);
+    equal(await Deno.readTextFile(join(rig.workspace, "made")), "seen\n");
+    deepEqual(task.steps[0]?.outputs, { payload: '{"n":1}' });
+    const lines = (await rig.printed(task.id)).trim().split("\n");
+    deepEqual(lines.slice(0, 4), [
+      "home",
+      "bin control-plane repo run no secret",
+      "read only",
+      "1000",
+    ]);
+    match(lines[4] ?? "", /^[3-7]$/, "its processes");
+  },
+);
+
+for (
+  const [what, lines, reason] of [
+    ["its own code", "exit 7", "exit code 7"],
+    ["the first line that fails", "false; echo not here", "exit code 1"],
+    ["a code beyond 128", "exit 137", "exit code 137"],
+    ["a signal", "kill -KILL $$", "killed by SIGKILL"],
+    ["a program that is not there", "no-such-program", "exit code 127 (command not found)"],
+  ] as const
+) {
+  sandboxTest(`a step ends with ${what}`, async (rig) => {
+    const ended = await rig.all(step(lines));
+    deepEqual([ended.state, ended.reason], ["failed", `step "a": ${reason}`]);
+    equal(await rig.printed(ended.task.id), "");
+  });
+}
+
+sandboxTest("a step that is cancelled has its grace, and leaves no process", async (rig) => {
+  const claimed = await rig.claim(step(`
+    trap 'echo told; sleep 0.2; echo cleaned >done; exit 0' TERM
+    setsid -f sh -c 'sleep 987654' ; sleep 987655 & echo up >up; wait`));
+  const cancel = new AbortController();
+  const ended = rig.run(claimed, { cancel: cancel.signal });
+  await untilFile(join(rig.workspace, "up"));
+  cancel.abort();
+  equal((await ended).state, "cancelled");
+  equal(await Deno.readTextFile(join(rig.workspace, "done")), "cleaned\n");
+  match(await rig.printed(claimed.task.id), /^told$/m);
+  const { stdout } = await run("/bin/sh", [
+    "-c",
+    "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' '",
+  ]);
+  ok(!/sleep 98765[45]/.test(stdout), stdout);
+});
+
+sandboxTest("what a step leaves in the background ends with it, at once", async (rig) => {
+  const began = Date.now();
+  const { state } = await rig.all(step("sleep 300 & setsid sleep 301 & exit 0"));
+  equal(state, "succeeded");
+  ok(Date.now() - began < 5000, "its end was not waited for");
+});
+
+sandboxTest("a step that its Sandbox gives paths has these, and no path of svc", async (rig) => {
+  const given = await Deno.makeTempDir();
+  await Deno.writeTextFile(join(given, "data"), "data\n");
+  const read = step(
+    `cat ${given}/data; (echo x >${given}/new) 2>/dev/null || echo refused`,
+    `{read: [${given}, /not/there]}`,
+  );
+  const ended = await rig.all(read);
+  equal(await rig.printed(ended.task.id), "data\nrefused\n");
+  equal((await rig.all(step(`echo x >${given}/new`, `{write: [${given}]}`))).state, "succeeded");
+  equal(await Deno.readTextFile(join(given, "new")), "x\n");
+  const refused = async (sandbox: string) => (await rig.all(step("true", sandbox))).reason;
+  match(await refused("{write: [/not/there]}"), /cannot have "\/not\/there": it does not exist/);
+  match(await refused(`{read: [${rig.dirs.root}]}`), /svc keeps its state there/);
+  match(await refused(`{read: [${rig.dirs.root}/logs]}`), /svc keeps its state there/);
+  await Deno.symlink(rig.dirs.root, join(given, "link"));
+  match(await refused(`{read: [${given}/link]}`), /svc keeps its state there/);
+  await Deno.remove(given, { recursive: true });
+});
+
+sandboxTest(
+  "a link that a step has put into its workspace leads no later step out of it",
+  async (rig) => {
+    const inside = join(rig.workspace, "cache");
+    const sandbox = `{write: [${inside}]}`;
+    await Deno.mkdir(inside);
+    equal((await rig.all(step("echo x >cache/x", sandbox))).state, "succeeded");
+    await Deno.remove(inside, { recursive: true });
+    equal((await rig.all(step("ln -s / cache"))).state, "succeeded");
+    match((await rig.all(step("ls cache", sandbox))).reason, /a link leads out of it/);
+  },
+);
+
+sandboxTest("a workspace that holds what no sandbox may have is refused", async (rig) => {
+  for (const path of [rig.dirs.root, "/", join(rig.dirs.root, "logs")]) {
+    const { state, reason } = await rig.all(step("true"), { workspace: `{path: "${path}"}` });
+    equal(state, "failed", path);
+    match(reason, /which no sandbox may have/);
+  }
+});
+
+sandboxTest(
+  "git in a shared workspace can be read, and commits only where it may be written",
+  async (rig) => {
+    await repository(rig);
+    const lines =
+      `git log --oneline | wc -l; echo two >f; git add f 2>/dev/null && ${COMMIT} -m two || echo refused`;
+    const held = await rig.all(step(lines));
+    equal(await rig.printed(held.task.id), "1\nrefused\n");
+    const given = await rig.all(step(lines, `{write: [${rig.workspace}/.git]}`));
+    equal(await rig.printed(given.task.id), "1\n");
+    equal(await git(rig.workspace, "log", "-1", "--format=%s"), "two");
+  },
+);
+
+sandboxTest(
+  "what steps commit and stage in a worktree is there for the next, in a sandbox or not",
+  async (rig) => {
+    const parts = await repository(rig);
+    const workflow = `{sandbox: {network: none}, steps: [
+    {id: a, run: "echo two >g; git add g; ${COMMIT} -m two; echo three >h; git add h"},
+    {id: b, run: "git status --short; ${COMMIT} -m three; git log --format=%s"},
+    {id: c, sandbox: none, run: "git fsck; git log --format=%s svc/$SVC_TASK_ID; git status --short"}]}`;
+    const { state, reason, task } = await rig.all(workflow, parts);
+    const printed = await rig.printed(task.id);
+    equal(state, "succeeded", `${reason}\n${printed}`);
+    equal(printed, "A  h\nthree\ntwo\none\nthree\ntwo\none\n");
+    match(reason, /its commits were kept as refs\/svc\/tasks\//);
+    equal(
+      await git(rig.workspace, "log", "--format=%s", `refs/svc/tasks/${task.id}`),
+      "three\ntwo\none",
+    );
+    deepEqual([...Deno.readDirSync(rig.dirs.worktrees)].map(({ name }) => name), [
+      `${task.id}.kept`,
+    ]);
+  },
+);
+
+sandboxTest(
+  "a step makes branches and fetches for itself, and moves none of the repository",
+  async (rig) => {
+    const parts = await repository(rig);
+    const { state, task } = await rig.all(
+      step(`
+      git checkout -q -b mine; echo two >g; git add g; ${COMMIT} -m two
+      git branch -f main HEAD; git tag t; git stash list; git update-ref refs/heads/main HEAD
+      git gc -q --prune=now || true; git log --format=%s main; exit 3`),
+      parts,
+    );
+    equal(state, "failed");
+    const directory = join(rig.dirs.worktrees, task.id);
+    equal(await git(rig.workspace, "log", "--format=%s", "main"), "one");
+    equal(await git(rig.workspace, "branch", "--list", "mine"), "");
+    equal(await git(directory, "log", "--format=%s", "HEAD"), "two\none");
+    equal(await git(directory, "status", "--short"), "");
+  },
+);
+
+sandboxTest("a daemon that was killed loses no commit of the step that ran", async (rig) => {
+  const parts = await repository(rig);
+  const claimed = await rig.claim(
+    step(`
+      [ -e up ] && { git log --format=%s; exit 0; }
+      echo two >g; git add g; ${COMMIT} -m two; echo three >h; git add h; echo >up; sleep 300`),
+    parts,
+  );
+  const stop = new AbortController();
+  const directories = new TaskDirectories(rig.host, rig.dirs);
+  const hold = directories.hold.bind(directories);
+  directories.hold = async (...args) => {
+    const held = await hold(...args);
+    if (held.git === undefined) return held;
+    return { ...held, git: { ...held.git, close: () => Promise.resolve() } };
+  };
+  const ended = rig.run(claimed, { stop: stop.signal }, { ...rig.host, directories });
+  const directory = join(rig.dirs.worktrees, claimed.task.id);
+  await untilFile(join(directory, "up"));
+  stop.abort();
+  equal((await ended).state, "interrupted");
+  equal(await git(directory, "log", "--format=%s"), "one");
+  ok((await Deno.stat(`${directory}.git`)).isDirectory, "what it had of the repository is left");
+  await rig.store.requeueTask(claimed.task.id);
+  // Another daemon, which knows nothing of the step that ran.
+  const sandboxes = new TaskDirectories(rig.host, rig.dirs);
+  const again = await rig.reclaim(claimed.task.id);
+  const result = await rig.run(again, {}, { ...rig.host, directories: sandboxes });
+  equal(result.state, "succeeded", result.reason);
+  equal(await rig.printed(claimed.task.id), "two\none\n");
+});
