@@ -14,6 +14,7 @@ import { createLog } from "../../src/base/log.ts";
 import { attemptWith } from "../../src/cli/attempt.ts";
 import { PROGRAM } from "../../src/cli/run.ts";
 import { startDaemon as startInside } from "../../src/daemon.ts";
+import { toYaml } from "../../src/resources/manifest.ts";
 import {
   initDataDirectory,
   startDaemon,
@@ -23,7 +24,7 @@ import {
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore } from "../helpers/manifests.ts";
 import { DENO_DIR, ONE_PROGRAM, programTest, ROOT, run, slowTest } from "../helpers/program.ts";
-import { missing } from "../helpers/requirements.ts";
+import { missing, noSandbox } from "../helpers/requirements.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
 import { OFFLINE } from "../helpers/settings.ts";
 import { until } from "../helpers/until.ts";
@@ -32,11 +33,14 @@ const EXAMPLES = join(ROOT, "docs/examples/workflows");
 const SECRET = "the secret that GitHub signs with";
 const TOKEN = "ghp_token-of-the-examples";
 
+/** Why the examples with an agent are skipped: it runs in a sandbox that reaches its API only. */
+const NO_AGENT = missing("git", "socat") ?? await noSandbox();
+
 /** Reads its prompt to the end, thinks for a while, prints, does what it was asked to, and ends. */
 const AGENT = `#!/bin/sh
 set -e
 prompt=$(cat)
-printf '%s\\n' "$prompt" >"$HOME/prompt.txt"
+printf '%s\\n' "$prompt"
 for word in I am reading; do printf '%s ' "$word"; sleep 0.1; done
 echo
 case $prompt in
@@ -46,22 +50,22 @@ esac
 echo "done thinking"
 `;
 
-/** Posts what it is given, at its second try. */
+/** Says what it would post, at its second try. */
 const GH = `#!/bin/sh
-echo "$@" >>"$HOME/gh.calls"
-if [ ! -e "$HOME/gh.tried" ]; then touch "$HOME/gh.tried"; echo "network is down" >&2; exit 1; fi
-[ -n "$GH_TOKEN" ] && cat "$7" >"$HOME/gh.comment"
+echo "gh $@"
+if [ ! -e gh.tried ]; then touch gh.tried; echo "network is down" >&2; exit 1; fi
+[ -n "$GH_TOKEN" ] && cat "$7"
 `;
 
 /** A home directory with an agent and `gh` on its path, and a daemon that has the examples. */
 async function exampleDaemon(home: TempDir): Promise<TestDaemon> {
   for (const [name, text] of [["claude", AGENT], ["gh", GH]] as const) {
-    await Deno.mkdir(`${home.path}/bin`, { recursive: true });
-    await Deno.chmod(await home.write(`bin/${name}`, text), 0o755);
+    await Deno.mkdir(`${home.path}/.local/bin`, { recursive: true });
+    await Deno.chmod(await home.write(`.local/bin/${name}`, text), 0o755);
   }
   const env = {
     HOME: home.path,
-    PATH: `${home.path}/bin:${Deno.env.get("PATH")}`,
+    PATH: `${home.path}/.local/bin:${Deno.env.get("PATH")}`,
     DENO_DIR,
   };
   const daemon = await startDaemon(ONE_PROGRAM, { env });
@@ -69,18 +73,24 @@ async function exampleDaemon(home: TempDir): Promise<TestDaemon> {
     secretStore("github", { webhook_secret: SECRET }),
     secretStore("github-api", { token: TOKEN }),
   );
+  const installed = await daemon.svc(
+    ["integration", "install", "claude-code", "--set-secret", "api_key=-"],
+    { stdin: "a-key-of-the-examples" },
+  );
+  equal(installed.code, 0, installed.stderr);
   const applied = await daemon.svc(["apply", "-f", EXAMPLES]);
   equal(applied.code, 0, applied.stderr);
-  const [skipped, notCloned, uncapped, ...more] = applied.stderr.split("\n");
+  const lines = applied.stderr.split("\n");
+  const held = lines.filter((line) =>
+    line.includes("Its steps run in a sandbox, because an event")
+  );
+  equal(held.length > 0, true, applied.stderr);
+  const [skipped, notCloned, ...more] = lines.filter((line) => !held.includes(line));
   equal(
     skipped,
     `warning: ${EXAMPLES}/secrets-template.yaml: skipped, it still holds placeholders: fill it in and apply it by name`,
   );
   match(notCloned ?? "", /: spec\.path: ".*\/workspaces\/shop" does not exist: make it, /);
-  match(
-    uncapped ?? "",
-    /^warning: every step outside a sandbox has the role admin on the control socket: /,
-  );
   deepEqual(more, [""]);
   return daemon;
 }
@@ -110,15 +120,17 @@ const states = ({ steps }: TaskRecord) => steps.map(({ id, state }) => `${id} ${
 
 /** The clone of a repository that has pull request 7. */
 async function cloneShop(daemon: TestDaemon, home: TempDir): Promise<void> {
+  await Deno.mkdir(`${home.path}/.ssh`);
   await sh(
     `git init -q -b main upstream; cd upstream
      printf 'test:\\n\\ttrue\\naudit:\\n\\techo CVE-1; false\\n' >Makefile
      git add . && git commit -qm first
      git checkout -q -b feature; echo new >feature.txt; git add . && git commit -qm feature
      git update-ref refs/pull/7/head feature; git checkout -q main`,
-    home.path,
+    // The step that fetches reads this directory, for a key: here the repository itself is in it.
+    `${home.path}/.ssh`,
   );
-  await sh(`git clone -q "${home.path}/upstream" shop`, `${daemon.dataDir}/workspaces`);
+  await sh(`git clone -q "${home.path}/.ssh/upstream" shop`, `${daemon.dataDir}/workspaces`);
 }
 
 const pullRequest = (action: string, title = "Add $(touch PWN) a feature") => ({
@@ -153,19 +165,18 @@ programTest(
     match(logs, /I am reading \n feature.txt \| 1 \+\n/);
     match(logs, /network is down\n/);
     match(logs, /review of you\/shop#7 succeeded\n/);
-    equal(await Deno.readTextFile(`${home.path}/gh.comment`), "request changes\n\nNo tests.\n");
-    const calls = (await Deno.readTextFile(`${home.path}/gh.calls`)).trim().split("\n");
-    const prompt = await Deno.readTextFile(`${home.path}/prompt.txt`);
-    match(prompt, /Review pull request .*7.*: .*Add \$\(touch PWN\) a feature/s);
-    match(prompt, /first line "approve"/);
-    deepEqual(calls, Array(2).fill("pr comment 7 --repo you/shop --body-file review.md"));
+    match(logs, /Review pull request .*7.*: .*Add \$\(touch PWN\) a feature/s);
+    match(logs, /first line "approve"/);
+    const posted = "gh pr comment 7 --repo you/shop --body-file review.md\n";
+    equal(logs.split(posted).length, 3, "it is called twice");
+    equal(logs.includes(`${posted}request changes\n\nNo tests.\n`), true, logs);
     const [gone, kept] = [await daemon.svc(["task", "workspace", String(id)]), daemon.dataDir];
     equal(gone.code, 1);
     match(gone.stderr, /succeeded, and svc removed its worktree/);
     deepEqual([...Deno.readDirSync(`${kept}/worktrees`)], []);
     equal(await sh("git branch --list 'svc/*'; ls", `${kept}/workspaces/shop`), "Makefile");
   },
-  { skip: missing("git") },
+  { skip: NO_AGENT },
 );
 
 programTest("docs/workflows.md shows the examples as they are", async () => {
@@ -268,15 +279,21 @@ programTest(
       `${home.path}/upstream`,
     );
     await sh(`git clone -q "${home.path}/upstream" shop`, `${directory.path}/workspaces`);
-    await Deno.mkdir(`${home.path}/bin`);
-    await Deno.chmod(await home.write("bin/claude", AGENT), 0o755);
+    await Deno.mkdir(`${home.path}/.local/bin`, { recursive: true });
+    await Deno.chmod(await home.write(".local/bin/claude", AGENT), 0o755);
     const clock = movableClock("2026-03-10T20:00:00+01:00");
     const text = await Deno.readTextFile(`${EXAMPLES}/nightly.yaml`);
     const tasks = async (daemon: InProcess) =>
       (await daemon.client.call("get", { what: "tasks" })).items as unknown as TaskRecord[];
     {
       await using daemon = await inProcess({ clock, home: home.path, path: directory.path });
-      const files = [{ name: "nightly.yaml", text }];
+      const agent = await Deno.readTextFile(join(ROOT, "integrations/claude-code/agent.yaml"));
+      const key = toYaml(secretStore("claude-code", { api_key: "a-key-of-the-examples" }));
+      const files = [
+        { name: "nightly.yaml", text },
+        { name: "agent.yaml", text: agent },
+        { name: "key.yaml", text: key },
+      ];
       await daemon.client.call("apply", { files, dry_run: false });
       const { rows, columns } = await daemon.client.call("get", { what: "triggers" });
       const next = rows[0]?.[columns.findIndex(({ header }) => header === "NEXT")] ?? "";
@@ -299,15 +316,16 @@ programTest(
       "explain succeeded",
       "summary succeeded",
     ]);
-    const prompt = await Deno.readTextFile(`${home.path}/prompt.txt`);
-    match(prompt, /failed \(test: succeeded, audit: failed\)/);
+    const { lines } = await daemon.client.call("task.log.read", { id: task?.id ?? "" });
+    const said = lines.map(({ text }) => text).join("\n");
+    match(said, /failed \(test: succeeded, audit: failed\)/);
     equal((await tasks(daemon)).length, 1);
   },
   {
     sanitizeOps: false, // connections of this process to its own daemon
     sanitizeResources: false,
     fileOnly: "a clock that is not that of PostgreSQL is refused",
-    skip: missing("git"),
+    skip: NO_AGENT,
   },
 );
 
@@ -320,7 +338,8 @@ async function inProcess(
   { clock, home, path }: { clock: Clock; home: string; path: string },
 ): Promise<InProcess> {
   const dir = dataDirAt(path);
-  const env = { HOME: home, PATH: `${home}/bin:${Deno.env.get("PATH")}` } as Record<string, string>;
+  const programs = `${home}/.local/bin:${Deno.env.get("PATH")}`;
+  const env: Record<string, string> = { HOME: home, PATH: programs, DENO_DIR };
   const daemon = await startInside({
     dir,
     clock,

@@ -14,18 +14,11 @@ import {
 import { egressEnv } from "../../src/egress/inside.ts";
 import { type Network, type NetworkRules, parseNetwork } from "../../src/resources/network.ts";
 import { makePair } from "../helpers/certificate.ts";
-import { missing, skippable } from "../helpers/requirements.ts";
+import { missing, noSandbox, skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { always, type EgressRig, egressRig, HEAD, KEY, ok, rawServer } from "../rigs/egress_rig.ts";
 
-const LACKS = missing("bwrap", "socat", "curl", "openssl") ?? await noNamespaces();
-
-/** Why there can be no sandbox, if there cannot. */
-async function noNamespaces(): Promise<string | undefined> {
-  const args = ["--unshare-all", "--ro-bind", "/", "/", "true"];
-  const { success } = await new Deno.Command("bwrap", { args, stderr: "null" }).output();
-  return success ? undefined : "bubblewrap may make no namespaces here";
-}
+const LACKS = missing("socat", "curl", "openssl") ?? await noSandbox();
 
 /** Runs a line in a network of its own, from which only the rig's socket leads out. */
 async function runInside(
