@@ -79,7 +79,7 @@ export interface SocketRole {
 export async function openSocketWarning(dirs: DataDir): Promise<string | undefined> {
   if (!(await socketRole(dirs)).isOpen) return undefined;
   return 'every step outside a sandbox has the role admin on the control socket: write "max_role: ' +
-    `operator" into ${dirs.udsPolicy} (docs/agents.md)`;
+    `operator" into ${dirs.udsPolicy} (docs/access.md)`;
 }
 
 /**

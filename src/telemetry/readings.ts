@@ -38,7 +38,7 @@ export const READ = [
   { name: "plugins_queued", type: "gauge", help: "Plugins and hooks that wait to run" },
   { name: "inflight_body_bytes", type: "gauge", help: "Bytes of webhook bodies in memory" },
   {
-    name: "sandbox_available",
+    name: "sandbox_up",
     type: "gauge",
     help: "Whether this machine can make sandboxes for steps: 1 if so, else 0",
   },
@@ -129,7 +129,7 @@ export async function takeReadings(host: ReadingsHost): Promise<Readings> {
     uptime_seconds: one((now - host.started) / 1000),
     ...(stored === undefined ? NOTHING_STORED : storedReadings(stored, now)),
     database_up: one(stored === undefined ? 0 : 1),
-    sandbox_available: one(sandbox.fault === undefined ? 1 : 0),
+    sandbox_up: one(sandbox.fault === undefined ? 1 : 0),
     plugins_running: one(host.semaphore.running),
     plugins_queued: one(host.semaphore.waiting),
     inflight_body_bytes: one(host.bodies.inUse),

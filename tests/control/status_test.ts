@@ -81,7 +81,7 @@ controlTest(
     });
     const warning =
       'every step outside a sandbox has the role admin on the control socket: write "max_role: ' +
-      `operator" into ${rig.dirs.udsPolicy} (docs/agents.md)`;
+      `operator" into ${rig.dirs.udsPolicy} (docs/access.md)`;
     deepEqual(await said(), { status: [warning], apply: [warning] });
     deepEqual((await ask(rig)).degraded, [], "no fault: the exit code stays");
     const other = JSON.stringify({
