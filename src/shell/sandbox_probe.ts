@@ -112,8 +112,9 @@ const GRACE_MS = 1000;
 /** Looks once; `directory` then has files that must stay as long as sandboxes are made. */
 export async function probeSandbox(host: ProbeHost): Promise<SandboxSupport> {
   const path = host.env("PATH") ?? "";
-  const directories = [...path.split(":"), "/usr/bin", "/bin"].filter(isAbsolute);
-  const bubblewrap = findProgram("bwrap", directories);
+  const found = path.split(":").filter(isAbsolute);
+  const directories = [...found, "/usr/bin", "/bin"];
+  const bubblewrap = findProgram("bwrap", found);
   const socat = findProgram("socat", directories.filter(isInEverySandbox));
   const none = { mounts: [], programs: { bubblewrap: "" }, filters: {} };
   if (Deno.build.os !== "linux") {

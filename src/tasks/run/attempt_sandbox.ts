@@ -91,7 +91,11 @@ export class AttemptSandbox {
     if (held.git !== undefined) this.#open.defer(held.git.close);
     const network = await this.#openNetwork();
     this.#group = await this.#makeGroup();
-    this.#variables = { ...sandboxVariables({ home: host.sandboxes.home, ...held }), ...network };
+    const { PATH: path = "" } = host.inherited.variables;
+    this.#variables = {
+      ...sandboxVariables({ home: host.sandboxes.home, path, ...held }),
+      ...network,
+    };
   }
 
   /** Opens the way to the network, if it has rules; gives the variables that lead to it. */

@@ -163,16 +163,21 @@ export async function placesOf(
 
 const same = (put: "read" | "write", path: string): Mount => ({ put, from: path, at: path });
 
+const PROGRAM_PATH = ["/usr/local/bin", "/usr/bin", "/bin"];
+
 /** Variables that a step has in its sandbox, over those it has outside. */
 export function sandboxVariables(
-  { home, git }: { readonly home: string } & Pick<Held, "git">,
+  { home, path, git }: { readonly home: string; readonly path: string } & Pick<Held, "git">,
 ): Record<string, string> {
+  const known = path.split(":");
   return {
     HOME: home,
     USER: "svc",
     LOGNAME: "svc",
     SHELL: "/bin/sh",
     TMPDIR: "/tmp",
+    // The directories that every sandbox has: those of the daemon may not be there.
+    PATH: [...known, ...PROGRAM_PATH.filter((one) => !known.includes(one))].join(":"),
     ...git?.variables,
   };
 }
