@@ -246,7 +246,7 @@ programTest(
     const table = await printed("list");
     match(
       table,
-      /^NAME +PLATFORM +DESCRIPTION\ngithub +GitHub +Pushes, pull requests, [^\n]* on your machine\nline +LINE +/,
+      /^NAME +PLATFORM +DESCRIPTION\n(?:.*\n)*github +GitHub +Pushes, pull requests, [^\n]* on your machine\nline +LINE +/,
     );
     equal(
       await printed("list", "-o", "name"),
