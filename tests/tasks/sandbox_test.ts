@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { TaskDirectories } from "../../src/tasks/workspace/task_directory.ts";
 import { run } from "../helpers/program.ts";
 import { missing, skippable } from "../helpers/requirements.ts";
+import { always, ok as answered, rawServer } from "../rigs/egress_rig.ts";
 import { type RunRig, runRig, type TaskParts } from "../rigs/run_rig.ts";
 import { untilFile } from "../helpers/until.ts";
 
@@ -239,4 +240,33 @@ sandboxTest("a daemon that was killed loses no commit of the step that ran", asy
   const result = await rig.run(again, {}, { ...rig.host, directories: sandboxes });
   equal(result.state, "succeeded", result.reason);
   equal(await rig.printed(claimed.task.id), "two\none\n");
+});
+
+sandboxTest("a step reaches an API without its key, and its log tells of it", async (rig) => {
+  await using server = rawServer(
+    always(
+      answered('{"usage":{"input_tokens":5,"output_tokens":7}}', "Content-Type: application/json"),
+    ),
+  );
+  // bash connects by itself: a fresh machine has no curl.
+  await Deno.writeTextFile(
+    join(rig.workspace, "ask"),
+    `exec 3<>"/dev/tcp/127.0.0.2/3128"
+    printf 'POST %s HTTP/1.1\\r\\nHost: %s\\r\\nConnection: close\\r\\n\\r\\n' "$1" "\${API#http://}" >&3
+    cat <&3; echo; env; cat /proc/*/environ`,
+  );
+  const inject = `{url: "http://127.0.0.1:${server.port}", env: API, paths: [/v1/messages], ` +
+    "headers: {x-api-key: {fromSecret: {store: tokens, key: key}}}}";
+  const lines = "bash ask /v1/messages; bash ask /v1/files";
+  const { state, reason, task } = await rig.all(step(lines, `{network: {inject: [${inject}]}}`));
+  deepEqual([state, reason], ["succeeded", ""]);
+  equal(server.received.length, 1);
+  match(server.received[0] ?? "", /^x-api-key: sesame-of-the-api\r$/m);
+  const printed = await rig.printed(task.id);
+  match(printed, /"output_tokens":7/);
+  ok(!printed.includes("sesame-of-the-api"));
+  const noted = await rig.printed(task.id, "a", "svc");
+  const [refused, reached] = noted.trim().split("\n");
+  match(refused ?? "", /^\[svc: network: \/v1\/files of http:\S+ is not allowed by its sandbox\]$/);
+  match(reached ?? "", /^\[svc: network: http:\S+: 1 request, .* received, 5 tokens in, 7 out\]$/);
 });

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { RegularFile } from "../../base/regular_file.ts";
+import { reachedLines } from "../../egress/reached_lines.ts";
 import { limitsOf } from "../../resources/limits.ts";
 import { findSignal } from "../../shell/pooled_shell.ts";
 import type { LimitGroup, LimitName } from "../../shell/cgroups.ts";
@@ -173,6 +174,9 @@ export class AttemptSandbox {
    */
   async close(): Promise<readonly LimitName[]> {
     const reached = await this.#group?.end() ?? [];
+    for (const line of reachedLines(this.#network?.served.report() ?? [])) {
+      await this.#user.log.note(line);
+    }
     await this.#open.disposeAsync();
     return reached;
   }
