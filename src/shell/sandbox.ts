@@ -24,6 +24,8 @@ export interface Programs {
   readonly socat?: string;
   /** Needed where the daemon is root, whose steps could else change the devices of the machine. */
   readonly devices?: { readonly unshare: string; readonly mount: string };
+  /** Needed where the daemon has descriptors from 10 on from its parent: `sh` may not close those. */
+  readonly descriptors?: { readonly bash: string; readonly numbers: readonly number[] };
 }
 
 /** What a line in a sandbox finds there. Paths are absolute. */
@@ -71,19 +73,34 @@ function enter({ programs, seccomp, cgroup }: Sandbox): string {
   ].join(" ");
 }
 
+/** Starts bubblewrap, without what a step must not have. */
+function start({ bubblewrap, devices, descriptors }: Programs): string {
+  return [
+    ...descriptors === undefined ? [] : [closing(descriptors)],
+    ...devices === undefined ? [] : [locking(devices)],
+    shellWord(bubblewrap),
+  ].join(" ");
+}
+
+/** Closes descriptors for what follows. `-p`: variables of the step must not tell bash what to run. */
+function closing({ bash, numbers }: NonNullable<Programs["descriptors"]>): string {
+  const close = `exec ${numbers.map((number) => `${number}>&-`).join(" ")}; exec "$0" "$@"`;
+  return `${shellWord(bash)} -pc ${shellWord(close)}`;
+}
+
 /**
- * Starts bubblewrap. The devices in a sandbox are those of the machine, and belong to root: below a
- * daemon of root, a step could take everybody's right to use `/dev/null`. So there, bubblewrap gets a
- * `/dev` that is read-only, which devices can still be written to.
+ * Starts what follows with a `/dev` that is read-only. The devices in a sandbox are those of the machine
+ * and belong to root: below a daemon of root, a step could take everybody's right to use `/dev/null`.
+ * Devices on a read-only mount can still be written to.
  */
-function start({ bubblewrap, devices }: Programs): string {
-  if (devices === undefined) return shellWord(bubblewrap);
+function locking(devices: NonNullable<Programs["devices"]>): string {
   const mount = shellWord(devices.mount);
   // As a mount of its own it keeps its other options, which a user namespace may not change.
   const lock = `lock() { ${mount} -o remount,bind,ro /dev; }
 lock 2>/dev/null || { ${mount} --rbind /dev /dev && lock; } && exec "$0" "$@"`;
-  return `${shellWord(devices.unshare)} --user --map-root-user --mount /bin/sh -c ` +
-    `${shellWord(lock)} ${shellWord(bubblewrap)}`;
+  return `${shellWord(devices.unshare)} --user --map-root-user --mount /bin/sh -c ${
+    shellWord(lock)
+  }`;
 }
 
 /**

@@ -129,12 +129,20 @@ export async function probeSandbox(host: ProbeHost): Promise<SandboxSupport> {
     const why = "unshare or mount is not installed, which a daemon that is root needs";
     return { ...none, fault: { why, cure: install("util-linux") } };
   }
+  const numbers = await inheritedDescriptors(host);
+  const bash = findProgram("bash", directories);
+  if (numbers.length > 0 && bash === undefined) {
+    const why = `the program that started svc left it descriptors (${numbers.join(", ")}) that ` +
+      "steps would have, and bash is not there to close them";
+    return { ...none, fault: { why, cure: install("bash") } };
+  }
+  const descriptors = numbers.length > 0 && bash !== undefined ? { bash, numbers } : undefined;
   try {
     const support: SandboxSupport = {
       mounts: [...await machineMounts(), ...await userMounts(host)],
       programs: {
         bubblewrap,
-        ...defined({ socat, devices: Deno.uid() === 0 ? devices : undefined }),
+        ...defined({ socat, devices: Deno.uid() === 0 ? devices : undefined, descriptors }),
       },
       filters: await writeFilters(host.directory),
       ...socat !== undefined ? {} : {
@@ -149,6 +157,22 @@ export async function probeSandbox(host: ProbeHost): Promise<SandboxSupport> {
   } catch (error) {
     return { ...none, fault: { why: messageOf(error), cure: "see the log of the daemon" } };
   }
+}
+
+/** The descriptors that everything gets that the daemon starts, but for those that any shell closes. */
+async function inheritedDescriptors({ groups, clock }: ProbeHost): Promise<number[]> {
+  let said = "";
+  const decoder = new TextDecoder();
+  await runShell({
+    line: "exec ls /proc/self/fd",
+    cwd: "/",
+    env: { PATH: "/usr/bin:/bin" },
+    umask: 0o077,
+    timeoutMs: PROBE_MS,
+    graceMs: GRACE_MS,
+    onOutput: (_, chunk) => void (said += decoder.decode(chunk)),
+  }, { groups, clock });
+  return said.split("\n").map(Number).filter((number) => number > 9);
 }
 
 function findDeviceTools(directories: readonly string[]): Programs["devices"] {

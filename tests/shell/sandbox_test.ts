@@ -105,3 +105,22 @@ Deno.test("hasBegun tells a line that failed from one that never ran", () => {
   equal(hasBegun('{ "child-pid": 1 }\n'), false);
   equal(hasBegun('{ "child-pid": 1 }\nKilled\n{ "exit-code": 137 }\n'), true);
 });
+
+Deno.test("inSandbox starts bubblewrap without descriptors and without a writable /dev", () => {
+  const programs = {
+    bubblewrap: "/usr/bin/bwrap",
+    devices: { unshare: "/usr/bin/unshare", mount: "/bin/mount" },
+    descriptors: { bash: "/opt/my bash", numbers: [10, 250] },
+  };
+  const { line } = parts({ ...BOX, programs });
+  const order = [
+    "'/opt/my bash' -pc 'exec 10>&- 250>&-;",
+    "'/usr/bin/unshare' --user",
+    "rbind /dev",
+  ];
+  const places = [...order, "'/usr/bin/bwrap' --json-status-fd 8"].map((text) =>
+    line.indexOf(text)
+  );
+  deepEqual(places, places.toSorted((a, b) => a - b));
+  ok(!places.includes(-1), line);
+});
