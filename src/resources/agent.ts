@@ -45,6 +45,7 @@ export const agent: AnyKind = defineKind<AgentSpec>("Agent", {
     (spec) => checkEnv(spec.env, ["spec", "env"]),
     (spec) => checkTimeout(spec.timeout, ["spec", "timeout"]),
     checkOutput,
+    checkKey,
     (spec) => checkSandbox(spec.sandbox, ["spec", "sandbox"]),
     checkLimited,
   ],
@@ -87,6 +88,32 @@ function checkOutput(spec: AgentSpec): Finding[] {
     ["spec", "output"],
     `output: ${adapter} reads events, which ${program} prints only with ${option}`,
   )];
+}
+
+/** The package of each program that does not need the key of its API. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  claude: "claude-code",
+  codex: "codex",
+  copilot: "copilot",
+  gemini: "gemini-cli",
+  opencode: "opencode",
+  qwen: "qwen-code",
+};
+
+/** Warns of a key that the agent has, where its API could be reached without. */
+function checkKey({ command, env = {} }: AgentSpec): Finding[] {
+  const pack = PACKAGES[programOf(command)?.split("/").at(-1) ?? ""];
+  if (pack === undefined) return [];
+  const keys = Object.keys(env).filter((name) =>
+    name.endsWith("_API_KEY") && typeof env[name] === "object"
+  );
+  return keys.map((name) =>
+    warningAt(
+      ["spec", "env", name],
+      "Text from outside may talk the agent out of this key. The package " +
+        `${pack} does without: svc integration show ${pack}`,
+    )
+  );
 }
 
 /**

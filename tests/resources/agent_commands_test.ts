@@ -1,32 +1,22 @@
 /**
- * The commands for agents in docs/workflows.md: each works as an Agent as it is, gets its prompt on
- * standard input, and asks no person.
+ * What svc says of an Agent when it is applied: nothing of those in packages.
  *
  * @module
  */
 
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
-import { join } from "node:path";
 import { KindLookup } from "../../src/resources/kind_lookup.ts";
 import { readDocument } from "../../src/resources/read.ts";
-import { ROOT } from "../helpers/program.ts";
-
-const PAGE = Deno.readTextFileSync(join(ROOT, "docs/workflows.md"));
-
-const COMMANDS = new Map(
-  [...PAGE.matchAll(/^\| (Claude Code|Codex|Gemini|OpenCode) \| `([^`]+)` \|/gm)]
-    .map(([, agent = "", command = ""]) => [agent, command]),
-);
+import { AGENT_PACKAGES } from "../rigs/real_agents.ts";
 
 function findingsOf(spec: object) {
   const document = { kind: "Agent", metadata: { name: "agent" }, spec };
   return readDocument(document, { kinds: new KindLookup([]) }).findings;
 }
 
-for (const [agent, command] of COMMANDS) {
-  Deno.test(`docs/workflows.md: ${agent} as ${command} is an Agent without a warning`, () => {
-    deepEqual(findingsOf({ command, timeout: "30m" }), []);
-    ok(!/\$|SVC_PROMPT/.test(command), "the prompt comes on standard input, byte for byte");
+for (const { name, manifest } of AGENT_PACKAGES) {
+  Deno.test(`the Agent of the package ${name} is taken without a warning`, () => {
+    deepEqual(findingsOf(manifest.spec), []);
   });
 }
 
@@ -35,6 +25,25 @@ Deno.test("an Agent without a timeout is warned of, and taken", () => {
   deepEqual([warning?.level, more], ["warning", []]);
   ok(/no timeout.*step-timeout.*timeout: 30m/.test(warning?.message ?? ""), warning?.message);
 });
+
+const SECRET = { fromSecret: { store: "keys", key: "anthropic" } };
+const KEYS: readonly [command: string, env: object, pack: string | undefined][] = [
+  ["claude --print", { ANTHROPIC_API_KEY: SECRET }, "claude-code"],
+  ["exec /opt/bin/gemini", { GEMINI_API_KEY: SECRET }, "gemini-cli"],
+  ["claude --print", { ANTHROPIC_API_KEY: "placeholder", DEPLOY_TOKEN: SECRET }, undefined],
+  ["./agent.sh", { ANTHROPIC_API_KEY: SECRET }, undefined],
+];
+
+for (const [command, env, pack] of KEYS) {
+  const names = Object.keys(env).join(" and ");
+  const verdict = pack === undefined ? "taken" : `warned of: ${pack} does without`;
+  Deno.test(`an Agent with "${command}" and ${names} is ${verdict}`, () => {
+    const found = findingsOf({ command, env, timeout: "30m" });
+    const told = pack === undefined ? [] : [["warning", ["spec", "env", ...Object.keys(env)]]];
+    deepEqual(found.map(({ level, path }) => [level, path]), told);
+    ok(pack === undefined || found[0]?.message.endsWith(`svc integration show ${pack}`));
+  });
+}
 
 const OUTPUTS: readonly [command: string, output: string, option: string | undefined][] = [
   ["claude -p --verbose --output-format stream-json", "claude", undefined],
@@ -62,20 +71,5 @@ Deno.test("an output that no adapter reads is refused", () => {
   for (const output of ["qwen", "", "__proto__", "constructor", 5, null]) {
     const [error] = findingsOf({ command: "cat", output, timeout: "30m" });
     deepEqual([error?.level, error?.path], ["error", ["spec", "output"]]);
-  }
-});
-
-/** Without these the agent ends at once, or changes nothing, where it can ask no person. */
-const NEEDED: readonly [agent: string, options: readonly string[]][] = [
-  ["Claude Code", ["--print"]],
-  ["Codex", ["exec", "--skip-git-repo-check", "--sandbox workspace-write", "-"]],
-  ["Gemini", ["--skip-trust"]],
-  ["OpenCode", ["run"]],
-];
-
-Deno.test("docs/workflows.md gives every agent the options it needs where it can ask no person", () => {
-  for (const [agent, options] of NEEDED) {
-    const command = ` ${COMMANDS.get(agent)} `;
-    for (const option of options) ok(command.includes(` ${option} `), `${agent}: ${option}`);
   }
 });
