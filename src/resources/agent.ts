@@ -48,6 +48,7 @@ export const agent: AnyKind = defineKind<AgentSpec>("Agent", {
     checkKey,
     (spec) => checkSandbox(spec.sandbox, ["spec", "sandbox"]),
     checkLimited,
+    checkHeld,
   ],
   references: (spec) => [
     ...envReferences(spec.env, ["spec", "env"]),
@@ -127,6 +128,20 @@ function checkLimited({ timeout }: AgentSpec): Finding[] {
     "The agent has no timeout: if it hangs and its step has none either, it holds a worker " +
       "until the timeout of its workflow, else the daemon's step-timeout; add one, such as " +
       "timeout: 30m",
+  )];
+}
+
+/**
+ * Says what the default sandbox means for an agent: what it was able to use before, such as a login in
+ * the home directory, is not there.
+ */
+function checkHeld({ sandbox }: AgentSpec): Finding[] {
+  if (sandbox !== undefined) return [];
+  return [warningAt(
+    ["spec"],
+    "The agent runs in a sandbox where an event can start it: with the network, and without the " +
+      "files, logins and keys of your home directory. Name what it needs, such as " +
+      "sandbox: {network: all, write: [~/.codex]}, or write sandbox: none",
   )];
 }
 

@@ -53,7 +53,6 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
       checkStepNames(last, FINALLY, steps.map((step) => step.id))
     ),
     sized(checkFinallyReads),
-    checkHeld,
   ],
   references: (spec): Reference[] => [
     ...envReferences(spec.env, ["spec", "env"]),
@@ -156,21 +155,6 @@ function allSandboxNeeds({ sandbox, steps, finally: last = [] }: WorkflowSpec): 
       ? []
       : [{ needs: "sandbox", rules: false, optional: true, at: bare.at } as const],
   ];
-}
-
-/**
- * Says what the default sandbox means where an agent has no other: what it was able to use before, such
- * as a login in the home directory, is not there.
- */
-function checkHeld({ sandbox, steps, finally: last = [] }: WorkflowSpec): Finding[] {
-  const isBare = (step: Step) => step.agent !== undefined && step.sandbox === undefined;
-  if (sandbox !== undefined || ![...steps, ...last].some(isBare)) return [];
-  return [warningAt(
-    ["spec"],
-    "Its steps run in a sandbox, because an event can start an agent: they have the network, and " +
-      "none of the files, logins and keys of your home directory. Write what they need, such as " +
-      "sandbox: {network: all, read: [~/.config/gh]}, or sandbox: none",
-  )];
 }
 
 function stepPrograms(

@@ -116,7 +116,7 @@ const FIRST =
  * does not hear the TERM of the group, so that the line can still use it to end well.
  */
 const CONNECT = `socat=$1 socket=$2; shift 2
-/usr/bin/setsid "$socat" TCP-LISTEN:${PROXY_PORT},fork,reuseaddr,backlog=128 "UNIX-CONNECT:$socket" 7>&- &
+/usr/bin/setsid "$socat" -t 60 TCP-LISTEN:${PROXY_PORT},fork,reuseaddr,backlog=128 "UNIX-CONNECT:$socket" 7>&- &
 while :; do
   case $(/bin/cat /proc/net/tcp) in *:${hexPort()}\\ *) break ;; esac
   kill -0 $! || exit

@@ -71,7 +71,7 @@ controlTest(
     await Deno.mkdir(`${root}/code`);
     const path = `${rig.dirs.bin}:/usr/bin:/bin`;
     const agent = (command: string) =>
-      `kind: Agent\nmetadata: {name: a}\nspec: {command: ${command}, timeout: 30m}`;
+      `kind: Agent\nmetadata: {name: a}\nspec: {command: ${command}, timeout: 30m, sandbox: none}`;
     const missing = (name: string) =>
       `The program "${name}" is not installed, or not where steps look (PATH is ${path}): ` +
       "install it, write its whole path, or start the daemon with its directory on PATH";

@@ -248,11 +248,14 @@ programTest(
       table,
       /^NAME +PLATFORM +DESCRIPTION\n(?:.*\n)*github +GitHub +Pushes, pull requests, [^\n]* on your machine\nline +LINE +/,
     );
+    const agents = ["claude-code", "codex", "copilot", "gemini-cli", "opencode", "qwen-code"];
+    const names = [...agents, "github", "line", "slack"].toSorted();
     equal(
       await printed("list", "-o", "name"),
-      "integration/github\nintegration/line\nintegration/slack\n",
+      names.map((name) => `integration/${name}\n`).join(""),
     );
-    const [first] = JSON.parse(await printed("list", "-o", "json"));
+    const all = JSON.parse(await printed("list", "-o", "json"));
+    const first = all[names.indexOf("github")];
     deepEqual(first, JSON.parse(await printed("show", "github", "-o", "json")));
     deepEqual(first.secrets, [{ store: "github", key: "webhook_secret" }]);
     deepEqual(first.triggers, [

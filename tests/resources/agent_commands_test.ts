@@ -20,8 +20,17 @@ for (const { name, manifest } of AGENT_PACKAGES) {
   });
 }
 
+Deno.test("an Agent without a sandbox is warned of, and taken", () => {
+  const [warning, ...more] = findingsOf({ command: "cat", timeout: "30m" });
+  deepEqual([warning?.level, more], ["warning", []]);
+  ok(/runs in a sandbox.*sandbox: none$/.test(warning?.message ?? ""), warning?.message);
+});
+
+/** What an Agent says that chose its walls. */
+const HELD = { sandbox: "none" };
+
 Deno.test("an Agent without a timeout is warned of, and taken", () => {
-  const [warning, ...more] = findingsOf({ command: "cat" });
+  const [warning, ...more] = findingsOf({ command: "cat", ...HELD });
   deepEqual([warning?.level, more], ["warning", []]);
   ok(/no timeout.*step-timeout.*timeout: 30m/.test(warning?.message ?? ""), warning?.message);
 });
@@ -38,7 +47,7 @@ for (const [command, env, pack] of KEYS) {
   const names = Object.keys(env).join(" and ");
   const verdict = pack === undefined ? "taken" : `warned of: ${pack} does without`;
   Deno.test(`an Agent with "${command}" and ${names} is ${verdict}`, () => {
-    const found = findingsOf({ command, env, timeout: "30m" });
+    const found = findingsOf({ command, env, timeout: "30m", ...HELD });
     const told = pack === undefined ? [] : [["warning", ["spec", "env", ...Object.keys(env)]]];
     deepEqual(found.map(({ level, path }) => [level, path]), told);
     ok(pack === undefined || found[0]?.message.endsWith(`svc integration show ${pack}`));
@@ -61,7 +70,7 @@ const OUTPUTS: readonly [command: string, output: string, option: string | undef
 for (const [command, output, option] of OUTPUTS) {
   const verdict = option === undefined ? "taken" : `warned of: it lacks ${option}`;
   Deno.test(`an Agent with "${command}" and output: ${output} is ${verdict}`, () => {
-    const found = findingsOf({ command, output, timeout: "30m" });
+    const found = findingsOf({ command, output, timeout: "30m", ...HELD });
     deepEqual(found.map(({ level }) => level), option === undefined ? [] : ["warning"]);
     ok(option === undefined || found[0]?.message.endsWith(`only with ${option}`));
   });

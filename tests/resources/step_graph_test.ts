@@ -236,7 +236,7 @@ for (const [name, { says, steps, last }] of Object.entries(CASES)) {
 }
 
 /** What is said of an agent that has a limit. */
-const saidOfAgent = (spec: Fields) => saidOf("Agent", { timeout: "30m", ...spec });
+const saidOfAgent = (spec: Fields) => saidOf("Agent", { timeout: "30m", sandbox: "none", ...spec });
 
 function saidOf(kind: string, spec: Fields): string[] {
   const { findings } = readDocument({ kind, metadata: { name: "n" }, spec }, { kinds });
