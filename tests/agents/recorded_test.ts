@@ -79,7 +79,7 @@ const COPILOT_AUTH = "Authentication failed with provider at http://127.0.0.1:1/
   "COPILOT_PROVIDER_BEARER_TOKEN.";
 const COPILOT_LIMIT =
   "Failed to get response from the AI model; retried 5 times (total retry wait " +
-  `time: 5.49 seconds) Last error: 429 ${LIMIT}`;
+  `time: 5.52 seconds) Last error: 429 ${LIMIT}`;
 const QWEN_AUTH = `[API Error: 401 ${NO_KEY}]`;
 const QWEN_LIMIT = [
   `[API Error: 429 ${LIMIT}]`,
@@ -177,7 +177,7 @@ const RUNS: Readonly<Record<string, Run>> = {
     lines: ["▸ bash: echo from-the-shell", ...COPILOT_SAYS],
     outputs: {
       result: COPILOT_SAYS.join("\n"),
-      session_id: "00000000-0000-4000-8000-000000000071",
+      session_id: "00000000-0000-4000-8000-000000000069",
     },
   },
   "copilot/limit": {
