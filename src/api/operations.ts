@@ -17,6 +17,7 @@ import { NOTIFICATION_OPERATIONS } from "./notification_operations.ts";
 import { OUTBOX_OPERATIONS } from "./outbox_operations.ts";
 import { RECORD_OPERATIONS } from "./record_operations.ts";
 import { RESOURCE_OPERATIONS } from "./resource_operations.ts";
+import { SANDBOX_OPERATIONS } from "./sandbox_operations.ts";
 import { SOURCE_OPERATIONS } from "./source_operations.ts";
 import { STATUS_OPERATIONS } from "./status_operations.ts";
 import { TASK_OPERATIONS } from "./task_operations.ts";
@@ -40,6 +41,7 @@ export const OPERATIONS = {
   ...NOTIFICATION_OPERATIONS,
   ...ACCESS_OPERATIONS,
   ...NODE_OPERATIONS,
+  ...SANDBOX_OPERATIONS,
   ...UPKEEP_OPERATIONS,
   ...DOCTOR_OPERATIONS,
 };

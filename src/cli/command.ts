@@ -20,8 +20,17 @@ export interface ArgumentDefinition {
   readonly name: string;
   /** One line of help. */
   readonly help: string;
+  /**
+   * Whether it stands after `--`, where options are no longer those of svc; only the last argument does.
+   */
+  readonly separate?: true;
   /** What a shell completes it with; absent where the name, such as `<file>`, implies it. */
   readonly complete?: Completed;
+}
+
+/** An argument in a line of usage. */
+export function usageOf({ name, separate }: ArgumentDefinition): string {
+  return separate === true ? `-- ${name}` : name;
 }
 
 /** One command, as the program runs it: whatever options it has. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Command } from "./command.ts";
+import { type Command, usageOf } from "./command.ts";
 import { HELP } from "./parse.ts";
 
 /** The parts of the help of a command. */
@@ -26,7 +26,7 @@ export type HelpLine = readonly [term: string, text: string];
 export function helpParts(words: string, command: Command): HelpParts {
   const named = command.arguments ?? [];
   return {
-    usage: ["svc", words, "[options]", ...named.map(({ name }) => name)].join(" "),
+    usage: ["svc", words, "[options]", ...named.map(usageOf)].join(" "),
     description: command.help,
     arguments: named.map(({ name, help }) => [name.replace(/[<>[\].]/g, ""), help]),
     options: [...command.options ?? [], HELP].map(({ flags, help, choices, fallback }) => {

@@ -21,9 +21,11 @@ type CompletedName =
   | "connection"
   | "notification"
   | "project"
+  | "sandbox"
   | "secretstore"
   | "trigger"
-  | "workflow";
+  | "workflow"
+  | "workspace";
 
 /** One option: flags as they are shown (`-o, --output <format>`), and what it is for. */
 export interface OptionDefinition {

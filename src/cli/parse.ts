@@ -9,7 +9,7 @@ import { camelCase } from "../base/camel_case.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { findLike } from "../base/similar_names.ts";
-import type { Command, ParsedArguments } from "./command.ts";
+import { type Command, type ParsedArguments, usageOf } from "./command.ts";
 import type { OptionDefinition } from "./option.ts";
 
 /** The option that every command has. */
@@ -51,15 +51,19 @@ export function parseArguments(
   flags.delete("help");
 
   const given = new Map<Flag, string[]>();
-  const rest: string[] = [];
+  const rest: Rest = { before: [], after: [] };
+  let isAfter = false; // `--`
   let taking: string[] | undefined; // the values of an option that takes several
   for (const token of tokens) {
     if (token.kind === "positional") {
-      (taking ?? rest).push(token.value);
+      (taking ?? (isAfter ? rest.after : rest.before)).push(token.value);
       continue;
     }
     taking = undefined;
-    if (token.kind === "option-terminator") continue;
+    if (token.kind === "option-terminator") {
+      isAfter = true;
+      continue;
+    }
     const flag = flags.get(token.name);
     if (flag === undefined) throw unknownOption(token.rawName, ["help", ...flags.keys()], words);
     const texts = given.get(flag) ?? [];
@@ -113,24 +117,41 @@ function optionValue(
   throw new AppError("usage", `--${long} takes ${value.takes}, not "${text}"`);
 }
 
+/** Positional arguments, before and after the first `--`. */
+interface Rest {
+  readonly before: string[];
+  readonly after: string[];
+}
+
 /** The values of the arguments, in the order of their definitions. */
 function positionals(
   words: string,
   { arguments: defined = [] }: Command,
-  given: readonly string[],
+  { before, after }: Rest,
 ): ParsedArguments["positional"] {
-  const names = defined.map(({ name }) => name.toUpperCase().replace(/[<>]/g, ""));
-  const usage = ["svc", words, ...names].join(" ");
-  const missing = defined.findIndex(({ name }, at) => name.startsWith("<") && at >= given.length);
-  if (missing !== -1) {
-    const name = names[missing]?.replace("...", "");
+  const last = defined.at(-1);
+  const usage = [
+    "svc",
+    words,
+    ...defined.map((one) => usageOf(one).replace(/[<>]/g, "").toUpperCase()),
+  ]
+    .join(" ");
+  const most = last?.separate === true ? defined.length - 1 : defined.length;
+  const given = last?.separate === true
+    ? [...Array.from({ length: most }, (_, at) => before[at]), ...after]
+    : [...before, ...after];
+  const missing = defined.find(({ name }, at) => name.startsWith("<") && given[at] === undefined);
+  if (missing !== undefined) {
+    const name = missing.name.toUpperCase().replace(/[<>.]/g, "");
     throw new AppError("usage", `${name} is missing: ${usage}`);
   }
-  const isRepeated = defined.at(-1)?.name.includes("...") === true;
-  if (given.length > defined.length && !isRepeated) {
+  const isRepeated = last?.name.includes("...") === true;
+  if ((last?.separate === true ? before.length > most : given.length > most && !isRepeated)) {
     throw new AppError("usage", `Too many arguments: ${usage}`);
   }
-  return defined.map(({ name }, at) => name.includes("...") ? given.slice(at) : given[at]);
+  return defined.map(({ name }, at) =>
+    name.includes("...") ? given.slice(at).filter((one) => one !== undefined) : given[at]
+  );
 }
 
 function unknownOption(typed: string, known: readonly string[], words: string): AppError {

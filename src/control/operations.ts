@@ -32,6 +32,7 @@ import { describe, get } from "./resources/queries.ts";
 import { removeSecret, rotateSecret } from "./resources/rotate_secret.ts";
 import type { ResolveRecord } from "./server/references.ts";
 import type { Handlers } from "./server/server.ts";
+import { type SandboxesHost, sandboxHandlers } from "./sandboxes/sandbox_operations.ts";
 import { sourceEventHandlers } from "./source_events.ts";
 import { stats, type StatsHost } from "./stats.ts";
 import type { TasksHost } from "./tasks/task_actions.ts";
@@ -52,6 +53,7 @@ export interface OperationsHost
     StatusHost,
     StatsHost,
     UpkeepHost,
+    SandboxesHost,
     Omit<Place, "inDaemon" | "sandboxes">,
     UseHost {
   /** The whole store; each operation uses its part. */
@@ -59,6 +61,8 @@ export interface OperationsHost
   readonly events: Events;
   readonly outbox: Outbox;
   readonly dirs: Place["dirs"];
+  readonly runtime: SandboxesHost["runtime"];
+  readonly sandboxes: SandboxesHost["sandboxes"];
   readonly status: StatusHost["status"];
   /** Runs the tasks of this daemon. */
   readonly worker: { readonly load: () => WorkerLoad };
@@ -100,6 +104,7 @@ export function controlOperations(
       ...notificationHandlers(host),
       ...accessHandlers(host),
       ...nodeHandlers(host),
+      ...sandboxHandlers(host),
       ...upkeepHandlers(host),
       ...doctorHandlers(host),
     },

@@ -19,6 +19,8 @@ export interface AttachedRun {
   /** The working directory; that of svc when absent. */
   readonly cwd?: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Sent to it when `signal` aborts; SIGTERM when absent. */
+  readonly endSignal?: Deno.Signal;
   readonly signal: AbortSignal;
 }
 
@@ -27,11 +29,13 @@ export interface AttachedRun {
  *
  * @throws {AppError} `invalid` when no process can be started.
  */
-export async function runAttached({ signal, ...run }: AttachedRun): Promise<number> {
+export async function runAttached(
+  { signal, endSignal = "SIGTERM", ...run }: AttachedRun,
+): Promise<number> {
   const child = spawn(run);
   const end = () => {
     try {
-      child.kill("SIGTERM");
+      child.kill(endSignal);
     } catch {
       // It has ended by itself.
     }
@@ -43,7 +47,9 @@ export async function runAttached({ signal, ...run }: AttachedRun): Promise<numb
   return code;
 }
 
-function spawn({ what, line, args, cwd, env }: Omit<AttachedRun, "signal">): Deno.ChildProcess {
+function spawn(
+  { what, line, args, cwd, env }: Omit<AttachedRun, "signal" | "endSignal">,
+): Deno.ChildProcess {
   try {
     return new Deno.Command("/bin/sh", {
       args: ["-c", line, "sh", ...args],

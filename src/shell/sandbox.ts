@@ -52,20 +52,20 @@ export interface Sandbox {
 export const PROXY_PORT = 3128;
 
 /** Bytes that each directory in memory takes at most. */
-const SCRATCH_BYTES = 1024 * 1024 * 1024;
+export const SCRATCH_BYTES = 1024 * 1024 * 1024;
 
 /** User of a step in a sandbox, also where the daemon is root: as root, programs refuse things. */
 const UID = "1000";
 
 /**
  * Enters the sandbox, in the place of the shell. bubblewrap must outlive the TERM that its group is
- * sent, or it would end without a word for the line. `$1` takes the status; then come the filter and
- * the group, if there are any, and the arguments of bubblewrap.
+ * sent, and Ctrl-C where a person runs the line, or it would end without a word for the line. `$1` takes
+ * the status; then come the filter and the group, if there are any, and the arguments of bubblewrap.
  */
 function enter({ programs, seccomp, cgroup }: Sandbox): string {
   return [
     // Descriptors that the daemon has from its own parent.
-    "exec 3>&- 4>&- 5>&- 6>&- 7>&-; trap '' TERM; status=$1; shift;",
+    "exec 3>&- 4>&- 5>&- 6>&- 7>&-; trap '' INT TERM; status=$1; shift;",
     ...seccomp === undefined ? [] : ["filter=$1; shift;"],
     ...cgroup === undefined ? [] : ['echo 0 >"$1" || exit; shift;'],
     `exec ${start(programs)} --json-status-fd 8 "$@" 8>>"$status" 7>>"$status"`,
@@ -104,12 +104,12 @@ lock 2>/dev/null || { ${mount} --rbind /dev /dev && lock; } && exec "$0" "$@"`;
 }
 
 /**
- * The first process in a sandbox: when it ends, the kernel ends all others. It ignores TERM, as it was
- * started, and gives the line what every other line has. What the shell itself says of a line that a
- * signal has ended goes to the status.
+ * The first process in a sandbox: when it ends, the kernel ends all others. It ignores INT and TERM, as
+ * it was started, and gives the line what every other line has. What the shell itself says of a line
+ * that a signal has ended goes to the status.
  */
 const FIRST =
-  'exec 3>&2 2>&7 7>&-; (exec /usr/bin/env --default-signal=TERM "$@" 2>&3 3>&-); exit "$?"';
+  'exec 3>&2 2>&7 7>&-; (exec /usr/bin/env --default-signal=INT,TERM "$@" 2>&3 3>&-); exit "$?"';
 
 /**
  * Before that, makes the way to the socket, and waits until it is open. In a session of its own it

@@ -20,6 +20,14 @@ const COMMAND: Command = {
   examples: ["svc do it"],
   run: () => Promise.resolve(),
 };
+const AFTER: Command = {
+  ...COMMAND,
+  arguments: [{ name: "[name]", help: "whose" }, {
+    name: "<command...>",
+    help: "what",
+    separate: true,
+  }],
+};
 const NONE = {
   output: "text",
   filename: [],
@@ -156,4 +164,17 @@ Deno.test("helpText fits the terminal, and leaves a very narrow one to itself", 
   deepEqual(lines.slice(-4), ["", "Examples:", "  svc do it", ""]);
   ok(helpText("do", COMMAND, 40).includes('how (choices: "text", "json", default: "text")'));
   ok(helpText("do", COMMAND, 500).split("\n").every(({ length }) => length <= 100));
+});
+
+Deno.test("what stands after -- is another command's, options included", () => {
+  const positional = (line: string) => parseArguments("do", AFTER, line.split(" "))?.positional;
+  deepEqual(positional("-w a -- ls -l"), ["a", ["ls", "-l"]]);
+  deepEqual(positional("-- ls --help"), [undefined, ["ls", "--help"]]);
+  deepEqual(positional("a -- sh -c -- x"), ["a", ["sh", "-c", "--", "x"]]);
+  const usage = "svc do [NAME] -- COMMAND...";
+  for (const line of ["a", "a --", "--"]) {
+    throws(() => positional(line), { message: `COMMAND is missing: ${usage}` }, line);
+  }
+  throws(() => positional("a b -- c"), { message: `Too many arguments: ${usage}` });
+  ok(helpText("do", AFTER).startsWith("Usage: svc do [options] [name] -- <command...>\n"));
 });

@@ -82,6 +82,26 @@ const EXPLAINED = {
   advice: [HOSTILE],
 };
 
+const SANDBOX = {
+  name: HOSTILE,
+  project: HOSTILE,
+  fault: { why: HOSTILE, cure: HOSTILE },
+  machine: [HOSTILE],
+  paths: [{ written: HOSTILE, path: HOSTILE, access: "read", exists: true, refused: HOSTILE }],
+  home: HOSTILE,
+  scratch: [HOSTILE],
+  scratch_bytes: 1,
+  network: {
+    mode: "rules",
+    allow: [HOSTILE],
+    inject: [{ url: HOSTILE, env: HOSTILE, headers: [HOSTILE], paths: [HOSTILE] }],
+  },
+  limits: { memory: HOSTILE, pids: null, cpu: null, fault: { why: HOSTILE, cure: HOSTILE } },
+  nested: false,
+  control: true,
+  absent: { data_dir: HOSTILE, socket: HOSTILE, home: HOSTILE },
+};
+
 const CASES: readonly Shown[] = [
   ...["table", "wide", "json", "yaml", "name"].map((output) => ({
     words: "get",
@@ -109,6 +129,7 @@ const CASES: readonly Shown[] = [
       options: { output, yes: true },
       answer: { deleted: [HOSTILE], kept_by: [`task/${HOSTILE}`], warnings: [HOSTILE] },
     },
+    { words: "sandbox show", positional: ["x"], options: { output }, answer: SANDBOX },
     { words: "delivery explain", positional: ["x"], options: { output }, answer: EXPLAINED },
     {
       words: "delivery redeliver",

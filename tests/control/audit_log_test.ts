@@ -104,6 +104,7 @@ const AUDITED_ELSEWHERE = {
   "connect.slack": "tests/e2e/connect_slack_test.ts",
   "connect.line": "tests/e2e/connect_line_test.ts",
   "connection.disconnect": "tests/e2e/connect_github_test.ts",
+  "sandbox.try": "tests/e2e/sandbox_try_test.ts",
 } satisfies Partial<Record<OperationName, string>>;
 
 type AuditedName = keyof typeof AUDITED | keyof typeof AUDITED_ELSEWHERE;
@@ -120,6 +121,7 @@ const NOT_AUDITED: Readonly<Record<Exclude<OperationName, AuditedName>, string>>
   "task.log.read": "changes nothing",
   "task.plan": "changes nothing",
   "task.wait": "changes nothing",
+  "sandbox.show": "changes nothing",
   "task.inbox": "changes nothing",
   "task.workspace": "changes nothing",
   "delivery.explain": "changes nothing",

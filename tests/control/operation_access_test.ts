@@ -78,6 +78,8 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
     cron: "own",
     input: ({ project }) => ({ store: "s", key: "k", project, force: false }),
   },
+  "sandbox.show": { role: "read_only", input: none },
+  "sandbox.try": { ...ADMINISTER, input: () => ({ command: ["true"], directory: "/srv" }) },
   "task": { ...READ, input: id },
   "task.logs": { ...READ, input: ({ task }) => ({ id: task, follow: false }) },
   "task.plan": { ...READ, input: id },

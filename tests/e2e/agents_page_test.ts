@@ -9,7 +9,7 @@ import { match, ok, strictEqual as equal } from "node:assert/strict";
 import { join } from "node:path";
 import { startDaemon } from "../helpers/daemon.ts";
 import { DENO_DIR, ONE_PROGRAM, programTest, ROOT } from "../helpers/program.ts";
-import { missing, noSandbox } from "../helpers/requirements.ts";
+import { NO_SANDBOX } from "../helpers/sandbox.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 const PAGE = await Deno.readTextFile(join(ROOT, "docs/agents.md"));
@@ -79,4 +79,4 @@ programTest("docs/agents.md: an agent answers in a sandbox, without its key", as
   match(found, /secretstore\.key: No such file/);
   match(found, /\.claude\.json: No such file/);
   ok(!found.includes(KEY) && !found.includes("a login"), found);
-}, { skip: missing("socat") ?? await noSandbox() });
+}, { skip: NO_SANDBOX });

@@ -234,21 +234,18 @@ programTest("svc doctor: few descriptors, and a sandbox that does not work", asy
   await using bin = await tempDir();
   const bwrap = await bin.write(
     "bwrap",
-    '#!/bin/sh\necho "$*" >"$0.args"; echo "bwrap: Can\'t mount proc on /newroot/proc" >&2; exit 1\n',
+    '#!/bin/sh\necho "bwrap: Can\'t mount proc on /newroot/proc" >&2; exit 1\n',
   );
   await Deno.chmod(bwrap, 0o755);
   const env = { PATH: `${bin.path}:${cleanEnv()["PATH"]}` };
   const covered = await examine(program, directory.path, { env });
   equal(covered.code, 0, "agents run without a sandbox, too");
   match(said(covered, "sandbox"), /^warning: .*Can't mount proc.*ProtectKernelTunables/);
-  equal(
-    await Deno.readTextFile(`${bwrap}.args`),
-    "--ro-bind / / --unshare-pid --proc /proc --dev /dev true\n",
-  );
   await Deno.writeTextFile(bwrap, "#!/bin/sh\nexit 0\n");
-  equal(
+  match(
     said(await examine(program, directory.path, { env }), "sandbox"),
-    "ok: bwrap works as agents use it",
+    /^warning: no sandbox can be made/,
+    "one that does nothing is none",
   );
   const bare = await examine(program, directory.path, { env: { PATH: bin.path } });
   match(said(bare, "git"), /^warning: The program "git" is not installed/);

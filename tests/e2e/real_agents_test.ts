@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { processesMarked, textsHeld } from "../helpers/process_memory.ts";
 import { longTest } from "../helpers/program.ts";
-import { missing } from "../helpers/requirements.ts";
+import { NO_SANDBOX } from "../helpers/sandbox.ts";
 import { untilFile } from "../helpers/until.ts";
 import { type ModelApi, modelApi } from "../rigs/model_api.ts";
 import {
@@ -118,6 +118,6 @@ for (const agent of AGENT_PACKAGES) {
         deepEqual([state, step?.failure], ["failed", "limit"], log);
       });
     },
-    { skip: NO_AGENTS ?? missing("bwrap", "socat") },
+    { skip: NO_AGENTS ?? NO_SANDBOX },
   );
 }

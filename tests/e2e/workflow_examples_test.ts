@@ -24,7 +24,8 @@ import {
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore } from "../helpers/manifests.ts";
 import { DENO_DIR, ONE_PROGRAM, programTest, ROOT, run, slowTest } from "../helpers/program.ts";
-import { missing, noSandbox } from "../helpers/requirements.ts";
+import { missing } from "../helpers/requirements.ts";
+import { NO_SANDBOX } from "../helpers/sandbox.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
 import { OFFLINE } from "../helpers/settings.ts";
 import { until } from "../helpers/until.ts";
@@ -34,7 +35,7 @@ const SECRET = "the secret that GitHub signs with";
 const TOKEN = "ghp_token-of-the-examples";
 
 /** Why the examples with an agent are skipped: it runs in a sandbox that reaches its API only. */
-const NO_AGENT = missing("git", "socat") ?? await noSandbox();
+const NO_AGENT = missing("git") ?? NO_SANDBOX;
 
 /** Reads its prompt to the end, thinks for a while, prints, does what it was asked to, and ends. */
 const AGENT = `#!/bin/sh

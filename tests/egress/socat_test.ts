@@ -14,11 +14,12 @@ import {
 import { egressEnv } from "../../src/egress/inside.ts";
 import { type Network, type NetworkRules, parseNetwork } from "../../src/resources/network.ts";
 import { makePair } from "../helpers/certificate.ts";
-import { missing, noSandbox, skippable } from "../helpers/requirements.ts";
+import { missing, skippable } from "../helpers/requirements.ts";
+import { NO_SANDBOX } from "../helpers/sandbox.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { always, type EgressRig, egressRig, HEAD, KEY, ok, rawServer } from "../rigs/egress_rig.ts";
 
-const LACKS = missing("socat", "curl", "openssl") ?? await noSandbox();
+const LACKS = missing("curl", "openssl") ?? NO_SANDBOX;
 
 /** Runs a line in a network of its own, from which only the rig's socket leads out. */
 async function runInside(

@@ -26,15 +26,6 @@ export function missing(...programs: readonly string[]): string | undefined {
   return absent.length === 0 ? undefined : `${absent.join(" and ")} not installed`;
 }
 
-/** Why a test that needs a sandbox is skipped; undefined where bubblewrap can make one. */
-export async function noSandbox(): Promise<string | undefined> {
-  const absent = missing("bwrap");
-  if (absent !== undefined) return absent;
-  const args = ["--unshare-all", "--ro-bind", "/", "/", "true"];
-  const { success } = await new Deno.Command("bwrap", { args, stderr: "null" }).output();
-  return success ? undefined : "bubblewrap may make no namespaces here";
-}
-
 /** Name and `ignore` of a test: skipped where there is a reason, which its name then tells. */
 export function skippable(
   name: string,

@@ -16,6 +16,7 @@ import { openPrivateGit } from "../../src/tasks/workspace/private_git.ts";
 import { known } from "../helpers/known_secrets.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 import { IS_ROOT, missing, skippable } from "../helpers/requirements.ts";
+import { NO_SANDBOX } from "../helpers/sandbox.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { within } from "../helpers/within.ts";
 import { type Escape, ESCAPES, RULES, type Tried, withoutRule } from "./escapes.ts";
@@ -53,11 +54,8 @@ async function bench(): Promise<Bench & AsyncDisposable> {
   };
 }
 
-/** Why no sandbox can be made here. */
-const NO_SANDBOX = missing("bwrap", "perl", "socat", "git") ?? await (async () => {
-  await using one = await bench();
-  return one.support.fault?.why;
-})();
+/** Why no escape can be tried here. */
+const LACKS = missing("perl", "git") ?? NO_SANDBOX;
 
 /** How the line is held: fully, without one rule, or not at all. */
 type Hold = "fully" | "without its rule" | "not";
@@ -144,7 +142,7 @@ const isDaemons = ({ network, limits, daemon }: Escape) =>
   network !== undefined || limits !== undefined || daemon === true;
 
 Deno.test({
-  ...skippable("nothing comes out of a sandbox", NO_SANDBOX),
+  ...skippable("nothing comes out of a sandbox", LACKS),
   async fn(test) {
     await using tools = await bench();
     await using worktree = await makeOutside();
@@ -170,7 +168,7 @@ for (const escape of ESCAPES) {
   const { name, rule, bare, workspace } = escape;
   const hasRule = !isDaemons(escape) && escape.alsoHeld === undefined && "without" in RULES[rule];
   const hold = hasRule ? "without its rule" : "not";
-  const why = NO_SANDBOX ?? NOT_SLOW ?? escape.onlyHeld ??
+  const why = LACKS ?? NOT_SLOW ?? escape.onlyHeld ??
     (hold === "not" && typeof bare === "object" ? bare.not : undefined) ??
     (bare === "works as root" && IS_ROOT === undefined ? "only root could" : undefined);
   Deno.test({

@@ -10,6 +10,7 @@ import { statSync } from "node:fs";
 import { CALLS, seccompProgram } from "../../src/shell/seccomp.ts";
 import { cleanEnv, run } from "../helpers/program.ts";
 import { missing, skippable } from "../helpers/requirements.ts";
+import { NO_SANDBOX } from "../helpers/sandbox.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 /** The `arch` of the kernel for each processor, as `linux/audit.h` composes it: machine, 64 bits, LE. */
@@ -298,14 +299,7 @@ for (const arch of ARCHES) {
 }
 
 /** Why nothing can be tried in bubblewrap here; undefined where it can. */
-const NO_SANDBOX = await whyNoSandbox();
-
-async function whyNoSandbox(): Promise<string | undefined> {
-  const absent = missing("bwrap", "perl");
-  if (absent !== undefined) return absent;
-  const { code, stderr } = await run("bwrap", ["--ro-bind", "/", "/", "--unshare-user", "true"]);
-  return code === 0 ? undefined : `bwrap: ${stderr.trim()}`;
-}
+const LACKS = missing("perl") ?? NO_SANDBOX;
 
 const ARCH = Deno.build.arch;
 const HERE: Arch = ARCH === "x86_64" ? "x86_64" : "aarch64";
@@ -385,7 +379,7 @@ const REFUSED: readonly (readonly [name: string, ...args: readonly number[]])[] 
 ];
 
 Deno.test({
-  ...skippable("the kernel refuses each call in a sandbox with the filter", NO_SANDBOX),
+  ...skippable("the kernel refuses each call in a sandbox with the filter", LACKS),
   async fn() {
     const names = REFUSED.map((call) => call.join(" "));
     const errors = await errorsOf(marked(program(ARCH)), REFUSED);
@@ -400,7 +394,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...skippable("a sandbox may make another one only where the filter is for that", NO_SANDBOX),
+  ...skippable("a sandbox may make another one only where the filter is for that", LACKS),
   async fn() {
     const inner = ["bwrap", "--ro-bind", "/", "/", "--unshare-user", "--unshare-net", "echo", "in"];
     const open = await inside(program(ARCH, true), inner);
@@ -416,7 +410,7 @@ Deno.test({
 Deno.test({
   ...skippable(
     "the kernel kills a call of 32-bit programs in a sandbox with the filter",
-    NO_SANDBOX ?? missing("gcc") ?? (ARCH === "x86_64" ? undefined : "only of x86_64"),
+    LACKS ?? missing("gcc") ?? (ARCH === "x86_64" ? undefined : "only of x86_64"),
   ),
   async fn() {
     await using dir = await tempDir();
@@ -489,7 +483,7 @@ for (const [name, command] of Object.entries(WORK)) {
   Deno.test({
     ...skippable(
       `${name} works under the filter`,
-      NO_SANDBOX ?? (name === "deno" ? undefined : missing(name)),
+      LACKS ?? (name === "deno" ? undefined : missing(name)),
     ),
     async fn() {
       for (const nested of [false, true]) {

@@ -9,15 +9,16 @@ import { join } from "node:path";
 import { TaskDirectories } from "../../src/tasks/workspace/task_directory.ts";
 import { run } from "../helpers/program.ts";
 import { missing, skippable } from "../helpers/requirements.ts";
+import { NO_SANDBOX } from "../helpers/sandbox.ts";
 import { always, ok as answered, rawServer } from "../rigs/egress_rig.ts";
 import { type RunRig, runRig, type TaskParts } from "../rigs/run_rig.ts";
 import { untilFile } from "../helpers/until.ts";
 
-const NO_SANDBOX = missing("bwrap", "socat", "git");
+const LACKS = missing("git") ?? NO_SANDBOX;
 
 function sandboxTest(name: string, body: (rig: RunRig) => Promise<void>): void {
   Deno.test({
-    ...skippable(name, NO_SANDBOX),
+    ...skippable(name, LACKS),
     async fn() {
       await using rig = await runRig({ key: "sesame-of-the-api" });
       await body(rig);

@@ -65,6 +65,12 @@ const ROWS: readonly Row[] = [
   ["task inbox", "read a task's messages, or send one", () => import("./task_inbox.ts"), "served"],
   ["task workspace", "print the directory a task ran in", () => import("./task_workspace.ts")],
   [
+    "sandbox show",
+    "show what a step can read, write and reach",
+    () => import("./sandbox_show.ts"),
+  ],
+  ["sandbox try", "run a command in a sandbox by hand", () => import("./sandbox_try.ts")],
+  [
     "trigger test",
     "run a request through a trigger, start nothing",
     () => import("./trigger_try.ts"),

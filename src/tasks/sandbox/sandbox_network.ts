@@ -20,7 +20,7 @@ import { sandboxName } from "./step_sandbox.ts";
 /** Where the ways to the network are opened. */
 export interface NetworkHost extends Core {
   readonly catalog: Catalog;
-  readonly secrets: Pick<KnownSecrets, "redact">;
+  readonly secrets: KnownSecrets;
 }
 
 /** One sandbox. */

@@ -84,7 +84,10 @@ export async function chooseSandbox(
   if (chosen.isDefault === true && !isRequired) {
     return { note: `this step runs without a sandbox: ${lack.why}. To have one: ${lack.cure}` };
   }
-  throw cannotBeMade(lack);
+  throw new AppError(
+    "invalid",
+    `its sandbox cannot be made: ${lack.why}. To have one: ${lack.cure}`,
+  );
 }
 
 /** Why this machine cannot make a sandbox; `undefined` if it can. */
@@ -93,11 +96,6 @@ export function findLack(
   { fault, networkFault }: SandboxSupport,
 ): SandboxFault | undefined {
   return fault ?? (typeof network === "object" ? networkFault : undefined);
-}
-
-/** The refusal of what has to be in a sandbox that the machine cannot make. */
-export function cannotBeMade({ why, cure }: SandboxFault): AppError {
-  return new AppError("invalid", `its sandbox cannot be made: ${why}. To have one: ${cure}`);
 }
 
 /** Why these limits cannot all be enforced; `undefined` if they can. */
@@ -117,7 +115,7 @@ export function sandboxName({ name }: { readonly name?: string | undefined }): s
 const EGRESS = "/run/svc/egress";
 
 /** Directories that are made anew for each sandbox. */
-const SCRATCH = ["/tmp", "/var/tmp", "/dev/shm"];
+export const SCRATCH: readonly string[] = ["/tmp", "/var/tmp", "/dev/shm"];
 
 /**
  * What a step finds in its sandbox.

@@ -1,0 +1,104 @@
+/**
+ * `sandbox.show`: what a step can read, write and reach in a Sandbox on this machine, by the rules by
+ * which its sandbox is made.
+ *
+ * @module
+ */
+
+import type { Input, Output } from "../../api/operations.ts";
+import type { SandboxPath, SandboxView } from "../../api/sandbox_operations.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import { limitsOf } from "../../resources/limits.ts";
+import { DEFAULT_PROJECT } from "../../resources/resource.ts";
+import { DEFAULT_NETWORK, type SandboxSpec } from "../../resources/sandbox.ts";
+import { SCRATCH_BYTES } from "../../shell/sandbox.ts";
+import { DEFAULT_SANDBOX, type PlannedSandbox } from "../../tasks/plan.ts";
+import {
+  findLack,
+  findLackOfLimits,
+  type NamedPath,
+  namedPaths,
+  type SandboxHost,
+  SCRATCH,
+} from "../../tasks/sandbox/step_sandbox.ts";
+import type { InheritedEnv } from "../../tasks/step/inherited_env.ts";
+
+/** The sandboxes of a daemon. */
+export interface ShowHost extends SandboxHost {
+  readonly catalog: Catalog;
+  readonly inherited: InheritedEnv;
+}
+
+/**
+ * The sandbox of steps that name this one; without a name, that of steps of agents that name none.
+ *
+ * @throws {AppError} `not_found`.
+ */
+export function findSandbox(
+  { name, project = DEFAULT_PROJECT }: Input<"sandbox.show">,
+  catalog: Catalog,
+): PlannedSandbox {
+  if (name === undefined) return DEFAULT_SANDBOX;
+  const found = catalog.find<SandboxSpec>("Sandbox", project, name);
+  if (found !== undefined) return { name, spec: found.spec };
+  throw new AppError("not_found", `No Sandbox "${name}" in project "${project}"`);
+}
+
+/**
+ * What can be read, written and reached in a sandbox.
+ *
+ * @throws {AppError} `not_found`.
+ */
+export async function showSandbox(
+  input: Input<"sandbox.show">,
+  host: ShowHost,
+): Promise<Output<"sandbox.show">> {
+  const { name, spec } = findSandbox(input, host.catalog);
+  const { dirs, sandboxes, inherited } = host;
+  const support = await sandboxes.support();
+  return {
+    name: name ?? null,
+    project: input.project ?? DEFAULT_PROJECT,
+    fault: findLack(spec, support) ?? null,
+    machine: support.mounts.map(({ at }) => at),
+    paths: (await namedPaths(spec, host)).map(pathView),
+    home: sandboxes.home,
+    scratch: SCRATCH,
+    scratch_bytes: SCRATCH_BYTES,
+    network: networkView(spec),
+    limits: await limitsView(spec, host),
+    nested: spec.nested === true,
+    control: spec.control !== false,
+    absent: { data_dir: dirs.root, socket: dirs.socket, home: inherited.variables["HOME"] ?? "" },
+  };
+}
+
+function pathView({ put, written, at, real, refused }: NamedPath): SandboxPath {
+  return { written, path: at, access: put, exists: real !== "", refused: refused ?? null };
+}
+
+function networkView({ network = DEFAULT_NETWORK }: SandboxSpec): SandboxView["network"] {
+  if (typeof network === "string") return { mode: network, allow: [], inject: [] };
+  const { allow = [], inject = [] } = network;
+  return {
+    mode: "rules",
+    allow,
+    inject: inject.map(({ url, env, headers = {}, paths }) => ({
+      url,
+      env,
+      headers: Object.keys(headers),
+      paths: paths ?? null,
+    })),
+  };
+}
+
+async function limitsView(
+  spec: SandboxSpec,
+  { sandboxes }: Pick<SandboxHost, "sandboxes">,
+): Promise<SandboxView["limits"]> {
+  const { memory, pids, cpu } = spec;
+  const limits = limitsOf(spec);
+  const lack = limits && findLackOfLimits(limits, await sandboxes.cgroups());
+  return { memory: memory ?? null, pids: pids ?? null, cpu: cpu ?? null, fault: lack ?? null };
+}
