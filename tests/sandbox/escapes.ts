@@ -42,8 +42,8 @@ export interface Escape {
   readonly daemon?: true;
 }
 
-/** The hosts that a network with rules allows: the first is this machine, which no rule can allow. */
-export const ALLOWED = ["localhost", "allowed.example"] as const;
+/** The hosts that a network with rules allows. */
+export const ALLOWED = ["allowed.example"] as const;
 
 /** Arguments of bubblewrap, as `inSandbox` makes them. */
 type Arguments = readonly string[];
@@ -700,7 +700,7 @@ export const ESCAPES: readonly Escape[] = [
   ...[
     ["names this machine", "CONNECT 127.0.0.1:$p HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n"],
     [
-      "names this machine by an allowed name",
+      "names this machine by a name",
       "CONNECT localhost:$p HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n",
     ],
     [
@@ -712,7 +712,7 @@ export const ESCAPES: readonly Escape[] = [
     ["names this machine as any address", "CONNECT 0.0.0.0:$p HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n"],
     [
       "hides the host behind an allowed one",
-      "GET http://allowed.example\\@127.0.0.1:$p/ HTTP/1.1\\r\\n\\r\\n",
+      "GET http://allowed.example\\@127.0.0.1:$p/ HTTP/1.1\\r\\nHost: allowed.example\\r\\n\\r\\n",
     ],
     [
       "sends a request for this machine",
