@@ -130,12 +130,8 @@ function positionals(
   { before, after }: Rest,
 ): ParsedArguments["positional"] {
   const last = defined.at(-1);
-  const usage = [
-    "svc",
-    words,
-    ...defined.map((one) => usageOf(one).replace(/[<>]/g, "").toUpperCase()),
-  ]
-    .join(" ");
+  const names = defined.map((one) => usageOf(one).replace(/[<>]/g, "").toUpperCase());
+  const usage = ["svc", words, ...names].join(" ");
   const most = last?.separate === true ? defined.length - 1 : defined.length;
   const given = last?.separate === true
     ? [...Array.from({ length: most }, (_, at) => before[at]), ...after]
@@ -146,7 +142,7 @@ function positionals(
     throw new AppError("usage", `${name} is missing: ${usage}`);
   }
   const isRepeated = last?.name.includes("...") === true;
-  if ((last?.separate === true ? before.length > most : given.length > most && !isRepeated)) {
+  if (last?.separate === true ? before.length > most : given.length > most && !isRepeated) {
     throw new AppError("usage", `Too many arguments: ${usage}`);
   }
   return defined.map(({ name }, at) =>

@@ -17,7 +17,9 @@ export function sandboxText(view: SandboxView): string {
     ["sandbox", view.name ?? "the one that steps of agents have by default"],
     ...faultLines(view),
     ...below("reads", [
-      `programs and settings of the machine, ${view.machine.length} paths (-o json lists them)`,
+      `programs and settings of the machine${
+        view.machine.length === 0 ? "" : `, ${view.machine.length} paths (-o json lists them)`
+      }`,
       ...pathTexts(view.paths, "read"),
     ]),
     ...below("writes", [

@@ -59,16 +59,24 @@ export const command: Command = defineCommand({
       );
     }
     const stop = new AbortController();
-    // Ctrl-C is meant for the command.
+    let isRunning = false;
+    // While the command runs, Ctrl-C is meant for it.
     using _signals = context.io.onStop(
-      (signal) => signal === "SIGINT" || stop.abort(),
+      (signal) => (isRunning && signal === "SIGINT") || stop.abort(),
       ["SIGINT", "SIGTERM", "SIGHUP"],
     );
-    return await tryIn(context, stop.signal);
+    return await tryIn(context, stop.signal, () => isRunning = true).catch((error) => {
+      if (stop.signal.aborted) return INTERRUPTED;
+      throw error;
+    });
   },
 });
 
-async function tryIn(context: Context<typeof OPTIONS>, signal: AbortSignal): Promise<number> {
+async function tryIn(
+  context: Context<typeof OPTIONS>,
+  signal: AbortSignal,
+  onRun: () => void,
+): Promise<number> {
   const { io, options: { workspace } } = context;
   using client = context.localClient();
   const done = new AbortController();
@@ -83,10 +91,11 @@ async function tryIn(context: Context<typeof OPTIONS>, signal: AbortSignal): Pro
   const { value: first } = await lines.next();
   if (first === undefined || !("run" in first)) return INTERRUPTED; // or it would have thrown
   const { run, notes } = first;
-  await checkUser(run.status, context.dir().root);
-  for (const note of notes) io.err(`note: ${note}\n`);
   const printing = printRefused(lines, { io, signal: streaming });
   try {
+    await checkUser(run.status, context.dir().root);
+    for (const note of notes) io.err(`note: ${note}\n`);
+    onRun();
     const terminal = TERMINAL.map((name) => [name, io.env(name)] as const)
       .filter(([, text]) => text !== undefined);
     const code = await runAttached({
