@@ -23,6 +23,7 @@ import { openPages } from "./scenarios/open_pages.ts";
 import { plugins } from "./scenarios/plugins.ts";
 import { postgres } from "./scenarios/postgres.ts";
 import { refusals } from "./scenarios/refusals.ts";
+import { sandbox } from "./scenarios/sandbox.ts";
 import { taskStart } from "./scenarios/task_start.ts";
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -38,6 +39,7 @@ export const SCENARIOS: readonly Scenario[] = [
   taskStart,
   drain,
   besideTasks,
+  sandbox,
   egress,
   coldStart,
   idleMemory,
