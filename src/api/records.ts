@@ -14,9 +14,25 @@ export type StepRecord = {
   readonly reason: string;
   /** The kind of failure of a step that failed. */
   readonly failure?: "limit" | "auth" | "budget" | "error" | "timeout";
+  /** What it reached from a sandbox whose network has rules, the first host first. */
+  readonly network?: readonly ReachedHostView[];
   readonly outputs: Readonly<Record<string, unknown>>;
   readonly started_at: string | null;
   readonly finished_at: string | null;
+};
+
+/** What a step in a sandbox did at one host. */
+export type ReachedHostView = {
+  /** `HOST:PORT`, or scheme and host of an API whose key svc added. */
+  readonly host: string;
+  readonly requests: number;
+  /** Those that its Sandbox does not allow. */
+  readonly refused: number;
+  readonly sent_bytes: number;
+  readonly received_bytes: number;
+  /** Tokens that the answers counted, if they did. */
+  readonly tokens_in?: number;
+  readonly tokens_out?: number;
 };
 
 /** The reason why a task waits; fields that do not apply are absent. */

@@ -32,10 +32,20 @@ export async function writeLauncher(
 export function programFiles(env: (name: string) => string | undefined): readonly string[] {
   if (!Deno.build.standalone) {
     const sources = ["src", "integrations", "cli.ts", "deno.json", "deno.lock", "console"];
-    return [Deno.execPath(), denoDir(env), ...sources.map((name) => join(SOURCES, name))];
+    const paths = [Deno.execPath(), denoDir(env), ...sources.map((name) => join(SOURCES, name))];
+    return paths.filter(isThere);
   }
   const program = compiledSvc();
   return program === undefined ? [] : [program];
+}
+
+function isThere(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Path of the compiled `svc`: this program, or the one beside `svcd`. */

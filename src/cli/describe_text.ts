@@ -9,6 +9,7 @@ import { keyUseText } from "../api/key_use.ts";
 import type { Listing } from "../api/resource_operations.ts";
 import { shortDuration } from "../base/duration.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { sizeText } from "../base/size.ts";
 import { DEFAULT_PROJECT } from "../resources/resource.ts";
 import { formatTable } from "./table.ts";
 import { printable } from "./terminal_text.ts";
@@ -246,9 +247,39 @@ export async function describeTask({ view, answers, now, columns }: Facts): Prom
         ? "none has started\n"
         : await formatTable(headers.map(toColumn), rows, inner(columns)),
     ),
+    ...await networkSections(steps, columns),
     section("Next", next.map((line) => `${line}\n`).join("")),
   ].join("\n");
 }
+
+/** What steps have reached from their sandboxes, if any has. */
+async function networkSections(
+  steps: readonly JsonObject[],
+  columns: number | undefined,
+): Promise<string[]> {
+  const rows = steps.flatMap((step) => {
+    const hosts = Array.isArray(step["network"]) ? step["network"].filter(isJsonObject) : [];
+    return hosts.map((host) => [
+      text(step["id"]),
+      text(host["host"]),
+      String(host["requests"]),
+      String(host["refused"]),
+      sizeText(Number(host["sent_bytes"])),
+      sizeText(Number(host["received_bytes"])),
+      [host["tokens_in"], host["tokens_out"]].filter((one) => one !== undefined).join("/"),
+    ]);
+  });
+  if (rows.length === 0) return [];
+  const headers = ["STEP", "HOST", "REQUESTS", "REFUSED", "SENT", "RECEIVED", "TOKENS"];
+  const shown = headers.map((header) => ({ header, wide: false, ...FITS[header] }));
+  return [section("Network", await formatTable(shown, rows, inner(columns)))];
+}
+
+/** How cells of the table of hosts are cut where there is no room. */
+const FITS: Readonly<Record<string, { readonly fit: "name" }>> = {
+  STEP: { fit: "name" },
+  HOST: { fit: "name" },
+};
 
 /** The steps that run, since when, and for how long they have printed nothing. */
 function runningText(steps: readonly JsonObject[], silentSince: unknown, now: number): string {

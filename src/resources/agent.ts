@@ -139,9 +139,9 @@ function checkHeld({ sandbox }: AgentSpec): Finding[] {
   if (sandbox !== undefined) return [];
   return [warningAt(
     ["spec"],
-    "The agent runs in a sandbox where an event can start it: with the network, and without the " +
-      "files, logins and keys of your home directory. Name what it needs, such as " +
-      "sandbox: {network: all, write: [~/.codex]}, or write sandbox: none",
+    "Where an event can start it, the agent runs in a sandbox, if this machine can make one: with " +
+      "the network, and without the files, logins and keys of your home directory. Name what it " +
+      "needs, such as sandbox: {network: all, write: [~/.codex]}, or write sandbox: none",
   )];
 }
 

@@ -147,8 +147,24 @@ export interface StepRecord {
   readonly attempt?: number;
   /** The kind of failure of a step that failed; absent in records of older versions. */
   readonly failure?: FailureKind;
+  /** What it reached from a sandbox whose network has rules, the first host first. */
+  readonly network?: readonly ReachedHost[];
   /** Values it wrote to `$SVC_OUTPUT`, and what its agent said about its run. */
   readonly outputs?: Readonly<Record<string, string>>;
+}
+
+/** What a step in a sandbox did at one host. */
+export interface ReachedHost {
+  /** `HOST:PORT`, or scheme and host of an API whose key svc added. */
+  readonly host: string;
+  readonly requests: number;
+  /** Those that its Sandbox does not allow. */
+  readonly refused: number;
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+  /** Tokens that the answers counted, if they did. */
+  readonly tokensIn?: number;
+  readonly tokensOut?: number;
 }
 
 /** Why a pending task does not run yet. */

@@ -270,4 +270,8 @@ sandboxTest("a step reaches an API without its key, and its log tells of it", as
   const [refused, reached] = noted.trim().split("\n");
   match(refused ?? "", /^\[svc: network: \/v1\/files of http:\S+ is not allowed by its sandbox\]$/);
   match(reached ?? "", /^\[svc: network: http:\S+: 1 request, .* received, 5 tokens in, 7 out\]$/);
+  const counted = task.steps[0]?.network?.map((
+    { requests, refused, tokensIn, tokensOut },
+  ) => [requests, refused, tokensIn, tokensOut]);
+  deepEqual(counted, [[1, 1, 5, 7]]);
 });

@@ -5,7 +5,12 @@
  * @module
  */
 
-import type { DeliveryRecord, EventRecord, TaskRecord } from "../../api/records.ts";
+import type {
+  DeliveryRecord,
+  EventRecord,
+  ReachedHostView,
+  TaskRecord,
+} from "../../api/records.ts";
 import type { Listing } from "../../api/resource_operations.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
@@ -13,7 +18,7 @@ import { shortDuration } from "../../base/duration.ts";
 import type { AnyKind, Column } from "../../resources/kind.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
 import type { Delivery, EventOutcome } from "../../store/delivery_records.ts";
-import type { Task } from "../../store/task_records.ts";
+import type { ReachedHost, Task } from "../../store/task_records.ts";
 import type { ExplainedTask } from "./explained_tasks.ts";
 
 /** A resource as JSON, with `extra` fields; secrets are masked unless `reveal`. */
@@ -65,11 +70,23 @@ export function taskView(task: ExplainedTask): TaskRecord {
       attempt: step.attempt ?? 1,
       exit_code: step.exitCode ?? null,
       reason: step.reason,
-      ...defined({ failure: step.failure }),
+      ...defined({ failure: step.failure, network: step.network?.map(hostView) }),
       outputs: step.outputs ?? {},
       started_at: time(step.startedAt),
       finished_at: time(step.finishedAt),
     })),
+  };
+}
+
+function hostView({ host, requests, refused, ...counts }: ReachedHost): ReachedHostView {
+  const { sentBytes, receivedBytes, tokensIn, tokensOut } = counts;
+  return {
+    host,
+    requests,
+    refused,
+    sent_bytes: sentBytes,
+    received_bytes: receivedBytes,
+    ...defined({ tokens_in: tokensIn, tokens_out: tokensOut }),
   };
 }
 

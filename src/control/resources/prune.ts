@@ -14,7 +14,7 @@ import { displayName, keyOf, type Resource } from "../../resources/resource.ts";
  * The kinds that can be written again from their manifests. SecretStores cannot, and neither can
  * what belongs to no project and may be shared.
  */
-const PRUNED = ["Trigger", "Workflow", "Agent", "StepTemplate", "Workspace"];
+const PRUNED = ["Trigger", "Workflow", "Agent", "StepTemplate", "Workspace", "Sandbox"];
 
 /**
  * The resources with these labels that are not in the input, in the projects of the input.

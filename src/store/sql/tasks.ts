@@ -16,6 +16,7 @@ import type { DeliveryDetail } from "../delivery_records.ts";
 import type { TaskFiles } from "../retention_store.ts";
 import type {
   ClaimedTask,
+  ReachedHost,
   StepRecord,
   StepState,
   Task,
@@ -109,6 +110,7 @@ function toStep(row: Row): StepRecord {
     ...optionalNumber(row, "process_group", "processGroup"),
     ...(attempt === 1 ? {} : { attempt }),
     ...(row["failure"] === null ? {} : { failure: text(row, "failure") as FailureKind }),
+    ...(row["network"] === null ? {} : { network: json(row, "network") as ReachedHost[] }),
     ...(row["outputs"] === null ? {} : { outputs: json(row, "outputs") as Record<string, string> }),
   };
 }

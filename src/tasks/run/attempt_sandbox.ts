@@ -15,6 +15,7 @@ import { findSignal } from "../../shell/pooled_shell.ts";
 import type { LimitGroup, LimitName } from "../../shell/cgroups.ts";
 import type { ShellCommand, ShellExit } from "../../shell/run_shell.ts";
 import { hasBegun, inSandbox } from "../../shell/sandbox.ts";
+import type { ReachedHost } from "../../store/task_records.ts";
 import type { StepLog } from "../log/task_log.ts";
 import type { PlannedSandbox } from "../plan.ts";
 import { type OpenNetwork, openNetwork } from "../sandbox/sandbox_network.ts";
@@ -179,6 +180,18 @@ export class AttemptSandbox {
     }
     await this.#open.disposeAsync();
     return reached;
+  }
+
+  /** What the step has reached, and what it was refused; `undefined` if its network has no rules. */
+  get network(): readonly ReachedHost[] | undefined {
+    return this.#network?.served.report().map((one) => ({
+      host: one.host,
+      requests: one.requests,
+      refused: one.refused,
+      sentBytes: one.sentBytes,
+      receivedBytes: one.receivedBytes,
+      ...defined({ tokensIn: one.tokens?.input, tokensOut: one.tokens?.output }),
+    }));
   }
 }
 

@@ -47,11 +47,13 @@ export interface Attempt {
 }
 
 /** Result of an attempt; `pending` when the daemon stops and the attempt has to be made again. */
-export type AttemptResult = Pick<StepRecord, "reason" | "exitCode" | "outputs" | "failure"> & {
-  readonly state: "succeeded" | "failed" | "cancelled" | "pending";
-  /** Whether another attempt would fail in the same way, because the workflow has to change. */
-  readonly isHopeless?: boolean;
-};
+export type AttemptResult =
+  & Pick<StepRecord, "reason" | "exitCode" | "outputs" | "failure" | "network">
+  & {
+    readonly state: "succeeded" | "failed" | "cancelled" | "pending";
+    /** Whether another attempt would fail in the same way, because the workflow has to change. */
+    readonly isHopeless?: boolean;
+  };
 
 /** Time between TERM and KILL, for a step that is ended early. */
 const GRACE_MS = 5000;
@@ -107,6 +109,11 @@ async function attemptOnce(
     if (sandbox !== undefined) left = await orRefusal(sandbox.close());
   }
   if (result instanceof AppError) return { state: "failed", reason: result.message };
+  return { ...withEnd(result, left), ...defined({ network: sandbox?.network }) };
+}
+
+/** The result of an attempt, with what the end of its sandbox told. */
+function withEnd(result: AttemptResult, left: readonly LimitName[] | AppError): AttemptResult {
   if (left instanceof AppError) {
     return result.state === "succeeded"
       ? { ...result, state: "failed", reason: left.message }

@@ -62,11 +62,16 @@ eachStore(
     await store.saveStep(taskIdOf(1), { ...step(0, "running"), processGroup: 4711 });
     const states = async () => (await store.findTasks(taskIdOf(1)))[0]?.steps.map((s) => s.state);
     deepEqual(await states(), ["running", "pending"]);
+    const network = [
+      { host: "a.example:443", requests: 2, refused: 0, sentBytes: 10, receivedBytes: 20 },
+      { host: "https://b", requests: 1, refused: 1, sentBytes: 1, receivedBytes: 2, tokensIn: 3 },
+    ];
     await store.saveStep(taskIdOf(1), {
       ...step(0, "failed"),
       exitCode: 3,
       reason: "exit code 3",
       failure: "limit",
+      network,
     });
     await store.finishTask({ taskId: taskIdOf(1), state: "failed", reason: "", now: 9 });
     deepEqual((await store.findTasks(taskIdOf(1)))[0]?.steps, [
@@ -77,6 +82,7 @@ eachStore(
         reason: "exit code 3",
         exitCode: 3,
         failure: "limit",
+        network,
         startedAt: 1,
         finishedAt: 2,
       },

@@ -235,6 +235,7 @@ export class WorkingTasks implements TaskRows {
       attempt: step.attempt ?? 1,
       outputs: step.outputs && JSON.stringify(step.outputs),
       failure: step.failure,
+      network: step.network && JSON.stringify(step.network),
     });
   }
 

@@ -289,6 +289,8 @@ const MIGRATIONS: readonly string[] = [
   `
   -- The kind of failure of a step that failed.
   ALTER TABLE steps ADD COLUMN failure TEXT;
+  -- What it reached from its sandbox, as JSON.
+  ALTER TABLE steps ADD COLUMN network TEXT;
   `,
 ];
 

@@ -254,8 +254,8 @@ export class SqliteTaskRows implements TaskRows {
   saveStep(taskId: string, step: StepRecord): void {
     this.db.run(
       `INSERT OR REPLACE INTO steps (task_id, position, id, state, exit_code, reason, started_at,
-         finished_at, process_group, attempt, outputs, failure)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         finished_at, process_group, attempt, outputs, failure, network)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       taskId,
       step.position,
       step.id,
@@ -268,6 +268,7 @@ export class SqliteTaskRows implements TaskRows {
       step.attempt ?? 1,
       step.outputs === undefined ? null : JSON.stringify(step.outputs),
       step.failure ?? null,
+      step.network === undefined ? null : JSON.stringify(step.network),
     );
   }
 
