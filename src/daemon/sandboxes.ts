@@ -59,7 +59,10 @@ export function openSandboxes(host: SandboxesHost): Sandboxes & AsyncDisposable 
     },
     cgroups() {
       const owner = sha256Hex(dirs.root).slice(0, 12);
-      return cgroups ??= openCgroups({ owner, clock, pid: Deno.pid });
+      return cgroups ??= openCgroups({ owner, clock, pid: Deno.pid }).catch((error) => {
+        cgroups = undefined; // the next step tries again
+        throw error;
+      });
     },
     async [Symbol.asyncDispose]() {
       const opened = await cgroups?.catch(() => undefined);
