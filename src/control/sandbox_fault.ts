@@ -4,18 +4,21 @@
  * @module
  */
 
+import type { AgentSpec } from "../resources/agent.ts";
 import type { Catalog } from "../resources/catalog.ts";
+import type { Resource } from "../resources/resource.ts";
+import { NO_SANDBOX } from "../resources/sandbox.ts";
 import type { Sandboxes } from "../tasks/sandbox/step_sandbox.ts";
-
-/** Kinds that ask for a sandbox, if one of them exists: agents have one unless they say otherwise. */
-const ASKING = ["Agent", "Sandbox"];
 
 /** A sentence with the remedy; `undefined` where sandboxes can be made, or nothing asks for one. */
 export async function findSandboxFault(
   { required, support }: Pick<Sandboxes, "required" | "support">,
   catalog: Pick<Catalog, "list">,
 ): Promise<string | undefined> {
-  const isAsked = required !== "none" || ASKING.some((kind) => catalog.list(kind).length > 0);
+  // Agents have one unless they say otherwise.
+  const isHeld = ({ spec }: Resource) => (spec as AgentSpec).sandbox !== NO_SANDBOX;
+  const isAsked = required !== "none" || catalog.list("Sandbox").length > 0 ||
+    catalog.list("Agent").some(isHeld);
   if (!isAsked) return undefined;
   const { fault } = await support();
   return fault === undefined

@@ -255,7 +255,7 @@ programTest("svc doctor: a daemon looks itself, at what its steps need", async (
   await using daemon = await startDaemon(program);
   const agent = { apiVersion: "svc/v1", kind: "Agent", metadata: { name: "coder" } };
   await daemon.apply(
-    { ...agent, spec: { command: "no-such-agent", timeout: "1m" } },
+    { ...agent, spec: { command: "no-such-agent", timeout: "1m", sandbox: "none" } },
     secretStore("github", { webhook_secret: SECRET }),
     workflow("run", "true"),
     trigger("push", { workflow: "run" }),

@@ -58,8 +58,9 @@ for (const { name, program: started } of AGENT_PACKAGES) {
       const installed = await daemon.svc(args, { stdin: "the-key\n" });
       const made = `secretstore/${name} created\nagent/${name} created\n`;
       deepEqual([installed.code, installed.stdout], [0, made], installed.stderr);
-      // Only of what holds for every agent of this daemon.
-      match(installed.stderr, /^(warning: every step outside a sandbox has the role admin .*\n)?$/);
+      // Only of what holds for every agent of this daemon, and on this machine.
+      const others = installed.stderr.replace(/^.*The sandbox cannot be made on this.*\n/m, "");
+      match(others, /^(warning: every step outside a sandbox has the role admin .*\n)?$/);
       const secret = read(name, "secrets-template.yaml").replace(/"<.*>"/, '"the-key"');
       deepEqual(
         (await daemon.svc(["apply", "-f", "-", "-p", "by-hand"], { stdin: secret })).code,
