@@ -21,6 +21,8 @@ export interface SandboxFault {
   readonly why: string;
   /** What helps, as a sentence without its end. */
   readonly cure: string;
+  /** Whether nothing was found out, so that it may be possible after all. */
+  readonly isUnknown?: true;
 }
 
 /** What the sandboxes of this machine have in common. */
@@ -109,54 +111,62 @@ const SETTINGS = [
 const PROBE_MS = 20_000;
 const GRACE_MS = 1000;
 
-/** Looks once; `directory` then has files that must stay as long as sandboxes are made. */
+/** What a machine has that can make no sandbox. */
+const NONE = { mounts: [], programs: { bubblewrap: "" }, filters: {} };
+
+/** Looks once; `directory` then has files that must stay as long as sandboxes are made. Never rejects. */
 export async function probeSandbox(host: ProbeHost): Promise<SandboxSupport> {
+  try {
+    return await look(host);
+  } catch (error) {
+    const cure = "svc looks again when a step needs one";
+    const why = `it could not be found out: ${messageOf(error)}`;
+    return { ...NONE, fault: { why, cure, isUnknown: true } };
+  }
+}
+
+async function look(host: ProbeHost): Promise<SandboxSupport> {
   const path = host.env("PATH") ?? "";
   const found = path.split(":").filter(isAbsolute);
   const directories = [...found, "/usr/bin", "/bin"];
   const bubblewrap = findProgram("bwrap", found);
   const socat = findProgram("socat", directories.filter(isInEverySandbox));
-  const none = { mounts: [], programs: { bubblewrap: "" }, filters: {} };
   if (Deno.build.os !== "linux") {
     const why = "sandboxes need Linux, and this is another system";
-    return { ...none, fault: { why, cure: 'run svc on Linux, or write "sandbox: none"' } };
+    return { ...NONE, fault: { why, cure: 'run svc on Linux, or write "sandbox: none"' } };
   }
   if (bubblewrap === undefined) {
-    return { ...none, fault: { why: "bubblewrap is not installed", cure: install("bubblewrap") } };
+    return { ...NONE, fault: { why: "bubblewrap is not installed", cure: install("bubblewrap") } };
   }
   const devices = findDeviceTools(directories);
   if (devices === undefined && Deno.uid() === 0) {
     const why = "unshare or mount is not installed, which a daemon that is root needs";
-    return { ...none, fault: { why, cure: install("util-linux") } };
+    return { ...NONE, fault: { why, cure: install("util-linux") } };
   }
   const numbers = await inheritedDescriptors(host);
   const bash = findProgram("bash", directories);
   if (numbers.length > 0 && bash === undefined) {
     const why = `the program that started svc left it descriptors (${numbers.join(", ")}) that ` +
       "steps would have, and bash is not there to close them";
-    return { ...none, fault: { why, cure: install("bash") } };
+    return { ...NONE, fault: { why, cure: install("bash") } };
   }
   const descriptors = numbers.length > 0 && bash !== undefined ? { bash, numbers } : undefined;
-  try {
-    const support: SandboxSupport = {
-      mounts: [...await machineMounts(), ...await userMounts(host)],
-      programs: {
-        bubblewrap,
-        ...defined({ socat, devices: Deno.uid() === 0 ? devices : undefined, descriptors }),
+  const support: SandboxSupport = {
+    mounts: [...await machineMounts(), ...await userMounts(host)],
+    programs: {
+      bubblewrap,
+      ...defined({ socat, devices: Deno.uid() === 0 ? devices : undefined, descriptors }),
+    },
+    filters: await writeFilters(host.directory),
+    ...socat !== undefined ? {} : {
+      networkFault: {
+        why: "socat is not installed, which leads from a sandbox to the hosts it may reach",
+        cure: install("socat"),
       },
-      filters: await writeFilters(host.directory),
-      ...socat !== undefined ? {} : {
-        networkFault: {
-          why: "socat is not installed, which leads from a sandbox to the hosts it may reach",
-          cure: install("socat"),
-        },
-      },
-    };
-    const fault = await tryOut(support, host);
-    return { ...support, ...defined({ fault }) };
-  } catch (error) {
-    return { ...none, fault: { why: messageOf(error), cure: "see the log of the daemon" } };
-  }
+    },
+  };
+  const fault = await tryOut(support, host);
+  return { ...support, ...defined({ fault }) };
 }
 
 /** The descriptors that everything gets that the daemon starts, but for those that any shell closes. */
@@ -281,7 +291,10 @@ async function readSetting(path: string): Promise<string> {
 async function explain(said: string, tookLong: boolean): Promise<SandboxFault> {
   const last = said.split("\n").filter((text) => text.startsWith("bwrap: ")).at(-1) ?? said;
   const reason = last.replace("bwrap: ", "").trim().replace(/\.$/, "").slice(0, 200);
-  if (tookLong) return { why: "bubblewrap did not end within 20 s", cure: "try again later" };
+  if (tookLong) {
+    const why = "bubblewrap did not end within 20 s";
+    return { why, cure: "svc looks again when a step needs one", isUnknown: true };
+  }
   if (/unknown option/i.test(reason)) {
     return {
       why: `this bubblewrap is too old (${reason})`,

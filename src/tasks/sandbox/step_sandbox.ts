@@ -61,7 +61,8 @@ export type Choice = { readonly sandbox: PlannedSandbox } | { readonly note?: st
 /**
  * Chooses the sandbox of a step: that of its plan, or the one that the daemon requires.
  *
- * @throws {AppError} `invalid` when the step may not run here as it is.
+ * @throws {AppError} `invalid` when the step may not run here as it is; `overloaded` when nobody knows
+ * yet whether it may.
  */
 export async function chooseSandbox(
   { sandbox }: Pick<PlannedStep, "sandbox">,
@@ -81,6 +82,9 @@ export async function chooseSandbox(
   if (chosen === undefined) return {};
   const lack = findLack(chosen.spec, await support());
   if (lack === undefined) return { sandbox: chosen };
+  if (lack.isUnknown) {
+    throw new AppError("overloaded", `whether a sandbox can be made is not known: ${lack.why}`);
+  }
   if (chosen.isDefault === true && !isRequired) {
     return { note: `this step runs without a sandbox: ${lack.why}. To have one: ${lack.cure}` };
   }
