@@ -15,8 +15,7 @@ import { KINDS } from "../../resources/kinds.ts";
 import { projectsOf } from "../../resources/projects.ts";
 import type { UnknownPath } from "../../intake/unknown_paths.ts";
 import { unknownPathsSummary } from "./unknown_paths.ts";
-import type { SandboxFault } from "../../shell/sandbox_probe.ts";
-import type { Sandboxes } from "../../tasks/sandbox/step_sandbox.ts";
+import { type Sandboxes, shownFault } from "../../tasks/sandbox/step_sandbox.ts";
 import type { NodeRecord } from "../../store/node_records.ts";
 import type { NodeStore } from "../../store/node_store.ts";
 import type { OutboxStore } from "../../store/outbox_store.ts";
@@ -121,8 +120,8 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
     nodes: nodesSummary(nodes),
     sandbox: {
       required: sandboxes.required,
-      fault: faultView(sandbox.fault),
-      network_fault: faultView(sandbox.fault ?? sandbox.networkFault),
+      fault: shownFault(sandbox.fault),
+      network_fault: shownFault(sandbox.fault ?? sandbox.networkFault),
     },
     database: {
       server: server ?? null,
@@ -135,10 +134,6 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
     warnings: open === undefined ? [] : [open],
     degraded,
   };
-}
-
-function faultView(fault: SandboxFault | undefined): Status["sandbox"]["fault"] {
-  return fault === undefined ? null : { why: fault.why, cure: fault.cure };
 }
 
 /** `null` for a node without a lease, which shares its database with no other. */

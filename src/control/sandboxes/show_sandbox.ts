@@ -21,6 +21,7 @@ import {
   namedPaths,
   type SandboxHost,
   SCRATCH,
+  shownFault,
 } from "../../tasks/sandbox/step_sandbox.ts";
 import type { InheritedEnv } from "../../tasks/step/inherited_env.ts";
 
@@ -60,7 +61,7 @@ export async function showSandbox(
   return {
     name: name ?? null,
     project: input.project ?? DEFAULT_PROJECT,
-    fault: findLack(spec, support) ?? null,
+    fault: shownFault(findLack(spec, support)),
     machine: support.mounts.map(({ at }) => at),
     paths: (await namedPaths(spec, host)).map(pathView),
     home: sandboxes.home,
@@ -100,5 +101,5 @@ async function limitsView(
   const { memory, pids, cpu } = spec;
   const limits = limitsOf(spec);
   const lack = limits && findLackOfLimits(limits, await sandboxes.cgroups());
-  return { memory: memory ?? null, pids: pids ?? null, cpu: cpu ?? null, fault: lack ?? null };
+  return { memory: memory ?? null, pids: pids ?? null, cpu: cpu ?? null, fault: shownFault(lack) };
 }

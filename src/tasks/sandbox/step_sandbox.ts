@@ -102,6 +102,13 @@ export function findLack(
   return fault ?? (typeof network === "object" ? networkFault : undefined);
 }
 
+/** A fault as people see it; `null` if there is none. */
+export function shownFault(
+  fault: SandboxFault | CgroupFault | undefined,
+): Pick<SandboxFault, "why" | "cure"> | null {
+  return fault === undefined ? null : { why: fault.why, cure: fault.cure };
+}
+
 /** Why these limits cannot all be enforced; `undefined` if they can. */
 export function findLackOfLimits(
   limits: Limits,
