@@ -111,6 +111,13 @@ const SETTINGS = [
 const PROBE_MS = 20_000;
 const GRACE_MS = 1000;
 
+/**
+ * What bubblewrap and the shell say where the machine is short of something. A step may have used it up,
+ * such as the namespaces of a user, so that the next one runs without a sandbox.
+ */
+const SHORTAGE =
+  /temporarily unavailable|cannot fork|cannot allocate|too many open files|no space left|ENOSPC|quota/i;
+
 /** What a machine has that can make no sandbox. */
 const NONE = { mounts: [], programs: { bubblewrap: "" }, filters: {} };
 
@@ -301,6 +308,11 @@ async function explain(said: string, tookLong: boolean): Promise<SandboxFault> {
       cure: "install version 0.8 or newer, as of Debian 12 or Ubuntu 24.04",
     };
   }
+  const isForbidden = await readSetting("/proc/sys/user/max_user_namespaces") === "0";
+  if (SHORTAGE.test(said) && !isForbidden) {
+    const cure = "svc looks again when a step needs one";
+    return { why: `the machine is short of something (${reason})`, cure, isUnknown: true };
+  }
   if (await readSetting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") === "1") {
     return {
       why: `AppArmor keeps bubblewrap from making a sandbox (${reason})`,
@@ -315,7 +327,7 @@ async function explain(said: string, tookLong: boolean): Promise<SandboxFault> {
       cure: "sudo sysctl -w kernel.unprivileged_userns_clone=1",
     };
   }
-  if (await readSetting("/proc/sys/user/max_user_namespaces") === "0") {
+  if (isForbidden) {
     return {
       why: `the kernel allows no user namespaces (${reason})`,
       cure: "sudo sysctl -w user.max_user_namespaces=15000",

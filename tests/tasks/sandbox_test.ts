@@ -4,7 +4,13 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  match,
+  ok,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
 import { join } from "node:path";
 import { TaskDirectories } from "../../src/tasks/workspace/task_directory.ts";
 import { run } from "../helpers/program.ts";
@@ -208,6 +214,38 @@ sandboxTest(
     equal(await git(rig.workspace, "branch", "--list", "mine"), "");
     equal(await git(directory, "log", "--format=%s", "HEAD"), "two\none");
     equal(await git(directory, "status", "--short"), "");
+  },
+);
+
+sandboxTest(
+  "what a step puts in the place of git's files leads nowhere, and stops no git outside",
+  async (rig) => {
+    const parts = await repository(rig);
+    const secret = join(rig.dirs.root, "hex");
+    await Deno.writeTextFile(secret, "5ec7e7".repeat(7).slice(0, 40));
+    const proof = join(rig.dirs.root, "proof");
+    const claimed = await rig.claim(
+      `{sandbox: {network: none}, steps: [
+      {id: a, run: "cd $(git rev-parse --absolute-git-dir); ln -s ${secret} ../../refs/heads/leak; rm HEAD;
+        echo 'ref: refs/heads/leak' >HEAD"},
+      {id: b, run: "cd $(git rev-parse --absolute-git-dir); cat HEAD; ln -s ${secret} ../../refs/heads/up;
+        echo 'ref: refs/heads/up/../up' >HEAD"},
+      {id: c, run: "W=$PWD; cd $(git rev-parse --absolute-git-dir); cat HEAD; rm HEAD; mkfifo HEAD locked;
+        ln -sf ${proof} COMMIT_EDITMSG; echo >$W/up; until [ -e $W/go ]; do sleep 0.1; done; exit 3"}]}`,
+      parts,
+    );
+    const directory = join(rig.dirs.worktrees, claimed.task.id);
+    const ended = rig.run(claimed);
+    await untilFile(join(directory, "up"));
+    const list = await run("timeout", ["20", "git", "worktree", "list"], { cwd: rig.workspace });
+    await Deno.writeTextFile(join(directory, "go"), "");
+    equal(list.code, 0, list.stderr);
+    match((await ended).reason, /exit code 3/);
+    const branch = `ref: refs/heads/svc/${claimed.task.id}\n`;
+    equal(await rig.printed(claimed.task.id), branch + branch);
+    equal(await git(directory, "status", "--short"), "?? go\n?? up");
+    equal(await git(directory, "commit", "-q", "--allow-empty", "-m", "outside"), "");
+    await rejects(Deno.lstat(proof), Deno.errors.NotFound);
   },
 );
 

@@ -122,7 +122,7 @@ keep() {
 if [ -n "$ref" ] && [ -n "$common" ] && [ -d "$common" ]; then
   for file in "$common/$worktree/FETCH_HEAD" "$common/FETCH_HEAD"; do
     [ ! -f "$file" ] ||
-      elsewhere="$elsewhere $(cut -f 1 -- "$file" | grep -xE '[0-9a-f]{40}|[0-9a-f]{64}')"
+      elsewhere="$elsewhere $(head -c 1000000 -- "$file" | cut -f 1 | grep -xE '[0-9a-f]{40}|[0-9a-f]{64}')"
   done
   head=$(bare rev-parse --verify --quiet "$worktree/HEAD^{commit}")
   if [ -n "$head" ]; then
@@ -133,7 +133,8 @@ if [ -n "$ref" ] && [ -n "$common" ] && [ -d "$common" ]; then
   keep "$(bare rev-parse --verify --quiet "refs/heads/$branch^{commit}")"
 fi
 [ -z "$common" ] || bare worktree remove --force --force -- "$dir" >/dev/null 2>&1
-rm -rf -- "$dir.git" # what a sandbox had of the repository
+# What a sandbox had of the repository.
+rm -rf -- "$dir.git" 2>/dev/null || { chmod -R u+rwX -- "$dir.git"; rm -rf -- "$dir.git"; }
 if [ -e "$dir" ]; then
   rm -rf -- "$dir" 2>/dev/null || { chmod -R u+rwX -- "$dir"; rm -rf -- "$dir"; } || exit 1
 fi

@@ -9,7 +9,7 @@
  * @module
  */
 
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import { isThere } from "../../base/durable_files.ts";
 import { readRegularText } from "../../base/regular_file.ts";
@@ -41,26 +41,43 @@ const MOST_LENDERS = 20;
 /** Most bytes that the steps between two collections may have written as objects. */
 const MOST_BYTES = 2 * 1024 ** 3;
 
+/** Most bytes of memory of one git that collects them. */
+const MOST_MEMORY = 2 * 1024 ** 3;
+
 /** The end of the name of a private part, after that of its worktree. */
 export const PRIVATE_SUFFIX = ".git";
 
 const privateOf = ({ path }: Worktree) => `${path}${PRIVATE_SUFFIX}`;
 
-/** Makes the private part, empty but for the branches of the repository. */
+/**
+ * Makes the private part: no objects, the branches of the repository, and what it has of the worktree
+ * (HEAD, index, …). Any git in the repository reads that of all worktrees: a pipe in it would stop the
+ * other tasks.
+ */
 const MAKE = `
 common=$1 own=$2 git=$3
-mkdir -p -- "$own/objects/info" "$own/objects/pack" "$own/logs" && cp -R -- "$common/refs" "$own/" || exit 1
-[ -e "$git/config.worktree" ] || : >"$git/config.worktree"`;
+[ -e "$git/config.worktree" ] || : >"$git/config.worktree" || exit 1
+mkdir -p -- "$own/objects/info" "$own/objects/pack" "$own/logs" && cp -R -- "$common/refs" "$own/" &&
+cp -R -- "$git" "$own/worktree.part" && mv -- "$own/worktree.part" "$own/worktree"`;
+
+/** What a step cannot change of its worktree: where git looks, and what it runs. */
+const FIXED = ["commondir", "gitdir", "config.worktree"];
 
 /**
- * Takes all objects of the private part, and lets the branch of the task follow. Nothing of the part is
- * run or obeyed: it may name no other directory, and the repository computes the names of the objects
- * anew. Prints nothing.
+ * Takes all objects of the private part, lets the branch of the task follow, and takes the files of the
+ * worktree. Nothing of the part is run or obeyed: it may name no other directory, and the repository
+ * computes the names of the objects anew. A small file can become an object of any size, for which git
+ * may use only so much memory, and tries no deltas. Prints nothing.
  */
 const COLLECT = `${GIT}
-common=$1 own=$2 branch=$3 commit=$4 most=$5
+common=$1 own=$2 branch=$3 commit=$4 most=$5 git=$6 other=$7
+ulimit -d ${MOST_MEMORY / 1024} 2>/dev/null
 without_hooks --git-dir="$common"
 bare() { git --git-dir="$common" "$@"; }
+size=$(du -sk -- "$own") || exit 1
+[ "\${size%%[!0-9]*}" -le "$((most / 1024))" ] || {
+  printf 'error: what the step has committed is larger than %s bytes\\n' "$most" >&2; exit 1
+}
 rm -f -- "$own/objects/info/alternates" "$own/objects/info/http-alternates"
 odd=$(find "$own/objects" ! -type f ! -type d | head -n 1)
 [ -z "$odd" ] || { printf 'error: "%s" is neither a file nor a directory\\n' "$odd" >&2; exit 1; }
@@ -69,11 +86,24 @@ if [ -n "$(find "$own/objects" -type f | head -n 1)" ]; then
     --batch-check='%(objectname)') || exit 1
   if [ -n "$list" ]; then
     printf '%s\\n' "$list" |
-      GIT_ALTERNATE_OBJECT_DIRECTORIES="$own/objects" bare pack-objects -q --stdout |
-      bare index-pack --stdin --max-input-size="$most" >/dev/null || exit 1
+      GIT_ALTERNATE_OBJECT_DIRECTORIES="$own/objects" bare pack-objects -q --stdout \\
+        --window=0 --threads=1 |
+      bare index-pack --stdin --threads=1 --max-input-size="$most" >/dev/null || exit 1
   fi
 fi
 [ -z "$commit" ] || bare update-ref "refs/heads/$branch" "$commit" || exit 1
+[ -z "$other" ] || ! found=$(bare rev-parse --verify --quiet "$other^{commit}") ||
+  printf '%s\\n' "$found" >"$own/worktree/HEAD" || exit 1
+if [ -d "$own/worktree" ]; then
+  cd -- "$own/worktree" && rm -f -- ${FIXED.join(" ")} || exit 1
+  # A program that runs outside later would write through a link.
+  find . ! -type f ! -type d -exec rm -f -- {} + || exit 1
+  find "$git" -mindepth 1 -maxdepth 1 ! -name HEAD ${
+  FIXED.map((name) => `! -name ${name}`).join(" ")
+} \\
+    -exec rm -rf -- {} + && cp -R -- . "$git/" || exit 1
+  cd / && mv -- "$own/worktree" "$own/worktree.part" || exit 1
+fi
 rm -rf -- "$own"`;
 
 /**
@@ -122,10 +152,8 @@ export async function openPrivateGit(worktree: HeldWorktree, tools: Tools): Prom
       at("read", join(own, "objects", "info"), join(common, "objects", "info")),
       at("write", join(own, "refs"), join(common, "refs")),
       ...hasLogs ? [at("write", join(own, "logs"), join(common, "logs"))] : [],
-      at("write", git, git),
-      ...["commondir", "gitdir", "config.worktree"].map((file) =>
-        at("read", join(git, file), join(git, file))
-      ),
+      at("write", join(own, "worktree"), git),
+      ...FIXED.map((file) => at("read", join(git, file), join(git, file))),
       at("read", join(path, ".git"), join(path, ".git")),
     ],
     variables: {
@@ -148,37 +176,45 @@ export async function collectPrivateGit(worktree: HeldWorktree, tools: Tools): P
   const { common, branch, name } = worktree;
   const own = privateOf(worktree);
   if (!await isDirectory(own)) return;
-  const head = join(common, "worktrees", name, "HEAD");
-  const { at, commit } = headOf(head, own);
+  const git = join(common, "worktrees", name);
+  const { at, commit } = headOf(own);
   const isOnBranch = at === `refs/heads/${branch}`;
-  const args = [common, own, branch, isOnBranch ? commit : "", String(MOST_BYTES)];
+  const isHeld = await isDirectory(join(own, "worktree"));
+  // A branch that only the sandbox had: outside, the worktree keeps the commit without it. What is no
+  // commit, or a branch that is not the step's, must not become what is committed to outside.
+  if (isHeld && !isOnBranch) {
+    await replaceFile(join(own, "worktree", "HEAD"), commit || `ref: refs/heads/${branch}`);
+  }
+  const other = isHeld && !isOnBranch && commit === "" ? at : "";
+  const args = [common, own, branch, isOnBranch ? commit : "", String(MOST_BYTES), git, other];
   await run(COLLECT, args, tools, "The commits of the step cannot be taken into the repository");
-  // A branch that only the sandbox had: outside, the worktree keeps the commit without it.
-  if (at !== "" && !isOnBranch && commit !== "") await replaceFile(head, `${commit}\n`);
 }
 
 /** The branch that is checked out, empty for a commit without one, and its commit. */
-function headOf(file: string, own: string): { readonly at: string; readonly commit: string } {
-  const text = readStart(file);
+function headOf(own: string): { readonly at: string; readonly commit: string } {
+  const text = readStart(own, "worktree/HEAD");
   const [, at = ""] = /^ref: (refs\/heads\/[\w][\w./+@-]*)$/.exec(text) ?? [];
-  const commit = at === "" || at.split("/").includes("..") ? text : readStart(join(own, at));
+  const commit = at === "" ? text : readStart(own, at);
   return { at, commit: /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(commit) ? commit : "" };
 }
 
-/** A short file that a step may have replaced; empty for anything else. */
-function readStart(path: string): string {
+/**
+ * A short file of the private part; empty for anything else. A link could lead to a secret of the
+ * machine, whose text a later step would find.
+ */
+function readStart(own: string, file: string): string {
   try {
-    return readRegularText(path).slice(0, 1000).trim();
+    const path = `${Deno.realPathSync(own)}/${file}`; // with each ".." that is in it
+    return Deno.realPathSync(path) === path ? readRegularText(path).slice(0, 1000).trim() : "";
   } catch {
     return "";
   }
 }
 
-/** A step may have put a link there: it is replaced, never followed. */
+/** A step may have put anything there: it is replaced, never followed. */
 async function replaceFile(path: string, text: string): Promise<void> {
-  const made = await Deno.makeTempFile({ dir: dirname(path) });
-  await Deno.writeTextFile(made, text);
-  await Deno.rename(made, path);
+  await Deno.remove(path, { recursive: true }).catch(() => {});
+  await Deno.writeTextFile(path, `${text}\n`, { createNew: true });
 }
 
 /** The directories that a repository borrows objects from, by the files in which git names them. */
