@@ -76,15 +76,14 @@ export async function openServers(parts: DaemonParts): Promise<Servers> {
     await serve({ on: { path: dir.socket }, clock, log, drainMs: DRAIN_MS, handler: bySocket }),
   );
   const bySteps = answer((request) => Promise.resolve(identifyStep(request, state)));
-  busy.use(
-    await serve({ on: { path: dir.stepSocket }, clock, log, drainMs: DRAIN_MS, handler: bySteps }),
-  );
+  const maxConnections = Math.floor(descriptors * CONTROL_SHARE);
+  const limited = { maxConnections, clock, log, drainMs: DRAIN_MS, streams: true };
+  // A step in a sandbox must not take all descriptors of the daemon.
+  busy.use(await serve({ ...limited, on: { path: dir.stepSocket }, handler: bySteps }));
   let controlUrl: string | undefined;
   if (control !== undefined) {
     const byToken = answer((request) => identifyByToken(request, state));
-    const maxConnections = Math.floor(descriptors * CONTROL_SHARE);
-    const how = { maxConnections, clock, log, drainMs: DRAIN_MS, streams: true, handler: byToken };
-    const { port } = busy.use(await serve({ ...control, ...how }));
+    const { port } = busy.use(await serve({ ...control, ...limited, handler: byToken }));
     controlUrl = urlOf("https", control.on, port);
   }
   // Happens first when stopping: streams end, and `GET /readyz` fails.

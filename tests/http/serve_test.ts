@@ -384,6 +384,32 @@ Deno.test("serve() on a Unix socket stops although a client never finishes", LOO
   await within(2000, server[Symbol.asyncDispose]());
 });
 
+Deno.test("serve() on a Unix socket with a limit takes no more connections", LOOSE, async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/s`;
+  await using server = await start({ on: { path }, maxConnections: 4 });
+  await using open = new AsyncDisposableStack();
+  const connect = async () => {
+    const connection = await Deno.connect({ transport: "unix", path });
+    open.defer(() => connection.close());
+    return connection;
+  };
+  const ends = Array.from({ length: 30 }, async () => {
+    const connection = await connect();
+    return await connection.read(new Uint8Array(1)).catch(() => null);
+  });
+  await until("the limit", () => server.load()?.open === 4);
+  const last = await connect();
+  await last.write(new TextEncoder().encode(GET));
+  const buffer = new Uint8Array(1000);
+  const read = await within(5000, last.read(buffer)) ?? 0;
+  match(new TextDecoder().decode(buffer.subarray(0, read)), /^HTTP\/1\.1 200/);
+  equal((Deno.statSync(path).mode ?? 0) & 0o777, 0o600);
+  equal(server.load()?.open, 4);
+  await server[Symbol.asyncDispose]();
+  deepEqual(await Promise.all(ends), ends.map(() => null));
+});
+
 Deno.test("serve() takes the sender's address from trusted proxies only", async () => {
   const text = GET.replace("\r\n\r\n", "\r\nX-Forwarded-For: 8.8.8.8, 192.0.2.7\r\n\r\n");
   const cases: readonly [readonly string[] | undefined, string][] = [

@@ -7,11 +7,12 @@
 
 import type { Core } from "../../base/core.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
+import type { ListenOn } from "./deno_server.ts";
 
 /** The listener of a loop, and the functions that it calls. */
 export interface AcceptLoopOptions extends Core {
   /** The address; port 0 takes any free port. */
-  readonly on: { readonly hostname: string; readonly port: number };
+  readonly on: ListenOn;
   /** Takes over a connection. */
   readonly take: (connection: Deno.Conn) => void;
   /** Whether to pause before the next connection is accepted. */
@@ -22,7 +23,7 @@ export interface AcceptLoopOptions extends Core {
 
 /** A running loop; disposing it closes the listening socket. */
 export interface AcceptLoop extends AsyncDisposable {
-  /** Port it listens on. */
+  /** Port it listens on; 0 on a Unix socket. */
   readonly port: number;
 }
 
@@ -44,7 +45,7 @@ export function startAcceptLoop(options: AcceptLoopOptions): AcceptLoop {
   const { on, log, clock } = options;
   const stop = new AbortController();
   let listener = firstListener(on);
-  const { port } = listener.addr as Deno.NetAddr;
+  const port = "port" in listener.addr ? listener.addr.port : 0;
   const closeListener = () => {
     try {
       listener.close();
@@ -56,7 +57,7 @@ export function startAcceptLoop(options: AcceptLoopOptions): AcceptLoop {
     closeListener();
     for (let failures = 0; !stop.signal.aborted; failures++) {
       try {
-        listener = Deno.listen({ ...on, port });
+        listener = listen("path" in on ? on : { ...on, port });
         return;
       } catch (error) {
         if (failures % LOG_EVERY === 0) log.error("cannot listen, trying again", { error });
@@ -117,11 +118,24 @@ function isShortage(error: unknown): boolean {
   return code === "EMFILE" || code === "ENFILE" || code === "ENOMEM" || code === "ENOBUFS";
 }
 
-function firstListener(on: AcceptLoopOptions["on"]): Deno.Listener {
+function firstListener(on: ListenOn): Deno.Listener {
   try {
-    return Deno.listen({ ...on });
+    return listen(on);
   } catch (cause) {
-    const where = `${on.hostname}:${on.port}`;
+    const where = "path" in on ? on.path : `${on.hostname}:${on.port}`;
     throw new AppError("refused", `Cannot listen on ${where}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** Listens on a port, or on a Unix socket that only its owner can open. */
+function listen(on: ListenOn): Deno.Listener {
+  if (!("path" in on)) return Deno.listen({ ...on });
+  const listener = Deno.listen({ transport: "unix", path: on.path });
+  try {
+    Deno.chmodSync(on.path, 0o600);
+    return listener;
+  } catch (error) {
+    listener.close();
+    throw error;
   }
 }

@@ -25,7 +25,7 @@ export interface Deadlines {
 
 /** The state of a connection; mostly numbers, because each request writes them. */
 export interface Connection extends Arrivals {
-  /** Address of the other end, without its port. */
+  /** Address of the other end, without its port; empty on a Unix socket. */
   readonly peer: string;
   /** Closes it; `undefined` before it is served. */
   served: ServedConnection | undefined;
@@ -41,7 +41,7 @@ export interface Connection extends Arrivals {
 
 /** A connection that was accepted at `tick`. */
 export function newConnection(socket: Deno.Conn, tick: number): Connection {
-  const { hostname } = socket.remoteAddr as Deno.NetAddr;
+  const hostname = "hostname" in socket.remoteAddr ? socket.remoteAddr.hostname : "";
   return {
     peer: plainAddress(hostname) ?? hostname,
     served: undefined,

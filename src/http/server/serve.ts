@@ -29,7 +29,10 @@ export interface ServeOptions {
   readonly clock?: Clock;
   /** Longest time for requests that are under way when the server is to stop. */
   readonly drainMs: number;
-  /** Most connections at once, never more than 10,000; that many when absent. */
+  /**
+   * Most connections at once, never more than 10,000; that many when absent. A Unix socket without it
+   * has no limits at all: whoever can open it is trusted.
+   */
   readonly maxConnections?: number;
   /**
    * Most connections whose clients are strangers (`markKnown`). The oldest of these is cut at once for
@@ -83,7 +86,9 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   const tls = defined({ tls: options.tls });
   const byRuntime = (server: AsyncDisposable & { readonly port: number }): HttpServer =>
     Object.assign(server, { load: () => undefined });
-  if ("path" in on) return byRuntime(startDenoServer({ on, answer, onError, clock, drainMs }));
+  if ("path" in on && options.maxConnections === undefined) {
+    return byRuntime(startDenoServer({ on, answer, onError, clock, drainMs }));
+  }
   const serveConnection = await (options.findConnectionServer ?? findConnectionServer)();
   if (typeof serveConnection !== "function") {
     log.warn("slow clients are not limited, and a new certificate needs a restart", {
