@@ -54,6 +54,9 @@ export const PROXY_PORT = 3128;
 /** Bytes that each directory in memory takes at most. */
 export const SCRATCH_BYTES = 1024 * 1024 * 1024;
 
+/** What the kernel adds to the memory of a process, in thousandths of the machine's, to choose which it ends. */
+const OOM_SCORE = 500;
+
 /** User of a step in a sandbox, also where the daemon is root: as root, programs refuse things. */
 const UID = "1000";
 
@@ -66,6 +69,8 @@ function enter({ programs, seccomp, cgroup }: Sandbox): string {
   return [
     // Descriptors that the daemon has from its own parent.
     "exec 3>&- 4>&- 5>&- 6>&- 7>&-; trap '' INT TERM; status=$1; shift;",
+    // Where the machine has no memory left, the kernel ends the step, and not the daemon.
+    `{ echo ${OOM_SCORE} >/proc/self/oom_score_adj; } 2>/dev/null || :;`,
     ...seccomp === undefined ? [] : ["filter=$1; shift;"],
     ...cgroup === undefined ? [] : ['echo 0 >"$1" || exit; shift;'],
     `exec ${start(programs)} --json-status-fd 8 "$@" 8>>"$status" 7>>"$status"`,

@@ -152,6 +152,12 @@ sandboxTest(
   },
 );
 
+sandboxTest("where memory runs out, the kernel ends a step and not the daemon", async (rig) => {
+  const { task } = await rig.all(step(`
+    cat /proc/self/oom_score_adj; (echo 0 >/proc/self/oom_score_adj) 2>/dev/null || echo stays`));
+  match(await rig.printed(task.id), /^([5-9]\d\d|1000)\nstays\n$/);
+});
+
 sandboxTest("a workspace that holds what no sandbox may have is refused", async (rig) => {
   for (const path of [rig.dirs.root, "/", join(rig.dirs.root, "logs")]) {
     const { state, reason } = await rig.all(step("true"), { workspace: `{path: "${path}"}` });
