@@ -51,6 +51,11 @@ export interface Sandbox {
 /** The port at which a sandbox with a `socket` reaches it. */
 export const PROXY_PORT = 3128;
 
+/** What else in `/proc` belongs to root, who may remove disks there; bubblewrap itself closes some more. */
+const OF_ROOT = ["acpi", "driver", "dynamic_debug", "fs", "mtrr", "pressure", "scsi"].map((name) =>
+  `/proc/${name}`
+);
+
 /** Bytes that each directory in memory takes at most. */
 export const SCRATCH_BYTES = 1024 * 1024 * 1024;
 
@@ -167,7 +172,7 @@ function bubblewrap({ mounts, network, nested, seccomp }: Sandbox, cwd: string):
   // The user of a daemon that is root could write there what changes the machine: what runs when a
   // program crashes, or that it restarts. Sandboxes within have to write there who their users are.
   const closed = nested === true
-    ? ["--ro-bind", "/proc/sys", "/proc/sys"]
+    ? ["--ro-bind", "/proc/sys", "/proc/sys", ...OF_ROOT.flatMap((at) => ["--ro-bind-try", at, at])]
     : ["--remount-ro", "/proc"];
   const proc = ["--proc", "/proc", ...closed];
   const dev = ["--dev", "/dev", "--remount-ro", "/dev"];

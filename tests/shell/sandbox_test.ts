@@ -97,6 +97,7 @@ Deno.test("inSandbox lets nested sandboxes be made only where it is asked to", (
   const { told } = parts({ ...BOX, nested: true });
   ok(!told.includes("--disable-userns"));
   ok(told.join(" ").includes("--proc /proc --ro-bind /proc/sys /proc/sys"));
+  ok(told.join(" ").includes("--ro-bind-try /proc/scsi /proc/scsi"));
   ok(parts(BOX).told.join(" ").includes("--proc /proc --remount-ro /proc"));
 });
 

@@ -158,6 +158,14 @@ sandboxTest("where memory runs out, the kernel ends a step and not the daemon", 
   match(await rig.printed(task.id), /^([5-9]\d\d|1000)\nstays\n$/);
 });
 
+sandboxTest("a step that may make sandboxes writes to no setting of the machine", async (rig) => {
+  const { task } = await rig.all(step(
+    `find /proc -path '/proc/[0-9]*' -prune -o ! -type l -writable -print; unshare -r true && echo made`,
+    "{network: none, nested: true}",
+  ));
+  equal(await rig.printed(task.id), "made\n");
+});
+
 sandboxTest("a workspace that holds what no sandbox may have is refused", async (rig) => {
   for (const path of [rig.dirs.root, "/", join(rig.dirs.root, "logs")]) {
     const { state, reason } = await rig.all(step("true"), { workspace: `{path: "${path}"}` });
