@@ -79,6 +79,8 @@ size=$(du -sk -- "$own") || exit 1
   printf 'error: what the step has committed is larger than %s bytes\\n' "$most" >&2; exit 1
 }
 rm -f -- "$own/objects/info/alternates" "$own/objects/info/http-alternates"
+# Git need not read what it can find out by itself.
+rm -rf -- "$own/objects/pack/multi-pack-index"* "$own"/objects/pack/*.bitmap "$own"/objects/pack/*.rev
 odd=$(find "$own/objects" ! -type f ! -type d | head -n 1)
 [ -z "$odd" ] || { printf 'error: "%s" is neither a file nor a directory\\n' "$odd" >&2; exit 1; }
 if [ -n "$(find "$own/objects" -type f | head -n 1)" ]; then
