@@ -31,7 +31,7 @@ export interface ServeOptions {
   readonly drainMs: number;
   /**
    * Most connections at once, never more than 10,000; that many when absent. A Unix socket without it
-   * has no limits at all: whoever can open it is trusted.
+   * has no limits at all, for programs that could end the daemon anyway.
    */
   readonly maxConnections?: number;
   /**
