@@ -65,6 +65,14 @@ export class RuntimeFiles implements AsyncDisposable {
   }
 
   /**
+   * Makes an empty file that a step may fill without a limit: on the disk, because what lies in the
+   * system's directory takes its memory. Returns its path.
+   */
+  async makeOnDisk(name: string): Promise<string> {
+    return await this.#own.make(name, NOTHING);
+  }
+
+  /**
    * Makes an empty directory; returns its path. It lies in the data directory, because programs work in
    * it: they may fill it, or run what they put there.
    */

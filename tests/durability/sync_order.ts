@@ -33,7 +33,7 @@ const SENDS = new Set(["sendto", "sendmsg", "write", "writev"]);
 
 /** What is not relied on: made anew by every start, an index that is rebuilt, or a step's own. */
 const TRANSIENT =
-  /^\/(run|logs|workspaces|worktrees|copies)\/|^\/control-plane\/|-shm$|\.part(-\w+)?$/;
+  /^\/(run|logs|sandbox|workspaces|worktrees|copies)(\/|$)|^\/control-plane\/|-shm$|\.part(-\w+)?$/;
 
 /** What is wrong, one sentence each with the line of the record; empty when nothing is. */
 export function judge(recording: Recording): readonly string[] {

@@ -141,7 +141,7 @@ export class AttemptSandbox {
   ): Promise<Bare> {
     const { context: { host, files }, name } = this.#user;
     const support = await host.sandboxes.support();
-    this.#status = await files.make(`sandbox.${name}`);
+    this.#status = await files.makeOnDisk(`sandbox.${name}`);
     const egress = defined({ egress: this.#network?.path });
     const step = { held: this.#held, files, output, ...egress };
     const places = await placesOf(this.#planned, step, host, support);

@@ -91,7 +91,9 @@ async function prepareIn(
   const cwd = await workdirOf(step, context);
   const name = `${position}.${number}`;
   const { env: promptEnv, ...prompt } = await promptOf(step, context, `prompt.${name}`);
-  const output = await files.makeEmpty();
+  const output = sandbox === undefined
+    ? await files.makeEmpty()
+    : await files.makeOnDisk(`output-${name}`);
   const env: Record<string, string> = {
     ...host.inherited.variables,
     ...sandbox?.variables,
