@@ -174,6 +174,13 @@ async function sendToPlugins(world: World, random: Random, body: string): Promis
   insist(world, hit, wanted, `checked (pass ${pass}, turn ${turn}, policy ${state})`);
 }
 
+/** A request that the interceptor lets through, whose failures in a row end with it. */
+export async function sendThroughPlugins(world: World, random: Random): Promise<void> {
+  const headers = { "x-soak-pass": "yes", "x-soak-turn": "well" };
+  const body = bodyOf(random);
+  await world.shoot({ trigger: "checked", body, headers }, ["200 accepted", "401", "502"]);
+}
+
 function insist(
   world: World,
   hit: Hit | undefined,
