@@ -14,6 +14,7 @@ import type { ProcessGroups } from "./process_groups.ts";
 import { runShell } from "./run_shell.ts";
 import { hasBegun, inSandbox, type Mount, type Programs, type Sandbox } from "./sandbox.ts";
 import { seccompProgram } from "./seccomp.ts";
+import { isFile } from "./shell_pool.ts";
 
 /** Why something is not possible here. */
 export interface SandboxFault {
@@ -203,14 +204,6 @@ function findProgram(name: string, directories: readonly string[]): string | und
 
 function isInEverySandbox(directory: string): boolean {
   return PROGRAMS.some((one) => `${directory}/`.startsWith(`${one}/`));
-}
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
 }
 
 async function machineMounts(): Promise<Mount[]> {

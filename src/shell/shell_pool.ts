@@ -132,7 +132,8 @@ export class ShellPool implements AsyncDisposable {
   }
 }
 
-function isFile(path: string): boolean {
+/** Whether there is a file at `path`, links resolved. */
+export function isFile(path: string): boolean {
   try {
     return Deno.statSync(path).isFile;
   } catch {
