@@ -295,23 +295,29 @@ sandboxTest("a daemon that was killed loses no commit of the step that ran", asy
   equal(await rig.printed(claimed.task.id), "two\none\n");
 });
 
-sandboxTest("a step reaches an API without its key, and its log tells of it", async (rig) => {
-  await using server = rawServer(
-    always(
-      answered('{"usage":{"input_tokens":5,"output_tokens":7}}', "Content-Type: application/json"),
-    ),
-  );
-  // bash connects by itself: a fresh machine has no curl.
+/** bash connects by itself: a fresh machine has no curl. */
+async function writeAsk({ workspace }: RunRig, more = ""): Promise<void> {
   await Deno.writeTextFile(
-    join(rig.workspace, "ask"),
+    join(workspace, "ask"),
     `exec 3<>"/dev/tcp/127.0.0.2/3128"
     printf 'POST %s HTTP/1.1\\r\\nHost: %s\\r\\nConnection: close\\r\\n\\r\\n' "$1" "\${API#http://}" >&3
-    cat <&3; echo; env; cat /proc/*/environ`,
+    cat <&3; ${more}`,
   );
-  const inject = `{url: "http://127.0.0.1:${server.port}", env: API, paths: [/v1/messages], ` +
-    "headers: {x-api-key: {fromSecret: {store: tokens, key: key}}}}";
+}
+
+/** A sandbox that reaches the server as an API with a key. */
+const reaches = (port: number) =>
+  `{network: {inject: [{url: "http://127.0.0.1:${port}", env: API, paths: [/v1/messages], ` +
+  "headers: {x-api-key: {fromSecret: {store: tokens, key: key}}}}]}}";
+
+const usage = (counts: string) =>
+  always(answered(`{"usage":${counts}}`, "Content-Type: application/json"));
+
+sandboxTest("a step reaches an API without its key, and its log tells of it", async (rig) => {
+  await using server = rawServer(usage('{"input_tokens":5,"output_tokens":7}'));
+  await writeAsk(rig, "echo; env; cat /proc/*/environ");
   const lines = "bash ask /v1/messages; bash ask /v1/files";
-  const { state, reason, task } = await rig.all(step(lines, `{network: {inject: [${inject}]}}`));
+  const { state, reason, task } = await rig.all(step(lines, reaches(server.port)));
   deepEqual([state, reason], ["succeeded", ""]);
   equal(server.received.length, 1);
   match(server.received[0] ?? "", /^x-api-key: sesame-of-the-api\r$/m);
@@ -327,3 +333,34 @@ sandboxTest("a step reaches an API without its key, and its log tells of it", as
   ) => [requests, refused, tokensIn, tokensOut]);
   deepEqual(counted, [[1, 1, 5, 7]]);
 });
+
+for (
+  const [what, command, tokens] of [
+    ["tells of no tokens has those that its API counted", "", {
+      tokens_in: "10",
+      tokens_out: "14",
+    }],
+    [
+      "tells of some keeps them",
+      'echo tokens_out=3 >> "$SVC_OUTPUT"',
+      { tokens_in: "10", tokens_out: "3" },
+    ],
+  ] as const
+) {
+  sandboxTest(`an agent that ${what}`, async (rig) => {
+    await using server = rawServer(usage('{"input_tokens":5,"output_tokens":7}'));
+    await writeAsk(rig);
+    const spec = {
+      command: `bash ask /v1/messages; bash ask /v1/messages; ${command}`,
+    };
+    const { state, reason, task } = await rig.all(
+      `{sandbox: ${reaches(server.port)}, steps: [{id: a, agent: coder, prompt: p}, {id: b, run: ${
+        JSON.stringify(spec.command)
+      }}]}`,
+      { more: `kind: Agent\nmetadata: {name: coder}\nspec: ${JSON.stringify(spec)}` },
+    );
+    deepEqual([state, reason], ["succeeded", ""]);
+    deepEqual(task.steps[0]?.outputs, { agent: "coder", ...tokens });
+    equal(task.steps[1]?.outputs?.["tokens_in"], undefined, "no agent");
+  });
+}

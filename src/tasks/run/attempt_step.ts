@@ -14,7 +14,7 @@ import type { StepRecord } from "../../store/task_records.ts";
 import type { CancellationScope } from "../cancellation_scope.ts";
 import type { StepLog } from "../log/task_log.ts";
 import { CapturedOutput } from "../step/captured_output.ts";
-import { AgentOutput, type ProcessEnd } from "../step/agent_output.ts";
+import { AgentOutput, type ProcessEnd, withTokens } from "../step/agent_output.ts";
 import { readOutputs } from "../step/step_outputs.ts";
 import {
   limitOf,
@@ -109,7 +109,11 @@ async function attemptOnce(
     if (sandbox !== undefined) left = await orRefusal(sandbox.close());
   }
   if (result instanceof AppError) return { state: "failed", reason: result.message };
-  return { ...withEnd(result, left), ...defined({ network: sandbox?.network }) };
+  const network = sandbox?.network;
+  return {
+    ...withEnd(result, left),
+    ...defined({ network, outputs: withTokens(result.outputs, positioned.step.agent, network) }),
+  };
 }
 
 /** The result of an attempt, with what the end of its sandbox told. */

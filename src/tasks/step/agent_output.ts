@@ -14,6 +14,7 @@ import type { AgentFailure, FailureKind } from "../../agents/agent_failure.ts";
 import { AgentReader } from "../../agents/agent_reader.ts";
 import { MAX_RESULT_BYTES } from "../../agents/run_facts.ts";
 import type { OutputStream } from "../../shell/run_shell.ts";
+import type { ReachedHost, StepRecord } from "../../store/task_records.ts";
 import type { StepLog } from "../log/task_log.ts";
 import type { PlannedAgent } from "../plan.ts";
 
@@ -92,6 +93,24 @@ export class AgentOutput {
   async #show(lines: string): Promise<void> {
     if (lines !== "") await this.#log.write("out", utf8(lines));
   }
+}
+
+/**
+ * The outputs of a step, with the tokens that the API of its agent counted where the agent tells of
+ * none. That API is known to have answered to the end only when the sandbox is gone.
+ */
+export function withTokens(
+  outputs: StepRecord["outputs"],
+  agent: PlannedAgent | undefined,
+  network: readonly ReachedHost[] = [],
+): StepRecord["outputs"] {
+  const counted = network.filter(({ tokensIn, tokensOut }) =>
+    (tokensIn ?? tokensOut) !== undefined
+  );
+  if (agent === undefined || counted.length === 0) return outputs;
+  const sum = (key: "tokensIn" | "tokensOut") =>
+    String(counted.reduce((sum, one) => sum + (one[key] ?? 0), 0));
+  return { tokens_in: sum("tokensIn"), tokens_out: sum("tokensOut"), ...outputs };
 }
 
 const HEADS: Readonly<Record<FailureKind, string>> = {
