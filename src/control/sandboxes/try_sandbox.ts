@@ -6,27 +6,25 @@
  * @module
  */
 
-import { isAbsolute, join } from "node:path";
+import { isAbsolute } from "node:path";
 import type { Input } from "../../api/operations.ts";
 import type { TryLine, TryStart } from "../../api/sandbox_operations.ts";
 import type { Caller } from "../../auth/caller.ts";
-import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { RuntimeDirectory } from "../../base/runtime_directory.ts";
 import { limitsOf } from "../../resources/limits.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import type { WorkspaceSpec } from "../../resources/workspace.ts";
-import { inSandbox } from "../../shell/sandbox.ts";
-import { type NetworkHost, openNetwork } from "../../tasks/sandbox/sandbox_network.ts";
-import { findLack, placesOf, sandboxVariables } from "../../tasks/sandbox/step_sandbox.ts";
+import { CommandSandbox, type CommandSandboxHost } from "../../tasks/sandbox/command_sandbox.ts";
+import { findLack } from "../../tasks/sandbox/step_sandbox.ts";
 import { directoryFault } from "../../tasks/workspace/directory_fault.ts";
 import type { AuditLog } from "../records/audit_log.ts";
 import { ChangeSignal } from "../records/changes.ts";
 import { findSandbox, type ShowHost } from "./show_sandbox.ts";
 
 /** What a command in a sandbox is given. */
-export interface TryHost extends ShowHost, NetworkHost, Pick<AuditLog, "startAudited"> {
+export interface TryHost extends ShowHost, CommandSandboxHost, Pick<AuditLog, "startAudited"> {
   readonly newId: NewId;
   readonly runtime: Pick<RuntimeDirectory, "path" | "filesOf">;
   readonly catalog: ShowHost["catalog"];
@@ -67,11 +65,9 @@ async function* hold(
   signal: AbortSignal,
 ): AsyncGenerator<TryStart | TryLine> {
   const { project = DEFAULT_PROJECT } = input;
-  const { catalog, dirs, sandboxes, inherited, clock, umask } = host;
-  const { spec, ...named } = findSandbox(input, catalog);
-  const planned = { ...named, spec: { ...spec, control: false } }; // this is no run
-  const support = await sandboxes.support();
-  const lack = findLack(spec, support);
+  const { catalog, sandboxes, inherited, clock, umask } = host;
+  const found = findSandbox(input, catalog);
+  const lack = findLack(found.spec, await sandboxes.support());
   if (lack !== undefined) {
     throw new AppError(
       "invalid",
@@ -81,37 +77,31 @@ async function* hold(
   const root = await findDirectory(input, host);
   const id = `try-${host.newId()}`;
   await using files = host.runtime.filesOf(id);
-  const [status, output] = [await files.make("status"), await files.make("output")];
+  const output = await files.make("output");
   const refused: string[] = [];
   const change = new ChangeSignal();
-  const onRefused = (line: string) => {
+  const note = (line: string) => {
     refused.push(line);
     change.send();
   };
-  const network = await openNetwork(
-    planned,
-    { path: join(dirs.sandbox, id), project, onRefused },
-    host,
-  );
-  await using _served = network?.served;
-  const step = { held: { root }, files, output, ...defined({ egress: network?.path }) };
-  const places = await placesOf(planned, step, host, support);
-  const { PATH: path = "" } = inherited.variables;
-  const env = {
-    ...inherited.variables,
-    ...sandboxVariables({ home: sandboxes.home, path }),
-    ...network?.variables,
-    SVC_OUTPUT: output,
-  };
-  const line = { line: 'exec "$@"', args: input.command, cwd: root, env, umask };
-  const run = inSandbox(line, { ...places, status });
-  yield {
-    run: { line: run.line, args: run.args ?? [], env: run.env, status },
-    notes: limitsOf(spec) === undefined ? [] : ["its limits hold for steps only, not here"],
-  };
-  while (!signal.aborted) {
-    if (refused.length === 0) await change.wait(KEEPALIVE_MS, clock, signal);
-    yield { refused: refused.splice(0) };
+  const { memory: _memory, pids: _pids, cpu: _cpu, ...spec } = found.spec;
+  const planned = { ...found, spec: { ...spec, control: false } }; // this is no run
+  const user = { id, project, held: { root }, files, note };
+  const sandbox = await CommandSandbox.open(planned, user, host);
+  try {
+    const env = { ...inherited.variables, ...sandbox.variables, SVC_OUTPUT: output };
+    const bare = { line: 'exec "$@"', args: input.command, cwd: root, env };
+    const { line, args = [], env: outside, status } = await sandbox.around(bare, { output, umask });
+    yield {
+      run: { line, args, env: outside, status },
+      notes: limitsOf(found.spec) === undefined ? [] : ["its limits hold for steps only, not here"],
+    };
+    while (!signal.aborted) {
+      if (refused.length === 0) await change.wait(KEEPALIVE_MS, clock, signal);
+      yield { refused: refused.splice(0) };
+    }
+  } finally {
+    await sandbox.close();
   }
 }
 

@@ -17,8 +17,8 @@ import { renderPrompt } from "../step/prompt.ts";
 import { type DeliveredPrompt, deliverPrompt } from "../step/prompt_delivery.ts";
 import { commandOf } from "../step/step_command.ts";
 import { fillEnv } from "../step/step_env.ts";
+import { CommandSandbox } from "../sandbox/command_sandbox.ts";
 import { chooseSandbox } from "../sandbox/step_sandbox.ts";
-import { AttemptSandbox } from "./attempt_sandbox.ts";
 import type { TaskContext } from "./task_context.ts";
 
 /** A step with its position. */
@@ -35,7 +35,7 @@ export interface PreparedAttempt {
   readonly command: Pick<ShellCommand, "line" | "args" | "stdin" | "cwd" | "env">;
   readonly output: string;
   /** The sandbox around it, if there is one. */
-  readonly sandbox?: AttemptSandbox;
+  readonly sandbox?: CommandSandbox;
   /** What the log says before the step starts. */
   readonly note?: string;
 }
@@ -64,8 +64,15 @@ export async function prepareAttempt(
   if (!("sandbox" in choice)) {
     return { ...await prepareIn(undefined, positioned, context, number), ...choice };
   }
-  const user = { context, log, name: `${position}.${number}` };
-  const sandbox = await AttemptSandbox.open(choice.sandbox, user);
+  const { claimed: { task }, files, directory, signals } = context;
+  const tools = { signal: signals.stop, taskId: task.id };
+  const sandbox = await CommandSandbox.open(choice.sandbox, {
+    id: `${task.id}.${position}.${number}`,
+    project: task.project,
+    held: await host.directories.hold(directory, tools),
+    files,
+    note: (line) => log.note(line),
+  }, host);
   try {
     return await prepareIn(sandbox, positioned, context, number);
   } catch (error) {
@@ -75,7 +82,7 @@ export async function prepareAttempt(
 }
 
 async function prepareIn(
-  sandbox: AttemptSandbox | undefined,
+  sandbox: CommandSandbox | undefined,
   { step, position }: PositionedStep,
   context: TaskContext,
   number: number,

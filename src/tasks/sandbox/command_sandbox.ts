@@ -1,6 +1,6 @@
 /**
- * The sandbox of one attempt: made around its command, with its way to the network and its limits, and
- * taken away when it has ended.
+ * The sandbox of one command, an attempt at a step or one that a person asks for: made around it, with its
+ * way to the network and its limits, and taken away when it has ended.
  *
  * @module
  */
@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { RegularFile } from "../../base/regular_file.ts";
+import type { RuntimeFiles } from "../../base/runtime_files.ts";
 import { reachedLines } from "../../egress/reached_lines.ts";
 import { limitsOf } from "../../resources/limits.ts";
 import { findSignal } from "../../shell/pooled_shell.ts";
@@ -16,20 +17,28 @@ import type { LimitGroup, LimitName } from "../../shell/cgroups.ts";
 import type { ShellCommand, ShellExit } from "../../shell/run_shell.ts";
 import { hasBegun, inSandbox } from "../../shell/sandbox.ts";
 import type { ReachedHost } from "../../store/task_records.ts";
-import type { StepLog } from "../log/task_log.ts";
 import type { PlannedSandbox } from "../plan.ts";
-import { type OpenNetwork, openNetwork } from "../sandbox/sandbox_network.ts";
+import type { InheritedEnv } from "../step/inherited_env.ts";
+import type { Held } from "../workspace/task_directory.ts";
+import { type NetworkHost, type OpenNetwork, openNetwork } from "./sandbox_network.ts";
 import {
   findLackOfLimits,
   placesOf,
+  type SandboxHost,
   sandboxName,
   sandboxVariables,
-} from "../sandbox/step_sandbox.ts";
-import type { Held } from "../workspace/task_directory.ts";
-import type { TaskContext } from "./task_context.ts";
+} from "./step_sandbox.ts";
+
+/** The parts of a daemon with which commands get their sandboxes. */
+export interface CommandSandboxHost extends SandboxHost, NetworkHost {
+  readonly inherited: InheritedEnv;
+}
 
 /** A command that has no sandbox yet. */
 type Bare = Pick<ShellCommand, "line" | "args" | "stdin" | "cwd" | "env">;
+
+/** A command in its sandbox, and the file in which bubblewrap reports. */
+type InSandbox = Bare & { readonly status: string };
 
 /** A line of bubblewrap about a failure. */
 const COMPLAINT = /^bwrap: (.*?)\.?$/m;
@@ -38,39 +47,48 @@ const MOST_HEARD = 2000;
 /** Bytes of the status; it has some 300. */
 const MOST_STATUS = 4096;
 
-/** An attempt that gets a sandbox. */
-interface SandboxUser {
-  readonly context: TaskContext;
-  readonly log: StepLog;
-  /** Name of the attempt among those of its task, of digits and `.`. */
-  readonly name: string;
+/** One command that gets a sandbox. */
+export interface SandboxUser {
+  /** Names it among all of this daemon, by letters, digits, `-` and `.`. */
+  readonly id: string;
+  /** Project whose secrets are the keys of APIs. */
+  readonly project: string;
+  /** Its directory, which the sandbox takes over: what git needs there is closed with it. */
+  readonly held: Held;
+  readonly files: Pick<RuntimeFiles, "directories" | "make" | "makeOnDisk">;
+  /** Takes a line for each host that is refused, and at the end for each that was reached. */
+  readonly note: (line: string) => void | Promise<void>;
 }
 
-/** The sandbox of an attempt at a step. */
-export class AttemptSandbox {
+/** The sandbox of one command. */
+export class CommandSandbox {
   readonly #planned: PlannedSandbox;
   readonly #user: SandboxUser;
+  readonly #host: CommandSandboxHost;
   readonly #open = new AsyncDisposableStack();
-  #held: Held = { root: "" };
   #network: OpenNetwork | undefined;
   #group: LimitGroup | undefined;
   #variables: Readonly<Record<string, string>> = {};
   #status = "";
   #heard = "";
 
-  private constructor(planned: PlannedSandbox, user: SandboxUser) {
+  private constructor(planned: PlannedSandbox, user: SandboxUser, host: CommandSandboxHost) {
     this.#planned = planned;
     this.#user = user;
+    this.#host = host;
   }
 
   /**
-   * Opens what is outside of the sandbox: the part of the repository, the way to the network, the group
-   * with the limits.
+   * Opens what is outside of the sandbox: the way to the network, the group with the limits.
    *
    * @throws {AppError} `invalid` when that is impossible.
    */
-  static async open(planned: PlannedSandbox, user: SandboxUser): Promise<AttemptSandbox> {
-    const sandbox = new AttemptSandbox(planned, user);
+  static async open(
+    planned: PlannedSandbox,
+    user: SandboxUser,
+    host: CommandSandboxHost,
+  ): Promise<CommandSandbox> {
+    const sandbox = new CommandSandbox(planned, user, host);
     try {
       await sandbox.#begin();
       return sandbox;
@@ -80,36 +98,34 @@ export class AttemptSandbox {
     }
   }
 
-  /** Variables of the step, under those of manifests. */
+  /** Variables of the command, under those of manifests. */
   get variables(): Readonly<Record<string, string>> {
     return this.#variables;
   }
 
   async #begin(): Promise<void> {
-    const { context: { host, directory, claimed: { task }, signals } } = this.#user;
-    const tools = { signal: signals.stop, taskId: task.id };
-    const held = await host.directories.hold(directory, tools);
-    this.#held = held;
+    const { inherited, sandboxes } = this.#host;
+    const { held } = this.#user;
     if (held.git !== undefined) this.#open.defer(held.git.close);
     const network = await this.#openNetwork();
     this.#group = await this.#makeGroup();
-    const { PATH: path = "" } = host.inherited.variables;
+    const { PATH: path = "" } = inherited.variables;
     this.#variables = {
-      ...sandboxVariables({ home: host.sandboxes.home, path, ...held }),
+      ...sandboxVariables({ home: sandboxes.home, path, ...held }),
       ...network,
     };
   }
 
   /** Opens the way to the network, if it has rules; gives the variables that lead to it. */
   async #openNetwork(): Promise<Readonly<Record<string, string>>> {
-    const { context: { host, claimed: { task } }, log, name } = this.#user;
+    const { id, project, note } = this.#user;
     const use = {
-      // Not among the files of the task, where another step of it could use the same way.
-      path: join(host.dirs.sandbox, `${task.id}.${name}`),
-      project: task.project,
-      onRefused: (line: string) => void log.note(line),
+      // Not among the files of the command, where another one could use the same way.
+      path: join(this.#host.dirs.sandbox, id),
+      project,
+      onRefused: (line: string) => void note(line),
     };
-    const network = await openNetwork(this.#planned, use, host);
+    const network = await openNetwork(this.#planned, use, this.#host);
     if (network === undefined) return {};
     this.#network = network;
     this.#open.use(network.served);
@@ -117,17 +133,16 @@ export class AttemptSandbox {
   }
 
   async #makeGroup(): Promise<LimitGroup | undefined> {
-    const { context: { host, claimed: { task } }, name } = this.#user;
     const limits = limitsOf(this.#planned.spec);
     if (limits === undefined) return undefined;
-    const cgroups = await host.sandboxes.cgroups();
+    const cgroups = await this.#host.sandboxes.cgroups();
     const lack = findLackOfLimits(limits, cgroups);
     if (lack !== undefined) {
       const cannot = `the limits of ${sandboxName(this.#planned)} cannot be enforced`;
       throw new AppError("invalid", `${cannot}: ${lack.why}. ${lack.cure}`);
     }
     if ("why" in cgroups) return undefined; // is a lack, above
-    return await cgroups.make(`${task.id}-${name.replace(".", "-")}`, limits);
+    return await cgroups.make(this.#user.id.replaceAll(".", "-"), limits);
   }
 
   /**
@@ -138,17 +153,22 @@ export class AttemptSandbox {
   async around(
     { cwd, env, ...command }: Bare,
     { output, umask }: { readonly output: string; readonly umask: number },
-  ): Promise<Bare> {
-    const { context: { host, files }, name } = this.#user;
-    const support = await host.sandboxes.support();
-    this.#status = await files.makeOnDisk(`sandbox.${name}`);
+  ): Promise<InSandbox> {
+    const { id, held, files } = this.#user;
+    const support = await this.#host.sandboxes.support();
+    this.#status = await files.makeOnDisk(`sandbox.${id}`);
     const egress = defined({ egress: this.#network?.path });
-    const step = { held: this.#held, files, output, ...egress };
-    const places = await placesOf(this.#planned, step, host, support);
+    const places = await placesOf(
+      this.#planned,
+      { held, files, output, ...egress },
+      this.#host,
+      support,
+    );
     const line = { ...command, cwd, env: { ...env }, umask, stopOnError: true };
     if (this.#planned.spec.control === false) delete line.env["SVC_RUN_TOKEN"];
     const cgroup = defined({ cgroup: this.#group?.procs });
-    return inSandbox(line, { ...places, ...cgroup, status: this.#status });
+    const status = this.#status;
+    return { ...inSandbox(line, { ...places, ...cgroup, status }), status };
   }
 
   /** Takes what is printed to standard error, where bubblewrap complains before anything else is. */
@@ -168,21 +188,21 @@ export class AttemptSandbox {
   }
 
   /**
-   * Closes what was opened, and takes what the step has committed into its repository. Gives the limits
-   * that were reached.
+   * Closes what was opened, and takes what the command has committed into its repository. Gives the
+   * limits that were reached.
    *
    * @throws {AppError} `invalid` when it cannot be taken.
    */
   async close(): Promise<readonly LimitName[]> {
     const reached = await this.#group?.end() ?? [];
     for (const line of reachedLines(this.#network?.served.report() ?? [])) {
-      await this.#user.log.note(line);
+      await this.#user.note(line);
     }
     await this.#open.disposeAsync();
     return reached;
   }
 
-  /** What the step has reached, and what it was refused; `undefined` if its network has no rules. */
+  /** What the command has reached, and what it was refused; `undefined` if its network has no rules. */
   get network(): readonly ReachedHost[] | undefined {
     return this.#network?.served.report().map((one) => ({
       host: one.host,
@@ -195,7 +215,7 @@ export class AttemptSandbox {
   }
 }
 
-/** The beginning of a file that the step may have written to. */
+/** The beginning of a file that the command may have written to. */
 function startOfFile(path: string): string {
   using file = RegularFile.open(path, { noLink: true });
   const buffer = new Uint8Array(MOST_STATUS);
