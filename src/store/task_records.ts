@@ -149,6 +149,8 @@ export interface StepRecord {
   readonly failure?: FailureKind;
   /** What it reached from a sandbox whose network has rules, the first host first. */
   readonly network?: readonly ReachedHost[];
+  /** Id of the session in which its agent went on; absent without one. */
+  readonly session?: string;
   /** Values it wrote to `$SVC_OUTPUT`, and what its agent said about its run. */
   readonly outputs?: Readonly<Record<string, string>>;
 }

@@ -1,0 +1,90 @@
+/**
+ * Records of the turns of agents. A step has a turn while its agent works: the seats of an agent
+ * (`maxParallel`) and the users of a session are counted by them.
+ *
+ * @module
+ */
+
+/** A step that asks for a turn. */
+export interface AskedTurn {
+  readonly taskId: string;
+  /** Position of the step in its task. */
+  readonly position: number;
+  readonly project: string;
+  /** The agents that may do it, the preferred one first; at least one. */
+  readonly agents: readonly AskedAgent[];
+  /** The key of the session that is to go on: at most 1,024 bytes. */
+  readonly session?: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** An agent that may do a step. */
+export interface AskedAgent {
+  readonly name: string;
+  /** Most turns of it at once, over all tasks of the project; any number when absent. */
+  readonly seats?: number;
+}
+
+/** The answer to a step that asks for a turn. */
+export type TurnAnswer =
+  | {
+    readonly is: "held";
+    /** Name of the agent. */
+    readonly agent: string;
+    /** Present if the step asked for a session. */
+    readonly session?: AgentSession;
+  }
+  /** Its turn comes later: {@linkcode TurnStore.parkTask} gives the worker back until then. */
+  | { readonly is: "waiting"; readonly agent: string; readonly for: "seat" | "session" }
+  /** Every agent of the list is limited. */
+  | {
+    readonly is: "limited";
+    /** The agent that is free first. */
+    readonly agent: string;
+    /** When, in milliseconds since the epoch. */
+    readonly until: number;
+  };
+
+/** A conversation of one agent under one key. */
+export interface AgentSession {
+  /** Id of the session, and name of its home directory: lower-case letters, digits and `-`. */
+  readonly id: string;
+  /** The agent's own id of the conversation; absent before it has one. */
+  readonly agentId?: string;
+  /** Name of the node where it went on until now; it begins anew here, under another id. */
+  readonly movedFrom?: string;
+}
+
+/** A limit that an agent has reached. */
+export interface AgentLimit {
+  readonly project: string;
+  /** Name of the agent. */
+  readonly agent: string;
+  /** When it resets, in milliseconds since the epoch. */
+  readonly until: number;
+  /** The agent's own sentence. */
+  readonly reason: string;
+}
+
+/** A session that is to be removed, or one of a list. */
+export interface StoredSession extends AgentSession {
+  readonly project: string;
+  readonly agent: string;
+  readonly key: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** When a step last had a turn in it, in milliseconds since the epoch. */
+  readonly usedAt: number;
+}
+
+/** How busy the agents of a project are. */
+export interface AgentUse {
+  readonly agent: string;
+  /** Turns that are held. */
+  readonly held: number;
+  /** Steps that wait for one. */
+  readonly waiting: number;
+  /** Absent if it is not limited. */
+  readonly limit?: Pick<AgentLimit, "until" | "reason">;
+}

@@ -1,0 +1,42 @@
+/**
+ * The storage interface for turns of agents and their sessions.
+ *
+ * @module
+ */
+
+import type { StepRecord } from "./task_records.ts";
+import type { AgentLimit, AgentUse, AskedTurn, StoredSession, TurnAnswer } from "./turn_records.ts";
+
+/** Turns of agents. */
+export interface TurnStore {
+  /**
+   * Gives a step its turn, or puts it in the queue for one. The agent is the first of the list that is
+   * not limited. A step that holds a turn of an agent in the list keeps it, also after a crash, unless
+   * that agent is limited by now. Whoever asked first is first.
+   */
+  takeTurn(asked: AskedTurn): Promise<TurnAnswer>;
+  /**
+   * Ends the turn of a step, or its waiting for one. The next in the queue gets it, and its task is
+   * ready if it was parked. Without `position`: of all steps of the task.
+   */
+  endTurn(taskId: string, position?: number): Promise<void>;
+  /**
+   * Gives a running task back until one of its steps gets a turn, or until `until` in milliseconds since
+   * the epoch; these records of its steps are stored. It keeps the room that it occupies. If a step of it
+   * got its turn meanwhile, it is ready at once.
+   */
+  parkTask(
+    taskId: string,
+    parked: { readonly steps: readonly StepRecord[]; readonly until?: number },
+  ): Promise<void>;
+  /** Notes that an agent is limited; a limit that has passed is forgotten. */
+  noteLimit(limit: AgentLimit, now: number): Promise<void>;
+  /** How busy the agents of a project are that have turns or limits. */
+  listAgentUse(project: string, now: number): Promise<AgentUse[]>;
+  /** Stores the agent's own id of a session; without one, the session begins anew. */
+  saveSession(id: string, agentId: string | undefined): Promise<void>;
+  /** Sessions by their ids. */
+  findSessions(ids: readonly string[]): Promise<StoredSession[]>;
+  /** Removes the sessions of this node that no step has used since `before`, at most `limit`, and returns their ids. */
+  pruneSessions(before: number, limit: number): Promise<string[]>;
+}
