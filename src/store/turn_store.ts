@@ -23,11 +23,16 @@ export interface TurnStore {
   /**
    * Gives a running task back until one of its steps gets a turn, or until `until` in milliseconds since
    * the epoch; these records of its steps are stored. It keeps the room that it occupies. If a step of it
-   * got its turn meanwhile, it is ready at once.
+   * got its turn meanwhile, or it was cancelled, it is ready at once. `now` is how a clock that was set
+   * back is known.
    */
   parkTask(
     taskId: string,
-    parked: { readonly steps: readonly StepRecord[]; readonly until?: number },
+    parked: {
+      readonly steps: readonly StepRecord[];
+      readonly until?: number;
+      readonly now: number;
+    },
   ): Promise<void>;
   /** Notes that an agent is limited; a limit that has passed is forgotten. */
   noteLimit(limit: AgentLimit, now: number): Promise<void>;
