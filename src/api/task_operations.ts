@@ -66,6 +66,8 @@ export interface PlannedStepView {
   readonly kind: "run" | "agent";
   /** Name of the Agent; `null` for a shell line. */
   readonly agent: string | null;
+  /** Names of the Agents that take over from it, in this order. */
+  readonly fallbacks: readonly string[];
   /** Ids of the steps it waits for: those in `needs`, else the step before it. */
   readonly needs: readonly string[];
   /** Its condition, in CEL. */

@@ -9,10 +9,23 @@ import { type AdapterName, AGENT_OUTPUTS, findAdapter, PLAIN_OUTPUT } from "../a
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 import { needsProgram } from "./machine_needs.ts";
-import { type Finding, warningAt } from "./resource.ts";
+import { errorAt, type Finding, warningAt } from "./resource.ts";
 import { checkSandbox, SandboxField, sandboxNeeds, sandboxReferences } from "./sandbox.ts";
 import { checkShellLine, programOf } from "./shell_line.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
+
+const Flags = Type.String({
+  pattern: "^[A-Za-z0-9_ =.,:/@%+$-]*$",
+  title: "options in plain words, such as --resume $SVC_SESSION",
+});
+
+const Resume = Type.Object({
+  new: Type.Optional(Flags),
+  again: Flags,
+}, {
+  additionalProperties: false,
+  title: "a mapping, such as {new: --session-id $SVC_SESSION, again: --resume $SVC_SESSION}",
+});
 
 const AgentSpec = Type.Object({
   command: Type.String({ minLength: 1, title: "a shell line, such as claude --print" }),
@@ -21,6 +34,8 @@ const AgentSpec = Type.Object({
   output: Type.Optional(Type.Enum([...AGENT_OUTPUTS])),
   sandbox: Type.Optional(SandboxField),
   timeout: Type.Optional(Duration),
+  resume: Type.Optional(Resume),
+  maxParallel: Type.Optional(Type.Integer({ minimum: 1, title: "how many steps at once, from 1" })),
 }, { additionalProperties: false });
 
 /** `spec` of an Agent. */
@@ -44,6 +59,7 @@ export const agent: AnyKind = defineKind<AgentSpec>("Agent", {
     checkDelivery,
     (spec) => checkEnv(spec.env, ["spec", "env"]),
     (spec) => checkTimeout(spec.timeout, ["spec", "timeout"]),
+    checkResume,
     checkOutput,
     checkKey,
     (spec) => checkSandbox(spec.sandbox, ["spec", "sandbox"]),
@@ -74,6 +90,33 @@ const NAMED_AS: Readonly<Record<string, { pattern: RegExp; text: string }>> = {
   env: { pattern: /SVC_PROMPT\b/, text: '"$SVC_PROMPT"' },
   file: { pattern: /SVC_PROMPT_FILE\b/, text: '"$SVC_PROMPT_FILE"' },
 };
+
+/** The variable that has the options of `resume` for a step with a session. */
+const SESSION_FLAGS = /\$(\{?SVC_SESSION_FLAGS\b)/;
+/** The agent's own id of the session, in the options of `resume`. */
+const SESSION_ID = "$SVC_SESSION";
+
+/** Checks that the command gets the options of `resume`, and that these name nothing but the session. */
+function checkResume({ command, resume }: AgentSpec): Finding[] {
+  if (resume === undefined) return [];
+  const at = ["spec", "resume"];
+  const unknown = ["new", "again"].filter((field) =>
+    (resume[field as "new" | "again"] ?? "").replaceAll(SESSION_ID, "").includes("$")
+  );
+  return [
+    ...SESSION_FLAGS.test(command) ? [] : [errorAt(
+      at,
+      'The command does not name "$SVC_SESSION_FLAGS", where these options go: add it',
+    )],
+    ...unknown.map((field) =>
+      errorAt([...at, field], `Only ${SESSION_ID} is filled in here, the id of the session`)
+    ),
+    ...resume.again.includes(SESSION_ID) ? [] : [errorAt(
+      [...at, "again"],
+      `The options that go on with a session have to name it: ${SESSION_ID}`,
+    )],
+  ];
+}
 
 /**
  * Warns where the command starts a program that prints no events without an option that is not there.

@@ -11,8 +11,9 @@ import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { expressionAt, type FieldExpression, templateExpressions } from "./expressions.ts";
 import type { Reference } from "./kind.ts";
 import { Name } from "./metadata.ts";
+import { NAME_PATTERN } from "./names.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
-import { checkSandbox, SandboxField, sandboxReferences } from "./sandbox.ts";
+import { checkSandbox, NO_SANDBOX, SandboxField, sandboxReferences } from "./sandbox.ts";
 import { checkShell, Shell } from "./shell.ts";
 import { checkShellLine } from "./shell_line.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
@@ -37,12 +38,38 @@ const Retry = Type.Object({
   backoffSecs: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })),
 }, { additionalProperties: false, title: "a mapping, such as {attempts: 3, backoffSecs: 10}" });
 
+/** `agent` as written by the user: an Agent, or several, of which the next takes over from one that cannot go on. */
+export type AgentField = string | readonly string[];
+
+/** No union, as with `sandbox`: an error has to name the entry that is wrong. */
+const AgentField = Type.Unsafe<AgentField>({
+  type: ["string", "array"],
+  pattern: NAME_PATTERN,
+  items: Name,
+  minItems: 1,
+  maxItems: 8,
+  uniqueItems: true,
+  title: "the name of an Agent, or a list of up to 8 different names, such as [claude-code, codex]",
+});
+
+const Session = Type.Object({
+  key: Type.String({ minLength: 1, title: "a CEL expression" }),
+}, { additionalProperties: false, title: 'a mapping, such as {key: "payload.thread_ts"}' });
+
+/** What a step does when each of its agents has reached its limit: `wait` until one resets, or `fail`. */
+const ON_LIMIT = ["wait", "fail"] as const;
+
+/** The fields that only a step with an agent has. */
+const AGENT_FIELDS = ["prompt", "template", "session", "onLimit"] as const;
+
 /** Schema of one step. */
 export const StepSchema = Type.Object({
   id: StepId,
   run: Type.Optional(Type.String({ minLength: 1, title: "a shell line" })),
   shell: Type.Optional(Shell),
-  agent: Type.Optional(Name),
+  agent: Type.Optional(AgentField),
+  session: Type.Optional(Session),
+  onLimit: Type.Optional(Type.Enum([...ON_LIMIT])),
   prompt: Type.Optional(Type.String({ minLength: 1, title: "a prompt" })),
   template: Type.Optional(Name),
   sandbox: Type.Optional(SandboxField),
@@ -70,6 +97,7 @@ export function checkStep(step: Step, at: FieldPath): Finding[] {
     ...checkShell(step.shell, [...at, "shell"]),
     ...(step.prompt === undefined ? [] : checkTemplate(step.prompt, [...at, "prompt"])),
     ...checkExpression(step.when, [...at, "when"], WORKFLOW_VARIABLES),
+    ...checkSession(step, [...at, "session"]),
     ...checkEnv(step.env, [...at, "env"]),
     ...checkSandbox(step.sandbox, [...at, "sandbox"]),
     ...checkTimeout(step.timeout, [...at, "timeout"]),
@@ -86,7 +114,7 @@ function checkWhatRuns(step: Step, at: FieldPath): Finding[] {
     return [errorAt(at, 'A step needs "run" (a shell line) or "agent" (the name of an Agent)')];
   }
   if (run !== undefined) {
-    const [field] = ["prompt", "template"].filter((name) => Object.hasOwn(step, name));
+    const field = AGENT_FIELDS.find((name) => Object.hasOwn(step, name));
     if (field === undefined) return [];
     return [errorAt([...at, field], `"${field}" is for steps with "agent", this one has "run"`)];
   }
@@ -110,13 +138,28 @@ function checkWhatRuns(step: Step, at: FieldPath): Finding[] {
   return [];
 }
 
+/** A kept home without walls around it would be one that anything else can read and change. */
+function checkSession({ session, sandbox }: Step, at: FieldPath): Finding[] {
+  if (session === undefined) return [];
+  const bare = sandbox === NO_SANDBOX
+    ? [errorAt(at, 'A session is kept for a sandbox: remove "session", or "sandbox: none"')]
+    : [];
+  return [...bare, ...checkExpression(session.key, [...at, "key"], WORKFLOW_VARIABLES)];
+}
+
+/** The names in the field `agent`, the preferred one first; empty for a shell line. */
+export function agentNames({ agent }: Pick<Step, "agent">): readonly string[] {
+  return agent === undefined ? [] : typeof agent === "string" ? [agent] : agent;
+}
+
 /** The expressions of a step at path `at`. */
 export function stepExpressions(
-  { when, prompt, workdir, env }: Step,
+  { when, session, prompt, workdir, env }: Step,
   at: FieldPath,
 ): FieldExpression[] {
   return [
     ...expressionAt(when, [...at, "when"]),
+    ...expressionAt(session?.key, [...at, "session", "key"]),
     ...templateExpressions(prompt, [...at, "prompt"]),
     ...templateExpressions(workdir, [...at, "workdir"]),
     ...envExpressions(env, [...at, "env"]),
@@ -126,13 +169,16 @@ export function stepExpressions(
 /** The references of a step at path `at`. */
 export function stepReferences(step: Step, at: FieldPath): Reference[] {
   const consequence = "its tasks fail until it is applied";
-  const named = (kind: string, field: "agent" | "template"): Reference[] => {
-    const name = step[field];
-    return name === undefined ? [] : [{ kind, name, path: [...at, field], consequence }];
-  };
+  const { agent, template } = step;
+  const agents = agentNames(step).map((name, index): Reference => {
+    const path = typeof agent === "string" ? [...at, "agent"] : [...at, "agent", index];
+    return { kind: "Agent", name, path, consequence };
+  });
   return [
-    ...named("Agent", "agent"),
-    ...named("StepTemplate", "template"),
+    ...agents,
+    ...template === undefined
+      ? []
+      : [{ kind: "StepTemplate", name: template, path: [...at, "template"], consequence }],
     ...envReferences(step.env, [...at, "env"]),
     ...sandboxReferences(step.sandbox, [...at, "sandbox"]),
   ];

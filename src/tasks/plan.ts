@@ -16,7 +16,7 @@ import type { WebhookSpec } from "../resources/event_webhook.ts";
 import type { Resource } from "../resources/resource.ts";
 import { NO_SANDBOX, type SandboxField, type SandboxSpec } from "../resources/sandbox.ts";
 import type { Shell } from "../resources/shell.ts";
-import type { Step } from "../resources/step.ts";
+import { agentNames, type Step } from "../resources/step.ts";
 import type { StepTemplateSpec } from "../resources/step_template.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { WorkflowSpec } from "../resources/workflow.ts";
@@ -27,6 +27,8 @@ import type { NewTask } from "../store/task_records.ts";
 export interface PlannedStep extends Omit<Step, "agent" | "template" | "sandbox"> {
   /** Absent for a step that is a shell line. */
   readonly agent?: PlannedAgent;
+  /** The agents that take over from one that cannot go on, in this order; absent where there is none. */
+  readonly fallbacks?: readonly Pick<PlannedStep, "agent" | "sandbox">[];
   /** Absent where nothing asks for a sandbox; `none` where the step was to have none. */
   readonly sandbox?: PlannedSandbox | typeof NO_SANDBOX;
 }
@@ -54,6 +56,10 @@ export interface PlannedAgent {
   readonly output?: AdapterName;
   /** Time limit of an attempt, as written; the limit of the step takes precedence. */
   readonly timeout?: string | number;
+  /** Options that begin a session, and go on with it; absent for an agent without. */
+  readonly resume?: AgentSpec["resume"];
+  /** Most steps that run it at once (`maxParallel`). */
+  readonly seats?: number;
 }
 
 /** The permission that the sender of an event needs to start a task. */
@@ -249,31 +255,58 @@ function hasAgent(workflow: WorkflowSpec | undefined): boolean {
 
 /** Copies agent, prompt, shell and sandbox into a step. */
 function planStep(
-  { agent: agentName, template: templateName, sandbox: own, ...step }: Step,
+  { agent: agentField, template: templateName, sandbox: own, ...step }: Step,
   { shell, sandbox: around, mayBeHeld }: Around,
   find: Find,
 ): PlannedStep {
   const planSandbox = (nearest: SandboxField | undefined) =>
     defined({ sandbox: sandboxOf(nearest, find) ?? (mayBeHeld ? DEFAULT_SANDBOX : undefined) });
-  if (agentName === undefined) {
+  const planAgent = (name: string) => {
+    const agent = find<AgentSpec>("Agent", name);
+    return { ...planSandbox(own ?? agent?.sandbox ?? around), agent: plannedAgent(name, agent) };
+  };
+  const [first, ...others] = agentNames({ ...defined({ agent: agentField }) });
+  if (first === undefined) {
     return { ...defined({ shell }), ...step, ...planSandbox(own ?? around) };
   }
-  const agent = find<AgentSpec>("Agent", agentName);
   const template = templateName === undefined
     ? undefined
     : find<StepTemplateSpec>("StepTemplate", templateName);
   return {
     ...step,
-    ...planSandbox(own ?? agent?.sandbox ?? around),
-    agent: {
-      name: agentName,
-      command: agent?.command ?? "",
-      promptDelivery: agent?.promptDelivery ?? DEFAULT_DELIVERY,
-      env: agent?.env ?? {},
-      ...defined({ output: agent && adapterOf(agent), timeout: agent?.timeout }),
-    },
+    ...planAgent(first),
+    ...others.length === 0 ? {} : { fallbacks: others.map(planAgent) },
     prompt: step.prompt ?? template?.prompt ?? "",
   };
+}
+
+function plannedAgent(name: string, spec: AgentSpec | undefined): PlannedAgent {
+  return {
+    name,
+    command: spec?.command ?? "",
+    promptDelivery: spec?.promptDelivery ?? DEFAULT_DELIVERY,
+    env: spec?.env ?? {},
+    ...defined({
+      output: spec && adapterOf(spec),
+      timeout: spec?.timeout,
+      resume: spec?.resume,
+      seats: spec?.maxParallel,
+    }),
+  };
+}
+
+/** The agents that may do a step, the preferred one first; empty for a shell line. */
+export function agentsOf({ agent, fallbacks = [] }: PlannedStep): readonly PlannedAgent[] {
+  return [agent, ...fallbacks.map((one) => one.agent)].filter((one) => one !== undefined);
+}
+
+/** The step as this agent of it does it, in the sandbox that this one has. */
+export function withAgent(step: PlannedStep, name: string): PlannedStep {
+  const { agent: _agent, sandbox: _sandbox, fallbacks = [], ...rest } = step;
+  const chosen = [step, ...fallbacks].find(({ agent }) => agent?.name === name);
+  if (chosen === undefined) throw new Error(`Step "${step.id}" has no agent "${name}"`);
+  const { agent, sandbox } = chosen;
+  return { ...rest, ...defined({ agent, sandbox }) };
 }
 
 /** What a field `sandbox` stands for; `undefined` where there is no such field. */

@@ -7,7 +7,7 @@
  */
 
 import { findDurationSecs, MAX_DURATION_SECS, shortDuration } from "../base/duration.ts";
-import type { Plan, PlannedStep } from "./plan.ts";
+import { agentsOf, type Plan, type PlannedStep } from "./plan.ts";
 
 /** The limits in the daemon's settings, as written; no limit when absent. */
 export interface DefaultLimits {
@@ -85,7 +85,10 @@ export function taskLimitMs(plan: Plan, limits: DefaultLimits): number | undefin
 /** Seconds that the manifests allow for a step: its attempts, and the pauses between them. */
 function writtenSecs(step: PlannedStep): number {
   const attempts = step.retry?.attempts ?? 1;
-  const secs = findDurationSecs(step.timeout ?? step.agent?.timeout ?? 0) ?? 0;
+  const limits = step.timeout === undefined
+    ? agentsOf(step).map(({ timeout = 0 }) => timeout)
+    : [step.timeout];
+  const secs = limits.reduce<number>((sum, time) => sum + (findDurationSecs(time) ?? 0), 0);
   let pauses = 0;
   for (let attempt = 1; attempt < attempts; attempt++) pauses += backoffSecs(step, attempt);
   return attempts * secs + pauses;

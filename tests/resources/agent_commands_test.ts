@@ -82,3 +82,21 @@ Deno.test("an output that no adapter reads is refused", () => {
     deepEqual([error?.level, error?.path], ["error", ["spec", "output"]]);
   }
 });
+
+const RESUMES: readonly [command: string, resume: object, message: RegExp | undefined][] = [
+  ["a $SVC_SESSION_FLAGS", { new: "--id $SVC_SESSION", again: "--resume $SVC_SESSION" }, undefined],
+  ["a ${SVC_SESSION_FLAGS}", { again: "resume $SVC_SESSION" }, undefined],
+  ["a", { again: "--resume $SVC_SESSION" }, /does not name "\$SVC_SESSION_FLAGS"/],
+  ["a $SVC_SESSION_FLAGS", { again: "--continue" }, /have to name it: \$SVC_SESSION/],
+  ["a $SVC_SESSION_FLAGS", { again: "$SVC_SESSION $HOME" }, /Only \$SVC_SESSION is filled in/],
+  ["a $SVC_SESSION_FLAGS", { again: "$SVC_SESSION; id" }, /options in plain words/],
+  ["a $SVC_SESSION_FLAGS", { again: "$SVC_SESSION *" }, /options in plain words/],
+];
+
+for (const [command, resume, message] of RESUMES) {
+  Deno.test(`an Agent with ${command} and ${JSON.stringify(resume)}`, () => {
+    const said = findingsOf({ command, resume, timeout: "30m", ...HELD }).map((one) => one.message);
+    if (message === undefined) deepEqual(said, []);
+    else ok(message.test(said.join()), said.join());
+  });
+}

@@ -267,3 +267,31 @@ for (const [value, more] of CAREFUL) {
     deepEqual(inFinally(value, more), []);
   });
 }
+
+/** A manifest of a step with an agent, and further fields. */
+const asks = (...fields: string[]) => manifest("agent: a", "prompt: p", ...fields);
+
+Deno.test("Workflow takes a list of agents that are all different", () => {
+  deepEqual(said(manifest("agent: [a, b]", "prompt: p")), []);
+  match(said(manifest("agent: [a, a]", "prompt: p")).join(), /up to 8 different names/);
+  match(said(manifest("agent: {a: b}", "prompt: p")).join(), /the name of an Agent, or a list/);
+  match(said(manifest("agent: b c", "prompt: p")).join(), /the name of an Agent, or a list/);
+  match(
+    said(manifest("agent: []", "prompt: p")).join(),
+    /up to 8 different names.*found an empty list/,
+  );
+  match(said(manifest("agent: [a, b c]", "prompt: p")).join(), /agent\.1: .*name/);
+});
+
+Deno.test("Workflow takes the key of a session as an expression, for agents in a sandbox", () => {
+  deepEqual(said(asks("session: {key: string(payload.issue.number)}")), []);
+  match(said(asks("session: {key: payload.}")).join(), /session\.key/);
+  match(said(asks("session: {}")).join(), /key/);
+  match(said(asks("session: {key: \"'x'\"}", "sandbox: none")).join(), /remove "session"/);
+});
+
+Deno.test("Workflow refuses fields of agents on a shell line", () => {
+  for (const field of ["session: {key: \"'x'\"}", "onLimit: fail", "prompt: p"]) {
+    match(said(manifest("run: echo", field)).join(), /is for steps with "agent"/);
+  }
+});

@@ -74,6 +74,7 @@ function sandboxText(sandbox: PlannedStepView["sandbox"]): string {
   return sandbox.name ?? (sandbox.default ? "default" : "inline");
 }
 
-function runsText({ agent, finally: isLast }: PlannedStepView): string {
-  return (agent === null ? "shell" : `agent ${agent}`) + (isLast ? ", finally" : "");
+function runsText({ agent, fallbacks, finally: isLast }: PlannedStepView): string {
+  const runs = agent === null ? "shell" : `agent ${[agent, ...fallbacks].join(", else ")}`;
+  return runs + (isLast ? ", finally" : "");
 }

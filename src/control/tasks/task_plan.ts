@@ -9,7 +9,7 @@ import type { Input, Output } from "../../api/operations.ts";
 import type { PlannedStepView } from "../../api/task_operations.ts";
 import { findDurationSecs } from "../../base/duration.ts";
 import { networkText } from "../../resources/sandbox.ts";
-import type { Plan, PlannedStep } from "../../tasks/plan.ts";
+import { agentsOf, type Plan, type PlannedStep } from "../../tasks/plan.ts";
 import { waitsFor } from "../../tasks/run/flow.ts";
 import { type DefaultLimits, limitOf, taskLimitOf } from "../../tasks/time_limits.ts";
 import { findTask } from "../records/records.ts";
@@ -48,6 +48,7 @@ function stepViews(plan: Plan, limits: DefaultLimits): PlannedStepView[] {
       id: step.id,
       kind: step.agent === undefined ? "run" : "agent",
       agent: step.agent?.name ?? null,
+      fallbacks: agentsOf(step).slice(1).map(({ name }) => name),
       needs: needs[position] ?? [],
       when: step.when ?? null,
       finally: isFinally,
