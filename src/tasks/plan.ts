@@ -280,7 +280,8 @@ function planStep(
   };
 }
 
-function plannedAgent(name: string, spec: AgentSpec | undefined): PlannedAgent {
+/** An agent as a plan has it. */
+export function plannedAgent(name: string, spec: AgentSpec | undefined): PlannedAgent {
   return {
     name,
     command: spec?.command ?? "",
@@ -310,7 +311,7 @@ export function withAgent(step: PlannedStep, name: string): PlannedStep {
 }
 
 /** What a field `sandbox` stands for; `undefined` where there is no such field. */
-function sandboxOf(field: SandboxField | undefined, find: Find): PlannedStep["sandbox"] {
+export function sandboxOf(field: SandboxField | undefined, find: Find): PlannedStep["sandbox"] {
   if (field === undefined || field === NO_SANDBOX) return field;
   if (typeof field === "object") return { spec: field };
   return { name: field, spec: find<SandboxSpec>("Sandbox", field) ?? {} };

@@ -183,7 +183,7 @@ async function runProcess(
   const isCut = exit.endedFor === "signal" || isCutOff(exit, host, cancellation);
   const verdict: AttemptResult = isCut
     ? endedFor(cancellation, context)
-    : said.judge(judge(exit, limit), exit.code);
+    : said.judge(judgeExit(exit, limit), exit.code);
   const result = verdict.state === "succeeded" ? captured.excess ?? verdict : verdict;
   return { ...result, exitCode: exit.code, ...defined({ outputs }) };
 }
@@ -215,7 +215,11 @@ function endedFor(
   }
 }
 
-function judge(exit: ShellExit, limit: StepLimit | undefined): ProcessEnd {
+/** How a process ended; `limit` is the time limit that it had. */
+export function judgeExit(
+  exit: ShellExit,
+  limit: Pick<StepLimit, "time" | "whose"> | undefined,
+): ProcessEnd {
   if (exit.endedFor === "timeout" && limit !== undefined) {
     const reason = `timed out after ${timeText(limit.time)}, ${limit.whose}`;
     return { state: "failed", reason, failure: "timeout" };

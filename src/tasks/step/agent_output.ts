@@ -26,13 +26,16 @@ export interface ProcessEnd {
   readonly failure?: FailureKind;
 }
 
+/** Takes what an agent prints, and what svc says of it. */
+export type OutputLog = Pick<StepLog, "write" | "note">;
+
 /** Takes the output of one attempt. */
 export class AgentOutput {
-  readonly #log: StepLog;
+  readonly #log: OutputLog;
   readonly #agent: PlannedAgent | undefined;
   readonly #reader: AgentReader | undefined;
 
-  constructor(agent: PlannedAgent | undefined, log: StepLog, clock: WallClock) {
+  constructor(agent: PlannedAgent | undefined, log: OutputLog, clock: WallClock) {
     this.#agent = agent;
     this.#log = log;
     const adapter = agent?.output === undefined ? undefined : findAdapter(agent.output);
