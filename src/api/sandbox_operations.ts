@@ -31,8 +31,29 @@ export interface InjectedApi {
   readonly paths: readonly string[] | null;
 }
 
+/** The rules of a sandbox that are the same on every machine. */
+export interface SandboxRules {
+  readonly network: {
+    readonly mode: "none" | "all" | "rules";
+    /** Hosts as they are written; empty without rules. */
+    readonly allow: readonly string[];
+    readonly inject: readonly InjectedApi[];
+  };
+  readonly limits: {
+    /** As it is written. */
+    readonly memory: string | number | null;
+    /** Processes and threads together. */
+    readonly pids: number | null;
+    readonly cpu: number | null;
+  };
+  /** Whether programs may make sandboxes of their own. */
+  readonly nested: boolean;
+  /** Whether a step can call svc, with the rights of its run. */
+  readonly control: boolean;
+}
+
 /** What can be read, written and reached in a sandbox. */
-export interface SandboxView {
+export interface SandboxView extends SandboxRules {
   /** `null` for the one that steps have if nothing is said. */
   readonly name: string | null;
   readonly project: string;
@@ -48,25 +69,10 @@ export interface SandboxView {
   readonly scratch: readonly string[];
   /** Bytes that each directory in memory takes at most. */
   readonly scratch_bytes: number;
-  readonly network: {
-    readonly mode: "none" | "all" | "rules";
-    /** Hosts as they are written; empty without rules. */
-    readonly allow: readonly string[];
-    readonly inject: readonly InjectedApi[];
-  };
-  readonly limits: {
-    /** As it is written. */
-    readonly memory: string | number | null;
-    /** Processes and threads together. */
-    readonly pids: number | null;
-    readonly cpu: number | null;
+  readonly limits: SandboxRules["limits"] & {
     /** Why they cannot be enforced here, so that every step in this sandbox fails. */
     readonly fault: SandboxFault | null;
   };
-  /** Whether programs may make sandboxes of their own. */
-  readonly nested: boolean;
-  /** Whether a step can call svc, with the rights of its run. */
-  readonly control: boolean;
   /** What is not there: the data directory, the control socket, the home of the daemon's user. */
   readonly absent: {
     readonly data_dir: string;

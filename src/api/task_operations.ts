@@ -16,6 +16,7 @@ import {
 } from "./operation.ts";
 import type { TaskRecord } from "./records.ts";
 import { EVERY_RUN } from "./roles.ts";
+import type { SandboxRules } from "./sandbox_operations.ts";
 
 /** The result of cancelling one task. */
 export interface CancelResult {
@@ -66,8 +67,8 @@ export interface PlannedStepView {
   readonly kind: "run" | "agent";
   /** Name of the Agent; `null` for a shell line. */
   readonly agent: string | null;
-  /** Names of the Agents that take over from it, in this order. */
-  readonly fallbacks: readonly string[];
+  /** The Agents that take over from it, in this order, and the sandbox that it has with each. */
+  readonly fallbacks: readonly Pick<PlannedStepView, "agent" | "sandbox">[];
   /** Ids of the steps it waits for: those in `needs`, else the step before it. */
   readonly needs: readonly string[];
   /** Its condition, in CEL. */
@@ -85,18 +86,22 @@ export interface PlannedStepView {
   readonly attempts: number;
   /** Whether the task goes on when it fails. */
   readonly continue_on_error: boolean;
-  /**
-   * Its sandbox; `none` if its manifest says so. `null` where nothing asks for one: then the daemon may
-   * still require it.
-   */
-  readonly sandbox: "none" | {
-    /** Name of the Sandbox; `null` for one without a name. */
-    readonly name: string | null;
-    /** Whether it is the one that an agent has if nothing is said. */
-    readonly default: boolean;
-    /** The network in a few words: `none`, `all`, or hosts. */
-    readonly network: string;
-  } | null;
+  /** Its sandbox; `none` if its manifest says so, `null` where nothing asks for one. */
+  readonly sandbox: "none" | PlannedSandboxView | null;
+}
+
+/** The sandbox that a step is to have. */
+export interface PlannedSandboxView extends SandboxRules {
+  /** Name of the Sandbox; `null` for one without a name. */
+  readonly name: string | null;
+  /** Whether it is the one that an agent has if nothing is said. */
+  readonly default: boolean;
+  /** Whether only the present setting `require-sandbox` of this daemon asks for it. */
+  readonly required: boolean;
+  /** Paths that it may read, as they are written. */
+  readonly read: readonly string[];
+  /** Paths that it may also write. */
+  readonly write: readonly string[];
 }
 
 /** A piece of a task's output. */

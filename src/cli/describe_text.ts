@@ -9,8 +9,8 @@ import { keyUseText } from "../api/key_use.ts";
 import type { Listing } from "../api/resource_operations.ts";
 import { shortDuration } from "../base/duration.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import { sizeText } from "../base/size.ts";
 import { DEFAULT_PROJECT } from "../resources/resource.ts";
+import { ago, inner, type Line, lines, part, section, text, texts } from "./described_parts.ts";
 import { formatTable } from "./table.ts";
 import { printable } from "./terminal_text.ts";
 
@@ -22,8 +22,6 @@ export interface Facts {
   readonly webhookUrl?: string | undefined;
   /** Its newest deliveries, newest first. */
   readonly deliveries?: Listing | undefined;
-  /** The messages that answer a task, newest first. */
-  readonly answers?: Listing | undefined;
   /** Its newest tasks, newest first. */
   readonly tasks?: Listing | undefined;
   /** The SecretStore of a trigger as `describe` answers it. */
@@ -35,9 +33,6 @@ export interface Facts {
   /** Writes a value as YAML. */
   readonly toYaml: (value: unknown) => string;
 }
-
-/** A name and its text; a line with an empty text is left out. */
-type Line = readonly [name: string, text: string];
 
 /** Rows of one list that are shown. */
 const SHOWN = 5;
@@ -200,112 +195,6 @@ async function listTable(
   return section(title, await formatTable(columns, rows, inner(room)));
 }
 
-/** A task as text, with the commands to go on. */
-export async function describeTask({ view, answers, now, columns }: Facts): Promise<string> {
-  const id = text(view["id"]);
-  const state = text(view["state"]);
-  const delivery = text(view["delivery_id"]);
-  const steps = Array.isArray(view["steps"]) ? view["steps"].filter(isJsonObject) : [];
-  const rows = steps.map((step) => [
-    text(step["id"]),
-    text(step["state"]),
-    step["state"] === "skipped" ? "" : String(step["attempt"] ?? ""),
-    String(step["exit_code"] ?? ""),
-    lasted(step, now),
-    text(step["reason"]),
-  ]);
-  const headers = ["STEP", "STATE", "ATTEMPTS", "EXIT", "DURATION", "REASON"];
-  const open = state === "pending" || state === "running";
-  const next = [
-    `svc task logs ${id}${open ? " -f" : ""}`,
-    ...(open ? [`svc task cancel ${id}`] : []),
-    ...(state === "failed" || state === "cancelled" ? [`svc task retry ${id}`] : []),
-    ...(delivery === "" ? [] : [`svc delivery explain ${delivery}`]),
-  ];
-  return [
-    lines([
-      ["Task", id],
-      ["State", state],
-      ["Reason", text(view["reason"])],
-      ["Project", text(view["project"])],
-      ["Trigger", text(view["trigger"])],
-      ["Workflow", text(view["workflow"])],
-      ["Workspace", text(view["workspace"])],
-      ["Directory", text(view["directory"])],
-      ["Delivery", delivery],
-      ["Retry of", text(view["retry_of"])],
-      ["Follows", text(view["parent_id"])],
-      ["Answers", answersText(answers)],
-      ["Created", ago(view["created_at"], now)],
-      ["Duration", lasted(view, now)],
-      ["Node", text(view["node"])],
-      ["Running", state === "running" ? runningText(steps, view["silent_since"], now) : ""],
-    ]),
-    section(
-      "Steps",
-      rows.length === 0
-        ? "none has started\n"
-        : await formatTable(headers.map(toColumn), rows, inner(columns)),
-    ),
-    ...await networkSections(steps, columns),
-    section("Next", next.map((line) => `${line}\n`).join("")),
-  ].join("\n");
-}
-
-/** What steps have reached from their sandboxes, if any has. */
-async function networkSections(
-  steps: readonly JsonObject[],
-  columns: number | undefined,
-): Promise<string[]> {
-  const rows = steps.flatMap((step) => {
-    const hosts = Array.isArray(step["network"]) ? step["network"].filter(isJsonObject) : [];
-    return hosts.map((host) => [
-      text(step["id"]),
-      text(host["host"]),
-      String(host["requests"]),
-      String(host["refused"]),
-      sizeText(Number(host["sent_bytes"])),
-      sizeText(Number(host["received_bytes"])),
-      [host["tokens_in"], host["tokens_out"]].filter((one) => one !== undefined).join("/"),
-    ]);
-  });
-  if (rows.length === 0) return [];
-  const headers = ["STEP", "HOST", "REQUESTS", "REFUSED", "SENT", "RECEIVED", "TOKENS"];
-  const shown = headers.map((header) => ({ header, wide: false, ...FITS[header] }));
-  return [section("Network", await formatTable(shown, rows, inner(columns)))];
-}
-
-/** How cells of the table of hosts are cut where there is no room. */
-const FITS: Readonly<Record<string, { readonly fit: "name" }>> = {
-  STEP: { fit: "name" },
-  HOST: { fit: "name" },
-};
-
-/** The steps that run, since when, and for how long they have printed nothing. */
-function runningText(steps: readonly JsonObject[], silentSince: unknown, now: number): string {
-  const running = steps.filter(({ state }) => state === "running").map((step) =>
-    `step ${text(step["id"])} for ${lasted(step, now)}`
-  );
-  if (running.length === 0) return "";
-  const silent = typeof silentSince === "string"
-    ? [`silent for ${shortDuration(now - Date.parse(silentSince))}`]
-    : [];
-  return [...running, ...silent].join(", ");
-}
-
-/**
- * The messages that answer a task, a line each; for an unsent one also the reason, and the command
- * that sends it.
- */
-function answersText(answers: Listing | undefined): string {
-  const items = (answers?.items ?? []) as readonly JsonObject[];
-  return items.map(({ id, kind, state, reason }) => {
-    const why = text(reason) === "" ? "" : `: ${reason}`;
-    if (kind === "unanswered") return `none${why}`;
-    return `${kind} ${state}${why}${state === "failed" ? ` (svc outbox retry ${id})` : ""}`;
-  }).join("\n");
-}
-
 /** A delivery as text, with the commands to go on. */
 export function describeDelivery({ view, now }: Facts): string {
   const id = text(view["id"]);
@@ -338,56 +227,10 @@ export function describeDelivery({ view, now }: Facts): string {
   ].join("\n");
 }
 
-function lines(all: readonly Line[]): string {
-  const shown = all.filter(([, text]) => text !== "");
-  const width = Math.max(...shown.map(([name]) => name.length)) + 3;
-  return shown.map(([name, value]) => {
-    const [first = "", ...more] = value.split("\n").map(printable);
-    const rest = more.map((line) => `${" ".repeat(width)}${line}\n`).join("");
-    return `${`${name}:`.padEnd(width)}${first}\n${rest}`;
-  }).join("");
-}
-
-function section(title: string, body: string): string {
-  const indented = body.trimEnd().split("\n").map((line) => `  ${line}`.trimEnd());
-  return `${title}:\n${indented.join("\n")}\n`;
-}
-
-function toColumn(header: string) {
-  const fit = header === "REASON" ? "text" : "name";
-  return { header, wide: false, fit } as const;
-}
-
-function inner(columns: number | undefined): number | undefined {
-  return columns === undefined ? undefined : columns - 2;
-}
-
-function lasted({ started_at: from, finished_at: to }: JsonObject, now: number): string {
-  if (typeof from !== "string") return "";
-  return shortDuration((typeof to === "string" ? Date.parse(to) : now) - Date.parse(from));
-}
-
-function ago(at: unknown, now: number): string {
-  return typeof at === "string" ? `${shortDuration(now - Date.parse(at))} ago` : "";
-}
-
-function part(value: JsonObject, name: string): JsonObject {
-  const found = value[name];
-  return isJsonObject(found) ? found : {};
-}
-
-function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
 /** The names of the headers of a request, and the number of those that are not listed. */
 function headersText(
   { header_names: names, headers_left_off: more }: Readonly<Record<string, unknown>>,
 ): string {
   const shown = texts(names).join(", ");
   return typeof more === "number" ? `${shown} and ${more} more` : shown;
-}
-
-function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.map(String) : [];
 }

@@ -5,6 +5,7 @@
  */
 
 import type { SandboxPath, SandboxView } from "../api/sandbox_operations.ts";
+import { EVERYWHERE, ruleFacts } from "../api/sandbox_words.ts";
 import { sizeText } from "../base/size.ts";
 import { printable } from "./terminal_text.ts";
 
@@ -17,26 +18,22 @@ export function sandboxText(view: SandboxView): string {
     ["sandbox", view.name ?? "the one that steps of agents have by default"],
     ...faultLines(view),
     ...below("reads", [
-      `programs and settings of the machine${
+      `${EVERYWHERE.read}${
         view.machine.length === 0 ? "" : `, ${view.machine.length} paths (-o json lists them)`
       }`,
       ...pathTexts(view.paths, "read"),
     ]),
     ...below("writes", [
-      "the workspace of the task, but its .git only in a worktree that svc has made",
+      EVERYWHERE.write,
       ...pathTexts(view.paths, "write"),
     ]),
     ...below("in memory", [
       `${[view.home, ...view.scratch].join(", ")}`,
       `empty when the step starts, gone when it ends, at most ${sizeText(view.scratch_bytes)} each`,
     ]),
-    ...below("network", networkTexts(view.network)),
-    ...below("limits", limitTexts(view.limits)),
-    [
-      "svc",
-      view.control ? "can be called, with the rights of the step's run token" : "cannot be called",
-    ],
-    ...view.nested ? [["nested", "programs in it may make sandboxes"] as const] : [],
+    ...ruleFacts(view).flatMap(([name, texts]) =>
+      below(name, name === "limits" ? [...texts, ...limitFaults(view.limits)] : texts)
+    ),
     ...below("not there", absentTexts(view)),
   ];
   const width = Math.max(...lines.map(([name]) => name.length)) + 2;
@@ -69,32 +66,9 @@ function pathTexts(paths: readonly SandboxPath[], access: SandboxPath["access"])
   });
 }
 
-function networkTexts({ mode, allow, inject }: SandboxView["network"]): string[] {
-  if (mode === "none") return ["none but its own loopback"];
-  if (mode === "all") return ["all that the machine reaches, its loopback included"];
-  return [
-    ...inject.map(({ url, env, headers, paths }) => {
-      const key = headers.length === 0 ? "" : `, key added by svc (${headers.join(", ")})`;
-      return `${url} as $${env}${key}, ${paths === null ? "all paths" : paths.join(", ")}`;
-    }),
-    ...allow,
-    "nothing else",
-  ];
-}
-
-function limitTexts({ memory, pids, cpu, fault }: SandboxView["limits"]): string[] {
-  const set = [
-    ...memory === null ? [] : [`memory ${memory}`],
-    ...pids === null ? [] : [`${pids} processes`],
-    ...cpu === null ? [] : [`${cpu} CPUs`],
-  ];
-  if (set.length === 0) return ["none but those of the machine"];
-  return [
-    set.join(", "),
-    ...fault === null
-      ? []
-      : [`cannot be enforced here, ${fault.why}`, `to have them: ${fault.cure}`],
-  ];
+function limitFaults({ fault }: SandboxView["limits"]): string[] {
+  if (fault === null) return [];
+  return [`cannot be enforced here, ${fault.why}`, `to have them: ${fault.cure}`];
 }
 
 function absentTexts({ absent: { data_dir, socket, home } }: SandboxView): string[] {

@@ -6,7 +6,9 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import type { Listing } from "../../src/api/resource_operations.ts";
-import { describeDelivery, describeResource, describeTask } from "../../src/cli/describe_text.ts";
+import type { PlannedStepView } from "../../src/api/task_operations.ts";
+import { describeTask } from "../../src/cli/describe_task.ts";
+import { describeDelivery, describeResource } from "../../src/cli/describe_text.ts";
 import { toYaml } from "../../src/resources/manifest.ts";
 
 const NOW = Date.parse("2026-01-02T00:00:00Z");
@@ -149,6 +151,106 @@ Deno.test("a task: its steps as a table, and the commands to go on in its state"
     "  svc task cancel T1",
     "  svc delivery explain D1",
   ]);
+});
+
+const AGENTS: PlannedStepView["sandbox"] = {
+  name: "agents",
+  default: false,
+  required: false,
+  read: ["~/.local/bin"],
+  write: [],
+  network: {
+    mode: "rules",
+    allow: ["github.com"],
+    inject: [{ url: "https://api.example", env: "API", headers: ["x-api-key"], paths: ["/v1/a"] }],
+  },
+  limits: { memory: "2Gi", pids: null, cpu: null },
+  nested: false,
+  control: true,
+};
+const DEFAULT: PlannedStepView["sandbox"] = {
+  ...AGENTS,
+  name: null,
+  default: true,
+  read: [],
+  network: { mode: "all", allow: [], inject: [] },
+  limits: { memory: null, pids: null, cpu: null },
+};
+
+const planned = (id: string, more: Partial<PlannedStepView>): PlannedStepView => ({
+  id,
+  kind: "run",
+  agent: null,
+  fallbacks: [],
+  needs: [],
+  when: null,
+  finally: false,
+  timeout_secs: null,
+  timeout_from: null,
+  attempts: 1,
+  continue_on_error: false,
+  sandbox: null,
+  ...more,
+});
+
+/** The lines below a heading. */
+const below = (text: string, title: string) =>
+  new RegExp(`^${title}:\\n((?: {2}.*\\n)*)`, "m").exec(text)?.[1]?.trimEnd().split("\n");
+
+Deno.test("a task: what its agents told, and the sandbox of each step in words", async () => {
+  const outputs = { agent: "codex", tokens_in: "1200", tokens_out: "34", cost_usd: "0.02" };
+  const view = {
+    id: "T1",
+    state: "failed",
+    steps: [
+      { id: "fix", state: "succeeded", outputs },
+      { id: "look", state: "failed", failure: "limit", outputs: {} },
+      // not the agent's: any step may print such an output
+      { id: "test", state: "succeeded", outputs: { agent: "nobody" } },
+    ],
+  };
+  const plan = [
+    planned("fix", { kind: "agent", agent: "claude", sandbox: AGENTS }),
+    planned("look", {
+      kind: "agent",
+      agent: "claude",
+      sandbox: AGENTS,
+      fallbacks: [{ agent: "codex", sandbox: "none" }],
+    }),
+    planned("test", { sandbox: DEFAULT }),
+    planned("tell", { sandbox: DEFAULT }),
+    planned("push", { sandbox: "none" }),
+  ];
+  const bare = new Map([["tell", "bubblewrap is not installed"]]);
+  const text = await describeTask({ ...HOST, view, plan, bare });
+  deepEqual(below(text, "Agents"), [
+    "  STEP  AGENT               TOKENS           COST      FAILURE",
+    "  fix   codex               1200 in, 34 out  0.02 USD",
+    "  look  claude, else codex                             limit",
+  ]);
+  const writes = "the workspace of the task, but its .git only in a worktree that svc has made";
+  const svc = "can be called, with the rights of the step's run token";
+  deepEqual(below(text, "Sandboxes"), [
+    "  fix, look (claude): agents",
+    "    reads:    programs and settings of the machine",
+    "              ~/.local/bin",
+    `    writes:   ${writes}`,
+    "    network:  https://api.example as $API, key added by svc (x-api-key), /v1/a",
+    "              github.com",
+    "              nothing else",
+    "    limits:   memory 2Gi",
+    `    svc:      ${svc}`,
+    "  look (codex), push: none, the manifest says so",
+    "  test: default, an agent of this workflow may read what comes from outside",
+    "    reads:    programs and settings of the machine",
+    `    writes:   ${writes}`,
+    "    network:  all that the machine reaches, its loopback included",
+    "    limits:   none but those of the machine",
+    `    svc:      ${svc}`,
+    "  tell: none, bubblewrap is not installed",
+  ]);
+  const bareOfAll = await describeTask({ ...HOST, view, plan: [planned("fix", {})] });
+  equal(below(bareOfAll, "Sandboxes"), undefined, "nothing to say");
 });
 
 Deno.test("a delivery: its outcome, what matched, and the commands to go on", () => {

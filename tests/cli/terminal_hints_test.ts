@@ -123,6 +123,7 @@ Deno.test("svc task plan is a table that fits, and says where a task never got a
   const step = {
     kind: "run",
     agent: null,
+    fallbacks: [],
     needs: [],
     when: null,
     finally: false,

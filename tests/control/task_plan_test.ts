@@ -67,6 +67,7 @@ const ended = async (rig: ControlRig, id: string) => {
 const SHELL = {
   kind: "run",
   agent: null,
+  fallbacks: [],
   when: null,
   finally: false,
   timeout_secs: null,
@@ -74,7 +75,17 @@ const SHELL = {
   attempts: 1,
   continue_on_error: false,
   // an event from outside may start its agent
-  sandbox: { name: null, default: true, network: "all" },
+  sandbox: {
+    name: null,
+    default: true,
+    required: false,
+    read: [],
+    write: [],
+    network: { mode: "all", allow: [], inject: [] },
+    limits: { memory: null, pids: null, cpu: null },
+    nested: false,
+    control: true,
+  },
 };
 
 controlTest(

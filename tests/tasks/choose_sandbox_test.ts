@@ -10,6 +10,7 @@ import { AppError } from "../../src/base/errors.ts";
 import type { RequiredSandbox } from "../../src/resources/names.ts";
 import type { SandboxSupport } from "../../src/shell/sandbox_probe.ts";
 import { DEFAULT_SANDBOX, type PlannedStep } from "../../src/tasks/plan.ts";
+import { BARE } from "../../src/api/sandbox_words.ts";
 import { chooseSandbox } from "../../src/tasks/sandbox/step_sandbox.ts";
 
 const NO_BWRAP = { why: "bubblewrap is not installed", cure: "install it" };
@@ -52,8 +53,8 @@ const CASES: Readonly<Record<string, Case>> = {
     sandbox: DEFAULT_SANDBOX,
     lacks: { fault: NO_BWRAP },
     gives: {
-      note:
-        "this step runs without a sandbox: bubblewrap is not installed. To have one: install it",
+      // words by which `svc describe task` and the console find it in the log
+      note: `${BARE}bubblewrap is not installed. To have one: install it`,
     },
   },
   "the default, and it is not known whether one can be made": {

@@ -5,13 +5,17 @@
  */
 
 import type { Client } from "../../api/client.ts";
+import type { StepRecord } from "../../api/records.ts";
+import { firstNote, mayBeBare, whyBare } from "../../api/sandbox_words.ts";
+import type { PlannedStepView } from "../../api/task_operations.ts";
 import { systemClock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { findRecordName } from "../../resources/record_names.ts";
 import { type Command, CONNECTION, defineCommand, PROJECT } from "../command.ts";
 import { PLURALS } from "../listed_names.ts";
-import { describeDelivery, describeResource, describeTask, type Facts } from "../describe_text.ts";
+import { describeTask, type TaskFacts } from "../describe_task.ts";
+import { describeDelivery, describeResource, type Facts } from "../describe_text.ts";
 import { splitKindAndName } from "./get.ts";
 import { printValue } from "../print.ts";
 
@@ -58,9 +62,7 @@ export const command: Command = defineCommand({
     const facts = { view: found, toYaml, now: systemClock.now(), columns: context.io.columns };
     const record = findRecordName(what);
     if (record === "task") {
-      return context.io.out(
-        await describeTask({ ...facts, answers: await answersOf(found, client) }),
-      );
+      return context.io.out(await describeTask({ ...facts, ...await aboutTask(found, client) }));
     }
     if (record === "delivery") return context.io.out(describeDelivery(facts));
     if (record !== undefined) return await printValue(found, "yaml", context.io);
@@ -71,10 +73,32 @@ export const command: Command = defineCommand({
 /** Messages of a task that are shown. */
 const ANSWERS = 10;
 
-/** The messages that answer a task, which are younger than it. */
-async function answersOf({ id }: JsonObject, client: Client): Promise<Facts["answers"]> {
-  const task = String(id);
-  return await ifAllowed(client.call("get", { what: "outbox", task, after: task, limit: ANSWERS }));
+/** The messages that answer a task, which are younger than it, and its steps with their sandboxes. */
+async function aboutTask(task: JsonObject, client: Client): Promise<Partial<TaskFacts>> {
+  const id = String(task["id"]);
+  const answers = await ifAllowed(
+    client.call("get", { what: "outbox", task: id, after: id, limit: ANSWERS }),
+  );
+  const plan = (await ifAllowed(client.call("task.plan", { id })))?.steps;
+  return { answers, plan, bare: await bareSteps(task, plan ?? [], client) };
+}
+
+/** The steps that run without the sandbox that they have by default, with why. */
+async function bareSteps(
+  task: JsonObject,
+  plan: readonly PlannedStepView[],
+  client: Client,
+): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  for (const { id, started_at: at } of task["steps"] as readonly StepRecord[]) {
+    const planned = plan.find((one) => one.id === id);
+    if (at === null || planned === undefined || !mayBeBare(planned)) continue;
+    const input = { id: String(task["id"]), step: id, ...firstNote(at) };
+    const [line] = (await ifAllowed(client.call("task.log.read", input)))?.lines ?? [];
+    const why = line && whyBare(line);
+    if (why !== undefined) found.set(id, why);
+  }
+  return found;
 }
 
 /** Deliveries that are counted by outcome. */

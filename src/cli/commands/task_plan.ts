@@ -4,6 +4,8 @@
  * @module
  */
 
+import { agentNames } from "../../api/agent_words.ts";
+import { sandboxName } from "../../api/sandbox_words.ts";
 import type { PlannedStepView } from "../../api/task_operations.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON, TASK } from "../command.ts";
@@ -53,7 +55,7 @@ const COLUMNS: readonly PlanColumn[] = [
   { header: "TIMEOUT", wide: false, cell: (step) => limitText(step, "step") },
   { header: "ATTEMPTS", wide: false, cell: ({ attempts }) => String(attempts) },
   // Left out where no step has anything to say of one.
-  { header: "SANDBOX", wide: false, cell: ({ sandbox }) => sandboxText(sandbox) },
+  { header: "SANDBOX", wide: false, cell: ({ sandbox }) => sandboxName(sandbox) },
   { header: "WHEN", wide: false, fit: "text", cell: ({ when }) => when ?? "" },
 ];
 
@@ -68,13 +70,7 @@ function limitText(
   return `${shortDuration(secs * 1000)}${from === null || from === own ? "" : ` (${from})`}`;
 }
 
-/** Its name, `none`, `default`, or `inline` for one that the manifest of the step has. */
-function sandboxText(sandbox: PlannedStepView["sandbox"]): string {
-  if (sandbox === null || sandbox === "none") return sandbox ?? "";
-  return sandbox.name ?? (sandbox.default ? "default" : "inline");
-}
-
 function runsText({ agent, fallbacks, finally: isLast }: PlannedStepView): string {
-  const runs = agent === null ? "shell" : `agent ${[agent, ...fallbacks].join(", else ")}`;
+  const runs = agent === null ? "shell" : `agent ${agentNames({ agent, fallbacks })}`;
   return runs + (isLast ? ", finally" : "");
 }

@@ -6,12 +6,12 @@
  */
 
 import type { Input, Output } from "../../api/operations.ts";
-import type { SandboxPath, SandboxView } from "../../api/sandbox_operations.ts";
+import type { SandboxPath } from "../../api/sandbox_operations.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { limitsOf } from "../../resources/limits.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
-import { DEFAULT_NETWORK, type SandboxSpec } from "../../resources/sandbox.ts";
+import type { SandboxSpec } from "../../resources/sandbox.ts";
 import { SCRATCH_BYTES } from "../../shell/sandbox.ts";
 import { DEFAULT_SANDBOX, type PlannedSandbox } from "../../tasks/plan.ts";
 import {
@@ -24,6 +24,7 @@ import {
   shownFault,
 } from "../../tasks/sandbox/step_sandbox.ts";
 import type { InheritedEnv } from "../../tasks/step/inherited_env.ts";
+import { rulesView } from "./rules_view.ts";
 
 /** The sandboxes of a daemon. */
 export interface ShowHost extends SandboxHost {
@@ -58,6 +59,7 @@ export async function showSandbox(
   const { name, spec } = findSandbox(input, host.catalog);
   const { dirs, sandboxes, inherited } = host;
   const support = await sandboxes.support();
+  const rules = rulesView(spec);
   return {
     name: name ?? null,
     project: input.project ?? DEFAULT_PROJECT,
@@ -67,10 +69,8 @@ export async function showSandbox(
     home: sandboxes.home,
     scratch: SCRATCH,
     scratch_bytes: SCRATCH_BYTES,
-    network: networkView(spec),
-    limits: await limitsView(spec, host),
-    nested: spec.nested === true,
-    control: spec.control !== false,
+    ...rules,
+    limits: { ...rules.limits, fault: await limitsFault(spec, host) },
     absent: { data_dir: dirs.root, socket: dirs.socket, home: inherited.variables["HOME"] ?? "" },
   };
 }
@@ -79,27 +79,7 @@ function pathView({ put, written, at, real, refused }: NamedPath): SandboxPath {
   return { written, path: at, access: put, exists: real !== "", refused: refused ?? null };
 }
 
-function networkView({ network = DEFAULT_NETWORK }: SandboxSpec): SandboxView["network"] {
-  if (typeof network === "string") return { mode: network, allow: [], inject: [] };
-  const { allow = [], inject = [] } = network;
-  return {
-    mode: "rules",
-    allow,
-    inject: inject.map(({ url, env, headers = {}, paths }) => ({
-      url,
-      env,
-      headers: Object.keys(headers),
-      paths: paths ?? null,
-    })),
-  };
-}
-
-async function limitsView(
-  spec: SandboxSpec,
-  { sandboxes }: Pick<SandboxHost, "sandboxes">,
-): Promise<SandboxView["limits"]> {
-  const { memory, pids, cpu } = spec;
+async function limitsFault(spec: SandboxSpec, { sandboxes }: Pick<SandboxHost, "sandboxes">) {
   const limits = limitsOf(spec);
-  const lack = limits && findLackOfLimits(limits, await sandboxes.cgroups());
-  return { memory: memory ?? null, pids: pids ?? null, cpu: cpu ?? null, fault: shownFault(lack) };
+  return shownFault(limits && findLackOfLimits(limits, await sandboxes.cgroups()));
 }

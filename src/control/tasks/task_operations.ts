@@ -18,14 +18,14 @@ import {
   taskWorkspace,
 } from "./task_actions.ts";
 import { taskLogs } from "./task_logs.ts";
-import { taskPlan } from "./task_plan.ts";
+import { type PlanHost, taskPlan } from "./task_plan.ts";
 import { readTaskLog } from "./log_read.ts";
 import { retryTask } from "./task_retry.ts";
 import { waitForTasks } from "./task_wait.ts";
 
 /** The handlers, by name of the operation. */
 export function taskHandlers(
-  host: TasksHost,
+  host: TasksHost & PlanHost,
 ): Pick<Handlers, keyof typeof TASK_OPERATIONS> {
   return {
     "task": async ({ id }) => taskView(await findTask(id, host.store)),

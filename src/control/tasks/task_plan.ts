@@ -8,13 +8,20 @@
 import type { Input, Output } from "../../api/operations.ts";
 import type { PlannedStepView } from "../../api/task_operations.ts";
 import { findDurationSecs } from "../../base/duration.ts";
-import { networkText } from "../../resources/sandbox.ts";
-import { agentsOf, type Plan, type PlannedStep } from "../../tasks/plan.ts";
+import { NO_SANDBOX } from "../../resources/sandbox.ts";
+import { DEFAULT_SANDBOX, type Plan, type PlannedStep } from "../../tasks/plan.ts";
+import { requires, type Sandboxes } from "../../tasks/sandbox/step_sandbox.ts";
 import { waitsFor } from "../../tasks/run/flow.ts";
 import { type DefaultLimits, limitOf, taskLimitOf } from "../../tasks/time_limits.ts";
 import { findTask } from "../records/records.ts";
 import { taskView } from "../records/views.ts";
+import { rulesView } from "../sandboxes/rules_view.ts";
 import type { TasksHost } from "./task_actions.ts";
+
+/** The plans of a daemon, and its own part in them. */
+export interface PlanHost extends Pick<TasksHost, "store" | "timeLimits"> {
+  readonly sandboxes: Pick<Sandboxes, "required">;
+}
 
 /**
  * The plan of a task, without the contents of its steps.
@@ -23,7 +30,7 @@ import type { TasksHost } from "./task_actions.ts";
  */
 export async function taskPlan(
   input: Input<"task.plan">,
-  { store, timeLimits: limits }: TasksHost,
+  { store, timeLimits: limits, sandboxes }: PlanHost,
 ): Promise<Output<"task.plan">> {
   const { id, workflow, reason } = taskView(await findTask(input.id, store));
   const known = { id, workflow, reason };
@@ -36,34 +43,54 @@ export async function taskPlan(
     ...known,
     planned: true,
     ...limitView(taskLimitOf(plan, limits)),
-    steps: stepViews(plan, limits),
+    steps: stepViews(plan, limits, sandboxes),
   };
 }
 
-function stepViews(plan: Plan, limits: DefaultLimits): PlannedStepView[] {
+function stepViews(
+  plan: Plan,
+  limits: DefaultLimits,
+  { required }: PlanHost["sandboxes"],
+): PlannedStepView[] {
   const needs = waitsFor(plan);
-  return [...plan.steps, ...plan.finally ?? []].map((step, position) => {
+  const steps = [...plan.steps, ...plan.finally ?? []];
+  const isRequired = requires(required, steps.some(({ agent }) => agent !== undefined));
+  return steps.map((step, position) => {
     const isFinally = position >= plan.steps.length;
     return {
       id: step.id,
       kind: step.agent === undefined ? "run" : "agent",
       agent: step.agent?.name ?? null,
-      fallbacks: agentsOf(step).slice(1).map(({ name }) => name),
+      fallbacks: (step.fallbacks ?? []).map(({ agent, sandbox }) => ({
+        agent: agent?.name ?? null,
+        sandbox: sandboxView(sandbox, isRequired),
+      })),
       needs: needs[position] ?? [],
       when: step.when ?? null,
       finally: isFinally,
       ...limitView(limitOf(step, { isFinally, plan, limits })),
       attempts: step.retry?.attempts ?? 1,
       continue_on_error: step.continueOnError === true,
-      sandbox: sandboxView(step.sandbox),
+      sandbox: sandboxView(step.sandbox, isRequired),
     };
   });
 }
 
-function sandboxView(sandbox: PlannedStep["sandbox"]): PlannedStepView["sandbox"] {
-  if (typeof sandbox !== "object") return sandbox ?? null;
+function sandboxView(
+  planned: PlannedStep["sandbox"],
+  isRequired: boolean,
+): PlannedStepView["sandbox"] {
+  const sandbox = planned ?? (isRequired ? DEFAULT_SANDBOX : null);
+  if (sandbox === null || sandbox === NO_SANDBOX) return sandbox;
   const { name, spec, isDefault } = sandbox;
-  return { name: name ?? null, default: isDefault === true, network: networkText(spec) };
+  return {
+    name: name ?? null,
+    default: isDefault === true,
+    required: planned === undefined,
+    read: spec.read ?? [],
+    write: spec.write ?? [],
+    ...rulesView(spec),
+  };
 }
 
 /** A limit in seconds, and what has set it. */

@@ -69,7 +69,7 @@ export async function chooseSandbox(
   { hasAgent }: { readonly hasAgent: boolean },
   { required, support }: Sandboxes,
 ): Promise<Choice> {
-  const isRequired = required === "all" || (required === "agents" && hasAgent);
+  const isRequired = requires(required, hasAgent);
   if (sandbox === NO_SANDBOX) {
     if (!isRequired) return {};
     throw new AppError(
@@ -92,6 +92,11 @@ export async function chooseSandbox(
     "invalid",
     `its sandbox cannot be made: ${lack.why}. To have one: ${lack.cure}`,
   );
+}
+
+/** Whether the daemon wants all steps of a workflow in a sandbox that is said nothing of. */
+export function requires(required: RequiredSandbox, hasAgent: boolean): boolean {
+  return required === "all" || (required === "agents" && hasAgent);
 }
 
 /** Why this machine cannot make a sandbox; `undefined` if it can. */
