@@ -129,6 +129,7 @@ export interface Usage {
       | "logs"
       | "worktrees"
       | "copies"
+      | "sessions"
       | "workspaces"
       | "old_database"
       | "backup"

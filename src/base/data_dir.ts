@@ -39,6 +39,8 @@ export interface DataDir {
   readonly worktrees: string;
   /** Copies of workspaces, one for each task with `isolation: copy`. */
   readonly copies: string;
+  /** Home directories of sessions with agents, one for each session. */
+  readonly sessions: string;
   /** Output of steps, one file for each task. */
   readonly logs: string;
   /** Files that all sandboxes share. */
@@ -101,6 +103,7 @@ export function dataDirAt(path: string): DataDir {
     logs: under("logs"),
     worktrees: under("worktrees"),
     copies: under("copies"),
+    sessions: under("sessions"),
     sandbox: under("sandbox"),
     stepSocket: under("control-plane", "run.sock"),
     run: under("run"),

@@ -21,6 +21,7 @@ import type { RunHost } from "../tasks/run/task_context.ts";
 import { startRetention } from "../tasks/retention/retention.ts";
 import { openWorker, type TaskWorker } from "../tasks/run/worker.ts";
 import { Inboxes } from "../tasks/step/inbox.ts";
+import { SessionHomes } from "../tasks/sandbox/session_homes.ts";
 import type { Sandboxes } from "../tasks/sandbox/step_sandbox.ts";
 import { Machine } from "../tasks/workspace/machine.ts";
 import { TaskDirectories } from "../tasks/workspace/task_directory.ts";
@@ -49,7 +50,14 @@ export interface Execution extends AsyncDisposable {
 /** The parts that running tasks needs beside a state. */
 type ForTasks = Pick<
   RunHost,
-  "inherited" | "umask" | "timeLimits" | "inboxes" | "directories" | "sandboxes" | "senders"
+  | "inherited"
+  | "umask"
+  | "timeLimits"
+  | "inboxes"
+  | "directories"
+  | "sandboxes"
+  | "sessionHomes"
+  | "senders"
 >;
 
 /** Most plugins that run, and that wait: each needs some six descriptors. */
@@ -105,9 +113,10 @@ export function withTaskRunning<Given extends Omit<RunHost, keyof ForTasks>>(
   const forSteps = { ...state, inherited: stepEnv, umask, timeLimits };
   const directories = new TaskDirectories(forSteps, state.dirs);
   const sandboxes = openSandboxes({ ...forSteps, env, required: settings.requireSandbox });
+  const sessionHomes = new SessionHomes(forSteps, state.dirs.sessions);
   const senders = new SenderPermissions(state);
   const inboxes = new Inboxes(state.store, state.clock);
-  return { ...forSteps, inboxes, directories, sandboxes, senders };
+  return { ...forSteps, inboxes, directories, sandboxes, sessionHomes, senders };
 }
 
 /** `marks` are further variables of each plugin. */

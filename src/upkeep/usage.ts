@@ -58,7 +58,7 @@ export interface Entry {
 }
 
 /** Directories of the data directory that grow. */
-const GROWING = ["logs", "worktrees", "copies", "workspaces"] as const;
+const GROWING = ["logs", "worktrees", "copies", "sessions", "workspaces"] as const;
 
 /** The purpose of a part of the data directory. */
 type EntryKind = typeof GROWING[number] | "old_database" | "backup" | "other";

@@ -23,6 +23,7 @@ const RULES = named({ allow: ["a.example"] });
 interface Case {
   readonly sandbox?: PlannedStep["sandbox"];
   readonly hasAgent?: boolean;
+  readonly hasSession?: boolean;
   readonly required?: RequiredSandbox;
   readonly lacks?: Pick<SandboxSupport, "fault" | "networkFault">;
   /** What is chosen, or how it is refused. */
@@ -87,22 +88,39 @@ const CASES: Readonly<Record<string, Case>> = {
     required: "agents",
     gives: /^invalid: This daemon runs no such step outside a sandbox/,
   },
+  "nothing said, with a session": { hasSession: true, gives: { sandbox: DEFAULT_SANDBOX } },
+  "sandbox: none, with a session": {
+    sandbox: "none",
+    hasSession: true,
+    gives: /^invalid: A step with a session runs in a sandbox only: remove "sandbox: none"/,
+  },
+  "the default, with a session, and none can be made": {
+    sandbox: DEFAULT_SANDBOX,
+    hasSession: true,
+    lacks: { fault: NO_BWRAP },
+    gives: /^invalid: its sandbox cannot be made: bubblewrap is not installed/,
+  },
 };
 
 for (
-  const [what, { sandbox, hasAgent = false, required = "none", lacks, gives }] of Object.entries(
-    CASES,
-  )
+  const [what, { sandbox, hasAgent = false, hasSession = false, required = "none", lacks, gives }]
+    of Object.entries(
+      CASES,
+    )
 ) {
   Deno.test(`chooseSandbox: ${what}`, async () => {
     const support = { mounts: [], programs: { bubblewrap: "/bwrap" }, filters: {}, ...lacks };
-    const chosen = chooseSandbox(sandbox === undefined ? {} : { sandbox }, { hasAgent }, {
-      required,
-      support: () => Promise.resolve(support),
-      home: "/home/svc",
-      program: [],
-      cgroups: () => Promise.reject(new Error("not asked")),
-    });
+    const chosen = chooseSandbox(
+      sandbox === undefined ? {} : { sandbox },
+      { hasAgent, hasSession },
+      {
+        required,
+        support: () => Promise.resolve(support),
+        home: "/home/svc",
+        program: [],
+        cgroups: () => Promise.reject(new Error("not asked")),
+      },
+    );
     if (!(gives instanceof RegExp)) return deepEqual(await chosen, gives);
     await rejects(
       chosen,

@@ -94,6 +94,7 @@ const NOTES: { readonly [Kind in Usage["entries"][number]["kind"]]?: string } = 
   logs: "output of steps",
   worktrees: "directories of tasks",
   copies: "directories of tasks",
+  sessions: "home directories of agents",
   old_database: "kept by svc db restore or a migration",
   backup: "a backup",
 };

@@ -60,7 +60,11 @@ export async function prepareAttempt(
   const { step, position } = positioned;
   const { host, plan } = context;
   const hasAgent = [...plan.steps, ...plan.finally ?? []].some(({ agent }) => agent !== undefined);
-  const choice = await chooseSandbox(step, { hasAgent }, host.sandboxes);
+  const choice = await chooseSandbox(
+    step,
+    { hasAgent, hasSession: step.session !== undefined },
+    host.sandboxes,
+  );
   if (!("sandbox" in choice)) {
     return { ...await prepareIn(undefined, positioned, context, number), ...choice };
   }

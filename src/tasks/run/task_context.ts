@@ -29,6 +29,7 @@ import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { Plan } from "../plan.ts";
 import type { SenderCheck } from "../sender_check.ts";
 import type { InheritedEnv } from "../step/inherited_env.ts";
+import type { SessionHomes } from "../sandbox/session_homes.ts";
 import type { Sandboxes } from "../sandbox/step_sandbox.ts";
 import type { DefaultLimits } from "../time_limits.ts";
 import type { TaskDirectories } from "../workspace/task_directory.ts";
@@ -72,6 +73,7 @@ export interface RunHost extends Core {
   readonly events: Events;
   readonly directories: TaskDirectories;
   readonly sandboxes: Sandboxes;
+  readonly sessionHomes: SessionHomes;
   readonly resolvePath: ResolvePath;
   readonly senders: SenderCheck;
 }

@@ -21,12 +21,14 @@ import type { PlannedSandbox } from "../plan.ts";
 import type { InheritedEnv } from "../step/inherited_env.ts";
 import type { Held } from "../workspace/task_directory.ts";
 import { type NetworkHost, type OpenNetwork, openNetwork } from "./sandbox_network.ts";
+import type { SessionHome } from "./session_homes.ts";
 import {
   findLackOfLimits,
   placesOf,
   type SandboxHost,
   sandboxName,
   sandboxVariables,
+  sessionPath,
 } from "./step_sandbox.ts";
 
 /** The parts of a daemon with which commands get their sandboxes. */
@@ -58,6 +60,8 @@ export interface SandboxUser {
   readonly files: Pick<RuntimeFiles, "directories" | "make" | "makeOnDisk">;
   /** Takes a line for each host that is refused, and at the end for each that was reached. */
   readonly note: (line: string) => void | Promise<void>;
+  /** The home directory of its session, which nothing else uses meanwhile. */
+  readonly session?: SessionHome;
 }
 
 /** The sandbox of one command. */
@@ -154,17 +158,15 @@ export class CommandSandbox {
     { cwd, env, ...command }: Bare,
     { output, umask }: { readonly output: string; readonly umask: number },
   ): Promise<InSandbox> {
-    const { id, held, files } = this.#user;
+    const { id, held, files, session } = this.#user;
     const support = await this.#host.sandboxes.support();
     this.#status = await files.makeOnDisk(`sandbox.${id}`);
-    const egress = defined({ egress: this.#network?.path });
-    const places = await placesOf(
-      this.#planned,
-      { held, files, output, ...egress },
-      this.#host,
-      support,
-    );
-    const line = { ...command, cwd, env: { ...env }, umask, stopOnError: true };
+    const more = defined({ egress: this.#network?.path, sessionHome: session?.path });
+    const step = { held, files, output, ...more };
+    const places = await placesOf(this.#planned, step, this.#host, support);
+    await session?.open({ home: this.#host.sandboxes.home, mounts: places.mounts });
+    const at = session === undefined ? cwd : sessionPath(cwd, held.root);
+    const line = { ...command, cwd: at, env: { ...env }, umask, stopOnError: true };
     if (this.#planned.spec.control === false) delete line.env["SVC_RUN_TOKEN"];
     const cgroup = defined({ cgroup: this.#group?.procs });
     const status = this.#status;

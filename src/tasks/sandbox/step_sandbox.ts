@@ -53,6 +53,8 @@ export interface StepPlaces {
   readonly output: string;
   /** The Unix socket that leads to the hosts it may reach. */
   readonly egress?: string;
+  /** The kept home directory of its session, if it has one. */
+  readonly sessionHome?: string;
 }
 
 /** What a step has to be in: a sandbox, or none, and what the log says of it. */
@@ -66,17 +68,16 @@ export type Choice = { readonly sandbox: PlannedSandbox } | { readonly note?: st
  */
 export async function chooseSandbox(
   { sandbox }: Pick<PlannedStep, "sandbox">,
-  { hasAgent }: { readonly hasAgent: boolean },
+  { hasAgent, hasSession }: { readonly hasAgent: boolean; readonly hasSession: boolean },
   { required, support }: Sandboxes,
 ): Promise<Choice> {
-  const isRequired = requires(required, hasAgent);
+  const isRequired = hasSession || requires(required, hasAgent);
   if (sandbox === NO_SANDBOX) {
     if (!isRequired) return {};
-    throw new AppError(
-      "invalid",
-      `This daemon runs no such step outside a sandbox (require-sandbox: ${required}): remove ` +
-        '"sandbox: none"',
-    );
+    const what = hasSession
+      ? "A step with a session runs in a sandbox only"
+      : `This daemon runs no such step outside a sandbox (require-sandbox: ${required})`;
+    throw new AppError("invalid", `${what}: remove "sandbox: none"`);
   }
   const chosen = sandbox ?? (isRequired ? DEFAULT_SANDBOX : undefined);
   if (chosen === undefined) return {};
@@ -148,31 +149,71 @@ export async function placesOf(
   const { home } = sandboxes;
   const { spec } = planned;
   const { network = DEFAULT_NETWORK, nested } = spec;
-  await checkWorkspace(step.held.root, host);
-  const given = mountsOf(await namedPaths(spec, host, step.held.root), sandboxName(planned));
-  const isInside = ({ at }: Mount) => isWithin(at, step.held.root);
+  const { root, git } = step.held;
+  await checkWorkspace(root, host);
+  const given = mountsOf(await namedPaths(spec, host, root), sandboxName(planned));
+  const isInside = ({ at }: Mount) => isWithin(at, root);
   const filter = nested === true ? support.filters.nested : support.filters.plain;
+  const workspace = [
+    same("write", root),
+    ...git?.mounts ?? await guardGit(root),
+    ...given.filter(isInside),
+  ];
+  const mounts: Mount[] = [
+    ...support.mounts,
+    ...SCRATCH.map((at): Mount => ({ put: "scratch", at })),
+    step.sessionHome === undefined
+      ? { put: "scratch", at: home }
+      : { put: "write", from: step.sessionHome, at: home },
+    ...given.filter((mount) => !isInside(mount)),
+    ...step.files.directories.map((path) => same("read", path)),
+    ...workspace,
+    ...spec.control === false ? [] : [
+      { put: "read", from: dirs.stepSocket, at: dirs.socket } as const,
+      same("read", join(dirs.bin, "svc")),
+      ...sandboxes.program.map((path) => same("read", path)),
+    ],
+    ...step.egress === undefined ? [] : [{ put: "read", from: step.egress, at: EGRESS } as const],
+    same("write", step.output),
+  ];
   return {
     programs: support.programs,
     network: typeof network === "string" ? network : { socket: EGRESS },
     ...defined({ nested, seccomp: filter }),
-    mounts: [
-      ...support.mounts,
-      ...[...SCRATCH, home].map((at): Mount => ({ put: "scratch", at })),
-      ...given.filter((mount) => !isInside(mount)),
-      ...step.files.directories.map((path) => same("read", path)),
-      same("write", step.held.root),
-      ...step.held.git?.mounts ?? await guardGit(step.held.root),
-      ...given.filter(isInside),
-      ...spec.control === false ? [] : [
-        { put: "read", from: dirs.stepSocket, at: dirs.socket } as const,
-        same("read", join(dirs.bin, "svc")),
-        ...sandboxes.program.map((path) => same("read", path)),
-      ],
-      ...step.egress === undefined ? [] : [{ put: "read", from: step.egress, at: EGRESS } as const],
-      same("write", step.output),
-    ],
+    mounts: step.sessionHome === undefined
+      ? mounts
+      : [...mounts, ...workspaceMounts(workspace.filter(isInside), mounts, root)],
   };
+}
+
+/**
+ * What a session finds at {@linkcode WORKSPACE}: the directory of its task, with all that guards it.
+ *
+ * @throws {AppError} `invalid` where something else lies there.
+ */
+function workspaceMounts(
+  inside: readonly Mount[],
+  all: readonly Mount[],
+  root: string,
+): readonly Mount[] {
+  if (root === WORKSPACE) return [];
+  const other = all.find(({ at }) => isWithin(at, WORKSPACE));
+  if (other !== undefined) {
+    throw new AppError(
+      "invalid",
+      `A step with a session has its workspace at ${WORKSPACE}, and "${other.at}" would lie in it: ` +
+        "it cannot be held there",
+    );
+  }
+  return inside.map((mount) => ({ ...mount, at: sessionPath(mount.at, root) }));
+}
+
+/** Where every step of a session finds the directory of its task, whichever task that is. */
+const WORKSPACE = "/workspace";
+
+/** Where a step with a session has a path of the directory of its task, whose root this is. */
+export function sessionPath(path: string, root: string): string {
+  return isWithin(path, root) ? join(WORKSPACE, path.slice(root.length)) : path;
 }
 
 const same = (put: "read" | "write", path: string): Mount => ({ put, from: path, at: path });
@@ -209,7 +250,7 @@ function findOwnPart(path: string, { root, workspaces }: DataDir): string | unde
 }
 
 const OWN_PARTS =
-  /^(control-plane|secrets|bin|logs|run|worktrees|copies|scripts|sandbox|svc\.db.*|daemon\.yaml|plugin-policy\.yaml|database\.url|node\.json|)$/;
+  /^(control-plane|secrets|bin|logs|run|worktrees|copies|sessions|scripts|sandbox|svc\.db.*|daemon\.yaml|plugin-policy\.yaml|database\.url|node\.json|)$/;
 
 /** Refuses a workspace in which a sandbox would find what it must not have. */
 async function checkWorkspace(

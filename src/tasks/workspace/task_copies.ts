@@ -6,6 +6,7 @@
 
 import { join } from "node:path";
 import { AppError } from "../../base/errors.ts";
+import { removeTree } from "./remove_tree.ts";
 import { runTool, toolError, type ToolHost } from "./run_tool.ts";
 
 /** The end of the name of a copy that is not complete. */
@@ -15,9 +16,6 @@ export const PART_SUFFIX = ".part";
 const COPY = `
 rm -rf -- "$2" "$2.part" && mkdir -p -m 700 -- "$2.part" &&
 cp -RPp -- "$1/." "$2.part/" && mv -- "$2.part" "$2"`;
-
-const REMOVE_COPY = `
-rm -rf -- "$1" "$1.part" 2>/dev/null || { chmod -R u+rwX -- "$1"; rm -rf -- "$1" "$1.part"; }`;
 
 /** Makes and removes copies. */
 export class TaskCopies {
@@ -61,11 +59,6 @@ export class TaskCopies {
     { taskId, signal }: { readonly taskId: string; readonly signal?: AbortSignal | undefined },
   ): Promise<void> {
     const path = join(this.parent, name);
-    const removed = await runTool(
-      { script: REMOVE_COPY, args: [path], taskId, signal },
-      this.#host,
-    );
-    if (removed.code === 0) return;
-    throw new AppError("invalid", `"${path}" cannot be removed: ${toolError(removed)}`);
+    await removeTree([path, `${path}${PART_SUFFIX}`], { taskId, signal }, this.#host);
   }
 }
