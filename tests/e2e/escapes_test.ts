@@ -1,6 +1,7 @@
 /**
  * The ways out of a sandbox (`tests/sandbox/escapes.ts`), each run as a step by a daemon: nothing comes
- * out, neither into the log and the outputs nor outside.
+ * out, neither into the log and the outputs nor outside. `tests/sandbox/ordinary_user_test.ts` runs them
+ * below the daemon of an ordinary user, too.
  *
  * @module
  */
@@ -8,7 +9,7 @@
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { trigger } from "../helpers/manifests.ts";
-import { NO_DATABASE, programTest } from "../helpers/program.ts";
+import { everyProgramTest, NO_DATABASE } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
 import { NO_SANDBOX } from "../helpers/sandbox.ts";
 import { ALLOWED, type Escape, ESCAPES } from "../sandbox/escapes.ts";
@@ -61,7 +62,7 @@ async function tryAll(
 
 const hasGroups = ({ limits }: Escape) => limits !== undefined;
 
-programTest(
+everyProgramTest(
   "nothing comes out of the sandbox of a step",
   async (program) => {
     const rest = ESCAPES.filter((one) => !hasGroups(one));

@@ -1,7 +1,6 @@
 /**
  * The programs under test: the compiled svc where `.ci/test` has built it (it hands over the
- * directory as `SVC_TEST_DIST`), else svc from the sources; both under `make test-all`. Runs them
- * as a user would: as processes.
+ * directory as `SVC_TEST_DIST`), else svc from the sources. Runs them as a user would: as processes.
  *
  * @module
  */
@@ -96,6 +95,14 @@ type Body = (program: Program, t: Deno.TestContext) => void | Promise<void>;
 /** A test with {@linkcode ONE_PROGRAM}. */
 export function programTest(name: string, body: Body, options: ProgramTestOptions = {}): void {
   test(ONE_PROGRAM, name, body, options);
+}
+
+/** A test with {@linkcode ONE_PROGRAM} and, under `make test-all`, with the sources if that is another. */
+export function everyProgramTest(name: string, body: Body, options: ProgramTestOptions = {}): void {
+  programTest(name, body, options);
+  if (TEST_ALL && ONE_PROGRAM.name !== SOURCE.name && !ON_POSTGRES) {
+    test(SOURCE, name, body, options);
+  }
 }
 
 /**

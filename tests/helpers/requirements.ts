@@ -37,6 +37,10 @@ export function skippable(
 }
 
 function isProgram(path: string): boolean {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found?.isFile() === true && (found.mode & 0o111) !== 0;
+  try {
+    const found = statSync(path);
+    return found.isFile() && (found.mode & 0o111) !== 0;
+  } catch {
+    return false; // also a folder of another user, which is on the PATH all the same
+  }
 }
