@@ -45,6 +45,8 @@ export interface DataDir {
   readonly logs: string;
   /** Files that all sandboxes share. */
   readonly sandbox: string;
+  /** Where steps in sandboxes could write. */
+  readonly written: string;
   /** Unix socket at which steps in sandboxes reach the control plane; it takes run tokens only. */
   readonly stepSocket: string;
   /** Short-lived files of running tasks and plugins. */
@@ -105,6 +107,7 @@ export function dataDirAt(path: string): DataDir {
     copies: under("copies"),
     sessions: under("sessions"),
     sandbox: under("sandbox"),
+    written: under("control-plane", "written-places.jsonl"),
     stepSocket: under("control-plane", "run.sock"),
     run: under("run"),
     calls: under("control-plane", "calls"),

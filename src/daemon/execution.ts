@@ -25,6 +25,7 @@ import { SessionHomes } from "../tasks/sandbox/session_homes.ts";
 import type { Sandboxes } from "../tasks/sandbox/step_sandbox.ts";
 import { Machine } from "../tasks/workspace/machine.ts";
 import { TaskDirectories } from "../tasks/workspace/task_directory.ts";
+import { WrittenPlaces } from "../tasks/workspace/written_places.ts";
 import type { DaemonConfig } from "./config.ts";
 import { followOtherDaemons } from "./other_daemons.ts";
 import { openSandboxes } from "./sandboxes.ts";
@@ -111,8 +112,10 @@ export function withTaskRunning<Given extends Omit<RunHost, keyof ForTasks>>(
     & { readonly settings: Pick<DaemonConfig["settings"], "requireSandbox"> },
 ): Given & ForTasks & { readonly sandboxes: AsyncDisposable } {
   const forSteps = { ...state, inherited: stepEnv, umask, timeLimits };
-  const directories = new TaskDirectories(forSteps, state.dirs);
-  const sandboxes = openSandboxes({ ...forSteps, env, required: settings.requireSandbox });
+  const written = new WrittenPlaces(state.dirs.written);
+  const directories = new TaskDirectories(forSteps, state.dirs, written);
+  const required = settings.requireSandbox;
+  const sandboxes = openSandboxes({ ...forSteps, env, required, written });
   const sessionHomes = new SessionHomes(forSteps, state.dirs.sessions);
   const senders = new SenderPermissions(state);
   const inboxes = new Inboxes(state.store, state.clock);

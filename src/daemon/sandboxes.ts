@@ -15,6 +15,7 @@ import { probeSandbox, type SandboxSupport } from "../shell/sandbox_probe.ts";
 import type { InheritedEnv } from "../tasks/step/inherited_env.ts";
 import type { RequiredSandbox } from "../resources/names.ts";
 import type { Sandboxes } from "../tasks/sandbox/step_sandbox.ts";
+import type { WrittenPlaces } from "../tasks/workspace/written_places.ts";
 
 /** What the sandboxes of a daemon are made of. */
 interface SandboxesHost {
@@ -24,6 +25,7 @@ interface SandboxesHost {
   readonly env: (name: string) => string | undefined;
   readonly inherited: InheritedEnv;
   readonly required: RequiredSandbox;
+  readonly written: WrittenPlaces;
 }
 
 /** Time for which a machine that cannot make a sandbox is not asked again. */
@@ -37,7 +39,7 @@ const OTHER_HOME = "/home/svc";
 
 /** Begins to look what the machine can do. */
 export function openSandboxes(host: SandboxesHost): Sandboxes & AsyncDisposable {
-  const { groups, clock, dirs, env, inherited, required } = host;
+  const { groups, clock, dirs, env, inherited, required, written } = host;
   const home = homeOf(inherited.variables["HOME"]);
   const look = () => probeSandbox({ groups, clock, directory: dirs.sandbox, home, env });
   // A daemon that was killed has left sockets there.
@@ -49,6 +51,7 @@ export function openSandboxes(host: SandboxesHost): Sandboxes & AsyncDisposable 
     required,
     home,
     program: programFiles(env),
+    written,
     async support() {
       const known = await (support ??= cleared.then(look));
       const isFinal = known.fault === undefined && known.networkFault === undefined;

@@ -11,6 +11,7 @@ import { KnownSecrets } from "../secrets/known_secrets.ts";
 import { openProcessGroups } from "../shell/process_groups.ts";
 import { type ProbeHost, probeSandbox, type SandboxSupport } from "../shell/sandbox_probe.ts";
 import { inheritEnv } from "../tasks/step/inherited_env.ts";
+import { WrittenPlaces } from "../tasks/workspace/written_places.ts";
 import type { Place } from "./place.ts";
 
 /** The settings that a daemon here would have. */
@@ -40,7 +41,10 @@ export function openOwnPlace(
     secrets: new KnownSecrets(),
     inherited: inheritEnv(env, { bin: dirs.bin, extra: stepEnv }),
     umask: UMASK,
-    sandboxes: { support: () => probeElsewhere({ groups, clock, env }) },
+    sandboxes: {
+      support: () => probeElsewhere({ groups, clock, env }),
+      written: new WrittenPlaces(dirs.written),
+    },
     resolvePath: pathResolver({ from: dirs.root, home: env("HOME") }),
     [Symbol.asyncDispose]: () => groups[Symbol.asyncDispose](),
   };

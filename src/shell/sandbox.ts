@@ -12,7 +12,16 @@ import type { ShellLine } from "./shell_line.ts";
 /** One thing that is put at a path of the sandbox; later ones lie over earlier ones. */
 export type Mount =
   /** A file or directory of the machine, with all that is below. */
-  | { readonly put: "read" | "write"; readonly from: string; readonly at: string }
+  | {
+    readonly put: "read" | "write";
+    readonly from: string;
+    readonly at: string;
+    /**
+     * Whether others could put something else there meanwhile, such as a link to a secret. Then the line
+     * only begins where exactly `from`, a path without links, lies at `at`.
+     */
+    readonly isChecked?: boolean;
+  }
   /** An empty directory in memory. */
   | { readonly put: "scratch"; readonly at: string }
   | { readonly put: "link"; readonly to: string; readonly at: string };
@@ -68,9 +77,10 @@ const UID = "1000";
 /**
  * Enters the sandbox, in the place of the shell. bubblewrap must outlive the TERM that its group is
  * sent, and Ctrl-C where a person runs the line, or it would end without a word for the line. `$1` takes
- * the status; then come the filter and the group, if there are any, and the arguments of bubblewrap.
+ * the status; then come the filter, the group and the mounts to check, if there are any, and the
+ * arguments of bubblewrap.
  */
-function enter({ programs, seccomp, cgroup }: Sandbox): string {
+function enter({ programs, seccomp, cgroup, mounts }: Sandbox): string {
   return [
     // Descriptors that the daemon has from its own parent.
     "exec 3>&- 4>&- 5>&- 6>&- 7>&-; trap '' INT TERM; status=$1; shift;",
@@ -78,9 +88,46 @@ function enter({ programs, seccomp, cgroup }: Sandbox): string {
     `{ echo ${OOM_SCORE} >/proc/self/oom_score_adj; } 2>/dev/null || :;`,
     ...seccomp === undefined ? [] : ["filter=$1; shift;"],
     ...cgroup === undefined ? [] : ['echo 0 >"$1" || exit; shift;'],
+    ...checkedOf(mounts).length === 0 ? [] : [LOOK],
     `exec ${start(programs)} --json-status-fd 8 "$@" 8>>"$status" 7>>"$status"`,
     ...seccomp === undefined ? [] : ['9<"$filter"'],
   ].join(" ");
+}
+
+/** Mounts whose paths others could change while the sandbox is made. */
+function checkedOf(mounts: readonly Mount[]) {
+  return mounts.flatMap((mount) => "from" in mount && mount.isChecked === true ? [mount] : []);
+}
+
+/**
+ * Which file each of these paths opens, up to `--`. bubblewrap opens them by their paths again, and what
+ * it has then is compared in the sandbox ({@linkcode COMPARE}).
+ */
+const LOOK = `look() {
+[ "$(/usr/bin/readlink /proc/self/fd/0)" = "$1" ] && /usr/bin/stat -Lc %d:%i /proc/self/fd/0
+}
+SVC_MOUNTS=
+while [ "$1" != -- ]; do
+  one=$(look "$1" <"$1") || { printf 'bwrap: "%s" is a link, or cannot be read\\n' "$1" >&2; exit 1; }
+  SVC_MOUNTS="$SVC_MOUNTS $one"
+  shift
+done
+shift; export SVC_MOUNTS;`;
+
+/** Ends unless each path is that file, and is where something was mounted, by the list of the kernel. */
+const COMPARE = `for one in $SVC_MOUNTS; do
+  [ "$(/usr/bin/stat -c %d:%i -- "$1")" = "$one" ] && while read -r _ _ _ _ at _; do
+    [ "$at" != "$2" ] || { one=; break; }
+  done </proc/self/mountinfo
+  [ -z "$one" ] || { printf 'svc: "%s" was changed while the sandbox was made\\n' "$1" >&2; exit 1; }
+  shift 2
+done
+unset SVC_MOUNTS
+`;
+
+/** A path as the kernel lists it among the mounts. */
+function listed(path: string): string {
+  return path.replace(/[ \t\n\\]/g, (one) => `\\${one.charCodeAt(0).toString(8).padStart(3, "0")}`);
 }
 
 /** Starts bubblewrap, without what a step must not have. */
@@ -146,7 +193,9 @@ export function inSandbox(given: ShellLine, sandbox: Sandbox): ShellLine {
   const { programs, seccomp, cgroup, status, network } = sandbox;
   const isWired = typeof network === "object";
   const inside = Object.entries(given.env).filter(([name]) => LOADS.test(name));
-  const first = ["/bin/sh", "-c", isWired ? CONNECT + FIRST : FIRST, "sh"];
+  const checked = checkedOf(sandbox.mounts);
+  const scripts = [...checked.length === 0 ? [] : [COMPARE], ...isWired ? [CONNECT] : [], FIRST];
+  const first = ["/bin/sh", "-c", scripts.join(""), "sh"];
   const shell = ["/bin/sh", stopOnError === true ? "-ec" : "-c", line, "sh", ...args];
   return {
     ...given,
@@ -157,10 +206,12 @@ export function inSandbox(given: ShellLine, sandbox: Sandbox): ShellLine {
       status,
       ...seccomp === undefined ? [] : [seccomp],
       ...cgroup === undefined ? [] : [cgroup],
+      ...checked.length === 0 ? [] : [...checked.map(({ from }) => from), "--"],
       ...bubblewrap(sandbox, cwd),
       ...inside.flatMap(([name, value]) => ["--setenv", name, value]),
       "--",
       ...first,
+      ...checked.flatMap(({ at }) => [at, listed(at)]),
       ...isWired ? [programs.socat ?? "", network.socket] : [],
       ...shell,
     ],

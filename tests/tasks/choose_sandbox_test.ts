@@ -113,13 +113,7 @@ for (
     const chosen = chooseSandbox(
       sandbox === undefined ? {} : { sandbox },
       { hasAgent, hasSession },
-      {
-        required,
-        support: () => Promise.resolve(support),
-        home: "/home/svc",
-        program: [],
-        cgroups: () => Promise.reject(new Error("not asked")),
-      },
+      { required, support: () => Promise.resolve(support) },
     );
     if (!(gives instanceof RegExp)) return deepEqual(await chosen, gives);
     await rejects(

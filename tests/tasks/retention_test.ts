@@ -70,7 +70,7 @@ async function rig(broken: Partial<Store> = {}): Promise<Rig> {
     clock,
     write: (line) => void logged.push(line),
   });
-  const onDisk = new TaskDirectories({} as ToolHost, dirs);
+  const onDisk = new TaskDirectories({} as ToolHost, dirs, { check: () => Promise.resolve() });
   const host: RetentionHost = {
     catalog: new Catalog(),
     clock,

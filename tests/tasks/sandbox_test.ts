@@ -134,9 +134,13 @@ sandboxTest("a step that its Sandbox gives paths has these, and no path of svc",
   match(await refused("{write: [/not/there]}"), /cannot have "\/not\/there": it does not exist/);
   match(await refused(`{read: [${rig.dirs.root}]}`), /svc keeps its state there/);
   match(await refused(`{read: [${rig.dirs.root}/logs]}`), /svc keeps its state there/);
-  await Deno.symlink(rig.dirs.root, join(given, "link"));
-  match(await refused(`{read: [${given}/link]}`), /svc keeps its state there/);
-  await Deno.remove(given, { recursive: true });
+  const other = await Deno.makeTempDir();
+  for (const directory of [given, other]) {
+    await Deno.symlink(rig.dirs.root, join(directory, "link"));
+  }
+  match(await refused(`{read: [${other}/link]}`), /svc keeps its state there/);
+  match(await refused(`{read: [${given}/link]}`), /link", which a step in a sandbox can have made/);
+  for (const directory of [given, other]) await Deno.remove(directory, { recursive: true });
 });
 
 sandboxTest(
@@ -148,7 +152,96 @@ sandboxTest(
     equal((await rig.all(step("echo x >cache/x", sandbox))).state, "succeeded");
     await Deno.remove(inside, { recursive: true });
     equal((await rig.all(step("ln -s / cache"))).state, "succeeded");
-    match((await rig.all(step("ls cache", sandbox))).reason, /a link leads out of it/);
+    match(
+      (await rig.all(step("ls cache", sandbox))).reason,
+      /which a step in a sandbox can have made/,
+    );
+  },
+);
+
+/** Has git run a program when it makes a worktree of the repository around. */
+const FILTER = (proof: string) =>
+  `git init -q; git config filter.x.smudge 'touch ${proof}; cat';
+  echo '* filter=x' >.gitattributes; echo one >made; git add .; ${COMMIT} -m evil`;
+
+sandboxTest(
+  "svc makes no worktree or copy of what a step in a sandbox can have made",
+  async (rig) => {
+    const { workspace } = rig;
+    await repository(rig);
+    const inside = join(workspace, "part");
+    await Deno.mkdir(inside);
+    await Deno.writeTextFile(join(inside, "file"), "of the repository");
+    await git(workspace, "add", ".");
+    await git(workspace, ...COMMIT.split(" ").slice(1), "-m", "two");
+    const proof = join(rig.dirs.root, "proof");
+    const at = async (path: string, isolation: string, lines = "cat file made || true") => {
+      const parts = { workspace: `{path: ${path}, isolation: ${isolation}}` };
+      const { reason, task } = await rig.all(step(lines), parts);
+      return [reason, await rig.printed(task.id)];
+    };
+    const made =
+      /Steps in sandboxes can write in ".*", so the .* may be their work: choose another/;
+    // Before a step could write there.
+    deepEqual(await at(inside, "worktree"), ["", "of the repository"]);
+    deepEqual(await at(inside, "shared", FILTER(proof)), ["", ""]);
+    match((await at(inside, "worktree"))[0] ?? "", made);
+    await rejects(Deno.lstat(proof), Deno.errors.NotFound);
+    deepEqual(await at(inside, "copy"), ["", "of the repositoryone\n"]);
+    // A repository whose .git no step could write, below which they could put anything.
+    equal((await at(workspace, "shared", "mkdir other; ln -s /home away"))[0], "");
+    equal((await at(workspace, "worktree"))[0], "");
+    match((await at(join(workspace, "other"), "worktree"))[0] ?? "", made);
+    match((await at(join(workspace, "other"), "copy"))[0] ?? "", made);
+    match((await at(join(workspace, "away"), "copy"))[0] ?? "", /leads over the link/);
+    match((await at(join(workspace, "away"), "shared"))[0] ?? "", /leads over the link/);
+    // And one whose .git a step could write.
+    const given = step("true", `{write: [${workspace}/.git]}`);
+    equal((await rig.all(given)).reason, "");
+    match((await at(workspace, "worktree"))[0] ?? "", made);
+  },
+);
+
+sandboxTest(
+  "a path in the workspace is what it was when the sandbox is ready, or no step begins",
+  async (rig) => {
+    const vendor = join(rig.workspace, "vendor x");
+    await Deno.mkdir(vendor);
+    await Deno.writeTextFile(join(vendor, "file"), "");
+    await Deno.mkdir(join(rig.workspace, "other"));
+    const sandbox = JSON.stringify({ read: [vendor] });
+    const { sandboxes } = rig.host;
+    const support = await sandboxes.support();
+    /** Another step does this just before bubblewrap looks. */
+    const after = async (lines: string) => {
+      const bubblewrap = join(rig.dirs.root, "bwrap");
+      const { bubblewrap: real } = support.programs;
+      await Deno.writeTextFile(
+        bubblewrap,
+        `#!/bin/sh\ncd ${rig.workspace}\n${lines}\nexec ${real} "$@"\n`,
+      );
+      await Deno.chmod(bubblewrap, 0o755);
+      const programs = { ...support.programs, bubblewrap };
+      const host = {
+        ...rig.host,
+        sandboxes: { ...sandboxes, support: () => Promise.resolve({ ...support, programs }) },
+      };
+      const claimed = await rig.claim(
+        step("ls; (echo x >'vendor x/new') 2>/dev/null || echo held", sandbox),
+      );
+      const { reason = "" } = await rig.run(claimed, {}, host);
+      const { id } = claimed.task;
+      return [reason, await rig.printed(id), await rig.printed(id, "a", "err")];
+    };
+    deepEqual(await after(":"), ["", "other\nvendor x\nheld\n", ""]);
+    const changed = [
+      'step "a": exit code 1',
+      "",
+      `svc: "${vendor}" was changed while the sandbox was made\n`,
+    ];
+    deepEqual(await after("mv 'vendor x' old; mkdir 'vendor x'"), changed);
+    const up = rig.workspace.replace(/[^/]+/g, "..").slice(1);
+    deepEqual(await after(`rm -r 'vendor x'; ln -s ${up}/usr/share 'vendor x'`), changed);
   },
 );
 
@@ -272,7 +365,7 @@ sandboxTest("a daemon that was killed loses no commit of the step that ran", asy
     parts,
   );
   const stop = new AbortController();
-  const directories = new TaskDirectories(rig.host, rig.dirs);
+  const directories = new TaskDirectories(rig.host, rig.dirs, rig.host.sandboxes.written);
   const hold = directories.hold.bind(directories);
   directories.hold = async (...args) => {
     const held = await hold(...args);
@@ -288,7 +381,7 @@ sandboxTest("a daemon that was killed loses no commit of the step that ran", asy
   ok((await Deno.stat(`${directory}.git`)).isDirectory, "what it had of the repository is left");
   await rig.store.requeueTask(claimed.task.id);
   // Another daemon, which knows nothing of the step that ran.
-  const sandboxes = new TaskDirectories(rig.host, rig.dirs);
+  const sandboxes = new TaskDirectories(rig.host, rig.dirs, rig.host.sandboxes.written);
   const again = await rig.reclaim(claimed.task.id);
   const result = await rig.run(again, {}, { ...rig.host, directories: sandboxes });
   equal(result.state, "succeeded", result.reason);

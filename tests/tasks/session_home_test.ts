@@ -48,7 +48,7 @@ Deno.test("sessionPath: the directory of a task is at /workspace", () => {
 
 /** The places of a step whose machine gives nothing. */
 async function placesIn(
-  { dirs, runtime, resolvePath }: RunRig["host"],
+  { dirs, runtime, resolvePath, sandboxes: { written } }: RunRig["host"],
   { root, home, spec, sessionHome }: {
     readonly root: string;
     readonly home: string;
@@ -62,6 +62,7 @@ async function placesIn(
     resolvePath,
     sandboxes: {
       home,
+      written,
       required: "none" as const,
       program: [],
       support: () => Promise.reject(new Error("not asked")),
@@ -97,7 +98,7 @@ Deno.test("placesOf: with a session, home is kept and the workspace is there twi
   deepEqual(kept.slice(bare.length), [
     { put: "write", from: root, at: "/workspace" },
     { put: "read", from: join(root, ".git"), at: "/workspace/.git" },
-    { put: "read", from: join(root, "vendor"), at: "/workspace/vendor" },
+    { put: "read", from: join(root, "vendor"), at: "/workspace/vendor", isChecked: true },
   ]);
 });
 

@@ -17,12 +17,11 @@ import { DEFAULT_SANDBOX, type PlannedSandbox } from "../../tasks/plan.ts";
 import {
   findLack,
   findLackOfLimits,
-  type NamedPath,
-  namedPaths,
   type SandboxHost,
   SCRATCH,
   shownFault,
 } from "../../tasks/sandbox/step_sandbox.ts";
+import { type NamedPath, namedPaths } from "../../tasks/sandbox/sandbox_paths.ts";
 import type { InheritedEnv } from "../../tasks/step/inherited_env.ts";
 import { rulesView } from "./rules_view.ts";
 

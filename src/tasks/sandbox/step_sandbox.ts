@@ -6,13 +6,10 @@
  * @module
  */
 
-import { dirname, join, resolve } from "node:path";
-import type { DataDir } from "../../base/data_dir.ts";
+import { join } from "node:path";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
-import type { RuntimeDirectory } from "../../base/runtime_directory.ts";
 import type { RuntimeFiles } from "../../base/runtime_files.ts";
-import type { ResolvePath } from "../../base/user_paths.ts";
 import type { RequiredSandbox } from "../../resources/names.ts";
 import type { Limits } from "../../resources/limits.ts";
 import { DEFAULT_NETWORK, NO_SANDBOX, type SandboxSpec } from "../../resources/sandbox.ts";
@@ -21,28 +18,32 @@ import type { Mount, Sandbox } from "../../shell/sandbox.ts";
 import type { SandboxFault, SandboxSupport } from "../../shell/sandbox_probe.ts";
 import { DEFAULT_SANDBOX, type PlannedSandbox, type PlannedStep } from "../plan.ts";
 import type { Held } from "../workspace/task_directory.ts";
+import { isWithin } from "../workspace/written_places.ts";
+import {
+  guardGit,
+  mountsOf,
+  mountWorkspace,
+  namedPaths,
+  type PathsHost,
+  writtenBy,
+} from "./sandbox_paths.ts";
 
 /** What the sandboxes of a daemon are made with. */
-export interface SandboxHost {
-  readonly dirs: DataDir;
-  readonly runtime: Pick<RuntimeDirectory, "path">;
-  readonly resolvePath: ResolvePath;
+export interface SandboxHost extends PathsHost {
   /** The sandboxes of this machine. */
   readonly sandboxes: Sandboxes;
 }
 
 /** What a daemon knows of sandboxes. */
-export interface Sandboxes {
+export type Sandboxes = PathsHost["sandboxes"] & {
   readonly required: RequiredSandbox;
-  /** The private home directory of steps. */
-  readonly home: string;
   /** Files of the program, with which a step calls `svc`. */
   readonly program: readonly string[];
   /** What the machine can do, once that is known. */
   readonly support: () => Promise<SandboxSupport>;
   /** What holds steps to their limits, or why nothing can; the first call moves the daemon for it. */
   readonly cgroups: () => Promise<Cgroups | CgroupFault>;
-}
+};
 
 /** A step that starts. */
 export interface StepPlaces {
@@ -69,7 +70,7 @@ export type Choice = { readonly sandbox: PlannedSandbox } | { readonly note?: st
 export async function chooseSandbox(
   { sandbox }: Pick<PlannedStep, "sandbox">,
   { hasAgent, hasSession }: { readonly hasAgent: boolean; readonly hasSession: boolean },
-  { required, support }: Sandboxes,
+  { required, support }: Pick<Sandboxes, "required" | "support">,
 ): Promise<Choice> {
   const isRequired = hasSession || requires(required, hasAgent);
   if (sandbox === NO_SANDBOX) {
@@ -149,16 +150,18 @@ export async function placesOf(
   const { home } = sandboxes;
   const { spec } = planned;
   const { network = DEFAULT_NETWORK, nested } = spec;
-  const { root, git } = step.held;
-  await checkWorkspace(root, host);
-  const given = mountsOf(await namedPaths(spec, host, root), sandboxName(planned));
+  const { root } = step.held;
+  const { mount, isOwn } = await mountWorkspace(root, host);
+  const named = await namedPaths(spec, host, root);
+  const given = mountsOf(named, sandboxName(planned));
+  const git = step.held.git?.mounts ?? await guardGit({ mount, isOwn }, sandboxes);
+  await sandboxes.written.note([
+    ...isOwn ? [] : [{ path: mount.from, keepsGit: git.length > 0 }],
+    ...writtenBy(named),
+  ]);
   const isInside = ({ at }: Mount) => isWithin(at, root);
   const filter = nested === true ? support.filters.nested : support.filters.plain;
-  const workspace = [
-    same("write", root),
-    ...git?.mounts ?? await guardGit(root),
-    ...given.filter(isInside),
-  ];
+  const workspace = [mount, ...git, ...given.filter(isInside)];
   const mounts: Mount[] = [
     ...support.mounts,
     ...SCRATCH.map((at): Mount => ({ put: "scratch", at })),
@@ -235,123 +238,4 @@ export function sandboxVariables(
     PATH: [...known, ...PROGRAM_PATH.filter((one) => !known.includes(one))].join(":"),
     ...git?.variables,
   };
-}
-
-/** Whether `path` is `parent`, or lies in it. */
-function isWithin(path: string, parent: string): boolean {
-  return path === parent || path.startsWith(parent === "/" ? "/" : `${parent}/`);
-}
-
-/** The part of the data directory that a path lies in, if it is one of those that are svc's own. */
-function findOwnPart(path: string, { root, workspaces }: DataDir): string | undefined {
-  if (!isWithin(path, root) || isWithin(path, workspaces)) return undefined;
-  const part = path.slice(root.length + 1).split("/", 1)[0] ?? "";
-  return OWN_PARTS.test(part) ? part : undefined;
-}
-
-const OWN_PARTS =
-  /^(control-plane|secrets|bin|logs|run|worktrees|copies|sessions|scripts|sandbox|svc\.db.*|daemon\.yaml|plugin-policy\.yaml|database\.url|node\.json|)$/;
-
-/** Refuses a workspace in which a sandbox would find what it must not have. */
-async function checkWorkspace(
-  root: string,
-  { dirs, runtime, sandboxes: { home } }: SandboxHost,
-): Promise<void> {
-  const real = await realPath(root);
-  const own = [dirs.worktrees, dirs.copies, dirs.run];
-  if (own.some((parent) => root !== parent && isWithin(root, parent))) return;
-  const whole = [[dirs.root, "the data directory"], [home, "the home directory"], [
-    runtime.path,
-    "the files of running tasks",
-  ]].find(([path = ""]) => isWithin(path, root) || isWithin(path, real));
-  const part = findOwnPart(root, dirs) ?? findOwnPart(real, dirs);
-  if (whole === undefined && part === undefined) return;
-  const what = whole?.[1] ?? `"${part}" of the data directory`;
-  throw new AppError(
-    "invalid",
-    `The workspace "${root}" holds ${what}, which no sandbox may have: choose another path`,
-  );
-}
-
-/** A path that a Sandbox names, as it is now. */
-export interface NamedPath {
-  readonly put: "read" | "write";
-  readonly written: string;
-  /** Absolute: where the step finds it. */
-  readonly at: string;
-  /** The same without links; empty where there is nothing. */
-  readonly real: string;
-  /** Why the sandbox cannot have it. */
-  readonly refused?: string;
-}
-
-/** The paths that a Sandbox names; `root` is the root of the directory of the task, if there is one. */
-export async function namedPaths(
-  { read = [], write = [] }: Pick<SandboxSpec, "read" | "write">,
-  host: SandboxHost,
-  root?: string,
-): Promise<NamedPath[]> {
-  const realRoot = root === undefined ? "" : await realPath(root);
-  const look = (put: NamedPath["put"]) => async (written: string): Promise<NamedPath> => {
-    const at = host.resolvePath(written);
-    const named = { put, written, at, real: await realPath(at) };
-    return { ...named, ...defined({ refused: whyRefused(named, host, { root, realRoot }) }) };
-  };
-  return await Promise.all([...read.map(look("read")), ...write.map(look("write"))]);
-}
-
-/** Why a sandbox cannot have a path. */
-function whyRefused(
-  { put, at, real }: Omit<NamedPath, "refused">,
-  { dirs, runtime, sandboxes: { home } }: SandboxHost,
-  { root, realRoot }: { readonly root: string | undefined; readonly realRoot: string },
-): string | undefined {
-  if (real === "") return put === "read" ? undefined : "it does not exist, make it";
-  const isInside = root !== undefined && isWithin(at, root);
-  // A step before this one may have put a link there.
-  if (isInside && real !== resolve(realRoot, at.slice(root.length + 1))) {
-    return "it lies in the workspace, and a link leads out of it";
-  }
-  for (const path of [at, real]) {
-    const isState = isWithin(dirs.root, path) || isWithin(runtime.path, path) ||
-      (!isInside && findOwnPart(path, dirs) !== undefined);
-    if (isState) return "svc keeps its state there";
-    if (isWithin(home, path)) return "the home directory of a sandbox is its own";
-    if (/^\/(proc|dev|sys)(\/|$)/.test(path)) return "the system makes it anew in each sandbox";
-  }
-  return undefined;
-}
-
-/**
- * The paths of a Sandbox in a sandbox; those to read that do not exist are left out.
- *
- * @throws {AppError} `invalid` when one cannot be had.
- */
-function mountsOf(paths: readonly NamedPath[], called: string): Mount[] {
-  const bad = paths.find(({ refused }) => refused !== undefined);
-  if (bad !== undefined) {
-    throw new AppError("invalid", `${called} cannot have "${bad.written}": ${bad.refused}`);
-  }
-  return paths.filter(({ real }) => real !== "").map(({ put, real, at }) => ({
-    put,
-    from: real,
-    at,
-  }));
-}
-
-/** The path without links; empty where there is nothing. */
-async function realPath(path: string): Promise<string> {
-  return await Deno.realPath(path).catch(() => "");
-}
-
-/**
- * The git directory of a workspace that is no worktree of svc can be read only: what is written
- * there decides what git runs, also for the next person who calls it.
- */
-async function guardGit(root: string): Promise<Mount[]> {
-  const path = join(root, ".git");
-  const info = await Deno.lstat(path).catch(() => undefined);
-  if (info === undefined) return [];
-  if (!info.isSymlink) return [same("read", path)];
-  throw new AppError("invalid", `"${path}" is a link, which no sandbox can take: ${dirname(path)}`);
 }

@@ -19,6 +19,7 @@ import { hasProgram } from "../step/program.ts";
 import { directoryFault, isDirectory } from "./directory_fault.ts";
 import { findRepository } from "./git_worktree.ts";
 import type { ToolHost } from "./run_tool.ts";
+import type { WrittenPlaces } from "./written_places.ts";
 
 /** A need, with the path and the nodes of its workspace in place of its name. */
 export type ResolvedNeed =
@@ -32,7 +33,10 @@ export type ResolvedNeed =
 export interface MachineHost extends ToolHost {
   readonly resolvePath: ResolvePath;
   /** The sandboxes of this machine. */
-  readonly sandboxes: { readonly support: () => Promise<SandboxSupport> };
+  readonly sandboxes: {
+    readonly support: () => Promise<SandboxSupport>;
+    readonly written: Pick<WrittenPlaces, "check">;
+  };
   /** The names by which a Workspace may name this node; absent where the daemon is the only one. */
   readonly shared?: { readonly names: readonly string[] };
 }
@@ -81,7 +85,8 @@ export class Machine {
 
   async #repositoryFault(path: string, signal: AbortSignal): Promise<string | undefined> {
     try {
-      await findRepository(path, { host: this.#host, signal });
+      const { common } = await findRepository(path, { host: this.#host, signal });
+      await this.#host.sandboxes.written.check(path, common);
       return undefined;
     } catch (error) {
       if (error instanceof AppError) return error.message;

@@ -20,6 +20,7 @@ import { PRIVATE_SUFFIX } from "./private_git.ts";
 import type { ToolHost } from "./run_tool.ts";
 import { PART_SUFFIX, TaskCopies } from "./task_copies.ts";
 import { type DirectoryRemoval, removeInTime, TaskWorktrees } from "./task_worktrees.ts";
+import type { WrittenPlaces } from "./written_places.ts";
 
 /** A task that needs a directory. */
 export interface DirectoryUser {
@@ -44,11 +45,17 @@ export class TaskDirectories {
   readonly #clock: Clock;
   readonly #worktrees: TaskWorktrees;
   readonly #copies: TaskCopies;
+  readonly #written: Pick<WrittenPlaces, "check">;
 
   /** Makes them below `dirs`. */
-  constructor(host: ToolHost, dirs: Pick<DataDir, "worktrees" | "copies">) {
+  constructor(
+    host: ToolHost,
+    dirs: Pick<DataDir, "worktrees" | "copies">,
+    written: Pick<WrittenPlaces, "check">,
+  ) {
     this.#clock = host.clock;
-    this.#worktrees = new TaskWorktrees(dirs.worktrees, host);
+    this.#written = written;
+    this.#worktrees = new TaskWorktrees(dirs.worktrees, host, written);
     this.#copies = new TaskCopies(dirs.copies, host);
   }
 
@@ -69,6 +76,7 @@ export class TaskDirectories {
         case "worktree":
           return await this.#worktrees.make(taskId, plan, cancellation);
         case "copy":
+          await this.#written.check(plan.path);
           return await this.#copies.make(taskId, plan.path, cancellation.signal);
       }
     } catch (cause) {

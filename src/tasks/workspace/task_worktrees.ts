@@ -32,6 +32,7 @@ import {
   type PrivateGit,
 } from "./private_git.ts";
 import type { ToolHost } from "./run_tool.ts";
+import type { WrittenPlaces } from "./written_places.ts";
 
 /** How the directory of a task is removed. */
 export interface DirectoryRemoval {
@@ -66,14 +67,16 @@ export class TaskWorktrees {
   /** The directory that holds them, each under the id of its task. */
   readonly parent: string;
   readonly #host: ToolHost;
+  readonly #written: Pick<WrittenPlaces, "check">;
   /** git locks its repository, so worktrees of one repository are made and removed in turn. */
   readonly #turns = new KeyedMutex();
   /** The private parts of repositories that sandboxes use, by the names of their worktrees. */
   readonly #held = new Map<string, { users: number; readonly git: PrivateGit }>();
 
   /** Worktrees go below `parent`. */
-  constructor(parent: string, host: ToolHost) {
+  constructor(parent: string, host: ToolHost, written: Pick<WrittenPlaces, "check">) {
     this.parent = parent;
+    this.#written = written;
     this.#host = host;
   }
 
@@ -91,6 +94,7 @@ export class TaskWorktrees {
     const { signal } = cancellation;
     const tools = { host: this.#host, taskId, signal };
     const { common, prefix } = await findRepository(from, tools);
+    await this.#written.check(from, common);
     const worktree = { path: join(this.parent, taskId), branch: branchOf(taskId) };
     const kept = keptRef(taskId);
     await Deno.mkdir(this.parent, { recursive: true, mode: 0o700 });
