@@ -37,10 +37,13 @@ export type ReachedHostView = {
 
 /** The reason why a task waits; fields that do not apply are absent. */
 export type WaitsForView = {
-  /** A worker, a certain node, what the machine is short of, a time, room, or the next attempt. */
+  /**
+   * A worker, a certain node, what the machine is short of, a time, room, the next attempt, or a turn
+   * of an agent.
+   */
   readonly what:
     | ("worker" | "node" | "machine" | "debounce" | "rate_limit")
-    | ("concurrency" | "max_parallel" | "retry");
+    | ("concurrency" | "max_parallel" | "retry" | "agent" | "time");
   /** RFC 3339. */
   readonly until?: string;
   /** The task that it waits for; of several, the oldest. */
@@ -52,6 +55,8 @@ export type WaitsForView = {
   readonly nodes?: readonly string[];
   /** Id of the step that is to be tried again. */
   readonly step?: string;
+  /** Name of the agent; with `until` if it is limited until then. */
+  readonly agent?: string;
 };
 
 /** A task as operations return it. */
@@ -77,9 +82,10 @@ export type TaskRecord = {
   readonly directory?: string;
   readonly cancel_reason?: string;
   /**
-   * There while it is pending: `ready` for a worker, `queued` for room, or `delayed` until a time.
+   * There while it is pending: `ready` for a worker, `queued` for room, `delayed` until a time, or
+   * `waiting` in its midst, for an agent.
    */
-  readonly readiness?: "ready" | "queued" | "delayed";
+  readonly readiness?: "ready" | "queued" | "delayed" | "waiting";
   /** There while it waits. */
   readonly waits_for?: WaitsForView;
   /**

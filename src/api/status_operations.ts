@@ -45,6 +45,8 @@ export interface Status {
     readonly queued: number;
     /** Those of the pending ones that wait for a time: debounce, rate limit. */
     readonly delayed: number;
+    /** Those of the pending ones that have begun, and wait for an agent. */
+    readonly waiting: number;
     readonly running: number;
     /** Age of the oldest in seconds; `null` when none waits. */
     readonly oldest_pending_secs: number | null;

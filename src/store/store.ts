@@ -35,6 +35,7 @@ import type {
   TaskRecorder,
   TaskStore,
 } from "./task_store.ts";
+import type { TurnStore } from "./turn_store.ts";
 
 /**
  * Storage of one data directory. An implementation is a plain object with its methods as properties
@@ -56,6 +57,7 @@ export interface Store
     TaskEndStore,
     TaskCounter,
     InboxStore,
+    TurnStore,
     SourceEventRecorder,
     SourceEventQueue,
     SourceEventStore,

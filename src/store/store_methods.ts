@@ -59,6 +59,11 @@ const changesWhenSome = (...records: readonly RecordName[]) => (events: Events, 
   if (count > 0) changed(events, ...records);
 };
 const changesTask = (events: Events, _result: unknown, id: string) => taskChanged(events, id);
+/** The task has changed, and others, or itself, may be ready now. */
+const mayWakeTasks = (events: Events, _result: unknown, id: string) => {
+  taskChanged(events, id);
+  events.publish("tasksStored", { replaced: NONE_REPLACED });
+};
 /** For writes that no part of the daemon lists or waits for. */
 const changesNothing = () => {};
 
@@ -180,9 +185,22 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
     if (followed === true) events.publish("taskEndsStored", undefined);
   },
   requeueTask: changesTask,
+  // its turn, its time or its cancellation may have come already
+  parkTask: mayWakeTasks,
+  // a turn that it gives up may go to a parked task, as one that ends
+  takeTurn: (events, _, { taskId }) => mayWakeTasks(events, undefined, taskId),
+  endTurn: mayWakeTasks,
+  noteLimit: (events) => events.publish("tasksStored", { replaced: NONE_REPLACED }),
+  listAgentUse: "read",
+  saveSession: changesNothing,
+  findSessions: "read",
+  pruneSessions: changesNothing,
   cancelTask(events, result, taskId, { reason, followed }) {
     taskChanged(events, taskId);
-    if (result === "stopping") events.publish("taskStopping", { taskId, reason });
+    if (result === "stopping") {
+      events.publish("taskStopping", { taskId, reason });
+      events.publish("tasksStored", { replaced: NONE_REPLACED }); // it may have been parked
+    }
     if (result === "cancelled" && followed === true) events.publish("taskEndsStored", undefined);
   },
   retryTask(events, _, { id, of }) {

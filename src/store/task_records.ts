@@ -196,6 +196,16 @@ export type TaskReadiness =
     readonly open: number;
     /** Id of one of these; absent when none does any more. */
     readonly first?: string;
+  }
+  /** It has begun, and has no worker until a step of it can go on. */
+  | {
+    readonly is: "waiting";
+    /** When it goes on by itself, in milliseconds since the epoch; absent without such a time. */
+    readonly until?: number;
+    /** Name of the agent that it waits for; absent if it waits for a time only. */
+    readonly agent?: string;
+    /** What it waits for: a free seat or session of the agent, or the end of the agent's limit. */
+    readonly for?: "seat" | "session" | "limit";
   };
 
 /** One run of a workflow. */
@@ -307,6 +317,8 @@ export interface TaskCounts {
   readonly queued: number;
   /** Of the pending ones, those that have to wait for a time (debounce, rate limit). */
   readonly delayed: number;
+  /** Of the pending ones, those that have begun and wait for an agent. */
+  readonly waiting: number;
   readonly running: number;
   /**
    * Milliseconds since the epoch when the oldest pending task came; absent when none is pending.

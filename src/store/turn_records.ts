@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { StepRecord } from "./task_records.ts";
+
 /** A step that asks for a turn. */
 export interface AskedTurn {
   readonly taskId: string;
@@ -45,6 +47,16 @@ export type TurnAnswer =
     /** When, in milliseconds since the epoch. */
     readonly until: number;
   };
+
+/** How a task is parked. */
+export interface Parking {
+  /** Records of its steps that are stored with it. */
+  readonly steps: readonly StepRecord[];
+  /** When it goes on even without a turn, in milliseconds since the epoch. */
+  readonly until?: number;
+  /** Milliseconds since the epoch: so a clock that was set back is known. */
+  readonly now: number;
+}
 
 /** A conversation of one agent under one key. */
 export interface AgentSession {

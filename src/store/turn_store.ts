@@ -4,15 +4,21 @@
  * @module
  */
 
-import type { StepRecord } from "./task_records.ts";
-import type { AgentLimit, AgentUse, AskedTurn, StoredSession, TurnAnswer } from "./turn_records.ts";
+import type {
+  AgentLimit,
+  AgentUse,
+  AskedTurn,
+  Parking,
+  StoredSession,
+  TurnAnswer,
+} from "./turn_records.ts";
 
 /** Turns of agents. */
 export interface TurnStore {
   /**
    * Gives a step its turn, or puts it in the queue for one. The agent is the first of the list that is
    * not limited. A step that holds a turn of an agent in the list keeps it, also after a crash, unless
-   * that agent is limited by now. Whoever asked first is first.
+   * that agent is limited by now. Who asked first is first.
    */
   takeTurn(asked: AskedTurn): Promise<TurnAnswer>;
   /**
@@ -21,19 +27,11 @@ export interface TurnStore {
    */
   endTurn(taskId: string, position?: number): Promise<void>;
   /**
-   * Gives a running task back until one of its steps gets a turn, or until `until` in milliseconds since
-   * the epoch; these records of its steps are stored. It keeps the room that it occupies. If a step of it
-   * got its turn meanwhile, or it was cancelled, it is ready at once. `now` is how a clock that was set
-   * back is known.
+   * Gives a running task back until one of its steps gets a turn, or until a time. It keeps the room
+   * that it occupies. If a step of it got its turn meanwhile, or it was cancelled, or nothing would ever
+   * wake it, it is ready at once.
    */
-  parkTask(
-    taskId: string,
-    parked: {
-      readonly steps: readonly StepRecord[];
-      readonly until?: number;
-      readonly now: number;
-    },
-  ): Promise<void>;
+  parkTask(taskId: string, parking: Parking): Promise<void>;
   /** Notes that an agent is limited; a limit that has passed is forgotten. */
   noteLimit(limit: AgentLimit, now: number): Promise<void>;
   /** How busy the agents of a project are that have turns or limits. */

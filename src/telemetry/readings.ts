@@ -196,9 +196,13 @@ function storedReadings({ counts, outbox, size }: Stored, now: number): StoredRe
     since === undefined ? 0 : Math.max(0, now - since) / 1000;
   return {
     tasks: [
-      { state: "ready", value: counts.pending - counts.queued - counts.delayed },
+      {
+        state: "ready",
+        value: counts.pending - counts.queued - counts.delayed - counts.waiting,
+      },
       { state: "queued", value: counts.queued },
       { state: "delayed", value: counts.delayed },
+      { state: "waiting", value: counts.waiting },
       { state: "running", value: counts.running },
     ],
     oldest_pending_task_age_seconds: [

@@ -95,6 +95,9 @@ Deno.test("a task that replaces a running one says which has to end, before the 
   deepEqual(take().slice(-2), [["tasksStored", { replaced: [taskIdOf(1)] }], "the caller"]);
 });
 
+/** Tasks may be ready now. */
+const WAKES = ["tasksStored", { replaced: [] }];
+
 Deno.test("what a running task has to hear of is announced, and that resources were stored", async () => {
   await using temp = await tempStore();
   const { store, take } = announcing(temp.store);
@@ -108,7 +111,11 @@ Deno.test("what a running task has to hear of is announced, and that resources w
   deepEqual(take(), [["recordsChanged", { record, id: taskId }], ["taskStopping", {
     taskId,
     reason: "",
-  }]]);
+  }], WAKES]);
+  await store.endTurn(taskId);
+  deepEqual(take(), [["recordsChanged", { record, id: taskId }], WAKES]);
+  await store.noteLimit({ project: "p", agent: "a", until: 9, reason: "" }, 1);
+  deepEqual(take(), [WAKES]);
   await store.addToInbox(taskIdOf(9), {}, 1);
   deepEqual(take(), []);
   await store.changeResources([]);

@@ -55,6 +55,7 @@ function Figures({ state: { rates, queue, outbox, settings }, stats }: {
   const pending = [
     ...(queue.queued > 0 ? [`${queue.queued} queued`] : []),
     ...(queue.delayed > 0 ? [`${queue.delayed} delayed`] : []),
+    ...(queue.waiting > 0 ? [`${queue.waiting} waiting`] : []),
     ...(oldest === null ? [] : [`oldest ${shortDuration(oldest * 1000)}`]),
   ];
   return (

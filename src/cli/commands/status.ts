@@ -89,12 +89,13 @@ function countLines({ counts }: Status): (readonly [string, string])[] {
 }
 
 function queueText(
-  { pending, queued, delayed, running, oldest_pending_secs }: Status["queue"],
+  { pending, queued, delayed, waiting, running, oldest_pending_secs }: Status["queue"],
 ): string {
   const waits = oldest_pending_secs === null
     ? ""
     : `, the oldest for ${shortDuration(oldest_pending_secs * 1000)}`;
-  const unready = [[queued, "queued"], [delayed, "delayed"]].filter(([n]) => n !== 0)
+  const unready = [[queued, "queued"], [delayed, "delayed"], [waiting, "waiting"]]
+    .filter(([n]) => n !== 0)
     .map(([n, word]) => `${n} ${word}`).join(", ");
   const later = unready === "" ? "" : ` (${unready})`;
   return `${running} running, ${pending} pending${later}${waits}`;

@@ -41,7 +41,7 @@ export function explainingTasks<
     const load = host.worker.load();
     const running = new Map(load.running.map((one) => [one.id, one]));
     const isForWorker = tasks.some(({ readiness }) =>
-      readiness?.is === "ready" || readiness?.is === "delayed"
+      readiness !== undefined && readiness.is !== "queued"
     );
     const known: KnownWorkers = {
       now: host.clock.now(),

@@ -85,7 +85,7 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
   const now = host.clock.now();
   const age = (since: number | undefined) =>
     since === undefined ? null : Math.max(0, Math.floor((now - since) / 1000));
-  const { pending, queued, delayed, running, oldestPendingAt, oldestReadyAt } = queue;
+  const { pending, queued, delayed, waiting, running, oldestPendingAt, oldestReadyAt } = queue;
   return {
     version: VERSION,
     time: rfc3339(now),
@@ -107,6 +107,7 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
       pending,
       queued,
       delayed,
+      waiting,
       running,
       oldest_pending_secs: age(oldestPendingAt),
       oldest_ready_secs: age(oldestReadyAt),

@@ -14,8 +14,8 @@ import { takesTasks } from "./node_faults.ts";
 
 /** What a task waits for. */
 export interface WaitsFor {
-  /** Whether a pending task waits only for a worker, for room, or for a time. */
-  readonly readiness?: "ready" | "queued" | "delayed";
+  /** Whether a pending task waits only for a worker, for room, for a time, or for an agent. */
+  readonly readiness?: TaskReadiness["is"];
   /** The reason of the task: a sentence without a subject and a full stop. */
   readonly text: string;
   readonly view: WaitsForView;
@@ -49,6 +49,10 @@ export function whatItWaitsFor(
     case "delayed":
       // a task that is due is claimed by the next free worker
       return readiness.until > known.now ? delayed(readiness) : ready({ is: "ready" }, known);
+    case "waiting":
+      return (readiness.until ?? Infinity) > known.now
+        ? waiting(readiness)
+        : ready({ is: "ready" }, known);
     case "ready":
       return ready(readiness, known);
   }
@@ -91,6 +95,26 @@ function delayed(
       what: by[0] === "debounce" ? "debounce" : "rate_limit",
       until: rfc3339(until),
     },
+  };
+}
+
+function waiting(
+  { until, agent, for: what }: Extract<TaskReadiness, { readonly is: "waiting" }>,
+): WaitsFor {
+  const time = until === undefined ? {} : { until: rfc3339(until) };
+  if (agent === undefined) {
+    const when = time.until === undefined ? "" : ` until ${time.until}`;
+    return { readiness: "waiting", text: `waits${when}`, view: { what: "time", ...time } };
+  }
+  const texts = {
+    seat: `waits for agent ${agent}, whose turns are all taken (maxParallel)`,
+    session: `waits for agent ${agent}, which works for another task in this session`,
+    limit: `waits for agent ${agent}, limited until ${time.until}`,
+  };
+  return {
+    readiness: "waiting",
+    text: texts[what ?? "seat"],
+    view: { what: "agent", agent, ...(what === "limit" ? time : {}) },
   };
 }
 

@@ -34,6 +34,7 @@ import * as resources from "./resources/resource_rows.ts";
 import * as retention from "./retention_rows.ts";
 import * as taskPruning from "./tasks/prune_rows.ts";
 import type { ClaimMethod } from "./tasks/task_claims.ts";
+import { noteAgentLimit, pruneSessions, type TurnMethod } from "./tasks/turn_rows.ts";
 import * as taskCounts from "./tasks/task_counts.ts";
 import * as taskLists from "./tasks/task_lists.ts";
 import { changeTasks } from "./working_set/change_tasks.ts";
@@ -44,8 +45,11 @@ type Inside<Name extends StoreMethod> = (
   ...args: StoreArgs<Name>
 ) => Promise<StoreResult<Name>>;
 
-/** Names of those methods. What writes the audit, claims tasks or waits for other daemons has a class. */
-export type Separate = Exclude<StoreMethod, Batched | AuditMethod | ClaimMethod | WaitMethod>;
+/** Names of those methods. The others need more than a session, such as the claims of this store. */
+export type Separate = Exclude<
+  StoreMethod,
+  Batched | AuditMethod | ClaimMethod | TurnMethod | WaitMethod
+>;
 
 /** A method of both databases that runs a transaction of `store/transactions/` as a part of its own. */
 function changing<Args extends readonly unknown[], Result>(
@@ -84,6 +88,8 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   counts: taskCounts.counts,
   retryTask: changing(retryTask(taskLists.findTasks)),
   listTaskEnds: taskLists.listTaskEnds,
+  noteLimit: noteAgentLimit,
+  pruneSessions,
   pruneDeliveries: deliveryPruning.pruneDeliveries,
   pruneTasks: taskPruning.pruneTasks,
   pruneRecords: retention.pruneRecords,

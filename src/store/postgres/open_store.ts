@@ -29,6 +29,7 @@ import { untilAdopted, type WaitMethod } from "./resources/adopted_resources.ts"
 import { Claims } from "./tasks/claims.ts";
 import { type CancelledTask, keepClaims } from "./tasks/keep_claims.ts";
 import { type ClaimMethod, TaskClaims } from "./tasks/task_claims.ts";
+import { turnMethods } from "./tasks/turn_rows.ts";
 
 /** Lower than the limit of logs in files, because each backup contains these logs. */
 const MAX_STEP_LOG_BYTES = 8 * 1024 * 1024;
@@ -150,6 +151,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     ...changing,
     ...waiting,
     ...claiming,
+    ...turnMethods(connections, claims),
     startAudit,
     finishAudit,
     recordAudit,

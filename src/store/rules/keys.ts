@@ -1,6 +1,6 @@
 /**
  * Digests that identify the same event, the same group or the same burst: of a trigger, its project
- * and a key. They are stored instead of the keys, which come from outside and can be long.
+ * and a key; and the same session of an agent. They are stored instead of the keys, which come from outside and can be long.
  *
  * @module
  */
@@ -24,6 +24,11 @@ export function groupDigest(task: NewTask): Uint8Array | undefined {
 /** Identifies the events that become one task while it waits; `undefined` without debounce. */
 export function debounceDigest(task: NewTask): Uint8Array | undefined {
   return digestOf(task, task.debounce?.key);
+}
+
+/** Identifies a session among those of an agent of a project. */
+export function sessionDigest(key: string): Uint8Array {
+  return hash("sha256", key, "buffer");
 }
 
 /** SHA-256 over texts, as stored since the first release; JSON keeps the texts apart. */

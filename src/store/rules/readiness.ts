@@ -1,7 +1,7 @@
 /**
  * When a pending task is ready: it is delayed until its time, then queued for room in its group,
  * then for room in its workspace. A task occupies room in each limit it has passed until it ends, so
- * each task that ends promotes the next one.
+ * each task that ends promotes the next one. One that was parked (`turns.ts`) keeps its room.
  *
  * @module
  */
@@ -9,8 +9,11 @@
 import type { TaskLimits } from "./limits.ts";
 import type { Found, Needs } from "./needs.ts";
 
-/** Whether a pending task is `ready` for a worker, queued for room, or delayed until its time. */
-export type Readiness = "delayed" | "queuedInGroup" | "queuedInWorkspace" | "ready";
+/**
+ * Whether a pending task is `ready` for a worker, queued for room, or delayed until its time; or it
+ * has begun and its steps are `waiting`, for a turn of an agent or for a time.
+ */
+export type Readiness = "delayed" | "queuedInGroup" | "queuedInWorkspace" | "ready" | "waiting";
 
 /** How full the group and the workspace of a task are, without the task itself. */
 export interface CapacityFacts {
@@ -94,14 +97,14 @@ export function decidePromotion<Task>(
   return { next: open < queue.newestMax ? queue.oldest : "none" };
 }
 
-/** Milliseconds by which the clock has to be set back before it affects delayed tasks. */
+/** Milliseconds by which the clock has to be set back before it affects tasks that wait for a time. */
 const CLOCK_STEP_MS = 60_000;
 
-/** Which delayed tasks are due; either bound is enough. */
+/** Which delayed and waiting tasks are due; either bound is enough. */
 export interface Due {
   /** Due up to this time. */
   readonly runAtUpTo: number;
-  /** Stored after this time: in a future that no longer is one, because the clock was set back. */
+  /** Stored or parked after this time: in a future that no longer is one, because the clock was set back. */
   readonly createdAfter: number;
 }
 

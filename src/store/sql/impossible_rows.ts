@@ -52,6 +52,16 @@ export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
           WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = task_ends.task_id)`,
     show: (ids) => `There are unhandled ends of tasks that do not exist: ${ids}`,
   },
+  {
+    sql: `SELECT DISTINCT task_id AS id FROM turns JOIN tasks ON tasks.id = task_id
+          WHERE tasks.state NOT IN ('pending', 'running')`,
+    show: (ids) => `There are turns of agents of tasks that have ended: ${ids}`,
+  },
+  {
+    sql: `SELECT id FROM tasks WHERE state = 'pending' AND readiness = -1 AND run_at IS NULL
+          AND NOT EXISTS (SELECT 1 FROM turns WHERE task_id = tasks.id AND turns.state = 'waiting')`,
+    show: (ids) => `There are tasks that wait for nothing, so they never go on: ${ids}`,
+  },
 ];
 
 /**

@@ -29,8 +29,10 @@ import { postponeSourceEvent, replaySourceEvent } from "./source_event_queue.ts"
 import { findEventOfDelivery, findSourceEvents } from "./source_events.ts";
 import { forgetTaskEnd } from "./task_ends.ts";
 import { findPlan } from "./tasks.ts";
+import { findSessions, saveSession } from "./sessions.ts";
 import { createToken, findToken, listTokens, revokeToken } from "./tokens.ts";
 import type { SqlSession } from "./session.ts";
+import { listAgentUse } from "./turns.ts";
 
 /** A method of `Store` as it runs in a transaction, or outside of one where it only reads. */
 type SharedCall<Name extends StoreMethod> = (
@@ -58,6 +60,9 @@ export const SHARED_METHODS = {
   findPlan,
   addToInbox,
   listInbox,
+  listAgentUse,
+  saveSession,
+  findSessions,
   forgetTaskEnd,
   addToOutbox,
   listMessages,

@@ -1,5 +1,5 @@
 /**
- * The column `readiness` of the table `tasks`: whether a pending task is ready, queued or delayed.
+ * The column `readiness` of the table `tasks`: whether a pending task is ready, queued, delayed or waiting.
  *
  * @module
  */
@@ -8,16 +8,20 @@ import type { Readiness } from "../rules/readiness.ts";
 
 /** The values of `readiness`. A task has passed every limit with a greater value than its own. */
 export const READINESS = {
+  waiting: -1,
   ready: 0,
   queuedInWorkspace: 1,
   queuedInGroup: 2,
   delayed: 3,
 } as const satisfies Record<Readiness, number>;
 
+const BY_VALUE = new Map(
+  (Object.keys(READINESS) as Readiness[]).map((readiness) => [READINESS[readiness], readiness]),
+) as ReadonlyMap<number, Readiness>;
+
 /** The readiness of a stored value. */
 export function toReadiness(value: number): Readiness {
-  for (const readiness of ["ready", "queuedInWorkspace", "queuedInGroup", "delayed"] as const) {
-    if (READINESS[readiness] === value) return readiness;
-  }
-  throw new TypeError(`No task has the readiness ${value}`);
+  const readiness = BY_VALUE.get(value);
+  if (readiness === undefined) throw new TypeError(`No task has the readiness ${value}`);
+  return readiness;
 }

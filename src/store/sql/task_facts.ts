@@ -6,20 +6,22 @@
 
 import type { DebouncedTask, EarlierEvent } from "../rules/event_outcome.ts";
 import type { TaskState } from "../task_records.ts";
-import type { StoredTask, UnreadyTask } from "../transactions/task_rows.ts";
+import type { DueTask, StoredTask, UnreadyTask } from "../transactions/task_rows.ts";
 import { number, text } from "./columns.ts";
 import { LIMIT_COLUMNS, toLimits } from "./limits.ts";
 import type { Row } from "./row.ts";
 import { toReadiness } from "./readiness.ts";
 
 /** Columns that {@linkcode toStoredTask} takes. */
-export const STORED_TASK_COLUMNS = `state, started_at, plan_hash, directory, ${LIMIT_COLUMNS}`;
+export const STORED_TASK_COLUMNS =
+  `state, readiness, started_at, plan_hash, directory, ${LIMIT_COLUMNS}`;
 
 /** Converts a row with {@linkcode STORED_TASK_COLUMNS}. */
 export function toStoredTask(row: Row): StoredTask {
   return {
     state: text(row, "state") as TaskState,
     hasStarted: row["started_at"] !== null,
+    readiness: toReadiness(number(row, "readiness")),
     ...(row["plan_hash"] === null ? {} : { planHash: text(row, "plan_hash") }),
     hasDirectory: row["directory"] !== null,
     limits: toLimits(row),
@@ -32,6 +34,14 @@ export const UNREADY_TASK_COLUMNS = `id, ${LIMIT_COLUMNS}`;
 /** Converts a row with {@linkcode UNREADY_TASK_COLUMNS}. */
 export function toUnreadyTask(row: Row): UnreadyTask {
   return { id: text(row, "id"), limits: toLimits(row) };
+}
+
+/** Columns that {@linkcode toDueTask} takes. */
+export const DUE_TASK_COLUMNS = `readiness, ${UNREADY_TASK_COLUMNS}`;
+
+/** Converts a row with {@linkcode DUE_TASK_COLUMNS}. */
+export function toDueTask(row: Row): DueTask {
+  return { ...toUnreadyTask(row), readiness: toReadiness(number(row, "readiness")) };
 }
 
 /** Columns that {@linkcode toDebouncedTask} takes. */

@@ -8,17 +8,28 @@
 import { defined } from "../../base/defined.ts";
 import type { TaskReadiness } from "../task_records.ts";
 import type { LimitKey } from "../transactions/task_rows.ts";
-import { number } from "./columns.ts";
+import { number, optionalNumber } from "./columns.ts";
 import type { Row } from "./row.ts";
 import { READINESS, toReadiness } from "./readiness.ts";
 
-/** Columns of a row that {@linkcode roomOf} and {@linkcode readinessOf} take, beside its state. */
+const IS_PARKED = `tasks.state = 'pending' AND tasks.readiness = ${READINESS.waiting}`;
+/** The condition on the first turn for which a parked task waits. */
+const IS_FIRST = `turn.task_id = tasks.id AND turn.state = 'waiting' AND turn.position =
+  (SELECT min(position) FROM turns WHERE turns.task_id = tasks.id AND turns.state = 'waiting')`;
+
+/** Columns of a row that {@linkcode limitKeyOf} and {@linkcode readinessOf} take, beside its state. */
 export const READINESS_COLUMNS = `tasks.readiness, tasks.run_at,
   CASE WHEN tasks.state = 'pending' AND tasks.readiness = ${READINESS.queuedInGroup} THEN tasks.gate END AS gate,
   CASE WHEN tasks.debounce IS NULL THEN 0 ELSE 1 END AS is_debounced,
   CASE WHEN tasks.state = 'pending' AND tasks.readiness = ${READINESS.delayed} AND EXISTS (
     SELECT 1 FROM rates WHERE rates.project = tasks.project AND rates."trigger" = tasks."trigger"
-  ) THEN 1 ELSE 0 END AS is_rated`;
+  ) THEN 1 ELSE 0 END AS is_rated,
+  CASE WHEN ${IS_PARKED} THEN (SELECT agent FROM turns AS turn WHERE ${IS_FIRST}) END AS agent,
+  CASE WHEN ${IS_PARKED} AND EXISTS (SELECT 1 FROM turns AS turn JOIN turns AS other
+    ON other.project = turn.project AND other.agent = turn.agent AND other.session = turn.session
+      AND other.state = 'held' WHERE ${IS_FIRST}) THEN 1 ELSE 0 END AS in_session,
+  CASE WHEN ${IS_PARKED} THEN (SELECT min(agent) FROM agent_limits
+    WHERE agent_limits.project = tasks.project AND until = tasks.run_at) END AS limited_agent`;
 
 /**
  * Most tasks that are counted in one limit, so that a list costs the same however many there are.
@@ -81,6 +92,8 @@ export function readinessOf(row: Row, { use, nodes }: BesideRow): TaskReadiness 
         ],
       };
     }
+    case "waiting":
+      return { is: "waiting", ...optionalNumber(row, "run_at", "until"), ...forAgent(row) };
     case "queuedInGroup":
       return queuedIn("group", use);
     case "queuedInWorkspace":
@@ -94,6 +107,15 @@ export function readinessOf(row: Row, { use, nodes }: BesideRow): TaskReadiness 
       };
     }
   }
+}
+
+/** The agent that a parked task waits for. The end of a limit is the time until which it was parked. */
+function forAgent(row: Row): Pick<Extract<TaskReadiness, { is: "waiting" }>, "agent" | "for"> {
+  const { agent, limited_agent: limited } = row;
+  if (typeof agent === "string") {
+    return { agent, for: number(row, "in_session") > 0 ? "session" : "seat" };
+  }
+  return typeof limited === "string" ? { agent: limited, for: "limit" } : {};
 }
 
 function queuedIn(limit: LimitKey["of"], use?: LimitUse): TaskReadiness {

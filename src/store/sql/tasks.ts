@@ -111,6 +111,7 @@ function toStep(row: Row): StepRecord {
     ...(attempt === 1 ? {} : { attempt }),
     ...(row["failure"] === null ? {} : { failure: text(row, "failure") as FailureKind }),
     ...(row["network"] === null ? {} : { network: json(row, "network") as ReachedHost[] }),
+    ...(row["session"] === null ? {} : { session: text(row, "session") }),
     ...(row["outputs"] === null ? {} : { outputs: json(row, "outputs") as Record<string, string> }),
   };
 }

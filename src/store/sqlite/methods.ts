@@ -37,6 +37,7 @@ import * as chatLists from "./chat/chat_lists.ts";
 import * as taskCounts from "./tasks/task_counts.ts";
 import * as taskLists from "./tasks/task_lists.ts";
 import * as scheduling from "./tasks/task_scheduling.ts";
+import * as turns from "./turn_rows.ts";
 
 /** A method of {@linkcode Store} as it runs inside a transaction. */
 type Inside<Name extends StoreMethod> = (
@@ -88,6 +89,11 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   saveStep: over((rows, taskId, step) => rows.saveStep(taskId, step)),
   finishTask: over(finishTask),
   requeueTask: scheduling.requeueTask,
+  parkTask: scheduling.parkTask,
+  takeTurn: turns.takeTurn,
+  endTurn: turns.endTurn,
+  noteLimit: turns.noteLimit,
+  pruneSessions: turns.pruneSessions,
   cancelTask: over(cancelTask),
   retryTask: changing(retryTask(taskLists.findTasks)),
   setTaskDirectory: over((rows, taskId, directory) => rows.setDirectory(taskId, directory)),

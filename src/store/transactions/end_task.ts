@@ -15,14 +15,21 @@ export function finishTask(rows: TaskRows, end: TaskEnd): boolean {
   return endTask(rows, end, "running");
 }
 
-/** Ends a task that never started; marks a started one to be stopped. */
+/**
+ * Ends a task that never started; marks a started one to be stopped. One that is parked gets a worker
+ * for that.
+ */
 export function cancelTask(
   rows: TaskRows,
   taskId: string,
   end: Pick<TaskEnd, "reason" | "now" | "followed">,
 ): CancelResult {
-  const decision = decideCancel(rows.findTask(taskId));
-  if (decision === "stopping") rows.requestCancel(taskId, end.reason);
+  const task = rows.findTask(taskId);
+  const decision = decideCancel(task);
+  if (decision === "stopping") {
+    rows.requestCancel(taskId, end.reason);
+    if (task !== "none" && task.readiness === "waiting") rows.setReadiness(taskId, "ready");
+  }
   if (decision === "cancelled") endTask(rows, { ...end, taskId, state: "cancelled" }, "pending");
   return decision;
 }

@@ -33,10 +33,16 @@ export interface UnreadyTask {
   readonly limits: TaskLimits;
 }
 
+/** A task that may have been due, delayed or waiting until then. */
+export interface DueTask extends UnreadyTask {
+  readonly readiness: Readiness;
+}
+
 /** The fields of a stored task that decide how it is cancelled, ended or retried. */
 export interface StoredTask extends RetriedTask {
   /** Whether a worker has ever started it. */
   readonly hasStarted: boolean;
+  readonly readiness: Readiness;
 }
 
 /** When a new task may run, and what else is stored beside it. */

@@ -160,14 +160,14 @@ eachStore("a store that is opened again has all that was in it", async (first, {
 });
 
 eachStore("counts tells who is ready from who is queued or delayed", async (store) => {
-  deepEqual(await store.counts(), { pending: 0, queued: 0, delayed: 0, running: 0 });
+  deepEqual(await store.counts(), { pending: 0, queued: 0, delayed: 0, waiting: 0, running: 0 });
   await accept(store, 1, { task: { debounce: { key: "", forMs: 1000 } }, trigger: "slow" });
   await accept(store, 2);
   await accept(store, 3);
   const [one, two] = [1_700_000_000_001, 1_700_000_000_002];
   const alone = { concurrency: { policy: "Queue", key: "", max: 1 } } as const;
   for (const n of [4, 5, 6]) await accept(store, n, { task: alone, trigger: "one" });
-  const unready = { queued: 2, delayed: 1, oldestPendingAt: one };
+  const unready = { queued: 2, delayed: 1, waiting: 0, oldestPendingAt: one };
   deepEqual(await store.counts(), { ...unready, pending: 6, running: 0, oldestReadyAt: two });
   await store.claimTasks(1, two + 5);
   deepEqual(await store.counts(), { ...unready, pending: 5, running: 1, oldestReadyAt: two + 1 });

@@ -172,6 +172,29 @@ const CALLS: Calls = {
   findTasks: (run, db) => run(db, "01"),
   claimTasks: (run, db) => run(db, 5, 100),
   claimInterrupted: (run, db) => run(db),
+  takeTurn: async (run, db) => {
+    const asked = { taskId: T1, project: "default", now: 5 };
+    const agents = [{ name: "claude", seats: 1 }];
+    await run(db, { ...asked, position: 0, agents, session: "1" });
+    await run(db, { ...asked, position: 0, agents, session: "1" });
+    await run(db, { ...asked, position: 1, agents: [{ name: "codex" }, ...agents] });
+    await run(db, { ...asked, position: 1, agents, session: "1" });
+  },
+  noteLimit: (run, db) =>
+    run(db, { project: "default", agent: "claude", until: 9, reason: "r" }, 5),
+  listAgentUse: (run, db) => run(db, "default", 5),
+  parkTask: async (run, db) => {
+    await run(db, T1, { steps: [step(0, "running")], until: 50, now: 5 });
+    await METHODS.findTasks(db, T1);
+    await METHODS.claimTasks(db, 5, 100);
+  },
+  endTurn: async (run, db) => {
+    await run(db, T1, 0);
+    await run(db, T1);
+  },
+  saveSession: (run, db) => run(db, "s", undefined),
+  findSessions: (run, db) => run(db, ["s"]),
+  pruneSessions: (run, db) => run(db, 1e15, 3),
   saveStep: (run, db) => run(db, T1, step(0, "succeeded")),
   finishTask: (run, db) =>
     run(db, { taskId: T1, state: "failed", reason: "", now: 5, followed: true }),

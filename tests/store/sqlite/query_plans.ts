@@ -45,7 +45,7 @@ export class Watched extends Database {
 /** What is bounded by itself: of some tables a few rows are taken, in the order they lie in. */
 const BOUNDED: readonly RegExp[] = [
   /^SCAN \(?(subquery-\d+|tasks)\)?$/, // what a subquery with a limit gave
-  /^SCAN tasks USING (COVERING )?INDEX tasks_(ready|unready|timed|running)$/, // hold nothing else
+  /^SCAN tasks USING (COVERING )?INDEX tasks_(ready|unready|timed|timed_by_age|waiting|running)$/, // hold nothing else
   /^SCAN (dedup_keys|task_ends)$/, // the first ones
   /^SCAN (CONSTANT ROW|json_each VIRTUAL TABLE .*)$/, // what the call itself brings along
 ];

@@ -297,6 +297,40 @@ const MIGRATIONS: readonly string[] = [
   -- What it reached from its sandbox, as JSON.
   ALTER TABLE steps ADD COLUMN network TEXT;
   `,
+  `
+  -- Turns of agents. A held one takes a seat of its agent, and its session; waiting ones are in a
+  -- queue for each agent (place). seats: how many its step was told that there are.
+  CREATE TABLE turns (
+    task_id TEXT NOT NULL REFERENCES tasks ON DELETE CASCADE, position INTEGER NOT NULL,
+    project TEXT NOT NULL, agent TEXT NOT NULL, session BLOB, seats INTEGER,
+    state TEXT NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (task_id, position)
+  );
+  CREATE INDEX turns_of_agent ON turns (project, agent, state, place);
+  CREATE UNIQUE INDEX turns_in_session ON turns (project, agent, session)
+    WHERE state = 'held' AND session IS NOT NULL;
+  CREATE INDEX turns_for_session ON turns (project, agent, session) WHERE session IS NOT NULL;
+  CREATE TABLE agent_limits (
+    project TEXT NOT NULL, agent TEXT NOT NULL, until INTEGER NOT NULL, reason TEXT NOT NULL,
+    noted_at INTEGER NOT NULL, PRIMARY KEY (project, agent)
+  );
+  CREATE TABLE sessions (
+    id TEXT NOT NULL PRIMARY KEY, project TEXT NOT NULL, agent TEXT NOT NULL,
+    digest BLOB NOT NULL, key TEXT NOT NULL, agent_id TEXT, node TEXT NOT NULL,
+    created_at INTEGER NOT NULL, used_at INTEGER NOT NULL, UNIQUE (project, agent, digest)
+  );
+  CREATE INDEX sessions_by_use ON sessions (used_at);
+  -- Homes of sessions that have moved to another node, which theirs has not removed yet.
+  CREATE TABLE homes_to_remove (node TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (node, id));
+  ALTER TABLE steps ADD COLUMN session TEXT;
+
+  -- readiness -1: it has begun, and waits for a turn, or until run_at. It keeps its room.
+  -- stays_on_node: whether it then goes on at its node, which has the results of its steps.
+  ALTER TABLE tasks ADD COLUMN waiting_since INTEGER;
+  ALTER TABLE tasks ADD COLUMN stays_on_node INTEGER;
+  DROP INDEX tasks_timed;
+  CREATE INDEX tasks_timed ON tasks (run_at) WHERE state = 'pending' AND readiness IN (-1, 3);
+  CREATE INDEX tasks_waiting ON tasks (waiting_since) WHERE state = 'pending' AND readiness = -1;
+  `,
 ];
 
 /** The version of the schema this program writes. */

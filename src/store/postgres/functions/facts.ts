@@ -133,7 +133,8 @@ BEGIN
     ) AS rooms;
     SELECT coalesce(json_agg(json_build_object(
       'project', rooms.project, 'name', rooms.name, 'depth', rooms.depth,
-      'open', (SELECT count(*) FROM ${OF_WORKSPACE} AND readiness = ${READINESS.ready}),
+      'open', (SELECT count(*) FROM ${OF_WORKSPACE} AND readiness IN
+        (${READINESS.waiting}, ${READINESS.ready})),
       'queued', ARRAY(SELECT id FROM ${OF_WORKSPACE} AND readiness = ${READINESS.queuedInWorkspace}
         ORDER BY id LIMIT rooms.depth),
       'newest', (SELECT id FROM ${OF_WORKSPACE} AND readiness = ${READINESS.queuedInWorkspace}

@@ -51,6 +51,9 @@ const withJobs = (statement: (which: string) => string) => `
       END IF;
     END`;
 
+/** The condition that only the node of a pending task has what it needs. */
+export const IS_BOUND = "(retry_of IS NOT NULL AND epoch = 0 OR epoch > 0 AND stays_on_node = 1)";
+
 /** Statements that create the functions, or replace those of an earlier version. */
 export const JOB_FUNCTIONS = `
   CREATE OR REPLACE FUNCTION svc.millis_of(id text) RETURNS bigint LANGUAGE sql IMMUTABLE AS
@@ -63,11 +66,11 @@ export const JOB_FUNCTIONS = `
 
   -- The queue of each task, and the nodes that serve it where not every node does. A retry that keeps
   -- what steps of the task before it made is for the node that has that: it has its node before it is
-  -- ever claimed.
+  -- ever claimed. A task that was claimed before it gets a job was parked.
   CREATE OR REPLACE FUNCTION svc.placed(ids text[])
     RETURNS TABLE (id text, queue text, nodes text) LANGUAGE sql STABLE AS $$
       SELECT id, '${QUEUE}' || coalesce('/' || left(md5(nodes), 16), ''), nodes FROM (
-        SELECT tasks.id, CASE WHEN retry_of IS NOT NULL AND epoch = 0
+        SELECT tasks.id, CASE WHEN ${IS_BOUND}
             AND EXISTS (SELECT 1 FROM svc.nodes WHERE nodes.id = tasks.node)
           THEN json_build_array(tasks.node)::text ELSE plans.nodes END AS nodes
         FROM svc.tasks JOIN svc.plans ON hash = plan_hash WHERE tasks.id = ANY (ids)

@@ -20,7 +20,7 @@ const TASK = `id text, project text, "trigger" text, workflow text, workspace te
 const STEP_KEY = "task_id text, position bigint";
 const STEP = `id text, state text, exit_code bigint, reason text, started_at bigint,
   finished_at bigint, process_group bigint, attempt bigint, outputs text, failure text,
-  network text`;
+  network text, session text`;
 
 /** The names of a list of columns with types. */
 const namesOf = (columns: string) =>
@@ -107,14 +107,15 @@ BEGIN
 
   IF made.updates IS NOT NULL THEN
     UPDATE tasks SET ${
-  ["state", "reason", "finished_at", "readiness", "cancel_reason", "workspace", "workflow"].map(
-    unless,
-  )
+  ["state", "reason", "finished_at", "readiness", "cancel_reason", "workspace", "workflow"].concat(
+    ["waiting_since", "stays_on_node"],
+  ).map(unless)
     .join(", ")
 },
       ${unless("delivery_id")}, ${unless("plan_hash")},
       directory = CASE WHEN changed.directory IS NULL THEN tasks.directory
         ELSE nullif(changed.directory, '') END,
+      ${given("waiting_since", "run_at")},
       ${given("workspace", "workspace_max")},
       ${given("workspace", "gate", "decode(changed.gate, 'hex')")},
       ${given("workspace", "gate_max")},
@@ -123,7 +124,8 @@ BEGIN
       ${given("workflow", "trace")}
     FROM json_to_recordset(made.updates) AS changed(id text, state text, reason text,
       finished_at bigint, readiness bigint, cancel_reason text, workspace text, workflow text,
-      delivery_id text, plan_hash text, directory text, workspace_max bigint,
+      delivery_id text, plan_hash text, directory text, workspace_max bigint, run_at bigint,
+      waiting_since bigint, stays_on_node bigint,
       gate text, gate_max bigint, payload_from int, payload_length int, parent_id text,
       depth bigint, trace text)
     WHERE tasks.id = changed.id AND tasks.id = ANY (${idsOf("made.updates", "id")});

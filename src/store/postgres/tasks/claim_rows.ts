@@ -14,6 +14,7 @@ import type { ClaimedTask, TaskMove } from "../../task_records.ts";
 import type { Session } from "../database/connections.ts";
 import { isGoneSql, isMineSql } from "../database/ownership.ts";
 import type { TaskClaim } from "./claims.ts";
+import { endTurns } from "./turn_rows.ts";
 import { readSteps } from "./task_lists.ts";
 
 /** A task that was taken. */
@@ -105,6 +106,7 @@ async function beginAnew(
   }));
   const anew = [...begun].filter(([, isAnew]) => isAnew).map(([id]) => id);
   await db.run("DELETE FROM steps WHERE task_id = ANY (?)", anew);
+  for (const id of anew) await endTurns(db, id); // a step that is not reached yet keeps no seat
   return begun;
 }
 

@@ -20,7 +20,11 @@ import type { Claims, TaskClaim } from "./claims.ts";
 /** Most due tasks that one claim handles, so that other calls do not wait long. */
 const DUE_BATCH = 500;
 
-const TIMED = `tasks WHERE state = 'pending' AND readiness = ${READINESS.delayed}`;
+/** Tasks that wait for their time: those that have not begun, and those that were parked. */
+const TIMED = `tasks
+  WHERE state = 'pending' AND readiness IN (${READINESS.waiting}, ${READINESS.delayed})`;
+const DELAYED = `tasks WHERE state = 'pending' AND readiness = ${READINESS.delayed}`;
+const WAITING = `tasks WHERE state = 'pending' AND readiness = ${READINESS.waiting}`;
 
 /** The methods of {@linkcode TaskClaims}. */
 export type ClaimMethod = "claimTasks" | "claimInterrupted";
@@ -97,19 +101,20 @@ function handOut<Taken extends TaskClaim>(
   return { kept, tasks: read.filter(({ task }) => ids.has(task.id)) };
 }
 
-/** The earliest time of a delayed task; `undefined` when no task is delayed. */
+/** The earliest time of a task that waits for one; `undefined` when none does. */
 async function findNextTime(db: Session): Promise<number | undefined> {
   const at = (await db.get(`SELECT min(run_at) AS at FROM ${TIMED}`))?.["at"];
   return typeof at === "number" ? at : undefined;
 }
 
-/** Queues delayed tasks whose time has come for room; one daemon does so at a time. */
+/** Queues tasks whose time has come for room, or makes them ready; one daemon does so at a time. */
 async function releaseDueTasks(db: Session, now: number): Promise<void> {
   const { runAtUpTo, createdAfter } = whatIsDue(now);
   await db.lock("due");
   const due = await db.all(
     `(SELECT id FROM ${TIMED} AND run_at <= ?1 ORDER BY run_at LIMIT ?3)
-     UNION (SELECT id FROM ${TIMED} AND created_at > ?2 ORDER BY created_at LIMIT ?3)`,
+     UNION (SELECT id FROM ${DELAYED} AND created_at > ?2 ORDER BY created_at LIMIT ?3)
+     UNION (SELECT id FROM ${WAITING} AND waiting_since > ?2 ORDER BY waiting_since LIMIT ?3)`,
     runAtUpTo,
     createdAfter,
     DUE_BATCH,

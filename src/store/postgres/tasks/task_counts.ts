@@ -20,16 +20,20 @@ export async function counts(db: Session): Promise<TaskCounts> {
      JOIN tasks ON tasks.id = open.first ORDER BY open.first`,
   );
   const pending = rows.filter((row) => row["state"] === "pending");
-  const { ready, delayed } = READINESS;
-  const isReady = (row: Row) => row["readiness"] === ready;
-  const isDelayed = (row: Row) => row["readiness"] === delayed;
+  const is = (readiness: number) => (row: Row) => row["readiness"] === readiness;
+  const [isReady, isDelayed] = [is(READINESS.ready), is(READINESS.delayed)];
   const count = (some: readonly Row[]) => some.reduce((sum, row) => sum + number(row, "tasks"), 0);
   const [oldest] = pending;
   const [oldestReady] = pending.filter(isReady);
   return {
     pending: count(pending),
-    queued: count(pending.filter((row) => !isReady(row) && !isDelayed(row))),
+    queued: count(
+      pending.filter(({ readiness }) => Number(readiness) > READINESS.ready).filter((row) =>
+        !isDelayed(row)
+      ),
+    ),
     delayed: count(pending.filter(isDelayed)),
+    waiting: count(pending.filter(is(READINESS.waiting))),
     running: count(rows.filter((row) => text(row, "state") === "running")),
     ...(oldest && { oldestPendingAt: number(oldest, "created_at") }),
     ...(oldestReady && { oldestReadyAt: number(oldestReady, "created_at") }),

@@ -11,6 +11,7 @@ import type { Row } from "../../sql/row.ts";
 import { type StoredPlan, TASK_COLUMNS, toTask } from "../../sql/tasks.ts";
 import { limitId, limitKeyOf, READINESS_COLUMNS, readinessOf } from "../../sql/task_readiness.ts";
 import type { Session, Value } from "../database/connections.ts";
+import { IS_BOUND } from "../functions/job_functions.ts";
 import { listed, newestIds } from "../database/newest.ts";
 import { readLimitUses } from "./limit_uses.ts";
 
@@ -92,12 +93,12 @@ export async function readTasks(
 }
 
 /**
- * The node that claimed a task last. For a retry that keeps the directory of its task, `only_node`
- * is the node that has the directory, as `svc.placed` decides it.
+ * The node that claimed a task last. For a retry that keeps the directory of its task, and for a task
+ * that was parked, `only_node` is the node that has their files, as `svc.placed` decides it.
  */
 const NODE_COLUMNS = `tasks.node,
   (SELECT name FROM nodes WHERE nodes.id = tasks.node) AS node_name,
-  CASE WHEN retry_of IS NOT NULL AND epoch = 0 AND EXISTS (
+  CASE WHEN ${IS_BOUND} AND EXISTS (
     SELECT 1 FROM nodes WHERE nodes.id = tasks.node) THEN tasks.node END AS only_node`;
 
 /** The plans of some tasks, by their hash: most tasks of a list share a few. */

@@ -6,7 +6,7 @@
 
 import type { TaskLimits } from "../../rules/limits.ts";
 import type { Readiness } from "../../rules/readiness.ts";
-import { toReadiness } from "../../sql/readiness.ts";
+import { READINESS, toReadiness } from "../../sql/readiness.ts";
 import type { TaskState } from "../../task_records.ts";
 import type { LimitKey, StoredTask } from "../../transactions/task_rows.ts";
 import type { TaskFact } from "./facts.ts";
@@ -63,10 +63,10 @@ function limitsOfFact(
 
 /** The part of a task that transactions ask for. */
 export function toStoredTask(
-  { state, planHash, hasDirectory, limits, hasStarted }: KnownTask,
+  { state, planHash, hasDirectory, limits, hasStarted, readiness }: KnownTask,
 ): StoredTask {
   const planned = planHash === undefined ? {} : { planHash };
-  return { state, ...planned, hasDirectory, limits, hasStarted };
+  return { state, ...planned, hasDirectory, limits, hasStarted, readiness };
 }
 
 /** How a task counts in a limit: queued for it, occupying room, or neither (`apart`). */
@@ -81,7 +81,5 @@ const QUEUED_IN = { group: "queuedInGroup", workspace: "queuedInWorkspace" } as 
 export function placeOf(task: KnownTask, of: LimitKey["of"]): Place {
   if (!isUnfinished(task)) return "apart";
   if (task.readiness === QUEUED_IN[of]) return "queued";
-  const hasPassed = task.readiness === "ready" ||
-    (of === "group" && task.readiness === "queuedInWorkspace");
-  return hasPassed ? "open" : "apart";
+  return READINESS[task.readiness] < READINESS[QUEUED_IN[of]] ? "open" : "apart";
 }

@@ -15,6 +15,7 @@ import type { Readiness } from "../../rules/readiness.ts";
 import { READINESS } from "../../sql/readiness.ts";
 import type { NewTask, RetryOf, StepRecord, TaskEnd } from "../../task_records.ts";
 import type {
+  DueTask,
   LimitKey,
   PlannedRetry,
   Scheduling,
@@ -22,6 +23,7 @@ import type {
   TaskRows,
   UnreadyTask,
 } from "../../transactions/task_rows.ts";
+import type { Parking } from "../../turn_records.ts";
 import { Changes, type Columns } from "./changes.ts";
 import type { Facts } from "./facts.ts";
 import { type KnownTask, type TaskClaim, toStoredTask, UNCLAIMED } from "./known_task.ts";
@@ -48,11 +50,12 @@ export class WorkingTasks implements TaskRows {
     return task === undefined ? "none" : { ...task.claim, state: task.state };
   }
 
-  /** The delayed ones of these tasks. */
-  findTimed(ids: readonly string[]): UnreadyTask[] {
+  /** Those of these tasks that are delayed or waiting. */
+  findTimed(ids: readonly string[]): DueTask[] {
     return ids.flatMap((id) => {
       const task = this.tasks.find(id);
-      return task?.state === "pending" && task.readiness === "delayed" ? [task] : [];
+      const isTimed = task?.readiness === "delayed" || task?.readiness === "waiting";
+      return task?.state === "pending" && isTimed ? [task] : [];
     });
   }
 
@@ -216,6 +219,25 @@ export class WorkingTasks implements TaskRows {
     this.tasks.change(task, { state: "pending" });
   }
 
+  /** Puts a running task back, to wait or to go on at once; `stays` says that only its node may run it. */
+  park(
+    taskId: string,
+    { steps, until, now, readiness, stays }: Parking & {
+      readonly readiness: "waiting" | "ready";
+      readonly stays: boolean;
+    },
+  ): void {
+    const task = this.tasks.get(taskId);
+    for (const step of steps) this.saveStep(taskId, step);
+    const waiting = { run_at: until, waiting_since: now, stays_on_node: Number(stays) };
+    this.changes.updateTask(taskId, {
+      state: "pending",
+      readiness: READINESS[readiness],
+      ...(readiness === "waiting" ? waiting : {}),
+    });
+    this.tasks.change(task, { state: "pending", readiness });
+  }
+
   /** Stores the task's own directory; an empty text says that it has none any more. */
   setDirectory(taskId: string, directory: string): void {
     this.changes.updateTask(taskId, { directory });
@@ -236,6 +258,7 @@ export class WorkingTasks implements TaskRows {
       outputs: step.outputs && JSON.stringify(step.outputs),
       failure: step.failure,
       network: step.network && JSON.stringify(step.network),
+      session: step.session,
     });
   }
 

@@ -292,6 +292,37 @@ const MIGRATIONS: readonly string[] = [
   -- What it reached from its sandbox, as JSON.
   ALTER TABLE steps ADD COLUMN network TEXT;
   `,
+  `
+  -- Turns of agents, held or waiting in the order of place; seats: how many there are to be.
+  CREATE TABLE turns (
+    task_id TEXT NOT NULL REFERENCES tasks ON DELETE CASCADE, position INTEGER NOT NULL,
+    project TEXT NOT NULL, agent TEXT NOT NULL, session BLOB, seats INTEGER,
+    state TEXT NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (task_id, position)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX turns_of_agent ON turns (project, agent, state, place);
+  CREATE UNIQUE INDEX turns_in_session ON turns (project, agent, session)
+    WHERE state = 'held' AND session IS NOT NULL;
+  CREATE INDEX turns_for_session ON turns (project, agent, session) WHERE session IS NOT NULL;
+  CREATE TABLE agent_limits (
+    project TEXT NOT NULL, agent TEXT NOT NULL, until INTEGER NOT NULL, reason TEXT NOT NULL,
+    noted_at INTEGER NOT NULL, PRIMARY KEY (project, agent)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE sessions (
+    id TEXT NOT NULL PRIMARY KEY, project TEXT NOT NULL, agent TEXT NOT NULL,
+    digest BLOB NOT NULL, key TEXT NOT NULL, agent_id TEXT, node TEXT NOT NULL,
+    created_at INTEGER NOT NULL, used_at INTEGER NOT NULL, UNIQUE (project, agent, digest)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX sessions_by_use ON sessions (used_at);
+  ALTER TABLE steps ADD COLUMN session TEXT;
+  -- readiness -1: parked in its midst, for a turn or until run_at.
+  ALTER TABLE tasks ADD COLUMN waiting_since INTEGER;
+  DROP INDEX tasks_timed;
+  CREATE INDEX tasks_timed ON tasks (run_at) WHERE state = 'pending' AND readiness IN (-1, 3);
+  CREATE INDEX tasks_waiting ON tasks (waiting_since) WHERE state = 'pending' AND readiness = -1;
+  DROP INDEX tasks_unready;
+  CREATE INDEX tasks_unready ON tasks (id, readiness, created_at)
+    WHERE state = 'pending' AND readiness <> 0;
+  `,
 ];
 
 /** The version of the schema this program writes. */

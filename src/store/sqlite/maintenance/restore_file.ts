@@ -110,6 +110,7 @@ function cancelOpen(db: Database, { reason, now }: CancelOpen): void {
     reason,
     now,
   );
+  db.run("DELETE FROM turns"); // only open tasks have some
 }
 
 /**

@@ -254,8 +254,8 @@ export class SqliteTaskRows implements TaskRows {
   saveStep(taskId: string, step: StepRecord): void {
     this.db.run(
       `INSERT OR REPLACE INTO steps (task_id, position, id, state, exit_code, reason, started_at,
-         finished_at, process_group, attempt, outputs, failure, network)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         finished_at, process_group, attempt, outputs, failure, network, session)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       taskId,
       step.position,
       step.id,
@@ -269,6 +269,7 @@ export class SqliteTaskRows implements TaskRows {
       step.outputs === undefined ? null : JSON.stringify(step.outputs),
       step.failure ?? null,
       step.network === undefined ? null : JSON.stringify(step.network),
+      step.session ?? null,
     );
   }
 
@@ -309,7 +310,7 @@ const SQL: Readonly<Record<LimitKey["of"], LimitSql>> = {
       WHERE project = ? AND workspace = ? AND workspace_max IS NOT NULL
         AND state IN ('pending', 'running')`,
     queued: `readiness = ${READINESS.queuedInWorkspace}`,
-    open: `readiness = ${READINESS.ready}`,
+    open: `readiness < ${READINESS.queuedInWorkspace}`,
     max: "workspace_max",
   },
 };

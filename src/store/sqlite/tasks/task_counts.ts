@@ -19,16 +19,19 @@ export function counts(db: Database): TaskCounts {
     db.get(`SELECT id, created_at AS at FROM tasks ${from} ORDER BY id LIMIT 1`) ?? {};
   const ready = `INDEXED BY tasks_ready WHERE state = 'pending' AND readiness = ${READINESS.ready}`;
   const unready =
-    `INDEXED BY tasks_unready WHERE state = 'pending' AND readiness > ${READINESS.ready}`;
+    `INDEXED BY tasks_unready WHERE state = 'pending' AND readiness <> ${READINESS.ready}`;
   const timed =
-    `INDEXED BY tasks_timed WHERE state = 'pending' AND readiness = ${READINESS.delayed}`;
+    `INDEXED BY tasks_timed_by_age WHERE state = 'pending' AND readiness = ${READINESS.delayed}`;
+  const parked =
+    `INDEXED BY tasks_waiting WHERE state = 'pending' AND readiness = ${READINESS.waiting}`;
   const [first, firstUnready] = [oldest(ready), oldest(unready)];
   const unreadyIsOlder = String(firstUnready["id"] ?? "~") < String(first["id"] ?? "~");
-  const [all, delayed] = [count(unready), count(timed)];
+  const [all, delayed, waiting] = [count(unready), count(timed), count(parked)];
   return {
     pending: count(ready) + all,
-    queued: all - delayed,
+    queued: all - delayed - waiting,
     delayed,
+    waiting,
     running: count("INDEXED BY tasks_running WHERE state = 'running'"),
     ...optionalNumber(unreadyIsOlder ? firstUnready : first, "at", "oldestPendingAt"),
     ...optionalNumber(first, "at", "oldestReadyAt"),

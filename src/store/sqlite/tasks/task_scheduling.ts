@@ -1,5 +1,5 @@
 /**
- * Which tasks a worker gets: claims and requeues. A task whose time has come waits for room first.
+ * Which tasks a worker gets: claims, requeues and parked tasks. A task whose time has come waits for room first.
  *
  * @module
  */
@@ -11,15 +11,18 @@ import { isGone } from "../../rules/ownership.ts";
 import type { Database } from "../engine/database.ts";
 import { READINESS } from "../../sql/readiness.ts";
 import { whatIsDue } from "../../rules/readiness.ts";
-import { toUnreadyTask, UNREADY_TASK_COLUMNS } from "../../sql/task_facts.ts";
-import type { UnreadyTask } from "../../transactions/task_rows.ts";
+import { decidePark } from "../../rules/turns.ts";
+import { toParked, TURNS_OF_TASK } from "../../sql/turns.ts";
+import type { Parking } from "../../turn_records.ts";
+import { DUE_TASK_COLUMNS, toDueTask } from "../../sql/task_facts.ts";
+import type { DueTask } from "../../transactions/task_rows.ts";
 import { releaseDue } from "../../transactions/queue_for_room.ts";
 import { SqliteTaskRows } from "./sqlite_task_rows.ts";
 import { readClaimed } from "./task_lists.ts";
 
-/** Tasks that wait for their time. */
-const TIMED =
-  `tasks INDEXED BY tasks_timed WHERE state = 'pending' AND readiness = ${READINESS.delayed}`;
+/** Tasks that wait for their time: those that have not begun, and those that were parked. */
+const TIMED = `tasks INDEXED BY tasks_timed
+  WHERE state = 'pending' AND readiness IN (${READINESS.waiting}, ${READINESS.delayed})`;
 
 /** Claims the oldest tasks that are ready: marks them running and returns them. */
 export function claimTasks(db: Database, limit: number, now: number): Claim {
@@ -73,6 +76,25 @@ export function requeueTask(
   for (const step of steps) rows.saveStep(taskId, step);
 }
 
+/** Puts a running task back until a step of it gets its turn, or until its time. */
+export function parkTask(db: Database, taskId: string, parking: Parking): void {
+  const task = db.get(
+    `SELECT cancel_reason, ${TURNS_OF_TASK} FROM tasks WHERE id = ? AND state = 'running'`,
+    taskId,
+  );
+  if (task === undefined) return;
+  const rows = new SqliteTaskRows(db);
+  for (const step of parking.steps) rows.saveStep(taskId, step);
+  const readiness = decidePark(toParked(task, parking));
+  db.run(
+    `UPDATE tasks SET state = 'pending', readiness = ?, run_at = ?, waiting_since = ? WHERE id = ?`,
+    READINESS[readiness],
+    parking.until ?? null,
+    parking.now,
+    taskId,
+  );
+}
+
 /** Most due tasks that one claim handles, so that other calls do not wait long. */
 const DUE_BATCH = 500;
 
@@ -83,20 +105,27 @@ function firstTime(db: Database): number | undefined {
 }
 
 /** Tasks whose time has come. */
-function findDue(db: Database, now: number): UnreadyTask[] {
+function findDue(db: Database, now: number): DueTask[] {
   const { runAtUpTo, createdAfter } = whatIsDue(now);
   return [
     ...db.all(
-      `SELECT ${UNREADY_TASK_COLUMNS} FROM ${TIMED} AND run_at <= ? ORDER BY run_at LIMIT ?`,
+      `SELECT ${DUE_TASK_COLUMNS} FROM ${TIMED} AND run_at <= ? ORDER BY run_at LIMIT ?`,
       runAtUpTo,
       DUE_BATCH,
     ),
     ...db.all(
-      `SELECT ${UNREADY_TASK_COLUMNS} FROM tasks INDEXED BY tasks_timed_by_age
+      `SELECT ${DUE_TASK_COLUMNS} FROM tasks INDEXED BY tasks_timed_by_age
        WHERE state = 'pending' AND readiness = ${READINESS.delayed} AND created_at > ?
        ORDER BY created_at LIMIT ?`,
       createdAfter,
       DUE_BATCH,
     ),
-  ].map(toUnreadyTask);
+    ...db.all(
+      `SELECT ${DUE_TASK_COLUMNS} FROM tasks INDEXED BY tasks_waiting
+       WHERE state = 'pending' AND readiness = ${READINESS.waiting} AND waiting_since > ?
+       ORDER BY waiting_since LIMIT ?`,
+      createdAfter,
+      DUE_BATCH,
+    ),
+  ].map(toDueTask);
 }

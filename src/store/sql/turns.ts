@@ -1,0 +1,312 @@
+/**
+ * The tables `turns` and `agent_limits`, written once for both databases. `rules/turns.ts` decides.
+ * Each call locks the agents that it is about: so their seats, their sessions and their queues
+ * change by one call after the other, over all nodes.
+ *
+ * @module
+ */
+
+import { defined } from "../../base/defined.ts";
+import { sessionDigest } from "../rules/keys.ts";
+import {
+  decideTurn,
+  hasSeat,
+  isInForce,
+  type NotedLimit,
+  type ParkedTask,
+  type StoredTurn,
+} from "../rules/turns.ts";
+import type { AgentLimit, AgentUse, AskedTurn, Parking, TurnAnswer } from "../turn_records.ts";
+import { number, storable, text } from "./columns.ts";
+import type { Row } from "./row.ts";
+import type { SqlSession } from "./session.ts";
+import { type SessionHost, useSession } from "./sessions.ts";
+
+/** What differs between the databases. */
+export interface TurnHost<Db extends SqlSession> extends SessionHost<Db> {
+  /**
+   * Refuses a call for a task that another node runs now.
+   *
+   * @throws {AppError} `conflict`.
+   */
+  checkClaim(db: Db, taskId: string): void | Promise<void>;
+  /**
+   * Makes those of these tasks ready that are parked. Called last: a call that parks one of them
+   * has locked its row, and waits for nothing that this transaction has.
+   */
+  wake(db: Db, taskIds: readonly string[]): void | Promise<void>;
+}
+
+/** The agents of one project by name. */
+interface Agents {
+  readonly project: string;
+  readonly agents: readonly string[];
+}
+
+const lockAgents = (db: SqlSession, { project, agents }: Agents) =>
+  db.lock(...new Set(agents.map((agent) => `turns/${project}/${agent}`)));
+
+/** Gives a step its turn, or puts it in the queue for one. */
+export const takeTurn =
+  <Db extends SqlSession>(host: TurnHost<Db>) =>
+  async (db: Db, asked: AskedTurn): Promise<TurnAnswer> => {
+    const { taskId, position, project, now } = asked;
+    const agents = asked.agents.map(({ name }) => name);
+    // no other call changes the agent of its turn, so those that have to be locked stay the same
+    const before = await findTurn(db, asked);
+    await lockAgents(db, {
+      project,
+      agents: before === undefined ? agents : [...agents, before.agent],
+    });
+    await host.checkClaim(db, taskId);
+    const turn = await findTurn(db, asked);
+    const digest = asked.session === undefined ? undefined : sessionDigest(asked.session);
+    const limits = await findLimits(db, { project, agents });
+    const decision = decideTurn({ agents, session: digest, now }, { turn, limits });
+    const { agent } = decision;
+    const held = async (): Promise<TurnAnswer> => {
+      const session = await useSession(host, db, { ...asked, agent });
+      return { is: "held", agent, ...defined({ session }) };
+    };
+    if (decision.is === "kept") return await held();
+    const stays = decision.is === "queued" && decision.stays;
+    const freed = stays || turn === undefined ? [] : [turn.agent];
+    if (freed.length > 0) {
+      await db.run("DELETE FROM turns WHERE task_id = ? AND position = ?", taskId, position);
+    }
+    if (decision.is === "limited") {
+      await grantTurns(host, db, { project, agents: freed });
+      return { is: "limited", agent, until: decision.until };
+    }
+    const seats = asked.agents.find(({ name }) => name === agent)?.seats ?? null;
+    if (stays) {
+      await db.run(
+        "UPDATE turns SET seats = ? WHERE task_id = ? AND position = ?",
+        seats,
+        taskId,
+        position,
+      );
+    } else {
+      await db.run(
+        `INSERT INTO turns (task_id, position, project, agent, session, seats, state, place)
+         SELECT ?1, ?2, ?3, ?4, ?5, ?6, 'waiting', COALESCE(max(place), 0) + 1 FROM turns
+         WHERE project = ?3 AND agent = ?4 AND state = 'waiting'`,
+        taskId,
+        position,
+        project,
+        agent,
+        digest ?? null,
+        seats,
+      );
+    }
+    await grantTurns(host, db, { project, agents: [...freed, agent] }, taskId);
+    const given = await findTurn(db, asked);
+    if (given?.isHeld === true) return await held();
+    const isBusy = await db.get(
+      `SELECT 1 FROM turns WHERE project = ? AND agent = ? AND session = ? AND state = 'held'`,
+      project,
+      agent,
+      digest ?? null,
+    );
+    return { is: "waiting", agent, for: isBusy === undefined ? "seat" : "session" };
+  };
+
+/** Ends the turn of a step, or its waiting for one; without `position`, of all steps of the task. */
+export const endTurn =
+  <Db extends SqlSession>(host: TurnHost<Db>) =>
+  async (db: Db, taskId: string, position?: number): Promise<void> => {
+    const those = position === undefined ? "task_id = ?" : "task_id = ? AND position = ?";
+    const values = position === undefined ? [taskId] : [taskId, position];
+    const rows = await db.all(`SELECT project, agent FROM turns WHERE ${those}`, ...values);
+    const [row] = rows;
+    if (row === undefined) return;
+    const ended = { project: text(row, "project"), agents: rows.map((one) => text(one, "agent")) };
+    await lockAgents(db, ended);
+    await host.checkClaim(db, taskId);
+    await db.run(`DELETE FROM turns WHERE ${those}`, ...values);
+    await grantTurns(host, db, ended, taskId);
+  };
+
+/** Notes that an agent is limited. Parked steps that wait for it may get another one now. */
+export const noteLimit =
+  <Db extends SqlSession>(host: TurnHost<Db>) =>
+  async (db: Db, limit: AgentLimit, now: number): Promise<void> => {
+    const { project, agent, until, reason } = limit;
+    await lockAgents(db, { project, agents: [agent] });
+    await db.run("DELETE FROM agent_limits WHERE project = ? AND until <= ?", project, now);
+    if (until <= now) {
+      await db.run("DELETE FROM agent_limits WHERE project = ? AND agent = ?", project, agent);
+      return;
+    }
+    await db.run(
+      `INSERT INTO agent_limits (project, agent, until, reason, noted_at) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (project, agent) DO UPDATE SET until = excluded.until, reason = excluded.reason,
+         noted_at = excluded.noted_at`,
+      project,
+      agent,
+      until,
+      storable(reason),
+      now,
+    );
+    const waiting = await db.all(
+      "SELECT task_id FROM turns WHERE project = ? AND agent = ? AND state = 'waiting'",
+      project,
+      agent,
+    );
+    await wakeAll(host, db, waiting.map((row) => text(row, "task_id")));
+  };
+
+/** How busy the agents of a project are that have turns or limits, by name. */
+export async function listAgentUse(
+  db: SqlSession,
+  project: string,
+  now: number,
+): Promise<AgentUse[]> {
+  const rows = await db.all(
+    `SELECT agent, state, count(*) AS n FROM turns WHERE project = ? AND ${IS_OPEN}
+     GROUP BY agent, state`,
+    project,
+  );
+  const limits = await db.all("SELECT * FROM agent_limits WHERE project = ?", project);
+  const inForce = new Map(
+    limits.filter((row) => isInForce(toLimit(row), now))
+      .map((row) => [
+        text(row, "agent"),
+        { until: number(row, "until"), reason: text(row, "reason") },
+      ]),
+  );
+  const count = (agent: string, state: string) =>
+    number(rows.find((row) => row["agent"] === agent && row["state"] === state) ?? { n: 0 }, "n");
+  const names = new Set([...rows.map((row) => text(row, "agent")), ...inForce.keys()]);
+  return [...names].sort().map((agent) => ({
+    agent,
+    held: count(agent, "held"),
+    waiting: count(agent, "waiting"),
+    ...defined({ limit: inForce.get(agent) }),
+  }));
+}
+
+/** Columns of a task that {@linkcode toParked} takes, beside its `cancel_reason`. */
+export const TURNS_OF_TASK = `CASE WHEN EXISTS (SELECT 1 FROM turns
+    WHERE turns.task_id = tasks.id AND turns.state = 'held') THEN 1 ELSE 0 END AS has_turn,
+  CASE WHEN EXISTS (SELECT 1 FROM turns
+    WHERE turns.task_id = tasks.id AND turns.state = 'waiting') THEN 1 ELSE 0 END AS is_queued`;
+
+/** The facts about a task that is to be parked. */
+export function toParked(row: Row, { until }: Pick<Parking, "until">): ParkedTask {
+  return {
+    hasTurn: row["has_turn"] === 1,
+    isQueued: row["is_queued"] === 1,
+    hasTime: until !== undefined,
+    isCancelled: row["cancel_reason"] !== null,
+  };
+}
+
+async function findTurn(
+  db: SqlSession,
+  { taskId, position }: Pick<AskedTurn, "taskId" | "position">,
+): Promise<StoredTurn | undefined> {
+  const row = await db.get(
+    "SELECT agent, state, session FROM turns WHERE task_id = ? AND position = ?",
+    taskId,
+    position,
+  );
+  return row && {
+    agent: text(row, "agent"),
+    isHeld: row["state"] === "held",
+    ...(row["session"] instanceof Uint8Array ? { session: row["session"] } : {}),
+  };
+}
+
+async function findLimits(db: SqlSession, { project, agents }: Agents): Promise<NotedLimit[]> {
+  const rows = await db.all(
+    `SELECT agent, until, noted_at FROM agent_limits
+     WHERE project = ? AND agent IN (SELECT value FROM json_each(?))`,
+    project,
+    JSON.stringify(agents),
+  );
+  return rows.map(toLimit);
+}
+
+function toLimit(row: Row): NotedLimit {
+  return {
+    agent: text(row, "agent"),
+    until: number(row, "until"),
+    notedAt: number(row, "noted_at"),
+  };
+}
+
+/**
+ * The condition that the task of a turn has not ended. Its turns end before it does: what a fault
+ * has left of one that has ended keeps no seat.
+ */
+const IS_OPEN = `EXISTS (SELECT 1 FROM tasks WHERE tasks.id = turns.task_id
+  AND tasks.state IN ('pending', 'running'))`;
+
+/**
+ * Gives the free seats and sessions of these locked agents to the steps that wait for both, and makes
+ * the tasks of these ready, save the one that asks.
+ */
+async function grantTurns<Db extends SqlSession>(
+  host: TurnHost<Db>,
+  db: Db,
+  { project, agents }: Agents,
+  asking?: string,
+): Promise<void> {
+  const granted = new Set<string>();
+  for (const agent of new Set(agents)) {
+    await db.run(
+      `DELETE FROM turns WHERE project = ? AND agent = ? AND state = 'held' AND NOT ${IS_OPEN}`,
+      project,
+      agent,
+    );
+    for (;;) {
+      const next = await grantNext(db, project, agent);
+      if (next === undefined) break;
+      granted.add(next);
+    }
+  }
+  if (asking !== undefined) granted.delete(asking);
+  await wakeAll(host, db, [...granted]);
+}
+
+async function wakeAll<Db extends SqlSession>(
+  { wake }: TurnHost<Db>,
+  db: Db,
+  taskIds: readonly string[],
+): Promise<void> {
+  if (taskIds.length > 0) await wake(db, [...new Set(taskIds)]);
+}
+
+/** Gives a turn to the first who can have one; the id of its task. */
+async function grantNext(
+  db: SqlSession,
+  project: string,
+  agent: string,
+): Promise<string | undefined> {
+  const newest = await db.get(
+    `SELECT seats, (SELECT count(*) FROM turns
+       WHERE project = ?1 AND agent = ?2 AND state = 'held') AS held FROM turns
+     WHERE project = ?1 AND agent = ?2 AND state = 'waiting' ORDER BY place DESC LIMIT 1`,
+    project,
+    agent,
+  );
+  if (newest === undefined) return undefined;
+  const seats = newest["seats"] === null ? undefined : number(newest, "seats");
+  if (!hasSeat({ held: number(newest, "held"), seats })) return undefined;
+  const next = await db.get(
+    `SELECT task_id, position, CASE WHEN ${IS_OPEN} THEN 1 ELSE 0 END AS is_open FROM turns
+     WHERE project = ? AND agent = ? AND state = 'waiting'
+       AND (session IS NULL OR NOT EXISTS (SELECT 1 FROM turns AS other
+         WHERE other.project = turns.project AND other.agent = turns.agent
+           AND other.session = turns.session AND other.state = 'held'))
+     ORDER BY place LIMIT 1`,
+    project,
+    agent,
+  );
+  if (next === undefined) return undefined;
+  const [taskId, position] = [text(next, "task_id"), number(next, "position")];
+  const change = next["is_open"] === 1 ? "UPDATE turns SET state = 'held'" : "DELETE FROM turns";
+  await db.run(`${change} WHERE task_id = ? AND position = ?`, taskId, position);
+  return taskId;
+}
