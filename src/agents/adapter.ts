@@ -22,6 +22,8 @@ export interface AdapterDefinition {
   readonly programs: ReadonlyMap<string, string>;
   /** An adapter for one run; `now` in milliseconds since the epoch. */
   readonly make: (facts: RunFacts, now: () => number) => Adapter;
+  /** Type of the event that a run prints at its end, also where it never began. */
+  readonly report?: string;
   /** What exit codes of the program mean. */
   readonly exitCodes?: Readonly<Record<number, FailureKind>>;
 }

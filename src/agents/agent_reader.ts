@@ -6,6 +6,7 @@
 
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import type { Adapter, AdapterDefinition } from "./adapter.ts";
+import { textIn } from "./fields.ts";
 import type { AgentFailure } from "./agent_failure.ts";
 import { type Line, LineSplitter } from "./lines.ts";
 import { RunFacts } from "./run_facts.ts";
@@ -17,6 +18,7 @@ export class AgentReader {
   readonly #adapter: Adapter;
   readonly #out = new LineSplitter();
   readonly #err = new LineSplitter();
+  #hasBegun = false;
 
   /** `now` in milliseconds since the epoch. */
   constructor(definition: AdapterDefinition, now: () => number) {
@@ -50,10 +52,22 @@ export class AgentReader {
     return { kind, message: told?.message ?? "" };
   }
 
+  /**
+   * Whether a run that was to go on with a session, and failed by itself, did not find it: every program
+   * says so before its first event. Where an API fails, a run has begun.
+   */
+  hasLostSession(exitCode: number): boolean {
+    return !this.#hasBegun && isOfProgram(exitCode) &&
+      (this.failure(exitCode)?.kind ?? "error") === "error";
+  }
+
   #read(line: Line): readonly string[] {
     if ("tooLong" in line) return [`[svc: a line of ${line.tooLong} bytes is not shown]`];
     const event = findEvent(line.text);
-    if (event !== undefined) return this.#adapter.read(event);
+    if (event !== undefined) {
+      if (textIn(event, "type") !== this.#definition.report) this.#hasBegun = true;
+      return this.#adapter.read(event);
+    }
     this.facts.hint(line.text);
     return [line.text];
   }
@@ -61,6 +75,11 @@ export class AgentReader {
   #hear(lines: readonly Line[]): void {
     for (const line of lines) if ("text" in line) this.facts.hint(line.text);
   }
+}
+
+/** Whether a program failed by itself, and was there: 126 and 127 are of the shell. */
+export function isOfProgram(exitCode: number): boolean {
+  return exitCode !== 0 && exitCode !== 126 && exitCode !== 127;
 }
 
 /** The event of a line; `undefined` where it is no JSON object, or one that is too large. */

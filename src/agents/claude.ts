@@ -35,6 +35,7 @@ export const CLAUDE: AdapterDefinition = {
     ["cursor-agent", "--output-format stream-json"],
   ]),
   make: (facts) => new ClaudeAdapter(facts),
+  report: "result",
 };
 
 class ClaudeAdapter implements Adapter {

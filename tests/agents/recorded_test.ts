@@ -28,6 +28,8 @@ interface Run {
   readonly lines: readonly string[];
   readonly outputs: Readonly<Record<string, string>>;
   readonly failure?: readonly [kind: FailureKind, message: string];
+  /** Whether it did not find the session that it was to go on with. */
+  readonly hasLostSession?: true;
 }
 
 const DONE = { result: "All of it is done.", tokens_in: "1200", tokens_out: "34" };
@@ -71,6 +73,7 @@ const reconnecting = (why: string) => [
 
 const CLAUDE_AUTH = `Failed to authenticate. API Error: 401 ${NO_KEY}`;
 const CLAUDE_LIMIT = `API Error: Request rejected (429) · ${LIMIT}`;
+const NO_SESSION = `No conversation found with session ID: ${ID}`;
 const CODEX_AUTH =
   `unexpected status 401 Unauthorized: ${NO_KEY}, url: http://127.0.0.1:1/v1/responses`;
 const CODEX_LIMIT = "exceeded retry limit, last status: 429 Too Many Requests";
@@ -92,7 +95,7 @@ const GEMINI_LIMIT =
   `[API Error: ${LIMIT}] Please wait and try again later. To increase your limits, ` +
   "request a quota increase through AI Studio, or switch to another /auth method";
 
-const RUNS: Readonly<Record<string, Run>> = {
+const RUNS: Record<string, Run> = {
   "claude-code/ok": {
     lines: ["All of it is done."],
     outputs: { ...DONE, session_id: ID, cost_usd: "0.00685" },
@@ -115,6 +118,12 @@ const RUNS: Readonly<Record<string, Run>> = {
     lines: [...failed(401, 4), CLAUDE_AUTH],
     outputs: { session_id: ID, ...NO_TOKENS, cost_usd: "0" },
     failure: ["auth", CLAUDE_AUTH],
+  },
+  "claude-code/lost": {
+    lines: [],
+    outputs: { session_id: ID, ...NO_TOKENS, cost_usd: "0" },
+    failure: ["error", NO_SESSION],
+    hasLostSession: true,
   },
   "codex/ok": { lines: ["All of it is done."], outputs: { ...DONE, session_id: ID } },
   "codex/tool": {
@@ -210,6 +219,9 @@ const RUNS: Readonly<Record<string, Run>> = {
   },
 };
 
+const LOST = ["codex", "copilot", "gemini-cli", "opencode", "qwen-code"];
+for (const agent of LOST) RUNS[`${agent}/lost`] = { lines: [], outputs: {}, hasLostSession: true };
+
 const ADAPTERS: Readonly<Record<string, AdapterName>> = {
   "claude-code": "claude",
   "qwen-code": "claude",
@@ -240,15 +252,16 @@ function read(name: string, size: number, exitCode: number) {
     lines: shown === "" ? [] : shown.slice(0, -1).split("\n"),
     outputs: reader.facts.outputs,
     failure: failure && [failure.kind, failure.message],
+    ...reader.hasLostSession(exitCode) ? { hasLostSession: true } : {},
   };
 }
 
-for (const [name, { lines, outputs, failure }] of Object.entries(RUNS)) {
+for (const [name, { failure, ...expected }] of Object.entries(RUNS)) {
   Deno.test(`the recorded run ${name} is read`, () => {
     const code = EXIT_CODES.get(name);
     ok(code !== undefined, "its exit code is in the README");
     for (const size of [1 << 20, 7]) {
-      deepEqual(read(name, size, code), { lines, outputs, failure });
+      deepEqual(read(name, size, code), { ...expected, failure });
     }
   });
 }
@@ -261,6 +274,16 @@ Deno.test("every recorded run is expected", () => {
       )
     );
   deepEqual(recorded.toSorted(), Object.keys(RUNS).toSorted());
+});
+
+Deno.test("a program that is not there has lost no session", () => {
+  for (const code of [0, 126, 127]) {
+    equal(new AgentReader(findAdapter("codex"), () => 0).hasLostSession(code), false);
+  }
+  const reader = new AgentReader(findAdapter("codex"), () => 0);
+  reader.readErrors(new TextEncoder().encode("Not logged in. Please run codex login\n"));
+  reader.end();
+  equal(reader.hasLostSession(1), false, "nor one whose key is refused");
 });
 
 Deno.test("gemini that hangs at a limit has said so on standard error", () => {

@@ -28,6 +28,9 @@ export interface AgentPackage {
     readonly env: string;
     readonly headers: Readonly<Record<string, { readonly fromSecret: unknown }>>;
   }[];
+  /** The options that begin a session of this id, and go on with it. */
+  readonly begun: (id: string) => string;
+  readonly resumed: (id: string) => string;
   /** The version that the package names as tried. */
   readonly version: string;
 }
@@ -51,6 +54,8 @@ function readPackage(name: string): AgentPackage {
     program: /^(?:exec )?([a-z]+) -*[a-z]+/m.exec(spec.command)?.[1] ?? "",
     env: spec.env,
     inject: spec.sandbox.network.inject,
+    begun: (id) => (spec.resume.new ?? "").replaceAll("$SVC_SESSION", id),
+    resumed: (id) => spec.resume.again.replaceAll("$SVC_SESSION", id),
     version: metadata.annotations["tried-version"],
   };
 }

@@ -6,6 +6,8 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { systemClock } from "../../src/base/clock.ts";
+import { AgentOutput } from "../../src/tasks/step/agent_output.ts";
 import { readLog } from "../helpers/read_log.ts";
 import { type RunRig, runRig, type TaskParts } from "../rigs/run_rig.ts";
 
@@ -198,4 +200,14 @@ test("a result that is too long is cut, and the log says so", async (rig) => {
   equal(state, "succeeded");
   equal(task.steps[0]?.outputs?.["result"]?.length, 131_072);
   match(await rig.printed(task.id, "a", "svc"), /result of the agent is cut/);
+});
+
+Deno.test("an agent of plain text has lost its session if it failed and said nothing of its work", async () => {
+  const agent = { name: "own", command: "own", promptDelivery: "stdin", env: {} } as const;
+  const log = { write: () => Promise.resolve(), note: () => Promise.resolve() };
+  const said = new AgentOutput(agent, log, systemClock);
+  await said.write("err", new TextEncoder().encode("no such session\n"));
+  deepEqual([0, 1, 127].map((code) => said.hasLostSession(code)), [false, true, false]);
+  await said.write("out", new TextEncoder().encode("working\n"));
+  equal(said.hasLostSession(1), false);
 });

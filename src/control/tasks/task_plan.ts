@@ -54,9 +54,10 @@ function stepViews(
 ): PlannedStepView[] {
   const needs = waitsFor(plan);
   const steps = [...plan.steps, ...plan.finally ?? []];
-  const isRequired = requires(required, steps.some(({ agent }) => agent !== undefined));
+  const hasAgent = steps.some(({ agent }) => agent !== undefined);
   return steps.map((step, position) => {
     const isFinally = position >= plan.steps.length;
+    const isRequired = requires(required, { hasAgent, hasSession: step.session !== undefined });
     return {
       id: step.id,
       kind: step.agent === undefined ? "run" : "agent",

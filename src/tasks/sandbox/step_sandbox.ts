@@ -69,13 +69,13 @@ export type Choice = { readonly sandbox: PlannedSandbox } | { readonly note?: st
  */
 export async function chooseSandbox(
   { sandbox }: Pick<PlannedStep, "sandbox">,
-  { hasAgent, hasSession }: { readonly hasAgent: boolean; readonly hasSession: boolean },
+  needs: SandboxNeeds,
   { required, support }: Pick<Sandboxes, "required" | "support">,
 ): Promise<Choice> {
-  const isRequired = hasSession || requires(required, hasAgent);
+  const isRequired = requires(required, needs);
   if (sandbox === NO_SANDBOX) {
     if (!isRequired) return {};
-    const what = hasSession
+    const what = needs.hasSession
       ? "A step with a session runs in a sandbox only"
       : `This daemon runs no such step outside a sandbox (require-sandbox: ${required})`;
     throw new AppError("invalid", `${what}: remove "sandbox: none"`);
@@ -96,9 +96,20 @@ export async function chooseSandbox(
   );
 }
 
-/** Whether the daemon wants all steps of a workflow in a sandbox that is said nothing of. */
-export function requires(required: RequiredSandbox, hasAgent: boolean): boolean {
-  return required === "all" || (required === "agents" && hasAgent);
+/** What a step may need a sandbox for. */
+export interface SandboxNeeds {
+  /** Whether its workflow has an agent. */
+  readonly hasAgent: boolean;
+  /** Whether it has a session itself. */
+  readonly hasSession: boolean;
+}
+
+/** Whether a step has to be in a sandbox, whatever its manifests say. */
+export function requires(
+  required: RequiredSandbox,
+  { hasAgent, hasSession }: SandboxNeeds,
+): boolean {
+  return hasSession || required === "all" || (required === "agents" && hasAgent);
 }
 
 /** Why this machine cannot make a sandbox; `undefined` if it can. */

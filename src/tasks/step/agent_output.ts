@@ -11,7 +11,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { utf8 } from "../../base/bytes.ts";
 import { findAdapter } from "../../agents/adapters.ts";
 import type { AgentFailure, FailureKind } from "../../agents/agent_failure.ts";
-import { AgentReader } from "../../agents/agent_reader.ts";
+import { AgentReader, isOfProgram } from "../../agents/agent_reader.ts";
 import { MAX_RESULT_BYTES } from "../../agents/run_facts.ts";
 import type { OutputStream } from "../../shell/run_shell.ts";
 import type { ReachedHost, StepRecord } from "../../store/task_records.ts";
@@ -34,6 +34,7 @@ export class AgentOutput {
   readonly #log: OutputLog;
   readonly #agent: PlannedAgent | undefined;
   readonly #reader: AgentReader | undefined;
+  #hasPrinted = false;
 
   constructor(agent: PlannedAgent | undefined, log: OutputLog, clock: WallClock) {
     this.#agent = agent;
@@ -44,6 +45,7 @@ export class AgentOutput {
 
   /** Writes a chunk to the log: what an adapter reads as it is, and as lines for people. */
   async write(stream: OutputStream, chunk: Uint8Array): Promise<void> {
+    this.#hasPrinted ||= stream === "out";
     if (this.#reader === undefined) return await this.#log.write(stream, chunk);
     if (stream === "err") {
       this.#reader.readErrors(chunk);
@@ -68,6 +70,14 @@ export class AgentOutput {
   get outputs(): Readonly<Record<string, string>> {
     if (this.#agent === undefined) return {};
     return { agent: this.#agent.name, ...this.#reader?.facts.outputs };
+  }
+
+  /**
+   * Whether an agent that was to go on with a session, and failed by itself, did not find it; to be asked
+   * after its end. An agent whose events nobody reads has then printed nothing but errors.
+   */
+  hasLostSession(exitCode: number): boolean {
+    return this.#reader?.hasLostSession(exitCode) ?? (!this.#hasPrinted && isOfProgram(exitCode));
   }
 
   /** How the attempt ended, with what the agent said of it. */
