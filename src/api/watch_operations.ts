@@ -32,6 +32,11 @@ const SUBJECT = Type.Object({
   task: Type.Optional(Type.String({ description: "What names one task" })),
   log: Type.Optional(Type.String({ description: "What names the task of a log" })),
   step: Type.Optional(Type.String({ description: "With `log`: only lines of this step" })),
+  raw: Type.Optional(
+    Type.Literal(true, {
+      description: "With `log`: only what agents printed, before svc made lines of it",
+    }),
+  ),
   after: Type.Optional(
     Type.String({
       pattern: "^[0-9a-f.]{1,64}$",

@@ -42,7 +42,7 @@ const KINDS = {
   status: "status",
   stats: "stats",
 } as const satisfies {
-  readonly [Kind in Exclude<keyof WatchSubject, "key" | "step" | "after">]: OperationName;
+  readonly [Kind in Exclude<keyof WatchSubject, "key" | "step" | "raw" | "after">]: OperationName;
 };
 type Kind = keyof typeof KINDS;
 
@@ -107,7 +107,7 @@ export class SubjectWatch {
   }
 
   #follow(
-    { get, task, log, step, after, stats: figures }: WatchSubject,
+    { get, task, log, step, raw, after, stats: figures }: WatchSubject,
     { caller, signal }: { readonly caller: Caller; readonly signal: AbortSignal },
   ): AsyncGenerator<Watched> {
     if (get !== undefined) return watchList(get, this.#watches.list(get, signal, after));
@@ -117,7 +117,7 @@ export class SubjectWatch {
     if (log !== undefined) {
       return this.#log(
         log,
-        { step, after: after === undefined ? undefined : byteOf(after) },
+        { step, raw, after: after === undefined ? undefined : byteOf(after) },
         signal,
       );
     }
@@ -234,8 +234,9 @@ async function* keepalives(clock: Clock, signal: AbortSignal): AsyncGenerator<Wa
 function kindOf(subject: WatchSubject): Kind {
   const kinds = (Object.keys(KINDS) as Kind[]).filter((kind) => subject[kind] !== undefined);
   const [kind] = kinds;
-  if (kind !== "log" && subject.step !== undefined) {
-    throw new AppError("usage", `The subject "${subject.key}" has step, which is for a log`);
+  const ofLog = (["step", "raw"] as const).find((name) => subject[name] !== undefined);
+  if (kind !== "log" && ofLog !== undefined) {
+    throw new AppError("usage", `The subject "${subject.key}" has ${ofLog}, which is for a log`);
   }
   if (kind !== "log" && kind !== "get" && subject.after !== undefined) {
     const which = `The subject "${subject.key}" has after`;

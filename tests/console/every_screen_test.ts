@@ -6,42 +6,14 @@
  */
 
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
-import axe from "axe-core";
-import type { Page } from "playwright-core";
 import { PAGES } from "../../src/console/pages.ts";
 import { browserTest, picture, startBrowser, startConsole } from "../helpers/browser.ts";
 import { startConsoleSamples } from "../helpers/console_samples.ts";
 import { everyScreen, settled } from "./every_screen.ts";
+import { overflow, violations } from "./for_everyone.ts";
 
 const WIDTHS = [360, 1280, 3840];
 const SCHEMES = ["light", "dark"] as const;
-
-/** Rules of axe that a screen breaks, each with the first place; and how many were looked at. */
-async function violations(page: Page): Promise<{ found: string[]; looked: number }> {
-  await page.evaluate(axe.source);
-  return await page.evaluate(`(async () => {
-    const { violations, passes } = await axe.run(document, {
-      resultTypes: ["violations", "passes"],
-    });
-    return {
-      looked: passes.length,
-      found: violations.map(({ id, nodes: [{ html, failureSummary }] }) =>
-        [id, html, failureSummary].join(": ")
-      ),
-    };
-  })()`);
-}
-
-/** What reaches beyond the right edge of the window, if anything does. */
-async function overflow(page: Page): Promise<string[]> {
-  return await page.evaluate(`(() => {
-    const { scrollWidth, clientWidth } = document.documentElement;
-    if (scrollWidth <= clientWidth) return [];
-    return ["the page: " + scrollWidth].concat([...document.querySelectorAll("body *")]
-      .filter((element) => element.getBoundingClientRect().right > clientWidth + 1)
-      .slice(0, 5).map((element) => "<" + element.tagName + " class=" + element.className + ">"));
-  })()`);
-}
 
 browserTest("every screen is accessible in light and dark, and fits every width", async (t) => {
   await using samples = await startConsoleSamples();

@@ -11,9 +11,11 @@ import { ROOT } from "../helpers/program.ts";
 
 /** Files of the program that the page runs itself: they touch nothing outside of them. */
 const PURE = [
+  "src/api/agent_words.ts",
   "src/api/key_use.ts",
   "src/api/node_states.ts",
   "src/api/roles.ts",
+  "src/api/sandbox_words.ts",
   "src/base/control_characters.ts",
   "src/base/defined.ts",
   "src/base/duration.ts",

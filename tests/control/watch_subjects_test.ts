@@ -85,10 +85,10 @@ const LOUD = RUNNING.replace('run: "true"', 'run: "while ! [ -e go ]; do sleep 0
 controlTest("watch: the lines of a log as they come, from any place, and its end", async (rig) => {
   await rig.apply(LOUD);
   const id = String((await rig.post("push", "{}"))["task_id"]);
-  const write = async (n: number, text: string) =>
+  const write = async (n: number, text: string, stream = "out") =>
     await Deno.writeTextFile(
       logPath(rig.dirs.logs, id),
-      `${JSON.stringify({ at: Date.now(), step: "build", stream: "out", text })}\n`,
+      `${JSON.stringify({ at: Date.now(), step: "build", stream, text })}\n`,
       { append: true, create: n === 1 },
     );
   await until(
@@ -96,10 +96,12 @@ controlTest("watch: the lines of a log as they come, from any place, and its end
     async () => (await rig.client.call("task", { id }))["state"] === "running" ? true : undefined,
   );
   await write(1, "one\ntwo\n");
+  await write(2, '{"of":"an agent"}\n', "raw");
   await using page = watching(
     rig,
     { key: "all", log: id },
     { key: "step", log: id, step: "no" },
+    { key: "raw", log: id, raw: true },
     { key: "now", stats: { minutes: 2 } },
   );
   const texts = (lines: readonly Record<string, unknown>[]) =>
@@ -107,6 +109,7 @@ controlTest("watch: the lines of a log as they come, from any place, and its end
   const first = await page.until("all", ([line]) => line);
   deepEqual(texts([first]), ["one", "two"]);
   equal(first["over"], false);
+  deepEqual(texts([await page.until("raw", ([line]) => line)]), ['{"of":"an agent"}']);
   const refused = await page.until("step", ([line]) => line?.["error"] as { code: string });
   equal(refused.code, "usage");
   const figures = await page.until("now", ([line]) => line?.["stats"] as { step_secs: number });
@@ -167,7 +170,11 @@ controlTest("watch refuses subjects that cannot be told apart or say nothing", a
   });
   await rejects(first({ key: "a", get: list, step: "build" }), {
     code: "usage",
-    message: /for a log/,
+    message: /has step, which is for a log/,
+  });
+  await rejects(first({ key: "a", status: true, raw: true }), {
+    code: "usage",
+    message: /has raw, which is for a log/,
   });
   await rejects(first({ key: "a", status: true, after: "1" }), {
     code: "usage",

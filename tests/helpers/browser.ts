@@ -28,9 +28,10 @@ const PICTURES = Deno.env.get("SVC_TEST_PICTURES") ?? "";
 export function browserTest(
   name: string,
   fn: (t: Deno.TestContext) => Promise<void>,
-  { isLong = true } = {},
+  { isLong = true, skip }: { readonly isLong?: boolean; readonly skip?: string | undefined } = {},
 ): void {
-  const reason = BROWSER === "" ? "SVC_BROWSER names no Chromium" : isLong ? NOT_ALL : undefined;
+  const lacks = BROWSER === "" ? "SVC_BROWSER names no Chromium" : skip;
+  const reason = lacks ?? (isLong ? NOT_ALL : undefined);
   // The driver's sockets and timers end with the browser, but not within the test that began them.
   Deno.test({
     ...skippable(name, reason),

@@ -16,7 +16,7 @@ export type Update = Watched;
 
 /** Reads a subject once; a log is read on from the cursor `after`. */
 export async function askOnce(
-  { get, task, status, stats, log, step }: Subject,
+  { get, task, status, stats, log, step, raw }: Subject,
   after: string | undefined,
 ): Promise<Update | undefined> {
   if (status === true) return { status: await call("status", {}) };
@@ -25,7 +25,11 @@ export async function askOnce(
   if (log !== undefined) {
     const { lines, end } = await call("task.log.read", {
       id: log,
-      ...defined({ step, after: after === undefined ? undefined : Number(after) }),
+      ...defined({
+        step,
+        stream: raw && "raw" as const,
+        after: after === undefined ? undefined : Number(after),
+      }),
     });
     return { lines, end, cursor: String(end), over: false };
   }

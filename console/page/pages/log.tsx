@@ -12,7 +12,7 @@ import { toRefusal } from "../data/answer.ts";
 import type { Refusal } from "../data/api.ts";
 import { useKeys } from "../keys.ts";
 import { useLatest, useWatch } from "../data/live.ts";
-import { LogControl } from "./log/control.ts";
+import { LogControl, type LogPart } from "./log/control.ts";
 import { downloadLog } from "./log/download.ts";
 import { LogView } from "./log/view.tsx";
 import { Chip } from "../parts/chip.tsx";
@@ -56,11 +56,12 @@ function Log({ task }: { readonly task: TaskRecord }) {
   const usual = narrow.value ? "1" : ""; // unless the address sets it
   const wrap = (query.value.get("wrap") ?? usual) === "1";
   const isOver = task.finished_at !== null;
+  const part = partOf(step, query.value.get("raw") === "1");
   const setWrap = () => setQuery({ wrap: wrap ? "0" : "1" });
-  const control = useControl(id, step, wrap);
+  const control = useControl(id, part, wrap);
   const text = useSignal(searched);
   const field = useRef<HTMLInputElement>(null);
-  useFollowing(control, { id, step, isOver });
+  useFollowing(control, { id, part, isOver });
 
   const find = (back: boolean) => {
     const wanted = text.value;
@@ -74,7 +75,9 @@ function Log({ task }: { readonly task: TaskRecord }) {
     { key: "f", help: "Search in the log", act: () => field.current?.focus() },
     { key: "n", help: "Next match", act: () => find(false) },
     { key: "N", help: "Previous match", act: () => find(true) },
-    { key: "e", help: "First error", act: () => void control.toError(failedHere) },
+    ...part.raw ? [] : [
+      { key: "e", help: "First error", act: () => void control.toError(failedHere) },
+    ],
     { key: "g", help: "First line", act: () => void control.toStart() },
     { key: "G", help: "Last line", act: () => void control.toEnd() },
     { key: "w", help: "Toggle line wrapping", act: setWrap },
@@ -84,7 +87,7 @@ function Log({ task }: { readonly task: TaskRecord }) {
     const [name, value] of [["step", step], ["find", searched], [
       "wrap",
       query.value.get("wrap") ?? "",
-    ]]
+    ], ["raw", part.raw ? "1" : ""]]
   ) {
     if (name !== undefined && value) filters[name] = value;
   }
@@ -145,9 +148,15 @@ function Log({ task }: { readonly task: TaskRecord }) {
           </button>
         </form>
         <span class="choice">
-          <button type="button" onClick={() => void control.toError(failedHere)} title="( e )">
-            First error
-          </button>
+          {part.raw === undefined && (
+            <button
+              type="button"
+              onClick={() => void control.toError(failedHere)}
+              title="( e )"
+            >
+              First error
+            </button>
+          )}
           <button type="button" onClick={() => void control.toStart()} title="( g )">Top</button>
           <button type="button" onClick={() => void control.toEnd()} title="( G )">End</button>
         </span>
@@ -159,7 +168,17 @@ function Log({ task }: { readonly task: TaskRecord }) {
           />{" "}
           Wrap
         </label>
-        <Download id={id} step={step} />
+        {(part.raw !== undefined || steps.some(({ outputs }) => "agent" in outputs)) && (
+          <label title="What agents printed, before svc made lines of it">
+            <input
+              type="checkbox"
+              checked={part.raw}
+              onChange={() => setQuery({ raw: part.raw ? "" : "1", line: "" })}
+            />{" "}
+            As agents printed it
+          </label>
+        )}
+        <Download id={id} part={part} />
       </div>
       {control.error.value !== undefined && <Problem error={control.error.value} />}
       <Place control={control} />
@@ -173,27 +192,32 @@ function Log({ task }: { readonly task: TaskRecord }) {
       />
       <Command
         line={`svc task logs ${id}${step === "" ? "" : ` --step ${step}`}${
-          isOver ? "" : " --follow"
-        }`}
+          part.raw ? " --raw" : ""
+        }${isOver ? "" : " --follow"}`}
       />
     </article>
   );
 }
 
-/** The state of a log; a new one for another step or another way to show lines. */
-function useControl(id: string, step: string, wrap: boolean): LogControl {
+function partOf(step: string, isRaw: boolean): LogPart {
+  return { ...step === "" ? {} : { step }, ...isRaw ? { raw: true } : {} };
+}
+
+/** The state of a log; a new one for another part of it or another way to show lines. */
+function useControl(id: string, part: LogPart, wrap: boolean): LogControl {
+  const which = JSON.stringify(part);
   const control = useMemo(
-    () => new LogControl(id, step, wrap ? WRAPPED_LIMITS : LIMITS),
-    [id, step, wrap],
+    () => new LogControl(id, part, wrap ? WRAPPED_LIMITS : LIMITS),
+    [id, which, wrap],
   );
-  const shown = useRef<{ readonly step: string; readonly control: LogControl } | undefined>(
+  const shown = useRef<{ readonly which: string; readonly control: LogControl } | undefined>(
     undefined,
   );
   useEffect(() => {
     const before = shown.current;
-    shown.current = { step, control };
+    shown.current = { which, control };
     const line = query.peek().get("line") ?? "";
-    void (before?.step === step
+    void (before?.which === which
       ? control.toPlace(before.control)
       : /^[0-9]+\.[0-9]+$/.test(line)
       ? control.toLine(line)
@@ -204,15 +228,14 @@ function useControl(id: string, step: string, wrap: boolean): LogControl {
 }
 
 /** Watches for new lines while the task runs, and reads once more when it has ended. */
-function useFollowing(control: LogControl, { id, step, isOver }: {
+function useFollowing(control: LogControl, { id, part, isOver }: {
   readonly id: string;
-  readonly step: string;
+  readonly part: LogPart;
   readonly isOver: boolean;
 }): void {
   // A task that has ended before the screen was opened prints nothing more.
   const follows = useRef(!isOver).current;
-  const subject = step === "" ? { log: id } : { log: id, step };
-  useWatch(follows ? subject : undefined, (update) => {
+  useWatch(follows ? { log: id, ...part } : undefined, (update) => {
     if ("lines" in update) newest.current.hear(update);
   });
   const newest = useRef(control);
@@ -256,7 +279,7 @@ function Place({ control }: { readonly control: LogControl }) {
   );
 }
 
-function Download({ id, step }: { readonly id: string; readonly step: string }) {
+function Download({ id, part }: { readonly id: string; readonly part: LogPart }) {
   const running = useSignal<AbortController | undefined>(undefined);
   const bytes = useSignal(0);
   const error = useSignal<Refusal | undefined>(undefined);
@@ -264,7 +287,7 @@ function Download({ id, step }: { readonly id: string; readonly step: string }) 
     const own = running.value = new AbortController();
     [bytes.value, error.value] = [0, undefined];
     try {
-      await downloadLog(id, step, {
+      await downloadLog(id, part, {
         progress: (so) => bytes.value = so,
         signal: own.signal,
       });

@@ -18,6 +18,8 @@ export interface LogSubject {
   readonly id: string;
   /** Only lines of this step are yielded. */
   readonly step: string | undefined;
+  /** Only what agents printed is yielded. */
+  readonly raw: true | undefined;
   /** Byte of the log up to which the reader has it; when absent, the last lines come first. */
   readonly after: number | undefined;
 }
@@ -28,12 +30,12 @@ export interface LogSubject {
  * @throws {AppError} `not_found` when there is no such task, `usage` when it has no such step.
  */
 export async function* watchLog(
-  { id, step, after }: LogSubject,
+  { id, step, raw, after }: LogSubject,
   host: LogsHost,
   signal: AbortSignal,
 ): AsyncGenerator<WatchedLog> {
   const { task: found, log } = await findLog({ id, step }, host);
-  const filter = { step };
+  const filter = { step, stream: raw && "raw" } as const;
   let from = after;
   if (from === undefined) {
     const last = await readBackwards(log, { filter, limits: LIMITS });

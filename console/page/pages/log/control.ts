@@ -24,6 +24,14 @@ export type Target =
 /** Least number of lines that fill a screen. */
 const SCREEN_LINES = 200;
 
+/** The part of a log that is shown. */
+export interface LogPart {
+  /** A single step; all steps when absent. */
+  readonly step?: string;
+  /** What agents printed, before svc made lines of it. */
+  readonly raw?: true;
+}
+
 /** The log of a task, of a single step or of all steps. */
 export class LogControl {
   readonly window: LogWindow;
@@ -42,7 +50,7 @@ export class LogControl {
   /** The first visible line, set by the view. */
   top = "";
   readonly #id: string;
-  readonly #step: string;
+  readonly #part: LogPart;
   #searching = new AbortController();
   #extending = false;
   /** Byte up to which the stream has sent lines. */
@@ -50,8 +58,8 @@ export class LogControl {
   readonly #ended = new AbortController();
 
   /** Makes an empty log; the first lines are read later. */
-  constructor(id: string, step: string, limits: WindowLimits) {
-    [this.#id, this.#step] = [id, step];
+  constructor(id: string, part: LogPart, limits: WindowLimits) {
+    [this.#id, this.#part] = [id, part];
     this.window = new LogWindow((range) => this.#read(range), limits);
   }
 
@@ -282,7 +290,8 @@ export class LogControl {
   }
 
   #read(range: LogRange) {
-    const input = { id: this.#id, ...defined({ step: this.#step || undefined }), ...range };
+    const { step, raw } = this.#part;
+    const input = { id: this.#id, ...defined({ step, stream: raw && "raw" as const }), ...range };
     return call("task.log.read", input, this.#ended.signal);
   }
 }

@@ -18,9 +18,11 @@ const AGAIN_MS = 2000;
 
 /** The last lines of a step, or of the whole task; read again while `running`, and when it ends. */
 export function LastLines(
-  { task, step, running, count = 15 }: {
+  { task, step, raw, running, count = 15 }: {
     readonly task: string;
     readonly step?: string | undefined;
+    /** Whether to show what agents printed, before svc made lines of it. */
+    readonly raw?: boolean | undefined;
     readonly running: boolean;
     readonly count?: number;
   },
@@ -30,7 +32,8 @@ export function LastLines(
   useEffect(() => {
     const stop = new AbortController();
     let timer: number | undefined;
-    const input = { id: task, limit: count, ...defined({ step }) };
+    const stream = raw === true ? "raw" as const : undefined;
+    const input = { id: task, limit: count, ...defined({ step, stream }) };
     const read = async () => {
       try {
         const page = document.hidden && lines.peek() !== undefined
@@ -49,13 +52,19 @@ export function LastLines(
       stop.abort();
       clearTimeout(timer);
     };
-  }, [task, step, running, count]);
-  const filters = defined({ step });
+  }, [task, step, raw, running, count]);
+  const filters = defined({ step, raw: raw === true ? "1" : undefined });
   const whole = step === undefined ? "The whole log" : `The log of ${step}`;
   return (
     <div class="last-lines">
       {error.value !== undefined && <Problem error={error.value} />}
-      {lines.value?.length === 0 && <p class="empty">No output.</p>}
+      {lines.value?.length === 0 && (
+        <p class="empty">
+          {raw === true
+            ? "Nothing: only an Agent with output: claude or similar prints events."
+            : "No output."}
+        </p>
+      )}
       {lines.value !== undefined && lines.value.length > 0 && (
         <pre class="output" tabindex={0} aria-label={`Last lines of ${step ?? "the task"}`}>
           {lines.value.map(({ offset, n, stream, text, cut }) => (
