@@ -51,6 +51,11 @@ export interface Sandbox {
   readonly nested?: boolean;
   /** File with the compiled filter of system calls. */
   readonly seccomp?: string;
+  /**
+   * Most processes and threads, {@linkcode MOST_PROCESSES} when absent. The kernel does not hold the user
+   * of a daemon that is root to it.
+   */
+  readonly processes?: number;
   /** File that takes a process into the group whose limits count. */
   readonly cgroup?: string;
   /** Empty file to which bubblewrap adds how it went ({@linkcode hasBegun}). */
@@ -67,6 +72,9 @@ const OF_ROOT = ["acpi", "driver", "dynamic_debug", "fs", "mtrr", "pressure", "s
 
 /** Bytes that each directory in memory takes at most. */
 export const SCRATCH_BYTES = 1024 * 1024 * 1024;
+
+/** Most processes and threads of a line for which nothing else is said. */
+export const MOST_PROCESSES = 4096;
 
 /** What the kernel adds to the memory of a process, in thousandths of the machine's, to choose which it ends. */
 const OOM_SCORE = 500;
@@ -184,17 +192,31 @@ function hexPort(): string {
   return PROXY_PORT.toString(16).toUpperCase().padStart(4, "0");
 }
 
+/**
+ * Limits the processes of the first one's user, which the kernel counts in each user namespace by itself:
+ * so a sandbox does not count those of others. It costs nothing and needs no control group. dash has
+ * another letter for it than bash.
+ */
+function limiting(processes = MOST_PROCESSES): string {
+  return `{ ulimit -u ${processes} || ulimit -p ${processes}; } 2>/dev/null\n`;
+}
+
 /** Variables that decide what code programs load: bubblewrap itself, outside, must not see them. */
 const LOADS = /^(LD_|GCONV_PATH$|GLIBC_TUNABLES$|LOCPATH$)/;
 
 /** The same line in a sandbox. Its directory has to be in there. */
 export function inSandbox(given: ShellLine, sandbox: Sandbox): ShellLine {
   const { line, args = [], stopOnError, cwd } = given;
-  const { programs, seccomp, cgroup, status, network } = sandbox;
+  const { programs, seccomp, cgroup, status, network, processes } = sandbox;
   const isWired = typeof network === "object";
   const inside = Object.entries(given.env).filter(([name]) => LOADS.test(name));
   const checked = checkedOf(sandbox.mounts);
-  const scripts = [...checked.length === 0 ? [] : [COMPARE], ...isWired ? [CONNECT] : [], FIRST];
+  const scripts = [
+    ...checked.length === 0 ? [] : [COMPARE],
+    ...isWired ? [CONNECT] : [],
+    limiting(processes),
+    FIRST,
+  ];
   const first = ["/bin/sh", "-c", scripts.join(""), "sh"];
   const shell = ["/bin/sh", stopOnError === true ? "-ec" : "-c", line, "sh", ...args];
   return {

@@ -193,7 +193,7 @@ export async function placesOf(
   return {
     programs: support.programs,
     network: typeof network === "string" ? network : { socket: EGRESS },
-    ...defined({ nested, seccomp: filter }),
+    ...defined({ nested, seccomp: filter, processes: spec.pids }),
     mounts: step.sessionHome === undefined
       ? mounts
       : [...mounts, ...workspaceMounts(workspace.filter(isInside), mounts, root)],
