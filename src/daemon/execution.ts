@@ -73,7 +73,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   opening.defer(() => plugins.semaphore.idle()); // with the processes that plugins left behind
   const busy = opening.use(new ParallelDisposer());
   const running = withTaskRunning(state, config);
-  const { inboxes, directories, sandboxes } = running;
+  const { inboxes, directories, sandboxes, sessionHomes } = running;
   opening.use(sandboxes);
   void sandboxes.support(); // is known when the first step asks
   const outbox = busy.use(new Outbox({ ...state, slackApiUrl }));
@@ -85,7 +85,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   await endInterruptedPlugins(state);
   opening.use(startAuditRetention(state));
   busy.use(state.telemetry.countEarlier(state.store));
-  busy.use(startRetention({ ...state, keep, directories }));
+  busy.use(startRetention({ ...state, keep, directories, sessionHomes }));
   const { catalog, store } = state;
   busy.use(new CronPlugins(plugins, catalog, store));
   const open = opening.move();

@@ -16,6 +16,7 @@ import type { Task } from "../../src/store/task_records.ts";
 import { removeOrphans } from "../../src/tasks/retention/orphans.ts";
 import { prune, startRetention } from "../../src/tasks/retention/retention.ts";
 import type { RetentionHost, RetentionLimits } from "../../src/tasks/retention/retention_host.ts";
+import { SessionHomes } from "../../src/tasks/sandbox/session_homes.ts";
 import type { ToolHost } from "../../src/tasks/workspace/run_tool.ts";
 import { TaskDirectories } from "../../src/tasks/workspace/task_directory.ts";
 import { noteRepository } from "../../src/tasks/workspace/kept_commits.ts";
@@ -29,6 +30,8 @@ import { type TempStore, tempStore } from "../helpers/temp_store.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
 import { skippable } from "../helpers/requirements.ts";
 
+/** A session whose home cannot be removed. */
+const STUCK = "stuck";
 const DAY_MS = 24 * 3600 * 1000;
 const START = 1_700_000_000_000;
 
@@ -71,6 +74,7 @@ async function rig(broken: Partial<Store> = {}): Promise<Rig> {
     write: (line) => void logged.push(line),
   });
   const onDisk = new TaskDirectories({} as ToolHost, dirs, { check: () => Promise.resolve() });
+  const homes = new SessionHomes({} as ToolHost, dirs.sessions);
   const host: RetentionHost = {
     catalog: new Catalog(),
     clock,
@@ -79,6 +83,13 @@ async function rig(broken: Partial<Store> = {}): Promise<Rig> {
     dirs,
     keep: { tasksMs: 30 * DAY_MS, bodiesMs: 0, perTrigger: 10_000 },
     store: { ...store, ...broken },
+    sessionHomes: {
+      ids: () => homes.ids(),
+      async remove(id) {
+        if (id === STUCK) throw new AppError("invalid", "it cannot be removed");
+        await Deno.remove(homes.of(id).path, { recursive: true });
+      },
+    },
     directories: {
       madeFor: (id) => onDisk.madeFor(id),
       whereCommitsAre: (id) => onDisk.whereCommitsAre(id),
@@ -466,3 +477,47 @@ Deno.test(
     ok(r.logged.some((line) => line.includes('"bodies":121')), r.logged.join("\n"));
   },
 );
+
+/** Gives task `n` a turn in the session of this key, and makes its home; gives its id. */
+async function session(r: Rig, n: number, key: string): Promise<string> {
+  await accept(r.store, n, { receivedAt: r.clock.time });
+  await r.store.claimTasks(1, r.clock.time);
+  const agents = [{ name: "coder" }];
+  const asked = { taskId: taskIdOf(n), position: 0, project: "default", agents, session: key };
+  const turn = await r.store.takeTurn({ ...asked, now: r.clock.time });
+  ok(turn.is === "held" && turn.session !== undefined);
+  await Deno.mkdir(`${r.dirs.sessions}/${turn.session.id}`, { recursive: true });
+  return turn.session.id;
+}
+
+Deno.test("retention of sessions: the old ones go with their homes, those in use stay", async () => {
+  await using r = await rig();
+  const [old, used] = [await session(r, 1, "old"), await session(r, 2, "used")];
+  await r.store.endTurn(taskIdOf(1));
+  r.clock.time += 10 * DAY_MS;
+  const late = await session(r, 3, "late");
+  await r.store.endTurn(taskIdOf(3));
+  const left = () => [...Deno.readDirSync(r.dirs.sessions)].map(({ name }) => name).sort();
+  const rows = async () =>
+    (await r.store.findSessions([old, used, late])).map(({ id }) => id).sort();
+  await r.prune({ tasksMs: 0, bodiesMs: 0, perTrigger: 0 });
+  deepEqual(left(), [old, used, late].sort(), "tasks are kept for ever");
+  await r.prune({ tasksMs: 10 * DAY_MS, bodiesMs: 0, perTrigger: 0 });
+  deepEqual(left(), [old, used, late].sort(), "not a moment too early");
+  r.clock.time += 1;
+  await r.prune({ tasksMs: 10 * DAY_MS, bodiesMs: 0, perTrigger: 0 });
+  deepEqual(left(), [used, late].sort());
+  deepEqual(await rows(), [used, late].sort());
+  ok(r.logged.some((line) => line.includes('"sessions":1')), r.logged.join("\n"));
+});
+
+Deno.test("retention of sessions: a home without its session goes, whatever was kept from it before", async () => {
+  await using r = await rig();
+  const mine = await session(r, 1, "mine");
+  const strange = ["NOTES", "a b"];
+  for (const name of [STUCK, "zz-left", ...strange]) await Deno.mkdir(`${r.dirs.sessions}/${name}`);
+  await r.prune({ tasksMs: 0, bodiesMs: 0, perTrigger: 0 });
+  const left = [...Deno.readDirSync(r.dirs.sessions)].map(({ name }) => name).sort();
+  deepEqual(left, [mine, STUCK, ...strange].sort());
+  ok(r.logged.some((line) => line.includes("could not be removed") && line.includes(STUCK)));
+});

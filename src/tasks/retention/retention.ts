@@ -1,6 +1,6 @@
 /**
- * Retention: removes tasks with their files, deliveries and chat events by age, tasks also by their
- * number per trigger, and bodies by an age of their own. Each transaction removes a few, so that
+ * Retention: removes tasks with their files, deliveries, chat events and sessions by age, tasks also by
+ * their number per trigger, and bodies by an age of their own. Each transaction removes a few, so that
  * requests do not wait long. Pending and running tasks stay.
  *
  * @module
@@ -12,6 +12,7 @@ import { messageOf } from "../../base/errors.ts";
 import { dedupTimesIn } from "../../resources/dedup_times.ts";
 import { Bodies } from "./bodies.ts";
 import { agesOf, shortestOf } from "./limits.ts";
+import { removeOldSessions } from "./old_sessions.ts";
 import { removeLeft, removeOrphans } from "./orphans.ts";
 import type { TaskFiles } from "../../store/retention_store.ts";
 import type { RetentionHost } from "./retention_host.ts";
@@ -115,14 +116,16 @@ export async function prune(
       deliveries += removed.deliveries;
     }
   }
+  const sessions = await removeOldSessions(host, aged, signal);
   const emptied = await pruneBodies(bodies, host, signal);
   // Messages go by their own age, not by their task's: a later message updates the earlier one.
   const keepMs = keep.tasksMs === 0 ? KEEP_MESSAGES_MS : keep.tasksMs;
   const messages = await inSteps(() => store.pruneOutbox({ before: clock.now() - keepMs, limit }));
 
-  if (tasks + sourceEvents + deliveries + emptied + messages === 0) return;
+  if (tasks + sourceEvents + deliveries + sessions + emptied + messages === 0) return;
   await store.emptyLog(); // the database's own log still holds the removed rows
-  log.info("old records removed", { tasks, sourceEvents, deliveries, bodies: emptied, messages });
+  const removed = { tasks, sourceEvents, deliveries, sessions, bodies: emptied, messages };
+  log.info("old records removed", removed);
 }
 
 /** Removes the bodies of deliveries that stay; returns how many. */

@@ -13,6 +13,8 @@ import type { LogStore } from "../../store/log_store.ts";
 import type { NodeStore } from "../../store/node_store.ts";
 import type { RetentionStore } from "../../store/retention_store.ts";
 import type { TaskStore } from "../../store/task_store.ts";
+import type { TurnStore } from "../../store/turn_store.ts";
+import type { SessionHomes } from "../sandbox/session_homes.ts";
 import type { TaskDirectories } from "../workspace/task_directory.ts";
 
 /** How much to keep of triggers whose manifest has no `retention`. */
@@ -29,13 +31,19 @@ export interface RetentionLimits {
 export interface RetentionHost extends Core {
   /** Its triggers say how long deduplication needs deliveries, and which limits of their own they have. */
   readonly catalog: Catalog;
-  readonly store: RetentionStore & TaskStore & DeliveryStore & Pick<NodeStore, "listNodes">;
+  readonly store:
+    & RetentionStore
+    & TaskStore
+    & DeliveryStore
+    & Pick<NodeStore, "listNodes">
+    & Pick<TurnStore, "pruneSessions" | "findSessions">;
   readonly logs: LogStore;
   /** Holds the directories of tasks. */
   readonly dirs: DataDir;
   /** Shows a failure, where it is given. */
   readonly health?: HealthConditions;
   readonly keep: RetentionLimits;
+  readonly sessionHomes: Pick<SessionHomes, "ids" | "remove">;
   readonly directories: Pick<
     TaskDirectories,
     "discard" | "remove" | "madeFor" | "whereCommitsAre"
