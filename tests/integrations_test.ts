@@ -70,12 +70,13 @@ Deno.test("every package of a platform, and every trigger of one, has a request 
   );
 });
 
-Deno.test("every package of a platform has its guide, secrets, triggers, workflows and prompts, and no more", () => {
+Deno.test("every package of a platform has its guide, secrets, triggers, workflows, prompts and an agent's workflow, and no more", () => {
   for (const name of PACKAGE_NAMES) {
     const files = listDirectory(join(DIRECTORY, name));
     const sorts = ["trigger", "workflow", "step-template"];
     for (const file of ["README.md", "secrets-template.yaml"]) ok(files.includes(file), name);
     for (const sort of sorts) ok(files.some((file) => file.startsWith(`${sort}-`)), name);
+    deepEqual(listDirectory(join(DIRECTORY, name, "agent")), ["answer.yaml"]);
     const others = files.filter((file) =>
       !/^(README\.md|secrets-template\.yaml|(trigger|workflow|step-template)-[a-z-]+\.yaml|[a-z]+\/)$/
         .test(file)
@@ -89,10 +90,11 @@ Deno.test("every manifest of a package begins with a comment and has its label, 
     const text = readPackageFile(path);
     match(text, /^# .{40,}\n/, path);
     const filled = text.replace(/^ *# .*\n/gm, "");
-    const isTemplate = basename(path) === "secrets-template.yaml";
-    equal(/<your-[a-z-]+>/.test(filled), isTemplate, path);
     const [name = "", ...rest] = path.split("/");
-    if (rest.length === 1) {
+    const isOfAgent = rest[0] === "agent"; // filled in by --with
+    const isTemplate = basename(path) === "secrets-template.yaml" || isOfAgent;
+    equal(/<your-[a-z-]+>/.test(filled), isTemplate, path);
+    if (rest.length === 1 || isOfAgent) {
       match(filled, new RegExp(`^  labels: {integration: ${name}}$`, "m"), path);
     }
   }

@@ -11,6 +11,7 @@ import { findText } from "../base/bytes.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import type { CommandContext, CONNECTION, Context, PROJECT } from "./command.ts";
+import { findSpec } from "./find_spec.ts";
 import type { Io } from "./io.ts";
 import type { OptionValues } from "./option.ts";
 import { readFile, withoutLastLineBreak } from "./read_file.ts";
@@ -125,18 +126,8 @@ export function connectOptions(context: ConnectContext): ConnectOptions {
 /** Whether there is a Connection of that name. */
 export async function findConnection(name: string, context: ConnectContext): Promise<boolean> {
   using client = context.client();
-  try {
-    await client.call("describe", {
-      what: "connection",
-      name,
-      ...context.project(),
-      reveal: false,
-    });
-    return true;
-  } catch (error) {
-    if (error instanceof AppError && error.code === "not_found") return false;
-    throw error;
-  }
+  const at = { what: "connection", name, ...context.project() } as const;
+  return await findSpec(at, client) !== undefined;
 }
 
 /**

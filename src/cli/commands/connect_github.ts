@@ -26,6 +26,14 @@ import {
   urlOption,
 } from "../connection_work.ts";
 import { jsonText } from "../json_text.ts";
+import { SET_SECRET } from "../set_secret.ts";
+import {
+  type AgentApplied,
+  agentText,
+  applyAgent,
+  readConnectedAgent,
+  WITH_AGENT,
+} from "../with_agent.ts";
 
 const OPTIONS = [
   {
@@ -51,6 +59,8 @@ const OPTIONS = [
     help: "endpoint of your own triggers, instead of the package github",
   },
   { flags: "--event <name...>", help: "events to send (default: those of the package)" },
+  ...WITH_AGENT,
+  SET_SECRET,
   PROJECT,
   ...CONNECTION,
   OUTPUT_TEXT_JSON,
@@ -64,21 +74,35 @@ export const command: Command = defineCommand({
     "token and recovers events that GitHub could not deliver. Exit 1 if the ping does not " +
     "arrive.\n\n" +
     "A fine-grained token needs the permission Webhooks: read and write (a classic one " +
-    "admin:repo_hook). --api connects GitHub Enterprise, Gitea or Forgejo in the same way.",
+    "admin:repo_hook). --api connects GitHub Enterprise, Gitea or Forgejo in the same way.\n\n" +
+    "With --with, an agent answers comments of those who may write to the repository: comments in " +
+    "which a line begins with /svc. The package of the agent is installed if it is not there; svc " +
+    "asks for its key. Run the command in a clone of the repository, or name one with --clone.",
   arguments: [{ name: "<to>", help: "OWNER/REPOSITORY, or the name of an organization" }],
   options: OPTIONS,
   examples: [
     "svc connect github brightwater/tidepool --url https://box.tail1234.ts.net",
     "svc connect github brightwater/tidepool --pull --token @token.txt",
+    "svc connect github brightwater/tidepool --pull --with claude-code --clone ~/tidepool",
     "svc connect github acme --url https://hooks.example.com --token env -o json",
     "svc connect github ada/app --api https://git.example.com/api/v1 --url https://hooks.example.com",
   ],
   async run(context) {
     const input = await toInput(context);
+    const { repository } = input;
+    if (repository === undefined && context.options.with !== undefined) {
+      const message =
+        "An agent answers in one repository: connect the organization without --with, then " +
+        "svc integration install github --with AGENT --repository OWNER/NAME --clone DIR";
+      throw new AppError("usage", message);
+    }
+    const agent = await readConnectedAgent("github", { repository }, context);
     const connected = await doConnectionWork("connect.github", input, context);
+    const applied = agent === undefined ? undefined : await applyAgent(agent, context);
     const isOk = connected.check?.ok !== false;
-    if (context.options.output === "json") context.io.out(jsonText(connected));
-    else context.io.out(textOf(connected));
+    if (context.options.output === "json") {
+      context.io.out(jsonText({ ...connected, ...defined({ agent: applied }) }));
+    } else context.io.out(textOf(connected, applied));
     return isOk ? 0 : 1;
   },
 });
@@ -112,7 +136,10 @@ async function toInput(context: Context<typeof OPTIONS>): Promise<Input<"connect
   };
 }
 
-function textOf({ name, to, resources, hooks, check, events }: Connected): string {
+function textOf(
+  { name, to, resources, hooks, check, events }: Connected,
+  agent: AgentApplied | undefined,
+): string {
   const changed = resources.filter(({ action }) => action !== "unchanged");
   const isNew = changed.length > 0 || hooks.some(({ action }) => action !== "unchanged");
   const lines = changed.map((one) => `${one.name} ${one.action}`);
@@ -124,5 +151,5 @@ function textOf({ name, to, resources, hooks, check, events }: Connected): strin
     : isNew
     ? `connection/${name}: ${to} is connected${how}`
     : `connection/${name}: ${to} is connected${how}, nothing had to be changed`;
-  return [...lines, end].map((line) => `${line}\n`).join("");
+  return [...lines, end].map((line) => `${line}\n`).join("") + agentText(agent);
 }

@@ -24,6 +24,8 @@ import {
   urlOption,
 } from "../connection_work.ts";
 import { printConnected } from "../print_connected.ts";
+import { SET_SECRET } from "../set_secret.ts";
+import { AGENT_USERS, applyAgent, readConnectedAgent, WITH_AGENT } from "../with_agent.ts";
 
 const OPTIONS = [
   {
@@ -45,6 +47,9 @@ const OPTIONS = [
   },
   { flags: "--name <name>", help: "name of the Connection (default: line)" },
   { flags: "--api <url>", help: "base URL of LINE's Messaging API, for a proxy" },
+  ...WITH_AGENT,
+  AGENT_USERS,
+  SET_SECRET,
   PROJECT,
   ...CONNECTION,
   OUTPUT_TEXT_JSON,
@@ -57,15 +62,22 @@ export const command: Command = defineCommand({
     "says what is wrong, and which switches you set by hand. Running it again changes nothing. " +
     "Exit 1 if LINE cannot reach the daemon.\n\n" +
     "Both secrets are in the LINE Developers Console: the channel secret in the tab Basic " +
-    "settings, the channel access token (long-lived) in the tab Messaging API.",
+    "settings, the channel access token (long-lived) in the tab Messaging API.\n\n" +
+    "With --with, an agent answers the users that --user names. The package of the agent is " +
+    "installed if it is not there; svc asks for its key.",
   options: OPTIONS,
   examples: [
     "svc connect line --url https://box.tail1234.ts.net",
     "svc connect line --url https://hooks.example.com --token @token.txt --channel-secret @secret.txt",
+    "svc connect line --url https://hooks.example.com --with codex --user U0123456789abcdef0123456789abcdef",
   ],
   async run(context) {
-    const connected = await doConnectionWork("connect.line", await toInput(context), context);
-    return printConnected(connected, "write to the account", context);
+    const input = await toInput(context);
+    const agent = await readConnectedAgent("line", { users: context.options.user }, context);
+    const connected = await doConnectionWork("connect.line", input, context);
+    const applied = agent === undefined ? undefined : await applyAgent(agent, context);
+    const after = { next: "write to the account", agent: applied };
+    return printConnected(connected, after, context);
   },
 });
 

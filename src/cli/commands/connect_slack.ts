@@ -22,6 +22,8 @@ import {
   readNewToken,
 } from "../connection_work.ts";
 import { printConnected } from "../print_connected.ts";
+import { SET_SECRET } from "../set_secret.ts";
+import { applyAgent, readConnectedAgent, WITH_AGENT } from "../with_agent.ts";
 
 /** The app as Slack makes it from the link. */
 const MANIFEST = `display_information:
@@ -83,6 +85,8 @@ const OPTIONS = [
   },
   { flags: "--name <name>", help: "name of the Connection (default: slack)" },
   { flags: "--api <url>", help: "base URL of Slack's Web API, for a proxy" },
+  ...WITH_AGENT,
+  SET_SECRET,
   PROJECT,
   ...CONNECTION,
   OUTPUT_TEXT_JSON,
@@ -93,16 +97,23 @@ export const command: Command = defineCommand({
     "that creates the app, checks its two tokens, installs the package slack if no trigger " +
     "takes its events yet, opens the socket and waits for Slack's hello. It says what is " +
     "wrong, missing scopes included. Running it again changes nothing. Exit 1 if the socket " +
-    "does not open.",
+    "does not open.\n\n" +
+    "With --with, an agent answers mentions of the app and messages to it, in their threads. The " +
+    "package of the agent is installed if it is not there; svc asks for its key.",
   options: OPTIONS,
   examples: [
     "svc connect slack",
     "svc connect slack --bot-token @bot.txt --app-token @app.txt",
     "svc connect slack --bot-token env --app-token env --endpoint chat",
+    "svc connect slack --with claude-code --clone ~/tidepool",
   ],
   async run(context) {
-    const connected = await doConnectionWork("connect.slack", await toInput(context), context);
-    return printConnected(connected, "write to the app, or /invite it and mention it", context);
+    const input = await toInput(context);
+    const agent = await readConnectedAgent("slack", { connection: input.name }, context);
+    const connected = await doConnectionWork("connect.slack", input, context);
+    const applied = agent === undefined ? undefined : await applyAgent(agent, context);
+    const after = { next: "write to the app, or /invite it and mention it", agent: applied };
+    return printConnected(connected, after, context);
   },
 });
 

@@ -5,17 +5,14 @@
  * @module
  */
 
-import type { ApplyOutcome, ManifestFile } from "../../api/resource_operations.ts";
-import type { Client } from "../../api/client.ts";
+import type { ApplyOutcome } from "../../api/resource_operations.ts";
 import { AppError } from "../../base/errors.ts";
-import { fillStore } from "../../integrations/fill_secrets.ts";
 import {
   type IntegrationPackage,
   manifestsOf,
   PACKAGE_NAMES,
   packageNamed,
 } from "../../integrations/packages.ts";
-import type { SecretTemplate } from "../../integrations/package_resources.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import {
   type Command,
@@ -27,7 +24,15 @@ import {
 } from "../command.ts";
 import type { OptionDefinition } from "../option.ts";
 import { jsonText } from "../json_text.ts";
+import { fillSecrets } from "../package_secrets.ts";
 import { readSetSecrets, SET_SECRET } from "../set_secret.ts";
+import {
+  AGENT_USERS,
+  agentPackage,
+  readAgentFiles,
+  toManifests,
+  WITH_AGENT,
+} from "../with_agent.ts";
 
 const OPTIONS = [
   SET_SECRET,
@@ -35,6 +40,12 @@ const OPTIONS = [
     flags: "--url <url>",
     help: "where the platform reaches the daemon, such as https://hooks.example.com",
   },
+  ...WITH_AGENT,
+  {
+    flags: "--repository <owner/name>",
+    help: "with --with, at GitHub: the repository in which the agent answers",
+  },
+  AGENT_USERS,
   { flags: "--dry-run", help: "check everything and print the same, but change nothing" },
   PROJECT,
   ...CONNECTION,
@@ -44,7 +55,9 @@ const OPTIONS = [
 export const command: Command = defineCommand({
   help: "Applies an integration package, all of it or nothing, and prints the addresses to " +
     "paste into the platform, if it has any. Running it again resets the package's resources and keeps the " +
-    "secrets, unless you give new ones.",
+    "secrets, unless you give new ones.\n\n" +
+    "With --with, an agent answers the platform: a second workflow beside those that print. That needs a " +
+    "Connection (svc connect has the same option).",
   arguments: [{
     name: "<name>",
     help: "name of the package, see svc integration list",
@@ -56,6 +69,7 @@ export const command: Command = defineCommand({
     "svc integration install slack --set-secret signing_secret=@secret.txt --url https://hooks.example.com",
     "svc integration install claude-code --set-secret api_key=-",
     "svc integration install line --dry-run -o json",
+    "svc integration install github --with codex --repository acme/app --clone ~/app --set-secret api_key=-",
   ],
   async run(context) {
     const pack = packageNamed(context.argument(0));
@@ -63,7 +77,15 @@ export const command: Command = defineCommand({
       "../../integrations/package_resources.ts"
     );
     const templates = secretTemplatesOf(pack);
-    const given = await readSetSecrets(templates.flatMap((store) => store.keys), context);
+    const { with: agent, clone, repository, user: users } = context.options;
+    if (agent === undefined && (clone ?? repository ?? users[0]) !== undefined) {
+      const message = "--clone, --repository and --user are for an agent: add --with";
+      throw new AppError("usage", message);
+    }
+    const own = agentPackage(agent);
+    const ofAgent = own === undefined ? [] : secretTemplatesOf(own);
+    const keys = [...templates, ...ofAgent].flatMap((store) => store.keys);
+    const given = await readSetSecrets(keys, context);
     const url = readUrl(context);
     const dryRun = context.options.dryRun;
     using client = context.client();
@@ -71,9 +93,18 @@ export const command: Command = defineCommand({
     // A package without a trigger has no address.
     const base = url ??
       (endpoints.size === 0 ? null : (await client.call("status", {})).webhook_url);
-    const { files, kept } = await fillSecrets({ pack, templates }, given, { client, context });
+    const filled = await fillSecrets({ name: pack.name, templates }, given, { client, context });
+    const place = { repository, users };
+    const added = agent === undefined
+      ? undefined
+      : await readAgentFiles(pack, agent, { place, secrets: given, context, client });
+    const kept = [...filled.kept, ...added?.kept ?? []];
     const applied = await client.call("apply", {
-      files: [...files, ...manifestsOf(pack).map((file) => toManifest(pack, file))],
+      files: [
+        ...filled.files,
+        ...toManifests(pack, manifestsOf(pack)),
+        ...added?.files ?? [],
+      ],
       ...context.project(),
       dry_run: dryRun,
     });
@@ -93,6 +124,7 @@ export const command: Command = defineCommand({
       printAddresses(pack, addresses, context);
       noteOn(base, context);
     }
+    if (added !== undefined) context.io.out(`\nThen ${added.next}\n`);
     return code;
   },
 });
@@ -144,55 +176,6 @@ function noteOn(base: string | null, { io }: Context<typeof OPTIONS>): void {
         "give it with --url\n",
     );
   }
-}
-
-/**
- * The SecretStores to apply, filled in, and the names of those that stay as they are.
- *
- * @throws {AppError} as {@linkcode fillStore}.
- */
-async function fillSecrets(
-  { pack, templates }: { pack: IntegrationPackage; templates: readonly SecretTemplate[] },
-  given: ReadonlyMap<string, string>,
-  { client, context }: { client: Client; context: Context<typeof OPTIONS> },
-): Promise<{ files: ManifestFile[]; kept: string[] }> {
-  const files: ManifestFile[] = [];
-  const kept: string[] = [];
-  for (const { name, labels, keys } of templates) {
-    const existing = await findStore(name, { client, context });
-    const data = fillStore({ keys, existing }, given);
-    if (data === undefined) {
-      kept.push(`secretstore/${name}`);
-      continue;
-    }
-    const store = { kind: "SecretStore", metadata: { name, labels }, spec: { data } };
-    const path = `${pack.name}/secrets-template.yaml`;
-    files.push({ name: path, text: JSON.stringify(store, null, 2) });
-  }
-  return { files, kept };
-}
-
-async function findStore(
-  name: string,
-  { client, context }: { client: Client; context: Context<typeof OPTIONS> },
-): Promise<Record<string, string> | undefined> {
-  try {
-    const input = { what: "secretstore", name, ...context.project(), reveal: false };
-    const { spec } = await client.call("describe", input) as {
-      spec: { data: Record<string, string> };
-    };
-    return spec.data;
-  } catch (error) {
-    if (error instanceof AppError && error.code === "not_found") return undefined;
-    throw error;
-  }
-}
-
-function toManifest(
-  { name }: IntegrationPackage,
-  { path, text }: { path: string; text: string },
-): ManifestFile {
-  return { name: `${name}/${path}`, text };
 }
 
 function readUrl(context: Context<typeof OPTIONS>): string | undefined {
