@@ -21,7 +21,7 @@ export type SandboxFact = readonly [name: string, texts: readonly string[]];
 /** What every sandbox can read and write. */
 export const EVERYWHERE = {
   read: "programs and settings of the machine",
-  write: "the workspace of the task, but its .git only in a worktree that svc has made",
+  write: "the workspace of the task; its .git only in a worktree of svc",
 } as const;
 
 /** Which sandbox a step has, as tables show it; empty where nothing asks for one. */

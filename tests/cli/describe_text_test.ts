@@ -228,7 +228,7 @@ Deno.test("a task: what its agents told, and the sandbox of each step in words",
     "  fix   codex               1200 in, 34 out  0.02 USD",
     "  look  claude, else codex                             limit",
   ]);
-  const writes = "the workspace of the task, but its .git only in a worktree that svc has made";
+  const writes = "the workspace of the task; its .git only in a worktree of svc";
   const svc = "can be called, with the rights of the step's run token";
   deepEqual(below(text, "Sandboxes"), [
     "  fix, look (claude): agents",

@@ -29,7 +29,7 @@ Deno.test("the sandbox that agents have by default, in words", () => {
     "sandbox: the one that steps of agents have by default",
     "works: yes",
     "reads: programs and settings of the machine, 2 paths (-o json lists them)",
-    "writes: the workspace of the task, but its .git only in a worktree that svc has made",
+    "writes: the workspace of the task; its .git only in a worktree of svc",
     "in memory: /home/me, /tmp",
     "empty when the step starts, gone when it ends, at most 1.0 GiB each",
     "network: all that the machine reaches, its loopback included",

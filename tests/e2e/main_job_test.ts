@@ -11,6 +11,9 @@ import { ONLY_NODE, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders, withOneByteChanged } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import { NO_DATABASE, programTest, ROOT, run, slowTest } from "../helpers/program.ts";
+import { missing } from "../helpers/requirements.ts";
+import { NO_SANDBOX } from "../helpers/sandbox.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
 const ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
@@ -302,7 +305,7 @@ programTest("every example of GitHub's, one byte changed, is answered 401", asyn
 
 const ITS_OWN = "the demo makes a data directory of its own";
 
-const DEMOS: readonly { args: string[]; shows: RegExp[] }[] = [
+const DEMOS: readonly { args: string[]; shows: RegExp[]; skip?: string | undefined }[] = [
   {
     args: [],
     shows: [/^\$ svc apply -f integrations\/github$/m, /^< 200 /m, /succeeded/, /^< 401 /m],
@@ -315,9 +318,21 @@ const DEMOS: readonly { args: string[]; shows: RegExp[] }[] = [
       /^svc-bot \(edited\): Looked at it/m,
     ],
   },
+  {
+    args: ["--agent"],
+    shows: [
+      /^▸ Bash: env >loot/m,
+      /^svc-bot: gauge\.conf has interval=10 now\./m,
+      /^ {2}fix +evil\.example:443 +0 +1 /m,
+      /^\+interval=10$/m,
+      /^ +6 POST \/v1\/messages with the key$/m,
+      /^\$ grep -ac "\$key" .*\n0$/m,
+    ],
+    skip: missing("git") ?? NO_SANDBOX,
+  },
 ];
 
-for (const { args, shows } of DEMOS) {
+for (const { args, shows, skip } of DEMOS) {
   const name = [".ci/demo", ...args].join(" ");
   const test = args.length === 0 ? programTest : slowTest;
   test(`${name} passes and leaves nothing behind`, async (program) => {
@@ -331,7 +346,31 @@ for (const { args, shows } of DEMOS) {
       () => ok(false, `${place} is still there`),
       (error) => ok(error instanceof Deno.errors.NotFound),
     );
-  }, { fileOnly: ITS_OWN });
+  }, { fileOnly: ITS_OWN, skip });
+}
+
+slowTest(".ci/demo --agent says what it lacks, and how to get it", async () => {
+  await using bin = await tempDir();
+  for (const folder of (Deno.env.get("PATH") ?? "").split(":").reverse()) {
+    for await (const { name } of readFolder(folder)) {
+      await Deno.remove(join(bin.path, name)).catch(() => {});
+      if (name !== "bwrap") await Deno.symlink(join(folder, name), join(bin.path, name));
+    }
+  }
+  const env = { PATH: bin.path, SVC_DENO: Deno.execPath() };
+  const { code, stdout, stderr } = await run(join(ROOT, ".ci/demo"), ["--agent"], { env });
+  equal(code, 1, stdout + stderr);
+  match(stderr, /^demo: this machine cannot make the sandbox: bubblewrap is not installed$/m);
+  match(stderr, /^To have it: \S+/m);
+  ok(!stderr.includes("FAILED"), stderr);
+}, { fileOnly: ITS_OWN, skip: missing("git") });
+
+async function* readFolder(path: string): AsyncGenerator<Deno.DirEntry> {
+  try {
+    yield* Deno.readDir(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
 }
 
 programTest(".ci/demo fails loudly, naming the step, when a step does", async () => {
