@@ -91,13 +91,15 @@ function networkTexts({ mode, allow, inject }: SandboxRules["network"]): string[
   ];
 }
 
+/** Processes that a sandbox has at most if nothing is said. */
+export const USUAL_PROCESSES = 4096;
+
 function limitsText({ memory, pids, cpu }: SandboxRules["limits"]): string {
-  const set = [
+  return [
     ...memory === null ? [] : [`memory ${memory}`],
-    ...pids === null ? [] : [`${pids} processes`],
+    pids === null ? `${USUAL_PROCESSES} processes unless svc is root` : `${pids} processes`,
     ...cpu === null ? [] : [`${cpu} CPUs`],
-  ];
-  return set.length === 0 ? "none but those of the machine" : set.join(", ");
+  ].join(", ");
 }
 
 /** Whether a step may run without the sandbox that it has, where the machine cannot make one. */

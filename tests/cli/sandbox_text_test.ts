@@ -1,5 +1,7 @@
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import type { SandboxView } from "../../src/api/sandbox_operations.ts";
+import { USUAL_PROCESSES } from "../../src/api/sandbox_words.ts";
+import { MOST_PROCESSES } from "../../src/shell/sandbox.ts";
 import { sandboxText } from "../../src/cli/sandbox_text.ts";
 
 const DEFAULT: SandboxView = {
@@ -18,6 +20,10 @@ const DEFAULT: SandboxView = {
   absent: { data_dir: "/home/me/.svc", socket: "/home/me/.svc/svc.sock", home: "/home/me" },
 };
 
+Deno.test("the words know how many processes a sandbox has", () => {
+  deepEqual(USUAL_PROCESSES, MOST_PROCESSES);
+});
+
 /** The lines of a text without the blanks that align them; names that are repeated below stay empty. */
 const linesOf = (view: Partial<SandboxView>) =>
   sandboxText({ ...DEFAULT, ...view }).trimEnd().split("\n").map((line) =>
@@ -33,7 +39,7 @@ Deno.test("the sandbox that agents have by default, in words", () => {
     "in memory: /home/me, /tmp",
     "empty when the step starts, gone when it ends, at most 1.0 GiB each",
     "network: all that the machine reaches, its loopback included",
-    "limits: none but those of the machine",
+    "limits: 4096 processes unless svc is root",
     "svc: can be called, with the rights of the step's run token",
     "not there: what /home/me holds on the machine",
     "the data directory (/home/me/.svc) and the control socket (/home/me/.svc/svc.sock)",

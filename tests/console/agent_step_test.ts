@@ -103,7 +103,7 @@ browserTest("a step that ran an agent shows what held it, what it reached and to
   const shown = await facts(page);
   deepEqual(
     [shown["Kind"], shown["Tokens"], shown["Cost"], shown["Sandbox"], shown["Limits"]],
-    ["agent coder", "1200 in, 34 out", "0.25 USD", "agents", "none but those of the machine"],
+    ["agent coder", "1200 in, 34 out", "0.25 USD", "agents", "4096 processes unless svc is root"],
   );
   equal(
     shown["Network"],
