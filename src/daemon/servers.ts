@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { identify, identifyByToken, identifyStep } from "../auth/caller.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { ParallelDisposer } from "../base/parallel_disposer.ts";
-import { createAuditLog } from "../control/records/audit_log.ts";
+import { type AuditLog, createAuditLog } from "../control/records/audit_log.ts";
 import { openCalls } from "../calls/calls.ts";
 import { controlOperations, type OperationsHost } from "../control/operations.ts";
 import { ManifestReader } from "../control/resources/manifest_reader.ts";
@@ -63,6 +63,7 @@ export async function openServers(parts: DaemonParts): Promise<Servers> {
   );
   const githubLogs = busy.use(new GitHubLogs(intake.pipeline));
   const answer = controlPlane(parts, report, {
+    auditLog: opening.use(createAuditLog(state)),
     manifests,
     githubLogs,
     receiveOwn: (request) => webhook.answer(request),
@@ -102,6 +103,7 @@ export async function openServers(parts: DaemonParts): Promise<Servers> {
 
 /** The parts of the servers that the control plane uses. */
 interface ControlParts extends Pick<OperationsHost, "manifests" | "githubLogs" | "receiveOwn"> {
+  readonly auditLog: AuditLog;
   /** Aborts when the daemon stops. */
   readonly signal: AbortSignal;
 }
@@ -110,12 +112,11 @@ interface ControlParts extends Pick<OperationsHost, "manifests" | "githubLogs" |
 function controlPlane(
   { config, state, execution, intake }: DaemonParts,
   { degraded, status, rates, minutes, sizes, metrics }: SelfReport,
-  { manifests, githubLogs, receiveOwn, signal }: ControlParts,
+  { auditLog, manifests, githubLogs, receiveOwn, signal }: ControlParts,
 ): (identify: ControlHost["identify"]) => (request: Request) => Promise<Response> {
   const { env, timeLimits, umask, stepEnv } = config;
   const { worker, inboxes, directories, sandboxes, machine, plugins, outbox } = execution;
   const { triggers, planner, findCertificate } = intake.pipeline;
-  const auditLog = createAuditLog(state);
   const operations = controlOperations({
     ...state,
     ...auditLog,

@@ -18,7 +18,10 @@ import { createLog } from "../../src/base/log.ts";
 import { createAuditLog } from "../../src/control/records/audit_log.ts";
 import { connect } from "../../src/api/client.ts";
 import { type OperationName, OPERATIONS } from "../../src/api/operations.ts";
+import type { Caller } from "../../src/auth/caller.ts";
 import { filesBelow } from "../helpers/files.ts";
+import { known } from "../helpers/known_secrets.ts";
+import { ManualClock } from "../helpers/manual_clock.ts";
 import { secretStore, toText, trigger } from "../helpers/manifests.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
@@ -257,7 +260,8 @@ Deno.test("a row says started while it lasts, and for good where its end cannot 
   const what = { operation: "delete", targets: ["a", "b"], caller };
   const results = async () =>
     (await temp.store.listControl({ limit: 9 })).map(({ target, result }) => `${target} ${result}`);
-  const { audited } = createAuditLog(host);
+  await using auditLog = createAuditLog(host);
+  const { audited } = auditLog;
   const during = await audited(what, results);
   deepEqual(during, ["b started", "a started"]);
   deepEqual(await results(), ["b done", "a done"]);
@@ -269,9 +273,46 @@ Deno.test("a row says started while it lasts, and for good where its end cannot 
     recordControl: temp.store.recordControl,
     finishControl: () => Promise.reject(new Error("no room")),
   };
-  const answer = await createAuditLog({ ...host, store: failing })
-    .audited(what, () => Promise.resolve("the answer"));
+  await using other = createAuditLog({ ...host, store: failing });
+  const answer = await other.audited(what, () => Promise.resolve("the answer"));
   equal(answer, "the answer");
   deepEqual((await results()).slice(0, 2), ["b started", "a started"]);
   match(lines.join(""), /the end of an operation could not be written to the audit.*no room/);
+});
+
+Deno.test("refused calls of a run have a row at once, and one a minute with their number", async () => {
+  await using temp = await tempStore();
+  const clock = new ManualClock();
+  const lines: string[] = [];
+  const log = createLog({
+    level: "info",
+    format: "json",
+    clock,
+    write: (line) => void lines.push(line),
+  });
+  const host = { store: temp.store, clock, newId: idFactory(clock), log, secrets: known() };
+  const rows = async () =>
+    (await temp.store.listControl({ limit: 99 })).map(({ operation, caller, reason }) =>
+      [operation, caller, reason].join(" ").trim()
+    ).reverse();
+  const step = (taskId: string): Caller => ({
+    role: "read_only",
+    name: "step",
+    client: `client-${"abcdefghij"[lines.length % 10]}`,
+    grant: { kind: "step", project: "default", taskId },
+  });
+  {
+    await using auditLog = createAuditLog(host);
+    for (let n = 0; n < 500; n++) await auditLog.auditRefusal("apply", step("t1"));
+    await auditLog.auditRefusal("delete", step("t1"));
+    await auditLog.auditRefusal("apply", step("t2"));
+    deepEqual(await rows(), ["apply step", "delete step", "apply step"]);
+    await clock.advance(60_000);
+    await auditLog.auditRefusal("apply", step("t1"));
+    deepEqual((await rows()).slice(3), ["apply step 499 calls within a minute"]);
+    await auditLog.auditRefusal("apply", { role: "operator", name: "ci" });
+    await auditLog.auditRefusal("apply", { role: "operator", name: "ci" });
+  }
+  deepEqual((await rows()).slice(4), ["apply ci", "apply ci", "apply step"]);
+  equal(lines.length, 7);
 });

@@ -7,6 +7,7 @@
 import type { Core } from "../../base/core.ts";
 import { defined } from "../../base/defined.ts";
 import { toAppError } from "../../base/errors.ts";
+import { SparseLog } from "../../base/sparse_log.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { ControlEvent } from "../../store/audit_records.ts";
 import type { ControlAuditStore } from "../../store/audit_store.ts";
@@ -41,7 +42,18 @@ export interface AuditLog {
    * @throws {AppError} as {@linkcode startAudited}, and whatever `work` throws.
    */
   readonly audited: <T>(audited: AuditedOperation, work: () => Promise<T>) => Promise<T>;
+  /**
+   * Records a refused call. A stranger may tell a step what to call: of the calls of a run to one
+   * operation, the first has a row, and then those of each minute together, with their number.
+   */
   readonly auditRefusal: (operation: string, caller: Caller) => Promise<void>;
+}
+
+/** Refused calls of one caller to one operation. */
+interface Refusals {
+  readonly operation: string;
+  readonly caller: Caller;
+  readonly count: number;
 }
 
 /** An audit log that writes to the store; refusals go to the daemon's log too. */
@@ -52,20 +64,20 @@ export function createAuditLog(
     /** Hides secrets in the reasons of failures. */
     readonly secrets: { readonly redact: (text: string) => string };
   },
-): AuditLog {
+): AuditLog & AsyncDisposable {
   const write = async (
-    what: Pick<ControlEvent, "operation" | "target" | "result">,
+    what: Pick<ControlEvent, "operation" | "target" | "result"> & { readonly reason?: string },
     by: Caller,
   ): Promise<string> => {
     const id = host.newId();
     await host.store.recordControl({
+      reason: "",
       ...what,
       id,
       createdAt: host.clock.now(),
       caller: by.name,
       ...defined({ client: by.client }),
       role: by.role,
-      reason: "",
     });
     return id;
   };
@@ -92,6 +104,30 @@ export function createAuditLog(
       }
     };
   };
+  const recordRefusals = async ({ operation, caller, count }: Refusals): Promise<void> => {
+    host.log.warn("control plane refused a call", {
+      operation,
+      caller: withClient(caller.name, caller.client),
+      role: caller.role,
+      ...count > 1 && { count },
+    });
+    const reason = count > 1 ? `${count} calls within a minute` : "";
+    await write({ operation, target: "", result: "denied", reason }, caller).catch((error) =>
+      host.log.error("a refusal could not be written to the audit", { error })
+    );
+  };
+  let written = Promise.resolve();
+  const ofRuns = new SparseLog({
+    clock: host.clock,
+    log: {
+      ...host.log,
+      warn(_message, facts = {}) {
+        written = Promise.all([written, recordRefusals(facts as unknown as Refusals)]).then(
+          () => {},
+        );
+      },
+    },
+  });
   return {
     startAudited,
     async audited(what, work) {
@@ -107,14 +143,16 @@ export function createAuditLog(
       return result;
     },
     async auditRefusal(operation, caller) {
-      host.log.warn("control plane refused a call", {
-        operation,
-        caller: withClient(caller.name, caller.client),
-        role: caller.role,
-      });
-      await write({ operation, target: "", result: "denied" }, caller).catch((error) =>
-        host.log.error("a refusal could not be written to the audit", { error })
-      );
+      const { grant } = caller;
+      if (grant === undefined) return await recordRefusals({ operation, caller, count: 1 });
+      const { kind, project, taskId = "", deliveryId = "" } = grant;
+      const key = [operation, kind, project, taskId, deliveryId].join(" ");
+      ofRuns.warn("", { operation, caller }, { key });
+      await written;
+    },
+    async [Symbol.asyncDispose]() {
+      ofRuns[Symbol.dispose]();
+      await written;
     },
   };
 }
