@@ -66,6 +66,7 @@ export async function describeResource(facts: Facts): Promise<string> {
     ["Description", text(metadata["description"])],
     ["Labels", Object.entries(part(metadata, "labels")).map(([k, v]) => `${k}=${v}`).join(", ")],
     ...(kind === "Trigger" ? triggerLines(facts) : []),
+    ["No sandbox", outsideText(texts(status["steps_without_sandbox"]))],
     ["Used by", kind === "Trigger" ? "" : usedBy.join(", ") || "nothing"],
     ["Readable by", texts(status["readable_by"]).map((one) => `plugins of ${one}`).join(", ")],
     ["Applied", `${ago(status["updated_at"], facts.now)}, generation ${status["generation"]}`],
@@ -78,6 +79,12 @@ export async function describeResource(facts: Facts): Promise<string> {
     await deliveryTable(facts),
     await listTable("Tasks", facts.tasks, facts),
   ].filter((block) => block !== "").join("\n");
+}
+
+/** The steps with `sandbox: none`. */
+function outsideText(steps: readonly string[]): string {
+  if (steps.length === 0) return "";
+  return `${steps.join(", ")}: runs as the user of the daemon (sandbox: none)`;
 }
 
 function triggerLines({ view, webhookUrl, secrets, now }: Facts): Line[] {

@@ -269,3 +269,17 @@ Deno.test("a delivery: its outcome, what matched, and the commands to go on", ()
   match(text, /^Key: +new of secretstore\/github$/m);
   match(text, /^ {2}svc describe task\/T1$/m);
 });
+
+Deno.test("a workflow is described with its steps that have no sandbox", async () => {
+  const view = (steps: readonly string[]) => ({
+    kind: "Workflow",
+    metadata: { name: "ci" },
+    spec: {},
+    status: { generation: 1, updated_at: AN_HOUR_AGO, steps_without_sandbox: steps },
+  });
+  match(
+    await describeResource({ ...HOST, view: view(["push", "tag"]) }),
+    /^No sandbox: +push, tag: runs as the user of the daemon \(sandbox: none\)$/m,
+  );
+  equal(/sandbox/.test(await describeResource({ ...HOST, view: view([]) })), false);
+});

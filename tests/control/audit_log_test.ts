@@ -30,6 +30,9 @@ const SOURCES = fileURLToPath(new URL("../../src/control", import.meta.url));
 const CRD = `kind: CustomResourceDefinition
 metadata: {name: notes.example.org}
 spec: {kind: Note, plural: notes, group: example.org, versions: [{name: v1, schema: {type: object}}]}`;
+const OUTSIDE = `kind: Workflow
+metadata: {name: out}
+spec: {steps: [{id: build, run: make}, {id: push, run: git push, sandbox: none}]}`;
 const WEBHOOK = { secret: { fromRef: "keys" }, signatureHeader: "X-Line-Signature" };
 
 type Call = (rig: ControlRig, id: string) => readonly [OperationName, Record<string, unknown>];
@@ -68,6 +71,13 @@ const AUDITED = {
     target: () => "secretstore/keys",
     forOperators: true, // the values are masked
     fails: "ALTER TABLE key_uses RENAME TO elsewhere",
+    reason: INTERNAL,
+  },
+  "apply": {
+    succeeds: () => ["apply", { files: [{ name: "-", text: OUTSIDE }], dry_run: false }],
+    target: () => "workflow/out: step push, sandbox: none",
+    forOperators: true, // who may apply a workflow may also let it out
+    fails: refuse("INSERT ON resources"),
     reason: INTERNAL,
   },
   "delete": {
@@ -136,7 +146,6 @@ const NOT_AUDITED: Readonly<Record<Exclude<OperationName, AuditedName>, string>>
   "doctor": "changes nothing",
   "db.check": "changes nothing",
   "db.usage": "changes nothing",
-  "apply": "svc get shows what it did",
   "secret.rotate": "svc get shows what it did",
   "secret.remove": "svc get shows what it did",
   "task.cancel": "svc get shows what it did",

@@ -37,9 +37,11 @@ import { findPruned } from "./prune.ts";
 import { unsignedWarnings } from "./unsigned_reads.ts";
 import { wayWarnings } from "./way_view.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
+import type { AuditLog } from "../records/audit_log.ts";
+import { stepsLeaving } from "./steps_outside.ts";
 
 /** The resources of a daemon, and the parts that check an apply and backtest its triggers. */
-export interface ApplyHost extends BacktestHost, CodeHost {
+export interface ApplyHost extends BacktestHost, CodeHost, Pick<AuditLog, "audited"> {
   readonly store: AuditRecorder & DeliveryStore;
   readonly plugins: PluginHost;
   readonly catalog: Catalog;
@@ -110,7 +112,9 @@ export async function apply(
       ...pruned.map((resource) => toOutcome({ resource, action: "pruned" })),
     ];
     if (!request.dry_run) {
-      await commit([...puts, ...deletes]);
+      const targets = stepsLeaving(catalog, proposed);
+      const what = { operation: "apply", targets, caller };
+      await host.audited(what, () => commit([...puts, ...deletes]));
       const failures = await runHooks(changes, host);
       return { manifests, output: { results, warnings, hook_failures: failures } };
     }

@@ -21,6 +21,7 @@ import { project as projectKind } from "../../resources/project.ts";
 import { projectsOf } from "../../resources/projects.ts";
 import { DEFAULT_PROJECT, displayName, type Resource } from "../../resources/resource.ts";
 import { suspendedSince, trigger as triggerKind } from "../../resources/trigger.ts";
+import type { WorkflowSpec } from "../../resources/workflow.ts";
 import { lacks, needsOf, pluginReadersOf, possibleLacks, usesOf } from "../../resources/users.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
 import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
@@ -44,6 +45,7 @@ import {
 } from "./connection_view.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 import { projectColumn, resourceView, table } from "../records/views.ts";
+import { StepsOutside } from "./steps_outside.ts";
 import { sourceStatus } from "./source_view.ts";
 import { wayStatus } from "./way_view.ts";
 
@@ -146,6 +148,7 @@ export async function describe(
     ...suspendedStatus(resource),
     ...useStatus(resource, host.catalog),
     ...wayStatus(resource, host.catalog),
+    ...outsideStatus(resource, host.catalog),
     ...await sourceStatus(resource, host),
   };
   const view = resourceView(kind, resource, { reveal, status });
@@ -163,6 +166,13 @@ function suspendedStatus(resource: Resource): { readonly suspended_at?: string }
   if (resource.kind !== triggerKind.kind) return {};
   const since = suspendedSince(resource);
   return since === undefined ? {} : { suspended_at: rfc3339(since) };
+}
+
+/** The steps of a workflow that leave the sandbox. */
+function outsideStatus(resource: Resource, catalog: Catalog): Record<string, unknown> {
+  if (resource.kind !== "Workflow") return {};
+  const steps = new StepsOutside(catalog).of(resource as Resource<WorkflowSpec>);
+  return { steps_without_sandbox: steps };
 }
 
 /**
