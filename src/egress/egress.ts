@@ -56,8 +56,8 @@ export interface EgressOptions extends Core {
    * most some fifty in all.
    */
   readonly onRefused: (line: string) => void;
-  /** Is told each answer of an injection that says that a limit is reached. */
-  readonly onLimit?: (limit: Limit) => void;
+  /** Is told each answer of an injection, with the limit that it says is reached. */
+  readonly onAnswer?: (limit: Limit | undefined) => void;
   /** How hosts are dialled: for tests. */
   readonly dialling?: Omit<DialOptions, "allow" | "clock">;
 }
@@ -74,7 +74,7 @@ export interface Egress extends AsyncDisposable {
  * @throws {AppError} `refused` when there can be no socket at that path.
  */
 export async function openEgress(options: EgressOptions): Promise<Egress> {
-  const { path, rules, headers, clock, onRefused, onLimit = () => {}, dialling = {} } = options;
+  const { path, rules, headers, clock, onRefused, onAnswer = () => {}, dialling = {} } = options;
   const listener = await listen(path);
   const traffic = new Traffic(clock, onRefused, (text) => options.secrets.redact(text));
   const dialler = new Dialler({ ...dialling, allow: rules.allow, clock });
@@ -84,7 +84,7 @@ export async function openEgress(options: EgressOptions): Promise<Egress> {
       headers,
       traffic,
       dialler,
-      onLimit,
+      onAnswer,
       clock,
       log: options.log,
       sandbox: options.sandbox,

@@ -68,7 +68,7 @@ export interface ServedStep extends Core {
   readonly secrets: Pick<KnownSecrets, "redact">;
   readonly traffic: Traffic;
   readonly dialler: Dialler;
-  readonly onLimit: (limit: Limit) => void;
+  readonly onAnswer: (limit: Limit | undefined) => void;
 }
 
 /** A server to which a connection is kept between requests. */
@@ -238,7 +238,7 @@ export class ServedConnection {
 
   /** Passes a request on, and its answer back. */
   async #forward(head: RequestHead, framing: Framing, way: Way): Promise<boolean> {
-    const { traffic, clock, onLimit } = this.#step;
+    const { traffic, clock } = this.#step;
     const count = traffic.at(way.way, way.name);
     const server = this.#takeServer(way.name) ??
       await this.#dial({ ...way, count, framing });
@@ -250,10 +250,10 @@ export class ServedConnection {
     let hasBegun = false;
     const onAnswer = (answer: AnswerHead) => {
       hasBegun = true;
-      const limit = isInjected ? limitOf(answer, way.name, clock.now()) : undefined;
-      if (limit === undefined) return;
-      count.limited(limit);
-      onLimit(limit);
+      if (!isInjected) return;
+      const limit = limitOf(answer, way.name, clock.now());
+      if (limit !== undefined) count.limited(limit);
+      this.#step.onAnswer(limit);
     };
     const line = `${head.method} ${way.target} HTTP/1.1`;
     try {

@@ -69,7 +69,7 @@ export async function egressRig(
     sandbox: 'Sandbox "agents"',
     secrets: known(KEY),
     onRefused: (line) => void lines.push(line),
-    onLimit: (limit) => void limits.push(limit),
+    onAnswer: (limit) => void (limit && limits.push(limit)),
     clock: systemClock,
     log: createLog({
       level: "debug",

@@ -11,6 +11,7 @@ import { AppError } from "../../base/errors.ts";
 import { RegularFile } from "../../base/regular_file.ts";
 import type { RuntimeFiles } from "../../base/runtime_files.ts";
 import { reachedLines } from "../../egress/reached_lines.ts";
+import type { Limit } from "../../egress/limit.ts";
 import { limitsOf } from "../../resources/limits.ts";
 import { findSignal } from "../../shell/pooled_shell.ts";
 import type { LimitGroup, LimitName } from "../../shell/cgroups.ts";
@@ -20,6 +21,7 @@ import type { ReachedHost } from "../../store/task_records.ts";
 import type { PlannedSandbox } from "../plan.ts";
 import type { InheritedEnv } from "../step/inherited_env.ts";
 import type { Held } from "../workspace/task_directory.ts";
+import { LimitWatch } from "./limit_watch.ts";
 import { type NetworkHost, type OpenNetwork, openNetwork } from "./sandbox_network.ts";
 import type { SessionHome } from "./session_homes.ts";
 import {
@@ -70,6 +72,7 @@ export class CommandSandbox {
   readonly #user: SandboxUser;
   readonly #host: CommandSandboxHost;
   readonly #open = new AsyncDisposableStack();
+  readonly #watch: LimitWatch;
   #network: OpenNetwork | undefined;
   #group: LimitGroup | undefined;
   #variables: Readonly<Record<string, string>> = {};
@@ -80,6 +83,7 @@ export class CommandSandbox {
     this.#planned = planned;
     this.#user = user;
     this.#host = host;
+    this.#watch = this.#open.use(new LimitWatch(host.clock));
   }
 
   /**
@@ -128,6 +132,7 @@ export class CommandSandbox {
       path: join(this.#host.dirs.sandbox, id),
       project,
       onRefused: (line: string) => void note(line),
+      onAnswer: (limit: Limit | undefined) => this.#watch.hear(limit),
     };
     const network = await openNetwork(this.#planned, use, this.#host);
     if (network === undefined) return {};
@@ -202,6 +207,12 @@ export class CommandSandbox {
     }
     await this.#open.disposeAsync();
     return reached;
+  }
+
+  /** What its APIs answer, as far as limits go; `undefined` if svc adds no key and sees nothing of it. */
+  get limits(): Pick<LimitWatch, "limit" | "seen" | "signal"> | undefined {
+    const { network } = this.#planned.spec;
+    return typeof network === "object" && network.inject !== undefined ? this.#watch : undefined;
   }
 
   /** What the command has reached, and what it was refused; `undefined` if its network has no rules. */

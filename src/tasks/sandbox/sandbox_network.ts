@@ -8,6 +8,7 @@
 import type { Core } from "../../base/core.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Egress, openEgress } from "../../egress/egress.ts";
+import type { Limit as ApiLimit } from "../../egress/limit.ts";
 import { egressEnv, fillHeaders } from "../../egress/inside.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { parseNetwork } from "../../resources/network.ts";
@@ -31,6 +32,8 @@ export interface NetworkUse {
   readonly project: string;
   /** Takes a line for each host that is refused. */
   readonly onRefused: (line: string) => void;
+  /** Is told each answer of an API whose key svc adds, with the limit that it says is reached. */
+  readonly onAnswer: (limit: ApiLimit | undefined) => void;
 }
 
 /** An open way to the network. */
@@ -47,7 +50,7 @@ export interface OpenNetwork {
  */
 export async function openNetwork(
   planned: Pick<PlannedSandbox, "name" | "spec">,
-  { path, project, onRefused }: NetworkUse,
+  { path, project, onRefused, onAnswer }: NetworkUse,
   { catalog, secrets, clock, log }: NetworkHost,
 ): Promise<OpenNetwork | undefined> {
   const rules = parseNetwork(planned.spec.network ?? DEFAULT_NETWORK);
@@ -59,6 +62,7 @@ export async function openNetwork(
     sandbox: sandboxName(planned),
     secrets,
     onRefused,
+    onAnswer,
     clock,
     log,
   }).catch((error) => {
