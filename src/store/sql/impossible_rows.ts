@@ -53,9 +53,9 @@ export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
     show: (ids) => `There are unhandled ends of tasks that do not exist: ${ids}`,
   },
   {
-    sql: `SELECT DISTINCT task_id AS id FROM turns JOIN tasks ON tasks.id = task_id
-          WHERE tasks.state NOT IN ('pending', 'running')`,
-    show: (ids) => `There are turns of agents of tasks that have ended: ${ids}`,
+    sql: `SELECT DISTINCT task_id AS id FROM turns WHERE NOT EXISTS (SELECT 1 FROM tasks
+          WHERE tasks.id = turns.task_id AND tasks.state IN ('pending', 'running'))`,
+    show: (ids) => `There are turns of agents of tasks that have ended or do not exist: ${ids}`,
   },
   {
     sql: `SELECT id FROM tasks WHERE state = 'pending' AND readiness = -1 AND run_at IS NULL

@@ -301,9 +301,9 @@ const MIGRATIONS: readonly string[] = [
   -- Turns of agents. A held one takes a seat of its agent, and its session; waiting ones are in a
   -- queue for each agent (place). seats: how many its step was told that there are.
   CREATE TABLE turns (
-    task_id TEXT NOT NULL REFERENCES tasks ON DELETE CASCADE, position INTEGER NOT NULL,
-    project TEXT NOT NULL, agent TEXT NOT NULL, session BLOB, seats INTEGER,
-    state TEXT NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (task_id, position)
+    task_id TEXT NOT NULL, position INTEGER NOT NULL, project TEXT NOT NULL, agent TEXT NOT NULL,
+    session BLOB, seats INTEGER, state TEXT NOT NULL, place INTEGER NOT NULL,
+    PRIMARY KEY (task_id, position)
   );
   CREATE INDEX turns_of_agent ON turns (project, agent, state, place);
   CREATE UNIQUE INDEX turns_in_session ON turns (project, agent, session)

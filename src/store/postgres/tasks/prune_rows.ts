@@ -93,6 +93,7 @@ export async function removeTasks(db: Session, ids: readonly string[]): Promise<
     `WITH gone AS (DELETE FROM tasks WHERE id = ANY(?1) RETURNING id, directory, node, plan_hash),
        gone_steps AS (DELETE FROM steps WHERE task_id = ANY(?1)),
        gone_inbox AS (DELETE FROM inbox WHERE task_id = ANY(?1)),
+       gone_turns AS (DELETE FROM turns WHERE task_id = ANY(?1)),
        elsewhere AS (INSERT INTO files_to_remove (node, task_id, directory)
          SELECT node, id, COALESCE(directory, '') FROM gone
          WHERE node <> ?2 AND node IN (SELECT id FROM nodes))

@@ -295,9 +295,9 @@ const MIGRATIONS: readonly string[] = [
   `
   -- Turns of agents, held or waiting in the order of place; seats: how many there are to be.
   CREATE TABLE turns (
-    task_id TEXT NOT NULL REFERENCES tasks ON DELETE CASCADE, position INTEGER NOT NULL,
-    project TEXT NOT NULL, agent TEXT NOT NULL, session BLOB, seats INTEGER,
-    state TEXT NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (task_id, position)
+    task_id TEXT NOT NULL, position INTEGER NOT NULL, project TEXT NOT NULL, agent TEXT NOT NULL,
+    session BLOB, seats INTEGER, state TEXT NOT NULL, place INTEGER NOT NULL,
+    PRIMARY KEY (task_id, position)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX turns_of_agent ON turns (project, agent, state, place);
   CREATE UNIQUE INDEX turns_in_session ON turns (project, agent, session)
