@@ -191,3 +191,38 @@ eachStore("the session of a step is stored with it", async (store) => {
   await store.saveStep(taskIdOf(1), done);
   deepEqual((await store.findTasks(taskIdOf(1)))[0]?.steps[0], done);
 });
+
+eachStore("a daemon that is killed between two calls goes on where it was", async (_, tested) => {
+  const agents = (cut: number) => ({ agents: [`agent-${cut}`], session: "s" });
+  const held = async (n: number, cut: number) =>
+    equal((await ask(tested.store, n, agents(cut))).is, "held");
+  for (const cut of range(0, 9)) {
+    const base = cut * 10;
+    const [one, two] = [base + 1, base + 2];
+    let calls = 0;
+    /** Makes a call, after which the daemon may be killed; what it ran goes on. */
+    const then = async (call: (store: Store) => Promise<unknown>): Promise<void> => {
+      await call(tested.store);
+      if (calls++ !== cut) return;
+      await tested.restart();
+      await tested.store.claimInterrupted();
+    };
+    for (const n of [one, two]) await accept(tested.store, n);
+    await then((store) => claimAt(store, T0));
+    await then(() => held(one, cut));
+    await then((store) => ask(store, two, agents(cut)));
+    await held(one, cut);
+    equal((await ask(tested.store, two, agents(cut))).is, "waiting");
+    await then((store) => park(store, two));
+    await then((store) => store.endTurn(taskIdOf(one), 0));
+    await then((store) =>
+      store.finishTask({ taskId: taskIdOf(one), state: "succeeded", reason: "", now: T0 })
+    );
+    await then((store) => claimAt(store, T0));
+    await then(() => held(two, cut));
+    await held(two, cut);
+    await then((store) => end(store, two));
+    deepEqual(await tested.store.listAgentUse("default", T0), []);
+    deepEqual(await countsOf(tested.store), { pending: 0, running: 0 });
+  }
+});

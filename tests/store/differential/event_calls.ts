@@ -13,6 +13,7 @@ const OTHER_PLAN = {
   hash: "h2",
   json: JSON.stringify({
     steps: [{ id: "only" }],
+    workspace: { path: "workspaces/default" },
     finally: STEPS.map((id) => ({ id: `after ${id}` })),
   }),
 };

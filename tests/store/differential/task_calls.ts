@@ -5,6 +5,7 @@
  */
 
 import type { RetryOf, StepRecord, TaskEnd } from "../../../src/store/task_records.ts";
+import type { AgentLimit, AskedTurn, Parking } from "../../../src/store/turn_records.ts";
 import { PLAN, STEPS } from "../../helpers/store_records.ts";
 import { someMessage } from "./outbox_calls.ts";
 import { type Call, call, type World } from "./world.ts";
@@ -27,7 +28,30 @@ export function work(world: World): Call {
     () => call("finishTask", someEnd(world, id)),
     () => call("requeueTask", id, random.once(2) ? [someStep(world)] : []),
     () => call("setTaskDirectory", id, random.pick(["", "/tasks/a"])),
+    () => call("takeTurn", someAsk(world, id)),
+    () => call("takeTurn", someAsk(world, id)),
+    () => call("endTurn", id, ...random.once(2) ? [] : [random.below(2)]),
+    () => call("parkTask", id, somePark(world)),
+    () => call("parkTask", id, somePark(world)),
   ])();
+}
+
+/** Without a session: the id of one is by chance. */
+function someAsk({ random, now }: World, taskId: string): AskedTurn {
+  const agents = [{ name: "claude", seats: 1 }, { name: "codex" }];
+  const position = random.below(STEPS.length);
+  return { taskId, position, project: "default", agents: agents.slice(random.below(2)), now };
+}
+
+function somePark(world: World): Parking {
+  const { random, now } = world;
+  const steps = random.once(2) ? [someStep(world)] : [];
+  return { steps, now, ...random.maybe(2, "until", () => now + random.below(2000)) };
+}
+
+function someLimit({ random, now }: World): AgentLimit {
+  const agent = random.pick(["claude", "codex"]);
+  return { project: "default", agent, until: now + random.below(3000), reason: "weekly\0" };
 }
 
 function someStep({ random, now }: World): StepRecord {
@@ -69,6 +93,8 @@ export function change(world: World): Call {
     () => call("addToInbox", world.someTask(), { text: `at ${now}\0` }, now),
     () => call("addToInbox", world.someTask(), { text: `at ${now}` }, now),
     () => call("claimInterrupted"),
+    () => call("noteLimit", someLimit(world), now),
+    () => call("listAgentUse", "default", now),
     () => call("listTaskEnds", 5),
     () => call("forgetTaskEnd", world.someTask(), random.once(2) ? [someMessage(world)] : []),
     () => call("deleteTask", world.someTask(), { dryRun: random.once(4) }),

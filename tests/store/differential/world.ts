@@ -101,7 +101,7 @@ export class World {
       for (const { task } of (answer as Claim).tasks) this.running.add(task.id);
     } else if (method === "claimInterrupted") {
       for (const { task } of answer as readonly ClaimedTask[]) this.running.add(task.id);
-    } else if (method === "requeueTask") this.running.delete(id);
+    } else if (method === "requeueTask" || method === "parkTask") this.running.delete(id);
     else if (method === "finishTask") {
       const { taskId } = args[0] as TaskEnd;
       this.running.delete(taskId);
