@@ -28,6 +28,8 @@ export interface Escape {
   /** `none` when absent; `rules` allows {@linkcode ALLOWED}. */
   readonly network?: "rules";
   readonly limits?: { readonly memory?: string; readonly pids?: number };
+  /** Whether it is about the home of a session, or the workspace at /workspace. */
+  readonly session?: true;
   /** A worktree that svc made when absent; else a repository that is its own workspace. */
   readonly workspace?: "repository";
   /** Says what came out; `undefined` if nothing did. Takes away what the escape has left outside. */
@@ -115,7 +117,7 @@ export const RULES = {
     says: "what git runs and where it looks can only be read",
     without: (args, { repository, workspace }) => {
       const isGit = (path = "") =>
-        path.startsWith(`${repository}/.git`) || path.startsWith(`${workspace}/.git`);
+        [repository, workspace, "/workspace"].some((root) => path.startsWith(`${root}/.git`));
       const left = args.filter((_, at) => {
         const start = [at, at - 1, at - 2].find((one) => args[one] === "--ro-bind") ?? -1;
         return start === -1 || !isGit(args[start + 2]);
@@ -342,6 +344,53 @@ export const ESCAPES: readonly Escape[] = [
     worked: async ({ workspace }) => {
       const { isSymlink } = await Deno.lstat(workspace);
       return isSymlink ? "the workspace is a link" : undefined;
+    },
+    bare: "works",
+  },
+  {
+    name: "reads the home of another session",
+    rule: "root",
+    session: true,
+    line: 'cat "$OUT_OTHER_SESSION/.agent" ~/../other/.agent ~/../*/.agent',
+    worked: secret,
+    bare: "works",
+  },
+  {
+    name: "reads through a symbolic link in the home of its session",
+    rule: "root",
+    session: true,
+    line: 'mkdir -p ~; rm -f ~/link; ln -s "$OUT_SECRET" ~/link; cat ~/link',
+    worked: secret,
+    bare: "works",
+  },
+  {
+    name: "writes through a symbolic link in the home of its session",
+    rule: "root",
+    session: true,
+    line: 'mkdir -p ~; rm -f ~/link; ln -s "$OUT_PROOF" ~/link; echo out >~/link',
+    worked: made(({ proof }) => proof),
+    bare: "works",
+  },
+  {
+    name: "makes a hard link to a file outside in the home of its session",
+    rule: "root",
+    session: true,
+    line: 'rm -f ~/hard; ln "$OUT_SECRET" ~/hard; cat ~/hard',
+    worked: secret,
+    bare: "works",
+    alsoHeld: "no file of one mount gets a name in another",
+  },
+  {
+    name: "leaves a program in the home of its session that runs as the daemon's user",
+    rule: "calls",
+    session: true,
+    line: "cp /bin/sh ~/tool; chmod 6755 ~/tool",
+    worked: async ({ sessionHome, variables: { OUT_HOME } }) => {
+      for (const path of [sessionHome, OUT_HOME]) {
+        const info = await Deno.stat(`${path}/tool`).catch(() => undefined);
+        if (((info?.mode ?? 0) & 0o6000) !== 0) return "a setuid file is there";
+      }
+      return undefined;
     },
     bare: "works",
   },
@@ -808,6 +857,23 @@ export const ESCAPES: readonly Escape[] = [
     line: `${EVIL_GIT}; rm -f .git; mv evil/.git .git`,
     worked: gitRan,
     bare: "works",
+  },
+  {
+    name: "leads git to another repository by the file .git at /workspace",
+    rule: "git",
+    session: true,
+    line: `cd /workspace; ${EVIL_GIT}; echo "gitdir: $OUT_WORKSPACE/evil/.git" >/workspace/.git`,
+    worked: gitRan,
+    bare: { not: "there is no such path" },
+  },
+  {
+    name: "writes the configuration of a repository at /workspace",
+    rule: "git",
+    session: true,
+    workspace: "repository",
+    line: `cd "$OUT_WORKSPACE"; ${EVIL_HOOKS}; ${EVIL_CONFIG} >>/workspace/.git/config`,
+    worked: gitRan,
+    bare: { not: "there is no such path" },
   },
   {
     name: "moves the file .git away",

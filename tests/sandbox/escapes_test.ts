@@ -12,6 +12,7 @@ import { openProcessGroups, type ProcessGroups } from "../../src/shell/process_g
 import { runShell } from "../../src/shell/run_shell.ts";
 import { inSandbox, type Mount } from "../../src/shell/sandbox.ts";
 import { probeSandbox, type SandboxSupport } from "../../src/shell/sandbox_probe.ts";
+import { sessionPath } from "../../src/tasks/sandbox/step_sandbox.ts";
 import { openPrivateGit } from "../../src/tasks/workspace/private_git.ts";
 import { known } from "../helpers/known_secrets.ts";
 import { NOT_SLOW } from "../helpers/program.ts";
@@ -64,9 +65,12 @@ async function attempt(
   escape: Escape,
   { groups, support, dir, home }: Bench,
   outside: Outside,
-  hold: Hold,
+  { hold, hasSession = escape.session === true }: {
+    readonly hold: Hold;
+    readonly hasSession?: boolean;
+  },
 ): Promise<string | undefined> {
-  const { workspace, repository } = outside;
+  const { workspace, repository, sessionHome } = outside;
   const [output, payload] = [`${dir}/output`, `${dir}/payload.json`];
   await Deno.remove(output).catch(() => {});
   await Deno.writeTextFile(output, "");
@@ -89,7 +93,7 @@ async function attempt(
   const held = hold !== "not";
   const line = {
     line: escape.line,
-    cwd: workspace,
+    cwd: held && hasSession ? sessionPath(workspace, workspace) : workspace,
     env: {
       PATH: "/usr/bin:/bin",
       HOME: held ? home : outside.variables.OUT_HOME ?? "",
@@ -101,19 +105,23 @@ async function attempt(
     },
     umask: 0o077,
   };
+  const mounts: readonly Mount[] = [
+    ...support.mounts,
+    ...["/tmp", "/var/tmp", "/dev/shm"].map((at): Mount => ({ put: "scratch", at })),
+    hasSession ? { put: "write", from: sessionHome, at: home } : { put: "scratch", at: home },
+    same("read", payload),
+    same("write", workspace),
+    ...git?.mounts ?? [same("read", `${workspace}/.git`)],
+    same("write", output),
+  ];
+  const again = mounts.map((one) => ({ ...one, at: sessionPath(one.at, workspace) }))
+    .filter(({ at }) => at.startsWith("/workspace"));
   const inside = inSandbox(line, {
     programs: support.programs,
     network: "none",
     ...defined({ seccomp: support.filters.plain }),
     status: `${dir}/status`,
-    mounts: [
-      ...support.mounts,
-      ...["/tmp", "/var/tmp", "/dev/shm", home].map((at): Mount => ({ put: "scratch", at })),
-      same("read", payload),
-      same("write", workspace),
-      ...git?.mounts ?? [same("read", `${workspace}/.git`)],
-      same("write", output),
-    ],
+    mounts: hasSession ? [...mounts, ...again] : mounts,
   });
   const args = hold === "without its rule"
     ? withoutRule(escape.rule, inside.args ?? [], outside)
@@ -141,28 +149,31 @@ async function attempt(
 const isDaemons = ({ network, limits, daemon }: Escape) =>
   network !== undefined || limits !== undefined || daemon === true;
 
-Deno.test({
-  ...skippable("nothing comes out of a sandbox", LACKS),
-  async fn(test) {
-    await using tools = await bench();
-    await using worktree = await makeOutside();
-    await using repository = await makeOutside("repository");
-    const escaped: string[] = [];
-    for (const escape of ESCAPES.filter((one) => !isDaemons(one))) {
-      const outside = escape.workspace === "repository" ? repository : worktree;
-      // Links and directories of the one before would be in the way of the next.
-      for (const left of ["link", "hard", "evil", "old", "new"]) {
-        await Deno.remove(`${outside.workspace}/${left}`, { recursive: true }).catch(() => {});
+for (const hasSession of [false, true]) {
+  const what = `nothing comes out of a sandbox${hasSession ? " of a session" : ""}`;
+  Deno.test({
+    ...skippable(what, LACKS),
+    async fn(test) {
+      await using tools = await bench();
+      await using worktree = await makeOutside();
+      await using repository = await makeOutside("repository");
+      const escaped: string[] = [];
+      for (const escape of ESCAPES.filter((one) => !isDaemons(one))) {
+        const outside = escape.workspace === "repository" ? repository : worktree;
+        // Links and directories of the one before would be in the way of the next.
+        for (const left of ["link", "hard", "evil", "old", "new"]) {
+          await Deno.remove(`${outside.workspace}/${left}`, { recursive: true }).catch(() => {});
+        }
+        await test.step(`a step ${escape.name}`, async () => {
+          const out = await attempt(escape, tools, outside, { hold: "fully", hasSession });
+          if (out !== undefined) escaped.push(`${escape.name}: ${out}`);
+          deepEqual(out, undefined);
+        });
       }
-      await test.step(`a step ${escape.name}`, async () => {
-        const out = await attempt(escape, tools, outside, "fully");
-        if (out !== undefined) escaped.push(`${escape.name}: ${out}`);
-        deepEqual(out, undefined);
-      });
-    }
-    deepEqual(escaped, []);
-  },
-});
+      deepEqual(escaped, []);
+    },
+  });
+}
 
 for (const escape of ESCAPES) {
   const { name, rule, bare, workspace } = escape;
@@ -176,7 +187,7 @@ for (const escape of ESCAPES) {
     async fn() {
       await using tools = await bench();
       await using outside = await makeOutside(workspace);
-      notEqual(await attempt(escape, tools, outside, hold), undefined);
+      notEqual(await attempt(escape, tools, outside, { hold }), undefined);
     },
   });
 }

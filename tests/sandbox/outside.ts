@@ -25,6 +25,8 @@ export interface Outside extends AsyncDisposable {
   readonly repository: string;
   readonly otherWorktree: string;
   readonly otherTask: string;
+  /** The kept home directory of the step, where it has a session. */
+  readonly sessionHome: string;
   /** A file that is made when a program of the step runs outside. */
   readonly proof: string;
   /** A directory in the place of /etc, for when that can be written. */
@@ -47,6 +49,7 @@ export async function makeOutside(kind: "worktree" | "repository" = "worktree"):
   const at = (path: string) => `${dir.path}/${path}`;
 
   const folders = ["private", "home", "data/secrets", "data/run", "other-task", "etc", "agent"];
+  folders.push("data/sessions/mine", "data/sessions/other");
   for (const folder of folders) await Deno.mkdir(at(folder), { recursive: true });
   const files = {
     "private/secret": `${secret}\n`,
@@ -54,6 +57,7 @@ export async function makeOutside(kind: "worktree" | "repository" = "worktree"):
     "home/.netrc": `machine x password ${secret}\n`,
     "data/secrets/secretstore.key": secret,
     "data/svc.db": secret,
+    "data/sessions/other/.agent": secret,
     "other-task/payload.json": JSON.stringify({ secret }),
     "other-task/inbox": "",
   };
@@ -114,6 +118,7 @@ export async function makeOutside(kind: "worktree" | "repository" = "worktree"):
     repository,
     otherWorktree,
     otherTask: at("other-task"),
+    sessionHome: at("data/sessions/mine"),
     proof: at("private/proof"),
     etc: at("etc"),
     victimEnded: victim.hasEnded,
@@ -124,6 +129,7 @@ export async function makeOutside(kind: "worktree" | "repository" = "worktree"):
       OUT_HOME: at("home"),
       OUT_DATA: at("data"),
       OUT_OTHER_TASK: at("other-task"),
+      OUT_OTHER_SESSION: at("data/sessions/other"),
       OUT_OTHER_WORKTREE: otherWorktree,
       OUT_WORKSPACE: root,
       OUT_PROOF: at("private/proof"),
