@@ -34,6 +34,6 @@ export function printConnected(
   const end = !isOk
     ? `is made, but its events do not arrive: ${check?.message}. Then run this command again`
     : `${to} is connected${isNew ? `: ${next}` : ", nothing had to be changed"}`;
-  context.io.out(`connection/${name}: ${end}\n${agentText(agent)}`);
+  context.io.out(`connection/${name}: ${end}\n${agentText(agent, isOk)}`);
   return isOk ? 0 : 1;
 }

@@ -10,7 +10,12 @@ import type { Client } from "../api/client.ts";
 import type { ApplyOutcome, ManifestFile } from "../api/resource_operations.ts";
 import { AppError } from "../base/errors.ts";
 import { isRepository } from "../base/github_names.ts";
-import { AGENT_NAMES, agentManifests, type AgentWorkflow } from "../integrations/agent_workflow.ts";
+import {
+  AGENT_NAMES,
+  agentManifests,
+  type AgentWorkflow,
+  isCloneOf,
+} from "../integrations/agent_workflow.ts";
 import { type IntegrationPackage, manifestsOf, packageNamed } from "../integrations/packages.ts";
 import type { AgentSpec } from "../resources/agent.ts";
 import { DEFAULT_WORKSPACE } from "../resources/names.ts";
@@ -203,11 +208,9 @@ async function currentClone(
     const config = await readFile(join(path, ".git/config"), io).catch(() => undefined);
     if (config !== undefined) {
       // An agent must not answer in one repository out of the files of another.
-      const url = new RegExp(
-        `^\\s*url\\s*=.*[/:]${RegExp.escape(repository)}(\\.git)?/?\\s*$`,
-        "im",
-      );
-      if (url.test(new TextDecoder().decode(config))) return { path, isolation: "worktree" };
+      if (isCloneOf(repository, new TextDecoder().decode(config))) {
+        return { path, isolation: "worktree" };
+      }
       break;
     }
     if (path === dirname(path)) break;
@@ -224,12 +227,15 @@ export interface AgentApplied extends Pick<AgentFiles, "kept" | "next"> {
   readonly results: readonly ApplyOutcome[];
 }
 
-/** Lines about what was applied for an agent, and how to ask it; none without one. */
-export function agentText(agent: AgentApplied | undefined): string {
+/**
+ * Lines about what was applied for an agent and, where events arrive, how to ask it; none without one.
+ */
+export function agentText(agent: AgentApplied | undefined, areArriving: boolean): string {
   if (agent === undefined) return "";
   const changed = agent.results.filter(({ action }) => action !== "unchanged");
   const lines = changed.map(({ name, action }) => `${name} ${action}`);
-  return [...lines, `Now ${agent.next}`].map((line) => `${line}\n`).join("");
+  const next = areArriving ? [`Now ${agent.next}`] : [];
+  return [...lines, ...next].map((line) => `${line}\n`).join("");
 }
 
 /** Reads what `svc connect` needs for its agent, before it changes anything; `undefined` without `--with`. */

@@ -85,6 +85,14 @@ export function agentWorkflowName(
   return `${name}-agent-${repository.toLowerCase().replace("/", "-")}`.replace(/[^a-z0-9]+$/, "");
 }
 
+/** Whether the configuration of a git repository names `OWNER/NAME` as the address of a remote. */
+export function isCloneOf(repository: string, config: string): boolean {
+  const address = new RegExp(`[/:]${RegExp.escape(repository)}(\\.git)?/?$`, "i");
+  return [...config.matchAll(/^\s*url\s*=\s*(\S+)\s*$/gm)].some(([, url = ""]) =>
+    address.test(url)
+  );
+}
+
 const EXAMPLE_USER = `U${"0123456789abcdef".repeat(2)}`;
 /** The id of a user at LINE. */
 const USER = /^U[0-9a-f]{32}$/;

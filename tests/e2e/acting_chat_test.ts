@@ -25,6 +25,8 @@ case $(cat) in
   *'HIT THE LIMIT'*)
     echo '{"type":"result","is_error":true,"result":"You have hit your limit","api_error_status":429}'
     exit 1 ;;
+  *'BE LONG'*)
+    printf '{"type":"result","is_error":false,"result":"%s"}\\n' "$(head -c 140000 /dev/zero | tr '\\0' x)" ;;
   *) printf '{"type":"result","is_error":false,"result":"%s, <!here>: %s"}\\n' "$ANTHROPIC_API_KEY" "$(cat notes)" ;;
 esac
 `;
@@ -107,6 +109,9 @@ programTest("an agent answers in the thread at Slack, and says why if it cannot"
   equal(thread, "1700000020.000100");
   match(String(text), /^Task \S+ failed after .*reached its limit: You have hit your limit/);
 
+  await say(mention("<@U0BOT> BE LONG", { ts: "1700000021.000100" }));
+  match(String(posts().at(-1)?.[1]), /^x{30000} … \(cut\)$/);
+
   const before = posts().length;
   const bot = mention("<@U0BOT> hello", { ts: "1700000030.000100" });
   await say({ ...bot, event: { ...bot.event, bot_id: "B0009" } }, false);
@@ -165,9 +170,11 @@ programTest("an agent answers at LINE those who are named, whatever happens", as
     line.pushes.at(-1)?.texts[0] ?? "",
     /^There is no answer: .*reached its limit: You have hit your limit/,
   );
+  await say("BE LONG");
+  deepEqual(line.pushes.at(-1)?.texts.map(({ length }) => length), [5000, 5000, 5000, 5000, 5000]);
   const tasks = await say("What do the notes say?", other);
-  equal(tasks.length, 2);
-  equal(line.pushes.length, 2);
+  equal(tasks.length, 3);
+  equal(line.pushes.length, 3);
   await daemon.svc(["delete", "agent/claude-code", "--force"]);
   await say("Still there?");
   match(line.pushes.at(-1)?.texts[0] ?? "", /^There is no answer: .*claude-code/);

@@ -224,6 +224,20 @@ programTest("one command, and an agent answers comments of those who may write",
     ok(said.length > 60_000 && said.length <= 65_536, `${said.length}`);
   });
 
+  await t.step("two comments at once are answered one after the other", async () => {
+    const before = answers().length;
+    const ask = (body: string) =>
+      github.issues.comment({ repository: REPOSITORY, issue: 8, user: MONA, body });
+    await Promise.all([ask("/svc One?"), ask("/svc Two?")]);
+    await say("Thanks!");
+    equal(answers().length, before + 2);
+    const [last, first] = (await daemon.json("get", "tasks", "--trigger", NAME)) as {
+      started_at: string;
+      finished_at: string;
+    }[];
+    ok((first?.finished_at ?? "x") <= (last?.started_at ?? ""), JSON.stringify([first, last]));
+  });
+
   await t.step("nobody else starts it", async () => {
     const before = (await daemon.tasks()).filter(({ trigger }) => trigger === NAME).length;
     const said = answers().length;

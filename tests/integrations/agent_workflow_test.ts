@@ -10,6 +10,7 @@ import {
   AGENT_NAMES,
   agentManifests,
   type AgentWorkflow,
+  isCloneOf,
 } from "../../src/integrations/agent_workflow.ts";
 import { manifestsOf, packageNamed } from "../../src/integrations/packages.ts";
 import { readManifests } from "../../src/resources/read_manifests.ts";
@@ -94,6 +95,22 @@ Deno.test("what a package does not ask for is refused, and so is one without an 
   throws(() => filled("github", { repository: undefined }), { message: /with --repository OWNER/ });
   throws(() => filled("slack", { repository: "a/b" }), { message: /--repository has no use/ });
   throws(() => filled("codex"), { message: "--with is for the packages github, line, slack" });
+});
+
+Deno.test("a clone is known by the address of a remote", () => {
+  const config = (url: string) => `[core]\n\tbare = false\n[remote "origin"]\n\turl = ${url}\n`;
+  const cases: readonly [string, boolean][] = [
+    ["https://github.com/Ada/app", true],
+    ["https://x:token@github.com/ada/app.git/", true],
+    ["git@github.com:ada/app.git", true],
+    ["ssh://git@github.com:22/ada/app", true],
+    ["https://github.com/ada/app2", false],
+    ["https://github.com/canada/app", false],
+    ["https://github.com/ada/axpp", false],
+    ["https://github.com/ada/app/other", false],
+  ];
+  for (const [url, expected] of cases) deepEqual(isCloneOf("ada/app", config(url)), expected, url);
+  deepEqual(isCloneOf("ada/a.p", config("https://github.com/ada/app")), false);
 });
 
 Deno.test("a plain installation leaves the agent's workflow out", () => {

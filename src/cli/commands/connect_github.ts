@@ -151,5 +151,6 @@ function textOf(
     : isNew
     ? `connection/${name}: ${to} is connected${how}`
     : `connection/${name}: ${to} is connected${how}, nothing had to be changed`;
-  return [...lines, end].map((line) => `${line}\n`).join("") + agentText(agent);
+  return [...lines, end].map((line) => `${line}\n`).join("") +
+    agentText(agent, check?.ok !== false);
 }
