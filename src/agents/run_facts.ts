@@ -42,6 +42,12 @@ export class RunFacts {
     return this.#result?.isCut === true;
   }
 
+  /** Whether the agent's model has answered anything. */
+  get hasWorked(): boolean {
+    return (this.#tokensOut ?? 0) > 0 ||
+      (this.#failure === undefined && this.#result !== undefined);
+  }
+
   /** The session in which the run can be continued. */
   get sessionId(): string | undefined {
     return this.#sessionId;

@@ -48,7 +48,9 @@ async function install(daemon: TestDaemon, agent: AgentPackage, api: ModelApi): 
     {
       kind: "Workflow",
       metadata: { name },
-      spec: { steps: [{ id: "ask", agent: name, prompt: "Say hello, then stop." }] },
+      spec: {
+        steps: [{ id: "ask", agent: name, prompt: "Say hello, then stop.", onLimit: "fail" }],
+      },
     },
     {
       kind: "Trigger",

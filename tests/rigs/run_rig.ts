@@ -109,9 +109,9 @@ ${given.more === undefined ? "" : `---\n${given.more}`}
     const never = new AbortController().signal;
     const { stop = never, cancel = never } = stops;
     const result = await within(60_000, runTask(claimed, host, { stop, cancel }));
-    const { state, reason, steps = [] } = result;
+    const { steps = [], ...end } = result;
     for (const step of steps) await this.host.store.saveStep(claimed.task.id, step);
-    return { state, reason };
+    return end;
   }
 
   /** Queues, claims and runs; gives how it ended, with the task as it is stored then. */

@@ -157,7 +157,7 @@ const ENDS: readonly {
 for (const { what, output, command, step, failure, reason } of ENDS) {
   test(`a step fails with ${what}`, async (rig) => {
     const steps = [
-      { id: "a", agent: "coder", prompt: "p", continueOnError: true, ...step },
+      { id: "a", agent: "coder", prompt: "p", onLimit: "fail", continueOnError: true, ...step },
       { id: "b", when: `steps.a.failure == "${failure}"`, run: "echo seen" },
     ];
     const { task } = await rig.all(JSON.stringify({ steps }), agent(output, command));

@@ -13,6 +13,7 @@ import { runShell, type ShellExit } from "../../shell/run_shell.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { CancellationScope } from "../cancellation_scope.ts";
 import type { StepLog } from "../log/task_log.ts";
+import type { CommandSandbox } from "../sandbox/command_sandbox.ts";
 import { CapturedOutput } from "../step/captured_output.ts";
 import { AgentOutput, type ProcessEnd, withTokens } from "../step/agent_output.ts";
 import { readOutputs } from "../step/step_outputs.ts";
@@ -24,6 +25,7 @@ import {
   timeText,
 } from "../time_limits.ts";
 import {
+  type AgentWork,
   ATTEMPT_MARK,
   type PositionedStep,
   prepareAttempt,
@@ -44,16 +46,27 @@ export interface Attempt {
   readonly onStart: (group: number) => void;
   /** Called if that group could not start the step. */
   readonly onNotStarted?: () => void;
+  /** What an agent goes on with; absent for a shell line. */
+  readonly work?: AgentWork;
 }
 
 /** Result of an attempt; `pending` when the daemon stops and the attempt has to be made again. */
 export type AttemptResult =
-  & Pick<StepRecord, "reason" | "exitCode" | "outputs" | "failure" | "network">
+  & Pick<StepRecord, "reason" | "exitCode" | "outputs" | "failure" | "network" | "session">
   & {
     readonly state: "succeeded" | "failed" | "cancelled" | "pending";
     /** Whether another attempt would fail in the same way, because the workflow has to change. */
     readonly isHopeless?: boolean;
+    /** A limit that holds for the Agent of the step, with its end in milliseconds since the epoch if that is known. */
+    readonly limit?: { readonly resetsAt?: number };
+    /** Whether an agent has done anything of its work. */
+    readonly hasWorked?: boolean;
+    /** Whether an agent did not find the session with which it was to go on. */
+    readonly hasLostSession?: boolean;
   };
+
+/** Longest time for which an agent is believed that its limit lasts, if svc cannot see it. */
+const MAX_TOLD_MS = 3_600_000;
 
 /** Time between TERM and KILL, for a step that is ended early. */
 const GRACE_MS = 5000;
@@ -138,7 +151,7 @@ async function orRefusal<T>(work: Promise<T>): Promise<T | AppError> {
 
 async function runProcess(
   positioned: PositionedStep,
-  { context, cancellation, log, onStart, onNotStarted }: Attempt,
+  { context, cancellation, log, onStart, onNotStarted, work }: Attempt,
   { command, output, sandbox }: PreparedAttempt,
 ): Promise<AttemptResult> {
   const { host, plan, activity, leftovers, claimed: { task } } = context;
@@ -156,13 +169,16 @@ async function runProcess(
     stopOnError: true,
     umask: host.umask,
     graceMs: GRACE_MS,
-    signal: cancellation.signal,
+    signal: sandbox?.limits === undefined
+      ? cancellation.signal
+      : AbortSignal.any([cancellation.signal, sandbox.limits.signal]),
     ...defined({ timeoutMs: limitMs }),
-    onOutput(stream, chunk) {
+    async onOutput(stream, chunk) {
       activity.seen();
       if (stream === "out") captured.add(chunk);
       else sandbox?.hear(chunk);
-      return said.write(stream, chunk);
+      await said.write(stream, chunk);
+      await work?.session?.hear(said.sessionId);
     },
     onStart,
     ...defined({ onNotStarted }),
@@ -173,6 +189,7 @@ async function runProcess(
   // What was in a sandbox has ended with it.
   if (over.leftNothing !== true && sandbox === undefined) leftovers.arePossible = true;
   await said.end();
+  await work?.session?.hear(said.sessionId);
   await log.end();
   if (over.endedFor !== undefined) {
     await host.groups.endMarked(ATTEMPT_MARK, command.env[ATTEMPT_MARK] ?? "");
@@ -180,12 +197,52 @@ async function runProcess(
   const outputs = await outputsOf(output, { ...said.outputs, ...captured.outputs }, log);
   const exit = sandbox?.endOf(over) ?? over;
   if (typeof exit === "string") return { state: "failed", reason: exit, exitCode: over.code };
-  const isCut = exit.endedFor === "signal" || isCutOff(exit, host, cancellation);
+  const isCut = cancellation.why !== undefined && exit.endedFor === "signal" ||
+    isCutOff(exit, host, cancellation);
   const verdict: AttemptResult = isCut
     ? endedFor(cancellation, context)
-    : said.judge(judgeExit(exit, limit), exit.code);
+    : atLimit(said.judge(judgeExit(exit, limit), exit.code), sandbox?.limits, host.clock.now());
   const result = verdict.state === "succeeded" ? captured.excess ?? verdict : verdict;
-  return { ...result, exitCode: exit.code, ...defined({ outputs }) };
+  return {
+    ...result,
+    exitCode: exit.code,
+    ...work === undefined ? {} : {
+      hasWorked: said.hasWorked,
+      hasLostSession: work.session?.isResumed === true && result.state === "failed" &&
+        exit.endedFor === undefined && said.hasLostSession(exit.code),
+    },
+    ...defined({ outputs, session: work?.session?.id }),
+  };
+}
+
+/**
+ * How an attempt ended, with what the API of its agent said. A limit counts for the Agent, and so for
+ * every task that wants it, only where svc has seen it; if it sees nothing, the agent's word counts for a
+ * while, for a stranger may have put it into its mouth.
+ */
+function atLimit(
+  { resetsAt: told, ...end }: ProcessEnd,
+  limits: CommandSandbox["limits"],
+  now: number,
+): AttemptResult {
+  if (end.state === "succeeded") return end;
+  if (end.failure === "limit") {
+    if (limits === undefined) {
+      return { ...end, limit: defined({ resetsAt: told && Math.min(told, now + MAX_TOLD_MS) }) };
+    }
+    return {
+      ...end,
+      ...defined({ limit: limits.seen && defined({ resetsAt: limits.seen.resetsAt }) }),
+    };
+  }
+  const last = limits?.limit;
+  if (last === undefined || end.failure === "auth" || end.failure === "budget") return end;
+  return {
+    state: "failed",
+    reason: `the agent reached its limit: ${last.origin} answered ${last.status} (${end.reason})`,
+    failure: "limit",
+    limit: defined({ resetsAt: last.resetsAt }),
+  };
 }
 
 /**
@@ -223,6 +280,9 @@ export function judgeExit(
   if (exit.endedFor === "timeout" && limit !== undefined) {
     const reason = `timed out after ${timeText(limit.time)}, ${limit.whose}`;
     return { state: "failed", reason, failure: "timeout" };
+  }
+  if (exit.endedFor === "signal") {
+    return { state: "failed", reason: "stopped after a minute at the limit of its API" };
   }
   if (exit.killedBy !== undefined) return { state: "failed", reason: `killed by ${exit.killedBy}` };
   if (exit.code === 0) return { state: "succeeded", reason: "" };

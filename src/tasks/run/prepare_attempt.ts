@@ -19,6 +19,7 @@ import { commandOf } from "../step/step_command.ts";
 import { fillEnv } from "../step/step_env.ts";
 import { CommandSandbox } from "../sandbox/command_sandbox.ts";
 import { chooseSandbox } from "../sandbox/step_sandbox.ts";
+import type { RunningSession } from "./agent_session.ts";
 import type { TaskContext } from "./task_context.ts";
 
 /** A step with its position. */
@@ -28,6 +29,15 @@ export interface PositionedStep {
   readonly position: number;
   /** Whether the step is under `finally`. */
   readonly isFinally?: boolean;
+}
+
+/** What the attempt of an agent continues. */
+export interface AgentWork {
+  /** Number of the agent's run within the attempt, from 0: another agent may take over. */
+  readonly run: number;
+  readonly session?: RunningSession;
+  /** A sentence of svc's before the prompt; empty if the agent begins the work. */
+  readonly opening: string;
 }
 
 /** The command of an attempt, and the path of the file for its outputs. */
@@ -51,10 +61,11 @@ export const ATTEMPT_MARK = "SVC_STEP_RUN";
  */
 export async function prepareAttempt(
   positioned: PositionedStep,
-  { context, number, log }: {
+  { context, number, log, work }: {
     readonly context: TaskContext;
     readonly number: number;
     readonly log: StepLog;
+    readonly work?: AgentWork | undefined;
   },
 ): Promise<PreparedAttempt> {
   const { step, position } = positioned;
@@ -65,20 +76,23 @@ export async function prepareAttempt(
     { hasAgent, hasSession: step.session !== undefined },
     host.sandboxes,
   );
+  const name = `${position}.${number}${work === undefined ? "" : `.${work.run}`}`;
+  const how = { name, number, ...defined({ work }) };
   if (!("sandbox" in choice)) {
-    return { ...await prepareIn(undefined, positioned, context, number), ...choice };
+    return { ...await prepareIn(undefined, positioned, context, how), ...choice };
   }
   const { claimed: { task }, files, directory, signals } = context;
   const tools = { signal: signals.stop, taskId: task.id };
   const sandbox = await CommandSandbox.open(choice.sandbox, {
-    id: `${task.id}.${position}.${number}`,
+    id: `${task.id}.${name}`,
     project: task.project,
     held: await host.directories.hold(directory, tools),
     files,
+    ...defined({ session: work?.session && host.sessionHomes.of(work.session.id) }),
     note: (line) => log.note(line),
   }, host);
   try {
-    return await prepareIn(sandbox, positioned, context, number);
+    return await prepareIn(sandbox, positioned, context, how);
   } catch (error) {
     await sandbox.close();
     throw error;
@@ -87,9 +101,14 @@ export async function prepareAttempt(
 
 async function prepareIn(
   sandbox: CommandSandbox | undefined,
-  { step, position }: PositionedStep,
+  { step }: PositionedStep,
   context: TaskContext,
-  number: number,
+  { name, number, work }: {
+    /** Names the attempt, and the run of its agent, among those of its task. */
+    readonly name: string;
+    readonly number: number;
+    readonly work?: AgentWork;
+  },
 ): Promise<PreparedAttempt> {
   const { host, plan, claimed, files } = context;
   const sources = {
@@ -100,8 +119,10 @@ async function prepareIn(
   const blocks = [plan.workspace.env, plan.env, step.agent?.env ?? {}, step.env ?? {}];
   const filled = await fillEnv(blocks, context.scope, sources);
   const cwd = await workdirOf(step, context);
-  const name = `${position}.${number}`;
-  const { env: promptEnv, ...prompt } = await promptOf(step, context, `prompt.${name}`);
+  const { env: promptEnv, ...prompt } = await promptOf(step, context, {
+    name: `prompt.${name}`,
+    opening: work?.opening ?? "",
+  });
   const output = sandbox === undefined
     ? await files.makeEmpty()
     : await files.makeOnDisk(`output-${name}`);
@@ -109,6 +130,7 @@ async function prepareIn(
     ...host.inherited.variables,
     ...sandbox?.variables,
     ...filled,
+    ...work?.session?.variables,
     ...promptEnv,
     ...context.variables,
     SVC_STEP: step.id,
@@ -119,7 +141,7 @@ async function prepareIn(
   const command = await commandOf(step, {
     cwd,
     path: env["PATH"] ?? "",
-    toFile: (text) => files.make(`script-${position}-${number}`, text),
+    toFile: (text) => files.make(`script-${name}`, text),
   });
   const bare = { ...command, ...prompt, cwd, env };
   if (sandbox === undefined) return { command: bare, output };
@@ -131,7 +153,7 @@ async function prepareIn(
 async function promptOf(
   { agent, prompt }: PlannedStep,
   context: TaskContext,
-  name: string,
+  { name, opening }: { readonly name: string; readonly opening: string },
 ): Promise<DeliveredPrompt> {
   if (agent === undefined) return { env: {} };
   const text = await renderPrompt(compileTemplate(prompt ?? ""), {
@@ -141,7 +163,7 @@ async function promptOf(
     newWord: () => crypto.randomUUID().replaceAll("-", ""),
   });
   const toFile = (bytes: Uint8Array) => context.files.make(name, bytes);
-  return await deliverPrompt(text, { by: agent.promptDelivery, toFile });
+  return await deliverPrompt(opening + text, { by: agent.promptDelivery, toFile });
 }
 
 async function workdirOf(step: PlannedStep, context: TaskContext): Promise<string> {

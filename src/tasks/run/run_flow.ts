@@ -7,40 +7,61 @@
 
 import { CancellationScope } from "../cancellation_scope.ts";
 import { isOver, neverRan, nextMoves, OUT_OF_TIME } from "./flow.ts";
+import type { Waiting } from "./agent_turn.ts";
 import { runStep } from "./run_step.ts";
 import type { TaskContext, TaskRun } from "./task_context.ts";
 
 /** Most steps of one task that run in parallel. */
 const MAX_CONCURRENT_STEPS = 16;
 
-/** Runs every step that can run; a step that `cancellation` keeps from starting stays pending. */
+/** How long a step that waits beside running ones waits before it is tried again. */
+const TRY_AGAIN_MS = 2000;
+
+/** A task of which only waiting steps are left. */
+export interface Parked {
+  /** When the first of them goes on by itself; absent where all wait for a turn. */
+  readonly until?: number;
+}
+
+/**
+ * Runs every step that can run; a step that `cancellation` keeps from starting stays pending. Gives what
+ * the task waits for if it cannot go on before.
+ */
 export async function runFlow(
   context: TaskContext,
   cancellation: CancellationScope,
-): Promise<void> {
+): Promise<Parked | undefined> {
   const { steps } = context.plan;
-  const running = new Map<number, Promise<void>>();
+  const running = new Map<number, Promise<unknown>>();
+  const waiting = new Map<number, Waiting & { readonly tryAt: number }>();
+  const now = () => context.host.clock.monotonicMs();
   const start = (position: number) => {
     const step = steps[position];
     if (step === undefined || running.has(position) || running.size >= MAX_CONCURRENT_STEPS) return;
     const work = runStep({ step, position }, context, cancellation)
+      .then((result) => {
+        if (result === undefined) waiting.delete(position);
+        else waiting.set(position, { ...result, tryAt: now() + TRY_AGAIN_MS });
+      })
       .finally(() => running.delete(position));
     running.set(position, work);
   };
+  const canStart = (position: number) =>
+    !running.has(position) && (waiting.get(position)?.tryAt ?? 0) <= now();
   try {
     for (;;) {
       if (cancellation.why === undefined) {
         const { ready, skip } = nextMoves(steps, context.steps.records.slice(0, steps.length));
         for (const { position, reason } of skip) recordSkipped(context, position, reason);
         if (skip.length > 0) continue; // other steps may be ready now
-        if (ready.some((position) => !running.has(position))) {
+        if (ready.some(canStart)) {
           // No step starts before the store knows the end of those it needs.
           await context.steps.flush();
-          ready.forEach(start);
+          ready.filter(canStart).forEach(start);
         }
       }
-      if (running.size === 0) return;
-      await Promise.race(running.values());
+      if (running.size === 0) return cancellation.why === undefined ? parked(waiting) : undefined;
+      await oneOf(running, waiting.size > 0 ? TRY_AGAIN_MS : undefined, context);
     }
   } catch (error) {
     // A bug, or the store failed: no other step of the task may go on without a record.
@@ -50,19 +71,45 @@ export async function runFlow(
   }
 }
 
+/** Resolves when one of the steps has ended, or after a while. */
+async function oneOf(
+  running: ReadonlyMap<number, Promise<unknown>>,
+  ms: number | undefined,
+  { host: { clock } }: TaskContext,
+): Promise<void> {
+  const enough = new AbortController();
+  const pause = ms === undefined ? [] : [clock.pause(ms, enough.signal)];
+  try {
+    await Promise.race([...running.values(), ...pause]);
+  } finally {
+    enough.abort();
+  }
+}
+
+function parked(waiting: ReadonlyMap<number, Waiting>): Parked | undefined {
+  if (waiting.size === 0) return undefined;
+  const times = [...waiting.values()].flatMap(({ until }) => until ?? []);
+  return times.length === 0 ? {} : { until: Math.min(...times) };
+}
+
 /**
  * Runs the steps under `finally` one after the other. Only the end of the daemon interrupts them;
  * returns `false` then.
  */
 export async function runFinally(context: TaskContext): Promise<boolean> {
-  const { plan, steps, signals } = context;
+  const { plan, steps, signals, host: { clock } } = context;
   using cancellation = new CancellationScope({ stop: signals.stop });
   for (const [index, step] of (plan.finally ?? []).entries()) {
     const position = plan.steps.length + index;
     const isDone = () => isOver(steps.records[position] ?? { state: "pending" });
     if (isDone()) continue;
     await steps.flush();
-    await runStep({ step, position, isFinally: true }, context, cancellation);
+    for (;;) {
+      const waiting = await runStep({ step, position, isFinally: true }, context, cancellation);
+      if (waiting === undefined) break;
+      await clock.pause(TRY_AGAIN_MS, signals.stop); // what ends a task does not give its worker back
+      if (signals.stop.aborted) return false;
+    }
     if (!isDone()) return false;
   }
   return true;
@@ -76,6 +123,14 @@ export function skipForTime(run: TaskRun): void {
 /** Skips the steps of a task that cannot run, so that they do not start after a restart. */
 export function skipForever(run: TaskRun, why: string): void {
   skipRest(run, neverRan(why));
+}
+
+/** Cancels the steps that wait, or that were cut off: they have a record, and will not run any more. */
+export function cancelBegun(run: TaskRun): void {
+  for (const record of run.steps.records.slice(0, run.plan.steps.length)) {
+    if (isOver(record) || record.reason === "") continue;
+    run.steps.record({ ...record, state: "cancelled", reason: "cancelled" });
+  }
 }
 
 function skipRest(run: TaskRun, reason: string): void {

@@ -14,59 +14,83 @@ import type { CancelCause, CancellationScope } from "../cancellation_scope.ts";
 import type { PlannedStep } from "../plan.ts";
 import type { TaskContext } from "./task_context.ts";
 import { backoffSecs, timedOutWithTask } from "../time_limits.ts";
+import { attemptByAgents, type Waiting } from "./agent_turn.ts";
 import { type AttemptResult, attemptStep } from "./attempt_step.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
 import { INTERRUPTED } from "./step_recorder.ts";
 
 /**
  * Runs a step to its end, or until `cancellation` ends it; the record is on its way to the store
- * when this resolves. A step that is to continue after a restart is recorded as `pending`.
+ * when this resolves. A step that is to continue after a restart is recorded as `pending`, and so is one
+ * that waits, which is returned.
  */
 export async function runStep(
   placed: PositionedStep,
   context: TaskContext,
   cancellation: CancellationScope,
-): Promise<void> {
+): Promise<Waiting | undefined> {
   const { step, position } = placed;
   const whyNot = await whySkipped(step, context);
   if (whyNot !== undefined) {
-    return context.steps.record({ ...blank(placed), state: "skipped", ...whyNot });
+    context.steps.record({ ...blank(placed), state: "skipped", ...whyNot });
+    return undefined;
   }
   const before = context.steps.records[position];
   const log = context.log.step(step.id);
   if (before?.reason === INTERRUPTED) {
     await log.note(`step "${step.id}" was interrupted and runs again`);
   }
-  const first = before?.attempt ?? 1;
-  const record = await makeAttempts(placed, context, { cancellation, log, first });
-  if (record === undefined) return;
-  if (record.state === "failed") await log.note(`step "${step.id}" failed: ${record.reason}`);
-  context.steps.record(record);
+  const result = await makeAttempts(placed, context, { cancellation, log, before });
+  if (result === undefined) return undefined;
+  if (result.state === "waiting") {
+    if (before?.reason !== result.reason) await log.note(`step "${step.id}" ${result.reason}`);
+    return result;
+  }
+  if (result.state === "failed") await log.note(`step "${step.id}" failed: ${result.reason}`);
+  context.steps.record(result);
+  return undefined;
 }
 
 /**
- * Makes attempts at a step, from number `first` on, until it succeeds or may not be repeated. Returns
- * its last record; `undefined` when the daemon stops between two attempts, which is recorded already.
+ * Makes attempts at a step, from the one on at which its record stands, until it succeeds, waits, or may
+ * not be repeated. Returns its last record; `undefined` when the daemon stops between two attempts. That,
+ * and that it waits, is recorded already.
  */
 async function makeAttempts(
   placed: PositionedStep,
   context: TaskContext,
-  { cancellation, log, first }: {
+  { cancellation, log, before }: {
     readonly cancellation: CancellationScope;
     readonly log: StepLog;
-    readonly first: number;
+    readonly before: StepRecord | undefined;
   },
-): Promise<StepRecord | undefined> {
+): Promise<StepRecord | Waiting | undefined> {
   const { host: { clock }, steps } = context;
   const { step } = placed;
   const { attempts = 1 } = step.retry ?? {};
-  const startedAt = clock.now();
+  const { attempt: first = 1, startedAt: began } = before ?? {};
+  const startedAt = began ?? clock.now();
   for (let number = first;; number++) {
     const base = { ...blank(placed), startedAt, ...(number === 1 ? {} : { attempt: number }) };
-    const onStart = (group: number) =>
+    let hasStarted = number > 1 || began !== undefined;
+    const onStart = (group: number) => {
+      hasStarted = true;
       steps.recordStarted({ ...base, state: "running", processGroup: group });
+    };
     const attempt = { context, cancellation, number, log, onStart };
-    const { isHopeless, failure = "error", ...result } = await attemptStep(placed, attempt);
+    const wasCut = hasStarted || before?.reason === INTERRUPTED;
+    const end = step.agent === undefined
+      ? await attemptStep(placed, attempt)
+      : await attemptByAgents(placed, attempt, { since: startedAt, wasCut });
+    if (end.state === "waiting") {
+      const { startedAt: _since, ...unstarted } = base;
+      const { reason } = end;
+      if (steps.records[placed.position]?.reason !== reason) {
+        steps.record({ ...(hasStarted ? base : unstarted), state: "pending", reason });
+      }
+      return end;
+    }
+    const { isHopeless, failure = "error", ...result } = end;
     const hasFailed = result.state === "failed";
     if (!hasFailed || number >= attempts || isHopeless === true) {
       const last = hasFailed ? { ...result, failure } : result;

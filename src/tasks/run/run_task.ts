@@ -5,7 +5,9 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
+import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { ClaimedTask, StepRecord } from "../../store/task_records.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
 import { Activity } from "./activity.ts";
@@ -15,7 +17,7 @@ import { type Plan, planHere } from "../plan.ts";
 import { noteMove, openLog } from "./run_log.ts";
 import { removeOwnDirectory } from "./own_directory.ts";
 import { prepareFinally, prepareTask } from "./prepare_task.ts";
-import { runFinally, runFlow, skipForever, skipForTime } from "./run_flow.ts";
+import { cancelBegun, runFinally, runFlow, skipForever, skipForTime } from "./run_flow.ts";
 import { StepRecorder } from "./step_recorder.ts";
 import { TASK_MARK, TASK_RUN_MARK } from "../step/inherited_env.ts";
 import { taskLimitMs } from "../time_limits.ts";
@@ -118,8 +120,9 @@ async function runAndCleanUp(run: TaskRun): Promise<TaskResult> {
     if (!hasBegun(task)) host.events.publish("taskStarted", task);
     // A task that was interrupted at its very end has nothing left to run.
     const context = steps.records.every(isOver) ? undefined : await contextOf(run, cancellation);
-    const isDone = context === undefined || await runAllSteps(context, cancellation);
-    if (!isDone) return INTERRUPTED;
+    const cut = context === undefined ? undefined : await runAllSteps(context, cancellation);
+    if (cut !== undefined) return cut;
+    await endTurns(run);
     const { state, reason } = taskVerdict(plan, steps.records);
     if (state !== "succeeded") return { state, reason };
     const directory = context?.directory ?? task.directory;
@@ -128,6 +131,7 @@ async function runAndCleanUp(run: TaskRun): Promise<TaskResult> {
     if (!(error instanceof AppError)) throw error;
     if (signals.stop.aborted) return INTERRUPTED;
     if (error.code !== "invalid") throw error;
+    await endTurns(run);
     if (signals.cancel.aborted) return { state: "cancelled", reason: "" };
     return { state: "failed", reason: error.message };
   } finally {
@@ -157,16 +161,34 @@ async function contextOf(run: TaskRun, cancellation: CancellationScope): Promise
   }
 }
 
-/** Runs the steps and then those under `finally`; `false` when the daemon goes down meanwhile. */
+/**
+ * Ends every turn that a step of this task still has or waits for, before the task ends: one that was
+ * cancelled while it waited, or that a crash cut off.
+ */
+async function endTurns({ plan, claimed: { task }, host, signals }: TaskRun): Promise<void> {
+  const steps = [...plan.steps, ...plan.finally ?? []];
+  if (steps.every(({ agent }) => agent === undefined)) return;
+  const { store, clock } = host;
+  await retryWhileOverloaded(() => store.endTurn(task.id), { clock, signal: signals.stop });
+}
+
+/**
+ * Runs the steps and then those under `finally`. Gives the result of a task that goes on later: the daemon
+ * goes down, or only waiting steps are left.
+ */
 async function runAllSteps(
   context: TaskContext,
   cancellation: CancellationScope,
-): Promise<boolean> {
+): Promise<TaskResult | undefined> {
   const { plan, steps, signals } = context;
-  await runFlow(context, cancellation);
+  const parked = await runFlow(context, cancellation);
+  if (parked !== undefined && !signals.stop.aborted) {
+    return { state: "waiting", reason: "", ...defined({ until: parked.until }) };
+  }
   if (cancellation.why === "timeout") skipForTime(context);
+  if (cancellation.why === "cancel") cancelBegun(context);
   const ended = steps.records.slice(0, plan.steps.length);
-  if (signals.stop.aborted && !ended.every(isOver)) return false;
+  if (signals.stop.aborted && !ended.every(isOver)) return INTERRUPTED;
   const { state, reason } = taskVerdict({ steps: plan.steps }, ended);
   const facts = {
     state,
@@ -174,7 +196,8 @@ async function runAllSteps(
     goal: context.goal,
     neverRan: context.neverRan,
   };
-  return await runFinally({ ...context, scope: context.scopeFor(facts) });
+  const isDone = await runFinally({ ...context, scope: context.scopeFor(facts) });
+  return isDone ? undefined : INTERRUPTED;
 }
 
 /** Why a task is cancelled; empty when no reason was given. */

@@ -22,6 +22,7 @@ import type { Events } from "../../store/events.ts";
 import type { Lease } from "../../store/lease.ts";
 import type { LogStore } from "../../store/log_store.ts";
 import type { TaskRecorder } from "../../store/task_store.ts";
+import type { TurnStore } from "../../store/turn_store.ts";
 import type { ClaimedTask, StepRecord } from "../../store/task_records.ts";
 import type { Inboxes } from "../step/inbox.ts";
 import type { ResolvePath } from "../../base/user_paths.ts";
@@ -40,7 +41,9 @@ import type { ScopeFacts } from "./task_scope.ts";
 
 /** The parts of the daemon that run a task. */
 export interface RunHost extends Core {
-  readonly store: TaskRecorder;
+  readonly store:
+    & TaskRecorder
+    & Pick<TurnStore, "takeTurn" | "endTurn" | "noteLimit" | "saveSession">;
   /** Holds the secrets that steps refer to. */
   readonly catalog: Catalog;
   /** Hides secrets in the output of steps. */
@@ -96,13 +99,15 @@ export interface RunSignals {
   readonly cancel: AbortSignal;
 }
 
-/** The result of a run; an `interrupted` task goes back to the queue. */
+/** The result of a run; an `interrupted` task goes back to the queue, and a `waiting` one goes on later. */
 export interface TaskResult {
-  readonly state: "succeeded" | "failed" | "cancelled" | "interrupted";
+  readonly state: "succeeded" | "failed" | "cancelled" | "interrupted" | "waiting";
   /** A sentence for users, without its end; may be empty. */
   readonly reason: string;
   /** Records of steps that have to be stored together with the end of the task. */
   readonly steps?: readonly StepRecord[];
+  /** When a `waiting` task goes on by itself, in milliseconds since the epoch; absent before a turn only. */
+  readonly until?: number;
   /** The shortage of the machine, if the `interrupted` task should not begin again at once. */
   readonly shortage?: string;
 }

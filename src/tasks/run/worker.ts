@@ -10,7 +10,8 @@
 import { defined } from "../../base/defined.ts";
 import { AppError, findNotNow } from "../../base/errors.ts";
 import type { CancelResult, ClaimedTask, Task, TaskNames } from "../../store/task_records.ts";
-import type { TaskQueue, TaskRecorder } from "../../store/task_store.ts";
+import type { TaskQueue } from "../../store/task_store.ts";
+import type { TurnStore } from "../../store/turn_store.ts";
 import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { RunHost, RunSignals, TaskResult } from "./task_context.ts";
 import { LOST, TaskWrites } from "./task_writes.ts";
@@ -22,7 +23,7 @@ import { clearShortage, pauseAfter, showShortage } from "./short_machine.ts";
 
 /** The parts of the daemon that claim and run tasks. */
 export interface WorkerHost extends RunHost {
-  readonly store: TaskQueue & TaskRecorder;
+  readonly store: TaskQueue & RunHost["store"] & Pick<TurnStore, "parkTask">;
   /** Most tasks that run in parallel. */
   readonly workers: number;
   /** Whether the end of this task fires triggers. */
@@ -127,8 +128,7 @@ class Worker implements TaskWorker {
 
   /** Requeues interrupted tasks whose processes are over; one that was interrupted too often ends. */
   async #takeUp(interrupted: readonly ClaimedTask[]): Promise<void> {
-    const { log } = this.#host;
-    const { signal } = this.#stopping;
+    const [{ log }, { signal }] = [this.#host, this.#stopping];
     for (const claimed of interrupted) {
       const { id, restarts, cancelReason } = claimed.task;
       if (restarts <= MAX_RESTARTS) {
@@ -137,6 +137,7 @@ class Worker implements TaskWorker {
         await this.#requeue(claimed);
         log.info("task continues after an interruption", { task: id });
       } else {
+        await this.#writes.untilStored(id, () => this.#host.store.endTurn(id));
         const state = cancelReason === "" ? "failed" : "cancelled";
         await this.#finish(claimed, { state, reason: "interrupted" });
       }
@@ -144,8 +145,7 @@ class Worker implements TaskWorker {
   }
 
   listen(): void {
-    const { events } = this.#host;
-    const subscriptions = this.#subscriptions;
+    const [{ events }, subscriptions] = [this.#host, this.#subscriptions];
     subscriptions.use(events.on("tasksStored", ({ replaced }) => {
       this.cancel(replaced, REPLACED);
       this.kick();
@@ -274,7 +274,10 @@ class Worker implements TaskWorker {
     for (const claimed of tasks) {
       const before = this.#formerRun(claimed);
       if (before === undefined) this.#start(claimed, claim);
-      else this.#writes.add(claimed.task.id, before.then(() => this.#requeueAndKick(claimed)));
+      else {this.#writes.add(
+          claimed.task.id,
+          before.then(() => this.#requeue(claimed)).then(() => this.kick()),
+        );}
     }
     for (const claimed of interrupted) {
       this.#writes.add(claimed.task.id, this.#takeOver(claimed));
@@ -376,21 +379,20 @@ class Worker implements TaskWorker {
     await this.#writes.untilStored(task.id, () => this.#host.store.requeueTask(task.id, steps));
   }
 
-  async #requeueAndKick(claimed: ClaimedTask): Promise<void> {
-    await this.#requeue(claimed);
-    this.kick();
-  }
-
   async #finish(claimed: ClaimedTask, result: TaskResult): Promise<void> {
     const { store, clock, log, isFollowed, events } = this.#host;
     const { task } = claimed;
-    const { state, reason, steps = [] } = result;
+    const { state, reason, steps = [], until } = result;
     if (state === "interrupted") return await this.#requeue(claimed, steps);
-    const end = { state, reason, now: clock.now(), followed: isFollowed(task) };
-    await this.#writes.untilStored(
-      task.id,
-      () => store.finishTask({ ...end, taskId: task.id, steps }),
-    );
+    const untilStored = <T>(write: () => Promise<T>) => this.#writes.untilStored(task.id, write);
+    const now = clock.now();
+    if (state === "waiting") {
+      return await untilStored(() =>
+        store.parkTask(task.id, { steps, ...defined({ until }), now })
+      );
+    }
+    const end = { state, reason, now, followed: isFollowed(task) };
+    await untilStored(() => store.finishTask({ ...end, taskId: task.id, steps }));
     log.info("task ended", { task: task.id, state, ...defined({ reason: reason || undefined }) });
     const ended: Task = { ...task, state, reason, finishedAt: end.now };
     events.publish("taskEnded", { task: ended });

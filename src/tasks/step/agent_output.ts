@@ -9,6 +9,7 @@
 import type { WallClock } from "../../base/clock.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { utf8 } from "../../base/bytes.ts";
+import { defined } from "../../base/defined.ts";
 import { findAdapter } from "../../agents/adapters.ts";
 import type { AgentFailure, FailureKind } from "../../agents/agent_failure.ts";
 import { AgentReader, isOfProgram } from "../../agents/agent_reader.ts";
@@ -24,6 +25,8 @@ export interface ProcessEnd {
   readonly reason: string;
   /** `error` when absent. */
   readonly failure?: FailureKind;
+  /** When the limit ends that was reached, in milliseconds since the epoch, if that is known. */
+  readonly resetsAt?: number;
 }
 
 /** Takes what an agent prints, and what svc says of it. */
@@ -72,6 +75,16 @@ export class AgentOutput {
     return { agent: this.#agent.name, ...this.#reader?.facts.outputs };
   }
 
+  /** The agent's own id of its session, once it has told it. */
+  get sessionId(): string | undefined {
+    return this.#reader?.facts.sessionId;
+  }
+
+  /** Whether the agent's model has answered anything, as far as is known. */
+  get hasWorked(): boolean {
+    return this.#reader?.facts.hasWorked ?? true;
+  }
+
   /**
    * Whether an agent that was to go on with a session, and failed by itself, did not find it; to be asked
    * after its end. An agent whose events nobody reads has then printed nothing but errors.
@@ -87,7 +100,7 @@ export class AgentOutput {
       return facts?.failure === undefined ? end : {
         state: "failed",
         reason: reasonOf(facts.failure, "it reported an error"),
-        failure: facts.failure.kind,
+        ...kindOf(facts.failure),
       };
     }
     const told = this.#reader?.failure(exitCode);
@@ -95,12 +108,12 @@ export class AgentOutput {
       return told === undefined || told.kind === "error" ? end : {
         ...end,
         reason: `${reasonOf(told, "")} (${end.reason})`,
-        failure: told.kind,
+        ...kindOf(told),
       };
     }
     return told === undefined
       ? end
-      : { ...end, reason: reasonOf(told, end.reason), failure: told.kind };
+      : { ...end, reason: reasonOf(told, end.reason), ...kindOf(told) };
   }
 
   async #show(lines: string): Promise<void> {
@@ -133,6 +146,10 @@ const HEADS: Readonly<Record<FailureKind, string>> = {
   timeout: "the agent timed out",
   error: "the agent failed",
 };
+
+function kindOf({ kind, resetsAt }: AgentFailure): Pick<ProcessEnd, "failure" | "resetsAt"> {
+  return { failure: kind, ...defined({ resetsAt }) };
+}
 
 /** Why the step failed: the kind of failure and the agent's sentence, or else `otherwise`. */
 function reasonOf({ kind, message, resetsAt }: AgentFailure, otherwise: string): string {

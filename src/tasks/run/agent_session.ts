@@ -1,0 +1,107 @@
+/**
+ * The session in which an agent works, for one attempt: the options that begin it or go on with it, and
+ * the agent's own id of it, which is stored as soon as it is known.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import { utf8 } from "../../base/bytes.ts";
+import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
+import { compileExpression } from "../../cel/expression.ts";
+import { textOf } from "../../cel/template.ts";
+import type { AgentSession } from "../../store/turn_records.ts";
+import type { PlannedAgent, PlannedStep } from "../plan.ts";
+import type { TaskContext } from "./task_context.ts";
+
+/** Longest key of a session, in bytes. */
+const MAX_KEY_BYTES = 1024;
+
+/** What stands for the agent's own id in the options of `resume`. */
+const ID = "$SVC_SESSION";
+
+/**
+ * The key of the session of a step; `undefined` for a step without one.
+ *
+ * @throws {AppError} `invalid` when its expression has no usable value.
+ */
+export async function sessionKey(
+  { session }: Pick<PlannedStep, "session">,
+  { evaluator, scope }: Pick<TaskContext, "evaluator" | "scope">,
+): Promise<string | undefined> {
+  if (session === undefined) return undefined;
+  const fail = (why: string) => new AppError("invalid", `The key of its session ${why}`);
+  const result = await evaluator.evaluate(compileExpression(session.key), scope);
+  if (!result.ok) throw fail(`cannot be evaluated: ${result.error}`);
+  const key = textOf(result.value).toWellFormed();
+  if (key === "") throw fail("is empty: events with the same key share a conversation");
+  if (utf8(key).length > MAX_KEY_BYTES) throw fail(`has more than ${MAX_KEY_BYTES} bytes`);
+  return key;
+}
+
+/** The session of an attempt. */
+export class RunningSession {
+  /** Id of the session, and name of its home. */
+  readonly id: string;
+  /** Whether the agent is to go on with a conversation that it has. */
+  readonly isResumed: boolean;
+  /** Variables of the step. */
+  readonly variables: Readonly<Record<string, string>>;
+  readonly #context: TaskContext;
+  #agentId: string | undefined;
+
+  private constructor(
+    { id, agentId }: AgentSession,
+    variables: Readonly<Record<string, string>>,
+    { isResumed, context }: { readonly isResumed: boolean; readonly context: TaskContext },
+  ) {
+    this.id = id;
+    this.isResumed = isResumed;
+    this.variables = variables;
+    this.#agentId = agentId;
+    this.#context = context;
+  }
+
+  /**
+   * The session as an agent uses it. An id that svc makes is stored before the agent starts: it takes
+   * one only once.
+   */
+  static async of(
+    stored: AgentSession,
+    { resume }: PlannedAgent,
+    context: TaskContext,
+  ): Promise<RunningSession> {
+    const isResumed = stored.agentId !== undefined && resume !== undefined;
+    const options = (isResumed ? resume.again : resume?.new) ?? "";
+    const makesId = !isResumed && options.includes(ID);
+    const agentId = makesId ? crypto.randomUUID() : stored.agentId;
+    const variables: Record<string, string> = {
+      SVC_SESSION: agentId ?? "",
+      SVC_SESSION_FLAGS: options.replaceAll(ID, agentId ?? ""),
+    };
+    const session = new RunningSession(stored, variables, { isResumed, context });
+    if (makesId) await session.hear(agentId);
+    return session;
+  }
+
+  /** Takes the id that the agent gives the session. */
+  async hear(agentId: string | undefined): Promise<void> {
+    if (agentId === undefined || agentId === this.#agentId) return;
+    this.#agentId = agentId;
+    await this.#save(agentId);
+  }
+
+  /** Forgets the agent's id, as it has lost the conversation: the next attempt begins it anew. */
+  async forget(): Promise<AgentSession> {
+    await this.#save(undefined);
+    return { id: this.id };
+  }
+
+  async #save(agentId: string | undefined): Promise<void> {
+    const { host: { store, clock }, signals } = this.#context;
+    await retryWhileOverloaded(
+      () => store.saveSession(this.id, agentId),
+      { clock, signal: signals.stop },
+    );
+  }
+}

@@ -1,0 +1,231 @@
+/**
+ * One attempt at a step by its agents: asks for a turn, runs the agent that gets it, and lets the next
+ * one take over where it cannot go on. A step whose turn comes later, or all of whose agents are limited,
+ * waits: its task gives its worker back meanwhile.
+ *
+ * @module
+ */
+
+import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
+import { findDurationSecs } from "../../base/duration.ts";
+import { AppError } from "../../base/errors.ts";
+import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
+import type { AgentSession, TurnAnswer } from "../../store/turn_records.ts";
+import { agentsOf, type PlannedAgent, withAgent } from "../plan.ts";
+import { limitOf } from "../time_limits.ts";
+import { RunningSession, sessionKey } from "./agent_session.ts";
+import { type Attempt, type AttemptResult, attemptStep } from "./attempt_step.ts";
+import type { PositionedStep } from "./prepare_attempt.ts";
+import type { TaskContext } from "./task_context.ts";
+
+/** A step that waits. */
+export interface Waiting {
+  readonly state: "waiting";
+  /** A sentence for users, without its end. */
+  readonly reason: string;
+  /** When it goes on by itself, in milliseconds since the epoch; absent while it waits for a turn. */
+  readonly until?: number;
+}
+
+/** When this attempt began, and whether an earlier one was cut off. */
+export interface Beginning {
+  /** Milliseconds since the epoch when the step began, its earlier attempts and waits included. */
+  readonly since: number;
+  readonly wasCut: boolean;
+}
+
+/** How long an agent is taken to be limited that does not say when its limit resets. */
+const UNKNOWN_LIMIT_MS = 300_000;
+
+/** An API that says "at once" is not asked at once for ever. */
+const LEAST_LIMIT_MS = 15_000;
+
+/** The exit code of a shell that did not find the program. */
+const NOT_FOUND = 127;
+
+/** Makes an attempt at a step with an agent. */
+export async function attemptByAgents(
+  positioned: PositionedStep,
+  attempt: Omit<Attempt, "work">,
+  beginning: Beginning,
+): Promise<AttemptResult | Waiting> {
+  const { context, log } = attempt;
+  const { step } = positioned;
+  const key = await sessionKey(step, context).catch(refusal);
+  if (key instanceof AppError) return { state: "failed", reason: key.message, isHopeless: true };
+  let agents = agentsOf(step);
+  let before: { readonly agent: string; readonly result: AttemptResult } | undefined;
+  let { wasCut } = beginning;
+  let runs = 0;
+  const nextRun = () => runs++;
+  for (;;) {
+    const answer = await askForTurn(positioned, context, { agents, ...defined({ key }) });
+    if (answer.is !== "held") {
+      if (answer.is === "waiting") return { state: "waiting", reason: reasonOf(answer) };
+      const why = whyNotWait(answer, positioned, context, beginning);
+      if (why === undefined) {
+        return { state: "waiting", reason: reasonOf(answer), until: answer.until };
+      }
+      await endTurn(positioned, context);
+      return before === undefined
+        ? { state: "failed", reason: why, failure: "limit" }
+        : stored(before.result);
+    }
+    const agent = agents.find(({ name }) => name === answer.agent);
+    if (agent === undefined) throw new Error(`A turn of "${answer.agent}" was not asked for`);
+    if (before !== undefined) {
+      await log.note(
+        `agent "${agent.name}" takes over from "${before.agent}": ${before.result.reason}`,
+      );
+    }
+    const result = await runAgent(positioned, attempt, {
+      agent,
+      session: answer.session,
+      opening: before?.result.hasWorked === true ? takesOver(before.agent) : "",
+      wasCut,
+      nextRun,
+    });
+    if (result.state === "pending") return result; // the step keeps its turn until it runs again
+    const failed = result.state === "failed" ? result : undefined;
+    if (failed?.limit !== undefined) await noteLimit(agent, failed, context);
+    else agents = agents.filter((one) => one !== agent);
+    if (failed === undefined || !canOthersHelp(failed) || agents.length === 0) {
+      await endTurn(positioned, context);
+      return stored(result);
+    }
+    before = { agent: agent.name, result: failed };
+    wasCut = false;
+  }
+}
+
+/** Whether another agent, or the same one later, may succeed where this one failed. */
+function canOthersHelp({ failure, exitCode }: AttemptResult): boolean {
+  return failure === "limit" || failure === "auth" || exitCode === NOT_FOUND;
+}
+
+/** A result without what only this file uses. */
+function stored(
+  { limit: _limit, hasWorked: _hasWorked, hasLostSession: _hasLost, ...result }: AttemptResult,
+): AttemptResult {
+  return result;
+}
+
+/** Runs an agent that has its turn, once more where it has lost the conversation that it was to go on with. */
+async function runAgent(
+  positioned: PositionedStep,
+  attempt: Omit<Attempt, "work">,
+  { agent, session: stored, opening, wasCut, nextRun }: {
+    readonly agent: PlannedAgent;
+    readonly session: AgentSession | undefined;
+    /** What the prompt begins with. */
+    readonly opening: string;
+    /** Whether an earlier run of the agent for this step was cut off. */
+    readonly wasCut: boolean;
+    readonly nextRun: () => number;
+  },
+): Promise<AttemptResult> {
+  const { context, log } = attempt;
+  const chosen = { ...positioned, step: withAgent(positioned.step, agent.name) };
+  if (stored === undefined) {
+    return await attemptStep(chosen, { ...attempt, work: { run: nextRun(), opening } });
+  }
+  if (stored.movedFrom !== undefined) {
+    await log.note(`its session is on node "${stored.movedFrom}": it begins anew here`);
+  }
+  const session = await RunningSession.of(stored, agent, context);
+  const first = await attemptStep(chosen, {
+    ...attempt,
+    work: {
+      run: nextRun(),
+      session,
+      opening: opening === "" && wasCut && session.isResumed ? CUT_OFF : opening,
+    },
+  });
+  if (first.hasLostSession !== true) return first;
+  await log.note(`the agent could not go on with its session, which begins anew: ${first.reason}`);
+  const anew = await RunningSession.of(await session.forget(), agent, context);
+  return await attemptStep(chosen, {
+    ...attempt,
+    work: { run: nextRun(), session: anew, opening },
+  });
+}
+
+const CUT_OFF = "You were cut off while you worked on what follows. Go on where you were.\n\n";
+
+const takesOver = (agent: string) =>
+  `Another agent, ${agent}, began what follows, and could not go on. Look at what is there already, ` +
+  "and go on from that.\n\n";
+
+/** Why a step does not wait until one of its agents is free again; `undefined` if it does. */
+function whyNotWait(
+  { agent, until }: Extract<TurnAnswer, { is: "limited" }>,
+  { step, isFinally = false }: PositionedStep,
+  { plan, host: { timeLimits } }: TaskContext,
+  { since }: Beginning,
+): string | undefined {
+  const limited = `Agent "${agent}" has reached its limit, which resets at ${rfc3339(until)}`;
+  if (step.onLimit === "fail") return limited;
+  if (isFinally) return `${limited}, and a step under "finally" does not wait`;
+  const limit = limitOf(step, { isFinally, plan, limits: timeLimits });
+  const secs = limit === undefined ? undefined : findDurationSecs(limit.time);
+  if (limit === undefined || secs === undefined || until < since + secs * 1000) return undefined;
+  return `${limited}, later than ${limit.whose} allows`;
+}
+
+/** What a waiting step waits for. */
+function reasonOf(answer: Exclude<TurnAnswer, { is: "held" }>): string {
+  const agent = `Agent "${answer.agent}"`;
+  if (answer.is === "limited") {
+    return `waits until ${rfc3339(answer.until)}, when the limit of ${agent} resets`;
+  }
+  return answer.for === "seat"
+    ? `waits for a turn of ${agent}`
+    : `waits for its session of ${agent}, which another step uses`;
+}
+
+async function askForTurn(
+  { position }: PositionedStep,
+  { host: { store, clock }, claimed: { task }, signals }: TaskContext,
+  { agents, key }: { readonly agents: readonly PlannedAgent[]; readonly key?: string },
+): Promise<TurnAnswer> {
+  const asked = {
+    taskId: task.id,
+    position,
+    project: task.project,
+    agents: agents.map(({ name, seats }) => ({ name, ...defined({ seats }) })),
+    ...defined({ session: key }),
+  };
+  return await retryWhileOverloaded(
+    () => store.takeTurn({ ...asked, now: clock.now() }),
+    { clock, signal: signals.stop },
+  );
+}
+
+async function endTurn(
+  { position }: PositionedStep,
+  { host: { store, clock }, claimed: { task }, signals }: TaskContext,
+): Promise<void> {
+  await retryWhileOverloaded(
+    () => store.endTurn(task.id, position),
+    { clock, signal: signals.stop },
+  );
+}
+
+async function noteLimit(
+  { name: agent }: PlannedAgent,
+  { reason, limit }: AttemptResult,
+  { host: { store, clock, secrets }, claimed: { task: { project } }, signals }: TaskContext,
+): Promise<void> {
+  const now = clock.now();
+  const until = Math.max(limit?.resetsAt ?? now + UNKNOWN_LIMIT_MS, now + LEAST_LIMIT_MS);
+  await retryWhileOverloaded(
+    () => store.noteLimit({ project, agent, until, reason: secrets.redact(reason) }, now),
+    { clock, signal: signals.stop },
+  );
+}
+
+function refusal(error: unknown): AppError {
+  if (error instanceof AppError && error.code === "invalid") return error;
+  throw error;
+}
