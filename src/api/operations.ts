@@ -7,6 +7,7 @@
  */
 
 import { ACCESS_OPERATIONS } from "./access_operations.ts";
+import { AGENT_OPERATIONS } from "./agent_operations.ts";
 import { ANSWER_OPERATIONS } from "./answer_operations.ts";
 import { CONNECTION_OPERATIONS } from "./connection_operations.ts";
 import { DELIVERY_OPERATIONS } from "./delivery_operations.ts";
@@ -42,6 +43,7 @@ export const OPERATIONS = {
   ...ACCESS_OPERATIONS,
   ...NODE_OPERATIONS,
   ...SANDBOX_OPERATIONS,
+  ...AGENT_OPERATIONS,
   ...UPKEEP_OPERATIONS,
   ...DOCTOR_OPERATIONS,
 };

@@ -43,6 +43,12 @@ export function cleanOutput(text: string): string {
   return [...parts, harmless(shown.slice(at))].join("");
 }
 
+/** The same without colours, on one line of at most `most` characters. */
+export function plainOutput(text: string, most: number): string {
+  const flat = cleanOutput(text.slice(0, 8 * most)).replace(STYLE, "").replace(/\s+/g, " ").trim();
+  return flat.length <= most ? flat : `${flat.slice(0, most - 1).toWellFormed()}…`;
+}
+
 /** `text` without escape sequences, and without the rest of one that was cut in two. */
 function harmless(text: string): string {
   return replaceControls(text.replace(SEQUENCE, ""), (c) => "\t\n".includes(c) ? c : "");

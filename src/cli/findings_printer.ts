@@ -1,5 +1,5 @@
 /**
- * Prints the findings of `svc doctor` as they come, each on one line or more.
+ * Prints the findings of `svc doctor` and `svc agent check` as they come, each on one line or more.
  *
  * @module
  */
@@ -7,6 +7,7 @@
 import type { DoctorFinding, DoctorLine } from "../api/doctor_operations.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { type Io, isColoured } from "./io.ts";
+import { jsonText } from "./json_text.ts";
 import { wrapped } from "./table.ts";
 import { CLEAR_LINE, green, printable, red, yellow } from "./terminal_text.ts";
 
@@ -30,6 +31,7 @@ export class FindingsPrinter implements Disposable {
   #timer: Disposable | undefined;
   #isShown = false;
 
+  /** With `isQuiet` it prints nothing before the end, and then JSON. */
   constructor(io: Io, isQuiet: boolean, clock: Pick<Clock, "after"> = systemClock) {
     this.#io = io;
     this.#isQuiet = isQuiet;
@@ -57,6 +59,20 @@ export class FindingsPrinter implements Disposable {
   /** How many findings have a result. */
   howMany(result: DoctorFinding["result"]): number {
     return this.found.filter((one) => one.result === result).length;
+  }
+
+  /** Prints the result of all checks; returns the exit code, which warnings do not change. */
+  finish(): number {
+    const [well, warnings, failed] = (["ok", "warning", "failed"] as const)
+      .map((result) => this.howMany(result));
+    if (this.#isQuiet) {
+      const result = failed ? "failed" : warnings ? "warning" : "ok";
+      this.#io.out(jsonText({ result, findings: this.found }));
+    } else {
+      const noun = warnings === 1 ? "warning" : "warnings";
+      this.#io.out(`\n${well} ok, ${warnings} ${noun}, ${failed} failed\n`);
+    }
+    return failed ? 1 : 0;
   }
 
   [Symbol.dispose](): void {

@@ -18,6 +18,7 @@ export type Completed = readonly string[] | "file" | "key" | "name" | "step" | C
 
 type CompletedName =
   | RecordName
+  | "agent"
   | "connection"
   | "notification"
   | "project"

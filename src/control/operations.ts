@@ -12,6 +12,8 @@ import type { Events } from "../store/events.ts";
 import type { Store } from "../store/store.ts";
 import { lastWrittenAt } from "../tasks/log/log_reader.ts";
 import type { WorkerLoad } from "../tasks/worker_load.ts";
+import { agentHandlers } from "./agents/agent_operations.ts";
+import type { AgentsHost } from "./agents/agent_scene.ts";
 import { accessHandlers } from "./access_operations.ts";
 import { answerHandlers } from "./answer_operations.ts";
 import { connectionHandlers } from "./connections/connection_operations.ts";
@@ -54,6 +56,7 @@ export interface OperationsHost
     StatsHost,
     UpkeepHost,
     SandboxesHost,
+    AgentsHost,
     Omit<Place, "inDaemon" | "sandboxes">,
     UseHost {
   /** The whole store; each operation uses its part. */
@@ -105,6 +108,7 @@ export function controlOperations(
       ...accessHandlers(host),
       ...nodeHandlers(host),
       ...sandboxHandlers(host),
+      ...agentHandlers(host),
       ...upkeepHandlers(host),
       ...doctorHandlers(host),
     },

@@ -51,6 +51,7 @@ export function adapterOf({ output }: AgentSpec): AdapterName | undefined {
 
 const COMMAND = ["spec", "command"];
 
+/** The kind `Agent`. */
 export const agent: AnyKind = defineKind<AgentSpec>("Agent", {
   summary: "A program that takes a prompt, such as a coding agent, for steps to use.",
   spec: AgentSpec,

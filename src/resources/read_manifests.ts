@@ -72,6 +72,8 @@ export interface MaskedSecret extends ResourceKey {
 export interface PlacedNeed {
   readonly project: string;
   readonly need: MachineNeed;
+  /** Name of the Agent that has it, if it is one. */
+  readonly agent?: string;
   /** Beginning of a warning: `FILE:LINE:COLUMN: path.to.field: `. */
   readonly place: string;
 }
@@ -251,10 +253,11 @@ function mentionsOf(
 }
 
 function machineNeedsOf({ document, resource }: Read, kinds: KindLookup): PlacedNeed[] {
-  const { project } = resource;
+  const { project, kind, name } = resource;
   return (kinds.named(resource.kind)?.machine?.(resource.spec) ?? []).map((need) => ({
     project,
     need,
+    ...kind === "Agent" ? { agent: name } : {},
     place: formatFinding(document, warningAt(need.at, "")),
   }));
 }

@@ -33,11 +33,20 @@ const OWN_WORDS = new Set(
     "test then times trap true type ulimit umask unalias unset until wait while").split(" "),
 );
 
+/** The last of several lines, if the shell becomes the program in it. */
+const BECOMES = /(?<![\\|&])\n(exec\s[^\n]*)\s*$/;
+
 /**
- * The program that a line starts first, as it is written; `undefined` if it depends on variables or
- * expansions.
+ * The program that a line starts first, as it is written, or that the last of several lines hands over
+ * to by `exec`; `undefined` if it depends on variables or expansions.
  */
 export function programOf(line: string): string | undefined {
+  const [, last = ""] = BECOMES.exec(line) ?? [];
+  const handedTo = /\bPATH=/.test(line) ? undefined : firstProgram(last);
+  return handedTo ?? firstProgram(line);
+}
+
+function firstProgram(line: string): string | undefined {
   let rest = line.replace(/^(\s|#.*\n)+/, "");
   while (ASSIGNMENT.test(rest)) {
     if (rest.startsWith("PATH=")) return undefined;

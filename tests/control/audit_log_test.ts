@@ -117,6 +117,7 @@ const AUDITED_ELSEWHERE = {
   "connect.slack": "tests/e2e/connect_slack_test.ts",
   "connect.line": "tests/e2e/connect_line_test.ts",
   "connection.disconnect": "tests/e2e/connect_github_test.ts",
+  "agent.check": "tests/e2e/agent_check_test.ts",
   "sandbox.try": "tests/e2e/sandbox_try_test.ts",
 } satisfies Partial<Record<OperationName, string>>;
 

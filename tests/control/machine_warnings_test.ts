@@ -82,7 +82,9 @@ controlTest(
       WATCH,
     );
     deepEqual(warnings, [
-      `0.yaml:3:8: spec.command: ${missing("no-such-agent")}`,
+      `0.yaml:3:8: spec.command: ${
+        missing("no-such-agent")
+      }. To see that it works: svc agent check a`,
       `1.yaml:4:32: spec.steps.0.shell: ${missing("no-such-shell")}`,
       `3.yaml:5:52: spec.event.filesystem.paths.0: The directory "${root}/code/in" does ` +
       "not exist yet: until then, this glob matches nothing",
@@ -94,7 +96,7 @@ controlTest(
     deepEqual((await rig.apply(agent("no-such-agent"))).warnings, []);
     deepEqual((await rig.apply(agent("/no/such/agent"))).warnings, [
       '0.yaml:3:8: spec.command: The program "/no/such/agent" does not exist: install it, or change ' +
-      "its path",
+      "its path. To see that it works: svc agent check a",
     ]);
     // The workspace of a trigger may have been applied before.
     await Deno.remove(`${root}/code`);

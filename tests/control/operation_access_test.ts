@@ -79,6 +79,7 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
     input: ({ project }) => ({ store: "s", key: "k", project, force: false }),
   },
   "sandbox.show": { role: "read_only", input: none },
+  "agent.check": { ...ADMINISTER, input: () => ({ name: "x", prompt: false }) },
   "sandbox.try": { ...ADMINISTER, input: () => ({ command: ["true"], directory: "/srv" }) },
   "task": { ...READ, input: id },
   "task.logs": { ...READ, input: ({ task }) => ({ id: task, follow: false }) },

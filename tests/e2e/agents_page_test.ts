@@ -26,6 +26,7 @@ prompt=$(cat)
 found=$(env; cat "$SVC_DATA_DIR/secrets/secretstore.key" ~/.claude.json 2>&1 || true)
 printf '%s\\n' "$found" >found.txt
 case $prompt in
+  *'single word: ready') answer=ready ;;
   *'Is this change safe?'*) answer=$(git diff HEAD...origin/pr/7 | grep '^[+]wider') ;;
   *'Why is the sky blue?'*) answer='It scatters light.' ;;
   *) answer='What?' ;;
@@ -55,10 +56,21 @@ programTest("docs/agents.md: an agent answers in a sandbox, without its key", as
   match(status ?? "", /svc status +# sandbox: works\n/);
   match((await daemon.svc(["status"])).stdout, /^sandbox: +works$/m);
 
-  equal(install, "svc integration install claude-code --set-secret api_key=-\n");
+  const [first, checking = ""] = (install ?? "").split("\n");
+  equal(first, "svc integration install claude-code --set-secret api_key=-");
   const words = ["integration", "install", "claude-code", "--set-secret", "api_key=-"];
   const installed = await daemon.svc(words, { stdin: KEY });
   equal(installed.code, 0, installed.stderr);
+  match(
+    checking,
+    /^svc agent check claude-code --prompt +# prompt: it is logged in, and answered …$/,
+  );
+  const checked = await daemon.svc(["agent", "check", "claude-code", "--prompt"]);
+  match(
+    checked.stdout,
+    /^ok +prompt: it is logged in, and answered /m,
+    "its API is out of reach here",
+  );
 
   const commands = (run ?? "").trim().split("\n");
   equal(commands[0], "svc apply -f ask.yaml");

@@ -5,8 +5,9 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, ok } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { dirname, join } from "node:path";
+import type { DoctorFinding } from "../../src/api/doctor_operations.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { processesMarked, textsHeld } from "../helpers/process_memory.ts";
 import { longTest } from "../helpers/program.ts";
@@ -76,6 +77,14 @@ async function ask(daemon: TestDaemon, { name }: AgentPackage, during = async (_
   return { log, state: task.state, step: task.steps[0] };
 }
 
+/** What `svc agent check --prompt` says that is not well, and its exit code. */
+async function check(daemon: TestDaemon, { name }: AgentPackage) {
+  const { code, stdout } = await daemon.svc(["agent", "check", name, "--prompt", "-o", "json"]);
+  const { findings } = JSON.parse(stdout) as { findings: DoctorFinding[] };
+  const said = findings.map(({ check, result, message }) => `${check}: ${result}: ${message}`);
+  return { code, said, prompt: said.find((line) => line.startsWith("prompt: ")) ?? "" };
+}
+
 /** Looks at all processes of a task for the key, and then lets its agent go on. */
 async function search(daemon: TestDaemon, id: string): Promise<void> {
   await untilFile(join(daemon.workspace, "looked"));
@@ -107,10 +116,33 @@ for (const agent of AGENT_PACKAGES) {
         ok(!sent.includes(KEY), "the agent knows its key");
         match(step?.outputs["result"] ?? "", /^The shell said: .*\b0\nbin, control-plane/s);
       });
+      await t.step("svc agent check finds all well", async () => {
+        api.scenario = "ok";
+        api.text = "ready";
+        const { code, said, prompt } = await check(daemon, agent);
+        equal(code, 0, said.join("\n"));
+        deepEqual(said.slice(0, -1), [
+          `secrets: ok: "api_key" of SecretStore "${agent.name}"`,
+          `sandbox: ok: it can be made; network: ${new URL(api.url).host}`,
+          `program: ok: ${join(AGENTS_FOLDER, agent.program)}`,
+          `version: ok: ${agent.version}, which its package was tried with`,
+          `api: ok: ${api.url} is reached`,
+        ]);
+        match(
+          prompt,
+          /^prompt: ok: it is logged in, and answered after .*, [1-9]\d* tokens in and/,
+        );
+      });
       await t.step("its key is refused", async () => {
         api.key = "another";
         const { log, state, step } = await ask(daemon, agent);
         deepEqual([state, step?.failure], ["failed", "auth"], log);
+        const { code, prompt } = await check(daemon, agent);
+        match(
+          prompt,
+          /^prompt: failed: the agent is not logged in: .*; another key: svc secret set/,
+        );
+        equal(code, 1);
       });
       if (agent.name === SLOW_LIMIT) return;
       await t.step("the limit is reached", async () => {
@@ -118,6 +150,9 @@ for (const agent of AGENT_PACKAGES) {
         api.scenario = "429";
         const { log, state, step } = await ask(daemon, agent);
         deepEqual([state, step?.failure], ["failed", "limit"], log);
+        const { code, prompt } = await check(daemon, agent);
+        match(prompt, /^prompt: failed: the agent reached its limit: /);
+        equal(code, 1);
       });
     },
     { skip: NO_AGENTS ?? NO_SANDBOX },

@@ -69,6 +69,11 @@ const ROWS: readonly Row[] = [
     "show what a step can read, write and reach",
     () => import("./sandbox_show.ts"),
   ],
+  [
+    "agent check",
+    "look whether a step could run an agent",
+    () => import("./agent_check.ts"),
+  ],
   ["sandbox try", "run a command in a sandbox by hand", () => import("./sandbox_try.ts")],
   [
     "trigger test",

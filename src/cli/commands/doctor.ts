@@ -7,7 +7,6 @@
 import { AppError } from "../../base/errors.ts";
 import { type Command, DATA_DIR, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { FindingsPrinter } from "../findings_printer.ts";
-import { jsonText } from "../json_text.ts";
 
 export const command: Command = defineCommand({
   help: "Looks for what keeps svc from working on this machine, and says how to fix it: data " +
@@ -35,23 +34,12 @@ export const command: Command = defineCommand({
     const url = urlOf(context.options.url);
     const dirs = context.dir();
     using client = context.localClient();
-    const isJson = context.options.output === "json";
-    using printer = new FindingsPrinter(io, isJson);
+    using printer = new FindingsPrinter(io, context.options.output === "json");
     const { diagnose } = await import("../diagnose.ts");
     await diagnose({ io, dirs, client, printer, url });
-    const failed = printer.howMany("failed");
-    const result = failed > 0 ? "failed" : printer.howMany("warning") > 0 ? "warning" : "ok";
-    if (isJson) io.out(jsonText({ result, findings: printer.found }));
-    else io.out(`${summary(printer)}\n`);
-    return failed > 0 ? 1 : 0;
+    return printer.finish();
   },
 });
-
-function summary(printer: FindingsPrinter): string {
-  const [well, warnings, failed] = (["ok", "warning", "failed"] as const)
-    .map((result) => printer.howMany(result));
-  return `\n${well} ok, ${warnings} ${warnings === 1 ? "warning" : "warnings"}, ${failed} failed`;
-}
 
 /** The base address that platforms are given. */
 function urlOf(text: string | undefined): string | undefined {

@@ -20,6 +20,7 @@ import { CommandSandbox, type CommandSandboxHost } from "../../tasks/sandbox/com
 import { findLack } from "../../tasks/sandbox/step_sandbox.ts";
 import { directoryFault } from "../../tasks/workspace/directory_fault.ts";
 import type { AuditLog } from "../records/audit_log.ts";
+import { auditedLines } from "../records/audited_lines.ts";
 import { ChangeSignal } from "../records/changes.ts";
 import { findSandbox, type ShowHost } from "./show_sandbox.ts";
 
@@ -40,23 +41,15 @@ const KEEPALIVE_MS = 20_000;
  * @throws {AppError} `not_found`; `invalid` when the sandbox cannot be made; `overloaded` when it cannot
  * be audited.
  */
-export async function* trySandbox(
+export function trySandbox(
   input: Input<"sandbox.try">,
   caller: Caller,
   host: TryHost,
   signal: AbortSignal,
 ): AsyncGenerator<TryStart | TryLine> {
   const target = input.name === undefined ? "sandbox" : `sandbox/${input.name}`;
-  const end = await host.startAudited({ operation: "sandbox.try", targets: [target], caller });
-  let failure: unknown;
-  try {
-    yield* hold(input, host, signal);
-  } catch (error) {
-    failure = error;
-    throw error;
-  } finally {
-    await end(failure);
-  }
+  const what = { operation: "sandbox.try", targets: [target], caller };
+  return auditedLines(what, () => hold(input, host, signal), host);
 }
 
 async function* hold(

@@ -5,8 +5,10 @@
  * @module
  */
 
+import type { Clock } from "../../base/clock.ts";
 import type { Core } from "../../base/core.ts";
 import { AppError } from "../../base/errors.ts";
+import { DialFault, Dialler, type DialOptions } from "../../egress/dial.ts";
 import { type Egress, openEgress } from "../../egress/egress.ts";
 import type { Limit as ApiLimit } from "../../egress/limit.ts";
 import { egressEnv, fillHeaders } from "../../egress/inside.ts";
@@ -70,4 +72,42 @@ export async function openNetwork(
     throw new AppError("invalid", `its sandbox cannot be made: ${error.message}`);
   });
   return { path, served, variables: egressEnv(rules) };
+}
+
+/** An API of a network, and why a sandbox does not reach it. */
+export interface ApiReach {
+  /** Scheme, host and port. */
+  readonly api: string;
+  /** As a sentence without its end; absent if it is reached. */
+  readonly fault?: string;
+}
+
+/** Connects to each API that a network has a key for, as its sandbox would, and sends nothing. */
+export async function* reachApis(
+  planned: Pick<PlannedSandbox, "name" | "spec">,
+  { clock, signal, dialling = {} }: {
+    readonly clock: Clock;
+    readonly signal: AbortSignal;
+    /** How hosts are dialled: for tests. */
+    readonly dialling?: Omit<DialOptions, "allow" | "clock">;
+  },
+): AsyncGenerator<ApiReach, void, undefined> {
+  const rules = parseNetwork(planned.spec.network ?? DEFAULT_NETWORK);
+  if (typeof rules === "string") return;
+  const dialler = new Dialler({ ...dialling, allow: rules.allow, clock });
+  const origins = new Set<string>();
+  for (const { origin, secure, ...destination } of rules.inject) {
+    if (origins.has(origin) || signal.aborted) continue;
+    origins.add(origin);
+    try {
+      using _connection = await dialler.dial(destination, { secure, signal });
+      yield { api: origin };
+    } catch (error) {
+      if (!(error instanceof DialFault)) throw error;
+      const fault = error.kind === "refused"
+        ? `${error.message}, an address that ${sandboxName(planned)} does not name`
+        : error.message;
+      yield { api: origin, fault };
+    }
+  }
 }

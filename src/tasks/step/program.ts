@@ -1,5 +1,5 @@
 /**
- * Whether a program is installed, as the shell of a step would find it.
+ * Where a program is, as the shell of a step would find it.
  *
  * @module
  */
@@ -8,21 +8,42 @@ import { delimiter, join, resolve } from "node:path";
 
 const ANY_EXECUTE = 0o111;
 
+/** The directory of a shell, and the value of its PATH. */
+interface ShellPlace {
+  readonly cwd: string;
+  readonly path: string;
+}
+
 /**
- * Whether `program` is a file, if it is a path (relative to `cwd`), or an executable file in a directory
- * of `path` (the value of PATH).
+ * The file of `program`: at that path, if it is one (relative to `cwd`), or an executable file in a
+ * directory of `path`. `undefined` if there is none.
  */
-export async function hasProgram(
+export async function findProgram(
   program: string,
-  { cwd, path }: { readonly cwd: string; readonly path: string },
-): Promise<boolean> {
+  { cwd, path }: ShellPlace,
+): Promise<string | undefined> {
   if (program.includes("/")) {
-    const info = await Deno.stat(resolve(cwd, program)).catch(() => undefined);
-    return info?.isFile === true;
+    const file = resolve(cwd, program);
+    const info = await Deno.stat(file).catch(() => undefined);
+    return info?.isFile === true ? file : undefined;
   }
   for (const folder of path.split(delimiter)) {
-    const info = await Deno.stat(join(resolve(cwd, folder), program)).catch(() => undefined);
-    if (info?.isFile === true && ((info.mode ?? ANY_EXECUTE) & ANY_EXECUTE) !== 0) return true;
+    const file = join(resolve(cwd, folder), program);
+    const info = await Deno.stat(file).catch(() => undefined);
+    if (info?.isFile === true && ((info.mode ?? ANY_EXECUTE) & ANY_EXECUTE) !== 0) return file;
   }
-  return false;
+  return undefined;
+}
+
+/** Whether there is such a {@linkcode findProgram program}. */
+export async function hasProgram(program: string, place: ShellPlace): Promise<boolean> {
+  return await findProgram(program, place) !== undefined;
+}
+
+/** That a program is not where steps look, and what helps, as a sentence without its end. */
+export function explainLack(program: string, path: string): string {
+  return program.includes("/")
+    ? `The program "${program}" does not exist: install it, or change its path`
+    : `The program "${program}" is not installed, or not where steps look (PATH is ${path}): ` +
+      "install it, write its whole path, or start the daemon with its directory on PATH";
 }

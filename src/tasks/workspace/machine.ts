@@ -15,7 +15,7 @@ import type {
   WatchedNeed,
 } from "../../resources/machine_needs.ts";
 import type { SandboxSupport } from "../../shell/sandbox_probe.ts";
-import { hasProgram } from "../step/program.ts";
+import { explainLack, hasProgram } from "../step/program.ts";
 import { directoryFault, isDirectory } from "./directory_fault.ts";
 import { findRepository } from "./git_worktree.ts";
 import type { ToolHost } from "./run_tool.ts";
@@ -107,11 +107,7 @@ export class Machine {
   async #programFault(name: string): Promise<string | undefined> {
     const { PATH: path = "" } = this.#host.inherited.variables;
     const program = name.startsWith("~/") ? this.#host.resolvePath(name) : name;
-    if (await hasProgram(program, { cwd: "/", path })) return undefined;
-    return program.includes("/")
-      ? `The program "${program}" does not exist: install it, or change its path`
-      : `The program "${program}" is not installed, or not where steps look (PATH is ${path}): ` +
-        "install it, write its whole path, or start the daemon with its directory on PATH";
+    return await hasProgram(program, { cwd: "/", path }) ? undefined : explainLack(program, path);
   }
 }
 

@@ -11,7 +11,7 @@ import { messageOf } from "../../base/errors.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { MachineNeed } from "../../resources/machine_needs.ts";
 import type { ManifestsRead } from "../../resources/read_manifests.ts";
-import type { ResourceKey } from "../../resources/resource.ts";
+import { DEFAULT_PROJECT, type ResourceKey } from "../../resources/resource.ts";
 import type { WorkspaceSpec } from "../../resources/workspace.ts";
 import type { Machine, ResolvedNeed } from "./machine.ts";
 
@@ -35,6 +35,8 @@ interface Check {
   /** Beginning of the warning, such as `0.yaml:3:20: spec.path: `. */
   readonly place: string;
   readonly need: ResolvedNeed;
+  /** The command that looks for it as a step does, if there is one. */
+  readonly command?: string;
   state: "waiting" | "begun" | { readonly fault: string | undefined };
 }
 
@@ -74,7 +76,7 @@ function checksOf(
   catalog: WorkspaceCatalog,
 ): Check[] {
   const checks = new Map<string, Check>();
-  for (const { need, project, place } of machine) {
+  for (const { need, project, place, agent } of machine) {
     const resolved = resolvedNeed(need, (name) => {
       const isIt = (one: ResourceKey) =>
         one.kind === "Workspace" && one.project === project && one.name === name;
@@ -83,9 +85,18 @@ function checksOf(
     });
     if (resolved === undefined) continue;
     const key = JSON.stringify(resolved);
-    if (!checks.has(key)) checks.set(key, { place, need: resolved, state: "waiting" });
+    const command = agent === undefined || need.needs !== "program"
+      ? undefined
+      : checkCommand(agent, project);
+    if (checks.has(key)) continue;
+    checks.set(key, { place, need: resolved, ...defined({ command }), state: "waiting" });
   }
   return [...checks.values()];
+}
+
+function checkCommand(agent: string, project: string): string {
+  const of = project === DEFAULT_PROJECT ? "" : ` --project ${project}`;
+  return `svc agent check ${agent}${of}`;
 }
 
 /**
@@ -136,12 +147,14 @@ async function faultOf(
 function describe(checks: readonly Check[]): string[] {
   const seconds = `${DEADLINE_MS / 1000} seconds`;
   const warnings = new Map<string, string>();
-  for (const { place, need, state } of checks) {
+  for (const { place, need, command, state } of checks) {
     if (state === "waiting") continue;
     const fault = state === "begun"
       ? `${nameOf(need)} could not be checked within ${seconds}: see whether its disk responds`
       : state.fault;
-    if (fault !== undefined && !warnings.has(fault)) warnings.set(fault, `${place}${fault}`);
+    if (fault === undefined || warnings.has(fault)) continue;
+    const next = command === undefined ? "" : `. To see that it works: ${command}`;
+    warnings.set(fault, `${place}${fault}${next}`);
   }
   const left = checks.filter(({ state }) => state === "waiting").length;
   if (left === 0) return [...warnings.values()];
