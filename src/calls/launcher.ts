@@ -9,6 +9,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DataDir } from "../base/data_dir.ts";
 import { writeDurably } from "../base/durable_files.ts";
+import { existingPaths } from "../base/existing_paths.ts";
 import { shellWord } from "../base/shell_word.ts";
 import { launcherScript } from "./launcher_script.ts";
 
@@ -33,19 +34,10 @@ export function programFiles(env: (name: string) => string | undefined): readonl
   if (!Deno.build.standalone) {
     const sources = ["src", "integrations", "cli.ts", "deno.json", "deno.lock", "console"];
     const paths = [Deno.execPath(), denoDir(env), ...sources.map((name) => join(SOURCES, name))];
-    return paths.filter(isThere);
+    return existingPaths(paths);
   }
   const program = compiledSvc();
   return program === undefined ? [] : [program];
-}
-
-function isThere(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Path of the compiled `svc`: this program, or the one beside `svcd`. */

@@ -43,10 +43,10 @@ export interface Sandbox {
   readonly mounts: readonly Mount[];
   /**
    * `all` is the network of the machine, with its loopback; `none` a loopback of its own; else the
-   * Unix socket, at its path in the sandbox, to which everything goes that is sent to
-   * {@linkcode PROXY_PORT} of that loopback.
+   * Unix socket, at its path in the sandbox, to which everything goes that is sent to the port of that
+   * loopback.
    */
-  readonly network: "none" | "all" | { readonly socket: string };
+  readonly network: "none" | "all" | { readonly socket: string; readonly port: number };
   /** Whether programs may make sandboxes of their own. */
   readonly nested?: boolean;
   /** File with the compiled filter of system calls. */
@@ -61,9 +61,6 @@ export interface Sandbox {
   /** Empty file to which bubblewrap adds how it went ({@linkcode hasBegun}). */
   readonly status: string;
 }
-
-/** The port at which a sandbox with a `socket` reaches it. */
-export const PROXY_PORT = 3128;
 
 /** What else in `/proc` belongs to root, who may remove disks there; bubblewrap itself closes some more. */
 const OF_ROOT = ["acpi", "driver", "dynamic_debug", "fs", "mtrr", "pressure", "scsi"].map((name) =>
@@ -180,16 +177,18 @@ const FIRST =
  * Before that, makes the way to the socket, and waits until it is open. In a session of its own it
  * does not hear the TERM of the group, so that the line can still use it to end well.
  */
-const CONNECT = `socat=$1 socket=$2; shift 2
-/usr/bin/setsid "$socat" -t 60 TCP-LISTEN:${PROXY_PORT},fork,reuseaddr,backlog=128 "UNIX-CONNECT:$socket" 7>&- &
+const connecting = (port: number) =>
+  `socat=$1 socket=$2; shift 2
+/usr/bin/setsid "$socat" -t 60 TCP-LISTEN:${port},fork,reuseaddr,backlog=128 "UNIX-CONNECT:$socket" 7>&- &
 while :; do
-  case $(/bin/cat /proc/net/tcp) in *:${hexPort()}\\ *) break ;; esac
+  case $(/bin/cat /proc/net/tcp) in *:${hex(port)}\\ *) break ;; esac
   kill -0 $! || exit
 done
 `;
 
-function hexPort(): string {
-  return PROXY_PORT.toString(16).toUpperCase().padStart(4, "0");
+/** A port as the kernel lists it. */
+function hex(port: number): string {
+  return port.toString(16).toUpperCase().padStart(4, "0");
 }
 
 /**
@@ -208,12 +207,12 @@ const LOADS = /^(LD_|GCONV_PATH$|GLIBC_TUNABLES$|LOCPATH$)/;
 export function inSandbox(given: ShellLine, sandbox: Sandbox): ShellLine {
   const { line, args = [], stopOnError, cwd } = given;
   const { programs, seccomp, cgroup, status, network, processes } = sandbox;
-  const isWired = typeof network === "object";
+  const wire = typeof network === "object" ? network : undefined;
   const inside = Object.entries(given.env).filter(([name]) => LOADS.test(name));
   const checked = checkedOf(sandbox.mounts);
   const scripts = [
     ...checked.length === 0 ? [] : [COMPARE],
-    ...isWired ? [CONNECT] : [],
+    ...wire === undefined ? [] : [connecting(wire.port)],
     limiting(processes),
     FIRST,
   ];
@@ -234,7 +233,7 @@ export function inSandbox(given: ShellLine, sandbox: Sandbox): ShellLine {
       "--",
       ...first,
       ...checked.flatMap(({ at }) => [at, listed(at)]),
-      ...isWired ? [programs.socat ?? "", network.socket] : [],
+      ...wire === undefined ? [] : [programs.socat ?? "", wire.socket],
       ...shell,
     ],
   };

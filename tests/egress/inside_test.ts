@@ -5,14 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal, throws } from "node:assert/strict";
-import {
-  EGRESS_PORT,
-  egressEnv,
-  fillHeaders,
-  injectionAddress,
-  injectionAt,
-} from "../../src/egress/inside.ts";
-import { PROXY_PORT } from "../../src/shell/sandbox.ts";
+import { egressEnv, fillHeaders, injectionAddress, injectionAt } from "../../src/egress/inside.ts";
 import { type Network, type NetworkRules, parseNetwork } from "../../src/resources/network.ts";
 
 const rulesOf = (network: Network) => parseNetwork(network) as NetworkRules;
@@ -40,10 +33,6 @@ Deno.test("the variables of a step lead to the proxy, and to each injection", ()
     ANTHROPIC_BASE_URL: "http://127.0.0.2:3128",
     OPENAI_BASE_URL: "http://127.0.0.3:3128/api/v1",
   });
-});
-
-Deno.test("the variables name the port that a sandbox listens on", () => {
-  equal(EGRESS_PORT, PROXY_PORT);
 });
 
 Deno.test("a loopback address that the rules name is not the step's own", () => {

@@ -70,7 +70,7 @@ Deno.test("inSandbox keeps what loads code into programs away from bubblewrap it
 const NETWORKS = [
   { network: "none", shares: false, socket: undefined },
   { network: "all", shares: true, socket: undefined },
-  { network: { socket: "/run/svc/egress" }, shares: false, socket: "/run/svc/egress" },
+  { network: { socket: "/run/svc/egress", port: 3128 }, shares: false, socket: "/run/svc/egress" },
 ] as const;
 
 for (const { network, shares, socket } of NETWORKS) {

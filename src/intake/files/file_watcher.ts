@@ -9,6 +9,7 @@
 import { dirname } from "node:path";
 import type { HealthConditions } from "../../base/health_conditions.ts";
 import { messageOf } from "../../base/errors.ts";
+import { existingPaths } from "../../base/existing_paths.ts";
 import type { Log } from "../../base/log.ts";
 
 /** One event of a watched directory. */
@@ -179,17 +180,8 @@ function openExisting(paths: string[], open: (paths: string[]) => OpenWatch): Op
   try {
     return open(paths);
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return open(paths.filter(isThere));
+    if (error instanceof Deno.errors.NotFound) return open(existingPaths(paths));
     throw error;
-  }
-}
-
-function isThere(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    return false;
   }
 }
 

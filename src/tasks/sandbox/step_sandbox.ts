@@ -8,6 +8,7 @@
 
 import { join } from "node:path";
 import { defined } from "../../base/defined.ts";
+import { EGRESS_PORT } from "../../egress/inside.ts";
 import { AppError } from "../../base/errors.ts";
 import type { RuntimeFiles } from "../../base/runtime_files.ts";
 import type { RequiredSandbox } from "../../resources/names.ts";
@@ -192,7 +193,7 @@ export async function placesOf(
   ];
   return {
     programs: support.programs,
-    network: typeof network === "string" ? network : { socket: EGRESS },
+    network: typeof network === "string" ? network : { socket: EGRESS, port: EGRESS_PORT },
     ...defined({ nested, seccomp: filter, processes: spec.pids }),
     mounts: step.sessionHome === undefined
       ? mounts
