@@ -67,6 +67,7 @@ export async function describeResource(facts: Facts): Promise<string> {
     ["Labels", Object.entries(part(metadata, "labels")).map(([k, v]) => `${k}=${v}`).join(", ")],
     ...(kind === "Trigger" ? triggerLines(facts) : []),
     ["No sandbox", outsideText(texts(status["steps_without_sandbox"]))],
+    ...(kind === "Agent" ? agentLines(facts) : []),
     ["Used by", kind === "Trigger" ? "" : usedBy.join(", ") || "nothing"],
     ["Readable by", texts(status["readable_by"]).map((one) => `plugins of ${one}`).join(", ")],
     ["Applied", `${ago(status["updated_at"], facts.now)}, generation ${status["generation"]}`],
@@ -117,6 +118,19 @@ function triggerLines({ view, webhookUrl, secrets, now }: Facts): Line[] {
     ["Starts", `workflow/${action["workflow"]} in workspace/${action["workspace"]}`],
     ["Answers", waysText(status["platforms"], "answers")],
     ["Next", nextTimes(status["next_fires"], now)],
+  ];
+}
+
+function agentLines({ view, now }: Facts): Line[] {
+  const [spec, status] = [part(view, "spec"), part(view, "status")];
+  const { maxParallel: seats } = spec;
+  const waiting = status["waiting"] === 0 ? "" : `; ${status["waiting"]} wait for a turn`;
+  const until = text(status["limited_until"]);
+  const reason = text(status["limit_reason"]) || "it did not say why";
+  const left = until === "" ? "" : shortDuration(Date.parse(until) - now);
+  return [
+    ["In use", `${status["in_use"]}${seats === undefined ? "" : ` of ${seats}`}${waiting}`],
+    ["Limited", until === "" ? "" : `until ${until} (for ${left}): ${reason}`],
   ];
 }
 

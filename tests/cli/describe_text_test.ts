@@ -283,3 +283,21 @@ Deno.test("a workflow is described with its steps that have no sandbox", async (
   );
   equal(/sandbox/.test(await describeResource({ ...HOST, view: view([]) })), false);
 });
+
+Deno.test("an agent: how many use it, and until when it is limited, with its own words", async () => {
+  const status = { generation: 1, updated_at: AN_HOUR_AGO, in_use: 2, waiting: 3 };
+  const limit = { limited_until: "2026-01-02T02:00:00Z", limit_reason: "weekly \u001b[31mlimit" };
+  const view = {
+    kind: "Agent",
+    metadata: { name: "claude" },
+    spec: { maxParallel: 2 },
+    status: { ...status, ...limit },
+  };
+  const text = await describeResource({ ...HOST, view });
+  match(text, /^In use: +2 of 2; 3 wait for a turn$/m);
+  match(text, /^Limited: +until 2026-01-02T02:00:00Z \(for 2h\): weekly [^\u001b]*limit$/m);
+  const idle = { ...view, spec: {}, status: { ...status, in_use: 0, waiting: 0 } };
+  const shown = await describeResource({ ...HOST, view: idle });
+  match(shown, /^In use: +0$/m);
+  equal(shown.includes("Limited"), false);
+});

@@ -46,11 +46,28 @@ const ALONE: readonly (readonly [TaskReadiness, string])[] = [
   ],
   [{ is: "delayed", until: NOW, by: ["rateLimit"] }, "waits for a worker (4 of 4 busy)"],
   [{ is: "ready", nodes: ["gpu"] }, "waits for a worker (4 of 4 busy)"],
+  [
+    { is: "waiting", agent: "claude", for: "seat" },
+    "waits for agent claude, whose turns are all taken (maxParallel)",
+  ],
+  [
+    { is: "waiting", until: NOW + 9, agent: "claude", for: "session" },
+    "waits for agent claude, which works for another task in this session",
+  ],
+  [
+    { is: "waiting", until: NOW + 1000, agent: "claude", for: "limit" },
+    "waits for agent claude, limited until 2026-07-14T10:00:01.000Z",
+  ],
+  [{ is: "waiting", until: NOW + 1000 }, "waits until 2026-07-14T10:00:01.000Z"],
+  [
+    { is: "waiting", until: NOW, agent: "claude", for: "limit" },
+    "waits for a worker (4 of 4 busy)",
+  ],
 ];
 
 for (const [readiness, text] of ALONE) {
   Deno.test(`a pending task: ${text}`, () => {
-    const word = /^(queued|delayed) /.exec(text)?.[1] ?? "ready";
+    const word = text.startsWith("waits for a worker") ? "ready" : readiness.is;
     const found = explain(readiness);
     deepEqual([found?.text, found?.readiness], [text, word]);
   });

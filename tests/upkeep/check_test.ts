@@ -59,6 +59,17 @@ const IMPOSSIBLE: readonly {
     says: /There are unhandled ends of tasks that do not exist/,
   },
   {
+    name: "the turn of a task that has ended",
+    sql: `INSERT INTO turns (task_id, position, project, agent, state, place)
+          VALUES ('T', 0, 'default', 'claude', 'held', 1)`,
+    says: /There are turns of agents of tasks that have ended or do not exist: T/,
+  },
+  {
+    name: "a parked task that nothing wakes",
+    sql: "UPDATE tasks SET readiness = -1",
+    says: /There are tasks that wait for nothing, so they never go on: 01J/,
+  },
+  {
     name: "an audit row from outside",
     sql: `INSERT INTO plugin_audit (id, created_at, action, crd_kind, plugin_name, command, result,
             plugin_type, phase, "trigger", delivery_id, stderr, role, policy_mode)

@@ -182,8 +182,14 @@ Deno.test("restore ends the tasks that were open in the copy, if it is told to",
       startedAt: 6,
       processGroup: 7,
     });
+    const agents = [{ name: "claude", seats: 1 }];
+    const asked = { taskId: taskIdOf(0), position: 0, project: "default", agents, now: 6 };
+    await store.takeTurn(asked);
+    await store.takeTurn({ ...asked, position: 1 });
     await store.claimTasks(1, 5);
     await store.finishTask({ taskId: taskIdOf(1), state: "succeeded", reason: "", now: 8 });
+    await store.claimTasks(1, 5);
+    await store.parkTask(taskIdOf(2), { steps: [], until: 1e12, now: 8 });
   }
   const file = await copyThenChange(rig);
   const result = await restored(rig, file, { cancelTasks: true });

@@ -35,8 +35,10 @@ import type { AuditRecorder } from "../../store/audit_store.ts";
 import type { IdSearch } from "../../store/id_search.ts";
 import type { ConnectionStore } from "../../store/connection_store.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
+import type { TurnStore } from "../../store/turn_store.ts";
 import type { AuditLog } from "../records/audit_log.ts";
 import { checkFilters, findNamed, findRecordType, listRecords } from "../records/records.ts";
+import { agentColumns, agentStatus, agentUses } from "./agent_view.ts";
 import {
   connectionColumns,
   connectionStatus,
@@ -55,7 +57,9 @@ export interface QueryHost
   /** Writes the records of refused requests that are not stored yet. */
   readonly rejections: { readonly flush: () => Promise<void> };
   readonly keyUses: KeyUses;
-  readonly store: AuditRecorder & ConnectionStore & IdSearch & KeyUseStore & RecordStore;
+  readonly store:
+    & (AuditRecorder & ConnectionStore & IdSearch & KeyUseStore & RecordStore)
+    & Pick<TurnStore, "listAgentUse">;
   readonly writer: ResourceWriter;
   readonly plugins: PluginHost;
   readonly nextFires: NextFires;
@@ -82,11 +86,13 @@ export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
   const shown = resources.slice(0, input.limit);
   const next = await host.nextFires.of(shown, now);
   const known = await knownConnections(shown, host);
+  const uses = await agentUses(shown, host);
   const columns: Column<Resource>[] = [
     { header: "NAME", fit: "name", cell: (resource) => resource.name },
     ...kind.columns,
     ...nextColumns(kind.kind, next, now),
     ...connectionColumns(kind.kind, known, now),
+    ...agentColumns(kind.kind, uses, now),
     { header: "AGE", cell: (resource) => shortDuration(now - resource.createdAt) },
     ...(kind.global ? [] : [projectColumn((resource: Resource) => resource.project)]),
   ];
@@ -96,6 +102,7 @@ export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
         status: {
           ...nextStatus(resource, next),
           ...connectionStatus(resource, known),
+          ...agentStatus(resource, uses),
           ...suspendedStatus(resource),
         },
       })
@@ -145,6 +152,7 @@ export async function describe(
   const status = {
     ...nextStatus(resource, next),
     ...connectionStatus(resource, known),
+    ...agentStatus(resource, await agentUses([resource], host)),
     ...suspendedStatus(resource),
     ...useStatus(resource, host.catalog),
     ...wayStatus(resource, host.catalog),

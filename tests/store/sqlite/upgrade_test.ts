@@ -204,6 +204,23 @@ Deno.test("tasks, audit rows and events that an older version had claimed are ta
   deepEqual(events.map(({ event }) => event.id), ["E1"]);
 });
 
+Deno.test("a task of an upgraded database is parked, and goes on at its time", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/svc.db`;
+  makeOldDatabase(path);
+  await using store = await openStore(path);
+  const [interrupted] = await store.claimInterrupted();
+  const taskId = interrupted?.task.id ?? "";
+  equal(interrupted?.task.steps[0]?.session, undefined);
+  const agents = [{ name: "claude", seats: 1 }];
+  const asked = { taskId, position: 1, project: "default", agents, session: "s", now: 50 };
+  equal((await store.takeTurn(asked)).is, "held");
+  await store.endTurn(taskId);
+  await store.parkTask(taskId, { steps: [], until: 90, now: 60 });
+  deepEqual((await store.claimTasks(9, 70)).tasks.map(({ task }) => task.id), [3, 4].map(taskIdOf));
+  deepEqual((await store.claimTasks(9, 90)).tasks.map(({ task }) => task.id), [taskId]);
+});
+
 Deno.test("an upgraded database has the schema of a new one", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/old.db`;
