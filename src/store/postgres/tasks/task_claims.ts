@@ -112,9 +112,10 @@ async function releaseDueTasks(db: Session, now: number): Promise<void> {
   const { runAtUpTo, createdAfter } = whatIsDue(now);
   await db.lock("due");
   const due = await db.all(
-    `(SELECT id FROM ${TIMED} AND run_at <= ?1 ORDER BY run_at LIMIT ?3)
-     UNION (SELECT id FROM ${DELAYED} AND created_at > ?2 ORDER BY created_at LIMIT ?3)
-     UNION (SELECT id FROM ${WAITING} AND waiting_since > ?2 ORDER BY waiting_since LIMIT ?3)`,
+    `(SELECT id, run_at FROM ${TIMED} AND run_at <= ?1 ORDER BY run_at LIMIT ?3)
+     UNION (SELECT id, run_at FROM ${DELAYED} AND created_at > ?2 ORDER BY created_at LIMIT ?3)
+     UNION (SELECT id, run_at FROM ${WAITING} AND waiting_since > ?2 ORDER BY waiting_since LIMIT ?3)
+     ORDER BY run_at, id`,
     runAtUpTo,
     createdAfter,
     DUE_BATCH,
