@@ -14,6 +14,8 @@ export type StepRecord = {
   readonly reason: string;
   /** The kind of failure of a step that failed. */
   readonly failure?: "limit" | "auth" | "budget" | "error" | "timeout";
+  /** Id of the session in which its agent went on; `get` takes it as a filter of tasks. */
+  readonly session?: string;
   /** What it reached from a sandbox whose network has rules, the first host first. */
   readonly network?: readonly ReachedHostView[];
   readonly outputs: Readonly<Record<string, unknown>>;

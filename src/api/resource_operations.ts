@@ -177,6 +177,9 @@ export const QUERY = {
     Type.String({ description: "Only tasks that this task started, retries included" }),
   ),
   retry_of: Type.Optional(Type.String({ description: "Only tasks that retry this task" })),
+  session: Type.Optional(
+    Type.String({ description: "Only tasks with a step in this session of an agent, by its id" }),
+  ),
   thread: Type.Optional(
     Type.String({ description: "Only source events of this thread, by the platform's id" }),
   ),

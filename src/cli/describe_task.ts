@@ -58,12 +58,14 @@ export async function describeTask(facts: TaskFacts): Promise<string> {
     text(step["reason"]),
   ]);
   const headers = ["STEP", "STATE", "ATTEMPTS", "EXIT", "DURATION", "REASON"];
+  const sessions = new Set(steps.flatMap(({ session }) => text(session) || []));
   const open = state === "pending" || state === "running";
   const next = [
     `svc task logs ${id}${open ? " -f" : ""}`,
     ...(open ? [`svc task cancel ${id}`] : []),
     ...(state === "failed" || state === "cancelled" ? [`svc task retry ${id}`] : []),
     ...(delivery === "" ? [] : [`svc delivery explain ${delivery}`]),
+    ...[...sessions].map((session) => `svc get tasks --session ${session}`),
   ];
   return [
     lines([
@@ -106,10 +108,11 @@ async function agentSections(
     const step = steps.find(({ id }) => id === planned.id);
     if (step === undefined) return [];
     const { agent, tokens, cost } = agentFacts(part(step, "outputs"));
-    return [[planned.id, agent || agentNames(planned), tokens, cost, text(step["failure"])]];
+    const [session, failure] = [text(step["session"]), text(step["failure"])];
+    return [[planned.id, agent || agentNames(planned), tokens, cost, session, failure]];
   });
   if (rows.length === 0) return [];
-  const headers = ["STEP", "AGENT", "TOKENS", "COST", "FAILURE"];
+  const headers = ["STEP", "AGENT", "TOKENS", "COST", "SESSION", "FAILURE"];
   return [section("Agents", await formatTable(headers.map(toColumn), rows, inner(columns)))];
 }
 

@@ -53,6 +53,7 @@ const FILTERS = [
   "delivery",
   "parent",
   "retry_of",
+  "session",
   "thread",
 ] as const;
 

@@ -108,6 +108,8 @@ export interface TaskQuery extends ListQuery {
   readonly parent?: string;
   /** Task that they retry. */
   readonly retryOf?: string;
+  /** Id of a session in which one of their steps went on. */
+  readonly session?: string;
 }
 
 /**

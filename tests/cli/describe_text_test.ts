@@ -203,7 +203,7 @@ Deno.test("a task: what its agents told, and the sandbox of each step in words",
     id: "T1",
     state: "failed",
     steps: [
-      { id: "fix", state: "succeeded", outputs },
+      { id: "fix", state: "succeeded", outputs, session: "c0-1" },
       { id: "look", state: "failed", failure: "limit", outputs: {} },
       // not the agent's: any step may print such an output
       { id: "test", state: "succeeded", outputs: { agent: "nobody" } },
@@ -224,10 +224,11 @@ Deno.test("a task: what its agents told, and the sandbox of each step in words",
   const bare = new Map([["tell", "bubblewrap is not installed"]]);
   const text = await describeTask({ ...HOST, view, plan, bare });
   deepEqual(below(text, "Agents"), [
-    "  STEP  AGENT               TOKENS           COST      FAILURE",
-    "  fix   codex               1200 in, 34 out  0.02 USD",
-    "  look  claude, else codex                             limit",
+    "  STEP  AGENT               TOKENS           COST      SESSION  FAILURE",
+    "  fix   codex               1200 in, 34 out  0.02 USD  c0-1",
+    "  look  claude, else codex                                      limit",
   ]);
+  match(text, /^ {2}svc get tasks --session c0-1$/m);
   const writes = "the workspace of the task; its .git only in a worktree of svc";
   const svc = "can be called, with the rights of the step's run token";
   deepEqual(below(text, "Sandboxes"), [

@@ -114,6 +114,7 @@ Deno.test("a filter is refused where it means nothing, by the name of its flag",
     ["source-event", { status: 401 }, "--status is for deliveries"],
     ["delivery", { retry_of: "x" }, "--retry-of is for tasks"],
     ["delivery", { parent: "x" }, "--parent is for tasks"],
+    ["delivery", { session: "x" }, "--session is for tasks"],
     ["audit", { delivery: "x" }, "--delivery is for tasks"],
     ["binding", { thread: "x" }, "--thread is for source-events"],
   ];

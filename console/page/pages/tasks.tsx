@@ -58,6 +58,7 @@ const LINKED: readonly FilterField[] = [
   { name: "delivery", label: "Of delivery" },
   { name: "parent", label: "Started by" },
   { name: "retry_of", label: "Retries of" },
+  { name: "session", label: "In session" },
 ];
 
 /** The screen of all tasks. */

@@ -79,6 +79,7 @@ const OPTIONS = [
     complete: "task",
   },
   { flags: "--retry-of <task>", help: "only tasks that retry this task", complete: "task" },
+  { flags: "--session <id>", help: "only tasks with a step in this session of an agent" },
   {
     flags: "--task <task>",
     help: "only messages of the outbox about this task",
@@ -243,6 +244,7 @@ const TEXTS = [
   "selector",
   "delivery",
   "parent",
+  "session",
   "thread",
   "task",
 ] as const;

@@ -28,6 +28,7 @@ const SAME = [
   "key",
   "delivery",
   "parent",
+  "session",
   "thread",
   "task",
 ] as const;

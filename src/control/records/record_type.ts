@@ -61,7 +61,7 @@ export interface RecordType<Row, Name extends RecordName = RecordName, Part = Re
 export type RecordFilter =
   | ("outcome" | "state" | "workflow" | "before" | "after" | "until")
   | ("reason" | "status" | "remote" | "key" | "min_duration_ms")
-  | ("delivery" | "parent" | "retry_of" | "thread" | "task");
+  | ("delivery" | "parent" | "retry_of" | "session" | "thread" | "task");
 
 /** Which records to list; the possible outcomes and states depend on the type. */
 export interface RecordQuery

@@ -170,6 +170,7 @@ const FILTERS: readonly RecordFilter[] = [
   "delivery",
   "parent",
   "retry_of",
+  "session",
   "thread",
   "task",
 ];

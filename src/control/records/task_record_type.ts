@@ -28,6 +28,7 @@ export const TASKS: RecordType<ExplainedTask, "task", TaskStore> = {
     "delivery",
     "parent",
     "retry_of",
+    "session",
   ],
   passing: ["silent_since"],
   open: {

@@ -70,7 +70,11 @@ export function taskView(task: ExplainedTask): TaskRecord {
       attempt: step.attempt ?? 1,
       exit_code: step.exitCode ?? null,
       reason: step.reason,
-      ...defined({ failure: step.failure, network: step.network?.map(hostView) }),
+      ...defined({
+        failure: step.failure,
+        session: step.session,
+        network: step.network?.map(hostView),
+      }),
       outputs: step.outputs ?? {},
       started_at: time(step.startedAt),
       finished_at: time(step.finishedAt),

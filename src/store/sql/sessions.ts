@@ -105,6 +105,9 @@ export async function findSessions(
 export const IS_UNUSED = `NOT EXISTS (SELECT 1 FROM turns WHERE turns.project = sessions.project
   AND turns.agent = sessions.agent AND turns.session = sessions.digest)`;
 
+/** The condition that a step of a task went on in a session. */
+export const IN_SESSION = "id IN (SELECT task_id FROM steps WHERE session = ?)";
+
 function toSession(row: Row): AgentSession {
   const agentId = row["agent_id"];
   return {

@@ -267,6 +267,29 @@ eachStore("listTasks: by delivery, parent and the task they retry", async (store
   deepEqual(await list({ delivery: idOf(4), trigger: "other" }), []);
 });
 
+eachStore("listTasks: by the session of a step", async (store) => {
+  for (const n of [1, 2, 3]) await accept(store, n);
+  await store.claimTasks(9, AT(4));
+  const work = (n: number, position: number, session: string) =>
+    store.saveStep(taskIdOf(n), {
+      position,
+      id: `s${position}`,
+      state: "succeeded",
+      reason: "",
+      session,
+    });
+  await work(1, 0, "a-1");
+  await work(2, 0, "a-2");
+  await work(3, 0, "a-1");
+  await work(3, 1, "a-1");
+  const list = async (query: Partial<TaskQuery>) =>
+    numbers(await store.listTasks({ limit: 9, ...query }));
+  deepEqual(await list({ session: "a-1" }), [3, 1]);
+  deepEqual(await list({ session: "a-1", project: "default", before: taskIdOf(3) }), [1]);
+  deepEqual(await list({ session: "a-1", delivery: idOf(3) }), [3]);
+  deepEqual(await list({ session: "a" }), []);
+});
+
 eachStore("listSourceEvents: by thread", async (store) => {
   for (const n of range(1, 5)) {
     await store.recordSourceEvent(sourceEvent(n, { threadId: n === 3 ? "T" : "other" }));

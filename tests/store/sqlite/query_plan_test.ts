@@ -92,7 +92,7 @@ const QUERIES: readonly Record<string, unknown>[] = [
 ];
 
 /** By another record, which few tasks belong to. */
-const RELATED = ["delivery", "parent", "retryOf"].flatMap((field) =>
+const RELATED = ["delivery", "parent", "retryOf", "session"].flatMap((field) =>
   [{}, { project: "default", state: "failed" }, { before: "01K", oldestFirst: true }]
     .map((more) => Object.assign({ [field]: "01J" }, more))
 );

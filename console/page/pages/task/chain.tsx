@@ -29,6 +29,16 @@ export function Chain({ task }: { readonly task: TaskRecord }) {
   );
 }
 
+/** The other tasks of which a step went on in a session of an agent, newest first. */
+export function SessionTasks({ session, task }: {
+  readonly session: string;
+  readonly task: TaskRecord;
+}) {
+  const { items } = useRecords<TaskRecord>({ what: "tasks", session, limit: MOST + 1 });
+  const others = items.filter(({ id }) => id !== task.id).slice(0, MOST);
+  return <Tasks title="Other tasks in its session" tasks={others} all={{ session }} />;
+}
+
 function Tasks(
   { title, tasks, all }: {
     readonly title: string;

@@ -12,6 +12,7 @@ import { Chip } from "../../parts/chip.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Text, TextBlock } from "../../parts/text.tsx";
 import { Ago, Took } from "../../parts/time.tsx";
+import { SessionTasks } from "./chain.tsx";
 import { LastLines } from "./last_lines.tsx";
 import { Outputs } from "./outputs.tsx";
 import { RetryAction } from "./retry_action.tsx";
@@ -74,6 +75,7 @@ export function StepPanel({ task, step }: { readonly task: TaskRecord; readonly 
           <TextBlock value={result} label={`Result of ${id}`} />
         </>
       )}
+      {record?.session !== undefined && <SessionTasks session={record.session} task={task} />}
       <Sandbox task={task} step={step} />
       <Hosts step={step} />
       <RetryAction task={task} from={id} isFailed={state === "failed"} />
@@ -106,6 +108,7 @@ function factsOf({ record, plan, needs }: Step): Parameters<typeof Facts>[0]["of
     "Agent": isAgent && plan.fallbacks.length > 0 ? said(told?.agent) : undefined,
     "Tokens": said(told?.tokens),
     "Cost": said(told?.cost),
+    "Session": said(record?.session),
     "Exit code": record?.exit_code ?? undefined,
     "Failure": record?.failure,
   };

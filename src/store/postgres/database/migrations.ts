@@ -322,6 +322,7 @@ const MIGRATIONS: readonly string[] = [
   -- Homes of sessions that have moved to another node, which theirs has not removed yet.
   CREATE TABLE homes_to_remove (node TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (node, id));
   ALTER TABLE steps ADD COLUMN session TEXT;
+  CREATE INDEX steps_of_session ON steps (session, task_id) WHERE session IS NOT NULL;
 
   -- readiness -1: it has begun, and waits for a turn, or until run_at. It keeps its room.
   -- stays_on_node: whether it then goes on at its node, which has the results of its steps.

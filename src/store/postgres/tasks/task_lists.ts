@@ -4,6 +4,7 @@
  * @module
  */
 
+import { IN_SESSION } from "../../sql/sessions.ts";
 import { type Task, TASK_STATES, type TaskQuery } from "../../task_records.ts";
 import { json, text } from "../../sql/columns.ts";
 import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
@@ -20,9 +21,10 @@ export function listTasks(db: Session, query: TaskQuery): Promise<Task[]> {
   const { project, trigger, workflow, state, limit } = query;
   const own = { '"trigger" = ?': trigger, "workflow = ?": workflow };
   if (isOfFew(query) || (project ?? trigger ?? workflow ?? state) === undefined) {
-    const { delivery, parent, retryOf } = query;
+    const { delivery, parent, retryOf, session } = query;
     const { clause, values } = where(Object.assign(
       { "delivery_id = ?": delivery, "parent_id = ?": parent, "retry_of = ?": retryOf },
+      { [IN_SESSION]: session },
       { "project = ?": project, "state = ?": state },
       own,
       listRange(query, "created_at"),
@@ -38,8 +40,8 @@ export function listTasks(db: Session, query: TaskQuery): Promise<Task[]> {
 }
 
 /** Whether something is asked for that only few tasks have: all of them can be looked at. */
-function isOfFew({ ids, delivery, parent, retryOf }: TaskQuery): boolean {
-  return ids !== undefined || (delivery ?? parent ?? retryOf) !== undefined;
+function isOfFew({ ids, delivery, parent, retryOf, session }: TaskQuery): boolean {
+  return ids !== undefined || (delivery ?? parent ?? retryOf ?? session) !== undefined;
 }
 
 /** Tasks whose id starts with `prefix`, at most two. */

@@ -314,12 +314,12 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX sessions_by_use ON sessions (used_at);
   ALTER TABLE steps ADD COLUMN session TEXT;
+  CREATE INDEX steps_of_session ON steps (session, task_id) WHERE session IS NOT NULL;
   -- readiness -1: parked in its midst, for a turn or until run_at.
   ALTER TABLE tasks ADD COLUMN waiting_since INTEGER;
-  DROP INDEX tasks_timed;
+  DROP INDEX tasks_timed; DROP INDEX tasks_unready;
   CREATE INDEX tasks_timed ON tasks (run_at) WHERE state = 'pending' AND readiness IN (-1, 3);
   CREATE INDEX tasks_waiting ON tasks (waiting_since) WHERE state = 'pending' AND readiness = -1;
-  DROP INDEX tasks_unready;
   CREATE INDEX tasks_unready ON tasks (id, readiness, created_at)
     WHERE state = 'pending' AND readiness <> 0;
   `,

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { IN_SESSION } from "../../sql/sessions.ts";
 import type { ClaimedTask, Task, TaskQuery } from "../../task_records.ts";
 import { TASK_STATES } from "../../task_records.ts";
 import { json, text } from "../../sql/columns.ts";
@@ -34,7 +35,7 @@ export function listTasks(db: Database, query: TaskQuery): Task[] {
   const related = relatedBy(query);
   if (related !== undefined) {
     const { clause, values } = where(Object.assign(own, related.is, { "state = ?": state }, rows));
-    const tail = `INDEXED BY ${related.index} ${clause} ${ordered(query)} LIMIT ?`;
+    const tail = `${related.by} ${clause} ${ordered(query)} LIMIT ?`;
     return readTasks(db, tail, [...values, limit]);
   }
   if (project === undefined) {
@@ -60,16 +61,21 @@ export function listTasks(db: Database, query: TaskQuery): Task[] {
   return readTasks(db, `WHERE id IN (${ids.sql}) ${ordered(query)}`, ids.values);
 }
 
-/** The other record by which tasks are asked for, and the index that has its few tasks together. */
-function relatedBy({ delivery, parent, retryOf }: TaskQuery) {
-  if ((delivery ?? parent ?? retryOf) === undefined) return undefined;
+/** The other record by which tasks are asked for, and the way to its few tasks. */
+function relatedBy({ delivery, parent, retryOf, session }: TaskQuery) {
+  if ((delivery ?? parent ?? retryOf ?? session) === undefined) return undefined;
   const index = retryOf !== undefined
     ? "tasks_retrying"
     : parent !== undefined
     ? "tasks_of_parent"
     : "tasks_of_delivery";
-  const is = { "delivery_id = ?": delivery, "parent_id = ?": parent, "retry_of = ?": retryOf };
-  return { index, is };
+  const is = {
+    "delivery_id = ?": delivery,
+    "parent_id = ?": parent,
+    "retry_of = ?": retryOf,
+    [IN_SESSION]: session,
+  };
+  return { by: session === undefined ? `INDEXED BY ${index}` : "", is };
 }
 
 /** Tasks whose id starts with `prefix`, at most two. */
