@@ -60,10 +60,10 @@ const agent = (sandbox?: unknown): Manifest => ({
   spec: { command: "bash coder", output: "claude", ...sandbox === undefined ? {} : { sandbox } },
 });
 
-const workflow = (...more: readonly object[]): Manifest => ({
+const workflow = (fields: object = {}, ...more: readonly object[]): Manifest => ({
   kind: "Workflow",
   metadata: { name: "fix" },
-  spec: { steps: [{ id: "fix", agent: "coder", prompt: "p" }, ...more] },
+  spec: { steps: [{ id: "fix", agent: "coder", prompt: "p", ...fields }, ...more] },
 });
 
 /** The facts of the panel, by name. */
@@ -84,16 +84,17 @@ browserTest("a step that ran an agent shows what held it, what it reached and to
   await using daemon = await startDaemon(ONE_PROGRAM);
   const url = `http://127.0.0.1:${api.port}`;
   const headers = { "x-api-key": { fromSecret: { store: "keys", key: "api" } } };
-  const id = await runTask(
-    daemon,
+  const manifests: readonly Manifest[] = [
     {
       kind: "Sandbox",
       metadata: { name: "agents" },
       spec: { network: { inject: [{ url, env: "API", headers, paths: ["/v1/messages"] }] } },
     },
     agent("agents"),
-    workflow({ id: "push", sandbox: "none", run: "echo pushed" }),
-  );
+    workflow({ session: { key: "'one'" } }, { id: "push", sandbox: "none", run: "echo pushed" }),
+  ];
+  const before = await runTask(daemon, ...manifests);
+  const id = await runTask(daemon, ...manifests);
   await using console = await startConsole(daemon, [`task/${id}`]);
   await using browser = await startBrowser();
   const page = await browser.open(console.link);
@@ -120,6 +121,11 @@ browserTest("a step that ran an agent shows what held it, what it reached and to
     ],
   );
   ok(!(await page.content()).includes(KEY));
+  match(shown["Session"] ?? "", /^[0-9a-f-]{36}$/);
+  await page.getByRole("heading", { name: "Other tasks in its session" }).waitFor();
+  const others = panel(page).getByRole("listitem").getByRole("link");
+  equal(await others.count(), 1);
+  ok((await others.getAttribute("href"))?.endsWith(before));
 
   // What the agent said is text, with what it hides spelled out.
   const result = page.getByRole("group", { name: "Result of fix" });
