@@ -356,6 +356,42 @@ sandboxTest(
   },
 );
 
+sandboxTest("a step can leave no commit that stops git in the repository", async (rig) => {
+  const parts = await repository(rig);
+  equal(await git(rig.workspace, "clone", "-q", ".", "up"), "");
+  equal(await git(rig.workspace, "remote", "add", "origin", "./up"), "");
+  equal(
+    await git(
+      join(rig.workspace, "up"),
+      ...COMMIT.split(" ").slice(1),
+      "--allow-empty",
+      "-m",
+      "up",
+    ),
+    "",
+  );
+  const none = "1".repeat(40);
+  const broken =
+    `c=$(printf 'tree %s\nparent ${none}\nauthor a <a@x> 1 +0000\ncommitter a <a@x> 1 +0000\n\nx\n' \
+    $(git rev-parse HEAD^{tree}) | git hash-object -t commit -w --stdin)
+    G=$(git rev-parse --absolute-git-dir)`;
+  const lines: Readonly<Record<string, RegExp>> = {
+    [`${broken}; echo ${none} >"$G/HEAD"; exit 3`]: /exit code 3/,
+    [`${broken}; echo $c >"$G/HEAD"; exit 3`]: /exit code 3/,
+    [`${broken}; t=$(git rev-parse HEAD^{tree}); echo $t >"$G/HEAD"; exit 3`]: /exit code 3/,
+    [`${broken}; git update-ref --no-deref HEAD $c; exit 3`]: /exit code 3/,
+    [`${broken}; echo $c >"$(git rev-parse --git-common-dir)/$(git symbolic-ref HEAD)"`]:
+      /the commit [0-9a-f]{40} lacks objects/,
+    [`${broken}; echo ${none} >"$(git rev-parse --git-common-dir)/$(git symbolic-ref HEAD)"`]:
+      /the commit 1{40} lacks objects/,
+  };
+  for (const [line, reason] of Object.entries(lines)) {
+    match((await rig.all(step(line), parts)).reason, reason, line);
+    equal(await git(rig.workspace, "fetch", "-q", "origin"), "", line);
+    equal(await git(rig.workspace, "gc", "-q"), "", line);
+  }
+});
+
 sandboxTest("a daemon that was killed loses no commit of the step that ran", async (rig) => {
   const parts = await repository(rig);
   const claimed = await rig.claim(

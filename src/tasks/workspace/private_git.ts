@@ -93,14 +93,23 @@ if [ -n "$(find "$own/objects" -type f | head -n 1)" ]; then
       bare index-pack --stdin --threads=1 --max-input-size="$most" >/dev/null || exit 1
   fi
 fi
-[ -z "$commit" ] || bare update-ref "refs/heads/$branch" "$commit" || exit 1
-[ -z "$other" ] || ! found=$(bare rev-parse --verify --quiet "$other^{commit}") ||
+# A commit with anything missing would stop each fetch and each gc of the repository.
+is_whole() {
+  bare cat-file -e "$1^{commit}" 2>/dev/null &&
+    bare rev-list --objects --quiet --ignore-missing --exclude-promisor-objects "$1" --not --all 2>/dev/null
+}
+if [ -n "$commit" ] && [ "$commit" != "$(bare rev-parse --verify --quiet "refs/heads/$branch")" ]; then
+  is_whole "$commit" || { printf 'error: the commit %s lacks objects\\n' "$commit" >&2; exit 1; }
+  bare update-ref "refs/heads/$branch" "$commit" || exit 1
+fi
+[ -z "$other" ] || ! found=$(bare rev-parse --verify --quiet "$other^{commit}") || ! is_whole "$found" ||
   printf '%s\\n' "$found" >"$own/worktree/HEAD" || exit 1
 if [ -d "$own/worktree" ]; then
-  cd -- "$own/worktree" && rm -f -- ${FIXED.join(" ")} || exit 1
+  # Its log may name commits that are not whole, which count as long as they are named.
+  cd -- "$own/worktree" && rm -rf -- logs ${FIXED.join(" ")} || exit 1
   # A program that runs outside later would write through a link.
   find . ! -type f ! -type d -exec rm -f -- {} + || exit 1
-  find "$git" -mindepth 1 -maxdepth 1 ! -name HEAD ${
+  find "$git" -mindepth 1 -maxdepth 1 ! -name HEAD ! -name logs ${
   FIXED.map((name) => `! -name ${name}`).join(" ")
 } \\
     -exec rm -rf -- {} + && cp -R -- . "$git/" || exit 1
@@ -182,12 +191,13 @@ export async function collectPrivateGit(worktree: HeldWorktree, tools: Tools): P
   const { at, commit } = headOf(own);
   const isOnBranch = at === `refs/heads/${branch}`;
   const isHeld = await isDirectory(join(own, "worktree"));
-  // A branch that only the sandbox had: outside, the worktree keeps the commit without it. What is no
-  // commit, or a branch that is not the step's, must not become what is committed to outside.
+  // A branch that only the sandbox had: outside, the worktree keeps the commit without it, if that is
+  // whole. What is no commit, or a branch that is not the step's, must not become what is committed to
+  // outside.
   if (isHeld && !isOnBranch) {
-    await replaceFile(join(own, "worktree", "HEAD"), commit || `ref: refs/heads/${branch}`);
+    await replaceFile(join(own, "worktree", "HEAD"), `ref: refs/heads/${branch}`);
   }
-  const other = isHeld && !isOnBranch && commit === "" ? at : "";
+  const other = isHeld && !isOnBranch ? commit || at : "";
   const args = [common, own, branch, isOnBranch ? commit : "", String(MOST_BYTES), git, other];
   await run(COLLECT, args, tools, "The commits of the step cannot be taken into the repository");
 }
