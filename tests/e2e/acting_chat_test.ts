@@ -21,7 +21,9 @@ const KEY = "sk-the-key-that-stays-outside";
 
 /** Answers as Claude Code does. */
 const AGENT = `#!/bin/sh
+echo "$*" | grep -Eo -e '--(session-id|resume)' >>~/turns
 case $(cat) in
+  *'LOOK BACK'*) printf '{"type":"result","is_error":false,"result":"%s"}\\n' "$(echo $(cat ~/turns))" ;;
   *'HIT THE LIMIT'*)
     echo '{"type":"result","is_error":true,"result":"You have hit your limit","api_error_status":429}'
     exit 1 ;;
@@ -104,6 +106,9 @@ programTest("an agent answers in the thread at Slack, and says why if it cannot"
   await say(mention("And now?", reply)); // without a mention: the thread is the agent's
   deepEqual(posts().slice(1), [["1700000000.000100", answer]]);
 
+  await say(mention("LOOK BACK", { ...reply, ts: "1700000010.000100" }));
+  equal(posts().at(-1)?.[1], "--session-id --resume --resume", "the thread is one conversation");
+
   await say(mention("<@U0BOT> HIT THE LIMIT", { ts: "1700000020.000100" }));
   const [thread, text] = posts().at(-1) ?? [];
   equal(thread, "1700000020.000100");
@@ -165,6 +170,8 @@ programTest("an agent answers at LINE those who are named, whatever happens", as
   deepEqual(line.pushes.map(({ to, texts }) => [to, ...texts]), [
     [ada, "added-by-svc, <!here>: see the notes"],
   ]);
+  await say("LOOK BACK");
+  equal(line.pushes.at(-1)?.texts[0], "--session-id --resume");
   await say("HIT THE LIMIT");
   match(
     line.pushes.at(-1)?.texts[0] ?? "",
@@ -173,8 +180,8 @@ programTest("an agent answers at LINE those who are named, whatever happens", as
   await say("BE LONG");
   deepEqual(line.pushes.at(-1)?.texts.map(({ length }) => length), [5000, 5000, 5000, 5000, 5000]);
   const tasks = await say("What do the notes say?", other);
-  equal(tasks.length, 3);
-  equal(line.pushes.length, 3);
+  equal(tasks.length, 4);
+  equal(line.pushes.length, 4);
   await daemon.svc(["delete", "agent/claude-code", "--force"]);
   await say("Still there?");
   match(line.pushes.at(-1)?.texts[0] ?? "", /^There is no answer: .*claude-code/);

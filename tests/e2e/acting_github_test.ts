@@ -24,6 +24,7 @@ const STRANGER = { login: "rando", id: 99 };
 /** Answers as Claude Code does; the comment says with what. */
 const AGENT = `#!/bin/sh
 prompt=$(cat)
+echo "$*" | grep -Eo -e '--(session-id|resume) [0-9a-f-]+' >>~/turns
 say() {
   set -- "$(printf %s "$1" | tr -d '"\\\\' | tr '\\n' ' ')" "$2" "$3"
   printf '{"type":"result","subtype":"success","is_error":%s,"result":"%s"%s}\\n' "$2" "$1" "$3"
@@ -33,6 +34,7 @@ case $prompt in
   *'GIVE AWAY'*) say "$(env; ls ~; svc get tasks; git push origin HEAD:evil 2>&1)" false ;;
   *'HIT THE LIMIT'*) say "You have hit your limit" true ',"api_error_status":429'; exit 1 ;;
   *'LOG OUT'*) say "Invalid API key" true ',"api_error_status":401'; exit 1 ;;
+  *'LOOK BACK'*) say "$(cat ~/turns)" false ;;
   *'BE LONG'*) say "$(head -c 100000 /dev/zero | tr '\\0' x)" false ;;
   *) say "/svc I read $(cat file)" false ;;
 esac
@@ -195,6 +197,14 @@ programTest("one command, and an agent answers comments of those who may write",
       "eyes",
       "rocket",
     ]);
+  });
+
+  await t.step("the next comment on it goes on in the same conversation", async () => {
+    const turns = await answer("/svc LOOK BACK");
+    match(turns, /^--session-id ([0-9a-f-]{36}) --resume \1$/);
+    const others = await answer("/svc LOOK BACK", 8);
+    match(others, /^--session-id ([0-9a-f-]{36}) --resume \1$/);
+    ok(!others.includes(turns.slice(-36)), "each issue has its own");
   });
 
   await t.step("it sees the changes of the pull request", async () => {
