@@ -32,7 +32,10 @@ export interface TurnStore {
    * wake it, it is ready at once.
    */
   parkTask(taskId: string, parking: Parking): Promise<void>;
-  /** Notes that an agent is limited; a limit that has passed is forgotten. */
+  /**
+   * Notes that an agent is limited. An `until` that has passed says that it is not any more: then the
+   * tasks that wait for the end of a limit ask again.
+   */
   noteLimit(limit: AgentLimit, now: number): Promise<void>;
   /** How busy the agents of a project are that have turns or limits. */
   listAgentUse(project: string, now: number): Promise<AgentUse[]>;

@@ -63,6 +63,7 @@ export async function askAgent(scene: AgentScene, signal: AbortSignal): Promise<
   }
   const { result = text(printed.out), ...outputs } = withTokens(said.outputs, agent, run.network) ??
     {};
+  await scene.noteWorks();
   if (!new RegExp(`\\b${WORD}\\b`, "i").test(result)) {
     const answer = plainOutput(result, MOST_SHOWN);
     return [warning(`it ended well, but "${WORD}" is not in its answer: ${answer || "nothing"}`)];

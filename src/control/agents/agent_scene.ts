@@ -21,6 +21,7 @@ import {
   type ShellExit,
 } from "../../shell/run_shell.ts";
 import type { ReachedHost } from "../../store/task_records.ts";
+import type { TurnStore } from "../../store/turn_store.ts";
 import {
   DEFAULT_SANDBOX,
   type PlannedAgent,
@@ -42,6 +43,7 @@ export interface AgentsHost extends CommandSandboxHost, ToolHost {
   readonly newId: NewId;
   readonly runtime: Pick<RuntimeDirectory, "path" | "filesOf">;
   readonly evaluator: EnvSources["evaluator"];
+  readonly store: Pick<TurnStore, "noteLimit">;
 }
 
 /** A command, and how long it may take. */
@@ -115,6 +117,16 @@ export class AgentScene {
       { sandbox },
       { hasAgent: true, hasSession: false },
       this.host.sandboxes,
+    );
+  }
+
+  /** Notes that the Agent has just worked: a limit that was noted of it is over. */
+  async noteWorks(): Promise<void> {
+    const { clock, store } = this.host;
+    const now = clock.now();
+    await store.noteLimit(
+      { project: this.project, agent: this.agent.name, until: now, reason: "" },
+      now,
     );
   }
 

@@ -18,6 +18,7 @@ import {
 } from "../rules/turns.ts";
 import type { AgentLimit, AgentUse, AskedTurn, Parking, TurnAnswer } from "../turn_records.ts";
 import { number, storable, text } from "./columns.ts";
+import { READINESS } from "./readiness.ts";
 import type { Row } from "./row.ts";
 import type { SqlSession } from "./session.ts";
 import { type SessionHost, useSession } from "./sessions.ts";
@@ -127,7 +128,10 @@ export const endTurn =
     await grantTurns(host, db, ended, taskId);
   };
 
-/** Notes that an agent is limited. Parked steps that wait for it may get another one now. */
+/**
+ * Notes that an agent is limited, or that it is not any more. Parked steps that wait for it may get
+ * another one now; those that wait for the end of a limit may get this one.
+ */
 export const noteLimit =
   <Db extends SqlSession>(host: TurnHost<Db>) =>
   async (db: Db, limit: AgentLimit, now: number): Promise<void> => {
@@ -136,7 +140,12 @@ export const noteLimit =
     await db.run("DELETE FROM agent_limits WHERE project = ? AND until <= ?", project, now);
     if (until <= now) {
       await db.run("DELETE FROM agent_limits WHERE project = ? AND agent = ?", project, agent);
-      return;
+      const timed = await db.all(
+        `SELECT id FROM tasks WHERE project = ? AND state = 'pending' AND run_at IS NOT NULL
+           AND readiness = ${READINESS.waiting}`,
+        project,
+      );
+      return await wakeAll(host, db, timed.map((row) => text(row, "id")));
     }
     await db.run(
       `INSERT INTO agent_limits (project, agent, until, reason, noted_at) VALUES (?, ?, ?, ?, ?)

@@ -106,6 +106,23 @@ eachStore(
   },
 );
 
+eachStore(
+  "a limit that is over before its time lets those go on that wait for it",
+  async (store) => {
+    await running(store, 2);
+    const limit = { project: "default", agent: "claude", reason: "out of credits" };
+    await store.noteLimit({ ...limit, until: T0 + HOUR }, T0);
+    for (const n of [1, 2]) {
+      equal((await ask(store, n)).is, "limited");
+      await park(store, n, T0 + HOUR);
+    }
+    deepEqual((await claimAt(store, T0 + SEC)).tasks, []);
+    await store.noteLimit({ ...limit, until: T0 + SEC }, T0 + SEC);
+    deepEqual((await claimAt(store, T0 + SEC)).tasks, [1, 2]);
+    deepEqual(await ask(store, 1, { now: T0 + SEC }), HELD);
+  },
+);
+
 eachStore("a parked task keeps its room, its steps and its start", async (store) => {
   for (const n of [1, 2]) await accept(store, n, grouped("Queue"));
   await accept(store, 3, { task: { workspaceMax: 1, workspace: "small" } });
