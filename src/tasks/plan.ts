@@ -253,6 +253,14 @@ function hasAgent(workflow: WorkflowSpec | undefined): boolean {
   return steps.some(({ agent }) => agent !== undefined);
 }
 
+/**
+ * Whether a step of a stored plan runs an agent, and so may have a turn of it. Looked for in its JSON,
+ * which costs a task without agents nothing; a text like that in a step makes no difference.
+ */
+export function mayHaveTurns(plan: string): boolean {
+  return plan.includes('"agent":');
+}
+
 /** Copies agent, prompt, shell and sandbox into a step. */
 function planStep(
   { agent: agentField, template: templateName, sandbox: own, ...step }: Step,

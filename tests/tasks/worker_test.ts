@@ -516,6 +516,20 @@ test("a bug in one task is logged, ends that task, and no other", async (rig) =>
   equal((await rig.ended(good)).state, "succeeded");
 });
 
+test("a bug in a task keeps no turn of an agent from others", async (rig) => {
+  const worker = await rig.start();
+  const bad = await rig.queue(1, '{steps: [{id: a, run: "true", env: {agent: a}}]}');
+  const later = { debounce: { key: "", forMs: 1e12 } };
+  const other = await rig.queue(2, '{steps: [{id: a, run: "true"}]}', undefined, later);
+  await Deno.writeTextFile(`${rig.dirs.run}/${bad}`, "a file where its directory should be");
+  const asked = { position: 0, project: "default", agents: [{ name: "a", seats: 1 }], now: 1 };
+  await rig.store.takeTurn({ ...asked, taskId: bad });
+  equal((await rig.store.takeTurn({ ...asked, taskId: other })).is, "waiting");
+  worker.kick();
+  equal((await rig.ended(bad)).state, "failed");
+  deepEqual(await rig.store.listAgentUse("default", 1), [{ agent: "a", held: 1, waiting: 0 }]);
+});
+
 test("a payload nested too deeply for a template fails its step, and the worker goes on", async (rig) => {
   const deep = `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
   const env = '{A: "{{ payload.a.exists(x, x == 1) }}"}';

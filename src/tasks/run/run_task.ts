@@ -7,7 +7,6 @@
 
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
-import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { ClaimedTask, StepRecord } from "../../store/task_records.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
 import { Activity } from "./activity.ts";
@@ -122,7 +121,6 @@ async function runAndCleanUp(run: TaskRun): Promise<TaskResult> {
     const context = steps.records.every(isOver) ? undefined : await contextOf(run, cancellation);
     const cut = context === undefined ? undefined : await runAllSteps(context, cancellation);
     if (cut !== undefined) return cut;
-    await endTurns(run);
     const { state, reason } = taskVerdict(plan, steps.records);
     if (state !== "succeeded") return { state, reason };
     const directory = context?.directory ?? task.directory;
@@ -131,7 +129,6 @@ async function runAndCleanUp(run: TaskRun): Promise<TaskResult> {
     if (!(error instanceof AppError)) throw error;
     if (signals.stop.aborted) return INTERRUPTED;
     if (error.code !== "invalid") throw error;
-    await endTurns(run);
     if (signals.cancel.aborted) return { state: "cancelled", reason: "" };
     return { state: "failed", reason: error.message };
   } finally {
@@ -159,17 +156,6 @@ async function contextOf(run: TaskRun, cancellation: CancellationScope): Promise
     if (!signals.cancel.aborted) skipForever(run, error.message);
     return await prepareFinally(run);
   }
-}
-
-/**
- * Ends every turn that a step of this task still has or waits for, before the task ends: one that was
- * cancelled while it waited, or that a crash cut off.
- */
-async function endTurns({ plan, claimed: { task }, host, signals }: TaskRun): Promise<void> {
-  const steps = [...plan.steps, ...plan.finally ?? []];
-  if (steps.every(({ agent }) => agent === undefined)) return;
-  const { store, clock } = host;
-  await retryWhileOverloaded(() => store.endTurn(task.id), { clock, signal: signals.stop });
 }
 
 /**

@@ -16,6 +16,7 @@ import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { RunHost, RunSignals, TaskResult } from "./task_context.ts";
 import { LOST, TaskWrites } from "./task_writes.ts";
 import { TASK_MARK } from "../step/inherited_env.ts";
+import { mayHaveTurns } from "../plan.ts";
 import type { WorkerLoad } from "../worker_load.ts";
 import { Activity } from "./activity.ts";
 import { noteMove } from "./run_log.ts";
@@ -137,7 +138,6 @@ class Worker implements TaskWorker {
         await this.#requeue(claimed);
         log.info("task continues after an interruption", { task: id });
       } else {
-        await this.#writes.untilStored(id, () => this.#host.store.endTurn(id));
         const state = cancelReason === "" ? "failed" : "cancelled";
         await this.#finish(claimed, { state, reason: "interrupted" });
       }
@@ -391,6 +391,8 @@ class Worker implements TaskWorker {
         store.parkTask(task.id, { steps, ...defined({ until }), now })
       );
     }
+    // such as those of steps that were cancelled while they waited, or that a crash cut off
+    if (mayHaveTurns(claimed.plan)) await untilStored(() => store.endTurn(task.id));
     const end = { state, reason, now, followed: isFollowed(task) };
     await untilStored(() => store.finishTask({ ...end, taskId: task.id, steps }));
     log.info("task ended", { task: task.id, state, ...defined({ reason: reason || undefined }) });
