@@ -5,7 +5,13 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  match,
+  notStrictEqual as notEqual,
+  ok,
+  strictEqual as equal,
+} from "node:assert/strict";
 import { dirname, join } from "node:path";
 import type { DoctorFinding } from "../../src/api/doctor_operations.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
@@ -13,6 +19,7 @@ import { processesMarked, textsHeld } from "../helpers/process_memory.ts";
 import { longTest } from "../helpers/program.ts";
 import { NO_SANDBOX } from "../helpers/sandbox.ts";
 import { untilFile } from "../helpers/until.ts";
+import { git } from "../rigs/git_repository.ts";
 import { type ModelApi, modelApi } from "../rigs/model_api.ts";
 import {
   AGENT_PACKAGES,
@@ -44,37 +51,51 @@ async function install(daemon: TestDaemon, agent: AgentPackage, api: ModelApi): 
   }
   sandbox.read.push(dirname(AGENTS_FOLDER));
   const { name } = metadata;
+  await daemon.apply({ kind, metadata, spec });
+  const prompt = "Say hello, then stop.";
+  await applyAsking(daemon, name, { id: "ask", agent: name, prompt, onLimit: "fail" }, "default");
+}
+
+/** Applies a workflow of one step, with a trigger that only a person fires. */
+async function applyAsking(
+  daemon: TestDaemon,
+  name: string,
+  step: Readonly<Record<string, unknown>>,
+  workspace: string,
+): Promise<void> {
+  const event = { source: "cron", cron: { schedule: "0 0 1 1 *" } };
   await daemon.apply(
-    { kind, metadata, spec },
-    {
-      kind: "Workflow",
-      metadata: { name },
-      spec: {
-        steps: [{ id: "ask", agent: name, prompt: "Say hello, then stop.", onLimit: "fail" }],
-      },
-    },
-    {
-      kind: "Trigger",
-      metadata: { name },
-      spec: {
-        event: { source: "cron", cron: { schedule: "0 0 1 1 *" } },
-        action: { workflow: name, workspace: "default" },
-      },
-    },
+    { kind: "Workflow", metadata: { name }, spec: { steps: [step] } },
+    { kind: "Trigger", metadata: { name }, spec: { event, action: { workflow: name, workspace } } },
   );
 }
 
+/** The messages of a thread, each for a workflow of its own, whose tasks have a worktree each. */
+async function applyThread(daemon: TestDaemon, agent: AgentPackage): Promise<void> {
+  const path = `${daemon.workspace}-repository`;
+  await Deno.mkdir(path);
+  await git(path, "init", "--quiet");
+  await git(path, "commit", "--quiet", "--allow-empty", "-m", "one");
+  const spec = { path, isolation: "worktree" };
+  await daemon.apply({ kind: "Workspace", metadata: { name: "thread" }, spec });
+  const messages = { first: `Remember the word ${WORD}.`, next: "Which word was it?" };
+  for (const [name, prompt] of Object.entries(messages)) {
+    const step = { id: "ask", agent: agent.name, session: { key: '"thread-7"' }, prompt };
+    await applyAsking(daemon, name, step, "thread");
+  }
+}
+
 /** Fires the trigger of an agent, and waits for the end of its task. */
-async function ask(daemon: TestDaemon, { name }: AgentPackage, during = async (_id: string) => {}) {
+async function ask(daemon: TestDaemon, name: string, during = async (_id: string) => {}) {
   const { task_id: id } = await daemon.json("trigger", "fire", name) as { task_id: string };
   await during(id);
-  const log = (await daemon.svc(["task", "logs", id, "--follow"])).stdout;
+  const { stdout: log, stderr: notes } = await daemon.svc(["task", "logs", id, "--follow"]);
   await daemon.settled();
   const task = await daemon.json("describe", "task", id) as {
     state: string;
     steps: { outputs: Record<string, string>; failure?: string }[];
   };
-  return { log, state: task.state, step: task.steps[0] };
+  return { log, notes, state: task.state, step: task.steps[0] };
 }
 
 /** What `svc agent check --prompt` says that is not well, and its exit code. */
@@ -97,6 +118,9 @@ async function search(daemon: TestDaemon, id: string): Promise<void> {
   }
 }
 
+/** What the first message of a thread says. */
+const WORD = "heliotrope";
+
 /** Its retries after 429 take more than a minute; tests/fixtures/agents has what it prints then. */
 const SLOW_LIMIT = "qwen-code";
 
@@ -109,12 +133,12 @@ for (const agent of AGENT_PACKAGES) {
       await using daemon = await startDaemon(program, { env: { PATH } });
       await install(daemon, agent, api);
       await t.step("it does what the model wants, and answers", async () => {
-        const { log, state, step } = await ask(daemon, agent, (id) => search(daemon, id));
+        const { log, state, step } = await ask(daemon, agent.name, (id) => search(daemon, id));
         deepEqual(state, "succeeded", log);
         ok(api.asked().length > 1 && api.asked().every(({ key }) => key === KEY));
         const sent = JSON.stringify(api.requests.map(({ body }) => body));
         ok(!sent.includes(KEY), "the agent knows its key");
-        match(step?.outputs["result"] ?? "", /^The shell said: .*\b0\nbin, control-plane/s);
+        match(step?.outputs["result"] ?? "", /^The shell said: .*\b0\nrun, workspaces/s);
       });
       await t.step("svc agent check finds all well", async () => {
         api.scenario = "ok";
@@ -135,7 +159,7 @@ for (const agent of AGENT_PACKAGES) {
       });
       await t.step("its key is refused", async () => {
         api.key = "another";
-        const { log, state, step } = await ask(daemon, agent);
+        const { log, state, step } = await ask(daemon, agent.name);
         deepEqual([state, step?.failure], ["failed", "auth"], log);
         const { code, prompt } = await check(daemon, agent);
         match(
@@ -144,11 +168,37 @@ for (const agent of AGENT_PACKAGES) {
         );
         equal(code, 1);
       });
+      api.key = KEY;
+      api.scenario = "ok";
+      await applyThread(daemon, agent);
+      /** Sends the next message, and says whether the model was told the first one with it. */
+      const answers = async (message: string) => {
+        const before = api.asked().length;
+        const { log, notes, state, step } = await ask(daemon, message);
+        deepEqual(state, "succeeded", log);
+        const turns = api.asked().slice(before).flatMap(({ turns }) => turns);
+        const isTold = turns.some(({ role, text }) => role === "user" && text.includes(WORD));
+        const id = step?.outputs["session_id"];
+        return { isTold, id, isAnew: notes.includes("which begins anew") };
+      };
+      let first: Awaited<ReturnType<typeof answers>> | undefined;
+      await t.step("the next message of a thread goes on with its session", async () => {
+        first = await answers("first");
+        ok(first.id !== undefined && first.isTold);
+        deepEqual(await answers("next"), { isTold: true, id: first.id, isAnew: false });
+      });
+      await t.step("a session that is lost begins anew", async () => {
+        const homes = join(daemon.dataDir, "sessions");
+        const [home] = [...Deno.readDirSync(homes)].map(({ name }) => join(homes, name));
+        await Deno.remove(home ?? "", { recursive: true });
+        const anew = await answers("next");
+        deepEqual([anew.isTold, anew.isAnew], [false, true]);
+        notEqual(anew.id, first?.id);
+      });
       if (agent.name === SLOW_LIMIT) return;
       await t.step("the limit is reached", async () => {
-        api.key = KEY;
         api.scenario = "429";
-        const { log, state, step } = await ask(daemon, agent);
+        const { log, state, step } = await ask(daemon, agent.name);
         deepEqual([state, step?.failure], ["failed", "limit"], log);
         const { code, prompt } = await check(daemon, agent);
         match(prompt, /^prompt: failed: the agent reached its limit: /);
