@@ -22,6 +22,7 @@ const SPECIAL_V4: readonly (readonly [start: string, bits: number])[] = [
   ["10.0.0.0", 8],
   ["100.64.0.0", 10], // of carriers; also Tailscale and some clouds' metadata
   ["127.0.0.0", 8],
+  ["168.63.129.16", 32], // metadata of Azure
   ["169.254.0.0", 16], // link-local; metadata of clouds
   ["172.16.0.0", 12],
   ["192.0.0.0", 24],

@@ -73,7 +73,9 @@ async function rig(broken: Partial<Store> = {}): Promise<Rig> {
     clock,
     write: (line) => void logged.push(line),
   });
-  const onDisk = new TaskDirectories({} as ToolHost, dirs, { check: () => Promise.resolve() });
+  const onDisk = new TaskDirectories({} as ToolHost, dirs, {
+    check: () => Promise.resolve({ hasSteps: false }),
+  });
   const homes = new SessionHomes({} as ToolHost, dirs.sessions);
   const host: RetentionHost = {
     catalog: new Catalog(),

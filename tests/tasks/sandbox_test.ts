@@ -245,6 +245,35 @@ sandboxTest(
   },
 );
 
+sandboxTest("a copy of where steps write is made by a program that opens no link", async (rig) => {
+  const { workspace } = rig;
+  await Deno.mkdir(join(workspace, "d"));
+  await Deno.writeTextFile(join(workspace, "d", "tool"), "x", { mode: 0o750 });
+  await Deno.symlink("/nowhere", join(workspace, "link"));
+  equal((await rig.all(step("true"))).reason, "");
+  // A race is no test: so that no copy is made with cp, which loses it once in twenty times.
+  const bin = join(rig.dirs.root, "programs");
+  await Deno.mkdir(bin);
+  await Deno.writeTextFile(
+    join(bin, "cp"),
+    `#!/bin/sh\necho "error: cp is not safe here" >&2\nexit 1\n`,
+    {
+      mode: 0o755,
+    },
+  );
+  const variables = { ...rig.host.inherited.variables };
+  const host = {
+    ...rig.host,
+    inherited: { variables: { ...variables, PATH: `${bin}:${variables["PATH"]}` } },
+  };
+  const directories = new TaskDirectories(host, rig.dirs, rig.host.sandboxes.written);
+  const parts = { workspace: "{path: repo, isolation: copy}" };
+  const claimed = await rig.claim(step("ls -l d | grep -o rwxr-x---; readlink link; ls -A"), parts);
+  const { reason } = await rig.run(claimed, {}, { ...rig.host, directories });
+  equal(reason, "");
+  equal(await rig.printed(claimed.task.id), "rwxr-x---\n/nowhere\nd\nlink\n");
+});
+
 sandboxTest("where memory runs out, the kernel ends a step and not the daemon", async (rig) => {
   const { task } = await rig.all(step(`
     cat /proc/self/oom_score_adj; (echo 0 >/proc/self/oom_score_adj) 2>/dev/null || echo stays`));

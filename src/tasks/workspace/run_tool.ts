@@ -103,7 +103,7 @@ export async function runTool(tool: Tool, host: ToolHost): Promise<ToolResult> {
 export function toolError({ code, err }: ToolResult): string {
   const lines = err.split("\n").map((line) => line.trim()).filter((line) => line !== "");
   const [message = `exit code ${code}`] = lines.filter((line) =>
-    /^(fatal|error|cp|mkdir)\b/.test(line)
+    /^(fatal|error|cp|tar|mkdir)\b/.test(line)
   )
     .concat(lines);
   return message.replace(/^(fatal|error): /, "").slice(0, 300);

@@ -76,8 +76,10 @@ export class TaskDirectories {
         case "worktree":
           return await this.#worktrees.make(taskId, plan, cancellation);
         case "copy":
-          await this.#written.check(plan.path);
-          return await this.#copies.make(taskId, plan.path, cancellation.signal);
+          return await this.#copies.make(taskId, plan.path, {
+            signal: cancellation.signal,
+            ...await this.#written.check(plan.path),
+          });
       }
     } catch (cause) {
       if (!(cause instanceof AppError)) throw cause;

@@ -74,14 +74,14 @@ export class WrittenPlaces {
 
   /**
    * Refuses a directory of which svc is to make a worktree or a copy, if a step could have made what
-   * that needs: the directory itself, or the repository.
+   * that needs: the directory itself, or the repository. Says whether steps could write in it.
    *
    * @throws {AppError} `invalid` with what to do.
    */
-  async check(path: string, common?: string): Promise<void> {
+  async check(path: string, common?: string): Promise<{ readonly hasSteps: boolean }> {
     const { real, link, within = this.#madeGitOf(common, real) } = await this.follow(path);
     if (link !== undefined) throw new AppError("invalid", `"${path}" leads over ${madeLink(link)}`);
-    if (within === undefined) return;
+    if (within === undefined) return { hasSteps: this.#read().has(real) };
     const what = common === undefined ? "the directory" : "the git repository";
     throw new AppError(
       "invalid",
