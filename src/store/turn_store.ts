@@ -43,6 +43,9 @@ export interface TurnStore {
   saveSession(id: string, agentId: string | undefined): Promise<void>;
   /** Sessions by their ids. */
   findSessions(ids: readonly string[]): Promise<StoredSession[]>;
-  /** Removes the sessions of this node that no step has used since `before`, at most `limit`, and returns their ids. */
+  /**
+   * Removes the sessions of this node, and of nodes that are no more, that no step has used since
+   * `before`, at most `limit`; returns their ids.
+   */
   pruneSessions(before: number, limit: number): Promise<string[]>;
 }

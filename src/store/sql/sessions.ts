@@ -15,8 +15,8 @@ import type { SqlSession } from "./session.ts";
 export interface SessionHost<Db extends SqlSession> {
   /** Id of the node that asks; empty where there is only one. */
   nodeOf(db: Db): string;
-  /** Notes that the home of a session is left on its node, to be removed; gives that node's name. */
-  leaveHome(db: Db, session: { readonly id: string; readonly node: string }): Promise<string>;
+  /** The name of a node. */
+  nameOf(db: Db, node: string): Promise<string>;
 }
 
 /** A step that uses a session, if it asked for one. */
@@ -24,7 +24,7 @@ type Using = Pick<AskedTurn, "project" | "session" | "now"> & { readonly agent: 
 
 /**
  * The session of a step that holds a turn, made if there is none. One of another node begins anew
- * here: its files are there.
+ * here, because its home is there; that node removes the home, which no stored session has any more.
  */
 export async function useSession<Db extends SqlSession>(
   host: SessionHost<Db>,
@@ -60,16 +60,15 @@ export async function useSession<Db extends SqlSession>(
     );
     return { id };
   }
-  const old = { id: text(row, "id"), node: text(row, "node") };
   await db.run(
     `UPDATE sessions SET id = ?1, agent_id = NULL, node = ?2, created_at = ?3, used_at = ?3
      WHERE id = ?4`,
     id,
     node,
     now,
-    old.id,
+    text(row, "id"),
   );
-  return { id, movedFrom: await host.leaveHome(db, old) };
+  return { id, movedFrom: await host.nameOf(db, text(row, "node")) };
 }
 
 /** Stores the agent's own id of a session; without one, the session begins anew. */

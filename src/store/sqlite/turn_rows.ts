@@ -12,7 +12,7 @@ import type { Database } from "./engine/database.ts";
 
 const HOST: turns.TurnHost<Database> = {
   nodeOf: () => "",
-  leaveHome: (_db, { node }) => Promise.resolve(node), // never: there is no other node
+  nameOf: (_db, node) => Promise.resolve(node), // never: there is no other node
   checkClaim() {},
   wake(db, taskIds) {
     for (const id of taskIds) {

@@ -319,8 +319,6 @@ const MIGRATIONS: readonly string[] = [
     created_at INTEGER NOT NULL, used_at INTEGER NOT NULL, UNIQUE (project, agent, digest)
   );
   CREATE INDEX sessions_by_use ON sessions (used_at);
-  -- Homes of sessions that have moved to another node, which theirs has not removed yet.
-  CREATE TABLE homes_to_remove (node TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (node, id));
   ALTER TABLE steps ADD COLUMN session TEXT;
   CREATE INDEX steps_of_session ON steps (session, task_id) WHERE session IS NOT NULL;
 

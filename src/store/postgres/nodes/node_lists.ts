@@ -49,9 +49,7 @@ export async function forgetNode(db: Session, id: string): Promise<void> {
     id,
   );
   await db.get("SELECT jobs_move(?)", id);
-  // it removes none any more
-  await db.run("DELETE FROM files_to_remove WHERE node = ?", id);
-  await db.run("DELETE FROM homes_to_remove WHERE node = ?", id);
+  await db.run("DELETE FROM files_to_remove WHERE node = ?", id); // it removes none any more
 }
 
 /**

@@ -23,14 +23,8 @@ export type TurnMethod = "takeTurn" | "endTurn" | "parkTask";
 
 const HOST: Omit<TurnHost<Session>, "checkClaim"> = {
   nodeOf: (db) => db.owner.node,
-  async leaveHome(db, { id, node }) {
-    const there = await db.get(
-      `WITH noted AS (INSERT INTO homes_to_remove (node, id)
-         SELECT id, ?2 FROM nodes WHERE id = ?1 ON CONFLICT DO NOTHING)
-       SELECT name FROM nodes WHERE id = ?1`,
-      node,
-      id,
-    );
+  async nameOf(db, node) {
+    const there = await db.get("SELECT name FROM nodes WHERE id = ?", node);
     return there === undefined ? node : text(there, "name");
   },
   async wake(db, taskIds) {
@@ -101,9 +95,8 @@ export const noteAgentLimit = noteLimit(UNCHECKED);
 export const endTurns = endTurn(UNCHECKED);
 
 /**
- * Removes the sessions of this node that no step has used since `before`; returns their ids, and
- * those of homes that are left here of sessions that have moved. A node that is no more removes none:
- * its sessions go, too.
+ * Removes the sessions of this node that no step has used since `before`; returns their ids. Those of
+ * a node that is no more go, too.
  */
 export async function pruneSessions(
   db: Session,
@@ -111,19 +104,13 @@ export async function pruneSessions(
   limit: number,
 ): Promise<string[]> {
   const { node } = db.owner;
-  const left = await db.all(
-    `DELETE FROM homes_to_remove WHERE node = ?1 AND id IN
-       (SELECT id FROM homes_to_remove WHERE node = ?1 ORDER BY id LIMIT ?2) RETURNING id, node`,
-    node,
-    limit,
-  );
   const old = await db.all(
     `DELETE FROM sessions WHERE used_at < ?2 AND id = ANY (ARRAY(SELECT id FROM sessions
        WHERE used_at < ?2 AND (node = ?1 OR node NOT IN (SELECT id FROM nodes)) AND ${IS_UNUSED}
-       ORDER BY used_at LIMIT ?3 FOR UPDATE SKIP LOCKED)) RETURNING id, node`,
+       ORDER BY used_at LIMIT ?3 FOR UPDATE SKIP LOCKED)) RETURNING id`,
     node,
     before,
-    limit - left.length,
+    limit,
   );
-  return [...left, ...old].filter((row) => row["node"] === node).map((row) => text(row, "id"));
+  return old.map((row) => text(row, "id"));
 }
