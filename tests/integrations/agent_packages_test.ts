@@ -77,8 +77,9 @@ for (const { name, program: started } of AGENT_PACKAGES) {
           );
         deepEqual(await inProject("default"), await inProject("by-hand"));
       }
-      const guide = /^## Try it\n\n```sh\n([\s\S]*?)^```$/m.exec(read(name, "README.md"))?.[1] ??
-        "";
+      const guide =
+        /^## Try it\n[^#]*?^```sh\n([\s\S]*?)^```$/m.exec(read(name, "README.md"))?.[1] ??
+          "exit 1";
       deepEqual((await tryGuide(daemon.dataDir, guide)).code, 0);
       deepEqual((await daemon.settled()).map(({ trigger }) => trigger), [`try-${name}`]);
     },
