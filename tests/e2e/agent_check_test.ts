@@ -18,6 +18,9 @@ import { processesWith, until } from "../helpers/until.ts";
 const HELD = { skip: NO_SANDBOX, fileOnly: NO_DATABASE };
 const KEY = "key-of-an-agent-0123456789";
 
+/** An agent that is asked something has two minutes. */
+const WELL_BEFORE_ITS_LIMIT_MS = 60_000;
+
 /** Puts a shell script on the PATH of steps. */
 async function program(bin: TempDir, name: string, script: string): Promise<void> {
   await Deno.chmod(await bin.write(name, `#!/bin/sh\n${script}\n`), 0o755);
@@ -85,12 +88,14 @@ programTest("svc agent check says of a program what a step would find", async (t
     "noisy",
     answering("printf '\\033]0;owned\\007\\033[31m1.2.3\\n'; yes", "true"),
   );
+  await program(bin, "endless", answering("yes", "true"));
   await program(bin, "mute", answering("exit 3", "echo ready"));
   await Deno.chmod(await bin.write("broken", "#!/no/such/interpreter\n"), 0o755);
   await daemon.apply(
     agent(bin, "well", { tried: "1.2.3" }),
     agent(bin, "newer", { tried: "1.2.2", spec: { command: "FORCE=1 exec well --yes" } }),
     agent(bin, "noisy", { tried: "9.9" }),
+    agent(bin, "endless"),
     agent(bin, "mute"),
     agent(bin, "broken"),
     agent(bin, "missing", { spec: { command: "no-such-agent" } }),
@@ -116,6 +121,9 @@ programTest("svc agent check says of a program what a step would find", async (t
 
   deepEqual(lines(await check(daemon, "noisy"), "version"), [
     "version: warning: 1.2.3; its package was tried with 9.9",
+  ]);
+  deepEqual(lines(await check(daemon, "endless"), "version"), [
+    "version: warning: --version does not tell it: it prints without an end",
   ]);
   deepEqual(lines(await check(daemon, "mute"), "program", "version"), [
     `program: ok: ${join(bin.path, "mute")}`,
@@ -319,11 +327,18 @@ programTest("svc agent check ends what runs when it is interrupted", async (test
       stdout: "null",
       stderr: "null",
     }).spawn();
-    await until("the agent", async () => (await processesWith("sleep 4321")).length > 1);
+    const running = async () => (await processesWith("sleep 4321")).length;
+    await until("the agent", async () => await running() >= 2 || undefined);
     command.kill("SIGINT");
     await command.status;
-    await until("its end", async () => (await processesWith("sleep 4321")).length === 0);
+    await until(
+      "its end",
+      async () => await running() === 0 || undefined,
+      WELL_BEFORE_ITS_LIMIT_MS,
+    );
   }
-  const left = await Array.fromAsync(Deno.readDir(join(daemon.dataDir, "run")));
-  deepEqual(left.map(({ name }) => name), []);
+  await until("the end of its files", async () => {
+    const left = await Array.fromAsync(Deno.readDir(join(daemon.dataDir, "run")));
+    return left.length === 0 || undefined;
+  });
 }, HELD);
