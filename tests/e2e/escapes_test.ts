@@ -27,15 +27,18 @@ async function tryAll(
   outside: Outside,
   workspace: Readonly<Record<string, string>>,
 ): Promise<readonly string[]> {
-  const steps = escapes.map(({ line, network }, at) => ({
+  const steps = escapes.map(({ line, network, session }, at) => ({
     id: `e${at}`,
-    run: BEFORE + line,
+    ...session === true
+      ? { agent: "shell", prompt: BEFORE + line, session: { key: '"mine"' } }
+      : { run: BEFORE + line },
     env: outside.variables,
     timeout: 60,
     continueOnError: true,
     sandbox: { network: network === undefined ? "none" : { allow: [...ALLOWED] } },
   }));
   await daemon.apply(
+    { kind: "Agent", metadata: { name: "shell" }, spec: { command: "/bin/sh -s", timeout: 60 } },
     { kind: "Workspace", metadata: { name: "workspace" }, spec: workspace },
     { kind: "Workflow", metadata: { name: "record" }, spec: { steps } },
     trigger("now", { webhook: { allowUnsigned: true }, workspace: "workspace" }),
@@ -73,6 +76,8 @@ everyProgramTest(
       await using daemon = await startDaemon(program);
       const plain = rest.filter((one) => !isGit(one));
       deepEqual(await tryAll(daemon, plain, outside, { path: outside.workspace }), []);
+      const homes = await Array.fromAsync(Deno.readDir(`${daemon.dataDir}/sessions`));
+      equal(homes.length, 1, "steps that are to have a session had it");
     }
     {
       await using outside = await makeOutside();
