@@ -36,7 +36,7 @@ async function bench(): Promise<Bench & AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
   const dir = stack.use(await tempDir());
   const groups = stack.use(openProcessGroups());
-  const home = "/home/svc-escape";
+  const home = `${dir.path}/home`; // without its rule, an escape makes it on the machine
   const directory = `${dir.path}/shared`;
   const support = await probeSandbox({
     groups,

@@ -56,7 +56,7 @@ Deno.test({
       {
         cwd: ROOT,
         env: { ...env, HOME: dir.path, TMPDIR: dir.path },
-        withinMs: NOT_ALL === undefined ? 1_200_000 : 300_000,
+        withinMs: NOT_ALL === undefined ? 1_800_000 : 600_000,
       },
     );
     equal(code, 0, stdout.slice(-20_000) + stderr.slice(-2000));
