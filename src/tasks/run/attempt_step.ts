@@ -162,6 +162,7 @@ async function runProcess(
   const limitMs = timeoutSecs === undefined ? undefined : timeoutSecs * 1000;
   const captured = new CapturedOutput(positioned.step.stdout);
   const said = new AgentOutput(positioned.step.agent, log, host.clock);
+  const limits = work === undefined ? undefined : sandbox?.limits; // a script may well wait for its API
   using _seen = activity.attempt(limitMs ?? taskLimitMs(plan, host.timeLimits));
   const over = await runShell({
     ...command,
@@ -169,9 +170,9 @@ async function runProcess(
     stopOnError: true,
     umask: host.umask,
     graceMs: GRACE_MS,
-    signal: sandbox?.limits === undefined
+    signal: limits === undefined
       ? cancellation.signal
-      : AbortSignal.any([cancellation.signal, sandbox.limits.signal]),
+      : AbortSignal.any([cancellation.signal, limits.signal]),
     ...defined({ timeoutMs: limitMs }),
     async onOutput(stream, chunk) {
       activity.seen();
@@ -201,7 +202,7 @@ async function runProcess(
     isCutOff(exit, host, cancellation);
   const verdict: AttemptResult = isCut
     ? endedFor(cancellation, context)
-    : atLimit(said.judge(judgeExit(exit, limit), exit.code), sandbox?.limits, host.clock.now());
+    : atLimit(said.judge(judgeExit(exit, limit), exit.code), limits, host.clock.now());
   const result = verdict.state === "succeeded" ? captured.excess ?? verdict : verdict;
   return {
     ...result,

@@ -188,15 +188,13 @@ class Worker implements TaskWorker {
   }
 
   async end(task: Task, reason: string): Promise<CancelResult> {
-    const { store, clock, log, isFollowed, events } = this.#host;
+    const { store, clock, isFollowed } = this.#host;
     const now = clock.now();
     const end = { reason, now, followed: isFollowed(task) };
     const result = await store.cancelTask(task.id, end);
     if (result === "stopping") this.cancel([task.id], reason);
     if (result === "cancelled") {
-      log.info("task ended", { task: task.id, state: "cancelled", reason });
-      const ended: Task = { ...task, state: "cancelled", reason, finishedAt: now };
-      events.publish("taskEnded", { task: ended });
+      this.#announceEnd({ ...task, state: "cancelled", reason, finishedAt: now });
       this.kick(); // a task that was queued behind this one may be ready now
     }
     return result;
@@ -380,7 +378,7 @@ class Worker implements TaskWorker {
   }
 
   async #finish(claimed: ClaimedTask, result: TaskResult): Promise<void> {
-    const { store, clock, log, isFollowed, events } = this.#host;
+    const { store, clock, isFollowed } = this.#host;
     const { task } = claimed;
     const { state, reason, steps = [], until } = result;
     if (state === "interrupted") return await this.#requeue(claimed, steps);
@@ -395,8 +393,13 @@ class Worker implements TaskWorker {
     if (mayHaveTurns(claimed.plan)) await untilStored(() => store.endTurn(task.id));
     const end = { state, reason, now, followed: isFollowed(task) };
     await untilStored(() => store.finishTask({ ...end, taskId: task.id, steps }));
-    log.info("task ended", { task: task.id, state, ...defined({ reason: reason || undefined }) });
-    const ended: Task = { ...task, state, reason, finishedAt: end.now };
-    events.publish("taskEnded", { task: ended });
+    this.#announceEnd({ ...task, state, reason, finishedAt: now });
+  }
+
+  #announceEnd(task: Task): void {
+    const { id, state, reason } = task;
+    const why = defined({ reason: reason || undefined });
+    this.#host.log.info("task ended", { task: id, state, ...why });
+    this.#host.events.publish("taskEnded", { task });
   }
 }
