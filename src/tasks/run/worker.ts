@@ -14,9 +14,9 @@ import type { TaskQueue } from "../../store/task_store.ts";
 import type { TurnStore } from "../../store/turn_store.ts";
 import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { RunHost, RunSignals, TaskResult } from "./task_context.ts";
+import { announceEnd, storeResult } from "./store_result.ts";
 import { LOST, TaskWrites } from "./task_writes.ts";
 import { TASK_MARK } from "../step/inherited_env.ts";
-import { mayHaveTurns } from "../plan.ts";
 import type { WorkerLoad } from "../worker_load.ts";
 import { Activity } from "./activity.ts";
 import { noteMove } from "./run_log.ts";
@@ -129,7 +129,8 @@ class Worker implements TaskWorker {
 
   /** Requeues interrupted tasks whose processes are over; one that was interrupted too often ends. */
   async #takeUp(interrupted: readonly ClaimedTask[]): Promise<void> {
-    const [{ log }, { signal }] = [this.#host, this.#stopping];
+    const { log } = this.#host;
+    const { signal } = this.#stopping;
     for (const claimed of interrupted) {
       const { id, restarts, cancelReason } = claimed.task;
       if (restarts <= MAX_RESTARTS) {
@@ -145,7 +146,8 @@ class Worker implements TaskWorker {
   }
 
   listen(): void {
-    const [{ events }, subscriptions] = [this.#host, this.#subscriptions];
+    const { events } = this.#host;
+    const subscriptions = this.#subscriptions;
     subscriptions.use(events.on("tasksStored", ({ replaced }) => {
       this.cancel(replaced, REPLACED);
       this.kick();
@@ -194,7 +196,7 @@ class Worker implements TaskWorker {
     const result = await store.cancelTask(task.id, end);
     if (result === "stopping") this.cancel([task.id], reason);
     if (result === "cancelled") {
-      this.#announceEnd({ ...task, state: "cancelled", reason, finishedAt: now });
+      announceEnd({ ...task, state: "cancelled", reason, finishedAt: now }, this.#host);
       this.kick(); // a task that was queued behind this one may be ready now
     }
     return result;
@@ -373,33 +375,11 @@ class Worker implements TaskWorker {
   }
 
   /** Gives back a task whose processes are over, so that it is claimed again. */
-  async #requeue({ task }: ClaimedTask, steps: Task["steps"] = []): Promise<void> {
-    await this.#writes.untilStored(task.id, () => this.#host.store.requeueTask(task.id, steps));
+  async #requeue({ task }: ClaimedTask): Promise<void> {
+    await this.#writes.untilStored(task.id, () => this.#host.store.requeueTask(task.id));
   }
 
-  async #finish(claimed: ClaimedTask, result: TaskResult): Promise<void> {
-    const { store, clock, isFollowed } = this.#host;
-    const { task } = claimed;
-    const { state, reason, steps = [], until } = result;
-    if (state === "interrupted") return await this.#requeue(claimed, steps);
-    const untilStored = <T>(write: () => Promise<T>) => this.#writes.untilStored(task.id, write);
-    const now = clock.now();
-    if (state === "waiting") {
-      return await untilStored(() =>
-        store.parkTask(task.id, { steps, ...defined({ until }), now })
-      );
-    }
-    // such as those of steps that were cancelled while they waited, or that a crash cut off
-    if (mayHaveTurns(claimed.plan)) await untilStored(() => store.endTurn(task.id));
-    const end = { state, reason, now, followed: isFollowed(task) };
-    await untilStored(() => store.finishTask({ ...end, taskId: task.id, steps }));
-    this.#announceEnd({ ...task, state, reason, finishedAt: now });
-  }
-
-  #announceEnd(task: Task): void {
-    const { id, state, reason } = task;
-    const why = defined({ reason: reason || undefined });
-    this.#host.log.info("task ended", { task: id, state, ...why });
-    this.#host.events.publish("taskEnded", { task });
+  #finish(claimed: ClaimedTask, result: TaskResult): Promise<void> {
+    return storeResult(claimed, result, this.#host, this.#writes);
   }
 }
