@@ -161,6 +161,7 @@ programTest(
       queued: 0,
       delayed: 0,
       running: 0,
+      waiting: 0,
       oldest_pending_secs: null,
       oldest_ready_secs: null,
     });
