@@ -49,6 +49,7 @@ export class RunningSession {
   readonly variables: Readonly<Record<string, string>>;
   readonly #context: TaskContext;
   #agentId: string | undefined;
+  #hasHeard = false;
 
   private constructor(
     { id, agentId }: AgentSession,
@@ -80,13 +81,21 @@ export class RunningSession {
       SVC_SESSION_FLAGS: options.replaceAll(ID, agentId ?? ""),
     };
     const session = new RunningSession(stored, variables, { isResumed, context });
-    if (makesId) await session.hear(agentId);
+    if (makesId) {
+      session.#agentId = agentId;
+      await session.#save(agentId);
+    }
     return session;
   }
 
-  /** Takes the id that the agent gives the session. */
-  async hear(agentId: string | undefined): Promise<void> {
-    if (agentId === undefined || agentId === this.#agentId) return;
+  /**
+   * Takes the id that the agent gives the session. Of those that it gives while it works only the first
+   * is stored, so that it cannot have one stored for each line that it prints; the last one counts at
+   * its end.
+   */
+  async hear(agentId: string | undefined, { isEnd = false } = {}): Promise<void> {
+    if (agentId === undefined || agentId === this.#agentId || (this.#hasHeard && !isEnd)) return;
+    this.#hasHeard = true;
     this.#agentId = agentId;
     await this.#save(agentId);
   }

@@ -190,7 +190,7 @@ async function runProcess(
   // What was in a sandbox has ended with it.
   if (over.leftNothing !== true && sandbox === undefined) leftovers.arePossible = true;
   await said.end();
-  await work?.session?.hear(said.sessionId);
+  await work?.session?.hear(said.sessionId, { isEnd: true });
   await log.end();
   if (over.endedFor !== undefined) {
     await host.groups.endMarked(ATTEMPT_MARK, command.env[ATTEMPT_MARK] ?? "");
