@@ -522,3 +522,19 @@ for (
     equal(task.steps[1]?.outputs?.["tokens_in"], undefined, "no agent");
   });
 }
+
+sandboxTest("a limit at an API is one of agents: a shell line ends as it ends", async (rig) => {
+  await using server = rawServer(always(
+    "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 600\r\nContent-Length: 0\r\n\r\n",
+  ));
+  await writeAsk(rig);
+  const both = `{sandbox: ${reaches(server.port)}, steps: [
+    {id: a, run: "bash ask /v1/messages; exit 3", continueOnError: true},
+    {id: b, agent: coder, prompt: p}]}`;
+  const coder = `kind: Agent
+metadata: {name: coder}
+spec: {command: "bash ask /v1/messages; exit 3", timeout: 1h}`;
+  const { state, task } = await rig.all(both, { more: coder });
+  deepEqual([task.steps[0]?.reason, task.steps[0]?.failure], ["exit code 3", "error"]);
+  equal(state, "waiting", "the agent waits for its limit");
+});

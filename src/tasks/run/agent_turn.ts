@@ -30,7 +30,10 @@ export interface Waiting {
 
 /** When this attempt began, and whether an earlier one was cut off. */
 export interface Beginning {
-  /** Milliseconds since the epoch when the step began, its earlier attempts and waits included. */
+  /**
+   * Milliseconds since the epoch when the step began, its earlier attempts and waits included; if it has
+   * never run, when it could have.
+   */
   readonly since: number;
   readonly wasCut: boolean;
 }

@@ -8,6 +8,7 @@
 
 import { rfc3339 } from "../../base/clock.ts";
 import { compileExpression, whyNotTrue } from "../../cel/expression.ts";
+import { needsOf } from "../../resources/step_graph.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { StepLog } from "../log/task_log.ts";
 import type { CancelCause, CancellationScope } from "../cancellation_scope.ts";
@@ -81,7 +82,10 @@ async function makeAttempts(
     const wasCut = hasStarted || before?.reason === INTERRUPTED;
     const end = step.agent === undefined
       ? await attemptStep(placed, attempt)
-      : await attemptByAgents(placed, attempt, { since: startedAt, wasCut });
+      : await attemptByAgents(placed, attempt, {
+        since: began ?? readySince(placed, context),
+        wasCut,
+      });
     if (end.state === "waiting") {
       const { startedAt: _since, ...unstarted } = base;
       const { reason } = end;
@@ -111,6 +115,17 @@ async function makeAttempts(
       return { ...base, ...result, ...end, finishedAt: clock.now() };
     }
   }
+}
+
+/**
+ * When a step that has never run could have started, by the clock that stored the records: its time to wait
+ * for a limit does not begin anew each time it asks.
+ */
+function readySince({ position }: PositionedStep, context: TaskContext): number {
+  const { plan, steps: { records }, claimed: { task }, host: { clock } } = context;
+  const needs = new Set(needsOf(plan.steps, position));
+  const ends = records.flatMap(({ id, finishedAt }) => needs.has(id) ? finishedAt ?? [] : []);
+  return Math.max(task.startedAt ?? clock.now(), ...ends);
 }
 
 /** The fields that every record of a step has. */
