@@ -54,6 +54,8 @@ export interface Parking {
   readonly steps: readonly StepRecord[];
   /** When it goes on even without a turn, in milliseconds since the epoch. */
   readonly until?: number;
+  /** Whether only the steps that end it are left: then it waits also if it is cancelled. */
+  readonly isEnding?: boolean;
   /** Milliseconds since the epoch: so a clock that was set back is known. */
   readonly now: number;
 }

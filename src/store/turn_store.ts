@@ -28,8 +28,8 @@ export interface TurnStore {
   endTurn(taskId: string, position?: number): Promise<void>;
   /**
    * Gives a running task back until one of its steps gets a turn, or until a time. It keeps the room
-   * that it occupies. If a step of it got its turn meanwhile, or it was cancelled, or nothing would ever
-   * wake it, it is ready at once.
+   * that it occupies. If a step of it got its turn meanwhile, or it was cancelled before its end, or nothing
+   * would ever wake it, it is ready at once.
    */
   parkTask(taskId: string, parking: Parking): Promise<void>;
   /**

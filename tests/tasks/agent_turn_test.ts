@@ -6,6 +6,8 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
+import type { TaskResult } from "../../src/tasks/run/task_context.ts";
 import { skippable } from "../helpers/requirements.ts";
 import { NO_SANDBOX } from "../helpers/sandbox.ts";
 import { until } from "../helpers/until.ts";
@@ -286,4 +288,94 @@ test("a session without a usable key is refused", async (rig) => {
     equal(state, "failed");
     match(reason, why);
   }
+});
+
+/** Takes the one seat of agent `a` for the first step of a task, as a step that runs. */
+async function takeSeat(rig: RunRig, taskId: string): Promise<void> {
+  const agents = [{ name: "a", seats: 1 }];
+  const asked = { taskId, position: 0, project: "default", agents, now: Date.now() };
+  equal((await rig.store.takeTurn(asked)).is, "held");
+}
+
+/** Parks a task whose run has ended with this result. */
+async function park(rig: RunRig, id: string, { until, isEnding }: TaskResult): Promise<void> {
+  const parking = { steps: [], now: Date.now(), ...defined({ until, isEnding }) };
+  await rig.store.parkTask(id, parking);
+}
+
+const ONE_SEAT = agents(agent("a", [GOOD], { maxParallel: 1 }));
+const TWICE = `{steps: [{id: fix, agent: a, prompt: p}], finally: [{id: z, agent: a, prompt: p}]}`;
+
+test("a step under finally waits without a worker, behind no step of its own task that was cancelled", async (rig) => {
+  const first = await rig.claim(steps("agent: a"), ONE_SEAT);
+  await takeSeat(rig, first.task.id);
+  const second = await rig.claim(TWICE, ONE_SEAT);
+  await park(rig, second.task.id, await rig.run(second));
+  await rig.store.cancelTask(second.task.id, { reason: "enough", now: Date.now() });
+  const cancel = AbortSignal.abort("enough");
+  const ending = await rig.run(await rig.reclaim(second.task.id), { cancel });
+  deepEqual([ending.state, ending.isEnding], ["waiting", true]);
+  await park(rig, second.task.id, ending);
+  deepEqual((await rig.store.claimTasks(10, Date.now())).tasks, []);
+  deepEqual(stepsOf((await rig.task(second.task.id)).steps), [
+    "fix cancelled: cancelled",
+    'z pending: waits for a turn of Agent "a"',
+  ]);
+  equal((await rig.run(first)).state, "succeeded");
+  equal((await rig.run(await rig.reclaim(second.task.id), { cancel })).state, "cancelled");
+  equal((await rig.task(second.task.id)).steps[1]?.state, "succeeded");
+  deepEqual(await rig.store.listAgentUse("default", Date.now()), []);
+});
+
+test("a step that the daemon interrupted, and that is cancelled then, keeps no seat from finally", async (rig) => {
+  const claimed = await rig.claim(TWICE, ONE_SEAT);
+  await takeSeat(rig, claimed.task.id);
+  const { state } = await rig.run(claimed, { cancel: AbortSignal.abort("enough") });
+  equal(state, "cancelled");
+  equal((await rig.task(claimed.task.id)).steps[1]?.state, "succeeded");
+});
+
+test("the time that a step waits for a limit does not begin anew each time it asks", async (rig) => {
+  const one = agents(agent("a", [GOOD]));
+  const limitFor = (minutes: number) =>
+    rig.store.noteLimit(
+      { project: "default", agent: "a", until: Date.now() + minutes * 60_000, reason: "x" },
+      Date.now(),
+    );
+  await limitFor(3);
+  const claimed = await rig.claim(steps("agent: a, timeout: 5m"), one);
+  const first = await rig.run(claimed);
+  equal(first.state, "waiting");
+  await park(rig, claimed.task.id, { ...first, until: Date.now() - 1 });
+  const again = await rig.reclaim(claimed.task.id);
+  const { startedAt = 0 } = again.task;
+  const later = { ...again, task: { ...again.task, startedAt: startedAt - 3 * 60_000 } };
+  const { state, reason } = await rig.run(later);
+  deepEqual([state, /later than the step's timeout allows$/.test(reason)], ["failed", true]);
+});
+
+sandboxed("an agent that names many sessions has few of them stored", async (rig) => {
+  const names = JSON.stringify({
+    kind: "Agent",
+    metadata: { name: "a" },
+    spec: {
+      command: `: $SVC_SESSION_FLAGS; for n in 1 2 3 4 5 6 7 8; do
+          echo '{"type":"system","subtype":"init","session_id":"id-'$n'"}'; sleep 0.1
+        done
+        echo '${JSON.stringify(GOOD)}'`,
+      output: "claude",
+      resume: { again: "--again $SVC_SESSION" },
+    },
+  });
+  const saved: (string | undefined)[] = [];
+  const store = {
+    ...rig.host.store,
+    saveSession: async (id: string, agentId: string | undefined) => {
+      saved.push(agentId);
+      await rig.store.saveSession(id, agentId);
+    },
+  };
+  const claimed = await rig.claim(inSession("'k'"), agents(names));
+  equal((await rig.run(claimed, {}, { ...rig.host, store })).state, "succeeded");
+  deepEqual(saved, ["id-1", "id-8"]);
 });

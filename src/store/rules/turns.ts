@@ -92,11 +92,14 @@ export interface ParkedTask {
   readonly hasTime: boolean;
   /** Whether it is to be stopped. */
   readonly isCancelled: boolean;
+  /** Whether only the steps that end it are left, which a cancellation does not stop. */
+  readonly isEnding: boolean;
 }
 
 /** Whether such a task waits, or is ready at once: no task may wait for what never comes. */
 export function decidePark(
-  { hasTurn, isQueued, hasTime, isCancelled }: ParkedTask,
+  { hasTurn, isQueued, hasTime, isCancelled, isEnding }: ParkedTask,
 ): "waiting" | "ready" {
-  return !hasTurn && !isCancelled && (isQueued || hasTime) ? "waiting" : "ready";
+  const goesOn = hasTurn || (isCancelled && !isEnding);
+  return !goesOn && (isQueued || hasTime) ? "waiting" : "ready";
 }

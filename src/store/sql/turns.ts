@@ -202,12 +202,16 @@ export const TURNS_OF_TASK = `CASE WHEN EXISTS (SELECT 1 FROM turns
     WHERE turns.task_id = tasks.id AND turns.state = 'waiting') THEN 1 ELSE 0 END AS is_queued`;
 
 /** The facts about a task that is to be parked. */
-export function toParked(row: Row, { until }: Pick<Parking, "until">): ParkedTask {
+export function toParked(
+  row: Row,
+  { until, isEnding = false }: Pick<Parking, "until" | "isEnding">,
+): ParkedTask {
   return {
     hasTurn: row["has_turn"] === 1,
     isQueued: row["is_queued"] === 1,
     hasTime: until !== undefined,
     isCancelled: row["cancel_reason"] !== null,
+    isEnding,
   };
 }
 

@@ -60,7 +60,10 @@ export async function runFlow(
           ready.filter(canStart).forEach(start);
         }
       }
-      if (running.size === 0) return cancellation.why === undefined ? parked(waiting) : undefined;
+      if (running.size === 0) {
+        const isParked = cancellation.why === undefined && waiting.size > 0;
+        return isParked ? parked([...waiting.values()]) : undefined;
+      }
       await oneOf(running, waiting.size > 0 ? TRY_AGAIN_MS : undefined, context);
     }
   } catch (error) {
@@ -86,30 +89,26 @@ async function oneOf(
   }
 }
 
-function parked(waiting: ReadonlyMap<number, Waiting>): Parked | undefined {
-  if (waiting.size === 0) return undefined;
-  const times = [...waiting.values()].flatMap(({ until }) => until ?? []);
+function parked(waiting: readonly Waiting[]): Parked {
+  const times = waiting.flatMap(({ until }) => until ?? []);
   return times.length === 0 ? {} : { until: Math.min(...times) };
 }
 
 /**
  * Runs the steps under `finally` one after the other. Only the end of the daemon interrupts them;
- * returns `false` then.
+ * returns `false` then. Gives what the task waits for if one of them has to wait: a task that ends keeps
+ * no worker either, which those before it may need to give up their turns.
  */
-export async function runFinally(context: TaskContext): Promise<boolean> {
-  const { plan, steps, signals, host: { clock } } = context;
+export async function runFinally(context: TaskContext): Promise<boolean | Parked> {
+  const { plan, steps, signals } = context;
   using cancellation = new CancellationScope({ stop: signals.stop });
   for (const [index, step] of (plan.finally ?? []).entries()) {
     const position = plan.steps.length + index;
     const isDone = () => isOver(steps.records[position] ?? { state: "pending" });
     if (isDone()) continue;
     await steps.flush();
-    for (;;) {
-      const waiting = await runStep({ step, position, isFinally: true }, context, cancellation);
-      if (waiting === undefined) break;
-      await clock.pause(TRY_AGAIN_MS, signals.stop); // what ends a task does not give its worker back
-      if (signals.stop.aborted) return false;
-    }
+    const waiting = await runStep({ step, position, isFinally: true }, context, cancellation);
+    if (waiting !== undefined) return signals.stop.aborted ? false : parked([waiting]);
     if (!isDone()) return false;
   }
   return true;

@@ -7,6 +7,7 @@
 
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
+import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { ClaimedTask, StepRecord } from "../../store/task_records.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
 import { Activity } from "./activity.ts";
@@ -16,7 +17,14 @@ import { type Plan, planHere } from "../plan.ts";
 import { noteMove, openLog } from "./run_log.ts";
 import { removeOwnDirectory } from "./own_directory.ts";
 import { prepareFinally, prepareTask } from "./prepare_task.ts";
-import { cancelBegun, runFinally, runFlow, skipForever, skipForTime } from "./run_flow.ts";
+import {
+  cancelBegun,
+  type Parked,
+  runFinally,
+  runFlow,
+  skipForever,
+  skipForTime,
+} from "./run_flow.ts";
 import { StepRecorder } from "./step_recorder.ts";
 import { TASK_MARK, TASK_RUN_MARK } from "../step/inherited_env.ts";
 import { taskLimitMs } from "../time_limits.ts";
@@ -159,6 +167,23 @@ async function contextOf(run: TaskRun, cancellation: CancellationScope): Promise
 }
 
 /**
+ * Ends the turns of the steps that will not run any more, those that they wait for included: a
+ * cancellation or the time of the task came while they waited, or after a crash had cut them off. The
+ * steps under `finally` may need them.
+ */
+async function endTurnsOfUnrun({ plan, steps, claimed, host, signals }: TaskRun): Promise<void> {
+  const { store, clock } = host;
+  for (const [position, { agent }] of plan.steps.entries()) {
+    const { state } = steps.records[position] ?? {};
+    if (agent === undefined || state === "succeeded" || state === "failed") continue;
+    await retryWhileOverloaded(
+      () => store.endTurn(claimed.task.id, position),
+      { clock, signal: signals.stop },
+    );
+  }
+}
+
+/**
  * Runs the steps and then those under `finally`. Gives the result of a task that goes on later: the daemon
  * goes down, or only waiting steps are left.
  */
@@ -168,9 +193,7 @@ async function runAllSteps(
 ): Promise<TaskResult | undefined> {
   const { plan, steps, signals } = context;
   const parked = await runFlow(context, cancellation);
-  if (parked !== undefined && !signals.stop.aborted) {
-    return { state: "waiting", reason: "", ...defined({ until: parked.until }) };
-  }
+  if (parked !== undefined && !signals.stop.aborted) return waitingResult(parked);
   if (cancellation.why === "timeout") skipForTime(context);
   if (cancellation.why === "cancel") cancelBegun(context);
   const ended = steps.records.slice(0, plan.steps.length);
@@ -182,9 +205,17 @@ async function runAllSteps(
     goal: context.goal,
     neverRan: context.neverRan,
   };
-  const isDone = await runFinally({ ...context, scope: context.scopeFor(facts) });
-  return isDone ? undefined : INTERRUPTED;
+  await endTurnsOfUnrun(context);
+  const done = await runFinally({ ...context, scope: context.scopeFor(facts) });
+  if (typeof done === "object") return { ...waitingResult(done), isEnding: true };
+  return done ? undefined : INTERRUPTED;
 }
+
+const waitingResult = ({ until }: Parked): TaskResult => ({
+  state: "waiting",
+  reason: "",
+  ...defined({ until }),
+});
 
 /** Why a task is cancelled; empty when no reason was given. */
 function cancelReasonOf({ claimed, signals }: TaskRun): string {

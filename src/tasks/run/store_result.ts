@@ -23,7 +23,7 @@ interface Host extends Pick<RunHost, "clock" | "log" | "events"> {
 /** Ends a task, parks one that waits, or puts one back that was interrupted. */
 export async function storeResult(
   { task, plan }: ClaimedTask,
-  { state, reason, steps = [], until }: TaskResult,
+  { state, reason, steps = [], until, isEnding }: TaskResult,
   host: Host,
   writes: TaskWrites,
 ): Promise<void> {
@@ -32,7 +32,9 @@ export async function storeResult(
   if (state === "interrupted") return await untilStored(() => store.requeueTask(task.id, steps));
   const now = clock.now();
   if (state === "waiting") {
-    return await untilStored(() => store.parkTask(task.id, { steps, ...defined({ until }), now }));
+    return await untilStored(() =>
+      store.parkTask(task.id, { steps, ...defined({ until, isEnding }), now })
+    );
   }
   // such as those of steps that were cancelled while they waited, or that a crash cut off
   if (mayHaveTurns(plan)) await untilStored(() => store.endTurn(task.id));

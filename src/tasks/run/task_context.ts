@@ -108,6 +108,8 @@ export interface TaskResult {
   readonly steps?: readonly StepRecord[];
   /** When a `waiting` task goes on by itself, in milliseconds since the epoch; absent before a turn only. */
   readonly until?: number;
+  /** Whether only `finally` steps of a `waiting` task are left. */
+  readonly isEnding?: boolean;
   /** The shortage of the machine, if the `interrupted` task should not begin again at once. */
   readonly shortage?: string;
 }

@@ -40,8 +40,14 @@ export function ask(
 }
 
 /** Parks task `n`. */
-export function park(store: Store, n: number, until?: number, now = T0): Promise<void> {
-  return store.parkTask(taskIdOf(n), { steps: [], now, ...defined({ until }) });
+export function park(
+  store: Store,
+  n: number,
+  until?: number,
+  now = T0,
+  isEnding?: boolean,
+): Promise<void> {
+  return store.parkTask(taskIdOf(n), { steps: [], now, ...defined({ until, isEnding }) });
 }
 
 /** The state of task `n`, or why it does not run yet. */

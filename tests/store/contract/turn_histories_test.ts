@@ -140,9 +140,10 @@ class History {
 
   async #park(task: number): Promise<void> {
     const until = this.#random.once(2) ? undefined : this.#now + this.#random.below(20 * SEC);
-    this.#log.push(`park ${task} until ${until}`);
-    await park(this.#store, task, until, this.#now);
-    this.#model.park(task, until);
+    const isEnding = this.#random.once(4);
+    this.#log.push(`park ${task} until ${until}${isEnding ? ", ending" : ""}`);
+    await park(this.#store, task, until, this.#now, isEnding);
+    this.#model.park(task, until, isEnding);
   }
 
   async #limit(): Promise<void> {

@@ -89,17 +89,21 @@ export class TurnModel {
     for (const { agent } of ended) this.#grant(agent, task);
   }
 
-  park(n: number, until: number | undefined): void {
+  park(n: number, until: number | undefined, isEnding: boolean): void {
     const task = this.#task(n);
     const own = this.turns.filter((one) => one.task === n);
-    const goesOn = task.isCancelled || own.some(({ isHeld }) => isHeld) ||
+    const goesOn = (task.isCancelled && !isEnding) || own.some(({ isHeld }) => isHeld) ||
       (own.length === 0 && until === undefined);
     task.state = goesOn ? "ready" : "parked";
     task.until = goesOn ? undefined : until;
   }
 
   limit(agent: string, until: number, now: number): void {
-    if (until <= now) return void this.limits.delete(agent);
+    if (until <= now) {
+      this.limits.delete(agent);
+      for (const [n, task] of this.tasks) if (task.until !== undefined) this.#wake(n);
+      return;
+    }
     this.limits.set(agent, until);
     for (const one of this.turns) if (one.agent === agent && !one.isHeld) this.#wake(one.task);
   }

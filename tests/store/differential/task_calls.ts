@@ -46,7 +46,12 @@ function someAsk({ random, now }: World, taskId: string): AskedTurn {
 function somePark(world: World): Parking {
   const { random, now } = world;
   const steps = random.once(2) ? [someStep(world)] : [];
-  return { steps, now, ...random.maybe(2, "until", () => now + random.below(2000)) };
+  return {
+    steps,
+    now,
+    ...random.maybe(2, "until", () => now + random.below(2000)),
+    ...random.maybe(3, "isEnding", () => true),
+  };
 }
 
 function someLimit({ random, now }: World): AgentLimit {

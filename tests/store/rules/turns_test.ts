@@ -85,10 +85,20 @@ Deno.test("a limit counts until its end, by the clock that noted it", () => {
 
 Deno.test("a task is parked only for what will come", () => {
   const parked = (facts: Partial<ParkedTask>) =>
-    decidePark({ hasTurn: false, isQueued: false, hasTime: false, isCancelled: false, ...facts });
+    decidePark({
+      hasTurn: false,
+      isQueued: false,
+      hasTime: false,
+      isCancelled: false,
+      isEnding: false,
+      ...facts,
+    });
   equal(parked({}), "ready");
   equal(parked({ isQueued: true }), "waiting");
   equal(parked({ hasTime: true }), "waiting");
   equal(parked({ isQueued: true, hasTurn: true }), "ready");
   equal(parked({ isQueued: true, hasTime: true, isCancelled: true }), "ready");
+  equal(parked({ isQueued: true, isCancelled: true, isEnding: true }), "waiting");
+  equal(parked({ isQueued: true, hasTurn: true, isCancelled: true, isEnding: true }), "ready");
+  equal(parked({ isEnding: true }), "ready");
 });
