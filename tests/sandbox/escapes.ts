@@ -181,6 +181,12 @@ const secret: Escape["worked"] = ({ secret }, { printed }) =>
 const said: Escape["worked"] = (_, { printed }) =>
   Promise.resolve(printed.split("\n").find((line) => line.includes(CAME_OUT)));
 
+/** The process outside has ended, of which the test hears a moment later. */
+const victimKilled: Escape["worked"] = async ({ victimEnded, pause }) => {
+  await pause(300);
+  return victimEnded() ? "a process outside was killed" : undefined;
+};
+
 /** A file outside is there, or says something, that was not so before; it is removed. */
 function made(path: (outside: Outside) => string, holds?: string): Escape["worked"] {
   return async (outside) => {
@@ -567,16 +573,14 @@ export const ESCAPES: readonly Escape[] = [
     name: "kills a process outside by its number",
     rule: "processes",
     line: 'kill -KILL "$OUT_VICTIM"',
-    worked: ({ victimEnded }) =>
-      Promise.resolve(victimEnded() ? "a process outside was killed" : undefined),
+    worked: victimKilled,
     bare: "works",
   },
   {
     name: "kills all that it may",
     rule: "processes",
     line: "trap '' TERM; kill -TERM -1",
-    worked: ({ victimEnded }) =>
-      Promise.resolve(victimEnded() ? "a process outside was killed" : undefined),
+    worked: victimKilled,
     bare: HARM,
     onlyHeld: "it would kill every process of its user on the machine",
   },
