@@ -530,6 +530,37 @@ test("a bug in a task keeps no turn of an agent from others", async (rig) => {
   deepEqual(await rig.store.listAgentUse("default", 1), [{ agent: "a", held: 1, waiting: 0 }]);
 });
 
+test("a task whose step under finally waits for a turn leaves its worker to the one that gets it", async (rig) => {
+  const put = manifestResources(`
+kind: Agent
+metadata: {name: a}
+spec: {command: "true", maxParallel: 1, timeout: 1h}
+`);
+  rig.catalog.change(put.map((resource) => ({ op: "put", resource })));
+  const later = { debounce: { key: "", forMs: 1e12 } };
+  const holder = await rig.queue(1, '{steps: [{id: a, run: "true"}]}', undefined, later);
+  const agents = [{ name: "a", seats: 1 }];
+  const asked = { taskId: holder, position: 0, project: "default", agents, now: Date.now() };
+  equal((await rig.store.takeTurn(asked)).is, "held");
+  const worker = await rig.start(1);
+  const waits = (n: number) =>
+    until("it waits", async () => {
+      const [use] = await rig.store.listAgentUse("default", Date.now());
+      return use?.waiting === n || undefined;
+    });
+  const first = await rig.queue(2, "{steps: [{id: a, agent: a, prompt: p}]}");
+  worker.kick();
+  await waits(1);
+  const ends = '{steps: [{id: a, run: "true"}], finally: [{id: z, agent: a, prompt: p}]}';
+  const second = await rig.queue(3, ends);
+  worker.kick();
+  await waits(2);
+  await rig.store.endTurn(holder);
+  worker.kick();
+  equal((await rig.ended(first)).state, "succeeded");
+  equal((await rig.ended(second)).state, "succeeded");
+});
+
 test("a payload nested too deeply for a template fails its step, and the worker goes on", async (rig) => {
   const deep = `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
   const env = '{A: "{{ payload.a.exists(x, x == 1) }}"}';
