@@ -61,7 +61,9 @@ export function sandboxFacts(
 /** Why a step has a sandbox that no manifest names. */
 function reasonOf({ default: isDefault, required }: PlannedSandboxView): string {
   if (required) return ", this daemon requires one";
-  return isDefault ? ", an agent of this workflow may read what comes from outside" : "";
+  return isDefault
+    ? ", for an agent that may read what comes from outside, or that has a session"
+    : "";
 }
 
 /** The rules of a sandbox that are the same on every machine. */

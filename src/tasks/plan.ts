@@ -42,7 +42,7 @@ export interface PlannedSandbox {
   readonly isDefault?: true;
 }
 
-/** The sandbox of steps that have none of their own, in workflows where a stranger's text meets an agent. */
+/** The sandbox of steps that have none of their own, where a stranger's text meets an agent, or with a session. */
 export const DEFAULT_SANDBOX: PlannedSandbox = { spec: { network: "all" }, isDefault: true };
 
 /** An agent in a plan. */
@@ -267,8 +267,9 @@ function planStep(
   { shell, sandbox: around, mayBeHeld }: Around,
   find: Find,
 ): PlannedStep {
+  const isHeld = mayBeHeld || step.session !== undefined;
   const planSandbox = (nearest: SandboxField | undefined) =>
-    defined({ sandbox: sandboxOf(nearest, find) ?? (mayBeHeld ? DEFAULT_SANDBOX : undefined) });
+    defined({ sandbox: sandboxOf(nearest, find) ?? (isHeld ? DEFAULT_SANDBOX : undefined) });
   const planAgent = (name: string) => {
     const agent = find<AgentSpec>("Agent", name);
     return { ...planSandbox(own ?? agent?.sandbox ?? around), agent: plannedAgent(name, agent) };

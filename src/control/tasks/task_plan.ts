@@ -57,7 +57,7 @@ function stepViews(
   const hasAgent = steps.some(({ agent }) => agent !== undefined);
   return steps.map((step, position) => {
     const isFinally = position >= plan.steps.length;
-    const isRequired = requires(required, { hasAgent, hasSession: step.session !== undefined });
+    const isRequired = requires(required, { hasAgent, hasSession: false });
     return {
       id: step.id,
       kind: step.agent === undefined ? "run" : "agent",
