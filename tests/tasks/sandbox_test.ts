@@ -538,3 +538,36 @@ spec: {command: "bash ask /v1/messages; exit 3", timeout: 1h}`;
   deepEqual([task.steps[0]?.reason, task.steps[0]?.failure], ["exit code 3", "error"]);
   equal(state, "waiting", "the agent waits for its limit");
 });
+
+sandboxTest(
+  "an agent that tries on and on at a limit is stopped, and the next one takes over",
+  async (rig) => {
+    await using server = rawServer(always(
+      "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n",
+    ));
+    await writeAsk(rig);
+    const more = `kind: Agent
+metadata: {name: coder}
+spec:
+  command: "trap 'exit 7' TERM; while :; do bash ask /v1/messages >/dev/null; sleep 0.1; done"
+  timeout: 1h
+  sandbox: ${reaches(server.port)}
+---
+kind: Agent
+metadata: {name: other}
+spec: {command: "true", timeout: 1h, sandbox: {network: none}}`;
+    const claimed = await rig.claim("{steps: [{id: a, agent: [coder, other], prompt: p}]}", {
+      more,
+    });
+    const { clock } = rig.host;
+    const soon = (ms: number, then: () => void) => clock.after(ms === 60_000 ? 500 : ms, then);
+    const { state } = await rig.run(claimed, {}, { ...rig.host, clock: { ...clock, after: soon } });
+    equal(state, "succeeded");
+    const [use] = await rig.store.listAgentUse("default", Date.now());
+    match(
+      use?.limit?.reason ?? "",
+      /^the agent reached its limit: http:\S+ answered 429 \(stopped after a minute at the limit/,
+    );
+    ok(server.received.length > 1);
+  },
+);
