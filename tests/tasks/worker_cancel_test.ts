@@ -165,6 +165,20 @@ test("Queue: tasks of a group never overlap, even with free workers", async (rig
   deepEqual(order, range(1, 21).map(taskIdOf));
 });
 
+test("Queue: the next task begins when one with an agent has ended, whose turns end first", async (rig) => {
+  const plan = await planOf(rig, '{steps: [{id: a, run: "true", env: {agent: a}}]}');
+  const concurrency = { policy: "Queue", key: "", max: 1 } as const;
+  const slow = async (taskId: string, position?: number) => {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await rig.store.endTurn(taskId, position);
+  };
+  const worker = await rig.start(8, { endTurn: slow });
+  await Promise.all(range(1, 4).map((n) => accept(rig.store, n, { plan, task: { concurrency } })));
+  worker.kick();
+  const tasks = await Promise.all(range(1, 4).map((n) => rig.ended(taskIdOf(n))));
+  deepEqual(tasks.map(({ state }) => state), range(1, 4).map(() => "succeeded"));
+});
+
 test("a task whose time comes is run then, without a kick", async (rig) => {
   const now = Date.now();
   const plan = await planOf(rig, "{steps: [{id: a, run: 'true'}]}");

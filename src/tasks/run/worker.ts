@@ -12,6 +12,7 @@ import { AppError, findNotNow } from "../../base/errors.ts";
 import type { CancelResult, ClaimedTask, Task, TaskNames } from "../../store/task_records.ts";
 import type { TaskQueue } from "../../store/task_store.ts";
 import type { TurnStore } from "../../store/turn_store.ts";
+import { mayHaveTurns } from "../plan.ts";
 import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { RunHost, RunSignals, TaskResult } from "./task_context.ts";
 import { announceEnd, storeResult } from "./store_result.ts";
@@ -332,8 +333,13 @@ class Worker implements TaskWorker {
     else this.#restFor(result.shortage);
     if (signals.stop.reason === LOST) {
       this.#host.log.info("task given up", { task: id, why: LOST });
-    } else this.#writes.add(id, this.#finish(claimed, result));
+    } else this.#writes.add(id, this.#finish(claimed, result).then(() => this.#kickAfter(claimed)));
     this.kick(); // so the store gets the claim with the end, which makes place for the next task
+  }
+
+  /** The claim that goes with the end of a run comes too early where turns had to end first. */
+  #kickAfter({ plan }: ClaimedTask): void {
+    if (mayHaveTurns(plan)) this.kick();
   }
 
   /** Claims nothing for a while, longer each time, because each task needs what the machine lacks. */
