@@ -100,8 +100,8 @@ export function programTest(name: string, body: Body, options: ProgramTestOption
 /** A test with {@linkcode ONE_PROGRAM} and, under `make test-all`, with the sources if that is another. */
 export function everyProgramTest(name: string, body: Body, options: ProgramTestOptions = {}): void {
   programTest(name, body, options);
-  if (TEST_ALL && ONE_PROGRAM.name !== SOURCE.name && !ON_POSTGRES) {
-    test(SOURCE, name, body, options);
+  if (ONE_PROGRAM.name !== SOURCE.name && !ON_POSTGRES) {
+    test(SOURCE, name, body, { ...options, skip: NOT_ALL ?? options.skip });
   }
 }
 
