@@ -93,16 +93,16 @@ const NAMED_AS: Readonly<Record<string, { pattern: RegExp; text: string }>> = {
 };
 
 /** The variable that has the options of `resume` for a step with a session. */
-const SESSION_FLAGS = /\$(\{?SVC_SESSION_FLAGS\b)/;
-/** The agent's own id of the session, in the options of `resume`. */
-const SESSION_ID = "$SVC_SESSION";
+const SESSION_FLAGS = /\$\{?SVC_SESSION_FLAGS\b/;
+/** What stands for the agent's own id of the session, in the options of `resume`. */
+export const SESSION_ID = "$SVC_SESSION";
 
 /** Checks that the command gets the options of `resume`, and that these name nothing but the session. */
 function checkResume({ command, resume }: AgentSpec): Finding[] {
   if (resume === undefined) return [];
   const at = ["spec", "resume"];
-  const unknown = ["new", "again"].filter((field) =>
-    (resume[field as "new" | "again"] ?? "").replaceAll(SESSION_ID, "").includes("$")
+  const unknown = (["new", "again"] as const).filter((field) =>
+    (resume[field] ?? "").replaceAll(SESSION_ID, "").includes("$")
   );
   return [
     ...SESSION_FLAGS.test(command) ? [] : [errorAt(
