@@ -7,18 +7,15 @@
 
 import { AppError } from "../../base/errors.ts";
 import { utf8 } from "../../base/bytes.ts";
-import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import { compileExpression } from "../../cel/expression.ts";
 import { textOf } from "../../cel/template.ts";
+import { SESSION_ID } from "../../resources/agent.ts";
 import type { AgentSession } from "../../store/turn_records.ts";
 import type { PlannedAgent, PlannedStep } from "../plan.ts";
-import type { TaskContext } from "./task_context.ts";
+import { retryInRun, type TaskContext } from "./task_context.ts";
 
 /** Longest key of a session, in bytes. */
 const MAX_KEY_BYTES = 1024;
-
-/** What stands for the agent's own id in the options of `resume`. */
-const ID = "$SVC_SESSION";
 
 /**
  * The key of the session of a step; `undefined` for a step without one.
@@ -74,11 +71,11 @@ export class RunningSession {
   ): Promise<RunningSession> {
     const isResumed = stored.agentId !== undefined && resume !== undefined;
     const options = (isResumed ? resume.again : resume?.new) ?? "";
-    const makesId = !isResumed && options.includes(ID);
+    const makesId = !isResumed && options.includes(SESSION_ID);
     const agentId = makesId ? crypto.randomUUID() : stored.agentId;
     const variables: Record<string, string> = {
       SVC_SESSION: agentId ?? "",
-      SVC_SESSION_FLAGS: options.replaceAll(ID, agentId ?? ""),
+      SVC_SESSION_FLAGS: options.replaceAll(SESSION_ID, agentId ?? ""),
     };
     const session = new RunningSession(stored, variables, { isResumed, context });
     if (makesId) {
@@ -107,10 +104,7 @@ export class RunningSession {
   }
 
   async #save(agentId: string | undefined): Promise<void> {
-    const { host: { store, clock }, signals } = this.#context;
-    await retryWhileOverloaded(
-      () => store.saveSession(this.id, agentId),
-      { clock, signal: signals.stop },
-    );
+    const { store } = this.#context.host;
+    await retryInRun(this.#context, () => store.saveSession(this.id, agentId));
   }
 }

@@ -10,14 +10,13 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { findDurationSecs } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
-import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { AgentSession, TurnAnswer } from "../../store/turn_records.ts";
 import { agentsOf, type PlannedAgent, withAgent } from "../plan.ts";
 import { limitOf } from "../time_limits.ts";
 import { RunningSession, sessionKey } from "./agent_session.ts";
 import { type Attempt, type AttemptResult, attemptStep } from "./attempt_step.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
-import type { TaskContext } from "./task_context.ts";
+import { retryInRun, type TaskContext } from "./task_context.ts";
 
 /** A step that waits. */
 export interface Waiting {
@@ -189,9 +188,10 @@ function reasonOf(answer: Exclude<TurnAnswer, { is: "held" }>): string {
 
 async function askForTurn(
   { position }: PositionedStep,
-  { host: { store, clock }, claimed: { task }, signals }: TaskContext,
+  context: TaskContext,
   { agents, key }: { readonly agents: readonly PlannedAgent[]; readonly key?: string },
 ): Promise<TurnAnswer> {
+  const { host: { store, clock }, claimed: { task } } = context;
   const asked = {
     taskId: task.id,
     position,
@@ -199,33 +199,24 @@ async function askForTurn(
     agents: agents.map(({ name, seats }) => ({ name, ...defined({ seats }) })),
     ...defined({ session: key }),
   };
-  return await retryWhileOverloaded(
-    () => store.takeTurn({ ...asked, now: clock.now() }),
-    { clock, signal: signals.stop },
-  );
+  return await retryInRun(context, () => store.takeTurn({ ...asked, now: clock.now() }));
 }
 
-async function endTurn(
-  { position }: PositionedStep,
-  { host: { store, clock }, claimed: { task }, signals }: TaskContext,
-): Promise<void> {
-  await retryWhileOverloaded(
-    () => store.endTurn(task.id, position),
-    { clock, signal: signals.stop },
-  );
+async function endTurn({ position }: PositionedStep, context: TaskContext): Promise<void> {
+  const { host: { store }, claimed: { task } } = context;
+  await retryInRun(context, () => store.endTurn(task.id, position));
 }
 
 async function noteLimit(
   { name: agent }: PlannedAgent,
   { reason, limit }: AttemptResult,
-  { host: { store, clock, secrets }, claimed: { task: { project } }, signals }: TaskContext,
+  context: TaskContext,
 ): Promise<void> {
+  const { host: { store, clock, secrets }, claimed: { task: { project } } } = context;
   const now = clock.now();
   const until = Math.max(limit?.resetsAt ?? now + UNKNOWN_LIMIT_MS, now + LEAST_LIMIT_MS);
-  await retryWhileOverloaded(
-    () => store.noteLimit({ project, agent, until, reason: secrets.redact(reason) }, now),
-    { clock, signal: signals.stop },
-  );
+  const noted = { project, agent, until, reason: secrets.redact(reason) };
+  await retryInRun(context, () => store.noteLimit(noted, now));
 }
 
 function refusal(error: unknown): AppError {

@@ -6,11 +6,10 @@
  */
 
 import { AppError } from "../../base/errors.ts";
-import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
 import { isDirectory } from "../workspace/directory_fault.ts";
 import { taskLimitMs } from "../time_limits.ts";
-import type { TaskRun } from "./task_context.ts";
+import { retryInRun, type TaskRun } from "./task_context.ts";
 
 /**
  * Least time for removing the directory of a task: its `finally` may have used up the timeout, or it
@@ -26,7 +25,7 @@ export async function enterDirectory(
   run: TaskRun,
   cancellation: CancellationScope,
 ): Promise<string> {
-  const { claimed: { task }, plan: { workspace }, host, signals } = run;
+  const { claimed: { task }, plan: { workspace }, host } = run;
   if (task.directory !== "" && await isDirectory(task.directory)) return task.directory;
   if (task.directory !== "" && run.steps.records.some(({ state }) => state === "succeeded")) {
     const gone = `The directory "${task.directory}", in which finished steps ran, is gone`;
@@ -39,10 +38,7 @@ export async function enterDirectory(
     throw new AppError("invalid", `${limit} ran out while its ${kindOf(run)} was created`);
   });
   if (directory === workspace.path) return directory;
-  await retryWhileOverloaded(
-    () => host.store.setTaskDirectory(task.id, directory),
-    { clock: host.clock, signal: signals.stop },
-  );
+  await retryInRun(run, () => host.store.setTaskDirectory(task.id, directory));
   return directory;
 }
 
@@ -75,10 +71,7 @@ export async function removeOwnDirectory(
       : `its ${kindOf(run)} was not removed in time`;
   });
   if (!await isDirectory(directory)) {
-    await retryWhileOverloaded(
-      () => host.store.setTaskDirectory(task.id, ""),
-      { clock: host.clock, signal: stop },
-    );
+    await retryInRun(run, () => host.store.setTaskDirectory(task.id, ""));
   }
   return reason;
 }

@@ -37,7 +37,7 @@ export async function runFlow(
   const now = () => context.host.clock.monotonicMs();
   const start = (position: number) => {
     const step = steps[position];
-    if (step === undefined || running.has(position) || running.size >= MAX_CONCURRENT_STEPS) return;
+    if (step === undefined || running.size >= MAX_CONCURRENT_STEPS) return;
     const work = runStep({ step, position }, context, cancellation)
       .then((result) => {
         if (result === undefined) waiting.delete(position);

@@ -7,7 +7,6 @@
 
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
-import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { ClaimedTask, StepRecord } from "../../store/task_records.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
 import { Activity } from "./activity.ts";
@@ -30,6 +29,7 @@ import { TASK_MARK, TASK_RUN_MARK } from "../step/inherited_env.ts";
 import { taskLimitMs } from "../time_limits.ts";
 import {
   retryingEvaluator,
+  retryInRun,
   type RunHost,
   type RunSignals,
   type TaskContext,
@@ -171,15 +171,12 @@ async function contextOf(run: TaskRun, cancellation: CancellationScope): Promise
  * cancellation or the time of the task came while they waited, or after a crash had cut them off. The
  * steps under `finally` may need them.
  */
-async function endTurnsOfUnrun({ plan, steps, claimed, host, signals }: TaskRun): Promise<void> {
-  const { store, clock } = host;
+async function endTurnsOfUnrun(run: TaskRun): Promise<void> {
+  const { plan, steps, claimed: { task }, host: { store } } = run;
   for (const [position, { agent }] of plan.steps.entries()) {
     const { state } = steps.records[position] ?? {};
     if (agent === undefined || state === "succeeded" || state === "failed") continue;
-    await retryWhileOverloaded(
-      () => store.endTurn(claimed.task.id, position),
-      { clock, signal: signals.stop },
-    );
+    await retryInRun(run, () => store.endTurn(task.id, position));
   }
 }
 

@@ -149,6 +149,18 @@ export interface TaskContext extends TaskRun {
   readonly scope: Scope;
 }
 
+/**
+ * Repeats a write of a run while the store is overloaded, until the daemon stops.
+ *
+ * @throws Any other error of the store.
+ */
+export function retryInRun<T>(
+  { host: { clock }, signals }: Pick<TaskRun, "host" | "signals">,
+  write: () => Promise<T>,
+): Promise<T> {
+  return retryWhileOverloaded(write, { clock, signal: signals.stop });
+}
+
 /** The evaluator of a task: it waits while the daemon's evaluator is overloaded, until `signal`. */
 export function retryingEvaluator(
   { evaluator, clock }: Pick<RunHost, "evaluator" | "clock">,
