@@ -10,6 +10,7 @@ import type { PlannedStepView } from "../../src/api/task_operations.ts";
 import { describeTask } from "../../src/cli/describe_task.ts";
 import { describeDelivery, describeResource } from "../../src/cli/describe_text.ts";
 import { toYaml } from "../../src/resources/manifest.ts";
+import { plannedStep } from "../helpers/planned_step.ts";
 
 const NOW = Date.parse("2026-01-02T00:00:00Z");
 const AN_HOUR_AGO = "2026-01-01T23:00:00Z";
@@ -177,22 +178,6 @@ const DEFAULT: PlannedStepView["sandbox"] = {
   limits: { memory: null, pids: null, cpu: null },
 };
 
-const planned = (id: string, more: Partial<PlannedStepView>): PlannedStepView => ({
-  id,
-  kind: "run",
-  agent: null,
-  fallbacks: [],
-  needs: [],
-  when: null,
-  finally: false,
-  timeout_secs: null,
-  timeout_from: null,
-  attempts: 1,
-  continue_on_error: false,
-  sandbox: null,
-  ...more,
-});
-
 /** The lines below a heading. */
 const below = (text: string, title: string) =>
   new RegExp(`^${title}:\\n((?: {2}.*\\n)*)`, "m").exec(text)?.[1]?.trimEnd().split("\n");
@@ -210,16 +195,16 @@ Deno.test("a task: what its agents told, and the sandbox of each step in words",
     ],
   };
   const plan = [
-    planned("fix", { kind: "agent", agent: "claude", sandbox: AGENTS }),
-    planned("look", {
+    plannedStep("fix", { kind: "agent", agent: "claude", sandbox: AGENTS }),
+    plannedStep("look", {
       kind: "agent",
       agent: "claude",
       sandbox: AGENTS,
       fallbacks: [{ agent: "codex", sandbox: "none" }],
     }),
-    planned("test", { sandbox: DEFAULT }),
-    planned("tell", { sandbox: DEFAULT }),
-    planned("push", { sandbox: "none" }),
+    plannedStep("test", { sandbox: DEFAULT }),
+    plannedStep("tell", { sandbox: DEFAULT }),
+    plannedStep("push", { sandbox: "none" }),
   ];
   const bare = new Map([["tell", "bubblewrap is not installed"]]);
   const text = await describeTask({ ...HOST, view, plan, bare });
@@ -250,7 +235,7 @@ Deno.test("a task: what its agents told, and the sandbox of each step in words",
     `    svc:      ${svc}`,
     "  tell: none, bubblewrap is not installed",
   ]);
-  const bareOfAll = await describeTask({ ...HOST, view, plan: [planned("fix", {})] });
+  const bareOfAll = await describeTask({ ...HOST, view, plan: [plannedStep("fix", {})] });
   equal(below(bareOfAll, "Sandboxes"), undefined, "nothing to say");
 });
 

@@ -21,6 +21,7 @@ import { waitForTasks } from "../../src/cli/wait_for_tasks.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 import { contextOf } from "../rigs/command_context.ts";
 import { screen } from "../rigs/screen.ts";
+import { plannedStep } from "../helpers/planned_step.ts";
 
 /** A client whose streams give these lines, a number being a pause in milliseconds. */
 function streaming(lines: readonly (WaitLine | number)[], clock: ManualClock): Client {
@@ -120,19 +121,6 @@ Deno.test("svc task inbox is a table on a terminal, and lines elsewhere", async 
 });
 
 Deno.test("svc task plan is a table that fits, and says where a task never got a plan", async () => {
-  const step = {
-    kind: "run",
-    agent: null,
-    fallbacks: [],
-    needs: [],
-    when: null,
-    finally: false,
-    timeout_secs: null,
-    timeout_from: null,
-    attempts: 1,
-    continue_on_error: false,
-    sandbox: null as unknown,
-  };
   const answer = {
     id: "A",
     planned: true,
@@ -140,17 +128,15 @@ Deno.test("svc task plan is a table that fits, and says where a task never got a
     timeout_secs: 21_600,
     timeout_from: "task-timeout",
     steps: [
-      { ...step, id: "fetch", timeout_secs: 3600, timeout_from: "step-timeout" },
-      { ...step, id: "write", agent: "writer", needs: ["fetch", "x"], when: "n > 1\n" },
-      {
-        ...step,
-        id: "tell",
+      plannedStep("fetch", { timeout_secs: 3600, timeout_from: "step-timeout" }),
+      plannedStep("write", { agent: "writer", needs: ["fetch", "x"], when: "n > 1\n" }),
+      plannedStep("tell", {
         finally: true,
         needs: ["write"],
         timeout_secs: 300,
         timeout_from: "step",
         attempts: 3,
-      },
+      }),
     ],
   };
   const shown = (answer: unknown) =>

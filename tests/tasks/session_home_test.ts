@@ -36,13 +36,13 @@ const SESSION = "0f3c-session";
 
 Deno.test("sessionPath: the directory of a task is at /workspace", () => {
   const cases = {
-    "/work/task": "/workspace",
-    "/work/task/sub/dir": "/workspace/sub/dir",
-    "/work/task2": "/work/task2",
+    "/srv/task": "/workspace",
+    "/srv/task/sub/dir": "/workspace/sub/dir",
+    "/srv/task2": "/srv/task2",
     "/srv/other": "/srv/other",
   };
   for (const [path, inside] of Object.entries(cases)) {
-    equal(sessionPath(path, "/work/task"), inside);
+    equal(sessionPath(path, "/srv/task"), inside);
   }
 });
 
