@@ -5,7 +5,7 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import type { TaskRecord } from "../helpers/daemon.ts";
 import type { Books } from "./books.ts";
 import type { Cluster } from "./cluster.ts";
@@ -72,11 +72,23 @@ async function judgePromises(
 
 /** No task ended twice, and no daemon failed. */
 function judgeLogs({ pastLogs, daemons }: Cluster): void {
-  const logs = [...pastLogs, ...daemons.map(({ log }) => log)].join("\n");
-  const ended = [...logs.matchAll(/task ended task=(\w+)/g)].map(([, id]) => id);
-  equal(new Set(ended).size, ended.length, "no task ended twice");
+  const each = [...pastLogs, ...daemons.map(({ log }) => log)];
+  const logs = each.join("\n");
+  const ends = Map.groupBy(
+    logs.matchAll(/.* task ended task=(\w+).*/g),
+    ([, id]) => id,
+  );
+  deepEqual(
+    [...ends].filter(([, lines]) => lines.length > 1).map(([id]) => linesOf(id, each)),
+    [],
+    "no task ended twice",
+  );
   deepEqual(logs.match(/.*(?:failed inside|ERROR .*could not be stored).*/g), null);
 }
+
+/** What each log says of a task. */
+const linesOf = (id: string | undefined, logs: readonly string[]) =>
+  logs.map((log) => log.split("\n").filter((line) => line.includes(`${id}`)));
 
 /**
  * Every task ran to its end, never beside itself, and to a second end only where it was taken over.
