@@ -157,6 +157,33 @@ test("a task that another node has claimed is ended, and nothing more is said of
   deepEqual(written, []);
 });
 
+test("a run whose task this worker has claimed again writes nothing more", async (rig) => {
+  const id = await rig.queue(1, "{steps: [{id: a, run: 'echo a >> log; sleep 1'}]}");
+  const isBack = Promise.withResolvers<void>();
+  let claims = 0;
+  const worker = await rig.start(2, {
+    async claimTasks(limit, now) {
+      // another daemon has taken it over and put it back, while this one was stopped
+      if (++claims === 2) await rig.store.requeueTask(id);
+      return await rig.store.claimTasks(limit, now);
+    },
+    async requeueTask(taskId, steps) {
+      await rig.store.requeueTask(taskId, steps);
+      isBack.resolve();
+    },
+    async finishTask(end) {
+      await isBack.promise;
+      return await rig.store.finishTask(end);
+    },
+  });
+  await untilFile(`${rig.workspace}/log`);
+  worker.kick();
+  const task = await rig.ended(id);
+  deepEqual([task.state, await Deno.readTextFile(`${rig.workspace}/log`)], ["succeeded", "a\na\n"]);
+  const said = rig.logged.filter((line) => /task (ended|given up)/.test(line));
+  deepEqual(said.map((line) => /task (ended|given up)/.exec(line)?.[1]), ["given up", "ended"]);
+});
+
 test("an end that is refused is no error", async (rig) => {
   await rig.queue(1, "{steps: [{id: a, run: 'true'}]}");
   await rig.start(1, {

@@ -50,7 +50,7 @@ export interface TaskWorker extends AsyncDisposable {
 const MAX_RESTARTS = 3;
 /** Reason of a task that a newer one replaces, as its `finally` steps see it. */
 const REPLACED = "replaced by a newer task";
-/** Longest sleep before the next claim, because the clock may be set forward meanwhile. */
+/** Longest sleep before the next claim: the clock may be set forward meanwhile. */
 const MAX_WAIT_MS = 60_000;
 
 /**
@@ -66,8 +66,10 @@ export async function openWorker(host: WorkerHost): Promise<TaskWorker> {
 /** A task that runs, and the controllers that end its run. */
 interface Running {
   readonly cancel: AbortController;
-  /** Aborts when the worker stops the run, with the reason `LOST` if its end must not be stored. */
+  /** Aborts when the worker stops the run. */
   readonly stop: AbortController;
+  /** Whether another run has its task, so that its end must not be stored. */
+  isLost: boolean;
   readonly over: Promise<void>;
   readonly activity: Activity;
 }
@@ -158,7 +160,7 @@ class Worker implements TaskWorker {
       if (taskId !== undefined) this.cancel([taskId], reason);
     }));
     subscriptions.use(events.on("claimsLost", ({ taskIds }) => {
-      for (const id of taskIds) this.#running.get(id)?.stop.abort(LOST);
+      for (const id of taskIds) this.#giveUp(this.#running.get(id));
     }));
     subscriptions.use(events.on("leaseEnded", () => {
       for (const claim of this.#claims) claim.isLate = true;
@@ -235,8 +237,8 @@ class Worker implements TaskWorker {
       const { tasks, interrupted = [], nextAt } = await store.claimTasks(limit, now);
       this.#logMoves([...tasks, ...interrupted]);
       this.#receive(claim, tasks, interrupted);
-      const waitsNone = tasks.length === 0 && this.#inHand().size === 0;
-      if (waitsNone && this.#rest === undefined) clearShortage(this.#host.health);
+      const hasNone = tasks.length === 0 && this.#inHand().size === 0 && this.#rest === undefined;
+      if (hasNone) clearShortage(this.#host.health);
       this.#wakeAt(nextAt);
     } catch (error) {
       log.error("cannot claim tasks, trying again in a second", { error });
@@ -293,14 +295,22 @@ class Worker implements TaskWorker {
   }
 
   /**
-   * Resolves when this worker has ended its former run of a task that it has claimed anew, and has
-   * stored everything about that run; `undefined` where it has no former run. There is one if the
-   * answer to its last write was lost: a repetition of that write would then count for the new claim.
+   * Gives up the former run of a task that this worker has claimed anew; resolves when it is over and
+   * stored, `undefined` where there is none. Another daemon has taken the task over and put it back, or the
+   * answer to the last write was lost. A write of that run would count for the new claim.
    */
-  #formerRun({ task }: ClaimedTask): Promise<unknown> | undefined {
-    const over = this.#running.get(task.id)?.over;
-    const writes = this.#writes.of(task.id);
-    return over === undefined && writes.length === 0 ? undefined : Promise.all([over, ...writes]);
+  #formerRun({ task: { id } }: ClaimedTask): Promise<unknown> | undefined {
+    const run = this.#running.get(id);
+    const writes = this.#writes.of(id);
+    if (run === undefined && writes.length === 0) return undefined;
+    this.#giveUp(run);
+    return Promise.all([run?.over, ...writes]);
+  }
+
+  /** Ends a run whose task another one has: nothing more of it is stored. */
+  #giveUp(run: Running | undefined): void {
+    if (run !== undefined) run.isLost = true;
+    run?.stop.abort();
   }
 
   #wakeAt(time: number | undefined): void {
@@ -318,22 +328,18 @@ class Worker implements TaskWorker {
     if (cancelReason !== "" || cancelled.has(id)) cancel.abort(cancelReason);
     const activity = new Activity(this.#host.clock);
     const over = this.#runToEnd(claimed, { cancel: cancel.signal, stop: stop.signal }, activity);
-    this.#running.set(id, { cancel, stop, activity, over });
+    this.#running.set(id, { cancel, stop, isLost: false, activity, over });
   }
 
-  async #runToEnd(
-    claimed: ClaimedTask,
-    signals: RunSignals,
-    activity: Activity,
-  ): Promise<void> {
+  async #runToEnd(claimed: ClaimedTask, signals: RunSignals, activity: Activity): Promise<void> {
     const result = await this.#resultOf(claimed, signals, activity);
     const { id } = claimed.task;
+    const isLost = this.#running.get(id)?.isLost === true;
     this.#running.delete(id);
     if (result.shortage === undefined) this.#restMs = 0;
     else this.#restFor(result.shortage);
-    if (signals.stop.reason === LOST) {
-      this.#host.log.info("task given up", { task: id, why: LOST });
-    } else this.#writes.add(id, this.#finish(claimed, result).then(() => this.#kickAfter(claimed)));
+    if (isLost) this.#host.log.info("task given up", { task: id, why: LOST });
+    else this.#writes.add(id, this.#finish(claimed, result).then(() => this.#kickAfter(claimed)));
     this.kick(); // so the store gets the claim with the end, which makes place for the next task
   }
 
