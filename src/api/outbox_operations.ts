@@ -10,7 +10,7 @@ import { EVERY_RUN } from "./roles.ts";
 /** How a message stands. */
 export interface MessageStatus {
   readonly id: string;
-  readonly state: "pending" | "sent" | "failed" | "dropped";
+  readonly state: "held" | "pending" | "sent" | "failed" | "dropped";
   /** Why it failed, waits or was dropped; empty when there is nothing to say. */
   readonly reason: string;
   /** Id that the other system gave it; `null` where there is none. */

@@ -13,6 +13,8 @@ export interface Grant {
   readonly project: string;
   /** The task of a step. */
   readonly taskId?: string;
+  /** The step whose attempt holds the token. */
+  readonly stepId?: string;
   /** The delivery that started this task. */
   readonly deliveryId?: string;
   /** The file with the body that a plugin works on. */

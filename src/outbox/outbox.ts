@@ -8,13 +8,18 @@
 
 import type { Core } from "../base/core.ts";
 import { defined } from "../base/defined.ts";
-import { messageOf } from "../base/errors.ts";
+import { AppError, messageOf } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import { retryWhileOverloaded } from "../base/retry_while_overloaded.ts";
 import { SerialRunner } from "../base/serial_runner.ts";
 import type { KnownSecrets } from "../secrets/known_secrets.ts";
 import type { Events } from "../store/events.ts";
-import type { ClaimedMessage, MessageResult, NewMessage } from "../store/outbox_records.ts";
+import type {
+  ClaimedMessage,
+  LimitReached,
+  MessageResult,
+  NewMessage,
+} from "../store/outbox_records.ts";
 import type { OutboxQueue, OutboxRecorder } from "../store/outbox_store.ts";
 import type { Draft, MessageKind, Rate, SendHost, SendResult } from "./message_kind.ts";
 import { findMessageKind } from "./messages.ts";
@@ -80,7 +85,11 @@ export class Outbox implements AsyncDisposable {
     this.#runner.kick();
   }
 
-  /** Stores messages, all or none; resolves to their ids once they are on disk. */
+  /**
+   * Stores messages, all or none; resolves to their ids once they are on disk.
+   *
+   * @throws {AppError} `refused` when one would pass a limit.
+   */
   async enqueue(drafts: readonly Draft[]): Promise<readonly string[]> {
     for (const { taskId } of drafts) await this.startStored(taskId);
     return await this.#add(drafts);
@@ -106,7 +115,10 @@ export class Outbox implements AsyncDisposable {
 
   async #add(drafts: readonly Draft[]): Promise<readonly string[]> {
     const messages = this.prepare(drafts);
-    if (messages.length > 0) await this.#host.store.addToOutbox(messages);
+    const reached = messages.length === 0
+      ? undefined
+      : await this.#host.store.addToOutbox(messages);
+    if (reached !== undefined) throw new AppError("refused", describeLimit(reached));
     return messages.map(({ id }) => id);
   }
 
@@ -121,17 +133,16 @@ export class Outbox implements AsyncDisposable {
   /** Messages for a transaction of the caller, with every secret in them hidden. */
   prepare(drafts: readonly Draft[]): readonly NewMessage[] {
     const { newId, clock, secrets } = this.#host;
-    return drafts.map(({ project, connection, kind, target, key, body, taskId }) => ({
-      id: newId(),
-      project,
-      connection,
-      kind,
-      target,
-      key,
-      body: secrets.redactAll(body),
-      taskId,
-      now: clock.now(),
-    }));
+    return drafts.map(({ counted, ...draft }) => {
+      const id = newId();
+      return {
+        ...draft,
+        id,
+        body: secrets.redactAll(draft.body),
+        ...defined({ counted: counted && { ...counted, unit: counted.unit || id } }),
+        now: clock.now(),
+      };
+    });
   }
 
   /** Waits a moment for calls under way; all other messages stay on disk for the next start. */
@@ -272,6 +283,16 @@ export class Outbox implements AsyncDisposable {
       taskId,
     });
   }
+}
+
+/** What a workflow allows of an output, and what this task has used of it, in one sentence. */
+function describeLimit({ output, by, most, units }: LimitReached): string {
+  if (by === "rounds") {
+    return `may.github.${output} allows ${most} in a row (rounds), until a person has a say there`;
+  }
+  return `may.github.${output} allows ${most} in a task, and this one has used: ${
+    units.join(", ")
+  }`;
 }
 
 /**

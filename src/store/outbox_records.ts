@@ -8,10 +8,43 @@
 import type { JsonObject } from "../base/json.ts";
 import type { ListQuery } from "./list_query.ts";
 
-/** States of a message; `pending` also while it is being sent. */
-export const MESSAGE_STATES = ["pending", "sent", "failed", "dropped"] as const;
+/** States of a message; `pending` also while it is being sent, `held` until a person sends it. */
+export const MESSAGE_STATES = ["held", "pending", "sent", "failed", "dropped"] as const;
 /** One of {@linkcode MESSAGE_STATES}. */
 export type MessageState = typeof MESSAGE_STATES[number];
+
+/** Long parts of a message, which are read in pieces and go with its end. */
+export const CONTENT_NAMES = ["pack", "patch"] as const;
+/** `pack`: the objects of git that are sent; `patch`: what a person reads of them. */
+export type ContentName = typeof CONTENT_NAMES[number];
+
+/** What a message counts against, in the transaction that stores it. */
+export interface CountedOutput {
+  /** Name of the output in `may`, such as `pull`. */
+  readonly output: string;
+  /** What counts once however often it is stored: a key; where empty, each message by itself. */
+  readonly unit: string;
+  /** Most different units in one task. */
+  readonly max: number;
+  /** Counts it also over all tasks, at one place. */
+  readonly rounds?: {
+    /** Such as `acme/site#42`. */
+    readonly place: string;
+    /** Most of them, one after the other, since a task that a person has started. */
+    readonly most: number;
+    /** Whether a person has started this task. */
+    readonly byPerson: boolean;
+  };
+}
+
+/** A limit that a message would have passed, so that nothing was stored. */
+export interface LimitReached {
+  readonly output: string;
+  readonly by: "max" | "rounds";
+  readonly most: number;
+  /** The units that this task has stored, the oldest first. */
+  readonly units: readonly string[];
+}
 
 /** A message to be stored. */
 export interface NewMessage {
@@ -33,12 +66,17 @@ export interface NewMessage {
   readonly body: JsonObject;
   /** Task that it is about; empty for none. */
   readonly taskId: string;
+  /** Why it waits for a person; absent for one that is sent at once. */
+  readonly held?: string;
+  readonly counted?: CountedOutput;
+  /** Long parts of it, each in pieces of at most 1 MiB. */
+  readonly content?: { readonly [Name in ContentName]?: readonly Uint8Array<ArrayBuffer>[] };
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 /** A message of the outbox. */
-export interface OutboxMessage extends Omit<NewMessage, "now"> {
+export interface OutboxMessage extends Omit<NewMessage, "now" | "held" | "counted" | "content"> {
   readonly state: MessageState;
   /** How often it was tried. */
   readonly tries: number;

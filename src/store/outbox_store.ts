@@ -5,6 +5,8 @@
  */
 
 import type {
+  ContentName,
+  LimitReached,
   MessageClaim,
   MessageDemand,
   MessageQuery,
@@ -16,8 +18,11 @@ import type {
 
 /** Stores messages. */
 export interface OutboxRecorder {
-  /** Stores messages, all or none; see {@linkcode NewMessage.key} for those that one replaces. */
-  addToOutbox(messages: readonly NewMessage[]): Promise<void>;
+  /**
+   * Stores messages, all or none; see {@linkcode NewMessage.key} for those that one replaces. Stores
+   * none of them where one would pass a limit, and returns that limit.
+   */
+  addToOutbox(messages: readonly NewMessage[]): Promise<LimitReached | undefined>;
 }
 
 /** Messages, as the sender takes and ends them. */
@@ -54,5 +59,15 @@ export interface OutboxStore {
     id: string,
     end: { readonly reason: string; readonly now: number },
   ): Promise<OutboxMessage | undefined>;
+  /** Has a held message sent; `undefined` when it is not held, or no longer exists. */
+  releaseMessage(id: string, now: number): Promise<OutboxMessage | undefined>;
+  /** One piece of a long part of a message, counted from 0; `undefined` past its end, and once it is gone. */
+  readContent(
+    id: string,
+    name: ContentName,
+    piece: number,
+  ): Promise<Uint8Array<ArrayBuffer> | undefined>;
+  /** What a task has stored so far, by the name of the output: its units, the oldest first. */
+  listOutputs(taskId: string): Promise<ReadonlyMap<string, readonly string[]>>;
   outboxCounts(): Promise<OutboxCounts>;
 }

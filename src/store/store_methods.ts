@@ -214,7 +214,9 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
   listInbox: "read",
   listTaskEnds: "read",
   forgetTaskEnd: (events, _, _id, answers) => messagesStored(events, answers),
-  addToOutbox: (events, _, messages) => messagesStored(events, messages),
+  addToOutbox(events, reached, messages) {
+    if (reached === undefined) messagesStored(events, messages);
+  },
   claimMessages: (events, { messages }) =>
     changedOnly(events, "outbox", ...messages.map(({ message }) => message.id)),
   finishMessage: (events, message) => messageChanged(events, message),
@@ -225,6 +227,12 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
     if (message !== undefined) events.publish("messagesStored", undefined);
   },
   dropMessage: (events, message) => messageChanged(events, message),
+  releaseMessage(events, message) {
+    messageChanged(events, message);
+    if (message !== undefined) events.publish("messagesStored", undefined);
+  },
+  readContent: "read",
+  listOutputs: "read",
   outboxCounts: "read",
   pruneOutbox: changesWhenSome("outbox"),
   pruneTasks: (events, removed) => removed.length > 0 && changed(events, "task"),

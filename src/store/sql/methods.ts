@@ -22,8 +22,10 @@ import {
   listMessages,
   outboxCounts,
   pruneOutbox,
+  releaseMessage,
   retryMessage,
 } from "./outbox.ts";
+import { listOutputs, readContent } from "./outputs.ts";
 import { pruneSourceEvents } from "./source_event_pruning.ts";
 import { postponeSourceEvent, replaySourceEvent } from "./source_event_queue.ts";
 import { findEventOfDelivery, findSourceEvents } from "./source_events.ts";
@@ -69,6 +71,9 @@ export const SHARED_METHODS = {
   findMessages,
   retryMessage,
   dropMessage,
+  releaseMessage,
+  readContent,
+  listOutputs,
   outboxCounts,
   pruneOutbox,
   listConnectionStates,

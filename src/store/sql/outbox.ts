@@ -7,6 +7,7 @@
 
 import type { JsonObject } from "../../base/json.ts";
 import type {
+  LimitReached,
   MessageQuery,
   MessageResult,
   MessageState,
@@ -17,6 +18,7 @@ import type {
 import type { MessageRetry } from "../outbox_store.ts";
 import { canonical, laneOf, SEND_NOW } from "../rules/outbox.ts";
 import { json, number, optionalNumber, storable, text } from "./columns.ts";
+import { addContent, count, locksOf } from "./outputs.ts";
 import { listRange, ordered, prefixEnd, where, type WhereClause } from "./queries.ts";
 import type { Row, SqlValue } from "./row.ts";
 import type { SqlSession } from "./session.ts";
@@ -50,18 +52,24 @@ export function toMessage(row: Row): OutboxMessage {
 }
 
 /**
- * Stores messages. Those with a key wait for other daemons that store one to the same place, so that
- * of two the later replaces the earlier.
+ * Stores messages, none of them if one would pass a limit. Those with a key wait for other daemons that
+ * store one to the same place, so that of two the later replaces the earlier.
  */
-export async function addToOutbox(db: SqlSession, messages: readonly NewMessage[]): Promise<void> {
+export async function addToOutbox(
+  db: SqlSession,
+  messages: readonly NewMessage[],
+): Promise<LimitReached | undefined> {
   const keyed = messages.filter(({ key }) => key !== "");
-  if (keyed.length > 0) await db.lock(...keyed.map((message) => `outbox/${laneOf(message)}`));
+  const locks = [...keyed.map((message) => `outbox/${laneOf(message)}`), ...locksOf(messages)];
+  if (locks.length > 0) await db.lock(...locks);
+  const reached = await countAll(db, messages);
+  if (reached !== undefined) return reached;
   for (const message of messages) {
     if (message.key !== "") await dropUntried(db, message);
     await db.run(
       `INSERT INTO outbox (id, project, connection, kind, target, key, body, task_id, lane,
-         state, next_at, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ${SEND_NOW}, ?, ?)`,
+         state, reason, next_at, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${SEND_NOW}, ?, ?)`,
       message.id,
       message.project,
       message.connection,
@@ -71,10 +79,30 @@ export async function addToOutbox(db: SqlSession, messages: readonly NewMessage[
       JSON.stringify(message.body),
       message.taskId,
       laneOf(message),
+      message.held === undefined ? "pending" : "held",
+      storable(message.held ?? ""),
       message.now,
       message.now,
     );
+    await addContent(db, message);
   }
+  return undefined;
+}
+
+/** Counts messages against their limits; the first limit that one would pass, and then none is counted. */
+async function countAll(
+  db: SqlSession,
+  messages: readonly NewMessage[],
+): Promise<LimitReached | undefined> {
+  for (const [index, message] of messages.entries()) {
+    const reached = await count(db, message);
+    if (reached === undefined) continue;
+    for (const { id } of messages.slice(0, index)) {
+      await db.run("DELETE FROM outputs WHERE message_id = ?", id);
+    }
+    return reached;
+  }
+  return undefined;
 }
 
 /** Drops messages that were never tried and that a later message with the same key replaces. */
@@ -83,7 +111,7 @@ async function dropUntried(db: SqlSession, later: NewMessage): Promise<void> {
     `UPDATE outbox ${db.dialect.indexedBy("outbox_of_key")}
      SET state = 'dropped', reason = ?, updated_at = ?
      WHERE project = ? AND connection = ? AND kind = ? AND target = ? AND key = ? AND key <> ''
-       AND state = 'pending' AND tries = 0`,
+       AND (state = 'held' OR state = 'pending' AND tries = 0)`,
     `replaced by outbox/${later.id}`,
     later.now,
     later.project,
@@ -152,6 +180,20 @@ export function retryMessage(
     through === undefined ? null : laneOf(through),
     now,
     forget ? 1 : 0,
+    id,
+  );
+}
+
+/** Has a held message sent. */
+export function releaseMessage(
+  db: SqlSession,
+  id: string,
+  now: number,
+): Promise<OutboxMessage | undefined> {
+  return change(
+    db,
+    "UPDATE outbox SET state = 'pending', reason = '', updated_at = ? WHERE id = ? AND state = 'held'",
+    now,
     id,
   );
 }

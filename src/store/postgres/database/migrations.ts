@@ -330,6 +330,20 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX tasks_timed ON tasks (run_at) WHERE state = 'pending' AND readiness IN (-1, 3);
   CREATE INDEX tasks_waiting ON tasks (waiting_since) WHERE state = 'pending' AND readiness = -1;
   `,
+  `
+  -- Long parts of messages, in pieces.
+  CREATE TABLE outbox_content (
+    message_id TEXT NOT NULL, name TEXT NOT NULL, piece INTEGER NOT NULL, bytes BLOB NOT NULL,
+    PRIMARY KEY (message_id, name, piece)
+  );
+  -- What tasks have put into the outbox against a limit; round: how many there were at this place.
+  CREATE TABLE outputs (
+    task_id TEXT NOT NULL, output TEXT NOT NULL, unit TEXT NOT NULL, message_id TEXT NOT NULL,
+    place TEXT NOT NULL, round INTEGER NOT NULL, created_at INTEGER NOT NULL,
+    PRIMARY KEY (task_id, output, unit)
+  );
+  CREATE INDEX outputs_of_place ON outputs (place, output, message_id) WHERE place <> '';
+  `,
 ];
 
 /** The version of the schema this program writes. */

@@ -1,0 +1,127 @@
+/**
+ * `may` of a Workflow: what its tasks may do at a platform beside reading, how often, and on which
+ * paths. A plan copies it, so that nothing which is applied later widens a task.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import { REPOSITORY_PATTERN } from "../base/github_names.ts";
+
+const CLOSED = { additionalProperties: false };
+
+/** What a task may do at GitHub; each is a field of `may.github`. */
+export const OUTPUTS = [
+  "comment",
+  "status",
+  "react",
+  "pull",
+  "push",
+  "issue",
+  "label",
+  "review",
+  "check",
+] as const;
+/** One of {@linkcode OUTPUTS}. */
+export type OutputName = typeof OUTPUTS[number];
+
+/** What a workflow without `may` may do. */
+export const DEFAULT_OUTPUTS: readonly OutputName[] = ["comment", "status", "react"];
+
+/** Which messages wait until a person sends them. */
+export const HOLD = ["never", "protected", "always"] as const;
+/** One of {@linkcode HOLD}. */
+export type Hold = typeof HOLD[number];
+
+const Hold = Type.Enum([...HOLD]);
+const Max = Type.Integer({ minimum: 1, maximum: 100, title: "a number from 1 to 100" });
+const Glob = Type.String({ minLength: 1, maxLength: 300, title: 'a pattern, such as "src/**"' });
+const Line = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: "^[^\\x00-\\x1f\\x7f]*$",
+  title: "a text of at most 100 characters in one line",
+});
+const Labels = Type.Array(Line, { maxItems: 20, title: "a list of labels" });
+
+/** The paths that a change may touch. */
+const Paths = Type.Object({
+  allow: Type.Optional(Type.Array(Glob, { minItems: 1 })),
+  deny: Type.Optional(Type.Array(Glob, { minItems: 1 })),
+  free: Type.Optional(Type.Array(Glob, { minItems: 1 })),
+}, CLOSED);
+
+/** The fields of each output whose effect is a commit. */
+const CHANGE = {
+  max: Type.Optional(Max),
+  paths: Type.Optional(Paths),
+  files: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+  bytes: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: "^[0-9]+(Ki|Mi)?$" })], {
+      title: "a number of bytes, such as 4Mi",
+    }),
+  ),
+  workflows: Type.Optional(Type.Boolean()),
+  secretsIn: Type.Optional(Type.Array(Glob, { minItems: 1 })),
+  hold: Type.Optional(Hold),
+};
+
+const Repository = Type.String({
+  pattern: REPOSITORY_PATTERN,
+  title: "a repository: OWNER/NAME",
+});
+
+const GitHubMay = Type.Object({
+  hold: Type.Optional(Hold),
+  comment: Type.Optional(
+    Type.Object({ max: Type.Optional(Max), hold: Type.Optional(Hold) }, CLOSED),
+  ),
+  status: Type.Optional(Type.Object({ max: Type.Optional(Max) }, CLOSED)),
+  react: Type.Optional(Type.Object({}, CLOSED)),
+  pull: Type.Optional(Type.Object({
+    ...CHANGE,
+    base: Type.Optional(Type.Array(Glob, { minItems: 1, title: "a list of branches" })),
+    branch: Type.Optional(Line),
+    draft: Type.Optional(Type.Boolean()),
+    title: Type.Optional(Line),
+    labels: Type.Optional(Labels),
+    allowLabels: Type.Optional(Type.Array(Glob, { minItems: 1 })),
+    reviewers: Type.Optional(Type.Array(Line, { maxItems: 15 })),
+    repository: Type.Optional(Repository),
+  }, CLOSED)),
+  push: Type.Optional(Type.Object({
+    ...CHANGE,
+    rounds: Type.Optional(Max),
+  }, CLOSED)),
+  issue: Type.Optional(Type.Object({
+    max: Type.Optional(Max),
+    title: Type.Optional(Line),
+    labels: Type.Optional(Labels),
+    allowLabels: Type.Optional(Type.Array(Glob, { minItems: 1 })),
+    open: Type.Optional(Max),
+    repository: Type.Optional(Repository),
+    hold: Type.Optional(Hold),
+  }, CLOSED)),
+  label: Type.Optional(Type.Object({
+    add: Type.Optional(Type.Array(Glob, { minItems: 1 })),
+    remove: Type.Optional(Type.Array(Glob, { minItems: 1 })),
+    max: Type.Optional(Max),
+    hold: Type.Optional(Hold),
+  }, CLOSED)),
+  review: Type.Optional(Type.Object({
+    max: Type.Optional(Max),
+    comments: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+    events: Type.Optional(
+      Type.Array(Type.Enum(["comment", "request_changes", "approve"]), { minItems: 1 }),
+    ),
+    hold: Type.Optional(Hold),
+  }, CLOSED)),
+  check: Type.Optional(Type.Object({ max: Type.Optional(Max) }, CLOSED)),
+}, CLOSED);
+
+/** Schema of `spec.may`. */
+export const May = Type.Object({ github: Type.Optional(GitHubMay) }, CLOSED);
+/** `spec.may` as written by the user. */
+export type May = Type.Static<typeof May>;
+/** `spec.may.github` as written by the user. */
+export type GitHubMay = Type.Static<typeof GitHubMay>;
