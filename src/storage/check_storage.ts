@@ -7,7 +7,7 @@
 
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
-import { checkDatabase } from "../store/sqlite/engine/migrations.ts";
+import { checkDatabase } from "../store/sqlite/engine/check_version.ts";
 
 /** Whether several daemons share the database. */
 export async function isShared(dir: DataDir): Promise<boolean> {

@@ -12,7 +12,8 @@ import { type DiskSpace, findDiskSpace } from "../base/disk_space.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import { fileFault } from "../base/file_fault.ts";
 import { sizeText } from "../base/size.ts";
-import { checkVersion, SCHEMA_VERSION } from "../store/sqlite/engine/migrations.ts";
+import { checkVersion } from "../store/sqlite/engine/check_version.ts";
+import { SCHEMA_VERSION } from "../store/sqlite/engine/migrations.ts";
 import { copyFile, isPart } from "../store/sqlite/maintenance/copy_file.ts";
 
 /** The parts of the daemon, or of a command, that a copy needs. */

@@ -18,7 +18,7 @@ import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { lockDataDir } from "../../src/base/lock.ts";
 import { initDataDir } from "../../src/init.ts";
 import { readKeyFile } from "../../src/secrets/key_file.ts";
-import { checkDatabase } from "../../src/store/sqlite/engine/migrations.ts";
+import { checkDatabase } from "../../src/store/sqlite/engine/check_version.ts";
 import { checkOwn } from "../../src/upkeep/check.ts";
 import { NOT_SLOW, run } from "../helpers/program.ts";
 import { rowsOf } from "../helpers/sqlite_file.ts";

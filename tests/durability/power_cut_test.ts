@@ -11,7 +11,7 @@ import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { dataDirAt } from "../../src/base/data_dir.ts";
 import { readKeyFile } from "../../src/secrets/key_file.ts";
-import { checkDatabase } from "../../src/store/sqlite/engine/migrations.ts";
+import { checkDatabase } from "../../src/store/sqlite/engine/check_version.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { toText, trigger, workflow } from "../helpers/manifests.ts";

@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { systemClock } from "../../src/base/clock.ts";
 import { defined } from "../../src/base/defined.ts";
-import { checkDatabase } from "../../src/store/sqlite/engine/migrations.ts";
+import { checkDatabase } from "../../src/store/sqlite/engine/check_version.ts";
 import { backUpFile, checkWholeFile } from "../../src/store/sqlite/maintenance/run_job.ts";
 import { createDatabase } from "../../src/store/sqlite/create_database.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";

@@ -9,7 +9,8 @@ import { syncDirectory, syncFile } from "../../base/durable_files.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Resource } from "../../resources/resource.ts";
 import { Database, toRead } from "./engine/database.ts";
-import { checkVersion, migrate } from "./engine/migrations.ts";
+import { checkVersion } from "./engine/check_version.ts";
+import { migrate } from "./engine/migrations.ts";
 import { changeResources, loadResources } from "./resources/resource_rows.ts";
 
 /**

@@ -8,11 +8,8 @@ import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/
 import { DatabaseSync } from "node:sqlite";
 import { createHash } from "node:crypto";
 import { Database } from "../../../src/store/sqlite/engine/database.ts";
-import {
-  checkDatabase,
-  migrate,
-  SCHEMA_VERSION,
-} from "../../../src/store/sqlite/engine/migrations.ts";
+import { checkDatabase } from "../../../src/store/sqlite/engine/check_version.ts";
+import { migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/engine/migrations.ts";
 import { openStore } from "../../../src/store/sqlite/open_store.ts";
 import { rowsOf } from "../../helpers/sqlite_file.ts";
 import { accept, idOf, PLAN, taskIdOf } from "../../helpers/store_records.ts";

@@ -14,7 +14,8 @@ import { findSchemaFaults, NOT_OURS } from "../engine/check_schema.ts";
 import { number, text } from "../../sql/columns.ts";
 import { IMPOSSIBLE_ROWS, listed, MAX_LISTED } from "../../sql/impossible_rows.ts";
 import { Database, fromSqliteError, toRead } from "../engine/database.ts";
-import { isOpenable, SCHEMA_VERSION, versionOf } from "../engine/migrations.ts";
+import { isOpenable } from "../engine/check_version.ts";
+import { SCHEMA_VERSION, versionOf } from "../engine/migrations.ts";
 import { loadResources } from "../resources/resource_rows.ts";
 
 /** Tables that every version has. */

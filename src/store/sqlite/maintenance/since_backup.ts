@@ -12,7 +12,7 @@ import { number, text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
 import { TOKEN_COLUMNS, toToken } from "../../sql/tokens.ts";
 import { Database } from "../engine/database.ts";
-import { isOpenable } from "../engine/migrations.ts";
+import { isOpenable } from "../engine/check_version.ts";
 import { loadResources } from "../resources/resource_rows.ts";
 
 /** A token with the hash of its text. */
