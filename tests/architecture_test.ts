@@ -51,6 +51,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   doctor:
     "api base http intake resources secrets service shell signatures storage store tasks upkeep",
   outbox: "base cel connections http resources secrets signatures store",
+  outputs: "base resources",
   notifications: "base outbox resources store",
   control:
     "api auth base connections doctor http intake integrations notifications outbox plugins resources secrets shell signatures storage store tasks upkeep",

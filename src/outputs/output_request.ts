@@ -9,7 +9,8 @@ import type { OutputName } from "../resources/may.ts";
 /** What is left of one output in a task. */
 export interface OutputLeft {
   readonly output: OutputName;
-  readonly max: number;
+  /** Most units in one task; `null` where any number is allowed. */
+  readonly max: number | null;
   /** Units that count already: the keys of pull requests, the ids of other messages. */
   readonly used: readonly string[];
 }

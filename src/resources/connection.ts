@@ -10,6 +10,7 @@ import { findDurationSecs } from "../base/duration.ts";
 import { ORGANIZATION_PATTERN, REPOSITORY_PATTERN } from "../base/github_names.ts";
 import { FromSecret } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
+import { OUTPUTS } from "./may.ts";
 import { Name } from "./metadata.ts";
 import { SLACK_API_URL } from "./names.ts";
 import { errorAt, type Finding, type Resource, warningAt } from "./resource.ts";
@@ -69,7 +70,11 @@ const ConnectionSpec = Type.Object({
     }),
   }, CLOSED)),
   allow: Type.Optional(Type.Object({
-    targets: Type.Array(RepositoryName),
+    targets: Type.Optional(Type.Array(RepositoryName)),
+    outputs: Type.Optional(Type.Array(Type.Enum([...OUTPUTS]), {
+      uniqueItems: true,
+      title: "a list of outputs, such as [comment, pull]; [] stops all",
+    })),
   }, CLOSED)),
 }, CLOSED);
 

@@ -36,6 +36,7 @@ export type Hold = typeof HOLD[number];
 const Hold = Type.Enum([...HOLD]);
 const Max = Type.Integer({ minimum: 1, maximum: 100, title: "a number from 1 to 100" });
 const Glob = Type.String({ minLength: 1, maxLength: 300, title: 'a pattern, such as "src/**"' });
+const Globs = Type.Array(Glob, { minItems: 1, maxItems: 100, title: "a list of patterns" });
 const Line = Type.String({
   minLength: 1,
   maxLength: 100,
@@ -46,9 +47,9 @@ const Labels = Type.Array(Line, { maxItems: 20, title: "a list of labels" });
 
 /** The paths that a change may touch. */
 const Paths = Type.Object({
-  allow: Type.Optional(Type.Array(Glob, { minItems: 1 })),
-  deny: Type.Optional(Type.Array(Glob, { minItems: 1 })),
-  free: Type.Optional(Type.Array(Glob, { minItems: 1 })),
+  allow: Type.Optional(Globs),
+  deny: Type.Optional(Globs),
+  free: Type.Optional(Globs),
 }, CLOSED);
 
 /** The fields of each output whose effect is a commit. */
@@ -57,12 +58,12 @@ const CHANGE = {
   paths: Type.Optional(Paths),
   files: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
   bytes: Type.Optional(
-    Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: "^[0-9]+(Ki|Mi)?$" })], {
+    Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: "^[0-9]{1,9}(Ki|Mi)?$" })], {
       title: "a number of bytes, such as 4Mi",
     }),
   ),
   workflows: Type.Optional(Type.Boolean()),
-  secretsIn: Type.Optional(Type.Array(Glob, { minItems: 1 })),
+  secretsIn: Type.Optional(Globs),
   hold: Type.Optional(Hold),
 };
 
@@ -80,12 +81,12 @@ const GitHubMay = Type.Object({
   react: Type.Optional(Type.Object({}, CLOSED)),
   pull: Type.Optional(Type.Object({
     ...CHANGE,
-    base: Type.Optional(Type.Array(Glob, { minItems: 1, title: "a list of branches" })),
+    base: Type.Optional(Globs),
     branch: Type.Optional(Line),
     draft: Type.Optional(Type.Boolean()),
     title: Type.Optional(Line),
     labels: Type.Optional(Labels),
-    allowLabels: Type.Optional(Type.Array(Glob, { minItems: 1 })),
+    allowLabels: Type.Optional(Globs),
     reviewers: Type.Optional(Type.Array(Line, { maxItems: 15 })),
     repository: Type.Optional(Repository),
   }, CLOSED)),
@@ -97,14 +98,14 @@ const GitHubMay = Type.Object({
     max: Type.Optional(Max),
     title: Type.Optional(Line),
     labels: Type.Optional(Labels),
-    allowLabels: Type.Optional(Type.Array(Glob, { minItems: 1 })),
+    allowLabels: Type.Optional(Globs),
     open: Type.Optional(Max),
     repository: Type.Optional(Repository),
     hold: Type.Optional(Hold),
   }, CLOSED)),
   label: Type.Optional(Type.Object({
-    add: Type.Optional(Type.Array(Glob, { minItems: 1 })),
-    remove: Type.Optional(Type.Array(Glob, { minItems: 1 })),
+    add: Type.Optional(Globs),
+    remove: Type.Optional(Globs),
     max: Type.Optional(Max),
     hold: Type.Optional(Hold),
   }, CLOSED)),
@@ -112,7 +113,10 @@ const GitHubMay = Type.Object({
     max: Type.Optional(Max),
     comments: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
     events: Type.Optional(
-      Type.Array(Type.Enum(["comment", "request_changes", "approve"]), { minItems: 1 }),
+      Type.Array(Type.Enum(["comment", "request_changes", "approve"]), {
+        minItems: 1,
+        title: "a list of at least one of comment, request_changes and approve",
+      }),
     ),
     hold: Type.Optional(Hold),
   }, CLOSED)),
@@ -125,3 +129,17 @@ export const May = Type.Object({ github: Type.Optional(GitHubMay) }, CLOSED);
 export type May = Type.Static<typeof May>;
 /** `spec.may.github` as written by the user. */
 export type GitHubMay = Type.Static<typeof GitHubMay>;
+
+/** `may` of a step: the outputs of its workflow that it may ask for; none where it is empty. */
+export const StepMay = Type.Array(Type.Enum([...OUTPUTS]), {
+  uniqueItems: true,
+  title: "a list of outputs, such as [comment]; [] is none",
+});
+
+/** The number of bytes that a field stands for; the checks refuse any other text at apply. */
+export function bytesOf(written: string | number): number {
+  const [, number = "", unit = ""] = /^([0-9]+)(Ki|Mi|)$/.exec(String(written)) ?? [];
+  return Number(number) * BYTES[unit as keyof typeof BYTES];
+}
+
+const BYTES = { "": 1, Ki: 1024, Mi: 1024 ** 2 };

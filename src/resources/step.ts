@@ -10,6 +10,7 @@ import { checkExpression, checkTemplate } from "./condition.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { expressionAt, type FieldExpression, templateExpressions } from "./expressions.ts";
 import type { Reference } from "./kind.ts";
+import { StepMay } from "./may.ts";
 import { Name } from "./metadata.ts";
 import { NAME_PATTERN } from "./names.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
@@ -73,6 +74,7 @@ export const StepSchema = Type.Object({
   prompt: Type.Optional(Type.String({ minLength: 1, title: "a prompt" })),
   template: Type.Optional(Name),
   sandbox: Type.Optional(SandboxField),
+  may: Type.Optional(StepMay),
   stdout: Type.Optional(OutputKey),
   needs: Type.Optional(Type.Array(StepId, { title: "a list of step ids, such as [build]" })),
   when: Type.Optional(Type.String({ minLength: 1, title: "a CEL expression, as text" })),

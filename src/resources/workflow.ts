@@ -10,6 +10,7 @@ import type { Path } from "../cel/values.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import type { MachineNeed } from "./machine_needs.ts";
+import { May } from "./may.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 import { checkSandbox, SandboxField, sandboxNeeds, sandboxReferences } from "./sandbox.ts";
 import { checkShell, Shell, shellProgram } from "./shell.ts";
@@ -23,6 +24,7 @@ const WorkflowSpec = Type.Object({
   env: Type.Optional(Env),
   shell: Type.Optional(Shell),
   sandbox: Type.Optional(SandboxField),
+  may: Type.Optional(May),
   timeout: Type.Optional(Duration),
 }, { additionalProperties: false });
 

@@ -13,6 +13,7 @@ import { adapterOf, type AgentSpec, DEFAULT_DELIVERY } from "../resources/agent.
 import type { Catalog } from "../resources/catalog.ts";
 import type { Env } from "../resources/env.ts";
 import type { WebhookSpec } from "../resources/event_webhook.ts";
+import type { May } from "../resources/may.ts";
 import type { Resource } from "../resources/resource.ts";
 import { NO_SANDBOX, type SandboxField, type SandboxSpec } from "../resources/sandbox.ts";
 import type { Shell } from "../resources/shell.ts";
@@ -78,6 +79,8 @@ export interface Plan {
   readonly finally?: readonly PlannedStep[];
   /** Environment of the workflow. */
   readonly env: Env;
+  /** What the task may do at a platform, as written; absent where the workflow does not say. */
+  readonly may?: May;
   /** Time limit of the whole task, as written. */
   readonly timeout?: string | number;
   /**
@@ -206,7 +209,7 @@ export class Planner {
       steps,
       ...defined({ finally: last }),
       env: workflow.env ?? {},
-      ...defined({ timeout: workflow.timeout, goal: action.goal, from }),
+      ...defined({ may: workflow.may, timeout: workflow.timeout, goal: action.goal, from }),
       workspace: {
         path: workspace?.path ?? "",
         isolation: workspace?.isolation ?? DEFAULT_ISOLATION,
