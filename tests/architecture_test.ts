@@ -28,6 +28,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   base: "",
   agents: "base",
   docs: "",
+  git: "",
   cel: "base",
   signatures: "base",
   platforms: "base signatures",
@@ -53,6 +54,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   outbox: "base cel connections http resources secrets signatures store",
   outputs: "base resources",
   notifications: "base outbox resources store",
+  outputs: "base resources secrets",
   control:
     "api auth base connections doctor http intake integrations notifications outbox plugins resources secrets shell signatures storage store tasks upkeep",
   telemetry: "base store",

@@ -86,6 +86,14 @@ export class KnownSecrets {
     return DECODER.decode(concatBytes(redactor.push(utf8(text)), redactor.flush()));
   }
 
+  /**
+   * The indices in `bytes` at which known values begin, in order; `undefined` after each part of the
+   * bytes, so that the caller can let other work go on.
+   */
+  *search(bytes: Uint8Array): Generator<number | undefined, void> {
+    for (const span of this.#current().spansIn(bytes)) yield span?.from;
+  }
+
   /** A copy of `value` in which every text is redacted, also the keys of objects. */
   redactAll<Value>(value: Value): Value {
     return this.#inside(value) as Value;

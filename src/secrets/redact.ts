@@ -29,9 +29,11 @@ const KEY_BYTES = 4;
 const FILTER_BITS_PER_FORM = 32;
 const MIN_FILTER_BITS = 16;
 const MAX_FILTER_BITS = 24;
+/** Number of bytes that {@linkcode SecretPattern.spansIn} searches at once. */
+const PART_BYTES = 256 * 1024;
 
 /** A range in some bytes or in a list; `to` is not in it. */
-interface Span {
+export interface Span {
   readonly from: number;
   readonly to: number;
 }
@@ -97,6 +99,25 @@ export class SecretPattern {
       if (length > 0) matches.push({ from, to: from + length });
     }
     return { matches, begun: more ? this.#firstBeginning(bytes) : bytes.length };
+  }
+
+  /**
+   * The ranges of `bytes` in which a form is found, in order, with memory for one part of them only;
+   * `undefined` after each part, so that the caller can let other work go on.
+   */
+  *spansIn(bytes: Uint8Array): Generator<Span | undefined, void> {
+    if (this.isEmpty) return;
+    let size = PART_BYTES;
+    for (let at = 0; at < bytes.length;) {
+      const { matches, begun } = this.search(
+        bytes.subarray(at, at + size),
+        at + size < bytes.length,
+      );
+      for (const { from, to } of matches) yield { from: at + from, to: at + to };
+      yield undefined;
+      size = begun === 0 ? 2 * size : PART_BYTES; // a form may be longer than a part
+      at += begun;
+    }
   }
 
   /**
