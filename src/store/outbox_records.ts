@@ -69,7 +69,7 @@ export interface NewMessage {
   /** Why it waits for a person; absent for one that is sent at once. */
   readonly held?: string;
   readonly counted?: CountedOutput;
-  /** Long parts of it, each in pieces of at most 1 MiB. */
+  /** Long parts of it, each in pieces of at most 1 MiB. They are handed over: the caller has them no more. */
   readonly content?: { readonly [Name in ContentName]?: readonly Uint8Array<ArrayBuffer>[] };
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -80,7 +80,10 @@ export interface OutboxMessage extends Omit<NewMessage, "now" | "held" | "counte
   readonly state: MessageState;
   /** How often it was tried. */
   readonly tries: number;
-  /** Milliseconds since the epoch before which it is not tried again; 0 for at once. */
+  /**
+   * Milliseconds since the epoch before which it is not tried again; 0 for at once. Of a held one, when
+   * people are told that it waits, and then when it is dropped.
+   */
   readonly nextAt: number;
   /**
    * Milliseconds since the epoch of a try without a stored answer: the message may have arrived.
@@ -151,10 +154,11 @@ export interface MessageQuery extends ListQuery {
   readonly taskId?: string;
 }
 
-/** Number of messages that wait and that were given up. */
+/** Number of messages that wait, that are held and that were given up. */
 export interface OutboxCounts {
   readonly pending: number;
   readonly failed: number;
+  readonly held: number;
   /** Milliseconds since the epoch when the oldest pending one came; absent when none is pending. */
   readonly oldestPendingAt?: number;
 }

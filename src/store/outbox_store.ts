@@ -16,6 +16,13 @@ import type {
   OutboxMessage,
 } from "./outbox_records.ts";
 
+/** What {@linkcode OutboxStore.expireHeld} has done. */
+export interface ExpiredHeld {
+  /** Messages that are dropped a day from now, unless they are sent or dropped by hand. */
+  readonly warned: readonly OutboxMessage[];
+  readonly dropped: readonly OutboxMessage[];
+}
+
 /** Stores messages. */
 export interface OutboxRecorder {
   /**
@@ -52,7 +59,7 @@ export interface OutboxStore {
   listMessages(query: MessageQuery): Promise<OutboxMessage[]>;
   /** Messages whose id starts with `prefix`, at most two. */
   findMessages(prefix: string): Promise<OutboxMessage[]>;
-  /** Makes an unsent message due now; `undefined` when it was sent, or no longer exists. */
+  /** Makes an unsent message due now; `undefined` when it was sent, is held, or no longer exists. */
   retryMessage(id: string, how: MessageRetry): Promise<OutboxMessage | undefined>;
   /** Drops a message that was not sent; `undefined` when it was, or no longer exists. */
   dropMessage(
@@ -61,6 +68,13 @@ export interface OutboxStore {
   ): Promise<OutboxMessage | undefined>;
   /** Has a held message sent; `undefined` when it is not held, or no longer exists. */
   releaseMessage(id: string, now: number): Promise<OutboxMessage | undefined>;
+  /**
+   * Drops messages that have been held for seven days, for this reason, at most `limit`. Returns them,
+   * and those of which people are to be told a day before: each of them once, to one daemon.
+   */
+  expireHeld(
+    options: { readonly now: number; readonly reason: string; readonly limit: number },
+  ): Promise<ExpiredHeld>;
   /** One piece of a long part of a message, counted from 0; `undefined` past its end, and once it is gone. */
   readContent(
     id: string,

@@ -50,7 +50,9 @@ function messagesStored(events: Events, messages: readonly NewMessage[]): void {
 function messageChanged(events: Events, message: OutboxMessage | undefined): void {
   if (message === undefined) return;
   changedOnly(events, "outbox", message.id);
-  if (message.state !== "pending") events.publish("messageEnded", message);
+  if (message.state !== "pending" && message.state !== "held") {
+    events.publish("messageEnded", message);
+  }
 }
 
 const changes = (...records: readonly RecordName[]) => (events: Events) =>
@@ -230,6 +232,9 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
   releaseMessage(events, message) {
     messageChanged(events, message);
     if (message !== undefined) events.publish("messagesStored", undefined);
+  },
+  expireHeld(events, { warned, dropped }) {
+    for (const message of [...warned, ...dropped]) messageChanged(events, message);
   },
   readContent: "read",
   listOutputs: "read",

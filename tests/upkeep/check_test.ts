@@ -70,6 +70,13 @@ const IMPOSSIBLE: readonly {
     says: /There are tasks that wait for nothing, so they never go on: 01J/,
   },
   {
+    name: "the pack of a message that was sent",
+    sql: `INSERT INTO outbox VALUES ('M', 'default', 'c', 'github-pull', '{}', '', '{}', '',
+            'lane', 'sent', 0, 0, NULL, NULL, '', '', 1, 1);
+          INSERT INTO outbox_content VALUES ('M', 'pack', 0, x'00')`,
+    says: /There are long parts of messages that are over or do not exist: M/,
+  },
+  {
     name: "an audit row from outside",
     sql: `INSERT INTO plugin_audit (id, created_at, action, crd_kind, plugin_name, command, result,
             plugin_type, phase, "trigger", delivery_id, stderr, role, policy_mode)

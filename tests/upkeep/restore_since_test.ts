@@ -244,10 +244,13 @@ Deno.test("restore names the triggers that were suspended or deleted since", asy
 
 Deno.test("restore sends no message again that was sent or given up since, and counts what waits", async () => {
   await using rig = await upkeepRig();
-  for (const id of ["dropped", "new", "sent", "tried"]) {
+  const pending = ["dropped", "new", "sent", "tried"];
+  const held = ["held", "released", "unwanted"];
+  for (const id of [...pending, ...held]) {
     rig.change(
       `INSERT INTO outbox VALUES ('${id}', 'default', 'c', 'slack-post', '{}', '', '{}', '',
-      'lane', 'pending', 0, 0, NULL, NULL, '', '', 1, 1)`,
+      'lane', '${held.includes(id) ? "held" : "pending"}', 0, 0, NULL, NULL, '', '', 1, 1);
+      INSERT INTO outbox_content VALUES ('${id}', 'pack', 0, x'00')`,
     );
   }
   const file = await copyOf(rig);
@@ -255,6 +258,8 @@ Deno.test("restore sends no message again that was sent or given up since, and c
     UPDATE outbox SET state = 'sent', tries = 1, external_id = '17', updated_at = 9
       WHERE id = 'sent';
     UPDATE outbox SET state = 'dropped', reason = 'by an operator' WHERE id = 'dropped';
+    UPDATE outbox SET state = 'sent', tries = 1, external_id = '18' WHERE id = 'released';
+    UPDATE outbox SET state = 'dropped' WHERE id = 'unwanted';
     UPDATE outbox SET tries = 2, uncertain_since = 8, next_at = 9 WHERE id = 'tried'`);
   const { findings } = await restored(rig, file);
   equal(findings.pendingMessages, 2);
@@ -265,10 +270,18 @@ Deno.test("restore sends no message again that was sent or given up since, and c
     ).map((row) => Object.values(row)),
     [
       ["dropped", "dropped", 0, null, ""],
+      ["held", "held", 0, null, ""],
       ["new", "pending", 0, null, ""],
+      ["released", "sent", 1, null, "18"],
       ["sent", "sent", 1, null, "17"],
       ["tried", "pending", 2, 8, ""],
+      ["unwanted", "dropped", 0, null, ""],
     ],
+  );
+  deepEqual(
+    rowsOf(rig.dirs.database, "SELECT message_id AS id FROM outbox_content ORDER BY 1")
+      .map(({ id }) => id),
+    ["held", "new", "tried"],
   );
 });
 

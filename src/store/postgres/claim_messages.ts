@@ -54,7 +54,7 @@ async function claimDue(
      claimed AS (UPDATE outbox SET tries = tries + 1,
          first_tried_at = COALESCE(first_tried_at, ?7),
          uncertain_since = COALESCE(outbox.uncertain_since, ?7), updated_at = ?7
-       FROM first WHERE outbox.id = first.id
+       FROM first WHERE outbox.id = first.id AND outbox.state = 'pending'
        RETURNING outbox.*, first.uncertain_since AS uncertain_before)
      SELECT claimed.*, earlier.id AS earlier, earlier.external_id AS earlier_external_id,
        earlier.uncertain_since AS earlier_uncertain_since

@@ -44,7 +44,7 @@ export function checkDeletion({ tasks, waitingMessages, events }: DeletionFacts)
   const [message] = waitingMessages;
   if (message !== undefined) {
     throw conflict(
-      `message outbox/${message} of it waits to be sent: wait for that, or ` +
+      `message outbox/${message} of it waits to be sent, or for a person: wait for that, or ` +
         `"svc outbox drop ${message}"`,
     );
   }

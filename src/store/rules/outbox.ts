@@ -15,6 +15,15 @@ export const SEND_NOW = 0;
 /** Longest time between two tries: a later one comes from a clock that was set back. */
 export const LONGEST_WAIT_MS = 3600_000;
 
+/** How long a message is held before it is dropped, and before people are told that it will be. */
+export const HELD_MS = 7 * 24 * 3600_000;
+export const WARN_HELD_MS = HELD_MS - 24 * 3600_000;
+
+/** When a held message is dropped, in milliseconds since the epoch. */
+export function heldUntil({ createdAt, nextAt }: OutboxMessage): number {
+  return Math.max(createdAt + HELD_MS, nextAt);
+}
+
 /** The lane of a message: messages through one Connection, or without one to one target. */
 export function laneOf(
   { project, connection, kind, target }: Pick<

@@ -191,7 +191,8 @@ async function check(
   const waitingMessages: string[] = [];
   for (const { id, project } of sending) {
     const rows = await db.all(
-      "SELECT id FROM outbox WHERE project = ? AND task_id = ? AND state = 'pending' ORDER BY id",
+      `SELECT id FROM outbox WHERE project = ? AND task_id = ? AND state IN ('held', 'pending')
+       ORDER BY id`,
       project,
       id,
     );
@@ -226,6 +227,12 @@ async function removeTasks(
     if (state === "succeeded") {
       await db.run("UPDATE dedup_keys SET task_id = '' WHERE task_id = ?", id);
     } else await db.run("DELETE FROM dedup_keys WHERE task_id = ?", id);
+    await db.run(
+      `DELETE FROM outbox_content WHERE message_id IN
+         (SELECT id FROM outbox WHERE project = ? AND task_id = ?)`,
+      project,
+      id,
+    );
     await db.run("DELETE FROM outbox WHERE project = ? AND task_id = ?", project, id);
     await db.run("DELETE FROM bindings WHERE task_id = ?", id);
   }

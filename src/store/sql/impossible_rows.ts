@@ -62,6 +62,12 @@ export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
           AND NOT EXISTS (SELECT 1 FROM turns WHERE task_id = tasks.id AND turns.state = 'waiting')`,
     show: (ids) => `There are tasks that wait for nothing, so they never go on: ${ids}`,
   },
+  {
+    sql:
+      `SELECT DISTINCT message_id AS id FROM outbox_content WHERE NOT EXISTS (SELECT 1 FROM outbox
+          WHERE outbox.id = message_id AND outbox.state IN ('held', 'pending', 'failed'))`,
+    show: (ids) => `There are long parts of messages that are over or do not exist: ${ids}`,
+  },
 ];
 
 /**

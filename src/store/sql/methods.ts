@@ -18,6 +18,7 @@ import { listKeyUse, recordKeyUse } from "./key_uses.ts";
 import {
   addToOutbox,
   dropMessage,
+  expireHeld,
   findMessages,
   listMessages,
   outboxCounts,
@@ -71,6 +72,7 @@ export const SHARED_METHODS = {
   findMessages,
   retryMessage,
   dropMessage,
+  expireHeld,
   releaseMessage,
   readContent,
   listOutputs,

@@ -15,10 +15,10 @@ import type {
   OutboxCounts,
   OutboxMessage,
 } from "../outbox_records.ts";
-import type { MessageRetry } from "../outbox_store.ts";
-import { canonical, laneOf, SEND_NOW } from "../rules/outbox.ts";
+import type { ExpiredHeld, MessageRetry } from "../outbox_store.ts";
+import { canonical, HELD_MS, laneOf, SEND_NOW, WARN_HELD_MS } from "../rules/outbox.ts";
 import { json, number, optionalNumber, storable, text } from "./columns.ts";
-import { addContent, count, locksOf } from "./outputs.ts";
+import { addContent, countOutputs, dropContent, locksOf } from "./outputs.ts";
 import { listRange, ordered, prefixEnd, where, type WhereClause } from "./queries.ts";
 import type { Row, SqlValue } from "./row.ts";
 import type { SqlSession } from "./session.ts";
@@ -62,14 +62,14 @@ export async function addToOutbox(
   const keyed = messages.filter(({ key }) => key !== "");
   const locks = [...keyed.map((message) => `outbox/${laneOf(message)}`), ...locksOf(messages)];
   if (locks.length > 0) await db.lock(...locks);
-  const reached = await countAll(db, messages);
+  const reached = await countOutputs(db, messages);
   if (reached !== undefined) return reached;
   for (const message of messages) {
     if (message.key !== "") await dropUntried(db, message);
     await db.run(
       `INSERT INTO outbox (id, project, connection, kind, target, key, body, task_id, lane,
          state, reason, next_at, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${SEND_NOW}, ?, ?)`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       message.id,
       message.project,
       message.connection,
@@ -81,6 +81,7 @@ export async function addToOutbox(
       laneOf(message),
       message.held === undefined ? "pending" : "held",
       storable(message.held ?? ""),
+      message.held === undefined ? SEND_NOW : message.now + WARN_HELD_MS,
       message.now,
       message.now,
     );
@@ -89,37 +90,21 @@ export async function addToOutbox(
   return undefined;
 }
 
-/** Counts messages against their limits; the first limit that one would pass, and then none is counted. */
-async function countAll(
-  db: SqlSession,
-  messages: readonly NewMessage[],
-): Promise<LimitReached | undefined> {
-  for (const [index, message] of messages.entries()) {
-    const reached = await count(db, message);
-    if (reached === undefined) continue;
-    for (const { id } of messages.slice(0, index)) {
-      await db.run("DELETE FROM outputs WHERE message_id = ?", id);
-    }
-    return reached;
-  }
-  return undefined;
-}
-
 /** Drops messages that were never tried and that a later message with the same key replaces. */
 async function dropUntried(db: SqlSession, later: NewMessage): Promise<void> {
-  await db.run(
-    `UPDATE outbox ${db.dialect.indexedBy("outbox_of_key")}
-     SET state = 'dropped', reason = ?, updated_at = ?
+  const { project, connection, kind } = later;
+  const untried = await db.all(
+    `SELECT id FROM outbox ${db.dialect.indexedBy("outbox_of_key")}
      WHERE project = ? AND connection = ? AND kind = ? AND target = ? AND key = ? AND key <> ''
-       AND (state = 'held' OR state = 'pending' AND tries = 0)`,
-    `replaced by outbox/${later.id}`,
-    later.now,
-    later.project,
-    later.connection,
-    later.kind,
+       AND (state = 'held' OR state = 'pending' AND tries = 0) ${db.dialect.forUpdate}`,
+    project,
+    connection,
+    kind,
     canonical(later.target),
     storable(later.key),
   );
+  const end = { reason: `replaced by outbox/${later.id}`, now: later.now };
+  for (const row of untried) await dropMessage(db, text(row, "id"), end);
 }
 
 /** Messages, in the order of the list. */
@@ -163,7 +148,7 @@ export async function findMessages(db: SqlSession, prefix: string): Promise<Outb
   return rows.map(toMessage);
 }
 
-/** Makes an unsent message due now. */
+/** Makes an unsent message due now, but for one that is held. */
 export function retryMessage(
   db: SqlSession,
   id: string,
@@ -175,7 +160,7 @@ export function retryMessage(
        connection = COALESCE(?, connection), lane = COALESCE(?, lane), next_at = ${SEND_NOW},
        reason = '', updated_at = ?,
        uncertain_since = CASE WHEN ? = 1 THEN NULL ELSE uncertain_since END
-     WHERE id = ? AND state <> 'sent'`,
+     WHERE id = ? AND state NOT IN ('sent', 'held')`,
     through?.connection ?? null,
     through === undefined ? null : laneOf(through),
     now,
@@ -192,25 +177,64 @@ export function releaseMessage(
 ): Promise<OutboxMessage | undefined> {
   return change(
     db,
-    "UPDATE outbox SET state = 'pending', reason = '', updated_at = ? WHERE id = ? AND state = 'held'",
+    `UPDATE outbox SET state = 'pending', reason = '', next_at = ${SEND_NOW}, updated_at = ?
+     WHERE id = ? AND state = 'held'`,
     now,
     id,
   );
 }
 
-/** Drops an unsent message. */
-export function dropMessage(
+/** Drops an unsent message, and what it would have sent. */
+export async function dropMessage(
   db: SqlSession,
   id: string,
   { reason, now }: { readonly reason: string; readonly now: number },
 ): Promise<OutboxMessage | undefined> {
-  return change(
+  const dropped = await change(
     db,
     "UPDATE outbox SET state = 'dropped', reason = ?, updated_at = ? WHERE id = ? AND state <> 'sent'",
     storable(reason),
     now,
     id,
   );
+  if (dropped !== undefined) await dropContent(db, [id]);
+  return dropped;
+}
+
+/**
+ * Drops messages that have been held too long, and says which are to go next; each is named by one
+ * call of all daemons, a day before it goes at the least.
+ */
+export async function expireHeld(
+  db: SqlSession,
+  { now, reason, limit }: {
+    readonly now: number;
+    readonly reason: string;
+    readonly limit: number;
+  },
+): Promise<ExpiredHeld> {
+  const { indexedBy, skipLocked } = db.dialect;
+  const rows = await db.all(
+    `SELECT id, created_at, next_at FROM outbox ${indexedBy("outbox_by_state")}
+     WHERE state = 'held' AND next_at <= ? ORDER BY id LIMIT ? ${skipLocked}`,
+    now,
+    limit,
+  );
+  const [warned, dropped]: [OutboxMessage[], OutboxMessage[]] = [[], []];
+  for (const row of rows) {
+    const id = text(row, "id");
+    const isNew = number(row, "next_at") <= number(row, "created_at") + WARN_HELD_MS;
+    const message = isNew
+      ? await change(
+        db,
+        "UPDATE outbox SET next_at = ? WHERE id = ? AND state = 'held'",
+        Math.max(number(row, "created_at") + HELD_MS, now + HELD_MS - WARN_HELD_MS),
+        id,
+      )
+      : await dropMessage(db, id, { reason, now });
+    if (message !== undefined) (isNew ? warned : dropped).push(message);
+  }
+  return { warned, dropped };
 }
 
 /**
@@ -220,33 +244,37 @@ export function dropMessage(
  * this daemon still has the lane: another one may be sending the message by now.
  */
 export const finishMessage = (isMine: string) =>
-(
+async (
   db: SqlSession,
   id: string,
   result: MessageResult,
   now: number,
-): Promise<OutboxMessage | undefined> =>
-  result.state === "sent"
-    ? change(
+): Promise<OutboxMessage | undefined> => {
+  if (result.state === "sent") {
+    const sent = await change(
       db,
       `UPDATE outbox SET state = 'sent', external_id = ?, reason = '', uncertain_since = NULL,
          updated_at = ? WHERE id = ?`,
       storable(result.externalId),
       now,
       id,
-    )
-    : change(
-      db,
-      `UPDATE outbox SET state = ?, reason = ?, next_at = ?, updated_at = ?,
-         uncertain_since = CASE WHEN ? = 1 THEN NULL ELSE uncertain_since END
-       WHERE id = ? AND state = 'pending' AND tries > 0 AND ${isMine}`,
-      result.state,
-      storable(result.reason),
-      result.state === "pending" ? result.nextAt : 0,
-      now,
-      result.certain ? 1 : 0,
-      id,
     );
+    if (sent !== undefined) await dropContent(db, [id]);
+    return sent;
+  }
+  return await change(
+    db,
+    `UPDATE outbox SET state = ?, reason = ?, next_at = ?, updated_at = ?,
+       uncertain_since = CASE WHEN ? = 1 THEN NULL ELSE uncertain_since END
+     WHERE id = ? AND state = 'pending' AND tries > 0 AND ${isMine}`,
+    result.state,
+    storable(result.reason),
+    result.state === "pending" ? result.nextAt : 0,
+    now,
+    result.certain ? 1 : 0,
+    id,
+  );
+};
 
 /** Changes one message, if there is one. */
 async function change(
@@ -268,18 +296,20 @@ export async function nextMessageAt(db: SqlSession, now: number): Promise<number
   return row && number(row, "at");
 }
 
-/** Numbers of messages that wait, and of those that were given up. */
+/** Numbers of messages that wait, that are held, and that were given up. */
 export async function outboxCounts(db: SqlSession): Promise<OutboxCounts> {
   const row = await db.get(
     `SELECT count(*) FILTER (WHERE state = 'pending') AS pending,
        count(*) FILTER (WHERE state = 'failed') AS failed,
+       count(*) FILTER (WHERE state = 'held') AS held,
        min(created_at) FILTER (WHERE state = 'pending') AS oldest
      FROM outbox ${db.dialect.indexedBy("outbox_by_state")}
-     WHERE state IN ('pending', 'failed')`,
+     WHERE state IN ('held', 'pending', 'failed')`,
   ) ?? {};
   return {
     pending: number(row, "pending"),
     failed: number(row, "failed"),
+    held: number(row, "held"),
     ...optionalNumber(row, "oldest", "oldestPendingAt"),
   };
 }
@@ -290,10 +320,17 @@ export async function pruneOutbox(
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Promise<number> {
   const { indexedBy, skipLocked } = db.dialect;
-  return await db.run(
-    `DELETE FROM outbox WHERE id IN (SELECT id FROM outbox ${indexedBy("outbox_ended")}
-       WHERE state <> 'pending' AND updated_at < ? ORDER BY updated_at LIMIT ? ${skipLocked})`,
+  const rows = await db.all(
+    `SELECT id FROM outbox ${indexedBy("outbox_ended")} WHERE state <> 'pending' AND state <> 'held'
+       AND updated_at < ? ORDER BY updated_at LIMIT ? ${skipLocked}`,
     before,
     limit,
+  );
+  if (rows.length === 0) return 0;
+  const ids = rows.map((row) => text(row, "id"));
+  await dropContent(db, ids);
+  return await db.run(
+    "DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(?))",
+    JSON.stringify(ids),
   );
 }

@@ -165,7 +165,7 @@ class StoreThread {
     );
     const attached = packer.attached();
     const request: Request = { type: "batch", calls: sent, attached };
-    this.#worker.postMessage(request, [attached.bodies.buffer]);
+    this.#worker.postMessage(request, [attached.bodies.buffer, ...handedOver(calls)]);
   }
 
   #receive(reply: Reply): void {
@@ -190,6 +190,15 @@ class StoreThread {
     this.#inFlight = this.#waiting = [];
     return this.#broken;
   }
+}
+
+/** The memory of long parts of messages, which the thread takes over: a copy would be as large. */
+function handedOver(calls: readonly Call[]): Set<ArrayBuffer> {
+  const messages = calls.flatMap(({ method, args }) =>
+    method === "addToOutbox" ? (args as StoreArgs<"addToOutbox">)[0] : []
+  );
+  const pieces = messages.flatMap(({ content = {} }) => Object.values(content).flat());
+  return new Set(pieces.map(({ buffer }) => buffer));
 }
 
 /** Whether a call can be cloned for the thread; one that cannot is rejected here. */

@@ -51,7 +51,7 @@ eachStore("a message is stored whole, and found again", async (store) => {
   };
   deepEqual(await store.listMessages({ limit: 5 }), [stored]);
   deepEqual(await store.findMessages(idOf(1).slice(0, 25)), [stored]);
-  deepEqual(await store.outboxCounts(), { pending: 1, failed: 0, oldestPendingAt: now });
+  deepEqual(await store.outboxCounts(), { pending: 1, failed: 0, held: 0, oldestPendingAt: now });
 });
 
 eachStore("one of each lane is claimed, in the order of its target", async (store) => {
@@ -136,7 +136,7 @@ eachStore(
     await finish(store, 1, { ...pending, certain: true });
     equal((await at(8000))?.uncertainSince, undefined);
     await finish(store, 1, { state: "failed", reason: "gone", certain: false });
-    deepEqual(await store.outboxCounts(), { pending: 0, failed: 1 });
+    deepEqual(await store.outboxCounts(), { pending: 0, failed: 1, held: 0 });
     await store.addToOutbox([message(2, key)]);
     const next = await at(9000);
     deepEqual([next?.message.id, next?.uncertainSince, next?.previousId], [idOf(2), 8000, ""]);

@@ -86,6 +86,7 @@ async function ofEach<T>(
 /** Without the nodes of tasks, which only a store of several daemons tells. */
 function withoutNodes<T>(value: T): T {
   if (Array.isArray(value)) return value.map(withoutNodes) as T;
+  if (value instanceof Map) return withoutNodes([...value]) as T;
   if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
   return Object.fromEntries(
     Object.entries(value).filter(([key]) => !["node", "nodeName", "onlyNode"].includes(key))
@@ -94,7 +95,8 @@ function withoutNodes<T>(value: T): T {
 }
 
 /** An answer; of a refusal what it says, of a fault only that there is one. */
-async function answer(store: Store, { method, args }: Call): Promise<unknown> {
+async function answer(store: Store, { method, args: given }: Call): Promise<unknown> {
+  const args = structuredClone(given); // long parts of messages are handed over
   const call = store[method] as (...args: readonly unknown[]) => Promise<unknown>;
   try {
     if (method.startsWith("prune")) return await toTheEnd(() => call(...args));
@@ -130,6 +132,7 @@ async function holding(store: Store): Promise<unknown> {
   const tasks = await store.listTasks(all);
   const deliveries = await store.listDeliveries(all);
   const events = await store.listSourceEvents(all);
+  const messages = await store.listMessages(all);
   return {
     tasks,
     plans: await Promise.all(tasks.map(({ id }) => store.findPlan(id))),
@@ -140,7 +143,9 @@ async function holding(store: Store): Promise<unknown> {
     deliveries: await store.readDeliveries(deliveries.map(({ id }) => id)),
     events,
     bindings: await store.listBindings(all),
-    messages: await store.listMessages(all),
+    messages,
+    packs: await Promise.all(messages.map(({ id }) => store.readContent(id, "pack", 0))),
+    outputs: await Promise.all(tasks.map(({ id }) => store.listOutputs(id))),
     outbox: await store.outboxCounts(),
     keys: await store.listKeyUse("default", "github"),
     cursors: await Promise.all(["cron", "file"].map((name) => store.findCursor(name))),

@@ -4,8 +4,14 @@
  * @module
  */
 
-import type { MessageResult, NewMessage } from "../../../src/store/outbox_records.ts";
+import type {
+  CountedOutput,
+  MessageResult,
+  NewMessage,
+} from "../../../src/store/outbox_records.ts";
 import { type Call, call, type World } from "./world.ts";
+
+const DAY_MS = 24 * 3600_000;
 
 /** A message to one of a few targets, by itself or with a key. */
 export function someMessage(world: World): NewMessage {
@@ -21,7 +27,22 @@ export function someMessage(world: World): NewMessage {
     key: random.pick(["", "k"]),
     body: { text: `${id}\0` },
     taskId: random.once(2) ? "" : world.someTask(),
+    ...(random.once(4) ? { held: "by rule\0" } : {}),
+    ...(random.once(3) ? { counted: someCount(world) } : {}),
+    ...(random.once(4)
+      ? { content: { pack: [new Uint8Array([1, 2]), new Uint8Array([3])], patch: [] } }
+      : {}),
     now,
+  };
+}
+
+function someCount({ random }: World): CountedOutput {
+  const rounds = { place: random.pick(["o/r#1", "o/r#2\0"]), most: 3, byPerson: random.once(4) };
+  return {
+    output: random.pick(["pull", "push"]),
+    unit: random.pick(["a", "b\0", "c"]),
+    max: 1 + random.below(2),
+    ...(random.once(2) ? { rounds } : {}),
   };
 }
 
@@ -44,6 +65,10 @@ export function sendMessages(world: World): Call {
     () => call("retryMessage", id, { now, forget: random.once(2) }),
     () => call("retryMessage", id, { now, forget: false, through: someMessage(world) }),
     () => call("dropMessage", id, { reason: "not wanted", now }),
+    () => call("releaseMessage", id, now),
+    () => call("expireHeld", { now: now + random.below(9) * DAY_MS, reason: "held", limit: 99 }),
+    () => call("readContent", id, "pack", random.below(3)),
+    () => call("listOutputs", world.someTask()),
   ])();
 }
 

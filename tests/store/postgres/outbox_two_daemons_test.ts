@@ -120,3 +120,41 @@ twoDaemonsTest("of messages of one key that come at once, the last one stays", a
   const [first] = await a.findMessages(idOf(30));
   equal(first?.reason, `replaced by outbox/${idOf(31)}`);
 });
+
+twoDaemonsTest(
+  "of calls at once at two daemons only as many pass as a limit has",
+  async (daemons) => {
+    const { a, b } = daemons;
+    const counted = (n: number, taskId: string): Partial<NewMessage> => {
+      const rounds = { place: "o/r#1", most: 3, byPerson: false };
+      return { taskId, counted: { output: "push", unit: `${n}`, max: 2, rounds } };
+    };
+    const passed = async (taskOf: (n: number) => string, from: number) => {
+      const results = await Promise.all(
+        range(from, from + 12).map((n) =>
+          (n % 2 === 0 ? a : b).addToOutbox([message(n, counted(n, taskOf(n)))])
+        ),
+      );
+      return results.filter((result) => result === undefined).length;
+    };
+    equal(await passed(() => idOf(500), 0), 2, "of one task");
+    equal(await passed(idOf, 100), 1, "of many tasks at one place");
+    equal((await a.listMessages({ limit: 50 })).length, 3);
+  },
+);
+
+twoDaemonsTest("of a held message one daemon is told, and one drops it", async ({ a, b }) => {
+  const numbers = range(1, 21);
+  await a.addToOutbox(numbers.map((n) => message(n, { held: "always" })));
+  const day = 24 * 3600_000;
+  for (const [now, which] of [[6.5 * day, "warned"], [8 * day, "dropped"]] as const) {
+    const found = await Promise.all(
+      range(0, 8).map((n) =>
+        (n % 2 === 0 ? a : b).expireHeld({ now, reason: "held for 7 days", limit: 5 })
+      ),
+    );
+    const rest = await a.expireHeld({ now, reason: "held for 7 days", limit: 50 });
+    const ids = [...found, rest].flatMap((one) => one[which].map(({ id }) => numberOf(id)));
+    deepEqual(ids.toSorted((x, y) => x - y), numbers, which);
+  }
+});

@@ -231,6 +231,7 @@ const CALLS: Calls = {
   findMessages: (run, db) => run(db, "01"),
   retryMessage: (run, db) => run(db, idOf(70), { now: 5, forget: true }),
   dropMessage: (run, db) => run(db, idOf(71), { reason: "", now: 5 }),
+  expireHeld: (run, db) => run(db, { now: 1e15, reason: "", limit: 3 }),
   releaseMessage: (run, db) => run(db, idOf(71), 5),
   readContent: (run, db) => run(db, idOf(70), "pack", 0),
   listOutputs: (run, db) => run(db, T1),

@@ -336,13 +336,14 @@ const MIGRATIONS: readonly string[] = [
     message_id TEXT NOT NULL, name TEXT NOT NULL, piece INTEGER NOT NULL, bytes BLOB NOT NULL,
     PRIMARY KEY (message_id, name, piece)
   );
-  -- What tasks have put into the outbox against a limit; round: how many there were at this place.
+  -- What tasks have put into the outbox against a limit. place: where it counts over all tasks, or
+  -- empty; number: the how many of all there; round: the how many since a person had a say.
   CREATE TABLE outputs (
-    task_id TEXT NOT NULL, output TEXT NOT NULL, unit TEXT NOT NULL, message_id TEXT NOT NULL,
-    place TEXT NOT NULL, round INTEGER NOT NULL, created_at INTEGER NOT NULL,
+    task_id TEXT NOT NULL, output TEXT NOT NULL, unit TEXT NOT NULL, created_at INTEGER NOT NULL,
+    place TEXT NOT NULL, number INTEGER NOT NULL, round INTEGER NOT NULL,
     PRIMARY KEY (task_id, output, unit)
   );
-  CREATE INDEX outputs_of_place ON outputs (place, output, message_id) WHERE place <> '';
+  CREATE INDEX outputs_of_place ON outputs (place, output, number) WHERE place <> '';
   `,
 ];
 

@@ -49,12 +49,17 @@ export function readFormerRecords(
   }
 }
 
-/** Those messages that wait in the copy and are over in `db`, or were tried there. */
+/** Those messages that wait or are held in the copy and are over in `db`, or were tried there. */
 function messagesOf(db: Database, copy: Database): Row[] {
   // A database of an earlier version has no outbox.
   if (db.get("SELECT 1 FROM sqlite_schema WHERE name = 'outbox'") === undefined) return [];
-  return copy.all("SELECT id FROM outbox WHERE state = 'pending'").flatMap(({ id }) =>
-    db.all("SELECT * FROM outbox WHERE id = ? AND (tries > 0 OR state <> 'pending')", id ?? null)
+  return copy.all("SELECT id, state FROM outbox WHERE state IN ('held', 'pending')").flatMap(
+    ({ id, state }) =>
+      db.all(
+        "SELECT * FROM outbox WHERE id = ? AND (tries > 0 OR state <> ?)",
+        id ?? null,
+        state ?? null,
+      ),
   );
 }
 
@@ -134,6 +139,9 @@ export function keepSent(copy: Database, { messages }: FormerRecords): void {
         ["external_id", "reason", "updated_at", "id"],
       ).map((column) => row[column] ?? null),
     );
+    if (row["state"] === "sent" || row["state"] === "dropped") {
+      copy.run("DELETE FROM outbox_content WHERE message_id = ?", text(row, "id"));
+    }
   }
 }
 
