@@ -52,7 +52,6 @@ const LAYERS: Readonly<Record<string, string>> = {
   doctor:
     "api base http intake resources secrets service shell signatures storage store tasks upkeep",
   outbox: "base cel connections http resources secrets signatures store",
-  outputs: "base resources",
   notifications: "base outbox resources store",
   outputs: "base resources secrets",
   control:
