@@ -32,13 +32,13 @@ const LAYERS: Readonly<Record<string, string>> = {
   signatures: "base",
   platforms: "base signatures",
   resources: "agents base cel platforms",
-  api: "base resources",
   secrets: "base resources",
   egress: "base resources secrets",
   shell: "base",
   service: "base shell",
   http: "base signatures",
   git: "base shell",
+  api: "base git resources",
   store: "agents base resources signatures",
   auth: "api base resources store",
   tasks: "agents auth base cel egress resources secrets shell signatures store",
@@ -779,7 +779,7 @@ Deno.test("bytes of a stranger are neither parsed nor split: not to read them, n
   const takers = FILES.filter(({ path, code }) =>
     /^src\/(http|intake|control|telemetry)\//.test(path) && taking.test(code)
   ).map(({ path }) => path);
-  deepEqual(takers, ["src/http/read_body.ts"]);
+  deepEqual(takers.toSorted(), ["src/control/server/attached_body.ts", "src/http/read_body.ts"]);
 });
 
 Deno.test("every file opens with a @module block of at most six lines", () => {

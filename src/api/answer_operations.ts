@@ -17,7 +17,7 @@ export interface Queued extends Readonly<Record<string, unknown>> {
 }
 
 /** A step answers to its own task only. */
-const OWN_TASK = { step: { own: "task", in: "task" } } as const;
+export const OWN_TASK = { step: { own: "task", in: "task" } } as const;
 
 /** The operations that answer, by name. */
 export const ANSWER_OPERATIONS = {

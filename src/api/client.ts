@@ -9,8 +9,16 @@ import { defined } from "../base/defined.ts";
 import { AppError, isErrorCode, messageOf } from "../base/errors.ts";
 import { findMissing } from "../base/initialised.ts";
 import { isJsonObject } from "../base/json.ts";
+import { ATTACHED_TYPE } from "./attached_type.ts";
 import { ASK_AGAIN, ASKED_HEADER, TIME_HEADER, UNKNOWN_TIME } from "./fresh_request.ts";
-import type { CallName, Input, OperationName, Output, StreamName } from "./operations.ts";
+import type {
+  AttachedName,
+  CallName,
+  Input,
+  OperationName,
+  Output,
+  StreamName,
+} from "./operations.ts";
 
 /** A connection to a daemon, over which operations are called. */
 export interface Client extends Disposable {
@@ -19,10 +27,23 @@ export interface Client extends Disposable {
    *
    * @throws {AppError} whatever the daemon refused with; `unreachable` when it does not run.
    */
-  call<Name extends CallName>(
+  call<Name extends Exclude<CallName, AttachedName>>(
     name: Name,
     input: Input<Name>,
     signal?: AbortSignal,
+  ): Promise<Output<Name>>;
+  /**
+   * Calls an operation whose input comes with bytes.
+   *
+   * @throws {AppError} as {@linkcode Client.call}.
+   */
+  callWith<Name extends AttachedName>(
+    name: Name,
+    input: Input<Name>,
+    { attachment, signal }: {
+      readonly attachment: Uint8Array<ArrayBuffer>;
+      readonly signal?: AbortSignal;
+    },
   ): Promise<Output<Name>>;
   /**
    * Calls a streaming operation; yields its JSON lines as they arrive, until `signal` aborts.
@@ -64,6 +85,14 @@ export type Address =
   | { readonly url: string; readonly caCert?: () => string }
   | { readonly answer: (request: Request) => Promise<Response> };
 
+type Attachment = Uint8Array<ArrayBuffer>;
+
+/** What a client asks. */
+interface Asked extends Omit<ForwardedCall, "by"> {
+  readonly by?: string;
+  readonly attachment?: Attachment;
+}
+
 /** How often a client repeats a request that the daemon found too late. */
 const MOST_TIMES = 5;
 
@@ -74,26 +103,32 @@ export function connect(address: Address, token?: string): Client {
     ? { answer: address.answer, close() {} }
     : overNetwork(address);
 
+  const isAsking = !("answer" in address); // there a caller never goes unseen
   const askOnce = (
-    { name, body, by }: Omit<ForwardedCall, "by"> & { readonly by?: string },
+    { name, body, attachment, by }: Asked,
     asked: string,
     signal: AbortSignal | undefined,
   ): Promise<Response> => {
     const request = new Request(`${base}/v1/${name}`, {
       method: "POST",
       headers: {
-        "content-type": "application/json",
-        ...("answer" in address ? {} : { [ASKED_HEADER]: asked }), // there a caller never goes unseen
+        "content-type": attachment === undefined ? "application/json" : ATTACHED_TYPE,
+        ...(isAsking ? { [ASKED_HEADER]: asked } : {}),
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...defined({ "svc-client": by }),
       },
-      body,
+      // the first question, which only brings the time, does without the bytes
+      body: attachment === undefined
+        ? body
+        : isAsking && asked === UNKNOWN_TIME
+        ? `${body}\n`
+        : new Blob([`${body}\n`, attachment]),
       ...defined({ signal }),
     });
     return answer(request);
   };
   const ask = async (
-    call: Parameters<typeof askOnce>[0],
+    call: Asked,
     signal: AbortSignal | undefined,
   ): Promise<Response> => {
     let response = await askOnce(call, UNKNOWN_TIME, signal);
@@ -111,9 +146,10 @@ export function connect(address: Address, token?: string): Client {
   const send = async (
     name: OperationName,
     input: unknown,
-    signal?: AbortSignal,
+    { signal, attachment }: { signal?: AbortSignal | undefined; attachment?: Attachment } = {},
   ): Promise<Response> => {
-    const response = await ask({ name, body: JSON.stringify(input) }, signal);
+    const body = JSON.stringify(input);
+    const response = await ask({ name, body, ...defined({ attachment }) }, signal);
     if (response.ok) return response;
     const problem: unknown = await response.json();
     throw toError(isJsonObject(problem) ? problem : {});
@@ -121,10 +157,13 @@ export function connect(address: Address, token?: string): Client {
 
   return {
     async call(name, input, signal) {
-      return await (await send(name, input, signal)).json();
+      return await (await send(name, input, { signal })).json();
+    },
+    async callWith(name, input, sending) {
+      return await (await send(name, input, sending)).json();
     },
     async *stream(name, input, signal) {
-      const { body } = await send(name, input, signal);
+      const { body } = await send(name, input, { signal });
       type Line = Output<typeof name>;
       if (body !== null) yield* readLines(body, signal) as AsyncGenerator<Line>;
     },

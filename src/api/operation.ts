@@ -19,35 +19,55 @@ export interface Output<Value = unknown, Form extends "json" | "lines" = "json" 
   readonly value?: Value;
 }
 
+/** Bytes that come along with an input, such as a pack of git. */
+export interface Attachment {
+  readonly maxBytes: number;
+}
+
 /** One operation, as its file defines it; access that it does not grant is refused. */
-export interface Definition<Fields extends TProperties, Given extends Output>
-  extends Partial<Access<keyof Fields & string>> {
+export interface Definition<
+  Fields extends TProperties,
+  Given extends Output,
+  Attached extends Attachment | undefined,
+> extends Partial<Access<keyof Fields & string>> {
   readonly summary: string;
   /** The fields of its input; any other field is refused. */
   readonly input: Fields;
   readonly output: Given;
   /** Whether the pages of the console may call it; they may not when absent. */
   readonly console?: true;
+  /** The bytes that come along with each input; none when absent. */
+  readonly attachment?: Attached;
 }
 
 /** The definition of an operation, which server and client share. */
-export interface Operation<Fields extends TProperties = TProperties, Given extends Output = Output>
-  extends Access {
+export interface Operation<
+  Fields extends TProperties = TProperties,
+  Given extends Output = Output,
+  Attached extends Attachment | undefined = Attachment | undefined,
+> extends Access {
   readonly summary: string;
   /** The schema of the input: a JSON object of exactly these fields. */
   readonly input: TObject<Fields>;
   readonly output: Given;
   /** Whether the pages of the console may call it. */
   readonly console: boolean;
+  /** The bytes that come along with each input, if any do. */
+  readonly attachment: Attached;
 }
 
 /**
  * Defines an operation. One without `role` is for admins, one without `grants` for no run token, one
  * without `console` for no page of the console.
  */
-export function defineOperation<Fields extends TProperties, Given extends Output>(
-  { summary, input, output, role = "admin", grants = {}, console }: Definition<Fields, Given>,
-): Operation<Fields, Given> {
+export function defineOperation<
+  Fields extends TProperties,
+  Given extends Output,
+  Attached extends Attachment | undefined = undefined,
+>(
+  definition: Definition<Fields, Given, Attached>,
+): Operation<Fields, Given, Attached> {
+  const { summary, input, output, role = "admin", grants = {}, console, attachment } = definition;
   return {
     summary,
     role,
@@ -55,6 +75,7 @@ export function defineOperation<Fields extends TProperties, Given extends Output
     console: console === true,
     input: Type.Object(input, { additionalProperties: false }),
     output,
+    attachment: attachment as Attached,
   };
 }
 

@@ -12,7 +12,7 @@ import { ANSWER_OPERATIONS } from "./answer_operations.ts";
 import { CONNECTION_OPERATIONS } from "./connection_operations.ts";
 import { DELIVERY_OPERATIONS } from "./delivery_operations.ts";
 import { DOCTOR_OPERATIONS } from "./doctor_operations.ts";
-import type { InputOf, Operation, Output as Answer, OutputOf } from "./operation.ts";
+import type { Attachment, InputOf, Operation, Output as Answer, OutputOf } from "./operation.ts";
 import { NODE_OPERATIONS } from "./node_operations.ts";
 import { NOTIFICATION_OPERATIONS } from "./notification_operations.ts";
 import { OUTBOX_OPERATIONS } from "./outbox_operations.ts";
@@ -59,6 +59,11 @@ export type StreamName = {
 
 /** Name of an operation that answers with one JSON value. */
 export type CallName = Exclude<OperationName, StreamName>;
+
+/** Name of an operation whose input comes with an attachment. */
+export type AttachedName = {
+  [Name in CallName]: typeof OPERATIONS[Name]["attachment"] extends Attachment ? Name : never;
+}[CallName];
 
 /** Input of an operation. */
 export type Input<Name extends OperationName> = InputOf<typeof OPERATIONS[Name]>;

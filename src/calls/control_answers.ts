@@ -38,6 +38,7 @@ export class ControlAnswers {
     const name = new URL(request.url).pathname.split("/").at(-1) ?? "";
     const operation = findOperation(name);
     if (operation === undefined || operation.output.form === "lines") return undefined;
+    if (operation.attachment !== undefined) return undefined;
     // If a caller is killed while it writes, the daemon reads half of its input, which must not
     // change anything.
     if (operation.role !== "read_only" && hasInput) return undefined;

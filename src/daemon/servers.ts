@@ -148,8 +148,8 @@ function controlPlane(
     umask,
     inherited: stepEnv,
   });
-  const { clock, log, newId, secrets } = state;
-  const host = { ...operations, ...auditLog, clock, log, newId, metrics, secrets, signal };
+  const { clock, log, newId, secrets, runtime } = state;
+  const host = { ...operations, ...auditLog, clock, log, newId, metrics, secrets, runtime, signal };
   return (identify) => controlHandler({ ...host, identify });
 }
 

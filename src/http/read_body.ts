@@ -50,7 +50,7 @@ export async function readBody(
 }
 
 /** Throws the refusal of a body that broke off. */
-function brokenOff(cause: unknown): never {
+export function brokenOff(cause: unknown): never {
   throw new AppError("invalid", "The connection ended before the body was complete", { cause });
 }
 
@@ -102,7 +102,7 @@ const DISCARDED = { bytes: 32 * 1024 * 1024, ms: 1000 };
  * Reads on for a moment before the refusal: a connection that is closed with unread bytes is reset, and
  * then the sender does not see the answer.
  */
-async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+export async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   const { promise: enough, resolve } = Promise.withResolvers<{ done: true; value: undefined }>();
   using _timer = systemClock.after(DISCARDED.ms, () => resolve({ done: true, value: undefined }));
   for (let left = DISCARDED.bytes; left > 0;) {
@@ -117,7 +117,7 @@ async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
  * Frees the memory of a part at once: each part takes 64 KiB, even a short one, and a flood of parts
  * is faster than the collection of garbage.
  */
-function free({ buffer }: Uint8Array): void {
+export function free({ buffer }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
@@ -142,7 +142,11 @@ function listOf(deadlineMs: number): SharedTimeout {
   return list;
 }
 
-function withDeadline<T>(work: Promise<T>, { deadlineMs }: BodyLimits): Promise<T> {
+/** Waits for `work` until the deadline of a body. */
+export function withDeadline<T>(
+  work: Promise<T>,
+  { deadlineMs }: Pick<BodyLimits, "deadlineMs">,
+): Promise<T> {
   return listOf(deadlineMs).wait(
     work,
     () => new AppError("timeout", `The body did not arrive within ${deadlineMs} ms`),

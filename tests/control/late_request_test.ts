@@ -5,7 +5,12 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  ok,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
 import { connect } from "../../src/api/client.ts";
 import { ASK_AGAIN, ASKED_HEADER, TIME_HEADER } from "../../src/api/fresh_request.ts";
 import { createLog } from "../../src/base/log.ts";
@@ -34,6 +39,7 @@ function serverRig() {
     secrets: known(),
     log: createLog({ level: "error", format: "json", clock, write: () => {} }),
     newId: () => "01",
+    runtime: { filesOf: () => ok(false, "no attachment") as never },
   });
   const ask = (name: string, asked?: string) =>
     answer(

@@ -7,8 +7,14 @@
  */
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { ATTACHED_TYPE } from "../../src/api/attached_type.ts";
 import { defineOperation, json } from "../../src/api/operation.ts";
-import { type Input, type OperationName, OPERATIONS } from "../../src/api/operations.ts";
+import {
+  findOperation,
+  type Input,
+  type OperationName,
+  OPERATIONS,
+} from "../../src/api/operations.ts";
 import { type Role, ROLES, RUN_KINDS, type RunKind } from "../../src/api/roles.ts";
 import { checkCaller, checkOwn } from "../../src/auth/authorize.ts";
 import { identify, identifyByToken } from "../../src/auth/caller.ts";
@@ -19,6 +25,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
 import { AppError } from "../../src/base/errors.ts";
 import { idFactory } from "../../src/base/ids.ts";
+import { RuntimeFiles } from "../../src/base/runtime_files.ts";
 import { createLog } from "../../src/base/log.ts";
 import { controlHandler, type Handlers } from "../../src/control/server/server.ts";
 import { known } from "../helpers/known_secrets.ts";
@@ -195,6 +202,7 @@ async function serverRig() {
     signal: new AbortController().signal,
     log: createLog({ level: "error", format: "json", clock, write: () => {} }),
     newId,
+    runtime: { filesOf: (name: string) => new RuntimeFiles(name, temp.dir, undefined) },
     clock,
     secrets: known(),
   };
@@ -220,12 +228,16 @@ async function serverRig() {
       input: unknown,
       { token, network = false }: { token?: string; network?: boolean } = {},
     ): Promise<string> {
+      const isAttached = findOperation(name)?.attachment !== undefined;
       const [before, refusals] = [ran.length, refused.length];
       const response = await (network ? overNetwork : onSocket)(
         new Request(`http://svc/v1/${name}`, {
           method: "POST",
-          body: JSON.stringify(input),
-          headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+          body: JSON.stringify(input) + (isAttached ? "\nbytes" : ""),
+          headers: {
+            "content-type": isAttached ? ATTACHED_TYPE : "application/json",
+            ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          },
         }),
       );
       const text = await response.text();

@@ -45,6 +45,7 @@ function serverRig() {
     clock,
     log: createLog({ level: "error", format: "json", clock, write: () => {} }),
     newId: () => "01",
+    runtime: { filesOf: () => ok(false, "no attachment") as never },
   });
   const ask = (role: Role, name = "get.watch", signal?: AbortSignal) =>
     answer(

@@ -8,6 +8,7 @@
 import { ASK_AGAIN, ASKED_HEADER, TIME_HEADER } from "../../api/fresh_request.ts";
 import { type Operation, secretsIn } from "../../api/operation.ts";
 import {
+  type AttachedName,
   type CallName,
   findOperation,
   type Input,
@@ -20,13 +21,10 @@ import { checkCaller, checkOwn, isLimitedToOwn } from "../../auth/authorize.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Core } from "../../base/core.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
-import type { NewId } from "../../base/ids.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import { problemResponse } from "../../http/problem.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
-import { BodyBudget } from "../../http/body_budget.ts";
-import { readBody } from "../../http/read_body.ts";
+import { type AttachedFile, type AttachmentHost, readInput } from "./input_reader.ts";
 import { InputChecks } from "./inputs.ts";
 import { type ResolveRecord, resolveReferences } from "./references.ts";
 import { StreamBudget } from "./stream_budget.ts";
@@ -34,7 +32,17 @@ import { StreamBudget } from "./stream_budget.ts";
 /** One handler for each operation, with the types of its definition. */
 export type Handlers =
   & {
-    readonly [Name in CallName]: (input: Input<Name>, caller: Caller) => Promise<Output<Name>>;
+    readonly [Name in Exclude<CallName, AttachedName>]: (
+      input: Input<Name>,
+      caller: Caller,
+    ) => Promise<Output<Name>>;
+  }
+  & {
+    readonly [Name in AttachedName]: (
+      input: Input<Name>,
+      caller: Caller,
+      attached: AttachedFile,
+    ) => Promise<Output<Name>>;
   }
   & {
     readonly [Name in StreamName]: (
@@ -45,7 +53,7 @@ export type Handlers =
   };
 
 /** The handlers of the operations, and the parts that every call uses. */
-export interface ControlHost extends Core {
+export interface ControlHost extends Core, AttachmentHost {
   readonly handlers: Handlers;
   /** Finds the records that an input names. */
   readonly resolve: ResolveRecord;
@@ -58,13 +66,8 @@ export interface ControlHost extends Core {
   readonly metrics: () => Promise<Response>;
   /** Ends streams when the daemon stops. */
   readonly signal: AbortSignal;
-  readonly newId: NewId;
 }
 
-/** Limits of a request body; far more than manifests written by people need. */
-const BODY_LIMITS = { maxBytes: 64 * 1024 * 1024, deadlineMs: 30_000 };
-/** A budget separate from the webhooks', so that an operator can act whatever strangers send. */
-const BODIES = new BodyBudget(4 * BODY_LIMITS.maxBytes);
 /**
  * Far more streams than people and programs open; each may hold one or two megabytes for a slow
  * reader.
@@ -154,7 +157,9 @@ async function answer(
     operation === undefined ? "unknown" : name,
     async (caller) => {
       checkCaller(operation ?? UNKNOWN, caller);
-      const body = await readInput(request, caller);
+      const attachment = operation?.attachment;
+      await using given = await readInput(request, { caller, attachment, host });
+      const body = given.input;
       if (operation === undefined) {
         const message = `The daemon has no operation "${name}": the client may be newer`;
         throw new AppError("not_found", message);
@@ -169,9 +174,10 @@ async function answer(
       const isStream = operation.output.form === "lines";
       if (isStream) during.use(STREAMS.begin(caller.role));
       const handle = host.handlers[name as OperationName] as Handle;
-      const given = handle(input, caller, signal);
-      if (!isStream) return Response.json(await given);
-      return await streamResponse(given as AsyncGenerator<unknown>, host.log, {
+      const extra = isStream ? signal : await given.attached();
+      const result = handle(input, caller, extra);
+      if (!isStream) return Response.json(await result);
+      return await streamResponse(result as AsyncGenerator<unknown>, host.log, {
         during,
         client: request.signal,
       });
@@ -196,22 +202,8 @@ function resolverFor(
 type Handle = (
   input: unknown,
   caller: Caller,
-  signal: AbortSignal,
+  extra: AbortSignal | AttachedFile | undefined,
 ) => Promise<unknown> | AsyncGenerator<unknown>;
-
-/** Reads the input; callers of one role cannot use up the memory reserved for the others. */
-async function readInput(request: Request, { role }: Caller): Promise<JsonObject> {
-  const held = BODIES.hold(role);
-  try {
-    const headers = Object.fromEntries(request.headers);
-    const body = await readBody(request, { headers, limits: BODY_LIMITS, held });
-    const input = parseJson(new TextDecoder().decode(body));
-    if (isJsonObject(input)) return input;
-    throw new AppError("invalid", "The body is not a JSON object");
-  } finally {
-    held.release();
-  }
-}
 
 /**
  * Runs `act` for the caller of a request. A refusal, here or in the operation itself, is recorded

@@ -1,0 +1,75 @@
+/**
+ * The operations by which a task changes files at a platform. Each is done when its message is in the
+ * outbox; the change comes along as a pack of git.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import { CHANGE_LIMITS } from "../git/change.ts";
+import { OWN_TASK, type Queued } from "./answer_operations.ts";
+import { defineOperation, json, OPTIONAL_TEXT, TASK, TEXT } from "./operation.ts";
+
+/** A message that was put into the outbox, and may wait there for a person. */
+export interface QueuedOutput extends Queued {
+  readonly state: "pending" | "held";
+  /** Why a person has to send it; `null` for one that goes by itself. */
+  readonly held_for: string | null;
+}
+
+/** A change of files that was put into the outbox. */
+export interface QueuedChange extends QueuedOutput {
+  /** The branch that it goes to; `null` where only GitHub's answer tells. */
+  readonly branch: string | null;
+  /** The branch into which it is to be merged; `null` for commits onto a pull request. */
+  readonly base: string | null;
+  /** Id of the commit. */
+  readonly sha: string;
+  /** Number of changed files. */
+  readonly files: number;
+  /** Lines that are new, and lines that are gone. */
+  readonly added: number;
+  readonly removed: number;
+}
+
+/** Id of an object of git; SHA-256 is refused where it is read. */
+const OBJECT_ID = Type.String({ pattern: "^[0-9a-f]{40}$", title: "the id of an object of git" });
+
+/** A change: where it begins, where it leads to, and the pack with its objects. */
+const CHANGE = { start: OBJECT_ID, tree: OBJECT_ID };
+const PACK = { maxBytes: CHANGE_LIMITS.packBytes };
+
+/** The operations that change files, by name. */
+export const CHANGE_OPERATIONS = {
+  "github.pr_create": defineOperation({
+    summary: "Puts a pull request into the outbox, or renews the one of its key",
+    input: {
+      task: TASK,
+      title: TEXT,
+      body: OPTIONAL_TEXT,
+      key: OPTIONAL_TEXT,
+      base: OPTIONAL_TEXT,
+      labels: Type.Optional(Type.Array(TEXT)),
+      ...CHANGE,
+    },
+    output: json<QueuedChange>(),
+    role: "operator",
+    grants: OWN_TASK,
+    attachment: PACK,
+  }),
+  "github.pr_update": defineOperation({
+    summary: "Puts another title or text of a task's pull request into the outbox",
+    input: { task: TASK, key: OPTIONAL_TEXT, title: OPTIONAL_TEXT, body: OPTIONAL_TEXT },
+    output: json<QueuedOutput>(),
+    role: "operator",
+    grants: OWN_TASK,
+  }),
+  "github.push": defineOperation({
+    summary: "Puts one more commit onto the pull request that a task is about into the outbox",
+    input: { task: TASK, message: OPTIONAL_TEXT, ...CHANGE },
+    output: json<QueuedChange>(),
+    role: "operator",
+    grants: OWN_TASK,
+    attachment: PACK,
+  }),
+};
