@@ -93,6 +93,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "node:buffer": ["src/base/bytes.ts", "src/shell/pooled_shell.ts", "src/store/postgres/"],
   "node:crypto": [
     "src/base/bytes.ts",
+    "src/connections/github/app_jwt.ts",
+    "src/connections/github_tokens.ts",
     "src/signatures/certificate.ts",
     "src/signatures/hmac_digest.ts",
     "src/store/rules/keys.ts",

@@ -42,9 +42,12 @@ export function findConnection(query: ConnectionQuery, catalog: Catalog): Connec
   if (named !== undefined) return namedConnection(named, query, catalog);
   const all = (catalog.list("Connection", project) as Connection[])
     .filter(({ spec }) => platformOfConnection(spec) === platform);
-  const covering = all.filter(({ spec }) =>
+  const some = all.filter(({ spec }) =>
     repository === undefined || coversRepository(spec, repository)
   );
+  // A Connection that names the repository or its owner comes before an app that names none.
+  const naming = some.filter(({ spec }) => !coversAll(spec));
+  const covering = repository === undefined || naming.length === 0 ? some : naming;
   const [only, ...more] = covering;
   if (only !== undefined && more.length === 0) return only;
   const what = repository === undefined ? platform : `${platform} covers ${repository}`;
@@ -95,10 +98,23 @@ function namedConnection(
   return found;
 }
 
-/** Whether a Connection is to a repository or its owner; names have no case. */
+/** Whether a Connection is to everything that an App is installed on. */
+function coversAll({ github }: ConnectionSpec): boolean {
+  return github?.app !== undefined && github.organization === undefined &&
+    github.repositories === undefined;
+}
+
+/**
+ * Whether a Connection is to a repository or its owner; names have no case. Of an app that names
+ * neither, GitHub says where it is installed once a token is asked for.
+ */
 export function coversRepository({ github }: ConnectionSpec, repository: string): boolean {
   if (github === undefined) return false;
+  if (coversAll({ github })) return true;
   const name = repository.toLowerCase();
+  if (github.repositories !== undefined) {
+    return github.repositories.some((one) => one.toLowerCase() === name);
+  }
   if (github.repository !== undefined) return github.repository.toLowerCase() === name;
   const owner = github.organization?.toLowerCase();
   return owner !== undefined && name.startsWith(`${owner}/`);

@@ -14,7 +14,9 @@ import type { Catalog } from "../resources/catalog.ts";
 import { apiUrlOf } from "../resources/connection.ts";
 import { guardReason } from "../resources/sender_guard.ts";
 import type { SenderCheck, SenderQuestion, SenderRefusal } from "../tasks/sender_check.ts";
-import { type Connection, findConnection, readToken, repositoryOf } from "./find_connection.ts";
+import { type Connection, findConnection, repositoryOf } from "./find_connection.ts";
+import type { GitHubTokens } from "./github_tokens.ts";
+import type { ApiAccess } from "./api/api_call.ts";
 import { callGitHub, type GitHubAnswer, type GitHubFailure } from "./github/github_client.ts";
 import { changeSince, type CheckedText, checkedTexts } from "./github/checked_text.ts";
 
@@ -40,18 +42,33 @@ interface KnownPermission {
   readonly why?: string;
 }
 
+/** What an App needs to be asked, and to read what an event is about. */
+const RIGHTS = {
+  needs: { metadata: "read" },
+  likes: { contents: "read", issues: "read", pull_requests: "read" },
+} as const;
+
 /** Makes a call through the Connection of a question. */
 type Call = (path: string) => Promise<GitHubAnswer>;
+
+/** The state of the daemon that a question needs. */
+export interface SenderPermissionsHost {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly githubTokens: GitHubTokens;
+}
 
 /** Asks GitHub who may write, and uses the answers for some minutes. */
 export class SenderPermissions implements SenderCheck {
   readonly #catalog: Catalog;
   readonly #clock: Clock;
+  readonly #tokens: GitHubTokens;
   readonly #known = new Map<string, KnownPermission>();
 
-  constructor({ catalog, clock }: { readonly catalog: Catalog; readonly clock: Clock }) {
+  constructor({ catalog, clock, githubTokens }: SenderPermissionsHost) {
     this.#catalog = catalog;
     this.#clock = clock;
+    this.#tokens = githubTokens;
   }
 
   /** Why the event may not start a task; `undefined` if it may. Never rejects. */
@@ -88,7 +105,8 @@ export class SenderPermissions implements SenderCheck {
       { project, platform: "github", repository, ...defined({ named }) },
       this.#catalog,
     );
-    const call: Call = (path) => this.#call(connection, path, signal);
+    const access = this.#tokens.access(connection, { repository, rights: RIGHTS }, signal);
+    const call: Call = (path) => this.#call(access, path, signal);
     const refusal = isOwner(payload, sender)
       ? undefined
       : await this.#askPermission({ connection, repository, sender, login }, call);
@@ -125,16 +143,8 @@ export class SenderPermissions implements SenderCheck {
   }
 
   /** Makes a call, and repeats it while there is no answer. */
-  async #call(connection: Connection, path: string, signal: AbortSignal): Promise<GitHubAnswer> {
+  async #call(access: ApiAccess, path: string, signal: AbortSignal): Promise<GitHubAnswer> {
     const clock = this.#clock;
-    const { github } = connection.spec;
-    if (github === undefined) throw new AppError("refused", "The Connection is not to GitHub");
-    const access = {
-      api: apiUrlOf(connection.spec),
-      token: () => readToken(connection, github.token, this.#catalog),
-      clock,
-      signal,
-    };
     for (const pauseMs of AGAIN_MS) {
       const answer = await callGitHub(access, { path });
       if (answer.ok || answer.kind !== "unavailable" || signal.aborted) return answer;

@@ -15,6 +15,7 @@ import type { Resource } from "../resources/resource.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { WorkflowSpec } from "../resources/workflow.ts";
 import { type Connection, findConnection, readToken } from "./find_connection.ts";
+import { checkGitHubToken } from "./github_tokens.ts";
 
 /** A need of a trigger for a platform, and the way there. */
 export interface Way extends PlatformUse {
@@ -61,14 +62,15 @@ function overGitHub({ project, spec }: Resource<TriggerSpec>, catalog: Catalog):
     .filter(({ spec }) => platformOfConnection(spec) === "github");
   const query = { project, platform: "github", ...defined({ named }) } as const;
   const usable = named === undefined && all.length > 0 ? all : [findConnection(query, catalog)];
-  return withToken(usable, (one) => readToken(one, one.spec.github!.token, catalog));
+  return withToken(usable, (one) => checkGitHubToken(one, catalog));
 }
 
 /** The Connections whose token can be read; if there is none, throws the fault of the first. */
-function withToken(some: readonly Connection[], read: (one: Connection) => string): string[] {
+function withToken(some: readonly Connection[], read: (one: Connection) => void): string[] {
   const usable = some.filter((one) => {
     try {
-      return read(one) !== "";
+      read(one);
+      return true;
     } catch (error) {
       if (error instanceof AppError) return false;
       throw error;

@@ -15,6 +15,8 @@ import type { DaemonLog } from "../base/log.ts";
 import { RuntimeDirectory } from "../base/runtime_directory.ts";
 import { pathResolver, type ResolvePath } from "../base/user_paths.ts";
 import { createEvaluator, type Evaluator } from "../cel/evaluator.ts";
+import { AppEvents } from "../connections/app_events.ts";
+import { GitHubTokens } from "../connections/github_tokens.ts";
 import { OwnUsers } from "../connections/own_users.ts";
 import { loadCatalog, ResourceWriter } from "../control/resources/resource_writer.ts";
 import { KeyUses } from "../intake/pipeline/key_uses.ts";
@@ -79,7 +81,9 @@ export interface State extends Core, Storage {
   readonly ownUsers: OwnUsers;
   /** Marks messages, and recognises the marks. */
   readonly markers: Markers;
-  /** Why an event is the daemon's own doing. */
+  /** The tokens of Connections to GitHub. */
+  readonly githubTokens: GitHubTokens;
+  /** Why an event starts nothing: it is the daemon's own doing, or its Connection does not cover it. */
   readonly whyOwn: (event: GuardedEvent) => string | undefined;
   /** Why a chain of tasks ends at an event. */
   readonly whyCut: (event: GuardedEvent) => string | undefined;
@@ -152,6 +156,8 @@ export async function openState(config: DaemonConfig): Promise<State> {
     await markerKey(keyring),
     await Promise.all(formerKeys.map(markerKey)),
   );
+  const githubTokens = new GitHubTokens({ catalog, clock, secrets });
+  const appEvents = new AppEvents({ catalog, events, githubTokens });
   const ownEvents = new OwnEvents({ catalog, markers, ownUsers, events });
   const notifications = new NotificationIndex(catalog);
   const taskTriggers = new TaskTriggerIndex(catalog);
@@ -182,7 +188,8 @@ export async function openState(config: DaemonConfig): Promise<State> {
       taskTriggers.of(task).length > 0 || answered.has(task) || notifications.hasTask(task),
     ownUsers,
     markers,
-    whyOwn: (event) => ownEvents.whyOwn(event),
+    githubTokens,
+    whyOwn: (event) => appEvents.whyUncovered(event) ?? ownEvents.whyOwn(event),
     whyCut: (event) => ownEvents.whyCut(event),
     rejections,
     unknownPaths,

@@ -6,10 +6,11 @@
  */
 
 import { messageOf, toAppError } from "../base/errors.ts";
-import { type Connection, readToken } from "../connections/find_connection.ts";
+import type { Connection } from "../connections/find_connection.ts";
+import type { GitHubTokens } from "../connections/github_tokens.ts";
 import type { GitHubFailure } from "../connections/github/github_client.ts";
 import { readLogged } from "../connections/github/delivery_log.ts";
-import { findHook, isGitea } from "../connections/github/hooks.ts";
+import { findHook, hookOwnerOf, isGitea } from "../connections/github/hooks.ts";
 import type { MissedEvent } from "../connections/github/missed_events.ts";
 import {
   faultOf,
@@ -22,7 +23,7 @@ import {
   type RepairedHook,
 } from "../connections/github/repair_hook.ts";
 import type { Catalog } from "../resources/catalog.ts";
-import { apiUrlOf, connectedTo, type GitHubSpec } from "../resources/connection.ts";
+import { connectedTo, type GitHubSpec } from "../resources/connection.ts";
 import { LogNotes, type LogNotesHost, type LogRun } from "./github_log_notes.ts";
 import { takePulled } from "./pulled.ts";
 import type { WebhookHost } from "./webhook.ts";
@@ -34,6 +35,7 @@ export interface LogRunsHost extends WebhookHost, LogNotesHost {
     & LogNotesHost["store"]
     & LogHost["store"];
   readonly catalog: Catalog;
+  readonly githubTokens: GitHubTokens;
 }
 
 /** Settings of one reading of the logs of a Connection. */
@@ -81,6 +83,13 @@ export class LogRuns {
     const before = await this.notes.stateOf(connection);
     let all = NOTHING;
     let keepsLog = hooks.length > 0;
+    const lack = await this.#whyNotInstalled(connection, options.signal);
+    if (lack !== undefined) {
+      if (options.dryRun !== true) {
+        await this.notes.runDone(connection, { ...NOTHING, ...lack }, { keepsLog, before });
+      }
+      return { ...NOTHING, ...lack };
+    }
     for (const { id, endpoint } of hooks) {
       const mark = before?.marks[String(id)];
       const upTo = options.since ?? mark ?? connection.createdAt;
@@ -93,6 +102,21 @@ export class LogRuns {
     const isOver = options.dryRun === true || options.signal.aborted;
     if (!isOver) await this.notes.runDone(connection, all, { keepsLog, before });
     return all;
+  }
+
+  /** Why an App does not work: it is installed nowhere that its Connection is to, or suspended. */
+  async #whyNotInstalled(
+    connection: Connection,
+    signal: AbortSignal,
+  ): Promise<Pick<LogRun, "fault" | "broken"> | undefined> {
+    try {
+      const fault = await this.#host.githubTokens.whyNotInstalled(connection, signal);
+      return fault === undefined ? undefined : { fault, broken: true };
+    } catch (error) {
+      const { message, code } = toAppError(error);
+      if (code === "internal") throw error;
+      return { fault: message, broken: code === "refused" };
+    }
   }
 
   async #hook(hook: HookOfConnection, options: LogRunOptions): Promise<LogRun | "no log"> {
@@ -109,12 +133,9 @@ export class LogRuns {
     { connection, id, endpoint, upTo, isMark }: HookOfConnection,
     { dryRun = false, onStep = () => {}, signal }: LogRunOptions,
   ): Promise<LogRun | "no log"> {
-    const { catalog, clock } = this.#host;
     const github = githubOf(connection);
-    const { repository, organization } = github;
-    const owner = { repository, organization };
-    const token = () => readToken(connection, github.token, catalog);
-    const access = { api: apiUrlOf(connection.spec), token, clock, signal };
+    const owner = hookOwnerOf(github);
+    const access = this.#host.githubTokens.hookAccess(connection, signal);
     const log: HookLog = { access, owner, hook: id, project: connection.project, upTo, signal };
     const isPull = github.events === "pull";
     const at = `${connection.project}\n${connection.name}\n${connection.createdAt}\n${id}`;

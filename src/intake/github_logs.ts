@@ -81,8 +81,14 @@ export class GitHubLogs implements AsyncDisposable {
   }
 
   async #follow(connection: Connection, signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#host;
+    const { clock, log, events } = this.#host;
+    let wake = new AbortController();
+    // Whether an App still works is to be known at once, and not at the next reading.
+    using _subscription = events.on("installationChanged", ({ project, name }) => {
+      if (project === connection.project && name === connection.name) wake.abort();
+    });
     while (!signal.aborted) {
+      wake = new AbortController();
       let pauseMs = varied(everyMs(connection) ?? RETRY_MS, connection);
       try {
         const { retryAfterSecs = 0 } = await this.run(connection, { signal });
@@ -93,7 +99,7 @@ export class GitHubLogs implements AsyncDisposable {
         log.warn("GitHub's delivery log could not be checked", { project, name, error });
         pauseMs = RETRY_MS;
       }
-      await clock.pause(pauseMs, signal);
+      await clock.pause(pauseMs, AbortSignal.any([signal, wake.signal]));
     }
   }
 }

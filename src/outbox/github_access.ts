@@ -9,13 +9,9 @@ import { defined } from "../base/defined.ts";
 import { nameOf } from "../connections/platform_name.ts";
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
-import {
-  type Connection,
-  findConnection,
-  mayAnswerTo,
-  readToken,
-} from "../connections/find_connection.ts";
-import type { ApiAccess } from "../connections/api/api_call.ts";
+import { type Connection, findConnection, mayAnswerTo } from "../connections/find_connection.ts";
+import { checkGitHubToken } from "../connections/github_tokens.ts";
+import { rightsOfMessage } from "./github_rights.ts";
 import {
   callGitHub,
   type GitHubAnswer,
@@ -23,7 +19,7 @@ import {
   type GitHubData,
   type GitHubFailure,
 } from "../connections/github/github_client.ts";
-import { apiUrlOf, type ConnectionSpec } from "../resources/connection.ts";
+import type { ConnectionSpec } from "../resources/connection.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { ClaimedMessage, OutboxMessage } from "../store/outbox_records.ts";
@@ -44,8 +40,14 @@ export interface GitHubSending extends ClaimedMessage {
   /** Path of the repository in the API. */
   readonly path: string;
   readonly host: SendHost;
-  /** Makes one call with the Connection's token. */
+  /** Makes one call with a token for this repository and the rights of this message. */
   readonly call: (call: GitHubCall) => Promise<GitHubAnswer>;
+  /**
+   * The same token by itself.
+   *
+   * @throws {AppError} `refused`, `overloaded`.
+   */
+  readonly token: () => Promise<string>;
 }
 
 /** Thrown for a call that failed. */
@@ -89,25 +91,22 @@ function resultOfFailure({ kind, message, retryAfterSecs }: GitHubFailure): NotS
 
 function toSending(claimed: ClaimedMessage, host: SendHost): GitHubSending {
   const { message } = claimed;
-  const { connection, token } = findGitHub(message, host.catalog);
+  const connection = findGitHub(message, host.catalog);
   const repository = String(message.target["repository"]);
-  const access: ApiAccess = {
-    api: apiUrlOf(connection.spec),
-    token: () => token,
-    clock: host.clock,
-    signal: host.signal,
-  };
+  const purpose = { repository, rights: rightsOfMessage(message) };
+  const access = host.githubTokens.access(connection, purpose, host.signal);
   const call = (request: GitHubCall) => callGitHub(access, request);
-  return { ...claimed, connection, repository, path: `/repos/${repository}`, host, call };
+  const token = async () => await access.token();
+  return { ...claimed, connection, repository, path: `/repos/${repository}`, host, call, token };
 }
 
 /** The {@linkcode MessageKind.way} of messages to GitHub. */
 export function gitHubWay(message: OutboxMessage, catalog: Catalog): string {
-  return findGitHub(message, catalog).connection.name;
+  return findGitHub(message, catalog).name;
 }
 
 /**
- * The Connection of a message and its token at present. A message that was stored when there was no
+ * The Connection of a message, which has a token at present. A message that was stored when there was no
  * Connection gets the Connection of its trigger.
  *
  * @throws {AppError} `refused`.
@@ -115,7 +114,7 @@ export function gitHubWay(message: OutboxMessage, catalog: Catalog): string {
 function findGitHub(
   { project, connection, target, body }: OutboxMessage,
   catalog: Catalog,
-): { readonly connection: Connection; readonly token: string } {
+): Connection {
   const repository = String(target["repository"]);
   const found = connection === ""
     ? findGitHubFor({ project, repository, trigger: String(body["trigger"]) }, catalog)
@@ -130,7 +129,8 @@ function findGitHub(
     const said = `Connection "${found.name}" no longer covers ${repository}`;
     throw new AppError("refused", `${said}: add it to its allow.targets if answers may go there`);
   }
-  return { connection: found, token: readToken(found, github.token, catalog) };
+  checkGitHubToken(found, catalog);
+  return found;
 }
 
 /**
@@ -155,15 +155,17 @@ export function findGitHubFor(
 }
 
 /**
- * Id of the user as which the Connection writes, fetched once; `undefined` if the API does not say,
- * as for the token of an App.
+ * Id of the user as which the Connection writes, fetched once; `undefined` if the API does not say.
  */
 export async function ownUserOf(
   { connection, call, host }: GitHubSending,
 ): Promise<string | undefined> {
   const known = host.ownUsers.find(connection);
   if (known !== undefined) return known;
-  const answer = await call({ path: "/user" });
+  const { app } = connection.spec.github ?? {};
+  if (app !== undefined && app.slug === undefined) return undefined;
+  const path = app === undefined ? "/user" : `/users/${app.slug}%5Bbot%5D`;
+  const answer = await call({ path });
   if (!answer.ok || !isJsonObject(answer.data)) return undefined;
   const { id, login } = answer.data;
   if (typeof id !== "number" || typeof login !== "string") return undefined;

@@ -8,6 +8,7 @@ import type { Clock } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import type { Catalog } from "../resources/catalog.ts";
+import type { GitHubTokens } from "../connections/github_tokens.ts";
 import type { OwnUsers } from "../connections/own_users.ts";
 import type { ClaimedMessage, NewMessage, OutboxMessage } from "../store/outbox_records.ts";
 import type { Markers } from "./marker.ts";
@@ -25,6 +26,8 @@ export interface SendHost {
   readonly markers: Markers;
   /** The users as which Connections write. */
   readonly ownUsers: OwnUsers;
+  /** The tokens of Connections to GitHub. */
+  readonly githubTokens: GitHubTokens;
   /** Ends calls when the daemon ends. */
   readonly signal: AbortSignal;
 }
@@ -85,9 +88,9 @@ export function notPosted(
  */
 export function resultOfError(error: unknown): NotSent {
   if (!(error instanceof AppError)) throw error;
-  const { code, message: reason } = error;
+  const { code, message: reason, retryAfterSecs } = error;
   return code === "overloaded"
-    ? { result: "later", reason, mayHaveArrived: false }
+    ? { result: "later", reason, mayHaveArrived: false, ...defined({ afterSecs: retryAfterSecs }) }
     : { result: "refused", reason };
 }
 

@@ -215,9 +215,8 @@ export class Outbox implements AsyncDisposable {
       const reason = `this version knows no messages of kind "${claimed.message.kind}"`;
       return { result: "refused", reason };
     }
-    const { catalog, clock, slackApiUrl, markers, ownUsers } = this.#host;
     const { signal } = this.#stopping;
-    const host: SendHost = { catalog, clock, slackApiUrl, markers, ownUsers, signal };
+    const host: SendHost = { ...this.#host, signal };
     try {
       return await sendOrFind(claimed, kind, host);
     } catch (error) {

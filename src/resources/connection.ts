@@ -34,14 +34,30 @@ const Hook = Type.Object({
   id: Type.Integer({ minimum: 1 }),
 }, CLOSED);
 
+const GitHubApp = Type.Object({
+  id: Type.Integer({ minimum: 1 }),
+  slug: Type.Optional(Type.String({
+    pattern: "^[a-z0-9][a-z0-9-]{0,99}$",
+    title: "the name of an app in its address",
+  })),
+  clientId: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9._-]{1,100}$" })),
+  privateKey: FromSecret,
+}, CLOSED);
+
 const GitHub = Type.Object({
   repository: Type.Optional(RepositoryName),
   organization: Type.Optional(Type.String({
     pattern: ORGANIZATION_PATTERN,
     title: "the name of an organization",
   })),
+  repositories: Type.Optional(Type.Array(RepositoryName, {
+    minItems: 1,
+    maxItems: 500,
+    title: "a list of repositories: OWNER/NAME",
+  })),
   api: Type.Optional(ApiUrl),
-  token: FromSecret,
+  token: Type.Optional(FromSecret),
+  app: Type.Optional(GitHubApp),
   events: Type.Optional(Type.Enum(["push", "pull"])),
   hooks: Type.Optional(Type.Array(Hook)),
 }, CLOSED);
@@ -80,8 +96,13 @@ const ConnectionSpec = Type.Object({
 
 /** `spec` of a Connection: exactly one of its platforms is there. */
 export type ConnectionSpec = Type.Static<typeof ConnectionSpec>;
-/** `spec.github`: exactly one of `repository` and `organization` is there. */
+/**
+ * `spec.github`: with `token`, exactly one of `repository` and `organization`; with `app`, at most one
+ * of `organization` and `repositories`, and without both every repository where it is installed.
+ */
 export type GitHubSpec = Type.Static<typeof GitHub>;
+/** `spec.github.app` as written by the user. */
+export type GitHubAppSpec = Type.Static<typeof GitHubApp>;
 
 /** The platforms of Connections, as their blocks are named. */
 export const CONNECTED_PLATFORMS = ["github", "slack", "line"] as const;
@@ -137,7 +158,15 @@ export function repairEverySecs({ repair }: ConnectionSpec): number | undefined 
 
 /** The other end of a Connection, for people: a repository, an organization, or the platform. */
 export function connectedTo(spec: ConnectionSpec): string {
-  return spec.github?.repository ?? spec.github?.organization ?? platformOfConnection(spec);
+  const { github } = spec;
+  const named = github?.repository ?? github?.organization ?? github?.repositories?.join(", ");
+  const app = github?.app;
+  return named ?? (app === undefined ? platformOfConnection(spec) : appName(app));
+}
+
+/** An App of GitHub in a sentence. */
+export function appName({ slug, id }: GitHubAppSpec): string {
+  return `the app ${slug ?? id}`;
 }
 
 /** The kind `Connection`, with its references to SecretStores. */
@@ -167,11 +196,42 @@ function checkPlatform(spec: ConnectionSpec): Finding[] {
 
 function checkGitHub(github: GitHubSpec | undefined): Finding[] {
   if (github === undefined) return [];
-  const { repository, organization } = github;
+  const { token, app } = github;
+  if ((token === undefined) === (app === undefined)) {
+    const found = token === undefined ? "neither" : "both";
+    const message = `A Connection to GitHub has a token or an app, found ${found}`;
+    return [errorAt(["spec", "github"], message)];
+  }
+  return app === undefined ? checkWithToken(github) : checkWithApp(github, app);
+}
+
+function checkWithToken({ repository, organization, repositories }: GitHubSpec): Finding[] {
+  if (repositories !== undefined) {
+    const message = "Only an app covers a list of repositories: name one with repository";
+    return [errorAt(["spec", "github", "repositories"], message)];
+  }
   if ((repository === undefined) !== (organization === undefined)) return [];
   const found = repository === undefined ? "neither" : "both";
   const message = `A Connection to GitHub names a repository or an organization, found ${found}`;
   return [errorAt(["spec", "github"], message)];
+}
+
+function checkWithApp(
+  { repository, organization, repositories, hooks = [] }: GitHubSpec,
+  { id }: GitHubAppSpec,
+): Finding[] {
+  const at = ["spec", "github"];
+  if (repository !== undefined) {
+    const message = `With an app, write repositories: [${repository}]`;
+    return [errorAt([...at, "repository"], message)];
+  }
+  if (organization !== undefined && repositories !== undefined) {
+    return [errorAt(at, "With an app, name an organization or repositories, found both")];
+  }
+  const [hook, ...others] = hooks;
+  if (hook === undefined || others.length === 0 && hook.id === id) return [];
+  const message = `An app has one webhook: write hooks: [{endpoint: ${hook.endpoint}, id: ${id}}]`;
+  return [errorAt([...at, "hooks"], message)];
 }
 
 /** Refuses fields that only GitHub has, in a Connection to another platform. */
@@ -212,17 +272,18 @@ function isLoopback(hostname: string): boolean {
 
 function tokenReferences(spec: ConnectionSpec): Reference[] {
   const tokens = [
-    ["github", "token", spec.github?.token],
-    ["slack", "botToken", spec.slack?.botToken],
-    ["slack", "appToken", spec.slack?.appToken],
-    ["line", "channelAccessToken", spec.line?.channelAccessToken],
+    ["github", ["token"], spec.github?.token],
+    ["github", ["app", "privateKey"], spec.github?.app?.privateKey],
+    ["slack", ["botToken"], spec.slack?.botToken],
+    ["slack", ["appToken"], spec.slack?.appToken],
+    ["line", ["channelAccessToken"], spec.line?.channelAccessToken],
   ] as const;
   return tokens.flatMap(([platform, field, token]) =>
     token === undefined ? [] : [{
       kind: "SecretStore",
       name: token.fromSecret.store,
       secretKey: token.fromSecret.key,
-      path: ["spec", platform, field, "fromSecret", "store"],
+      path: ["spec", platform, ...field, "fromSecret", "store"],
       consequence: "svc can neither ask the platform nor send to it",
     }]
   );

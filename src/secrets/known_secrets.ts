@@ -28,7 +28,7 @@ export class KnownSecrets {
   #catalog: Catalog | undefined;
   /** The daemon's own secrets. */
   readonly #own = new Set<string>();
-  /** The secrets in the inputs of operations in progress. */
+  /** The secrets in the inputs of operations in progress, and those that end by themselves. */
   readonly #inputs = new Set<readonly string[]>();
   /** The epochs before the present one, from that in which the oldest run in progress began. */
   readonly #past: Epoch[] = [];
@@ -70,6 +70,19 @@ export class KnownSecrets {
         this.#inputs.delete(inputs);
         if (isNews) this.#pattern = undefined;
         this.#forget();
+      },
+    };
+  }
+
+  /** Hides a value until it is disposed: one that ends by itself, such as a token of an hour. */
+  hide(value: string): Disposable {
+    const values = [value];
+    this.#inputs.add(values);
+    this.#pattern = undefined;
+    return {
+      [Symbol.dispose]: () => {
+        this.#inputs.delete(values);
+        this.#pattern = undefined;
       },
     };
   }

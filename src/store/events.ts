@@ -44,6 +44,8 @@ export interface DaemonEvents {
     readonly id: string;
     readonly routed: RoutingResult;
   };
+  /** The App of a Connection was installed elsewhere, suspended or removed. */
+  readonly installationChanged: { readonly project: string; readonly name: string };
   /** Messages of the outbox wait to be sent. */
   readonly messagesStored: undefined;
   /** A message of the outbox was sent, given up or dropped; what it is now. */

@@ -6,6 +6,8 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { GitHubTokens } from "../../src/connections/github_tokens.ts";
+import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import { SenderPermissions } from "../../src/connections/sender_permissions.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
@@ -41,7 +43,15 @@ class Rig implements AsyncDisposable {
         github: { repository: REPOSITORY, api: this.github.url, token },
       }),
     ]);
-    this.permissions = new SenderPermissions({ catalog: this.catalog, clock });
+    this.permissions = new SenderPermissions({
+      catalog: this.catalog,
+      clock,
+      githubTokens: new GitHubTokens({
+        catalog: this.catalog,
+        clock,
+        secrets: new KnownSecrets(),
+      }),
+    });
   }
 
   /** A comment that is at GitHub, and the event of it. */

@@ -15,6 +15,7 @@ import { createLog } from "../../src/base/log.ts";
 import { RuntimeDirectory } from "../../src/base/runtime_directory.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
 import type { State } from "../../src/daemon/state.ts";
+import { GitHubTokens } from "../../src/connections/github_tokens.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
 import { knownIn } from "../helpers/known_secrets.ts";
@@ -39,6 +40,7 @@ export type StateOfExecution = Pick<
   | "logs"
   | "catalog"
   | "secrets"
+  | "githubTokens"
   | "evaluator"
   | "groups"
   | "lease"
@@ -68,6 +70,7 @@ export async function executionState(resources: readonly Resource[]): Promise<Ex
   const write = (line: string) => void logged.push(line);
   const log = createLog({ level: "debug", format: "json", clock: systemClock, write });
   const catalog = new Catalog(resources);
+  const secrets = knownIn(catalog);
   const state: StateOfExecution = {
     dirs,
     runtime: opening.use(
@@ -81,7 +84,8 @@ export async function executionState(resources: readonly Resource[]): Promise<Ex
     store: opening.use(await openStore(dirs.database)),
     logs: new LogFiles(dirs.logs),
     catalog,
-    secrets: knownIn(catalog),
+    secrets,
+    githubTokens: new GitHubTokens({ catalog, clock: systemClock, secrets }),
     evaluator: opening.use(createEvaluator({ deadlineMs: 1000 })),
     groups: opening.use(openProcessGroups()),
     tokens: new RunTokens(),

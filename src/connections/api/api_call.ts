@@ -15,8 +15,16 @@ import type { Answered, Unanswered } from "../../http/send.ts";
 export interface ApiAccess {
   /** Base URL, without a slash at its end. */
   readonly api: string;
-  /** Reads the current token: one that was rotated counts from the next call on. */
-  readonly token: () => string;
+  /**
+   * Reads the current token: one that was rotated counts from the next call on. Empty for a call
+   * without one.
+   */
+  readonly token: () => string | Promise<string>;
+  /**
+   * Told of an answer that refuses the token, and when it was given by the platform's clock; whether
+   * the call is to be made again, with another token.
+   */
+  readonly renew?: (at: number | undefined) => boolean;
   readonly clock: Clock;
   readonly signal?: AbortSignal;
 }

@@ -9,8 +9,8 @@ import { defined } from "../../base/defined.ts";
 import { findRawNumber, isJsonObject } from "../../base/json.ts";
 import { findMembers, textOf } from "../../base/json_members.ts";
 import type { ApiAccess } from "../api/api_call.ts";
-import { callGitHub, type GitHubFailure } from "./github_client.ts";
-import { type HookOwner, pathOf } from "./hooks.ts";
+import { callGitHub, type GitHubFailure, timeOf } from "./github_client.ts";
+import { type HookOwner, hookPath } from "./hooks.ts";
 
 /** A try to deliver an event. */
 export interface LoggedTry {
@@ -45,7 +45,7 @@ export interface LogPage {
 
 /** Path of the first page of the log of a webhook. */
 export function logPath(owner: HookOwner, hook: number): string {
-  return `${pathOf(owner)}/hooks/${hook}/deliveries?per_page=100`;
+  return `${hookPath(owner, hook)}/deliveries?per_page=100`;
 }
 
 /** Reads a page; `unchanged` if it is the same as with this `etag`. */
@@ -58,12 +58,11 @@ export async function readLogPage(
   if (!answer.ok) return answer;
   if (answer.status === 304) return "unchanged";
   const { headers, next, data } = answer;
-  const now = Date.parse(headers.get("date") ?? "");
   return {
     tries: Array.isArray(data) ? data.flatMap((item) => toTry(item) ?? []) : [],
     ...defined({
       next,
-      now: Number.isNaN(now) ? undefined : now,
+      now: timeOf(headers),
       tokenEndsAt: tokenEnd(headers),
       etag: headers.get("etag") ?? undefined,
     }),
@@ -131,7 +130,7 @@ export async function readLogged(
   access: ApiAccess,
   { owner, hook, id }: { readonly owner: HookOwner; readonly hook: number; readonly id: string },
 ): Promise<LoggedRequest | undefined | GitHubFailure> {
-  const path = `${pathOf(owner)}/hooks/${hook}/deliveries/${id}`;
+  const path = `${hookPath(owner, hook)}/deliveries/${id}`;
   const answer = await callGitHub(access, { path, maxBytes: MAX_LOGGED_BYTES });
   if (!answer.ok) return answer.status === 404 ? undefined : answer;
   const { request, response } = membersOf(answer.text, ["request", "response"]);
@@ -170,7 +169,7 @@ export async function redeliver(
   access: ApiAccess,
   { owner, hook, id }: { readonly owner: HookOwner; readonly hook: number; readonly id: string },
 ): Promise<GitHubFailure | undefined> {
-  const path = `${pathOf(owner)}/hooks/${hook}/deliveries/${id}/attempts`;
+  const path = `${hookPath(owner, hook)}/deliveries/${id}/attempts`;
   const answer = await callGitHub(access, { method: "POST", path });
   return answer.ok ? undefined : answer;
 }

@@ -7,6 +7,7 @@
  */
 
 import { defined } from "../../base/defined.ts";
+import { AppError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, toJson } from "../../base/json.ts";
 import { askedPause, pauseUntil } from "../../http/asked_pause.ts";
 import { type Answered, type Fault, send } from "../../http/send.ts";
@@ -51,6 +52,14 @@ export interface GitHubFailure extends ApiFailure {
   readonly status: number;
   /** Why no answer came. */
   readonly fault?: Fault;
+  /** The server's time of the answer in milliseconds since the epoch, if it says it. */
+  readonly at?: number;
+}
+
+/** The server's time of an answer in milliseconds since the epoch, if it says it. */
+export function timeOf(headers: Headers): number | undefined {
+  const at = Date.parse(headers.get("date") ?? "");
+  return Number.isNaN(at) ? undefined : at;
 }
 
 /** The answer of a call, or its failure. */
@@ -63,19 +72,39 @@ const MAX_BYTES = 8 * 1024 * 1024;
 /** Pause after an exceeded rate if the answer names none: GitHub's advice. */
 const LIMIT_SECS = 60;
 
+/** Most tries of a call whose tokens are refused, one after the other. */
+const MAX_TOKENS = 4;
+
 /**
- * Makes one call.
+ * Makes one call. If its token is refused, which changes nothing at the server, makes it again with
+ * the next one that is to be had.
  *
- * @throws {AppError} what reading the token throws.
+ * @throws {AppError} what reading the token throws, but for `overloaded`: that is `unavailable`.
  */
 export async function callGitHub(access: ApiAccess, call: GitHubCall): Promise<GitHubAnswer> {
+  for (let left = MAX_TOKENS;; left--) {
+    const answer = await callOnce(access, call);
+    if (answer.ok || answer.status !== 401 || left <= 1) return answer;
+    if (access.renew?.(answer.at) !== true) return answer;
+  }
+}
+
+async function callOnce(access: ApiAccess, call: GitHubCall): Promise<GitHubAnswer> {
   const { api, clock, signal } = access;
   const { method = "GET", path, body, etag, maxBytes = MAX_BYTES } = call;
+  let token: string;
+  try {
+    token = await access.token();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "overloaded") throw error;
+    const { message, retryAfterSecs } = error;
+    return { ok: false, kind: "unavailable", status: 0, message, ...defined({ retryAfterSecs }) };
+  }
   const answer = await send(`${api}${path}`, {
     method,
     headers: {
       accept: "application/vnd.github+json",
-      authorization: `Bearer ${access.token()}`,
+      ...(token === "" ? {} : { authorization: `Bearer ${token}` }),
       "user-agent": "svc",
       "x-github-api-version": "2022-11-28",
       ...defined({ "content-type": body && "application/json", "if-none-match": etag }),
@@ -148,7 +177,7 @@ function failed(answer: Answered, data: unknown, call: RefusedCall): GitHubFailu
     return { ok: false, kind, status, message: `${host} answered with status ${status}` };
   }
   const message = refusal(status, headers, said, call);
-  return { ok: false, kind: "refused", status, message };
+  return { ok: false, kind: "refused", status, message, ...defined({ at: timeOf(headers) }) };
 }
 
 function refusal(status: number, headers: Headers, said: string, call: RefusedCall): string {

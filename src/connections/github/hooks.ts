@@ -9,14 +9,27 @@ import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { isOrganization, isRepository } from "../../base/github_names.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { GitHubSpec } from "../../resources/connection.ts";
 import { type ApiAccess, apiError } from "../api/api_call.ts";
 import { callGitHub, type GitHubFailure, listAll, mustCall } from "./github_client.ts";
 import { EndlessListError } from "./pages.ts";
 
-/** The owner of a webhook: exactly one of the two. */
+/** The owner of a webhook: exactly one of the three. */
 export interface HookOwner {
   readonly repository?: string | undefined;
   readonly organization?: string | undefined;
+  /** The App whose token asks: it has one webhook for all repositories. */
+  readonly app?: boolean;
+}
+
+/** The owner of the webhooks of a Connection. */
+export function hookOwnerOf({ app, repository, organization }: GitHubSpec): HookOwner {
+  return app === undefined ? { repository, organization } : { app: true };
+}
+
+/** Path of a webhook. */
+export function hookPath(owner: HookOwner, id: number): string {
+  return owner.app === true ? "/app/hook" : `${pathOf(owner)}/hooks/${id}`;
 }
 
 /** A webhook as GitHub shows it, without its secret. */
@@ -74,6 +87,45 @@ export function hookPage(api: string, owner: HookOwner, id: number): string {
   return `${site}/${place}/settings/hooks/${id}`;
 }
 
+/** Path of the settings of the webhook of an App. */
+const APP_HOOK = "/app/hook/config";
+
+/** The webhook of an App, which has the events of its registration and is always on. */
+function toAppHook(id: number, config: unknown): Hook | undefined {
+  return toHook({ id, config, active: true, events: [] });
+}
+
+/**
+ * Sets address and secret of the webhook of an App, if another address is set or `anew` is true.
+ *
+ * @throws {AppError} as {@linkcode listHooks}.
+ */
+export async function ensureAppHook(
+  access: ApiAccess,
+  { id, wanted, anew }: {
+    readonly id: number;
+    readonly wanted: Pick<HookSettings, "url" | "secret">;
+    readonly anew: boolean;
+  },
+): Promise<EnsuredHook> {
+  const { data } = await mustCall(access, { path: APP_HOOK });
+  const existing = toAppHook(id, data);
+  if (existing === undefined) throw noHook();
+  const changes = differences(existing, { ...wanted, events: [] });
+  if (changes.length === 0 && !anew) return { hook: existing, action: "unchanged", changes };
+  const body = configOf(wanted);
+  const set = toAppHook(
+    id,
+    (await mustCall(access, { method: "PATCH", path: APP_HOOK, body })).data,
+  );
+  if (set === undefined) throw noHook();
+  return {
+    hook: set,
+    action: "configured",
+    changes: [...changes, ...(anew ? ["its secret"] : [])],
+  };
+}
+
 /** Most webhooks that are read: far more than GitHub allows. */
 const MAX_HOOKS = 1000;
 
@@ -100,7 +152,9 @@ export async function findHook(
   owner: HookOwner,
   id: number,
 ): Promise<Hook | undefined | GitHubFailure> {
-  const answer = await callGitHub(access, { path: `${pathOf(owner)}/hooks/${id}` });
+  const path = owner.app === true ? APP_HOOK : hookPath(owner, id);
+  const answer = await callGitHub(access, { path });
+  if (answer.ok && owner.app === true) return toAppHook(id, answer.data);
   if (answer.ok) return toHook(answer.data);
   return answer.status === 404 ? undefined : answer;
 }
@@ -190,12 +244,12 @@ export async function ping(access: ApiAccess, owner: HookOwner, id: number): Pro
   await mustCall(access, { method: "POST", path: `${pathOf(owner)}/hooks/${id}/${what}` });
 }
 
-function configOf({ url, secret }: HookSettings): JsonObject {
+function configOf({ url, secret }: Pick<HookSettings, "url" | "secret">): JsonObject {
   return { url, content_type: "json", insecure_ssl: "0", secret };
 }
 
 /** The settings of a webhook that are wrong, each as a part of a sentence. */
-function differences(hook: Hook, { url, events }: HookSettings): string[] {
+function differences(hook: Hook, { url, events }: Pick<HookSettings, "url" | "events">): string[] {
   const missing = hook.events.includes("*")
     ? []
     : events.filter((event) => !hook.events.includes(event));
@@ -215,7 +269,11 @@ function sameUrl(one: string, other: string): boolean {
 function readHook(data: unknown): Hook {
   const hook = toHook(data);
   if (hook !== undefined) return hook;
-  throw new AppError("refused", "The server did not return the webhook that it created");
+  throw noHook();
+}
+
+function noHook(): AppError {
+  return new AppError("refused", "The server did not return the webhook that it created");
 }
 
 function toHook(data: unknown): Hook | undefined {

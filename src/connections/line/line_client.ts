@@ -49,7 +49,7 @@ export async function callLine(access: ApiAccess, call: LineCall): Promise<LineA
   const answer = await send(`${api}${path}`, {
     method,
     headers: {
-      authorization: `Bearer ${access.token()}`,
+      authorization: `Bearer ${await access.token()}`,
       ...defined({ "content-type": body && "application/json" }),
     },
     timeoutMs: TIMEOUT_MS,

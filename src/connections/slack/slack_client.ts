@@ -63,7 +63,7 @@ export async function callSlack(
   const answer = await send(`${api}/${name}`, {
     method: "POST",
     headers: {
-      "authorization": `Bearer ${token()}`,
+      "authorization": `Bearer ${await token()}`,
       "content-type": "application/json; charset=utf-8",
     },
     body: toJson(body),

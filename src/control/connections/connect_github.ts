@@ -31,7 +31,6 @@ import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
 import type { ConnectionStore } from "../../store/connection_store.ts";
 import { apply, type ApplyHost } from "../resources/apply.ts";
 import type { GitHubLogs } from "../../intake/github_logs.ts";
-import type { QueryHost } from "../resources/queries.ts";
 import { type CheckedToken, checkToken } from "./check_token.ts";
 import {
   connectionFile,
@@ -44,13 +43,17 @@ import {
   tokenStoreOf,
   valueOf,
 } from "./connect_manifests.ts";
-import { deleteResources } from "./disconnect.ts";
+import { deleteResources, type DisconnectHost } from "./disconnect.ts";
 import type { ConnectionWork } from "./lines.ts";
 import { loggedBefore, type PingHost, waitForPing } from "./wait_for_ping.ts";
 
 /** The resources of a daemon, and the webhooks that reach it. */
-export interface ConnectHost extends ApplyHost, QueryHost {
-  readonly store: ApplyHost["store"] & ConnectionStore & PingHost["store"] & QueryHost["store"];
+export interface ConnectHost extends ApplyHost, DisconnectHost {
+  readonly store:
+    & ApplyHost["store"]
+    & ConnectionStore
+    & PingHost["store"]
+    & DisconnectHost["store"];
   readonly status: PingHost["status"];
   readonly githubLogs: Pick<GitHubLogs, "run">;
 }

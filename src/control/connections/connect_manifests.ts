@@ -139,7 +139,7 @@ export function tokenStoreOf(
   known: Resource<ConnectionSpec> | undefined,
   { signing, catalog }: { readonly signing: string; readonly catalog: Catalog },
 ): { readonly store: string; readonly key: string } {
-  const place = known?.spec.github?.token.fromSecret ?? { store: name, key: "token" };
+  const place = known?.spec.github?.token?.fromSecret ?? { store: name, key: "token" };
   const triggers = catalog.list("Trigger", project) as Resource<TriggerSpec>[];
   const signs = place.store === signing ||
     triggers.some(({ spec }) => spec.event.webhook?.secret?.fromRef === place.store);

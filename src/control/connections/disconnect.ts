@@ -9,9 +9,8 @@ import type { Disconnected } from "../../api/connection_operations.ts";
 import type { Input } from "../../api/operations.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
-import { readToken } from "../../connections/find_connection.ts";
-import type { ApiAccess } from "../../connections/api/api_call.ts";
-import { deleteHook, hookPage } from "../../connections/github/hooks.ts";
+import { appPage, type GitHubTokens } from "../../connections/github_tokens.ts";
+import { deleteHook, hookOwnerOf, hookPage } from "../../connections/github/hooks.ts";
 import { secretTemplatesOf } from "../../integrations/package_resources.ts";
 import { type IntegrationPackage, labelOf, packageNamed } from "../../integrations/packages.ts";
 import {
@@ -29,6 +28,11 @@ import { removeSecret } from "../resources/rotate_secret.ts";
 import { signingStoresAt } from "../../connections/endpoints.ts";
 import type { ConnectionWork } from "./lines.ts";
 
+/** The resources of a daemon, and the tokens with which it deletes webhooks. */
+export interface DisconnectHost extends QueryHost {
+  readonly githubTokens: GitHubTokens;
+}
+
 /**
  * @throws {AppError} `not_found`; `refused` or `overloaded` when a webhook cannot be deleted, and
  * then the Connection stays.
@@ -36,7 +40,7 @@ import type { ConnectionWork } from "./lines.ts";
 export async function* disconnect(
   input: Input<"connection.disconnect">,
   caller: Caller,
-  host: QueryHost,
+  host: DisconnectHost,
   signal: AbortSignal,
 ): ConnectionWork<Disconnected> {
   const { project = DEFAULT_PROJECT, name, all } = input;
@@ -48,16 +52,16 @@ export async function* disconnect(
 
 async function* deleteHooks(
   found: Resource<ConnectionSpec>,
-  host: QueryHost,
+  host: DisconnectHost,
   signal: AbortSignal,
 ): AsyncGenerator<{ readonly step: string }, Disconnected["hooks"], undefined> {
   const { github } = found.spec;
   if (github === undefined) return [];
-  const { repository, organization, hooks = [] } = github;
-  const owner = { repository, organization };
+  const { hooks = [], app } = github;
+  if (app !== undefined) return []; // its webhook goes with it, and only its owner can delete it
+  const owner = hookOwnerOf(github);
   const api = apiUrlOf(found.spec);
-  const token = () => readToken(found, github.token, host.catalog);
-  const access: ApiAccess = { api, token, clock: host.clock, signal };
+  const access = host.githubTokens.hookAccess(found, signal);
   const done: { readonly id: number; readonly was: "deleted" | "gone" }[] = [];
   for (const { id } of hooks) {
     try {
@@ -111,7 +115,13 @@ export async function deleteResources(
 
 /** SecretStores that hold tokens of a Connection. */
 function tokenStoresOf({ github, slack, line }: ConnectionSpec): string[] {
-  const places = [github?.token, slack?.botToken, slack?.appToken, line?.channelAccessToken];
+  const places = [
+    github?.token,
+    github?.app?.privateKey,
+    slack?.botToken,
+    slack?.appToken,
+    line?.channelAccessToken,
+  ];
   return [...new Set(places.flatMap((one) => one === undefined ? [] : [one.fromSecret.store]))];
 }
 
@@ -145,6 +155,10 @@ function revokeAt(spec: ConnectionSpec): string {
   if (spec.slack !== undefined) return "https://api.slack.com/apps";
   if (spec.line !== undefined) {
     return "https://developers.line.biz/console/, where you also switch off Use webhook";
+  }
+  const app = spec.github?.app;
+  if (app !== undefined) {
+    return `${appPage(spec, app)}/advanced, where you delete the app itself (Delete GitHub App)`;
   }
   const { origin } = new URL(apiUrlOf(spec));
   return origin === "https://api.github.com"

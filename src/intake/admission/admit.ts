@@ -50,7 +50,7 @@ export interface TriggerEvent {
   readonly inBoundThread?: boolean;
   /** Id of the task that it starts, if the id is derived from the event. */
   readonly taskId?: string;
-  /** Why it starts nothing, whatever its filter says: svc itself has caused it. */
+  /** Why it starts nothing, whatever its filter says: `whyOwn` of `PipelineHost`. */
   readonly own?: string;
   /** Id of the task whose end caused the event, or to whose thread it belongs. */
   readonly parentId?: string;

@@ -21,7 +21,10 @@ import { findHandshake, toEvents } from "./webhook_events.ts";
 
 /** The parts of the daemon that authenticate, transform and admit. */
 export interface PipelineHost extends AdmitHost, AuthenticateHost {
-  /** Why svc itself has caused an event; if absent, it has caused none. */
+  /**
+   * Why an event starts nothing: svc itself has caused it, or its Connection does not cover it. If
+   * absent, no event is such.
+   */
   readonly whyOwn?: (event: TriggerEvent) => string | undefined;
 }
 
@@ -148,7 +151,7 @@ export async function decideEvents(
   return { parsed, handshake: undefined, events: await admit(events, host) };
 }
 
-/** Marks events that svc has caused, before a transformer may remove the traces from the payload. */
+/** Marks events that start nothing, before a transformer may remove the traces from the payload. */
 function markOwn(events: TriggerEvent[], { whyOwn }: PipelineHost): TriggerEvent[] {
   if (whyOwn === undefined) return events;
   for (const [at, event] of events.entries()) {

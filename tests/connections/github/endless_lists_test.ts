@@ -17,10 +17,12 @@ import type { ApiAccess } from "../../../src/connections/api/api_call.ts";
 import { listHooks } from "../../../src/connections/github/hooks.ts";
 import { pagesOf } from "../../../src/connections/github/pages.ts";
 import { type HookLog, readLog } from "../../../src/connections/github/repair_hook.ts";
+import { GitHubTokens } from "../../../src/connections/github_tokens.ts";
 import { OwnUsers } from "../../../src/connections/own_users.ts";
 import { githubComment } from "../../../src/outbox/github_comment.ts";
 import { Markers } from "../../../src/outbox/marker.ts";
 import type { FindResult } from "../../../src/outbox/message_kind.ts";
+import { KnownSecrets } from "../../../src/secrets/known_secrets.ts";
 import { Catalog } from "../../../src/resources/catalog.ts";
 import type { ClaimedMessage } from "../../../src/store/outbox_records.ts";
 import { type FakeGitHub, fakeGitHub, TOKEN } from "../../fakes/github.ts";
@@ -171,6 +173,7 @@ spec:
     slackApiUrl: "",
     markers: new Markers(new Uint8Array(32)),
     ownUsers: new OwnUsers(temp.store, clock),
+    githubTokens: new GitHubTokens({ catalog, clock, secrets: new KnownSecrets() }),
     signal: new AbortController().signal,
   });
   if (found === undefined) throw new Error("comments can be found");
