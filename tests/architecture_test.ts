@@ -63,8 +63,9 @@ const LAYERS: Readonly<Record<string, string>> = {
     "auth base calls cel connections control http intake notifications outbox plugins resources secrets shell storage store tasks telemetry",
   "daemon.ts": "base daemon",
   "init.ts": "base calls daemon resources secrets storage",
+  mcp: "api base resources",
   cli:
-    "api auth base calls console control daemon daemon.ts docs doctor http init.ts integrations platforms plugins resources service shell signatures storage store upkeep",
+    "api auth base calls console control daemon daemon.ts docs doctor http init.ts integrations mcp platforms plugins resources service shell signatures storage store upkeep",
   "cli.ts": "cli",
   "main.ts": "cli",
 };

@@ -32,6 +32,14 @@ export const ANSWER_OPERATIONS = {
     output: json<Queued & { readonly number: number }>(),
     role: "operator",
     grants: OWN_TASK,
+    tool: {
+      for: "step",
+      description: "Comments on the issue or pull request that the task is about, in Markdown. A " +
+        "later comment with the same key replaces the text of the earlier one.",
+      readOnly: false,
+      fromOutside: false,
+      output: "comment",
+    },
   }),
   "github.status": defineOperation({
     summary: "Puts a status of the commit that a task is about into the outbox",
@@ -45,6 +53,14 @@ export const ANSWER_OPERATIONS = {
     output: json<Queued & { readonly context: string }>(),
     role: "operator",
     grants: OWN_TASK,
+    tool: {
+      for: "step",
+      description: "Sets the status of the commit that the task is about. The context names the " +
+        "check, such as svc/review; the description is one short line.",
+      readOnly: false,
+      fromOutside: false,
+      output: "status",
+    },
   }),
   "github.react": defineOperation({
     summary: "Puts a reaction to what a task is about into the outbox",
@@ -55,6 +71,13 @@ export const ANSWER_OPERATIONS = {
     output: json<Queued & { readonly content: string }>(),
     role: "operator",
     grants: OWN_TASK,
+    tool: {
+      for: "step",
+      description: "Puts a reaction on the comment, issue or pull request that the task is about.",
+      readOnly: false,
+      fromOutside: false,
+      output: "react",
+    },
   }),
   "line.push": defineOperation({
     summary: "Puts a text for the conversation at LINE a task came from into the outbox",

@@ -86,6 +86,13 @@ export const DELIVERY_OPERATIONS = {
     role: "read_only",
     console: true,
     grants: EVERY_RUN,
+    tool: {
+      for: "person",
+      description: "Explains what became of a request to a trigger: whether its signature was " +
+        "valid, what the filter saw, which task it started, and what to change.",
+      readOnly: true,
+      fromOutside: true,
+    },
   }),
   "delivery.show": defineOperation({
     summary: "Shows the stored request of a delivery, its headers and its body",
@@ -119,5 +126,12 @@ export const DELIVERY_OPERATIONS = {
     output: lines<RedeliveryLine>(),
     role: "operator",
     console: true,
+    tool: {
+      for: "person",
+      description: "Sends one stored delivery through the pipeline again, which may start a task.",
+      readOnly: false,
+      fromOutside: true,
+      input: { id: DELIVERY },
+    },
   }),
 };

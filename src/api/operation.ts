@@ -7,7 +7,9 @@
  */
 
 import Type, { type Static, type TObject, type TProperties, type TString } from "typebox";
+import { defined } from "../base/defined.ts";
 import { MAX_DURATION_SECS } from "../base/duration.ts";
+import type { OutputName } from "../resources/may.ts";
 import type { RecordName } from "../resources/record_names.ts";
 import type { Access } from "./roles.ts";
 
@@ -24,6 +26,24 @@ export interface Attachment {
   readonly maxBytes: number;
 }
 
+/** How language models use an operation, as a tool of `svc mcp`. */
+export interface Tool {
+  /** `person`: for a person's own agent; `step`: for an agent in a step, with its own task only. */
+  readonly for: "person" | "step";
+  /** Its name; if absent, that of the operation with `_` in place of `.`. */
+  readonly name?: string;
+  /** What a model needs to know to choose it, and to give it the right arguments. */
+  readonly description: string;
+  /** Whether it changes nothing, so that a person's model has it without being given a role. */
+  readonly readOnly: boolean;
+  /** Whether its answer has text that someone else wrote, so that it is marked. */
+  readonly fromOutside: boolean;
+  /** Its arguments, where they are fewer or narrower than the fields of the operation. */
+  readonly input?: TProperties;
+  /** What `may` has to have, by its name there; absent for what every step may. */
+  readonly output?: OutputName;
+}
+
 /** One operation, as its file defines it; access that it does not grant is refused. */
 export interface Definition<
   Fields extends TProperties,
@@ -38,6 +58,8 @@ export interface Definition<
   readonly console?: true;
   /** The bytes that come along with each input; none when absent. */
   readonly attachment?: Attached;
+  /** Makes it a tool of `svc mcp`; it is none when absent. */
+  readonly tool?: Tool;
 }
 
 /** The definition of an operation, which server and client share. */
@@ -54,11 +76,15 @@ export interface Operation<
   readonly console: boolean;
   /** The bytes that come along with each input, if any do. */
   readonly attachment: Attached;
+  readonly tool?: Tool & {
+    /** The schema of its arguments, those included that a run token decides on. */
+    readonly arguments: TObject;
+  };
 }
 
 /**
  * Defines an operation. One without `role` is for admins, one without `grants` for no run token, one
- * without `console` for no page of the console.
+ * without `console` for no page of the console, one without `tool` for no language model.
  */
 export function defineOperation<
   Fields extends TProperties,
@@ -67,7 +93,8 @@ export function defineOperation<
 >(
   definition: Definition<Fields, Given, Attached>,
 ): Operation<Fields, Given, Attached> {
-  const { summary, input, output, role = "admin", grants = {}, console, attachment } = definition;
+  const { summary, input, output, role = "admin", grants = {}, console, attachment, tool } =
+    definition;
   return {
     summary,
     role,
@@ -76,6 +103,12 @@ export function defineOperation<
     input: Type.Object(input, { additionalProperties: false }),
     output,
     attachment: attachment as Attached,
+    ...defined({
+      tool: tool && {
+        ...tool,
+        arguments: Type.Object(tool.input ?? input, { additionalProperties: false }),
+      },
+    }),
   };
 }
 

@@ -227,6 +227,26 @@ export const RESOURCE_OPERATIONS = {
     role: "read_only",
     console: true,
     grants: EVERY_RUN,
+    tool: {
+      for: "person",
+      name: "list",
+      description: "Lists tasks, deliveries (requests to triggers), messages of the outbox, or " +
+        "triggers; records come newest first. For older ones, repeat it with the `before` that " +
+        "the answer names.",
+      readOnly: true,
+      fromOutside: true,
+      input: {
+        what: Type.Enum(["task", "delivery", "outbox", "trigger"]),
+        project: QUERY.project,
+        trigger: QUERY.trigger,
+        workflow: QUERY.workflow,
+        state: Type.Optional(Type.String({ description: "Only tasks or messages in this state" })),
+        outcome: QUERY.outcome,
+        since_secs: QUERY.since_secs,
+        before: QUERY.before,
+        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+      },
+    },
   }),
   "get.watch": defineOperation({
     summary: "Lists as `get` does, oldest record first, then what is added, changed or removed",

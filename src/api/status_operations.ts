@@ -168,6 +168,14 @@ export const STATUS_OPERATIONS = {
     role: "read_only",
     console: true,
     grants: EVERY_RUN,
+    tool: {
+      for: "person",
+      description:
+        "The state of the daemon: faults under `degraded`, the queue of tasks, messages " +
+        "that wait or were given up, rates of the last minutes. Begin here if something does not work.",
+      readOnly: true,
+      fromOutside: true,
+    },
   }),
   "stats": defineOperation({
     summary: "Counts deliveries and tasks, and measures how long they waited, minute by minute",

@@ -187,6 +187,12 @@ export const TASK_OPERATIONS = {
     role: "read_only",
     console: true,
     grants: EVERY_RUN,
+    tool: {
+      for: "person",
+      description: "One task with its steps: their states, reasons, exit codes and outputs.",
+      readOnly: true,
+      fromOutside: true,
+    },
   }),
   "task.logs": defineOperation({
     summary: "Streams the output of a task: `LogEntry` lines, then one `LogEnd`",
@@ -226,6 +232,12 @@ export const TASK_OPERATIONS = {
     role: "read_only",
     console: true,
     grants: EVERY_RUN,
+    tool: {
+      for: "person",
+      description: "The steps that a task runs, what each waits for, its limits and its sandbox.",
+      readOnly: true,
+      fromOutside: false,
+    },
   }),
   "task.log.read": defineOperation({
     summary: "Reads lines of the output of a task: the last ones, or those at a place of it",
@@ -243,6 +255,21 @@ export const TASK_OPERATIONS = {
     role: "read_only",
     console: true,
     grants: EVERY_RUN,
+    tool: {
+      for: "person",
+      name: "task_logs",
+      description: "The last lines that the steps of a task have printed. For the lines before " +
+        "them, repeat it with the `before` that the answer names.",
+      readOnly: true,
+      fromOutside: true,
+      input: {
+        id: TASK,
+        step: Type.Optional(Type.String({ description: "Only of the step with this id" })),
+        contains: SEARCHED,
+        before: LOG_OFFSET,
+        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 100 })),
+      },
+    },
   }),
   "task.wait": defineOperation({
     summary: "Waits until tasks have ended, and reports each as it ends",
@@ -258,6 +285,16 @@ export const TASK_OPERATIONS = {
     role: "operator",
     console: true,
     grants: { step: { own: "task", in: "ids" } },
+    tool: {
+      for: "person",
+      description: "Cancels tasks that wait or run. Their steps end at once.",
+      readOnly: false,
+      fromOutside: false,
+      input: {
+        ids: Type.Array(TASK, { minItems: 1, maxItems: 20 }),
+        reason: OPTIONAL_TEXT,
+      },
+    },
   }),
   "task.cancel.matching": defineOperation({
     summary: "Cancels the tasks that match, those that wait first",
@@ -284,6 +321,14 @@ export const TASK_OPERATIONS = {
     }>(),
     role: "operator",
     console: true,
+    tool: {
+      for: "person",
+      description:
+        "Runs a task that has ended again, as a new one. Steps that have succeeded are " +
+        "taken over; `from` names the first step to run again.",
+      readOnly: false,
+      fromOutside: false,
+    },
   }),
   "task.inbox": defineOperation({
     summary: "Reads the messages to a task, oldest first",
@@ -292,6 +337,14 @@ export const TASK_OPERATIONS = {
     role: "read_only",
     console: true,
     grants: { step: { own: "task", in: "id" } },
+    tool: {
+      for: "step",
+      name: "inbox_read",
+      description: "The messages to this task, oldest first: what people wrote in its thread, or " +
+        "an operator sent, while it works.",
+      readOnly: true,
+      fromOutside: true,
+    },
   }),
   "task.inbox.send": defineOperation({
     summary: "Sends a message to a task that has not ended",

@@ -142,6 +142,20 @@ export const TRIGGER_OPERATIONS = {
     output: lines<BacktestLine>(),
     role: "operator",
     console: true,
+    tool: {
+      for: "person",
+      description: "Runs the stored deliveries of a trigger again under another condition (CEL), " +
+        "and starts nothing: which ones would change, and how many there are.",
+      readOnly: true,
+      fromOutside: true,
+      input: {
+        name: Type.String({ description: "Name of the trigger" }),
+        project: PROJECT,
+        filter: FILTER,
+        since_secs: SECS,
+        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+      },
+    },
   }),
   "trigger.send": defineOperation({
     summary: "Signs a request as the trigger's sender would, and posts it to its address",

@@ -26,7 +26,7 @@ export const SECTIONS: readonly (readonly [heading: string, firstWords: readonly
   ["Connections", ["connect", "disconnect", "connection"]],
   ["Resources", ["apply", "get", "describe", "edit", "delete", "secret", "schema"]],
   ["Triggers and deliveries", ["trigger", "delivery"]],
-  ["Tasks", ["task", "agent", "sandbox"]],
+  ["Tasks", ["task", "agent", "sandbox", "mcp"]],
   ["Chat", ["source", "slack"]],
   ["Answers", ["github", "line", "outbox", "notification"]],
   ["Access and plugins", ["token", "audit", "policy"]],

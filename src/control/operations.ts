@@ -20,6 +20,7 @@ import { connectionHandlers } from "./connections/connection_operations.ts";
 import type { ConnectHost } from "./connections/connect_github.ts";
 import { type DeliveriesHost, deliveryHandlers } from "./deliveries/delivery_operations.ts";
 import { doctorHandlers } from "./doctor_operations.ts";
+import { mcpHandlers } from "./mcp_tools.ts";
 import { nodeHandlers } from "./node_operations.ts";
 import { notificationHandlers } from "./notification_operations.ts";
 import { outboxHandlers } from "./outbox_operations.ts";
@@ -104,6 +105,7 @@ export function controlOperations(
       ...answerHandlers(host),
       ...connectionHandlers(host),
       ...outboxHandlers(host),
+      ...mcpHandlers(host),
       ...notificationHandlers(host),
       ...accessHandlers(host),
       ...nodeHandlers(host),

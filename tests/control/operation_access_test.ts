@@ -100,6 +100,7 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "task.retry.matching": { ...OPERATE, input: () => ({ state: "failed" }) },
   "task.retry": { ...OPERATE, input: id },
   "task.delete": { ...ADMINISTER, input: id },
+  "task.look": { role: "read_only", step: "own", input: ({ task }) => ({ task }) },
   "task.inbox": { role: "read_only", step: "own", input: id },
   "task.inbox.send": {
     ...OPERATE,
@@ -132,6 +133,7 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "github.react": { ...OPERATE, step: "own", input: ({ task }) => ({ task, content: "eyes" }) },
   "line.push": { ...OPERATE, step: "own", input: ({ task }) => ({ task, text: "x" }) },
   "outbox.wait": { ...READ, input: () => ({ id: "01MESSAGE" }) },
+  "mcp.tools": { role: "read_only", step: "own", input: ({ task }) => ({ task }) },
   "outbox.retry": { ...OPERATE, input: () => ({ id: "01MESSAGE" }) },
   "notification.test": {
     ...OPERATE,

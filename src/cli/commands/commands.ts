@@ -75,6 +75,7 @@ const ROWS: readonly Row[] = [
     () => import("./agent_check.ts"),
   ],
   ["sandbox try", "run a command in a sandbox by hand", () => import("./sandbox_try.ts")],
+  ["mcp", "give a coding agent tools of svc", () => import("./mcp.ts")],
   [
     "trigger test",
     "run a request through a trigger, start nothing",

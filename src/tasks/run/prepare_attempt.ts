@@ -9,6 +9,7 @@
 import { resolve } from "node:path";
 import { defined } from "../../base/defined.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
+import { secretWord } from "../../base/outside_marks.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
 import type { ShellCommand } from "../../shell/run_shell.ts";
 import type { StepLog } from "../log/task_log.ts";
@@ -160,7 +161,7 @@ async function promptOf(
     scope: context.scope,
     evaluator: context.evaluator,
     ...defined({ goal: context.goal?.template }),
-    newWord: () => crypto.randomUUID().replaceAll("-", ""),
+    newWord: secretWord,
   });
   const toFile = (bytes: Uint8Array) => context.files.make(name, bytes);
   return await deliverPrompt(opening + text, { by: agent.promptDelivery, toFile });
