@@ -1,6 +1,6 @@
 /**
- * Run tokens: each run of a plugin and each run of a task has one, which identifies the run and is
- * valid until its end. Each operation defines what the token allows (`grants`). No store has them.
+ * Run tokens: each run of a plugin and each attempt of a step has one, which identifies it and is valid
+ * until its end. Each operation defines what the token allows (`grants`). No store has them.
  *
  * @module
  */

@@ -9,7 +9,7 @@ import { AppError } from "../base/errors.ts";
 import type { ConnectionSpec } from "../resources/connection.ts";
 import {
   bytesOf,
-  DEFAULT_OUTPUTS,
+  declaredOutputs,
   type GitHubMay,
   HOLD,
   type Hold,
@@ -90,12 +90,6 @@ export interface LimitsOf {
 
 /** What a review says of a pull request. */
 export type ReviewEvent = "comment" | "request_changes" | "approve";
-
-/** The outputs that a workflow declares; without `may`, those of old. */
-export function declaredOutputs(may: May | undefined): readonly OutputName[] {
-  if (may === undefined) return DEFAULT_OUTPUTS;
-  return OUTPUTS.filter((output) => may.github?.[output] !== undefined);
-}
 
 /** The limits of an output that `may` declares; `undefined` for one that it does not. */
 export function limitsOf<Name extends OutputName>(

@@ -7,6 +7,8 @@
 
 import Type from "typebox";
 import { REPOSITORY_PATTERN } from "../base/github_names.ts";
+import { findGlobFault } from "../base/glob.ts";
+import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 
 const CLOSED = { additionalProperties: false };
 
@@ -143,3 +145,98 @@ export function bytesOf(written: string | number): number {
 }
 
 const BYTES = { "": 1, Ki: 1024, Mi: 1024 ** 2 };
+
+/** Most bytes of new content, whatever a workflow allows. */
+const MOST_BYTES = 64 * BYTES.Mi;
+
+/** Checks of `may` that a schema cannot express. */
+export function checkMay(may: May | undefined, at: FieldPath): Finding[] {
+  const github = may?.github;
+  if (github === undefined) return [];
+  const path = [...at, "github"];
+  const { pull, push, issue, label, review } = github;
+  const globs: readonly (readonly [fields: FieldPath, patterns: readonly string[] | undefined])[] =
+    [
+      ...Object.entries({ pull, push }).flatMap(([name, output]) => [
+        ...Object.entries(output?.paths ?? {}).map(([list, patterns]) =>
+          [[name, "paths", list], patterns] as const
+        ),
+        [[name, "secretsIn"], output?.secretsIn] as const,
+      ]),
+      [["pull", "base"], pull?.base],
+      [["pull", "allowLabels"], pull?.allowLabels],
+      [["issue", "allowLabels"], issue?.allowLabels],
+      [["label", "add"], label?.add],
+      [["label", "remove"], label?.remove],
+    ];
+  return [
+    ...globs.flatMap(([fields, patterns = []]) => checkGlobs(patterns, [...path, ...fields])),
+    ...checkBytes(pull?.bytes, [...path, "pull", "bytes"]),
+    ...checkBytes(push?.bytes, [...path, "push", "bytes"]),
+    ...checkBranch(pull?.branch, [...path, "pull", "branch"]),
+    ...checkLabel(label, [...path, "label"]),
+    ...checkEvents(review?.events, [...path, "review", "events"]),
+  ];
+}
+
+function checkGlobs(patterns: readonly string[], at: FieldPath): Finding[] {
+  return patterns.flatMap((pattern, index) => {
+    const fault = findGlobFault(pattern);
+    return fault === undefined ? [] : [errorAt([...at, index], fault)];
+  });
+}
+
+function checkBytes(written: string | number | undefined, at: FieldPath): Finding[] {
+  if (written === undefined) return [];
+  const bytes = bytesOf(written);
+  if (bytes >= 1 && bytes <= MOST_BYTES) return [];
+  return [errorAt(at, `The bytes of a change are from 1 to 64Mi, found ${written}`)];
+}
+
+/** What git takes as the beginning of a branch, and what no other branch of the repository begins with. */
+const BRANCH = /^[a-z0-9][a-z0-9_-]*(\/[a-z0-9_-]+)*[/-]$/;
+
+function checkBranch(prefix: string | undefined, at: FieldPath): Finding[] {
+  if (prefix === undefined || BRANCH.test(prefix)) return [];
+  return [errorAt(
+    at,
+    `"${prefix}" cannot begin the branches of svc: take small letters, digits, _ and -, with / or - ` +
+      'at its end, such as "svc/"',
+  )];
+}
+
+function checkLabel(label: GitHubMay["label"], at: FieldPath): Finding[] {
+  if (label === undefined || label.add !== undefined || label.remove !== undefined) return [];
+  return [errorAt(at, '"label" allows nothing without "add" or "remove": name the labels')];
+}
+
+function checkEvents(events: readonly string[] | undefined, at: FieldPath): Finding[] {
+  const index = events?.indexOf("approve") ?? -1;
+  if (index === -1) return [];
+  return [warningAt(
+    [...at, index],
+    "A text from outside may talk the task into it: an approval of svc counts like one of a person",
+  )];
+}
+
+/** Checks the field `may` of a step against that of its workflow. */
+export function checkStepMay(
+  written: readonly OutputName[] | undefined,
+  may: May | undefined,
+  at: FieldPath,
+): Finding[] {
+  const declared = declaredOutputs(may);
+  const has = declared.length === 0 ? "nothing" : declared.join(", ");
+  return (written ?? []).flatMap((output, index) =>
+    declared.includes(output) ? [] : [errorAt(
+      [...at, index],
+      `A step has no more than its workflow, which allows ${has}: add ${output} to spec.may.github`,
+    )]
+  );
+}
+
+/** The outputs that a workflow declares; without `may`, those of old. */
+export function declaredOutputs(may: May | undefined): readonly OutputName[] {
+  if (may === undefined) return DEFAULT_OUTPUTS;
+  return OUTPUTS.filter((output) => may.github?.[output] !== undefined);
+}

@@ -10,7 +10,7 @@ import type { Path } from "../cel/values.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import type { MachineNeed } from "./machine_needs.ts";
-import { May } from "./may.ts";
+import { checkMay, checkStepMay, May } from "./may.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 import { checkSandbox, SandboxField, sandboxNeeds, sandboxReferences } from "./sandbox.ts";
 import { checkShell, Shell, shellProgram } from "./shell.ts";
@@ -43,6 +43,9 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
     (spec) => checkShell(spec.shell, ["spec", "shell"]),
     (spec) => checkTimeout(spec.timeout, ["spec", "timeout"]),
     (spec) => checkSandbox(spec.sandbox, ["spec", "sandbox"]),
+    (spec) => checkMay(spec.may, ["spec", "may"]),
+    sized(checkStepsMay),
+    checkHold,
     sized(checkUniqueIds),
     sized(({ steps }) => steps.flatMap((step, index) => checkStep(step, [...STEPS, index]))),
     sized(({ finally: last = [] }) =>
@@ -86,6 +89,30 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
  */
 function sized(check: (spec: WorkflowSpec) => Finding[]): (spec: WorkflowSpec) => Finding[] {
   return (spec) => checkSize(spec).length > 0 ? [] : check(spec);
+}
+
+/** A step has at most the outputs of its workflow. */
+function checkStepsMay({ may, steps, finally: last = [] }: WorkflowSpec): Finding[] {
+  const look = (some: readonly Step[], at: FieldPath) =>
+    some.flatMap((step, index) => checkStepMay(step.may, may, [...at, index, "may"]));
+  return [...look(steps, STEPS), ...look(last, FINALLY)];
+}
+
+/** Warns where protected files go out that an agent may have changed, and no person looks at them. */
+function checkHold({ may, steps, finally: last = [] }: WorkflowSpec): Finding[] {
+  const { hold: all, pull, push } = may?.github ?? {};
+  if ([...steps, ...last].every(({ agent }) => agent === undefined)) return [];
+  return Object.entries({ pull, push }).flatMap(([name, output]) => {
+    const isNever = output?.hold === "never" && (all ?? "never") === "never" ||
+      output !== undefined && output.hold === undefined && all === "never";
+    if (!isNever) return [];
+    const own = output.hold === undefined ? ["hold"] : [name, "hold"];
+    return [warningAt(
+      ["spec", "may", "github", ...own],
+      `"never" sends what an agent has changed in protected files without a person: ` +
+        'leave it out, or name the files under "free"',
+    )];
+  });
 }
 
 function checkUniqueIds(spec: WorkflowSpec): Finding[] {

@@ -22,6 +22,7 @@ const EVENT = { source: "webhook", webhook: { allowUnsigned: true } };
 /** What a block without a kind is part of, by its first key. */
 const PARTS: readonly (readonly [keys: RegExp, whole: (part: Values) => Values])[] = [
   [/^(steps|inputs|env|timeoutSecs|finally)$/, (part) => workflow(part)],
+  [/^may$/, (part) => workflow({ steps: [{ id: "a", run: "true" }], ...part })],
   [/^(id|run|agent|with)$/, (part) => workflow({ steps: [part] })],
   [/^spec$/, (part) => trigger(part["spec"] as Values)],
   [

@@ -14,7 +14,6 @@ import {
 import {
   allowedOutputs,
   askingStep,
-  declaredOutputs,
   findRefusal,
   limitsFor,
   limitsOf,
@@ -22,7 +21,7 @@ import {
   type OutputAsked,
 } from "../../src/outputs/may_rules.ts";
 import type { ConnectionSpec } from "../../src/resources/connection.ts";
-import { type May, OUTPUTS } from "../../src/resources/may.ts";
+import { declaredOutputs, type May, OUTPUTS } from "../../src/resources/may.ts";
 
 const github = { repository: "acme/site", token: { fromSecret: { store: "acme", key: "token" } } };
 const connectionWith = (allow?: NonNullable<ConnectionSpec["allow"]>) => ({

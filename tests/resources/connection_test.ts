@@ -44,6 +44,11 @@ for (
       { line: { channelAccessToken: token }, allow: { targets: [] } },
       "remove it",
     ],
+    [
+      "outputs of LINE",
+      { line: { channelAccessToken: token }, allow: { outputs: [] } },
+      "remove it",
+    ],
     ["a socket without its token", {
       slack: { botToken: token, events: "socket", endpoint: "slack" },
     }, "xapp-"],
@@ -95,5 +100,16 @@ Deno.test("the schema refuses a value that is neither a repository nor a URL", (
   }
   for (const api of ["api.github.com", "ftp://git.example", "https://git.example/?a=b", ""]) {
     ok(!fits({ ...REPOSITORY, api }), api);
+  }
+});
+
+Deno.test("allow of a Connection has targets, outputs, or both, and only outputs there are", () => {
+  const schema = compileSchema(connection.spec);
+  const fits = (allow: unknown) => schema.check({ github: REPOSITORY, allow }).length === 0;
+  for (
+    const allow of [{ targets: ["a/b"] }, { outputs: [] }, { targets: [], outputs: ["pull"] }]
+  ) ok(fits(allow), JSON.stringify(allow));
+  for (const allow of [{ outputs: ["merge"] }, { outputs: "pull" }, { output: [] }]) {
+    ok(!fits(allow), JSON.stringify(allow));
   }
 });

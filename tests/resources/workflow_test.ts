@@ -295,3 +295,104 @@ Deno.test("Workflow refuses fields of agents on a shell line", () => {
     match(said(manifest("run: echo", field)).join(), /is for steps with "agent"/);
   }
 });
+
+/** A workflow whose `may` is this line, with these steps. */
+const mayDo = (may: string, ...steps: string[]) =>
+  `kind: Workflow
+metadata: {name: w}
+spec:
+  may: ${may}
+  steps:
+${(steps.length === 0 ? ["{id: a, run: echo}"] : steps).map((step) => `    - ${step}\n`).join("")}`;
+
+const AGENT = "{id: a, agent: x, prompt: p}";
+
+const MAYS: readonly [what: string, text: string, findings: readonly RegExp[]][] = [
+  ["nothing", mayDo("{}"), []],
+  [
+    "every default",
+    mayDo("{github: {comment: {}, pull: {}, push: {}, issue: {}, review: {}}}"),
+    [],
+  ],
+  ["an unknown platform", mayDo("{gitlub: {}}"), [/spec\.may\.gitlub: Unknown field "gitlub"/]],
+  ["an unknown output", mayDo("{github: {pul: {}}}"), [
+    /spec\.may\.github\.pul: Unknown field "pul", did you mean "pull"\?/,
+  ]],
+  ["an unknown field", mayDo("{github: {pull: {drafts: true}}}"), [
+    /spec\.may\.github\.pull\.drafts: Unknown field "drafts", did you mean "draft"\?/,
+  ]],
+  ["no pull request at all", mayDo("{github: {pull: {max: 0}}}"), [
+    /spec\.may\.github\.pull\.max: Expected a number from 1 to 100/,
+  ]],
+  ["a review that says nothing", mayDo("{github: {review: {events: []}}}"), [
+    /spec\.may\.github\.review\.events: Expected a list of at least one of comment/,
+  ]],
+  ["labels without names", mayDo("{github: {label: {}}}"), [
+    /spec\.may\.github\.label: "label" allows nothing without "add" or "remove"/,
+  ]],
+  ["labels", mayDo("{github: {label: {add: [bug, 'area/*']}}}"), []],
+  ["a branch", mayDo("{github: {pull: {branch: bot/svc-}}}"), []],
+  ["every branch", mayDo("{github: {pull: {branch: ''}}}"), [
+    /branch: Expected a text of at most 100 characters in one line, found an empty/,
+  ]],
+  ["the branch main", mayDo("{github: {pull: {branch: main}}}"), [
+    /"main" cannot begin the branches/,
+  ]],
+  ["a branch above", mayDo("{github: {pull: {branch: ../}}}"), [/cannot begin the branches/]],
+  ["a title of two lines", mayDo('{github: {pull: {title: "a\\nb"}}}'), [/title: .*in one line/]],
+  ["a bracket left open", mayDo("{github: {pull: {paths: {deny: ['[a']}}}}"), [
+    /spec\.may\.github\.pull\.paths\.deny\.0: "\[a" is not a glob/,
+  ]],
+  ["a bracket in a branch", mayDo("{github: {pull: {base: [main, '[a']}}}"), [
+    /spec\.may\.github\.pull\.base\.1: /,
+  ]],
+  ["bytes", mayDo("{github: {push: {bytes: 64Mi}}}"), []],
+  ["no bytes", mayDo("{github: {push: {bytes: 0Mi}}}"), [/bytes: The bytes of a change/]],
+  ["too many bytes", mayDo("{github: {push: {bytes: 65Mi}}}"), [/from 1 to 64Mi, found 65Mi/]],
+  ["bytes of a drive", mayDo("{github: {push: {bytes: 1Gi}}}"), [/a number of bytes, such as 4Mi/]],
+  ["an approval", mayDo("{github: {review: {events: [comment, approve]}}}"), [
+    /events\.1: A text from outside may talk the task into it/,
+  ]],
+  ["no hold, without an agent", mayDo("{github: {pull: {hold: never}}}"), []],
+  ["no hold, with an agent", mayDo("{github: {pull: {hold: never}}}", AGENT), [
+    /spec\.may\.github\.pull\.hold: "never" sends what an agent has changed/,
+  ]],
+  ["no hold for all", mayDo("{github: {hold: never, push: {}}}", AGENT), [
+    /spec\.may\.github\.hold: "never" sends/,
+  ]],
+  [
+    "no hold under a stricter one",
+    mayDo("{github: {hold: always, pull: {hold: never}}}", AGENT),
+    [],
+  ],
+  [
+    "a stricter hold under none",
+    mayDo("{github: {hold: never, pull: {hold: protected}}}", AGENT),
+    [],
+  ],
+  ["a step with less", mayDo("{github: {pull: {}}}", "{id: a, run: x, may: []}"), []],
+  ["a step with the same", mayDo("{github: {pull: {}}}", "{id: a, run: x, may: [pull]}"), []],
+  ["a step with more", mayDo("{github: {pull: {}}}", "{id: a, run: x, may: [pull, comment]}"), [
+    /spec\.steps\.0\.may\.1: A step has no more than its workflow, which allows pull: add comment/,
+  ]],
+  ["a step of a workflow that says nothing", manifest("run: x", "may: [react]"), []],
+  ["a step with more than by default", manifest("run: x", "may: [pull]"), [
+    /spec\.steps\.0\.may\.0: .* allows comment, status, react: add pull to spec\.may\.github/,
+  ]],
+  ["a step with an unknown output", manifest("run: x", "may: [comments]"), [
+    /spec\.steps\.0\.may\.0: /,
+  ]],
+  [
+    "a step under finally with more",
+    `${mayDo("{}")}  finally:\n    - {id: z, run: x, may: [status]}\n`,
+    [/spec\.finally\.0\.may\.0: .* allows nothing/],
+  ],
+];
+
+for (const [what, text, findings] of MAYS) {
+  Deno.test(`Workflow may do ${what}`, () => {
+    const lines = said(text);
+    equal(lines.length, findings.length, lines.join("\n"));
+    for (const [index, finding] of findings.entries()) match(lines[index] ?? "", finding);
+  });
+}

@@ -43,17 +43,21 @@ function planOf(made: ReturnType<Planner["plan"]>): Plan {
   return JSON.parse(made.plan.json);
 }
 
-Deno.test("Planner.plan copies steps, environments, timeout and workspace", () => {
+Deno.test("Planner.plan copies steps, environments, may, timeout and workspace", () => {
   const env = { A: "{{ payload_a }}", B: { fromSecret: { store: "s", key: "k" } } };
-  const steps = [{ id: "a", run: "echo {{ .x }}", env, timeout: "10m", workdir: "sub" }];
+  const may = { github: { pull: { max: 2 }, comment: {} } };
+  const steps = [
+    { id: "a", run: "echo {{ .x }}", env, may: ["comment"], timeout: "10m", workdir: "sub" },
+  ];
   const made = planner(
     TRIGGER,
-    resource("Workflow", "w", { steps, env, timeout: 90 }),
+    resource("Workflow", "w", { steps, env, may, timeout: 90 }),
     resource("Workspace", "ws", { path: "/srv/ws", env }),
   ).plan(TRIGGER);
   deepEqual(planOf(made), {
     steps,
     env,
+    may,
     timeout: 90,
     workspace: { path: "/srv/ws", isolation: "shared", env },
   });

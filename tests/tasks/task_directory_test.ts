@@ -13,6 +13,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import type { Clock } from "../../src/base/clock.ts";
+import { CancellationScope } from "../../src/tasks/cancellation_scope.ts";
 import { removeOrphans } from "../../src/tasks/retention/orphans.ts";
 import type { RunHost } from "../../src/tasks/run/task_context.ts";
 import { branchOf } from "../../src/tasks/workspace/git_worktree.ts";
@@ -25,6 +26,11 @@ import { type RunRig, runRig } from "../rigs/run_rig.ts";
 
 const WORKTREE = { workspace: "{path: repo, isolation: worktree}" };
 const FETCH = { workspace: "{path: repo, isolation: worktree, fetch: true}" };
+const WORKTREE_PLAN = (rig: RunRig) => ({
+  path: rig.workspace,
+  isolation: "worktree" as const,
+  env: {},
+});
 const COPY = { workspace: "{path: repo, isolation: copy}" };
 
 const branches = (rig: RunRig) => git(rig.workspace, "branch", "--format=%(refname:short)");
@@ -117,6 +123,40 @@ test("worktree: commits of a success that are nowhere else are kept as long as t
   equal(await rig.host.directories.whereCommitsAre(task.id), "");
   deepEqual(await rig.host.directories.discard(task), []);
 });
+
+test("worktree: where it started is noted, and no commit of the task changes that", async (rig) => {
+  await commitSomething(rig);
+  const start = await git(rig.workspace, "rev-parse", "HEAD");
+  const workflow = `{steps: [{id: a, run: 'echo mine > file; ${COMMIT}; [ -f ../go ]'}]}`;
+  const claimed = await rig.claim(workflow, WORKTREE);
+  const { directories } = rig.host;
+  equal((await rig.run(claimed)).state, "failed");
+  const { directory } = await rig.task(claimed.task.id);
+  equal(directories.startOf(directory), start);
+  equal(directories.startOf(`${directory}/below`), start);
+  await directories.remove(claimed.task.id, directory);
+  // its commits are kept, and a worktree that goes on from them started where the first one did
+  equal(directories.startOf(directory), start);
+  const user = { taskId: claimed.task.id, workspace: "repo", plan: WORKTREE_PLAN(rig) };
+  using scope = new CancellationScope({});
+  equal(await directories.make(user, scope), directory);
+  equal(await Deno.readTextFile(`${directory}/file`), "mine\n");
+  equal(directories.startOf(directory), start);
+});
+
+test(
+  "where a directory started is not known of a copy, or of the workspace itself",
+  async (rig) => {
+    await commitSomething(rig);
+    const { task } = await rig.all("{steps: [{id: a, run: exit 1}]}", COPY);
+    const { directories } = rig.host;
+    deepEqual([directories.startOf(task.directory), directories.startOf(rig.workspace)], [
+      undefined,
+      undefined,
+    ]);
+  },
+  missing("git"),
+);
 
 test("worktree: commits that are on another branch need no branch of the task", async (rig) => {
   await commitSomething(rig);

@@ -108,7 +108,12 @@ async function attemptOnce(
   positioned: PositionedStep,
   attempt: Attempt,
 ): Promise<AttemptResult> {
-  const prepared = await orRefusal(prepareAttempt(positioned, attempt));
+  const { host: { tokens }, claimed: { task } } = attempt.context;
+  const { id: taskId, project, deliveryId } = task;
+  const stepId = positioned.step.id;
+  // What is left of the attempt after its end has no rights any more.
+  using grant = tokens.issue({ kind: "step", project, taskId, deliveryId, stepId });
+  const prepared = await orRefusal(prepareAttempt(positioned, { ...attempt, token: grant.token }));
   if (prepared instanceof AppError) {
     return { state: "failed", reason: prepared.message, isHopeless: true };
   }

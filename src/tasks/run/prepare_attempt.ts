@@ -62,9 +62,11 @@ export const ATTEMPT_MARK = "SVC_STEP_RUN";
  */
 export async function prepareAttempt(
   positioned: PositionedStep,
-  { context, number, log, work }: {
+  { context, number, token, log, work }: {
     readonly context: TaskContext;
     readonly number: number;
+    /** Run token of the attempt. */
+    readonly token: string;
     readonly log: StepLog;
     readonly work?: AgentWork | undefined;
   },
@@ -78,7 +80,7 @@ export async function prepareAttempt(
     host.sandboxes,
   );
   const name = `${position}.${number}${work === undefined ? "" : `.${work.run}`}`;
-  const how = { name, number, ...defined({ work }) };
+  const how = { name, number, token, ...defined({ work }) };
   if (!("sandbox" in choice)) {
     return { ...await prepareIn(undefined, positioned, context, how), ...choice };
   }
@@ -104,10 +106,11 @@ async function prepareIn(
   sandbox: CommandSandbox | undefined,
   { step }: PositionedStep,
   context: TaskContext,
-  { name, number, work }: {
+  { name, number, token, work }: {
     /** Names the attempt, and the run of its agent, among those of its task. */
     readonly name: string;
     readonly number: number;
+    readonly token: string;
     readonly work?: AgentWork;
   },
 ): Promise<PreparedAttempt> {
@@ -137,6 +140,7 @@ async function prepareIn(
     SVC_STEP: step.id,
     SVC_ATTEMPT: String(number),
     SVC_OUTPUT: output,
+    SVC_RUN_TOKEN: token,
     [ATTEMPT_MARK]: `${context.mark}.${name}`,
   };
   const command = await commandOf(step, {

@@ -100,7 +100,7 @@ async function renderGoal(
 }
 
 function variablesOf(
-  { claimed: { task }, host, token, mark }: TaskRun,
+  { claimed: { task }, host, mark }: TaskRun,
   { payload, inbox }: Paths,
   goal: Goal | undefined,
 ): Record<string, string> {
@@ -116,7 +116,6 @@ function variablesOf(
     SVC_DATA_DIR: host.dirs.root,
     SVC_PAYLOAD_FILE: payload,
     SVC_INBOX: inbox,
-    SVC_RUN_TOKEN: token,
     // A goal that no variable can hold is left out, never cut: the prompt has all of it.
     ...(goalText === undefined || !fitsVariable(goalText) ? {} : { SVC_GOAL: goalText }),
   };

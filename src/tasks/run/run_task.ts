@@ -73,13 +73,12 @@ type BareRun = Pick<TaskRun, "claimed" | "host" | "signals" | "steps" | "activit
 async function runRecorded(bare: BareRun): Promise<TaskResult> {
   const { claimed, host, signals: { stop }, steps } = bare;
   const plan = planHere(claimed.plan, host.resolvePath);
-  const { id: taskId, project, deliveryId } = claimed.task;
+  const { id: taskId } = claimed.task;
   const mark = `${taskId}.${crypto.randomUUID()}`;
   using _guarded = await beGuarded(mark, host);
   if (host.lease.isOver()) return INTERRUPTED; // the guard would end every process at once
   await using files = host.runtime.filesOf(taskId);
   using _known = host.secrets.runBegins();
-  using grant = host.tokens.issue({ kind: "step", project, taskId, deliveryId });
   await noteMove(claimed, host, stop);
   await using log = openLog(taskId, host, stop);
   return await runAndCleanUp({
@@ -89,7 +88,6 @@ async function runRecorded(bare: BareRun): Promise<TaskResult> {
     files,
     mark,
     leftovers: { arePossible: mayHaveLeft(plan, steps.records) },
-    token: grant.token,
     evaluator: retryingEvaluator(host, stop),
     scopeFor: taskScopes(claimed, steps),
   });

@@ -124,8 +124,6 @@ export interface TaskRun {
   readonly files: RuntimeFiles;
   /** Id of this run: no other run of the task has it, on this machine or another. */
   readonly mark: string;
-  /** Run token of the steps. */
-  readonly token: string;
   readonly steps: StepRecorder;
   readonly evaluator: Evaluator;
   /** The variables of expressions, for a task in this state. */

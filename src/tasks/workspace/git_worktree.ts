@@ -83,15 +83,20 @@ cd -- "$1" && git rev-parse --show-prefix && cd -- "$(git rev-parse --git-common
 const HAS_COMMIT = `${GIT}
 git -C "$1" rev-parse --verify --quiet 'HEAD^{commit}'`;
 
-/** Starts at the branch or the kept ref of the task, if there is one: it holds earlier commits of the task. */
+/**
+ * Starts at the branch or the kept ref of the task, if there is one: it holds earlier commits of the task.
+ * Prints the commit at which it starts anew.
+ */
 const ADD = `${GIT}
 without_hooks -C "$1"
 if git -C "$1" show-ref --verify --quiet "refs/heads/$3"; then
   git -C "$1" worktree add --quiet -- "$2" "$3"
 else
-  start=$4
-  if git -C "$1" show-ref --verify --quiet "$5"; then start=$5; fi
-  git -C "$1" worktree add --quiet -b "$3" -- "$2" "$start"
+  begin=
+  if git -C "$1" show-ref --verify --quiet "$5"; then start=$5
+  else begin=$(git -C "$1" rev-parse --verify "$4^{commit}") && start=$begin || exit 1
+  fi
+  git -C "$1" worktree add --quiet -b "$3" -- "$2" "$start" && echo "$begin"
 fi`;
 
 /**
@@ -191,7 +196,8 @@ export interface Start {
 }
 
 /**
- * Makes a worktree.
+ * Makes a worktree. Returns the id of the commit at which it starts; `undefined` where it goes on from
+ * earlier commits of the task.
  *
  * @throws {AppError} `invalid` when git refuses.
  */
@@ -199,7 +205,7 @@ export async function addWorktree(
   { from, commit, kept }: Start,
   { path, branch }: Worktree,
   tools: Tools,
-): Promise<void> {
+): Promise<string | undefined> {
   const added = await run(ADD, [from, path, branch, commit, kept], tools);
   if (added.code !== 0 && LACKS_OBJECTS.test(added.err)) {
     throw new AppError(
@@ -209,6 +215,7 @@ export async function addWorktree(
     );
   }
   check(added, "git cannot make a worktree");
+  return /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/m.exec(added.out)?.[0];
 }
 
 /** How a worktree is removed. */

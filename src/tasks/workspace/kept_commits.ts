@@ -7,6 +7,7 @@
  */
 
 import { join } from "node:path";
+import { defined } from "../../base/defined.ts";
 import { isThere, writeDurably } from "../../base/durable_files.ts";
 import { readRegularText } from "../../base/regular_file.ts";
 import type { KeptCommits } from "./git_worktree.ts";
@@ -16,13 +17,16 @@ export const KEPT_SUFFIX = ".kept";
 
 const fileOf = (worktrees: string, taskId: string) => join(worktrees, `${taskId}${KEPT_SUFFIX}`);
 
-/** Writes the note of a task, before its worktree is made. */
-export async function noteRepository(
-  worktrees: string,
-  taskId: string,
-  kept: KeptCommits,
-): Promise<void> {
-  await writeDurably(fileOf(worktrees, taskId), JSON.stringify(kept));
+/** What is noted of a task. */
+interface Note extends KeptCommits {
+  /** The id of the commit at which its worktree started; no step can change what is noted here. */
+  readonly start?: string;
+}
+
+/** Writes the note of a task, before its worktree is made; the start that an earlier note has stays. */
+export async function noteRepository(worktrees: string, taskId: string, note: Note): Promise<void> {
+  const start = note.start ?? findKept(worktrees, taskId)?.start;
+  await writeDurably(fileOf(worktrees, taskId), JSON.stringify({ ...note, ...defined({ start }) }));
 }
 
 /** Writes the note of a task; removes it if no commits are kept and the worktree does not exist. */
@@ -38,9 +42,9 @@ export async function noteKept(
 }
 
 /** The note of a task; `undefined` if it has neither a worktree on this machine nor kept commits. */
-export function findKept(worktrees: string, taskId: string): KeptCommits | undefined {
+export function findKept(worktrees: string, taskId: string): Note | undefined {
   try {
-    return JSON.parse(readRegularText(fileOf(worktrees, taskId))) as KeptCommits;
+    return JSON.parse(readRegularText(fileOf(worktrees, taskId))) as Note;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;

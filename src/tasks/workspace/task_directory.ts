@@ -133,6 +133,15 @@ export class TaskDirectories {
     return { root: copy === undefined ? directory : join(this.#copies.parent, copy) };
   }
 
+  /**
+   * The id of the commit at which the directory of a task started; `undefined` where that is not known: it
+   * is no worktree, or one on another machine.
+   */
+  startOf(directory: string): string | undefined {
+    const worktree = nameIn(this.#worktrees.parent, directory);
+    return worktree === undefined ? undefined : this.#worktrees.startOf(worktree);
+  }
+
   /** The directories that were made for a task, also where that was not completed. */
   async madeFor(taskId: string): Promise<readonly string[]> {
     const paths = [this.#worktrees, this.#copies].map(({ parent }) => join(parent, taskId));

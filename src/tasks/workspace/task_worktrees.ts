@@ -103,7 +103,8 @@ export class TaskWorktrees {
       await noteRepository(this.parent, taskId, rest);
       try {
         const commit = fetch === true ? await fetchUpstream(from, tools) : "HEAD";
-        await addWorktree({ from, commit, kept }, worktree, tools);
+        const start = await addWorktree({ from, commit, kept }, worktree, tools);
+        if (start !== undefined) await noteRepository(this.parent, taskId, { ...rest, start });
         const directory = resolve(worktree.path, prefix);
         if (await isDirectory(directory)) return directory;
         const what = `"${prefix}" is not in the commit that is checked out there`;
@@ -186,6 +187,11 @@ export class TaskWorktrees {
     const common = findKept(this.parent, name)?.repository ?? "";
     if (common === "") return undefined;
     return { path: join(this.parent, name), branch: branchOf(name), name, common };
+  }
+
+  /** The id of the commit at which the worktree of this name started; `undefined` if that is not known. */
+  startOf(name: string): string | undefined {
+    return findKept(this.parent, name)?.start;
   }
 
   /** The commits that are kept of a task; `undefined` when there are none. */
