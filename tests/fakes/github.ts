@@ -5,6 +5,7 @@
  * @module
  */
 
+import { FakeApps } from "./github_app.ts";
 import { type HookRoutes, hookRoutes } from "./github_hooks.ts";
 import { FakeIssues } from "./github_issues.ts";
 
@@ -18,6 +19,8 @@ export interface FakeToken {
   readonly permissions?: readonly string[];
   /** Value of `github-authentication-token-expiration`. */
   readonly expires?: string;
+  /** The repositories that it may see; all when absent. */
+  readonly repositories?: readonly string[];
 }
 
 /** One request that arrived. */
@@ -50,6 +53,8 @@ export interface Route {
   readonly path: RegExp;
   /** Permission it needs, as GitHub names it. */
   readonly needs?: string;
+  /** `app`: the JWT of an App; `nobody`: it needs no token. */
+  readonly by?: "app" | "nobody";
   readonly answer: (request: RouteRequest) => Response | Promise<Response>;
 }
 
@@ -95,6 +100,7 @@ export interface FakeGitHub extends AsyncDisposable {
   readonly state: FakeState;
   readonly hooks: HookRoutes;
   readonly issues: FakeIssues;
+  readonly apps: FakeApps;
   /** Called for each request before its route; the last one set counts. */
   interfere: Interference | undefined;
   setNow(rfc3339: string): void;
@@ -116,7 +122,9 @@ export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
   };
   const hooks = hookRoutes(state);
   const issues = new FakeIssues(state, hooks);
+  const apps = new FakeApps(state, hooks);
   const routes = [
+    ...apps.routes,
     ...accountRoutes(state),
     ...hooks.routes,
     ...issues.routes,
@@ -131,10 +139,15 @@ export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
       const { pathname, search } = new URL(request.url);
       const path = `${pathname.slice(base.length)}${search}`;
       const text = await request.text();
-      const body = text === "" ? undefined : JSON.parse(text);
+      const isForm = request.headers.get("content-type")?.startsWith("application/x-www-form");
+      const body = text === ""
+        ? undefined
+        : isForm === true
+        ? Object.fromEntries(new URLSearchParams(text))
+        : JSON.parse(text);
       const call: FakeCall = { method: request.method, path, body, status: 0 };
       calls.push(call);
-      const carryOut = () => route(call, request.headers, { routes, tokens, url });
+      const carryOut = () => route(call, request.headers, { routes, tokens, apps, url });
       const answer: Response = await (fake.interfere?.(call, carryOut) ?? carryOut());
       call.status = answer.status;
       // The runtime updates the `Date` of its answers once a second; GitHub's is exact.
@@ -150,6 +163,7 @@ export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
     state,
     hooks,
     issues,
+    apps,
     setNow(rfc3339: string) {
       fixed = rfc3339;
     },
@@ -164,18 +178,31 @@ export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
 async function route(
   call: FakeCall,
   headers: Headers,
-  { routes, tokens, url }: {
+  { routes, tokens, apps, url }: {
     readonly routes: readonly Route[];
     readonly tokens: readonly FakeToken[];
+    readonly apps: FakeApps;
     readonly url: string;
   },
 ): Promise<Response> {
-  const token = tokens.find((one) => headers.get("authorization") === `Bearer ${one.token}`);
-  if (token === undefined) return problem(401, "Bad credentials");
+  const authorization = headers.get("authorization") ?? "";
   const [path = "", query = ""] = call.path.split("?");
+  const known = tokens.find((one) => authorization === `Bearer ${one.token}`) ??
+    apps.tokenOf(authorization);
   for (const one of routes) {
     const match = one.method === call.method ? one.path.exec(path) : null;
     if (match === null) continue;
+    const token = one.by === "app"
+      ? apps.asApp(authorization)
+      : one.by === "nobody"
+      ? NOBODY
+      : known;
+    if (token === undefined) return problem(401, "Bad credentials");
+    if (token instanceof Response) return token;
+    const [, repository = ""] = /^\/repos\/([^/]+\/[^/]+)/.exec(path) ?? [];
+    if (repository !== "" && token.repositories?.includes(repository) === false) {
+      return problem(404, "Not Found");
+    }
     if (one.needs !== undefined && token.permissions?.includes(one.needs) === false) {
       return problem(403, "Resource not accessible by personal access token", {
         "x-accepted-github-permissions": one.needs,
@@ -195,8 +222,10 @@ async function route(
     }
     return answer;
   }
-  return problem(404, "Not Found");
+  return known instanceof Response ? known : problem(known === undefined ? 401 : 404, "Not Found");
 }
+
+const NOBODY: FakeToken = { token: "", login: "", id: 0 };
 
 /** An error as GitHub writes it. */
 export function problem(

@@ -10,7 +10,7 @@ import { type FakeState, page, problem, type Route, type RouteRequest } from "./
 
 export interface FakeHook {
   readonly id: number;
-  /** `repos/OWNER/NAME` or `orgs/NAME`. */
+  /** `repos/OWNER/NAME`, `orgs/NAME`, or `app/SLUG`. */
   readonly of: string;
   readonly name: string;
   active: boolean;
@@ -96,6 +96,9 @@ export function hookRoutes(state: FakeState) {
   return {
     hooks,
     tries,
+    deliver,
+    /** Whether the App of a webhook is installed on a repository. */
+    isInstalled: undefined as ((hook: FakeHook, repository: string) => boolean) | undefined,
     /** Resolves when nothing is being sent. */
     async rest(): Promise<void> {
       while (busy.size > 0) await Promise.all(busy);
@@ -103,7 +106,8 @@ export function hookRoutes(state: FakeState) {
     /** Sends an event to each active webhook of a repository that wants it. */
     async send(repository: string, event: FakeEvent): Promise<FakeTry[]> {
       const wanting = [...hooks.values()].filter((hook) =>
-        [`repos/${repository}`, `orgs/${repository.split("/")[0]}`].includes(hook.of) &&
+        ([`repos/${repository}`, `orgs/${repository.split("/")[0]}`].includes(hook.of) ||
+          hook.of.startsWith("app/") && this.isInstalled?.(hook, repository) === true) &&
         hook.active &&
         (hook.events.includes("*") || hook.events.includes(event.event))
       );
@@ -295,7 +299,7 @@ function routesOf({ state, hooks, tries, deliver }: Parts): readonly Route[] {
 }
 
 /** A webhook as the API shows it, without its secret. */
-function shown({ id, name, active, events, config }: FakeHook) {
+export function shown({ id, name, active, events, config }: FakeHook) {
   const { secret, ...rest } = config;
   return {
     id,
@@ -307,20 +311,21 @@ function shown({ id, name, active, events, config }: FakeHook) {
   };
 }
 
-function summary(
+/** A try as the list of the log shows it. */
+export function summary(
   { headers: _headers, payload: _payload, answer: _answer, hook: _hook, ...one }: FakeTry,
 ) {
   return { ...one, duration: 0.05, installation_id: null, repository_id: 1, throttled_at: null };
 }
 
 /** Writes ids as JSON numbers, which are too large for a double. */
-async function raw(answer: Response): Promise<Response> {
+export async function raw(answer: Response): Promise<Response> {
   const text = (await answer.text()).replaceAll(/"id":"([0-9]+)"/g, '"id":$1');
   return new Response(text, { headers: answer.headers });
 }
 
 /** One attempt with its request and the exact body. */
-function logged(one: FakeTry): Promise<Response> {
+export function logged(one: FakeTry): Promise<Response> {
   const request = `{"headers":${JSON.stringify(one.headers)},"payload":${one.payload}}`;
   const response = JSON.stringify({ headers: {}, payload: one.answer });
   const rest = JSON.stringify({ ...summary(one), url: "" }).slice(0, -1);
