@@ -17,10 +17,16 @@ export interface MessageStatus {
   readonly external_id: string | null;
 }
 
+/** A part of a patch. */
+export interface PatchPart {
+  readonly text: string;
+}
+
 /** The operations on messages of the outbox, by name. */
 export const OUTBOX_OPERATIONS = {
   "outbox.wait": defineOperation({
-    summary: "Waits until a message was sent, given up or dropped: its status whenever it changes",
+    summary:
+      "Waits until a message was sent, given up or dropped, or is held: its status whenever it changes",
     input: { id: MESSAGE },
     output: lines<MessageStatus>(),
     role: "read_only",
@@ -31,6 +37,20 @@ export const OUTBOX_OPERATIONS = {
     input: { id: MESSAGE },
     output: json<MessageStatus>(),
     role: "operator",
+    console: true,
+  }),
+  "outbox.send": defineOperation({
+    summary: "Sends a message that is held for a person",
+    input: { id: MESSAGE },
+    output: json<MessageStatus>(),
+    role: "operator",
+    console: true,
+  }),
+  "outbox.diff": defineOperation({
+    summary: "The change of files that a message brings, as a patch, in parts of at most 64 KiB",
+    input: { id: MESSAGE },
+    output: lines<PatchPart>(),
+    role: "read_only",
     console: true,
   }),
   "outbox.drop": defineOperation({

@@ -61,6 +61,8 @@ export interface Status {
     readonly oldest_pending_secs: number | null;
     /** Those that were given up and are still kept. */
     readonly failed: number;
+    /** Those that wait for a person. */
+    readonly held: number;
   };
   /** Rates of deliveries by outcome, and of ended tasks by state. */
   readonly rates: Readonly<Record<"deliveries" | "tasks", Readonly<Record<string, Rate>>>>;

@@ -185,6 +185,7 @@ function answersText(answers: Listing | undefined): string {
   return items.map(({ id, kind, state, reason }) => {
     const why = text(reason) === "" ? "" : `: ${reason}`;
     if (kind === "unanswered") return `none${why}`;
-    return `${kind} ${state}${why}${state === "failed" ? ` (svc outbox retry ${id})` : ""}`;
+    const next = { failed: ` (svc outbox retry ${id})`, held: ` (svc outbox show ${id})` };
+    return `${kind} ${state}${why}${next[state as keyof typeof next] ?? ""}`;
   }).join("\n");
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Client } from "../api/client.ts";
+import type { MessageStatus } from "../api/outbox_operations.ts";
 import { AppError } from "../base/errors.ts";
 import type { CONNECTION, Context, OUTPUT_TEXT_JSON } from "./command.ts";
 import { type OptionDefinition } from "./option.ts";
@@ -14,7 +15,7 @@ import { jsonText } from "./json_text.ts";
 /** The option that waits until the message is sent. */
 export const WAIT = {
   flags: "--wait",
-  help: "wait until it was sent; exit 1 when it is given up",
+  help: "wait until it was sent, or is held for a person; exit 1 when it is given up",
 } as const satisfies OptionDefinition;
 
 /** The answer of an operation that has stored a message. */
@@ -56,16 +57,31 @@ export async function reportMessage<Queued extends QueuedMessage>(
   return await interruptible(io, async (signal) => {
     using client = context.client();
     const queued = await queue(client);
-    const externalId = await untilSent(client, queued.outbox_id, signal);
+    const { state, external_id: externalId, reason } = await untilOver(
+      client,
+      queued.outbox_id,
+      signal,
+    );
+    if (state === "held") {
+      const heldFor = { ...queued, state, held_for: reason };
+      io.out(json ? jsonText(heldFor) : `${heldText(queued.outbox_id, reason)}\n`);
+      return 0;
+    }
     const { outbox_id: _done, ...rest } = queued;
     io.out(json ? jsonText({ ...rest, [idField]: externalId }) : `${sent(queued)}\n`);
     return 0;
   });
 }
 
-async function untilSent(client: Client, id: string, signal: AbortSignal): Promise<string | null> {
+/** What a command says of a message that waits for a person. */
+export function heldText(id: string, reason: string): string {
+  return `queued as outbox/${id}: held, because ${reason}; svc outbox send ${id}`;
+}
+
+/** Waits until a message was sent or is held. */
+async function untilOver(client: Client, id: string, signal: AbortSignal): Promise<MessageStatus> {
   for await (const status of client.stream("outbox.wait", { id }, signal)) {
-    if (status.state === "sent") return status.external_id;
+    if (status.state === "sent" || status.state === "held") return status;
     if (status.state !== "pending") throw new AppError("refused", status.reason);
   }
   throw new AppError(

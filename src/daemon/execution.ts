@@ -9,6 +9,7 @@ import { ParallelDisposer } from "../base/parallel_disposer.ts";
 import { SenderPermissions } from "../connections/sender_permissions.ts";
 import { Notifier } from "../notifications/notifier.ts";
 import { Answers } from "../outbox/answers.ts";
+import { HeldMessages } from "../outbox/held_messages.ts";
 import { Outbox } from "../outbox/outbox.ts";
 import { startAuditRetention } from "../plugins/audit_retention.ts";
 import { CronPlugins } from "../plugins/cron_plugins.ts";
@@ -79,6 +80,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   const outbox = busy.use(new Outbox({ ...state, slackApiUrl }));
   const answers = busy.use(new Answers({ ...state, outbox })); // hears the worker begin
   const notifier = busy.use(new Notifier({ ...state, outbox }));
+  busy.use(new HeldMessages(state));
   if (state.guard !== undefined) busy.use(followOtherDaemons(state, inboxes));
   const worker = busy.use(await openWorker({ ...running, workers }));
   const machine = new Machine(running);

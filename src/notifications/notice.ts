@@ -61,6 +61,7 @@ export function noticeOfIncident(incident: Incident, at: number): Notice {
     "gap.lost": `Events of connection${of} are lost`,
     "connection.broken": `Connection${of} is broken`,
     "answer.failed": "An answer could not be sent",
+    "answer.held": "An answer waits for a person",
     "loop.cut": "svc cut a loop of tasks that start each other",
     "plugin.failed": "A plugin fails again and again",
   }[kind];

@@ -10,7 +10,12 @@ import { AppError } from "../base/errors.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { GitHubTokens } from "../connections/github_tokens.ts";
 import type { OwnUsers } from "../connections/own_users.ts";
-import type { ClaimedMessage, NewMessage, OutboxMessage } from "../store/outbox_records.ts";
+import type {
+  ClaimedMessage,
+  ContentName,
+  NewMessage,
+  OutboxMessage,
+} from "../store/outbox_records.ts";
 import type { Markers } from "./marker.ts";
 
 /** A message before the outbox has given it an id and a time. */
@@ -115,6 +120,8 @@ export interface MessageKind {
    * no longer has the target; `conflict` if the message has nothing to send.
    */
   readonly way: (message: OutboxMessage, catalog: Catalog) => string;
+  /** The long part without which it cannot be sent; it is deleted when a message is over. */
+  readonly needs?: ContentName;
   /** Limits of a lane that sends this kind; none if absent. */
   readonly rates?: readonly Rate[];
   /** Sends a message once. */

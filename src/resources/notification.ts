@@ -23,6 +23,7 @@ export const NOTICE_KINDS = [
   "gap.lost",
   "connection.broken",
   "answer.failed",
+  "answer.held",
   "loop.cut",
   "plugin.failed",
   "daemon.degraded",

@@ -9,6 +9,7 @@ export type IncidentKind =
   | "gap.lost"
   | "connection.broken"
   | "answer.failed"
+  | "answer.held"
   | "loop.cut"
   | "plugin.failed";
 
@@ -17,7 +18,7 @@ export interface Incident {
   /**
    * `gap.lost`: events of a platform that cannot be recovered. `connection.broken`: a Connection
    * that does not work until an operator repairs it. `answer.failed`: a message of the outbox that
-   * was given up. `loop.cut`: tasks that started each other through a platform, and were stopped.
+   * was given up. `answer.held`: one that waits for a person, and is dropped in a day. `loop.cut`: tasks that started each other through a platform, and were stopped.
    * `plugin.failed`: a plugin that fails again and again.
    */
   readonly kind: IncidentKind;

@@ -27,7 +27,7 @@ export const READ = [
   {
     name: "outbox_messages",
     type: "gauge",
-    help: "Messages that wait to be sent, or that svc gave up",
+    help: "Messages that wait to be sent or for a person, or that svc gave up",
   },
   {
     name: "oldest_outbox_message_age_seconds",
@@ -212,6 +212,7 @@ function storedReadings({ counts, outbox, size }: Stored, now: number): StoredRe
     outbox_messages: [
       { state: "pending", value: outbox.pending },
       { state: "failed", value: outbox.failed },
+      { state: "held", value: outbox.held },
     ],
     oldest_outbox_message_age_seconds: one(age(outbox.oldestPendingAt)),
     database_bytes: one(size.bytes),

@@ -23,10 +23,13 @@ const HOSTILE = "a\x1b]52;c;cm0gLXJm\x07b\x1b]0;t\x1b\\\x1b[2J\x1b[31mc\x9b2J\x9
 
 const CONTROLS = /(?![\t\n])[\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
 
-/** What svc itself does: a red word, its end, and a line that it clears. */
+// deno-lint-ignore no-control-regex -- what svc begins a line of a patch with
+const LOOKS = /^\x1b\[(?:1|3[126])m/gm;
+
+/** What svc itself does: a red word, its end, a line that it clears, and looks of whole lines. */
 function withoutOwn(text: string): string {
   return text.replaceAll("\x1b[31merror:\x1b[0m", "").replaceAll("\r\x1b[K", "")
-    .replaceAll("\x1b[0m", "");
+    .replaceAll("\x1b[0m", "").replace(LOOKS, "");
 }
 
 interface Shown extends CommandLine {
@@ -139,6 +142,15 @@ const CASES: readonly Shown[] = [
         { delivery_id: HOSTILE, error: HOSTILE },
         { delivery_id: "A", outcome: HOSTILE, new_delivery_id: "B", reason: HOSTILE },
       ],
+    },
+    {
+      words: "outbox show",
+      positional: ["x"],
+      options: { output, diff: true },
+      answer: { items: [{ ...RECORD, state: "held", body: { title: HOSTILE, files: 1 } }] },
+      lines: [{
+        text: `diff --git a/${HOSTILE} b/${HOSTILE}\n@@ -1 +1 @@\n-${HOSTILE}\n+${HOSTILE}\n`,
+      }],
     },
     {
       words: "audit verify",

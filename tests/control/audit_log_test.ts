@@ -119,6 +119,7 @@ const AUDITED_ELSEWHERE = {
   "connection.disconnect": "tests/e2e/connect_github_test.ts",
   "agent.check": "tests/e2e/agent_check_test.ts",
   "sandbox.try": "tests/e2e/sandbox_try_test.ts",
+  "outbox.send": "tests/control/held_messages_test.ts",
 } satisfies Partial<Record<OperationName, string>>;
 
 type AuditedName = keyof typeof AUDITED | keyof typeof AUDITED_ELSEWHERE;
@@ -168,6 +169,7 @@ const NOT_AUDITED: Readonly<Record<Exclude<OperationName, AuditedName>, string>>
   "github.status": "svc get shows what it did",
   "github.react": "svc get shows what it did",
   "line.push": "svc get shows what it did",
+  "outbox.diff": "changes nothing",
   "outbox.retry": "svc get shows what it did",
   "outbox.drop": "svc get shows what it did",
   "notification.test": "svc get shows what it did",

@@ -139,6 +139,8 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
     ...OPERATE,
     input: ({ project }) => ({ name: "n", project }),
   },
+  "outbox.send": { ...OPERATE, input: () => ({ id: "01MESSAGE" }) },
+  "outbox.diff": { role: "read_only", input: () => ({ id: "01MESSAGE" }) },
   "outbox.drop": { ...OPERATE, input: () => ({ id: "01MESSAGE" }) },
   "token.create": {
     ...ADMINISTER,

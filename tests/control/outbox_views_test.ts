@@ -13,6 +13,15 @@ const TARGETS: readonly (readonly [target: OutboxMessage["target"], shown: strin
 for (const [target, shown] of TARGETS) {
   Deno.test(`svc get outbox: TARGET of a message to ${shown}`, () => {
     const column = MESSAGES.columns(0).find(({ header }) => header === "TARGET");
-    equal(column?.cell({ target } as OutboxMessage), shown);
+    equal(column?.cell({ target, body: {} as OutboxMessage["body"] } as OutboxMessage), shown);
   });
 }
+
+Deno.test("svc get outbox: a change of files says how large it is", () => {
+  const column = MESSAGES.columns(0).find(({ header }) => header === "TARGET");
+  const target = { repository: "o/r" };
+  const cell = (body: OutboxMessage["body"]) =>
+    column?.cell({ target, body } as unknown as OutboxMessage);
+  equal(cell({ files: 3, added: 41, removed: 7 }), "o/r, 3 files, +41 \u22127");
+  equal(cell({ files: 1, added: 0, removed: 0 }), "o/r, 1 file, +0 \u22120");
+});

@@ -141,6 +141,8 @@ const ROWS: readonly Row[] = [
     "send a message to each target of a Notification",
     () => import("./notification_try.ts"),
   ],
+  ["outbox show", "show a message, and what it changes", () => import("./outbox_show.ts")],
+  ["outbox send", "send a message that is held for a person", () => import("./outbox_send.ts")],
   ["outbox retry", "send an unsent message now", () => import("./outbox_retry.ts")],
   ["outbox drop", "drop an unsent message", () => import("./outbox_drop.ts")],
   ["token create", "create a token for the control plane", () => import("./token_create.ts")],

@@ -43,8 +43,8 @@ const OPTIONS = [
   {
     flags: "--state <state>",
     help: "only tasks in this state: pending, running, succeeded, failed, cancelled; or " +
-      "source-events: received, routed, ignored, needs_attention, failed …; or outbox: pending, " +
-      "sent, failed, dropped",
+      "source-events: received, routed, ignored, needs_attention, failed …; or outbox: held, " +
+      "pending, sent, failed, dropped",
     complete: [...new Set([...TASK_STATES, ...SOURCE_EVENT_STATES, ...MESSAGE_STATES])],
   },
   { flags: "--workflow <name>", help: "only tasks of this workflow", complete: "workflow" },

@@ -9,7 +9,7 @@ import { jsonText } from "../json_text.ts";
 
 export const command: Command = defineCommand({
   help:
-    "Drops a message of the outbox that waits or was given up: svc does not send it. A message " +
+    "Drops a message of the outbox that waits, is held or was given up: svc does not send it. A message " +
     "that is being sent at this moment may still arrive, and then counts as sent.",
   arguments: [MESSAGE],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],

@@ -101,12 +101,15 @@ function queueText(
   return `${running} running, ${pending} pending${later}${waits}`;
 }
 
-function outboxText({ pending, failed, oldest_pending_secs }: Status["outbox"]): string {
+function outboxText(
+  { pending, failed, held, oldest_pending_secs }: Status["outbox"],
+): string {
   const waits = oldest_pending_secs === null
     ? ""
     : `, the oldest for ${shortDuration(oldest_pending_secs * 1000)}`;
   const given = failed === 0 ? "" : `; ${failed} failed (svc get outbox --state failed)`;
-  return `${pending} pending${waits}${given}`;
+  const kept = held === 0 ? "" : `; ${held} held (svc get outbox --state held)`;
+  return `${pending} pending${waits}${kept}${given}`;
 }
 
 /** The latest path for which there is no trigger, and the command that lists the others. */

@@ -15,6 +15,7 @@ import {
   type OutboxMessage,
 } from "../../store/outbox_records.ts";
 import type { OutboxStore } from "../../store/outbox_store.ts";
+import { heldUntil } from "../../store/rules/outbox.ts";
 import type { RecordQuery, RecordType } from "./record_type.ts";
 import { projectColumn } from "./views.ts";
 
@@ -28,7 +29,10 @@ export const MESSAGES: RecordType<OutboxMessage, "outbox", OutboxStore> = {
   columns: messageColumns,
   filters: ["state", "before", "after", "until", "task"],
   searched: ["trigger", "task"],
-  open: { isOpen: ({ state }) => state === "pending", states: ["pending"] },
+  open: {
+    isOpen: ({ state }) => state === "pending" || state === "held",
+    states: ["held", "pending"],
+  },
 };
 
 /**
@@ -60,6 +64,7 @@ export function messageView(message: OutboxMessage): Record<string, unknown> {
     task_id: message.taskId || null,
     state: message.state,
     tries: message.tries,
+    held_until: message.state === "held" ? at(heldUntil(message)) : null,
     next_at: message.state === "pending" && message.nextAt > 0 ? at(message.nextAt) : null,
     uncertain_since: at(message.uncertainSince),
     external_id: message.externalId || null,
@@ -76,7 +81,7 @@ function messageColumns(now: number): Column<OutboxMessage>[] {
     { header: "KIND", cell: (message) => message.kind },
     { header: "STATE", cell: (message) => message.state },
     { header: "TRIES", secondary: true, cell: (message) => String(message.tries) },
-    { header: "TARGET", fit: "text", cell: ({ target }) => describeTarget(target) },
+    { header: "TARGET", fit: "text", cell: describePlace },
     { header: "AGE", cell: (message) => shortDuration(now - message.createdAt) },
     projectColumn((message) => message.project),
     { header: "REASON", fit: "text", cell: (message) => message.reason },
@@ -84,6 +89,13 @@ function messageColumns(now: number): Column<OutboxMessage>[] {
     { header: "CONNECTION", fit: "name", wide: true, cell: (message) => message.connection },
     { header: "TASK", fit: "id", wide: true, cell: (message) => message.taskId },
   ];
+}
+
+/** Where a message goes, and what it changes there: `o/r#12, 3 files, +41 −7`. */
+function describePlace({ target, body: { files, added, removed } }: OutboxMessage): string {
+  if (typeof files !== "number") return describeTarget(target);
+  const what = files === 1 ? "1 file" : `${files} files`;
+  return `${describeTarget(target)}, ${what}, +${added} −${removed}`;
 }
 
 /** A target in a few words, such as `o/r#12`, made of its values. */

@@ -116,6 +116,7 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
       pending: outbox.pending,
       oldest_pending_secs: age(outbox.oldestPendingAt),
       failed: outbox.failed,
+      held: outbox.held,
     },
     rates: host.rates(),
     nodes: nodesSummary(nodes),
