@@ -37,7 +37,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   shell: "base",
   service: "base shell",
   http: "base signatures",
-  git: "base shell",
+  git: "base http shell",
   api: "base git resources",
   store: "agents base resources signatures",
   auth: "api base resources store",

@@ -92,13 +92,23 @@ export interface RefUpdate {
 export const NO_COMMIT = "0".repeat(40);
 
 /** What came of a push. */
-export type PushResult =
-  | { readonly result: "done" }
-  | {
-    /** `moved`: the ref was not `old`; `refused`: another try would end the same way. */
-    readonly result: "moved" | "refused" | "later";
-    /** One sentence without a full stop, safe for a terminal. */
-    readonly reason: string;
-    readonly mayHaveArrived: boolean;
-    readonly afterSecs?: number;
-  };
+export type PushResult = { readonly result: "done" } | GitFailure;
+
+/** Why a server did not do what it was asked for. */
+export interface GitFailure {
+  /** `moved`: the ref was not `old`; `refused`: another try would end the same way. */
+  readonly result: "moved" | "refused" | "later";
+  /** One sentence without a full stop, safe for a terminal; may quote 2,000 characters of the server. */
+  readonly reason: string;
+  /** Whether a push may have been carried out nevertheless. */
+  readonly mayHaveArrived: boolean;
+  /** Seconds to wait for at least, if the server asks for a pause. */
+  readonly afterSecs?: number;
+}
+
+/** The refs of a repository. */
+export interface RemoteRefs {
+  readonly result: "done";
+  /** Ids by full names. */
+  readonly refs: ReadonlyMap<string, string>;
+}

@@ -40,7 +40,7 @@ export function pktLine(text: string): Uint8Array<ArrayBuffer> {
  * one of more than `maxBytes`. The message goes on after "The server ".
  */
 export async function* readPktLines(
-  stream: AsyncIterable<Uint8Array>,
+  stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   { maxBytes }: { readonly maxBytes: number },
 ): AsyncGenerator<Uint8Array<ArrayBuffer> | undefined> {
   let parts: Uint8Array[] = [];

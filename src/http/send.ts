@@ -19,17 +19,22 @@ const MAX_SHOWN_BYTES = 64 * 1024;
 /** Most bytes of an answer that are read, unless the caller sets another limit. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** A request to another server. */
-export interface Outgoing {
+/** A request to another server, whose answer its sender reads. */
+export interface OutgoingRequest {
   /** The method; `GET` if absent. */
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array<ArrayBuffer>;
+  /** A stream is sent piece by piece, as it comes. */
+  readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>;
   /** Longest time until the answer has been read, in milliseconds. */
   readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A request to another server. */
+export interface Outgoing extends OutgoingRequest {
   /** Most bytes of the answer that are read; a longer one is cut. */
   readonly maxBytes?: number;
-  readonly signal?: AbortSignal;
 }
 
 /** The answer of a server. */
@@ -62,7 +67,24 @@ export async function send(
   outgoing: Outgoing,
   clock: Pick<Clock, "after">,
 ): Promise<Answered | Unanswered> {
-  const { method = "GET", headers = {}, body, timeoutMs, maxBytes = MAX_ANSWER_BYTES } = outgoing;
+  const { maxBytes = MAX_ANSWER_BYTES, ...request } = outgoing;
+  return await exchange(url, request, clock, async (response): Promise<Answered> => {
+    const { text, cut } = await beginningOf(response, maxBytes);
+    return { answered: true, status: response.status, headers: response.headers, text, cut };
+  });
+}
+
+/**
+ * Sends a request, and returns what `read` makes of its answer within the same time. `read` bounds how
+ * much it reads. Rejects with an `AppError` of `read`; any other error is one of the connection.
+ */
+export async function exchange<Read>(
+  url: string,
+  outgoing: OutgoingRequest,
+  clock: Pick<Clock, "after">,
+  read: (response: Response) => Promise<Read>,
+): Promise<Read | Unanswered> {
+  const { method = "GET", headers = {}, body, timeoutMs } = outgoing;
   const timeout = new AbortController();
   using _timer = clock.after(timeoutMs, () => timeout.abort());
   const stopped = outgoing.signal;
@@ -72,9 +94,14 @@ export async function send(
   const init = { method, headers, redirect: "manual", signal } as const;
   try {
     const response = await fetch(url, body === undefined ? init : { ...init, body });
-    const { text, cut } = await beginningOf(response, maxBytes);
-    return { answered: true, status: response.status, headers: response.headers, text, cut };
+    try {
+      return await read(response);
+    } finally {
+      // What was not read would keep the connection open.
+      if (response.body?.locked === false) await response.body.cancel().catch(() => {});
+    }
   } catch (error) {
+    if (error instanceof AppError) throw error;
     const host = URL.parse(url)?.host ?? "an address that is not a URL";
     if (stopped?.aborted === true) {
       return unanswered("stopped", `The request to ${host} was cancelled`);

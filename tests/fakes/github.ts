@@ -55,12 +55,17 @@ export interface Route {
   readonly needs?: string;
   /** `app`: the JWT of an App; `nobody`: it needs no token. */
   readonly by?: "app" | "nobody";
-  readonly answer: (request: RouteRequest) => Response | Promise<Response>;
+  /** `undefined` leaves the call to the next route. */
+  readonly answer: (
+    request: RouteRequest,
+  ) => Response | undefined | Promise<Response | undefined>;
 }
 
 export interface FakeRepository {
   readonly full_name: string;
   readonly private?: boolean;
+  /** `main` if absent. */
+  readonly default_branch?: string;
   /** Permission of each login; `read` where it is not named. */
   readonly permissions?: Readonly<
     Record<string, "admin" | "maintain" | "write" | "triage" | "read">
@@ -70,6 +75,8 @@ export interface FakeRepository {
 /** State that the routes share. */
 export interface FakeState {
   readonly repositories: Map<string, FakeRepository>;
+  /** New names by old ones: calls with an old one are sent elsewhere. */
+  readonly renamed: Map<string, string>;
   /** A new number at each call. */
   readonly nextId: () => number;
   /** The time as RFC 3339; {@linkcode FakeGitHub.setNow} moves it. */
@@ -90,6 +97,18 @@ export interface FakeOptions {
   /** Path of the API below the host, such as `/api/v1`; none when absent. */
   readonly base?: string;
   readonly routes?: (state: FakeState) => readonly Route[];
+  /** Answers requests whose body is not JSON; `undefined` leaves one to the routes. */
+  readonly raw?: (request: RawRequest) => (() => Promise<Response>) | undefined;
+}
+
+/** A request that no route answers. */
+export interface RawRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Headers;
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** Whom a token stands for, or why it is refused. */
+  readonly find: (token: string) => FakeToken | Response | undefined;
 }
 
 /** A stand-in for GitHub's API. */
@@ -117,6 +136,7 @@ export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
   let fixed: string | undefined;
   const state: FakeState = {
     repositories: new Map(repositories.map((one) => [one.full_name, one])),
+    renamed: new Map(),
     nextId: () => ++lastId,
     now: () => fixed ?? new Date().toISOString(),
   };
@@ -127,8 +147,8 @@ export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
     ...apps.routes,
     ...accountRoutes(state),
     ...hooks.routes,
-    ...issues.routes,
     ...options.routes?.(state) ?? [],
+    ...issues.routes,
   ];
   const calls: FakeCall[] = [];
   const fake = { interfere: undefined as Interference | undefined };
@@ -136,18 +156,16 @@ export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
   const server: Deno.HttpServer<Deno.NetAddr> = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {}, signal: ended.signal },
     async (request) => {
-      const { pathname, search } = new URL(request.url);
-      const path = `${pathname.slice(base.length)}${search}`;
-      const text = await request.text();
-      const isForm = request.headers.get("content-type")?.startsWith("application/x-www-form");
-      const body = text === ""
-        ? undefined
-        : isForm === true
-        ? Object.fromEntries(new URLSearchParams(text))
-        : JSON.parse(text);
-      const call: FakeCall = { method: request.method, path, body, status: 0 };
+      const address = new URL(request.url);
+      const { method, headers: sent } = request;
+      const bytes = await request.bytes();
+      const find = (token: string) => findToken(`Bearer ${token}`, { tokens, apps });
+      const raw = options.raw?.({ method, url: address, headers: sent, body: bytes, find });
+      const pathname = raw === undefined ? address.pathname.slice(base.length) : address.pathname;
+      const body = raw === undefined ? bodyOf(bytes, sent) : undefined;
+      const call: FakeCall = { method, path: `${pathname}${address.search}`, body, status: 0 };
       calls.push(call);
-      const carryOut = () => route(call, request.headers, { routes, tokens, apps, url });
+      const carryOut = raw ?? (() => route(call, sent, { routes, tokens, apps, url, state }));
       const answer: Response = await (fake.interfere?.(call, carryOut) ?? carryOut());
       call.status = answer.status;
       // The runtime updates the `Date` of its answers once a second; GitHub's is exact.
@@ -175,20 +193,42 @@ export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
   });
 }
 
+/** The parsed body of a request; `undefined` where there is none. */
+function bodyOf(bytes: Uint8Array, headers: Headers): unknown {
+  const text = new TextDecoder().decode(bytes);
+  if (text === "") return undefined;
+  return headers.get("content-type")?.startsWith("application/x-www-form") === true
+    ? Object.fromEntries(new URLSearchParams(text))
+    : JSON.parse(text);
+}
+
+/** Whom an authorization stands for, or why it is refused. */
+function findToken(
+  authorization: string,
+  { tokens, apps }: { readonly tokens: readonly FakeToken[]; readonly apps: FakeApps },
+): FakeToken | Response | undefined {
+  return tokens.find((one) => authorization === `Bearer ${one.token}`) ??
+    apps.tokenOf(authorization);
+}
+
 async function route(
   call: FakeCall,
   headers: Headers,
-  { routes, tokens, apps, url }: {
+  { routes, tokens, apps, url, state }: {
     readonly routes: readonly Route[];
     readonly tokens: readonly FakeToken[];
     readonly apps: FakeApps;
     readonly url: string;
+    readonly state: FakeState;
   },
 ): Promise<Response> {
   const authorization = headers.get("authorization") ?? "";
   const [path = "", query = ""] = call.path.split("?");
-  const known = tokens.find((one) => authorization === `Bearer ${one.token}`) ??
-    apps.tokenOf(authorization);
+  const known = findToken(authorization, { tokens, apps });
+  const [, repository = ""] = /^\/repos\/([^/]+\/[^/]+)/.exec(path) ?? [];
+  if (state.renamed.has(repository)) {
+    return problem(301, "Moved Permanently", { location: `${url}/repositories/1${path}` });
+  }
   for (const one of routes) {
     const match = one.method === call.method ? one.path.exec(path) : null;
     if (match === null) continue;
@@ -199,7 +239,6 @@ async function route(
       : known;
     if (token === undefined) return problem(401, "Bad credentials");
     if (token instanceof Response) return token;
-    const [, repository = ""] = /^\/repos\/([^/]+\/[^/]+)/.exec(path) ?? [];
     if (repository !== "" && token.repositories?.includes(repository) === false) {
       return problem(404, "Not Found");
     }
@@ -217,6 +256,7 @@ async function route(
       url,
       headers,
     });
+    if (answer === undefined) continue;
     if (token.expires !== undefined) {
       answer.headers.set("github-authentication-token-expiration", token.expires);
     }
@@ -287,6 +327,7 @@ function accountRoutes({ repositories }: FakeState): readonly Route[] {
         const role = found.permissions?.[token.login] ?? "read";
         const admin = role === "admin";
         return Response.json({
+          default_branch: "main",
           ...found,
           permissions: {
             admin,

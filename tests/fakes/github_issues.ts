@@ -24,9 +24,13 @@ export interface FakeUser {
 export interface FakeIssue {
   readonly repository: string;
   readonly number: number;
-  readonly title: string;
-  readonly body: string;
+  title: string;
+  body: string;
   readonly user: FakeUser;
+  /** `open` if absent. */
+  state?: string;
+  /** Names of its labels; none if absent. */
+  labels?: string[];
   /** Head and commits, if it is a pull request. */
   readonly pull?: { sha: string; commits: string[] };
 }
