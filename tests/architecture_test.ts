@@ -55,7 +55,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   notifications: "base outbox resources store",
   outputs: "base resources secrets",
   control:
-    "api auth base connections doctor http intake integrations notifications outbox plugins resources secrets shell signatures storage store tasks upkeep",
+    "api auth base connections doctor http intake integrations notifications outbox outputs plugins resources secrets shell signatures storage store tasks upkeep",
   telemetry: "base store",
   console: "api base http shell",
   calls: "api auth base shell",

@@ -48,8 +48,8 @@ export interface SandboxRules {
   };
   /** Whether programs may make sandboxes of their own. */
   readonly nested: boolean;
-  /** Whether a step can call svc, with the rights of its run. */
-  readonly control: boolean;
+  /** Whether a step can call svc, with the rights of its run, or of those only what concerns its task. */
+  readonly control: boolean | "task";
 }
 
 /** What can be read, written and reached in a sandbox. */

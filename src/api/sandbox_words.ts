@@ -73,11 +73,14 @@ export function ruleFacts(
   return [
     ["network", networkTexts(network)],
     ["limits", [limitsText(limits)]],
-    ["svc", [
-      control ? "can be called, with the rights of the step's run token" : "cannot be called",
-    ]],
+    ["svc", [controlText(control)]],
     ...nested ? [["nested", ["programs in it may make sandboxes"]] as const] : [],
   ];
+}
+
+function controlText(control: SandboxRules["control"]): string {
+  if (control === "task") return "can be called for the step's own task, and shows no other";
+  return control ? "can be called, with the rights of the step's run token" : "cannot be called";
 }
 
 function networkTexts({ mode, allow, inject }: SandboxRules["network"]): string[] {

@@ -35,7 +35,8 @@ export function checkCaller({ role, grants }: Access, caller: Caller): void {
     if (hasRole(caller.role, role)) return;
     throw new AppError("forbidden", `This needs the role ${role}, and you have ${caller.role}`);
   }
-  if (grants[grant.kind] !== undefined) return;
+  const scope = grants[grant.kind];
+  if (scope !== undefined && (scope !== "everything" || grant.ownOnly !== true)) return;
   throw new AppError("forbidden", `The run token of ${RUNS[grant.kind]} does not allow this`);
 }
 

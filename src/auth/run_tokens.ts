@@ -15,6 +15,8 @@ export interface Grant {
   readonly taskId?: string;
   /** The step whose attempt holds the token. */
   readonly stepId?: string;
+  /** Whether it allows only what concerns this task, and not what every run may read. */
+  readonly ownOnly?: true;
   /** The delivery that started this task. */
   readonly deliveryId?: string;
   /** The file with the body that a plugin works on. */

@@ -12,17 +12,22 @@ import { findOperation, type Input, OPERATIONS, type Output } from "../api/opera
 import { type Caller, hasRole } from "../auth/caller.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { DEFAULT_OUTPUTS, type OutputName } from "../resources/may.ts";
-import type { OriginStore } from "../outbox/origin.ts";
+import type { ConnectionSpec } from "../resources/connection.ts";
+import type { OutputName } from "../resources/may.ts";
+import type { Task } from "../store/task_records.ts";
+import { findTask } from "./records/records.ts";
+import { addressOf } from "../outbox/github_answers.ts";
+import type { AnswerSources } from "../outbox/origin.ts";
+import { allowedOutputs, askingStep, type MayPlan } from "../outputs/may_rules.ts";
 import type { Handlers } from "./server/server.ts";
 import { lookAtTask } from "./tasks/task_look.ts";
 
 /** The handlers, by name of the operation. */
 export function mcpHandlers(
-  host: { readonly store: OriginStore },
+  host: AnswerSources,
 ): Pick<Handlers, keyof typeof MCP_OPERATIONS> {
   return {
-    "mcp.tools": (input, caller) => Promise.resolve(listTools(input, caller)),
+    "mcp.tools": (input, caller) => listTools(input, caller, host),
     "task.look": (input) => lookAtTask(input, host),
   };
 }
@@ -40,7 +45,11 @@ const OFFERED: readonly Offered[] = Object.keys(OPERATIONS).flatMap((name) => {
   return operation === undefined || tool === undefined ? [] : [{ name, operation, tool }];
 });
 
-function listTools({ role }: Input<"mcp.tools">, caller: Caller): Output<"mcp.tools"> {
+async function listTools(
+  { role }: Input<"mcp.tools">,
+  caller: Caller,
+  host: AnswerSources,
+): Promise<Output<"mcp.tools">> {
   const { grant } = caller;
   if (grant === undefined) {
     const mayChange = role === "operator";
@@ -52,7 +61,7 @@ function listTools({ role }: Input<"mcp.tools">, caller: Caller): Output<"mcp.to
   }
   if (grant.taskId === undefined) throw new AppError("forbidden", "This run has no task");
   const { taskId } = grant;
-  const outputs: readonly OutputName[] = DEFAULT_OUTPUTS;
+  const outputs = await outputsOf(taskId, caller, host);
   const tools = OFFERED.flatMap((one) => {
     const { operation: { grants }, tool } = one;
     const scope = grants.step;
@@ -61,6 +70,41 @@ function listTools({ role }: Input<"mcp.tools">, caller: Caller): Output<"mcp.to
     return [viewOf(one, { [scope.in]: taskId })];
   });
   return { task_id: taskId, tools };
+}
+
+/** What `may` of a task and of the step that asks has, where there is something at GitHub to do it to. */
+async function outputsOf(
+  taskId: string,
+  caller: Caller,
+  host: AnswerSources,
+): Promise<readonly OutputName[]> {
+  const task = await findTask(taskId, host.store);
+  const json = await host.store.findPlan(taskId);
+  const plan = json === undefined ? undefined : JSON.parse(json) as MayPlan;
+  const connection = await findConnection(task, host);
+  const asked = { workflow: task.workflow, plan, step: askingStep(caller), connection };
+  const allowed = allowedOutputs(asked);
+  if (connection !== undefined) return allowed;
+  const { pull, issue } = plan?.may?.github ?? {};
+  const elsewhere = { pull: pull?.repository, issue: issue?.repository };
+  return allowed.filter((output) =>
+    (output === "pull" || output === "issue") && elsewhere[output] !== undefined
+  );
+}
+
+/** The Connection that answers the event of a task; `undefined` if nothing at GitHub can be answered. */
+async function findConnection(
+  task: Task,
+  host: AnswerSources,
+): Promise<{ readonly name: string; readonly spec: ConnectionSpec } | undefined> {
+  try {
+    const { connection } = await addressOf(task, host);
+    const found = host.catalog.find<ConnectionSpec>("Connection", task.project, connection);
+    return found && { name: connection, spec: found.spec };
+  } catch (error) {
+    if (error instanceof AppError && error.code === "refused") return undefined;
+    throw error;
+  }
 }
 
 function viewOf({ name, operation, tool }: Offered, bound: ToolView["bound"]): ToolView {

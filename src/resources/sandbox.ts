@@ -24,7 +24,9 @@ const SandboxSpec = Type.Object({
   write: Type.Optional(Paths),
   ...LIMIT_FIELDS,
   nested: Type.Optional(Type.Boolean()),
-  control: Type.Optional(Type.Boolean()),
+  control: Type.Optional(
+    Type.Union([Type.Boolean(), Type.Literal("task")], { title: "true, false or task" }),
+  ),
 }, { additionalProperties: false });
 
 /** `spec` of a Sandbox. */

@@ -78,7 +78,7 @@ Deno.test("each path, host and limit of a Sandbox has its line, with what is wro
       fault: { why: "there are none", cure: "get some" },
     },
     nested: true,
-    control: false,
+    control: "task",
   });
   deepEqual(lines.slice(0, 2), ["sandbox: agents", "works: no, steps in it fail: see below"]);
   for (
@@ -93,7 +93,7 @@ Deno.test("each path, host and limit of a Sandbox has its line, with what is wro
       "limits: memory 2Gi, 100 processes, 1.5 CPUs",
       "cannot be enforced here, there are none",
       "to have them: get some",
-      "svc: cannot be called",
+      "svc: can be called for the step's own task, and shows no other",
       "nested: programs in it may make sandboxes",
     ]
   ) deepEqual(lines.filter((one) => one === line), [line]);

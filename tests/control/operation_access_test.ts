@@ -303,6 +303,21 @@ for (const kind of RUN_KINDS) {
   });
 }
 
+Deno.test("the run token of a step with control: task allows what is its own, and nothing else", async () => {
+  await using rig = await serverRig();
+  using issued = rig.tokens.issue({ ...GRANTS.step, ownOnly: true });
+  const { token } = issued;
+  let allowed = 0;
+  for (const name of NAMES) {
+    const { step, input } = lineOf(name);
+    const call = (named: Named) => rig.call(name, input(named), { token });
+    const own = step === "own" ? "done" : "forbidden";
+    deepEqual([await call(OWN), await call(OTHER)], [own, "forbidden"], name);
+    if (own === "done") allowed++;
+  }
+  ok(allowed > 8, `${allowed} allowed`);
+});
+
 Deno.test("a run token allows nothing once its run is over", async () => {
   await using rig = await serverRig();
   const issued = rig.tokens.issue(GRANTS.step);

@@ -25,20 +25,34 @@ export interface McpClient extends AsyncDisposable {
   call(name: string, given?: Record<string, unknown>): Promise<ToolAnswer>;
 }
 
+/** How a client starts a server. */
+export interface ServerCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Variables beside the few that the SDK passes on. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** The SDK leaves a timer behind when it has ended a program: options of the tests that use it. */
+export const SDK = { sanitizeOps: false, sanitizeResources: false };
+
 /** Starts `svc mcp` for a data directory, with these arguments. */
 export async function mcpClient(
   program: Program,
   dataDir: string,
   args: readonly string[] = [],
 ): Promise<McpClient> {
+  return await startServer({
+    command: program.command,
+    args: [...program.args, "mcp", "--data-dir", dataDir, ...args],
+    env: cleanEnv(),
+  });
+}
+
+/** Starts a server as a configuration says. */
+export async function startServer(server: ServerCommand): Promise<McpClient> {
   const client = new Client({ name: "test", version: "1" });
-  await client.connect(
-    new StdioClientTransport({
-      command: program.command,
-      args: [...program.args, "mcp", "--data-dir", dataDir, ...args],
-      env: cleanEnv(),
-    }),
-  );
+  await client.connect(new StdioClientTransport({ ...server, args: [...server.args] }));
   return {
     client,
     async names() {

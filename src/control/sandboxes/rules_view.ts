@@ -14,7 +14,7 @@ export function rulesView(spec: SandboxSpec): SandboxRules {
     network: networkView(spec),
     limits: { memory: memory ?? null, pids: pids ?? null, cpu: cpu ?? null },
     nested: spec.nested === true,
-    control: spec.control !== false,
+    control: spec.control ?? true,
   };
 }
 

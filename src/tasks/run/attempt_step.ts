@@ -14,6 +14,7 @@ import type { StepRecord } from "../../store/task_records.ts";
 import type { CancellationScope } from "../cancellation_scope.ts";
 import type { StepLog } from "../log/task_log.ts";
 import type { CommandSandbox } from "../sandbox/command_sandbox.ts";
+import { controlOf } from "../sandbox/step_sandbox.ts";
 import { CapturedOutput } from "../step/captured_output.ts";
 import { AgentOutput, type ProcessEnd, withTokens } from "../step/agent_output.ts";
 import { readOutputs } from "../step/step_outputs.ts";
@@ -112,7 +113,14 @@ async function attemptOnce(
   const { id: taskId, project, deliveryId } = task;
   const stepId = positioned.step.id;
   // What is left of the attempt after its end has no rights any more.
-  using grant = tokens.issue({ kind: "step", project, taskId, deliveryId, stepId });
+  using grant = tokens.issue({
+    kind: "step",
+    project,
+    taskId,
+    deliveryId,
+    stepId,
+    ...controlOf(positioned.step) === "task" ? { ownOnly: true } : {},
+  });
   const prepared = await orRefusal(prepareAttempt(positioned, { ...attempt, token: grant.token }));
   if (prepared instanceof AppError) {
     return { state: "failed", reason: prepared.message, isHopeless: true };

@@ -6,7 +6,8 @@
  * @module
  */
 
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
+import { utf8 } from "../../base/bytes.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import { secretWord } from "../../base/outside_marks.ts";
@@ -15,11 +16,12 @@ import type { ShellCommand } from "../../shell/run_shell.ts";
 import type { StepLog } from "../log/task_log.ts";
 import type { PlannedStep } from "../plan.ts";
 import { renderPrompt } from "../step/prompt.ts";
+import { GOAL_FILE, MCP_CONFIG, mcpConfig } from "../step/mcp_config.ts";
 import { type DeliveredPrompt, deliverPrompt } from "../step/prompt_delivery.ts";
 import { commandOf } from "../step/step_command.ts";
 import { fillEnv } from "../step/step_env.ts";
 import { CommandSandbox } from "../sandbox/command_sandbox.ts";
-import { chooseSandbox } from "../sandbox/step_sandbox.ts";
+import { chooseSandbox, controlOf } from "../sandbox/step_sandbox.ts";
 import type { RunningSession } from "./agent_session.ts";
 import type { TaskContext } from "./task_context.ts";
 
@@ -143,6 +145,14 @@ async function prepareIn(
     SVC_RUN_TOKEN: token,
     [ATTEMPT_MARK]: `${context.mark}.${name}`,
   };
+  const goal = step.agent === undefined ? undefined : await goalFile(name, context);
+  if (goal !== undefined) env[GOAL_FILE] = goal;
+  if (step.agent !== undefined && controlOf(step) !== false) {
+    const config = mcpConfig(join(host.dirs.bin, "svc"), env);
+    env[MCP_CONFIG] = sandbox === undefined
+      ? await files.make(`mcp.${name}`, config)
+      : await sandbox.putMcpConfig(config);
+  }
   const command = await commandOf(step, {
     cwd,
     path: env["PATH"] ?? "",
@@ -154,6 +164,18 @@ async function prepareIn(
   return { command: held, output, sandbox };
 }
 
+/** A file with the goal of the task, as a prompt would have it; `undefined` if there is none. */
+async function goalFile(name: string, context: TaskContext): Promise<string | undefined> {
+  if (context.goal === undefined) return undefined;
+  const text = await renderPrompt(compileTemplate("{{ goal }}"), promptSources(context));
+  return await context.files.make(`goal.${name}`, utf8(text));
+}
+
+/** What fills in a prompt. */
+function promptSources({ scope, evaluator, goal }: TaskContext) {
+  return { scope, evaluator, ...defined({ goal: goal?.template }), newWord: secretWord };
+}
+
 /** Delivers the prompt in the way the agent expects; nothing for a step without an agent. */
 async function promptOf(
   { agent, prompt }: PlannedStep,
@@ -161,12 +183,7 @@ async function promptOf(
   { name, opening }: { readonly name: string; readonly opening: string },
 ): Promise<DeliveredPrompt> {
   if (agent === undefined) return { env: {} };
-  const text = await renderPrompt(compileTemplate(prompt ?? ""), {
-    scope: context.scope,
-    evaluator: context.evaluator,
-    ...defined({ goal: context.goal?.template }),
-    newWord: secretWord,
-  });
+  const text = await renderPrompt(compileTemplate(prompt ?? ""), promptSources(context));
   const toFile = (bytes: Uint8Array) => context.files.make(name, bytes);
   return await deliverPrompt(opening + text, { by: agent.promptDelivery, toFile });
 }

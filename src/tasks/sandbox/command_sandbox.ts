@@ -26,6 +26,7 @@ import { type NetworkHost, type OpenNetwork, openNetwork } from "./sandbox_netwo
 import type { SessionHome } from "./session_homes.ts";
 import {
   findLackOfLimits,
+  MCP_CONFIG_PATH,
   placesOf,
   type SandboxHost,
   sandboxName,
@@ -76,6 +77,7 @@ export class CommandSandbox {
   #network: OpenNetwork | undefined;
   #group: LimitGroup | undefined;
   #variables: Readonly<Record<string, string>> = {};
+  #mcpConfig: string | undefined;
   #status = "";
   #heard = "";
 
@@ -155,6 +157,20 @@ export class CommandSandbox {
   }
 
   /**
+   * Puts a file into the sandbox that starts `svc mcp`; returns its path there. It has a run token, so
+   * it does not lie among the files of the task, which other steps of it can read.
+   */
+  async putMcpConfig(content: Uint8Array): Promise<string> {
+    const { sandbox: directory } = this.#host.dirs;
+    const path = join(directory, `${this.#user.id}.mcp`);
+    await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
+    this.#open.defer(() => Deno.remove(path).catch(() => {}));
+    await Deno.writeFile(path, content, { mode: 0o600, createNew: true });
+    this.#mcpConfig = path;
+    return MCP_CONFIG_PATH;
+  }
+
+  /**
    * The same command in the sandbox.
    *
    * @throws {AppError} `invalid` when a path of its Sandbox cannot be had.
@@ -166,7 +182,11 @@ export class CommandSandbox {
     const { id, held, files, session } = this.#user;
     const support = await this.#host.sandboxes.support();
     this.#status = await files.makeOnDisk(`sandbox.${id}`);
-    const more = defined({ egress: this.#network?.path, sessionHome: session?.path });
+    const more = defined({
+      egress: this.#network?.path,
+      sessionHome: session?.path,
+      mcpConfig: this.#mcpConfig,
+    });
     const step = { held, files, output, ...more };
     const places = await placesOf(this.#planned, step, this.#host, support);
     await session?.open({ home: this.#host.sandboxes.home, mounts: places.mounts });

@@ -57,6 +57,8 @@ export interface StepPlaces {
   readonly egress?: string;
   /** The kept home directory of its session, if it has one. */
   readonly sessionHome?: string;
+  /** A file for this step alone, which starts `svc mcp`. */
+  readonly mcpConfig?: string;
 }
 
 /** What a step has to be in: a sandbox, or none, and what the log says of it. */
@@ -95,6 +97,11 @@ export async function chooseSandbox(
     "invalid",
     `its sandbox cannot be made: ${lack.why}. To have one: ${lack.cure}`,
   );
+}
+
+/** Whether a step can call svc, and for what; outside of a sandbox it can. */
+export function controlOf({ sandbox }: Pick<PlannedStep, "sandbox">): boolean | "task" {
+  return typeof sandbox === "object" ? sandbox.spec.control ?? true : true;
 }
 
 /** What a step may need a sandbox for. */
@@ -144,6 +151,9 @@ export function sandboxName({ name }: { readonly name?: string | undefined }): s
 /** Where a sandbox has the socket that leads to the hosts it may reach. */
 const EGRESS = "/run/svc/egress";
 
+/** Where a sandbox has the file that starts `svc mcp`. */
+export const MCP_CONFIG_PATH = "/run/svc/mcp.json";
+
 /** Directories that are made anew for each sandbox. */
 export const SCRATCH: readonly string[] = ["/tmp", "/var/tmp", "/dev/shm"];
 
@@ -189,6 +199,9 @@ export async function placesOf(
       ...sandboxes.program.map((path) => same("read", path)),
     ],
     ...step.egress === undefined ? [] : [{ put: "read", from: step.egress, at: EGRESS } as const],
+    ...step.mcpConfig === undefined
+      ? []
+      : [{ put: "read", from: step.mcpConfig, at: MCP_CONFIG_PATH } as const],
     same("write", step.output),
   ];
   return {
