@@ -17,6 +17,7 @@ export interface Message {
   readonly state: string;
   readonly tries: number;
   readonly next_at: string | null;
+  readonly held_until: string | null;
   readonly uncertain_since: string | null;
   readonly external_id: string | null;
   readonly reason: string;
@@ -33,4 +34,10 @@ export function destination({ target }: Pick<Message, "target">): string {
   if (typeof repository !== "string") return others.join(" ");
   return [number === undefined ? repository : `${repository}#${String(number)}`, ...others]
     .join(" ");
+}
+
+/** How much a message changes, as in "3 files, +41 \u22127"; empty for one that changes no files. */
+export function changeText({ body: { files, added, removed } }: Pick<Message, "body">): string {
+  if (typeof files !== "number") return "";
+  return `${files === 1 ? "1 file" : `${files} files`}, +${String(added)} \u2212${String(removed)}`;
 }

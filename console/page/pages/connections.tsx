@@ -21,7 +21,7 @@ import { keyOf, useResources } from "../data/resources.ts";
 import { href } from "../route.ts";
 
 const FIELDS: readonly FilterField[] = [
-  { name: "state", label: "State", choices: ["failed", "pending", "sent", "dropped"] },
+  { name: "state", label: "State", choices: ["held", "failed", "pending", "sent", "dropped"] },
   TIME_RANGE,
 ];
 

@@ -5,11 +5,13 @@
  */
 
 import { call } from "../data/api.ts";
-import { destination, type Message } from "../data/messages.ts";
+import { changeText, destination, type Message } from "../data/messages.ts";
 import { Action } from "../parts/action.tsx";
 import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
+import { Diff } from "../parts/diff.tsx";
 import { Facts } from "../parts/facts.tsx";
+import { DropMessage, SendHeld } from "../parts/held.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Text, TextBlock } from "../parts/text.tsx";
@@ -31,6 +33,7 @@ export function MessagePage({ id }: { readonly id: string }) {
 }
 
 const BECAME: Readonly<Record<string, string>> = {
+  held: "waits for a person",
   failed: "was not sent",
   pending: "waits to be sent",
   sent: "was sent",
@@ -39,8 +42,9 @@ const BECAME: Readonly<Record<string, string>> = {
 
 function Shown({ message }: { readonly message: Message }) {
   const { id, state, kind, connection, task_id, tries, next_at, reason, body } = message;
-  const { uncertain_since, external_id, created_at } = message;
+  const { uncertain_since, external_id, created_at, held_until } = message;
   const isOver = state === "sent" || state === "dropped";
+  const change = changeText(message);
   return (
     <>
       <Title
@@ -59,6 +63,8 @@ function Shown({ message }: { readonly message: Message }) {
       <Facts
         of={{
           "Kind": kind,
+          "Changes": change || undefined,
+          "Dropped": held_until === null ? undefined : <Until at={held_until} />,
           "Connection": connection === null ? undefined : <Text value={connection} />,
           "Task": task_id === null ? undefined : <Link to={["task", task_id]}>{task_id}</Link>,
           "Tries": tries,
@@ -73,29 +79,28 @@ function Shown({ message }: { readonly message: Message }) {
       {typeof body["text"] === "string"
         ? <TextBlock value={body["text"]} label="Text of the message" />
         : <TextBlock value={JSON.stringify(body, undefined, 2)} label="Body of the message" />}
+      {change !== "" && !isOver && (
+        <section aria-labelledby="change-title">
+          <h2 id="change-title">Change</h2>
+          <Diff id={id} />
+        </section>
+      )}
       <div class="actions">
-        <Action
-          label="Send now"
-          question="Sends this message now."
-          command={`svc outbox retry ${id}`}
-          act={async () => {
-            await call("outbox.retry", { id });
-            return "It is being sent";
-          }}
-          why={state === "sent" ? "It was sent" : undefined}
-        />
-        <Action
-          label="Drop"
-          question="Drops this message: svc does not send it any more."
-          command={`svc outbox drop ${id}`}
-          act={async () => {
-            await call("outbox.drop", { id });
-            return "It was dropped";
-          }}
-          why={isOver ? `It was ${state}` : undefined}
-        />
+        {state === "held" ? <SendHeld id={id} /> : (
+          <Action
+            label="Send now"
+            question="Sends this message now."
+            command={`svc outbox retry ${id}`}
+            act={async () => {
+              await call("outbox.retry", { id });
+              return "It is being sent";
+            }}
+            why={state === "sent" ? "It was sent" : undefined}
+          />
+        )}
+        <DropMessage id={id} why={isOver ? `It was ${state}` : undefined} />
       </div>
-      <Command line={`svc describe outbox ${id}`} />
+      <Command line={`svc outbox show ${id}`} />
     </>
   );
 }

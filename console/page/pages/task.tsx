@@ -10,10 +10,13 @@ import { useEffect } from "preact/hooks";
 import type { TaskRecord } from "../../../src/api/records.ts";
 import { call, Refusal } from "../data/api.ts";
 import { useLatest } from "../data/live.ts";
+import type { Message } from "../data/messages.ts";
+import { useRecords } from "../data/records.ts";
 import { Action } from "../parts/action.tsx";
 import { Chip } from "../parts/chip.tsx";
 import { Command } from "../parts/command.tsx";
 import { Facts } from "../parts/facts.tsx";
+import { HeldMessages } from "../parts/held.tsx";
 import { Link } from "../parts/link.tsx";
 import { narrow } from "../parts/narrow.ts";
 import { Problem } from "../parts/problem.tsx";
@@ -97,6 +100,7 @@ function Task({ task }: { readonly task: TaskRecord }) {
         <RetryAction task={task} />
         {!isOver && <CancelAction task={task} />}
       </div>
+      <HeldOf task={id} />
       {steps.length > 0 && (
         <Steps
           steps={steps}
@@ -123,6 +127,18 @@ function Task({ task }: { readonly task: TaskRecord }) {
       <Inbox task={task} />
       <Command line={isOver ? `svc describe task ${id}` : `svc task logs ${id} --follow`} />
     </article>
+  );
+}
+
+/** What the task has asked for and a person has to send; nothing if there is nothing. */
+function HeldOf({ task }: { readonly task: string }) {
+  const { items } = useRecords<Message>({ what: "outbox", task, state: "held" });
+  if (items.length === 0) return null;
+  return (
+    <section class="panel" aria-labelledby="held-title">
+      <h2 id="held-title">Waits for a person</h2>
+      <HeldMessages messages={items} />
+    </section>
   );
 }
 

@@ -1,6 +1,6 @@
 /**
  * The problems that need a person, across the whole width of the first screen: failed tasks,
- * refused deliveries, lost answers, broken Connections, and requests to addresses that no trigger
+ * refused deliveries, messages that are held, lost answers, broken Connections, and requests to addresses that no trigger
  * has.
  *
  * @module
@@ -14,7 +14,9 @@ import { type Records, useRecords } from "../../data/records.ts";
 import { useResources } from "../../data/resources.ts";
 import { findByPath, type Trigger, triggerScreen } from "../../data/triggers.ts";
 import { Command } from "../../parts/command.tsx";
+import { HeldMessages } from "../../parts/held.tsx";
 import { Link } from "../../parts/link.tsx";
+import { Problem } from "../../parts/problem.tsx";
 import { type Trouble, Troubles, troublesOf, type Wrong } from "./troubles.tsx";
 
 /** How far back problems are listed. */
@@ -29,14 +31,16 @@ export function Needs({ paths }: { readonly paths: Status["unknown_paths"] }) {
     since_secs: SINCE_SECS,
   });
   const lost = useRecords<Message>({ what: "outbox", state: "failed" });
+  const held = useRecords<Message>({ what: "outbox", state: "held" });
   const connections = useResources<Connection>({ what: "connections" });
   const broken = connections.items.filter(({ status }) => status.fault !== null);
   const unknown = useUnknown(paths);
   const since = String(SINCE_SECS);
-  const isLoading = [tasks, refused, lost, connections].some(({ loading }) => loading);
-  const all = [tasks, refused, lost, connections];
+  const isLoading = [tasks, refused, lost, held, connections].some(({ loading }) => loading);
+  const all = [tasks, refused, lost, held, connections];
   const isFine = !isLoading && all.every(({ error }) => error === undefined) &&
-    tasks.items.length + refused.items.length + lost.items.length + broken.length +
+    tasks.items.length + refused.items.length + lost.items.length + held.items.length +
+          broken.length +
           unknown.length === 0;
   return (
     <section class="needs panel" aria-label="Needs attention">
@@ -48,6 +52,7 @@ export function Needs({ paths }: { readonly paths: Status["unknown_paths"] }) {
           lost.
         </p>
       )}
+      <HeldForYou held={held} />
       <Troubles
         title="Failed tasks since yesterday"
         troubles={troublesOf(tasks.items, taskTrouble)}
@@ -80,6 +85,27 @@ export function Needs({ paths }: { readonly paths: Status["unknown_paths"] }) {
       />
       <Troubles title="Requests to unknown paths" troubles={unknown} />
       {unknown.length > 0 && <Command line="svc get deliveries --unknown" />}
+    </section>
+  );
+}
+
+/** Held messages that are shown: the others are listed. */
+const HELD_SHOWN = 5;
+
+/** The messages that a person has to send or drop; nothing if there are none. */
+function HeldForYou({ held }: { readonly held: Records<Message> }) {
+  if (held.items.length === 0 && held.error === undefined) return null;
+  return (
+    <section aria-label="Held messages">
+      <div class="title-row">
+        <h3>
+          Held messages
+          {held.items.length > 0 && <span class="count">{countOf(held)}</span>}
+        </h3>
+        <Link to={["connections"]} filters={{ state: "held" }}>Show all</Link>
+      </div>
+      {held.error !== undefined && <Problem error={held.error} />}
+      <HeldMessages messages={held.items.slice(0, HELD_SHOWN)} />
     </section>
   );
 }
