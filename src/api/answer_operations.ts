@@ -14,6 +14,10 @@ export interface Queued extends Readonly<Record<string, unknown>> {
   /** Repository that it goes to. */
   readonly repository: string;
   readonly outbox_id: string;
+  /** Whether it is sent at once, or waits for a person. */
+  readonly state: "pending" | "held";
+  /** Why it waits; `null` for one that does not. */
+  readonly held_for: string | null;
 }
 
 /** A step answers to its own task only. */

@@ -12,6 +12,7 @@ import { ANSWER_OPERATIONS } from "./answer_operations.ts";
 import { CONNECTION_OPERATIONS } from "./connection_operations.ts";
 import { DELIVERY_OPERATIONS } from "./delivery_operations.ts";
 import { DOCTOR_OPERATIONS } from "./doctor_operations.ts";
+import { MAY_OPERATIONS } from "./may_operations.ts";
 import { MCP_OPERATIONS } from "./mcp_operations.ts";
 import type { Attachment, InputOf, Operation, Output as Answer, OutputOf } from "./operation.ts";
 import { NODE_OPERATIONS } from "./node_operations.ts";
@@ -40,6 +41,7 @@ export const OPERATIONS = {
   ...ANSWER_OPERATIONS,
   ...CONNECTION_OPERATIONS,
   ...OUTBOX_OPERATIONS,
+  ...MAY_OPERATIONS,
   ...MCP_OPERATIONS,
   ...NOTIFICATION_OPERATIONS,
   ...ACCESS_OPERATIONS,

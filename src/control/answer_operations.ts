@@ -6,12 +6,25 @@
 
 import type { ANSWER_OPERATIONS } from "../api/answer_operations.ts";
 import type { Input, Output } from "../api/operations.ts";
+import type { Caller } from "../auth/caller.ts";
+import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
-import { addressOf, commentDraft, reactionDraft, statusDraft } from "../outbox/github_answers.ts";
+import {
+  addressOf,
+  type AnswerAddress,
+  commentDraft,
+  reactionDraft,
+  statusDraft,
+} from "../outbox/github_answers.ts";
 import { pushDraft } from "../outbox/line_push.ts";
 import type { Draft } from "../outbox/message_kind.ts";
 import type { AnswerSources } from "../outbox/origin.ts";
 import type { Outbox } from "../outbox/outbox.ts";
+import { limitsFor, type OutputLimits } from "../outputs/may_rules.ts";
+import type { ConnectionSpec } from "../resources/connection.ts";
+import type { OutputName } from "../resources/may.ts";
+import type { Task } from "../store/task_records.ts";
+import { heldBy, outputAsked } from "./outputs/output_asked.ts";
 import { findTask } from "./records/records.ts";
 import type { Handlers } from "./server/server.ts";
 
@@ -25,39 +38,42 @@ export function answerHandlers(
   host: AnswersHost,
 ): Pick<Handlers, keyof typeof ANSWER_OPERATIONS> {
   return {
-    "github.comment": (input) => comment(input, host),
-    "github.status": (input) => status(input, host),
-    "github.react": (input) => react(input, host),
+    "github.comment": (input, caller) => comment(input, caller, host),
+    "github.status": (input, caller) => status(input, caller, host),
+    "github.react": (input, caller) => react(input, caller, host),
     "line.push": (input) => push(input, host),
   };
 }
 
 async function comment(
   { task: id, text, key, format = "markdown" }: Input<"github.comment">,
+  caller: Caller,
   host: AnswersHost,
 ): Promise<Output<"github.comment">> {
-  const task = await findTask(id, host.store);
-  const address = await addressOf(task, host);
+  const asked = await ask("comment", { id, caller }, host);
+  const { address, task } = asked;
   const draft = commentDraft(address, { text, key: key ?? task.trigger, format });
-  return { number: address.subject.number ?? 0, ...await queue(draft, host) };
+  return { number: address.subject.number ?? 0, ...await queue(draft, draft.key, asked, host) };
 }
 
 async function status(
   { task: id, state, context, description = "", sha }: Input<"github.status">,
+  caller: Caller,
   host: AnswersHost,
 ): Promise<Output<"github.status">> {
   if (context.trim() === "") throw new AppError("invalid", "A status needs a context");
-  const address = await addressOf(await findTask(id, host.store), host);
-  const draft = statusDraft(address, { state, context, description, sha });
-  return { context, ...await queue(draft, host) };
+  const asked = await ask("status", { id, caller }, host);
+  const draft = statusDraft(asked.address, { state, context, description, sha });
+  return { context, ...await queue(draft, context, asked, host) };
 }
 
 async function react(
   { task: id, content }: Input<"github.react">,
+  caller: Caller,
   host: AnswersHost,
 ): Promise<Output<"github.react">> {
-  const address = await addressOf(await findTask(id, host.store), host);
-  return { content, ...await queue(reactionDraft(address, content), host) };
+  const asked = await ask("react", { id, caller }, host);
+  return { content, ...await queue(reactionDraft(asked.address, content), content, asked, host) };
 }
 
 async function push(
@@ -69,11 +85,48 @@ async function push(
   return { task_id: draft.taskId, to: String(draft.target["to"]), outbox_id: outboxId };
 }
 
-async function queue(draft: Draft, { outbox }: AnswersHost) {
-  const [id = ""] = await outbox.enqueue([draft]);
+/** An answer that a task may give. */
+interface Asked {
+  readonly output: OutputName;
+  readonly limits: OutputLimits;
+  readonly task: Task;
+  readonly address: AnswerAddress;
+}
+
+/**
+ * Looks whether a task may answer in this way, and where.
+ *
+ * @throws {AppError} `refused` where it may not, or there is no place for it.
+ */
+async function ask(
+  output: "comment" | "status" | "react",
+  { id, caller }: { readonly id: string; readonly caller: Caller },
+  host: AnswersHost,
+): Promise<Asked> {
+  const task = await findTask(id, host.store);
+  const asked = await outputAsked(task, caller, host.store);
+  limitsFor(output, asked);
+  const address = await addressOf(task, host);
+  const { catalog } = host;
+  const connection = catalog.find<ConnectionSpec>("Connection", task.project, address.connection);
+  return { output, limits: limitsFor(output, { ...asked, connection }), task, address };
+}
+
+async function queue(
+  draft: Draft,
+  unit: string,
+  { output, limits }: Pick<Asked, "output" | "limits">,
+  { outbox }: AnswersHost,
+) {
+  const { max } = limits;
+  const held = heldBy(output, limits);
+  const counted = max === undefined ? undefined : { output, unit, max };
+  const [id = ""] = await outbox.enqueue([{ ...draft, ...defined({ held, counted }) }]);
   return {
     task_id: draft.taskId,
     repository: String(draft.target["repository"]),
     outbox_id: id,
+    state: held === undefined ? "pending" as const : "held" as const,
+    held_for: held ?? null,
   };
 }

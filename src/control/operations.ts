@@ -25,6 +25,8 @@ import { nodeHandlers } from "./node_operations.ts";
 import { notificationHandlers } from "./notification_operations.ts";
 import { outboxHandlers } from "./outbox_operations.ts";
 import { recordHandlers } from "./record_operations.ts";
+import { type AuditedOutputsHost, withAuditedOutputs } from "./outputs/audited_outputs.ts";
+import { type MayHost, taskMay } from "./outputs/task_may.ts";
 import { explainingTasks } from "./records/explained_tasks.ts";
 import { recordType } from "./records/records.ts";
 import { resolveId } from "./records/resolve.ts";
@@ -58,6 +60,7 @@ export interface OperationsHost
     UpkeepHost,
     SandboxesHost,
     AgentsHost,
+    AuditedOutputsHost,
     Omit<Place, "inDaemon" | "sandboxes">,
     UseHost {
   /** The whole store; each operation uses its part. */
@@ -67,6 +70,7 @@ export interface OperationsHost
   readonly dirs: Place["dirs"];
   readonly runtime: SandboxesHost["runtime"];
   readonly sandboxes: SandboxesHost["sandboxes"];
+  readonly directories: TasksHost["directories"] & MayHost["directories"];
   readonly status: StatusHost["status"];
   /** Runs the tasks of this daemon. */
   readonly worker: { readonly load: () => WorkerLoad };
@@ -102,7 +106,8 @@ export function controlOperations(
       ...deliveryHandlers(host),
       ...recordHandlers(host),
       ...sourceEventHandlers(host),
-      ...answerHandlers(host),
+      ...withAuditedOutputs(answerHandlers(host), host),
+      "github.may": (input, caller) => taskMay(input.task, caller, host),
       ...connectionHandlers(host),
       ...outboxHandlers(host),
       ...mcpHandlers(host),

@@ -147,6 +147,7 @@ function controlPlane(
     timeLimits,
     umask,
     inherited: stepEnv,
+    onOutput: state.telemetry.onOutput,
   });
   const { clock, log, newId, secrets, runtime } = state;
   const host = { ...operations, ...auditLog, clock, log, newId, metrics, secrets, runtime, signal };

@@ -161,6 +161,16 @@ function holdOf({ hold: all }: GitHubMay, own?: Hold): Hold {
   return HOLD.indexOf(own) > HOLD.indexOf(all) ? own : all;
 }
 
+/** What `may` declares, with its limits. */
+export function declaredLimits(
+  may: May | undefined,
+): readonly { readonly output: OutputName; readonly limits: OutputLimits }[] {
+  return OUTPUTS.flatMap((output) => {
+    const limits = limitsOf(may, output);
+    return limits === undefined ? [] : [{ output, limits }];
+  });
+}
+
 /** A task that is asked to do something, and on whose behalf. */
 export interface OutputAsked {
   /** Name of its workflow. */

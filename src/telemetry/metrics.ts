@@ -37,6 +37,7 @@ export class Metrics {
   readonly #plugins = new Counter("type", "result");
   readonly #gaps = new Counter("result");
   readonly #messages = new Counter("kind", "state");
+  readonly #outputs = new Counter("kind", "result");
   readonly #pluginSecs = new Histograms(PLUGIN_SECS);
   #late = 0;
   readonly #build: { readonly version: string; readonly deno: string };
@@ -98,6 +99,11 @@ export class Metrics {
     this.#messages.add(kind, state);
   }
 
+  /** Counts what a task asked to do at a platform. */
+  output(kind: string, result: string): void {
+    this.#outputs.add(kind, result);
+  }
+
   /** Counts events that a platform could not deliver at first. */
   gap(result: "repaired" | "lost", count: number): void {
     for (let n = 0; n < count; n++) this.#gaps.add(result);
@@ -145,6 +151,11 @@ export class Metrics {
         "svc_outbox_messages_ended_total",
         "Outbox messages that were sent or given up, by kind and state",
         this.#messages.samples(),
+      ),
+      counter(
+        "svc_outputs_total",
+        "What tasks asked to do at platforms, by kind and result: queued, held or refused",
+        this.#outputs.samples(),
       ),
       counter(
         "svc_connection_missed_events_total",

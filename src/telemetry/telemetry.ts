@@ -69,6 +69,9 @@ export class Telemetry implements Disposable {
   /** Receives every expression that exceeded its time limit. */
   readonly onLate = (): void => this.#metrics.lateExpression();
 
+  /** Receives what tasks asked to do at platforms. */
+  readonly onOutput = (kind: string, result: string): void => this.#metrics.output(kind, result);
+
   /** Wraps a store so that its calls are counted and traced. */
   observe(store: Store): Store {
     const counts = { metrics: this.#metrics, rates: this.#rates, minutes: this.#minutes };

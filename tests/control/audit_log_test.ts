@@ -165,6 +165,7 @@ const NOT_AUDITED: Readonly<Record<Exclude<OperationName, AuditedName>, string>>
   "source.replay": "svc get shows what it did",
   "source.bind": "svc get shows what it did",
   "slack.reply": "svc get shows what it did",
+  "github.may": "changes nothing",
   "github.comment": "svc get shows what it did",
   "github.status": "svc get shows what it did",
   "github.react": "svc get shows what it did",

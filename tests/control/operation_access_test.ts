@@ -131,6 +131,7 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
     input: ({ task }) => ({ task, state: "success", context: "x" }),
   },
   "github.react": { ...OPERATE, step: "own", input: ({ task }) => ({ task, content: "eyes" }) },
+  "github.may": { role: "read_only", step: "own", input: ({ task }) => ({ task }) },
   "line.push": { ...OPERATE, step: "own", input: ({ task }) => ({ task, text: "x" }) },
   "outbox.wait": { ...READ, input: () => ({ id: "01MESSAGE" }) },
   "mcp.tools": { role: "read_only", step: "own", input: ({ task }) => ({ task }) },

@@ -131,6 +131,12 @@ const ROWS: readonly Row[] = [
   ],
   ["github react", "react to what a task is about", () => import("./github_react.ts"), "served"],
   [
+    "github may",
+    "show what a task may do, and what is left of it",
+    () => import("./github_may.ts"),
+    "served",
+  ],
+  [
     "line push",
     "push to the LINE conversation a task came from",
     () => import("./line_push.ts"),

@@ -45,8 +45,14 @@ export interface AuditLog {
   /**
    * Records a refused call. A stranger may tell a step what to call: of the calls of a run to one
    * operation, the first has a row, and then those of each minute together, with their number.
+   *
+   * @param what Of which object, and why, where that is known.
    */
-  readonly auditRefusal: (operation: string, caller: Caller) => Promise<void>;
+  readonly auditRefusal: (
+    operation: string,
+    caller: Caller,
+    what?: { readonly target: string; readonly reason: string },
+  ) => Promise<void>;
 }
 
 /** Refused calls of one caller to one operation. */
@@ -54,6 +60,9 @@ interface Refusals {
   readonly operation: string;
   readonly caller: Caller;
   readonly count: number;
+  readonly target?: string;
+  /** Why the last of them was refused. */
+  readonly reason?: string;
 }
 
 /** An audit log that writes to the store; refusals go to the daemon's log too. */
@@ -104,15 +113,21 @@ export function createAuditLog(
       }
     };
   };
-  const recordRefusals = async ({ operation, caller, count }: Refusals): Promise<void> => {
+  const recordRefusals = async (
+    { operation, caller, count, target = "", reason: why = "" }: Refusals,
+  ): Promise<void> => {
+    const reason = [
+      host.secrets.redact(why),
+      ...count > 1 ? [`${count} calls within a minute`] : [],
+    ].filter((part) => part !== "").join("; ");
     host.log.warn("control plane refused a call", {
       operation,
       caller: withClient(caller.name, caller.client),
       role: caller.role,
       ...count > 1 && { count },
+      ...reason !== "" && { reason },
     });
-    const reason = count > 1 ? `${count} calls within a minute` : "";
-    await write({ operation, target: "", result: "denied", reason }, caller).catch((error) =>
+    await write({ operation, target, result: "denied", reason }, caller).catch((error) =>
       host.log.error("a refusal could not be written to the audit", { error })
     );
   };
@@ -142,12 +157,14 @@ export function createAuditLog(
       await end();
       return result;
     },
-    async auditRefusal(operation, caller) {
+    async auditRefusal(operation, caller, what) {
       const { grant } = caller;
-      if (grant === undefined) return await recordRefusals({ operation, caller, count: 1 });
+      if (grant === undefined) {
+        return await recordRefusals({ operation, caller, count: 1, ...what });
+      }
       const { kind, project, taskId = "", deliveryId = "" } = grant;
       const key = [operation, kind, project, taskId, deliveryId].join(" ");
-      ofRuns.warn("", { operation, caller }, { key });
+      ofRuns.warn("", { operation, caller, ...what }, { key });
       await written;
     },
     async [Symbol.asyncDispose]() {

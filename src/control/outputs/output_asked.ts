@@ -1,0 +1,31 @@
+/**
+ * What a caller asks of a task at a platform, with the rules that its plan has for that.
+ *
+ * @module
+ */
+
+import type { Caller } from "../../auth/caller.ts";
+import { askingStep, type MayPlan, type OutputAsked } from "../../outputs/may_rules.ts";
+import type { Hold, OutputName } from "../../resources/may.ts";
+import type { Task } from "../../store/task_records.ts";
+import type { TaskStore } from "../../store/task_store.ts";
+
+/**
+ * What a caller may ask of a task, without a Connection yet.
+ *
+ * @throws {AppError} `forbidden` for a run that names no step.
+ */
+export async function outputAsked(
+  { id, workflow }: Task,
+  caller: Caller,
+  store: Pick<TaskStore, "findPlan">,
+): Promise<Omit<OutputAsked, "connection">> {
+  const step = askingStep(caller);
+  const json = await store.findPlan(id);
+  return { workflow, step, plan: json === undefined ? undefined : JSON.parse(json) as MayPlan };
+}
+
+/** Why a message without files waits for a person; `undefined` where it does not. */
+export function heldBy(output: OutputName, { hold }: { readonly hold: Hold }): string | undefined {
+  return hold === "always" ? `may.github.${output} has hold: always` : undefined;
+}
