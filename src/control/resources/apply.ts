@@ -14,6 +14,7 @@ import { CRD_KIND, type CrdSpec } from "../../resources/custom_resource_definiti
 import { endpointErrors } from "../../resources/endpoints.ts";
 import { keepMasked } from "../../resources/masked_secrets.ts";
 import type { Machine } from "../../tasks/workspace/machine.ts";
+import type { Sandboxes } from "../../tasks/sandbox/step_sandbox.ts";
 import { machineWarnings } from "../../tasks/workspace/machine_warnings.ts";
 import type { ManifestReader } from "./manifest_reader.ts";
 import type { ManifestResource } from "../../resources/read.ts";
@@ -34,6 +35,7 @@ import { compareAgainst } from "../../intake/tools/against.ts";
 import { checkMayChange, checkPolicy, type CodeHost } from "./check_code.ts";
 import { refusal } from "./delete.ts";
 import { findPruned } from "./prune.ts";
+import { mayWarnings } from "./may_warnings.ts";
 import { unsignedWarnings } from "./unsigned_reads.ts";
 import { wayWarnings } from "./way_view.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
@@ -50,6 +52,7 @@ export interface ApplyHost extends BacktestHost, CodeHost, Pick<AuditLog, "audit
   readonly writer: ResourceWriter;
   readonly machine: Pick<Machine, "faultOf">;
   readonly dirs: DataDir;
+  readonly sandboxes: Pick<Sandboxes, "required">;
 }
 
 /**
@@ -107,6 +110,7 @@ export async function apply(
     warnings.push(...danglingReferences(manifests, proposed), ...weakSecrets(manifests, catalog));
     warnings.push(...unsignedWarnings(manifests.reads, resources, proposed));
     warnings.push(...wayWarnings(manifests.uses, proposed));
+    warnings.push(...mayWarnings(resources, proposed, host.sandboxes));
     const results = [
       ...changes.map(toOutcome),
       ...pruned.map((resource) => toOutcome({ resource, action: "pruned" })),
