@@ -51,11 +51,11 @@ const LAYERS: Readonly<Record<string, string>> = {
   upkeep: "api base resources secrets storage store tasks",
   doctor:
     "api base http intake resources secrets service shell signatures storage store tasks upkeep",
-  outbox: "base cel connections http resources secrets signatures store",
-  notifications: "base outbox resources store",
   outputs: "base resources secrets",
+  outbox: "base cel connections git http outputs resources secrets signatures store",
+  notifications: "base outbox resources store",
   control:
-    "api auth base connections doctor http intake integrations notifications outbox outputs plugins resources secrets shell signatures storage store tasks upkeep",
+    "api auth base connections doctor git http intake integrations notifications outbox outputs plugins resources secrets shell signatures storage store tasks upkeep",
   telemetry: "base store",
   console: "api base http shell",
   calls: "api auth base shell",

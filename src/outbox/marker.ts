@@ -1,7 +1,7 @@
 /**
- * The invisible marker in comments of the daemon. It finds a comment again after a lost answer, and
- * tells that an event is about svc's own comment. Its MAC covers the place where it stands, so that
- * a stranger can neither make a marker nor copy one to another place.
+ * The invisible marker in comments, pull requests and commits of the daemon. It finds again what was
+ * made before a lost answer, and tells that an event is about svc's own doing. Its MAC covers the place
+ * where it stands, so that a stranger can neither make a marker nor copy one to another place.
  *
  * @module
  */
@@ -24,10 +24,36 @@ export interface Marker {
   readonly key: string;
 }
 
+/** The place of the marker of a pull request. */
+export interface PullPlace extends Omit<MarkedPlace, "number"> {
+  /** Branch of its head. */
+  readonly branch: string;
+}
+
+/** The content of the marker of a pull request. */
+export interface PullMarker extends Marker {
+  /** Trigger of the task. */
+  readonly trigger: string;
+  /** Id of the tree that svc pushed last. */
+  readonly tree: string;
+}
+
+/** The place of the mark of a commit. */
+export interface CommitPlace extends Omit<MarkedPlace, "number"> {
+  /** Id of its tree. */
+  readonly tree: string;
+}
+
 /** Form of the keys of answers: a key stands in the marker, and must not end it. */
 export const ANSWER_KEY = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$/;
 
 const PATTERN = /<!-- svc ([0-9A-Z]{26}) ([A-Za-z0-9][A-Za-z0-9._/-]{0,252}) ([0-9a-f]{40}) -->/g;
+
+const PULL_PATTERN =
+  /<!-- svc pull ([0-9A-Z]{26}) ([a-z0-9.-]{1,253}) ([0-9a-f]{40}) ([A-Za-z0-9][A-Za-z0-9._/-]{0,252}) ([0-9a-f]{40}) -->/g;
+
+/** The trailers of a commit, each at the beginning of a line. */
+const COMMIT_PATTERN = /^Svc-Task: ([0-9A-Z]{26})$[\s\S]*?^Svc-Mark: ([0-9a-f]{40})$/gm;
 
 /** Every marker begins with it. */
 const BEGINNING = "<!-- svc ";
@@ -45,27 +71,72 @@ export class Markers {
 
   /** The marker of an answer. */
   make(place: MarkedPlace, { taskId, key }: Marker): string {
-    return `${BEGINNING}${taskId} ${key} ${macOf(this.#key, place, { taskId, key })} -->`;
+    return `${BEGINNING}${taskId} ${key} ${macOf(this.#key, partsOf(place, { taskId, key }))} -->`;
   }
 
   /** The valid marker in a text; `undefined` if the text has none for this place. */
   find(text: string, place: MarkedPlace): Marker | undefined {
     if (!text.includes(BEGINNING)) return undefined;
     for (const [, taskId = "", key = "", mac = ""] of text.matchAll(PATTERN)) {
-      const isOurs = [this.#key, ...this.#former].some((secret) =>
-        equalBytes(utf8(macOf(secret, place, { taskId, key })), utf8(mac))
-      );
-      if (isOurs) return { taskId, key };
+      if (this.#isOurs(mac, partsOf(place, { taskId, key }))) return { taskId, key };
     }
     return undefined;
   }
+
+  /** The marker of a pull request. */
+  makePull(place: PullPlace, marker: PullMarker): string {
+    const { taskId, trigger, tree, key } = marker;
+    const mac = macOf(this.#key, pullPartsOf(place, marker));
+    return `${BEGINNING}pull ${taskId} ${trigger} ${tree} ${key} ${mac} -->`;
+  }
+
+  /** The valid marker of a pull request in its text; `undefined` if that has none for this place. */
+  findPull(text: string, place: PullPlace): PullMarker | undefined {
+    if (!text.includes(BEGINNING)) return undefined;
+    const all = text.matchAll(PULL_PATTERN);
+    for (const [, taskId = "", trigger = "", tree = "", key = "", mac = ""] of all) {
+      const marker = { taskId, trigger, tree, key };
+      if (this.#isOurs(mac, pullPartsOf(place, marker))) return marker;
+    }
+    return undefined;
+  }
+
+  /** The trailers of a commit that svc makes for a task. */
+  makeTrailers(place: CommitPlace, taskId: string): string {
+    return `Svc-Task: ${taskId}\nSvc-Mark: ${macOf(this.#key, commitPartsOf(place, taskId))}`;
+  }
+
+  /** Id of the task for which svc made a commit; `undefined` for any other commit. */
+  findTask(message: string, place: CommitPlace): string | undefined {
+    if (!message.includes("Svc-Mark: ")) return undefined;
+    for (const [, taskId = "", mac = ""] of message.matchAll(COMMIT_PATTERN)) {
+      if (this.#isOurs(mac, commitPartsOf(place, taskId))) return taskId;
+    }
+    return undefined;
+  }
+
+  #isOurs(mac: string, parts: readonly unknown[]): boolean {
+    return [this.#key, ...this.#former].some((secret) =>
+      equalBytes(utf8(macOf(secret, parts)), utf8(mac))
+    );
+  }
 }
 
-function macOf(
-  secret: HmacKey,
-  { project, repository, number }: MarkedPlace,
-  { taskId, key }: Marker,
-): string {
-  const parts = [project, repository.toLowerCase(), number, taskId, key];
+function partsOf({ project, repository, number }: MarkedPlace, { taskId, key }: Marker) {
+  return [project, repository.toLowerCase(), number, taskId, key];
+}
+
+function pullPartsOf(
+  { project, repository, branch }: PullPlace,
+  { taskId, trigger, tree, key }: PullMarker,
+) {
+  return ["pull", project, repository.toLowerCase(), branch, taskId, trigger, tree, key];
+}
+
+function commitPartsOf({ project, repository, tree }: CommitPlace, taskId: string) {
+  return ["commit", project, repository.toLowerCase(), tree, taskId];
+}
+
+function macOf(secret: HmacKey, parts: readonly unknown[]): string {
   return toHex(hmacOf(secret, utf8(JSON.stringify(parts)))).slice(0, 40);
 }

@@ -1,19 +1,22 @@
 /**
- * Guards against loops: an event about a comment of the daemon starts nothing, and neither does the
- * next event of its own user if that user's events alone have started the last tasks.
+ * Guards against loops: an event about a comment, a commit or a pull request of the daemon starts
+ * nothing, and neither does the next event of its own user if that user's events alone have started the
+ * last tasks.
  *
  * @module
  */
 
 import { defined } from "../base/defined.ts";
 import { shortDuration } from "../base/duration.ts";
-import { isJsonObject } from "../base/json.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { type Connection, findConnection } from "../connections/find_connection.ts";
 import { findSubject } from "../connections/github/subject.ts";
 import type { OwnUsers } from "../connections/own_users.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
+import type { WorkflowSpec } from "../resources/workflow.ts";
+import { limitsOf } from "../outputs/may_rules.ts";
 import type { Events } from "../store/events.ts";
 import type { Markers } from "./marker.ts";
 
@@ -37,6 +40,15 @@ const MAX_CHAIN = { tasks: 5, withinMs: 10 * 60_000 };
 /** Most issues that are remembered. */
 const MAX_CHAINS = 1000;
 
+/** What svc does to its own pull requests. */
+const PULL_ACTIONS: ReadonlySet<string> = new Set([
+  "opened",
+  "edited",
+  "synchronize",
+  "labeled",
+  "review_requested",
+]);
+
 /** Recognises events that svc itself has caused. */
 export class OwnEvents {
   readonly #host: OwnEventsHost;
@@ -48,19 +60,75 @@ export class OwnEvents {
   }
 
   /**
-   * Why an event starts nothing, whatever its trigger says: it is about a comment of the daemon that
-   * svc's own user or App has made or changed. `undefined` for any other event.
+   * Why an event starts nothing, whatever its filter says: svc's own user or App has caused it by a
+   * comment, a pull request, a commit or a branch of the daemon. `undefined` for any other event.
    */
   whyOwn({ trigger: { resource }, payload }: GuardedEvent): string | undefined {
-    if (!isJsonObject(payload) || !isJsonObject(payload["comment"])) return undefined;
-    const { body } = payload["comment"];
-    if (typeof body !== "string" || !body.includes("<!-- svc ")) return undefined;
+    if (!isJsonObject(payload)) return undefined;
+    if (isJsonObject(payload["comment"])) return this.#whyOwnComment(resource, payload);
+    if (isJsonObject(payload["pull_request"])) return this.#whyOwnPull(resource, payload);
+    if (isJsonObject(payload["head_commit"])) return this.#whyOwnPush(resource, payload);
+    return payload["ref_type"] === "branch" ? this.#whyOwnBranch(resource, payload) : undefined;
+  }
+
+  #whyOwnComment(trigger: Resource<TriggerSpec>, payload: JsonObject): string | undefined {
+    const body = textIn(payload["comment"], "body");
+    if (!body.includes("<!-- svc ")) return undefined;
     const subject = findSubject(payload);
     if (subject?.number === undefined) return undefined;
     const { repository, number } = subject;
-    const marker = this.#host.markers.find(body, { project: resource.project, repository, number });
-    if (marker === undefined || !this.#isByOwnUser(resource, payload, repository)) return undefined;
+    const marker = this.#host.markers.find(body, { project: trigger.project, repository, number });
+    if (marker === undefined || !this.#isByOwnUser(trigger, payload, repository)) return undefined;
     return `svc's own comment "${marker.key}" of task ${marker.taskId}: it starts nothing`;
+  }
+
+  #whyOwnPull(trigger: Resource<TriggerSpec>, payload: JsonObject): string | undefined {
+    const { action, pull_request: pull, review } = payload;
+    const body = textIn(pull, "body");
+    const isSvcs = typeof action === "string" && PULL_ACTIONS.has(action);
+    if (!isSvcs || review !== undefined || !body.includes("<!-- svc ")) return undefined;
+    const head = isJsonObject(pull) && isJsonObject(pull["head"]) ? pull["head"] : {};
+    const repository = findSubject(payload)?.repository;
+    // The text of a pull request from a fork is its author's.
+    const from = textIn(head["repo"], "full_name");
+    if (repository === undefined || from.toLowerCase() !== repository.toLowerCase()) {
+      return undefined;
+    }
+    const place = { project: trigger.project, repository, branch: textIn(head, "ref") };
+    const marker = this.#host.markers.findPull(body, place);
+    if (marker === undefined || !this.#isByOwnUser(trigger, payload, repository)) return undefined;
+    const isOther = marker.trigger !== trigger.name;
+    if (trigger.spec.event.webhook?.own === "pulls" && isOther) return undefined;
+    return `svc's own pull request "${marker.key}" of task ${marker.taskId}: it starts nothing`;
+  }
+
+  #whyOwnPush(trigger: Resource<TriggerSpec>, payload: JsonObject): string | undefined {
+    const message = textIn(payload["head_commit"], "message");
+    if (!message.includes("Svc-Mark: ")) return undefined;
+    const repository = findSubject(payload)?.repository;
+    if (repository === undefined) return undefined;
+    const tree = textIn(payload["head_commit"], "tree_id");
+    const place = { project: trigger.project, repository, tree };
+    const taskId = this.#host.markers.findTask(message, place);
+    if (taskId === undefined || !this.#isByOwnUser(trigger, payload, repository)) return undefined;
+    return `svc's own commit of task ${taskId}: it starts nothing`;
+  }
+
+  /** An event of a new branch names no commit: those that begin as svc's own do are svc's own. */
+  #whyOwnBranch(trigger: Resource<TriggerSpec>, payload: JsonObject): string | undefined {
+    const repository = findSubject(payload)?.repository;
+    const branch = textIn(payload, "ref");
+    if (repository === undefined || branch === "") return undefined;
+    const own = this.#ownUser(trigger, repository);
+    if (own === undefined || senderOf(payload) !== own) return undefined;
+    const workflows = this.#host.catalog.list("Workflow", trigger.project) as Resource<
+      WorkflowSpec
+    >[];
+    const isOwn = workflows.some(({ spec: { may } }) => {
+      const prefix = limitsOf(may, "pull")?.branch;
+      return prefix !== undefined && branch.startsWith(prefix);
+    });
+    return isOwn ? `svc's own branch ${branch}: it starts nothing` : undefined;
   }
 
   /**
@@ -150,4 +218,10 @@ function senderOf(payload: unknown): string | undefined {
   const sender = isJsonObject(payload) ? payload["sender"] : undefined;
   const id = isJsonObject(sender) ? sender["id"] : undefined;
   return typeof id === "number" ? String(id) : undefined;
+}
+
+/** A member of an object that is a text; empty if there is none. */
+function textIn(value: unknown, name: string): string {
+  const text = isJsonObject(value) ? value[name] : undefined;
+  return typeof text === "string" ? text : "";
 }

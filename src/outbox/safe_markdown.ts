@@ -29,18 +29,50 @@ type Block =
   | { readonly line: string }
   | { readonly code: readonly string[]; readonly language: string };
 
-/** The Markdown of a text, made harmless and cut at {@linkcode MAX_TEXT}. */
-export function safeMarkdown(text: string): string {
+/** The Markdown of a text, made harmless and cut at so many characters. */
+export function safeMarkdown(text: string, most: number = MAX_TEXT): string {
   return joined(
     toBlocks(linesOf(text)).map((block) =>
       "line" in block ? harmless(block.line) : fenced(block.code, block.language)
     ),
+    most,
   );
+}
+
+/** Words before the number of an issue that close it when a pull request or a commit is merged. */
+const CLOSING = new RegExp(
+  "\\b(close[sd]?|fix(?:es|ed)?|resolve[sd]?)" +
+    "(?=\\s*:?\\s+(?:#|gh-|https?://|[\\w.-]+/[\\w.-]+#))",
+  "gi",
+);
+/** What keeps a commit from being tested. */
+const SKIPPED_CHECKS =
+  /\[(?=(?:skip|no)[ -](?:ci|actions)\]|(?:ci|actions)[ -]skip\])|\*\*\*(?=NO_CI\*\*\*)/gi;
+/** Lines that git or GitHub reads as facts about a commit. */
+const TRAILER = /^(\s*)(co-authored-by|signed-off-by|skip-checks|svc-[a-z]+)(?=\s*:)/gim;
+
+/**
+ * A text of a pull request or a commit that closes no issue, names no author, and keeps nothing from
+ * being tested: what it says may become part of a commit.
+ */
+export function withoutEffects(text: string): string {
+  return text.replace(CLOSING, `$1${MARK}`)
+    .replace(SKIPPED_CHECKS, (found) => found + MARK)
+    .replace(TRAILER, `$1$2${MARK}`);
+}
+
+/** The first line of a text as a title: harmless, of at most so many characters. */
+export function safeTitle(text: string, most: number): string {
+  const [line = ""] = linesOf(text.trim());
+  const shown = withoutEffects(line.replaceAll(/\s+/g, " ")).replaceAll(/@(?=\S)/g, `@${MARK}`)
+    .trim();
+  const characters = [...shown];
+  return characters.length <= most ? shown : `${characters.slice(0, most - 1).join("")}…`;
 }
 
 /** The whole text as one block of code. */
 export function asCode(text: string): string {
-  return joined([fenced(linesOf(text), "")]);
+  return joined([fenced(linesOf(text), "")], MAX_TEXT);
 }
 
 /**
@@ -129,13 +161,13 @@ function harmless(line: string): string {
     .replaceAll(/`{3,}|~{3,}/g, (fence) => fence.replaceAll(/./g, "\\$&"));
 }
 
-/** The parts as lines, up to the longest text; the part that does not fit is cut. */
-function joined(parts: readonly string[]): string {
+/** The parts as lines, up to `most` characters; the part that does not fit is cut. */
+function joined(parts: readonly string[], most: number): string {
   let text = "";
   for (const [at, part] of parts.entries()) {
     const next = at === 0 ? part : `\n${part}`;
-    if (text.length + next.length > MAX_TEXT - CUT.length) {
-      return text + beginning(next, MAX_TEXT - CUT.length - text.length) + CUT;
+    if (text.length + next.length > most - CUT.length) {
+      return text + beginning(next, most - CUT.length - text.length) + CUT;
     }
     text += next;
   }

@@ -36,6 +36,7 @@ const ABOUT: { readonly [Field in keyof Required<WebhookSpec>]: "sender" | "body
   endpoint: "own",
   connection: "own",
   from: "own",
+  own: "own",
   dedup: "own",
   idempotencyKey: "own",
   recordRejected: "own",

@@ -41,6 +41,7 @@ const WebhookSpec = Type.Object({
   endpoint: Type.Optional(Name),
   connection: Type.Optional(Name),
   from: Type.Optional(SenderGuard),
+  own: Type.Optional(Type.Enum(["pulls"])),
   secret: Type.Optional(Type.Object({ fromRef: Name }, { additionalProperties: false })),
   signatureHeader: Type.Optional(HeaderName),
   crdRef: Type.Optional(Type.String({ minLength: 1 })),

@@ -35,3 +35,34 @@ Deno.test("a marker that was made with a former key is known, and new ones are m
   equal(now.make(PLACE, MARKED), new Markers(present).make(PLACE, MARKED));
   equal(new Markers(present).find(markers.make(PLACE, MARKED), PLACE), undefined);
 });
+
+const BRANCH = { project: "default", repository: "brightwater/tidepool", branch: "svc/fix-7" };
+const PULL = { ...MARKED, trigger: "on-comment", tree: "a".repeat(40), key: "fix/deep.key" };
+
+Deno.test("the marker of a pull request is valid at its branch only, and is none of a comment", () => {
+  const marker = markers.makePull(BRANCH, PULL);
+  deepEqual(markers.findPull(`text\n\n${marker}`, BRANCH), PULL);
+  deepEqual(
+    markers.findPull(marker, { ...BRANCH, repository: "Brightwater/TidePool" }),
+    PULL,
+  );
+  const others = [{ branch: "svc/fix-8" }, { repository: "o/r" }, { project: "other" }];
+  for (const other of others) equal(markers.findPull(marker, { ...BRANCH, ...other }), undefined);
+  for (const [was, is] of [["on-comment", "on-push"], ["aaaa ", "aaab "], ["fix/", "fix-"]]) {
+    equal(markers.findPull(marker.replace(`${was}`, `${is}`), BRANCH), undefined, was);
+  }
+  equal(markers.find(marker, PLACE), undefined);
+  equal(markers.findPull(markers.make(PLACE, MARKED), BRANCH), undefined);
+});
+
+Deno.test("the trailers of a commit are valid for its tree only", () => {
+  const { project, repository } = PLACE;
+  const place = { project, repository, tree: "b".repeat(40) };
+  const trailers = markers.makeTrailers(place, MARKED.taskId);
+  const message = `Fix it\n\nBecause\n\n${trailers}\nCo-authored-by: mona <m@example.com>\n`;
+  equal(markers.findTask(message, place), MARKED.taskId);
+  equal(markers.findTask(message, { ...place, tree: "c".repeat(40) }), undefined);
+  equal(markers.findTask(message, { ...place, repository: "o/r" }), undefined);
+  equal(markers.findTask(message.replace("000001", "000002"), place), undefined);
+  equal(markers.findTask(message.replaceAll("Svc-", "> Svc-"), place), undefined);
+});

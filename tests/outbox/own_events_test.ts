@@ -31,7 +31,9 @@ async function guard(options: { readonly known?: boolean; readonly two?: boolean
   const temp = await tempStore();
   const connection = resource("Connection", "tidepool", github(REPOSITORY));
   const second = resource("Connection", "second", github(REPOSITORY));
-  const catalog = new Catalog(options.two === true ? [connection, second] : [connection]);
+  const workflow = resource("Workflow", "fix", { may: { github: { pull: { branch: "bot/" } } } });
+  const connections = options.two === true ? [connection, second] : [connection];
+  const catalog = new Catalog([...connections, workflow]);
   const markers = new Markers(new Uint8Array(32));
   const ownUsers = new OwnUsers(temp.store, { now: () => 0 });
   if (options.known !== false) {
@@ -57,12 +59,29 @@ async function guard(options: { readonly known?: boolean; readonly two?: boolean
     },
     delivery: { id: `D${++last}`, receivedAt: at },
   });
+  const change = (
+    sender: number,
+    payload: object,
+    { own: pulls = false, name = "review" } = {},
+  ) => {
+    const webhook = pulls ? { own: "pulls" } : {};
+    const spec = { event: { source: "webhook", webhook } };
+    return {
+      trigger: {
+        resource: resource("Trigger", name, spec) as unknown as Resource<TriggerSpec>,
+      },
+      payload: { repository: { full_name: REPOSITORY }, sender: { id: sender }, ...payload },
+      delivery: { id: `D${++last}`, receivedAt: 0 },
+    };
+  };
   const place = { project: "default", repository: REPOSITORY, number: 7 };
   const marker = markers.make(place, { taskId: "01JZZZZZZZZZZZZZZZZZ000001", key: "review" });
   return {
     own,
     event,
+    change,
     marker,
+    markers,
     incidents,
     [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
   };
@@ -78,6 +97,67 @@ Deno.test("an event is our own when its marker is valid and its sender is our us
   for (const payload of [null, [], {}, { comment: 5 }, { comment: { body: 5 } }]) {
     equal(own.whyOwn(Object.assign(event(OWN, marker), { payload })), undefined);
   }
+});
+
+const TASK = "01JZZZZZZZZZZZZZZZZZ000001";
+
+/** A pull request of ours, as its events show it. */
+function pullOf(markers: Markers, given: { readonly ref?: string; readonly from?: string } = {}) {
+  const { ref = "bot/fix-7", from = REPOSITORY } = given;
+  const place = { project: "default", repository: REPOSITORY, branch: "bot/fix-7" };
+  const facts = { taskId: TASK, trigger: "maker", key: "fix", tree: "a".repeat(40) };
+  const body = `x\n\n${markers.makePull(place, facts)}`;
+  return { number: 9, body, head: { ref, repo: { full_name: from } } };
+}
+
+Deno.test("what svc does to its own pull request starts nothing, what others do to it does", async () => {
+  await using rig = await guard();
+  const { own, change, markers } = rig;
+  const pull_request = pullOf(markers);
+  for (const action of ["opened", "edited", "synchronize", "labeled", "review_requested"]) {
+    const why = own.whyOwn(change(OWN, { action, pull_request }));
+    match(why ?? "", /^svc's own pull request "fix" of task 01JZ/, action);
+    equal(own.whyOwn(change(7, { action, pull_request })), undefined, `${action} of another`);
+  }
+  equal(own.whyOwn(change(OWN, { action: "closed", pull_request })), undefined);
+  const copies = [pullOf(markers, { ref: "other" }), pullOf(markers, { from: "mona/tidepool" })];
+  for (const copy of copies) {
+    equal(own.whyOwn(change(OWN, { action: "opened", pull_request: copy })), undefined);
+  }
+});
+
+Deno.test("with own: pulls another trigger gets svc's pull requests, and never the one that made them", async () => {
+  await using rig = await guard();
+  const { own, change, markers } = rig;
+  const payload = { action: "opened", pull_request: pullOf(markers) };
+  equal(own.whyOwn(change(OWN, payload, { own: true })), undefined);
+  match(own.whyOwn(change(OWN, payload, { own: true, name: "maker" })) ?? "", /own pull request/);
+  for (let n = 0; n < 5; n++) equal(own.whyCut(change(OWN, payload, { own: true })), undefined);
+  match(own.whyCut(change(OWN, payload, { own: true })) ?? "", /looks like a loop/);
+});
+
+Deno.test("the push of a commit of ours starts nothing, that of a copy of its message does", async () => {
+  await using rig = await guard();
+  const { own, change, markers } = rig;
+  const tree = "b".repeat(40);
+  const place = { project: "default", repository: REPOSITORY, tree };
+  const message = `Fix\n\n${markers.makeTrailers(place, TASK)}\n`;
+  const push = (sender: number, head_commit: object) => own.whyOwn(change(sender, { head_commit }));
+  match(push(OWN, { message, tree_id: tree }) ?? "", /^svc's own commit of task 01JZ/);
+  equal(push(7, { message, tree_id: tree }), undefined);
+  equal(push(OWN, { message, tree_id: "c".repeat(40) }), undefined);
+  equal(push(OWN, { message: "Fix", tree_id: tree }), undefined);
+});
+
+Deno.test("a new branch of our user starts nothing if it begins as a workflow's branches do", async () => {
+  await using rig = await guard();
+  const { own, change } = rig;
+  const made = (sender: number, ref: string, ref_type = "branch") =>
+    own.whyOwn(change(sender, { ref, ref_type }));
+  match(made(OWN, "bot/fix-7") ?? "", /^svc's own branch bot\/fix-7/);
+  equal(made(7, "bot/fix-7"), undefined);
+  equal(made(OWN, "svc/fix-7"), undefined);
+  equal(made(OWN, "bot/fix-7", "tag"), undefined);
 });
 
 Deno.test("if our user or the Connection is unknown, the marker is enough", async () => {
