@@ -9,6 +9,7 @@ import { defined } from "../base/defined.ts";
 import { nameOf } from "../connections/platform_name.ts";
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
+import { apiError } from "../connections/api/api_call.ts";
 import { type Connection, findConnection, mayAnswerTo } from "../connections/find_connection.ts";
 import { checkGitHubToken } from "../connections/github_tokens.ts";
 import { rightsOfMessage } from "./github_rights.ts";
@@ -20,7 +21,9 @@ import {
   type GitHubFailure,
 } from "../connections/github/github_client.ts";
 import type { ConnectionSpec } from "../resources/connection.ts";
+import { findCeiling } from "../outputs/may_rules.ts";
 import type { Catalog } from "../resources/catalog.ts";
+import { type OutputName, OUTPUTS } from "../resources/may.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { ClaimedMessage, OutboxMessage } from "../store/outbox_records.ts";
 import { type NotSent, type Rate, resultOfError, type SendHost } from "./message_kind.ts";
@@ -48,6 +51,8 @@ export interface GitHubSending extends ClaimedMessage {
    * @throws {AppError} `refused`, `overloaded`.
    */
   readonly token: () => Promise<string>;
+  /** Counts a request that changes something, for those that go past `call`. */
+  readonly wrote: () => void;
 }
 
 /** Thrown for a call that failed. */
@@ -71,12 +76,25 @@ export function viaGitHub<Result>(
   work: (sending: GitHubSending) => Promise<Result>,
 ): (claimed: ClaimedMessage, host: SendHost) => Promise<Result | NotSent> {
   return async (claimed, host) => {
+    let writes = 0;
     try {
-      return await work(toSending(claimed, host));
+      return { ...await work(toSending(claimed, host, () => void writes++)), writes };
     } catch (error) {
-      return error instanceof CallFailed ? resultOfFailure(error.failure) : resultOfError(error);
+      const result = error instanceof CallFailed
+        ? resultOfFailure(error.failure)
+        : resultOfError(error);
+      return { ...result, writes };
     }
   };
+}
+
+/** Does something for a caller at the terminal: a call that failed is an {@linkcode AppError}. */
+export async function asAppError<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof CallFailed ? apiError(error.failure) : error;
+  }
 }
 
 function resultOfFailure({ kind, message, retryAfterSecs }: GitHubFailure): NotSent {
@@ -89,15 +107,23 @@ function resultOfFailure({ kind, message, retryAfterSecs }: GitHubFailure): NotS
   };
 }
 
-function toSending(claimed: ClaimedMessage, host: SendHost): GitHubSending {
+function toSending(
+  claimed: ClaimedMessage,
+  host: SendHost,
+  wrote: () => void,
+): GitHubSending {
   const { message } = claimed;
   const connection = findGitHub(message, host.catalog);
   const repository = String(message.target["repository"]);
   const purpose = { repository, rights: rightsOfMessage(message) };
   const access = host.githubTokens.access(connection, purpose, host.signal);
-  const call = (request: GitHubCall) => callGitHub(access, request);
+  const call = (request: GitHubCall) => {
+    if ((request.method ?? "GET") !== "GET") wrote();
+    return callGitHub(access, request);
+  };
   const token = async () => await access.token();
-  return { ...claimed, connection, repository, path: `/repos/${repository}`, host, call, token };
+  const path = `/repos/${repository}`;
+  return { ...claimed, connection, repository, path, host, call, token, wrote };
 }
 
 /** The {@linkcode MessageKind.way} of messages to GitHub. */
@@ -112,7 +138,7 @@ export function gitHubWay(message: OutboxMessage, catalog: Catalog): string {
  * @throws {AppError} `refused`.
  */
 function findGitHub(
-  { project, connection, target, body }: OutboxMessage,
+  { project, connection, kind, target, body }: OutboxMessage,
   catalog: Catalog,
 ): Connection {
   const repository = String(target["repository"]);
@@ -129,8 +155,18 @@ function findGitHub(
     const said = `Connection "${found.name}" no longer covers ${repository}`;
     throw new AppError("refused", `${said}: add it to its allow.targets if answers may go there`);
   }
+  const closed = findCeiling(outputOf(kind), found);
+  if (closed !== undefined) throw new AppError("refused", closed);
   checkGitHubToken(found, catalog);
   return found;
+}
+
+/** The output that a kind of messages carries out. */
+function outputOf(kind: string): OutputName {
+  const name = kind.replace(/^github-/, "");
+  const output = OUTPUTS.find((one) => one === (name === "reaction" ? "react" : name));
+  if (output === undefined) throw new Error(`No output is carried out by ${kind}`);
+  return output;
 }
 
 /**
@@ -157,18 +193,24 @@ export function findGitHubFor(
 /**
  * Id of the user as which the Connection writes, fetched once; `undefined` if the API does not say.
  */
-export async function ownUserOf(
-  { connection, call, host }: GitHubSending,
-): Promise<string | undefined> {
-  const known = host.ownUsers.find(connection);
-  if (known !== undefined) return known;
+export async function ownUserOf(sending: GitHubSending): Promise<string | undefined> {
+  const known = sending.host.ownUsers.find(sending.connection);
+  return known ?? (await readOwnUser(sending))?.userId;
+}
+
+/** The user as which the Connection writes, asked for and remembered; `undefined` as above. */
+export async function readOwnUser(
+  { connection, call, host: { ownUsers } }: Pick<GitHubSending, "connection" | "call"> & {
+    readonly host: Pick<SendHost, "ownUsers">;
+  },
+): Promise<{ readonly userId: string; readonly login: string } | undefined> {
   const { app } = connection.spec.github ?? {};
   if (app !== undefined && app.slug === undefined) return undefined;
-  const path = app === undefined ? "/user" : `/users/${app.slug}%5Bbot%5D`;
-  const answer = await call({ path });
+  const answer = await call({ path: app === undefined ? "/user" : `/users/${app.slug}%5Bbot%5D` });
   if (!answer.ok || !isJsonObject(answer.data)) return undefined;
   const { id, login } = answer.data;
   if (typeof id !== "number" || typeof login !== "string") return undefined;
-  await host.ownUsers.learn(connection, { userId: String(id), login: nameOf(login) });
-  return String(id);
+  const user = { userId: String(id), login: nameOf(login) };
+  await ownUsers.learn(connection, user);
+  return user;
 }

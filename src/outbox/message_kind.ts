@@ -33,22 +33,35 @@ export interface SendHost {
   readonly ownUsers: OwnUsers;
   /** The tokens of Connections to GitHub. */
   readonly githubTokens: GitHubTokens;
+  /** A long part of a message, in its pieces. */
+  readonly readContent: (id: string, name: ContentName) => AsyncIterable<Uint8Array<ArrayBuffer>>;
   /** Ends calls when the daemon ends. */
   readonly signal: AbortSignal;
 }
 
 /** The result of one try. */
 export type SendResult =
-  | {
+  | Counted & {
     readonly result: "sent";
     /** Id that the other system gave it; empty if it gives none. */
     readonly externalId: string;
   }
+  | Counted & {
+    /** Nothing is to be sent any more. */
+    readonly result: "dropped";
+    readonly reason: string;
+  }
   | NotSent;
+
+/** How much of the rates of its lane a try has used. */
+interface Counted {
+  /** Number of requests that count; 1 if absent. */
+  readonly writes?: number;
+}
 
 /** The result of a try that did not send the message. */
 export type NotSent =
-  | {
+  | Counted & {
     /** Another try would end the same way. */
     readonly result: "refused";
     /** The finding and its remedy, one sentence without a full stop. */
@@ -56,7 +69,7 @@ export type NotSent =
     /** Whether it may have arrived nevertheless; it did not if absent. */
     readonly mayHaveArrived?: boolean;
   }
-  | {
+  | Counted & {
     readonly result: "later";
     readonly reason: string;
     /** Pause that the other system asks for, in seconds. */
@@ -69,8 +82,8 @@ export type NotSent =
 
 /** The result of a search for a message that may have arrived. */
 export type FindResult =
-  | { readonly result: "found"; readonly externalId: string }
-  | { readonly result: "absent" }
+  | Counted & { readonly result: "found"; readonly externalId: string }
+  | Counted & { readonly result: "absent" }
   | NotSent;
 
 /** The result of a post to a chat that did not succeed. */

@@ -7,6 +7,8 @@
 import type { MessageKind } from "./message_kind.ts";
 import { email } from "./email.ts";
 import { githubComment } from "./github_comment.ts";
+import { githubPull } from "./github_pull.ts";
+import { githubPush } from "./github_push.ts";
 import { githubReaction } from "./github_reaction.ts";
 import { githubStatus } from "./github_status.ts";
 import { linePush } from "./line_push.ts";
@@ -19,6 +21,8 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
   githubComment,
   githubStatus,
   githubReaction,
+  githubPull,
+  githubPush,
   linePush,
   slackPost,
   webhook,

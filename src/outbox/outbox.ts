@@ -16,18 +16,19 @@ import type { KnownSecrets } from "../secrets/known_secrets.ts";
 import type { Events } from "../store/events.ts";
 import type {
   ClaimedMessage,
+  ContentName,
   LimitReached,
   MessageResult,
   NewMessage,
 } from "../store/outbox_records.ts";
-import type { OutboxQueue, OutboxRecorder } from "../store/outbox_store.ts";
+import type { OutboxQueue, OutboxRecorder, OutboxStore } from "../store/outbox_store.ts";
 import type { Draft, MessageKind, Rate, SendHost, SendResult } from "./message_kind.ts";
 import { findMessageKind } from "./messages.ts";
 import { nextTryAt, RateLimiter } from "./send_times.ts";
 
 /** The state of the daemon that an {@linkcode Outbox} uses, and its kinds of messages. */
-export interface OutboxHost extends Core, Omit<SendHost, "signal"> {
-  readonly store: OutboxRecorder & OutboxQueue;
+export interface OutboxHost extends Core, Omit<SendHost, "signal" | "readContent"> {
+  readonly store: OutboxRecorder & OutboxQueue & Pick<OutboxStore, "readContent">;
   /** Hides secrets in bodies and reasons before they are stored. */
   readonly secrets: KnownSecrets;
   readonly newId: NewId;
@@ -201,6 +202,11 @@ export class Outbox implements AsyncDisposable {
       signal,
     });
     if (result.state === "sent") return;
+    if (result.state === "dropped") {
+      const { id, kind } = message;
+      log.info("a message was dropped", { message: id, kind, reason: result.reason });
+      return;
+    }
     const level = result.state === "failed" ? "warn" : "info";
     log[level](`a message was not sent${result.state === "failed" ? "" : ", it is tried again"}`, {
       message: message.id,
@@ -216,7 +222,8 @@ export class Outbox implements AsyncDisposable {
       return { result: "refused", reason };
     }
     const { signal } = this.#stopping;
-    const host: SendHost = { ...this.#host, signal };
+    const readContent = (id: string, name: ContentName) => piecesOf(id, name, this.#host.store);
+    const host: SendHost = { ...this.#host, readContent, signal };
     try {
       return await sendOrFind(claimed, kind, host);
     } catch (error) {
@@ -234,6 +241,7 @@ export class Outbox implements AsyncDisposable {
     const { clock, secrets } = this.#host;
     if (attempt.result === "sent") return { state: "sent", externalId: attempt.externalId };
     const reason = secrets.redact(attempt.reason);
+    if (attempt.result === "dropped") return { state: "dropped", reason, certain: true };
     const certain = attempt.mayHaveArrived !== true;
     if (attempt.result === "refused") return { state: "failed", reason, certain };
     if (!certain && kind?.again === "never") {
@@ -266,7 +274,8 @@ export class Outbox implements AsyncDisposable {
     if (rates.length === 0) return { until: after, isAsked };
     const limiter = this.#limiters.get(lane) ?? new RateLimiter();
     this.#limiters.set(lane, limiter);
-    const free = limiter.sent(now, rates);
+    let free = now;
+    for (let left = attempt.writes ?? 1; left > 0; left--) free = limiter.sent(now, rates);
     return { until: Math.max(after, free), isAsked: isAsked || free >= after };
   }
 
@@ -281,6 +290,19 @@ export class Outbox implements AsyncDisposable {
       reason: `a ${kind} message could not be sent: ${reason} (svc get outbox ${id})`,
       taskId,
     });
+  }
+}
+
+/** A long part of a message, read piece by piece. */
+async function* piecesOf(
+  id: string,
+  name: ContentName,
+  store: Pick<OutboxStore, "readContent">,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  for (let piece = 0;; piece++) {
+    const bytes = await store.readContent(id, name, piece);
+    if (bytes === undefined) return;
+    yield bytes;
   }
 }
 

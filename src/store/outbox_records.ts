@@ -137,7 +137,7 @@ export interface MessageClaim {
 /** The result of a try. */
 export type MessageResult =
   | { readonly state: "sent"; readonly externalId: string }
-  | { readonly state: "failed"; readonly reason: string; readonly certain: boolean }
+  | { readonly state: "failed" | "dropped"; readonly reason: string; readonly certain: boolean }
   | {
     readonly state: "pending";
     readonly reason: string;

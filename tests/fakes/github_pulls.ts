@@ -22,6 +22,7 @@ export interface FakePull {
   base: string;
   draft: boolean;
   merged: boolean;
+  closedAt?: string;
   /** Logins and names of teams that were asked. */
   readonly reviewers: string[];
 }
@@ -77,6 +78,7 @@ export class FakePulls {
   async close(pull: FakePull, user: FakeUser, merged = false): Promise<void> {
     pull.issue.state = "closed";
     pull.merged = merged;
+    pull.closedAt = this.#fake().state.now();
     if (merged) {
       const ref = `refs/heads/${pull.base}`;
       await this.#git.run(pull.repository, "update-ref", ref, pull.head.sha);
@@ -106,7 +108,7 @@ export class FakePulls {
         repository: { id: 1, full_name: repository },
         pusher: { name: login },
         sender: { login, id, type: "User" },
-        head_commit: { id: now },
+        head_commit: now === none ? null : await this.#headCommit(repository, now),
       };
       const { hooks } = this.#fake();
       void hooks.send(repository, { event: "push", payload: JSON.stringify(payload) });
@@ -393,6 +395,16 @@ export class FakePulls {
       },
       {
         method: "GET",
+        path: new RegExp(`^${IN}/git/ref/heads/(.+)$`),
+        answer: async ({ match: [repository = "", branch = ""] }) => {
+          const ref = `refs/heads/${decodeURIComponent(branch)}`;
+          const sha = await this.#git.find(repository, ref);
+          if (sha === undefined) return problem(404, "Not Found");
+          return Response.json({ ref, object: { type: "commit", sha } });
+        },
+      },
+      {
+        method: "GET",
         path: new RegExp(`^${IN}/branches/(.+)$`),
         answer: async ({ match: [repository = "", branch = ""] }) => {
           const name = decodeURIComponent(branch);
@@ -445,6 +457,12 @@ export class FakePulls {
     });
   }
 
+  /** A commit as the event of a push shows it. */
+  async #headCommit(repository: string, sha: string) {
+    const { commit: { message, tree, author } } = await this.#commit(repository, sha);
+    return { id: sha, tree_id: tree.sha, message, author };
+  }
+
   async #commit(repository: string, sha: string) {
     const format = "%T%x00%P%x00%an%x00%ae%x00%aI%x00%B";
     const shown = await this.#git.run(repository, "show", "-s", `--format=${format}`, sha);
@@ -474,6 +492,7 @@ export class FakePulls {
       state: issue.state,
       draft: pull.draft,
       merged: pull.merged,
+      closed_at: pull.closedAt ?? null,
       merged_at: pull.merged ? this.#fake().state.now() : null,
       user: pull.user,
       labels: (issue.labels ?? []).map((name) => ({ name })),

@@ -174,6 +174,7 @@ spec:
     markers: new Markers(new Uint8Array(32)),
     ownUsers: new OwnUsers(temp.store, clock),
     githubTokens: new GitHubTokens({ catalog, clock, secrets: new KnownSecrets() }),
+    async *readContent() {},
     signal: new AbortController().signal,
   });
   if (found === undefined) throw new Error("comments can be found");

@@ -1,0 +1,339 @@
+/**
+ * The kind `github-pull`: a branch with one commit of svc's own and the pull request from it, in one
+ * message, which later messages of its key renew. Each part is looked for before it is made, so that a
+ * message goes on after a crash at any point and makes nothing twice. Commits of others are never
+ * overwritten.
+ *
+ * @module
+ */
+
+import { type JsonObject } from "../base/json.ts";
+import { findOthers, headOf, nextPush } from "./branch_commits.ts";
+import { AppError } from "../base/errors.ts";
+import {
+  CallFailed,
+  GITHUB_RATES,
+  type GitHubSending,
+  gitHubWay,
+  mustBeOk,
+  ownUserOf,
+  viaGitHub,
+} from "./github_access.ts";
+import {
+  type BranchOfKey,
+  findBranch,
+  findSame,
+  type FoundPull,
+  readPull,
+} from "./github_pulls.ts";
+import { pushCommit } from "./github_push_ref.ts";
+import type { MessageKind, NotSent, SendResult } from "./message_kind.ts";
+import { bodyOf, type WorkOf } from "./pull_text.ts";
+
+/** Body of a message that opens or renews a pull request. */
+export interface PullBody extends JsonObject, WorkOf {
+  /** Branch into which it is to be merged. */
+  readonly base: string;
+  /** Name of the first branch of its key; later ones have a number behind it. */
+  readonly branch: string;
+  /** The commit, the commit that it is on top of, and its tree. */
+  readonly commit: string;
+  readonly start: string;
+  readonly tree: string;
+  readonly title: string;
+  readonly text: string;
+  readonly draft: boolean;
+  readonly labels: string[];
+  readonly reviewers: string[];
+  /** Number of the issue that it closes; 0 for none. */
+  readonly fixes: number;
+  readonly trigger: string;
+  /** What svc has found in the change, a sentence each. */
+  readonly notes: string[];
+  /** When its task was asked for, in milliseconds since the epoch. */
+  readonly askedAt: number;
+  /** Whether it changes workflows of GitHub Actions. */
+  readonly workflows: boolean;
+  readonly pullKey: string;
+  readonly files: number;
+  readonly added: number;
+  readonly removed: number;
+}
+
+/** Body of a message that changes the title or the text of the pull request alone. */
+export interface PullTextBody extends JsonObject, WorkOf {
+  readonly branch: string;
+  /** Empty for the title as it is. */
+  readonly title: string;
+  /** `null` for the text as it is. */
+  readonly text: string | null;
+  readonly fixes: number;
+  readonly trigger: string;
+  readonly pullKey: string;
+}
+
+/** How often the branch is looked at again in one try, if it moves meanwhile. */
+const MAX_LOOKS = 3;
+/** Clocks that differ by less count as equal: `Date` has no parts of a second, and calls take time. */
+const CLOCKS_DIFFER_MS = 5000;
+
+/** The kind `github-pull`; its id is `NUMBER SHA`. */
+export const githubPull: MessageKind = {
+  name: "github-pull",
+  way: gitHubWay,
+  again: "harmless",
+  rates: GITHUB_RATES,
+  send: viaGitHub(send),
+};
+
+async function send(sending: GitHubSending): Promise<SendResult> {
+  // The user must be known before the events of the push come, which can overtake the answer.
+  const own = await ownUserOf(sending);
+  return isText(sending.message.body)
+    ? await renewText(sending, own)
+    : await sendChange(sending, own);
+}
+
+function isText(body: JsonObject): boolean {
+  return body["commit"] === undefined;
+}
+
+/** A pull request on its way. */
+interface Pulling {
+  readonly sending: GitHubSending;
+  readonly body: PullBody;
+  readonly at: BranchOfKey;
+}
+
+async function sendChange(
+  sending: GitHubSending,
+  own: string | undefined,
+): Promise<SendResult> {
+  const body = sending.message.body as PullBody;
+  const { key } = sending.message;
+  const at = await findBranch(sending, { branch: body.branch, key, own });
+  const over = await findEnd({ sending, body, at });
+  if (over !== undefined) return over;
+  const pulling = { sending, body, at };
+  if (at.open === undefined) {
+    const { base, tree } = body;
+    const same = await findSame(sending, { base, tree, except: at.branch });
+    if (same !== undefined) {
+      const reason = `pull request #${same.number} has the same content already: close it, or ` +
+        "renew it with its --key";
+      return { result: "refused", reason };
+    }
+  }
+  const notPushed = await push(pulling);
+  if (notPushed !== undefined) return notPushed;
+  const pull = await openOrRenew(pulling);
+  if ("result" in pull) return pull;
+  return await setLabels(pulling, pull);
+}
+
+/**
+ * The end of a message for which there is nothing to do any more: somebody has closed the pull request
+ * after its task was asked for.
+ */
+async function findEnd(
+  { sending, body, at: { closed } }: Pulling,
+): Promise<SendResult | undefined> {
+  const ours = closed.find(({ marker, sha }) =>
+    marker?.taskId === sending.message.taskId && sha === body.commit
+  );
+  // It was opened by an earlier try, and closed or merged since.
+  if (ours !== undefined) return { result: "sent", externalId: idOf(ours.number, body.commit) };
+  const last = closed.find(({ closedAt }) => closedAt !== undefined);
+  if (last?.closedAt === undefined) return undefined;
+  const askedAt = body.askedAt + await clockAhead(sending);
+  if (last.closedAt <= askedAt) return undefined;
+  const reason =
+    `pull request #${last.number} was closed after the task was asked for: a new event, ` +
+    "or svc task retry, opens another one";
+  return { result: "dropped", reason };
+}
+
+/** By how many milliseconds GitHub's clock is ahead of the local one. */
+async function clockAhead({ call, path, host: { clock } }: GitHubSending): Promise<number> {
+  const { headers } = mustBeOk(await call({ path }));
+  const theirs = Date.parse(headers.get("date") ?? "");
+  if (Number.isNaN(theirs)) return 0;
+  const ahead = theirs - clock.now();
+  return Math.abs(ahead) < CLOCKS_DIFFER_MS ? 0 : ahead;
+}
+
+/** Brings the commit onto the branch; the result of the message where that is impossible. */
+async function push(
+  { sending, body, at: { branch } }: Pulling,
+): Promise<NotSent | undefined> {
+  const { commit, start, base } = body;
+  for (let look = 0; look < MAX_LOOKS; look++) {
+    const head = await headOf(sending, branch);
+    const next = nextPush({ commit, start, ...head === undefined ? {} : { head } });
+    if (next.push === "none") return undefined;
+    if (next.push === "replace") {
+      const others = await findOthers(sending, { base, head: next.old });
+      if (others !== undefined) {
+        const reason =
+          `the branch ${branch} has commits of ${others} since: svc never overwrites ` +
+          "them; a new task may start from it, or use another --key";
+        return { result: "refused", reason };
+      }
+    }
+    const pushed = await pushCommit(sending, { branch, old: next.old, commit });
+    if (pushed.result === "done") return undefined;
+    if (pushed.result === "not") return pushed.notSent;
+  }
+  const reason = `the branch ${branch} moves all the time`;
+  return { result: "later", reason, mayHaveArrived: false };
+}
+
+/** A pull request after it was opened or renewed. */
+interface Opened {
+  readonly pull: FoundPull;
+  /** Whether its reviewers are still to be asked. */
+  readonly isNew: boolean;
+}
+
+async function openOrRenew(pulling: Pulling): Promise<Opened | NotSent> {
+  const { sending, body, at } = pulling;
+  if (at.open !== undefined) return await renew(pulling, at.open);
+  const { call, path, message } = sending;
+  const answer = await call({
+    method: "POST",
+    path: `${path}/pulls`,
+    body: {
+      title: body.title,
+      body: shownText(sending, at.branch),
+      head: at.branch,
+      base: body.base,
+      draft: body.draft,
+    },
+  });
+  if (answer.ok) {
+    const pull = readPull(answer.data, sending);
+    if (pull !== undefined) return { pull, isNew: true };
+    throw new AppError("refused", "The answer about the new pull request does not name its branch");
+  }
+  if (answer.status !== 422) throw new CallFailed(answer);
+  if (/already exists/i.test(answer.message)) {
+    const own = await ownUserOf(sending);
+    const again = await findBranch(sending, { branch: body.branch, key: message.key, own });
+    if (again.open?.branch === at.branch) return await renew({ ...pulling, at: again }, again.open);
+    return { result: "later", reason: answer.message, mayHaveArrived: true };
+  }
+  if (/no commits between/i.test(answer.message)) {
+    return { result: "refused", reason: `nothing new: ${body.base} has this content already` };
+  }
+  if (/draft pull requests are not supported/i.test(answer.message)) {
+    const reason = "this repository has no draft pull requests: write draft: false under " +
+      "may.github.pull";
+    return { result: "refused", reason };
+  }
+  throw new CallFailed(answer);
+}
+
+/** Gives an open pull request the title, the text and the base of the message. */
+async function renew({ sending, body }: Pulling, open: FoundPull): Promise<Opened> {
+  const { call, path, message, uncertainSince } = sending;
+  const text = shownText(sending, open.branch);
+  // An earlier try of this message may have opened it without asking anybody.
+  const isNew = uncertainSince !== undefined && open.marker?.taskId === message.taskId &&
+    sending.previousId === "";
+  const { title, base } = body;
+  if (open.title !== title || open.body !== text || open.base !== base) {
+    const path_ = `${path}/pulls/${open.number}`;
+    mustBeOk(await call({ method: "PATCH", path: path_, body: { title, body: text, base } }));
+  }
+  return { pull: open, isNew };
+}
+
+async function setLabels(
+  { sending, body }: Pulling,
+  { pull, isNew }: Opened,
+): Promise<SendResult> {
+  const { call, path } = sending;
+  const known = new Set(pull.labels.map((label) => label.toLowerCase()));
+  const labels = body.labels.filter((label) => !known.has(label.toLowerCase()));
+  if (labels.length > 0) {
+    const answer = await call({
+      method: "POST",
+      path: `${path}/issues/${pull.number}/labels`,
+      body: { labels },
+    });
+    const failed = answer.ok ? undefined : halfDone(pull, `its labels`, answer);
+    if (failed !== undefined) return failed;
+  }
+  if (isNew && body.reviewers.length > 0) {
+    const teams = body.reviewers.filter((name) => name.includes("/"));
+    const answer = await call({
+      method: "POST",
+      path: `${path}/pulls/${pull.number}/requested_reviewers`,
+      body: {
+        reviewers: body.reviewers.filter((name) => !name.includes("/")),
+        team_reviewers: teams.map((name) => name.slice(name.indexOf("/") + 1)),
+      },
+    });
+    const failed = answer.ok ? undefined : halfDone(pull, `its reviewers`, answer);
+    if (failed !== undefined) return failed;
+  }
+  return { result: "sent", externalId: idOf(pull.number, body.commit) };
+}
+
+/** The result of a message whose pull request is open, but lacks something for good. */
+function halfDone(
+  { number }: FoundPull,
+  what: string,
+  failure: CallFailed["failure"],
+): NotSent {
+  if (failure.kind !== "refused") throw new CallFailed(failure);
+  const reason = `pull request #${number} is there, without ${what}: ${failure.message}`;
+  return { result: "refused", reason, mayHaveArrived: true };
+}
+
+/** The title or the text alone. */
+async function renewText(sending: GitHubSending, own: string | undefined): Promise<SendResult> {
+  const body = sending.message.body as PullTextBody;
+  const { branch, pullKey: key, title, text, trigger } = body;
+  const { open } = await findBranch(sending, { branch, key, own });
+  if (open?.marker === undefined) {
+    return { result: "refused", reason: `there is no open pull request of --key ${key}` };
+  }
+  const { message: { project, taskId }, repository, host: { markers }, call, path } = sending;
+  const { tree } = open.marker;
+  const place = { project, repository, branch: open.branch };
+  const marker = markers.makePull(place, { taskId, trigger, tree, key });
+  mustBeOk(
+    await call({
+      method: "PATCH",
+      path: `${path}/pulls/${open.number}`,
+      body: {
+        ...title === "" ? {} : { title },
+        ...text === null ? {} : {
+          body: bodyOf({
+            text,
+            work: body,
+            notes: [],
+            marker,
+            ...body.fixes === 0 ? {} : { fixes: body.fixes },
+          }),
+        },
+      },
+    }),
+  );
+  return { result: "sent", externalId: idOf(open.number, open.sha) };
+}
+
+/** The text of a pull request with footer and marker. */
+function shownText({ message, repository, host: { markers } }: GitHubSending, branch: string) {
+  const { project, taskId, key } = message;
+  const body = message.body as PullBody;
+  const { text, fixes, notes, trigger, tree } = body;
+  const place = { project, repository, branch };
+  const marker = markers.makePull(place, { taskId, trigger, tree, key });
+  return bodyOf({ text, work: body, notes, marker, ...fixes === 0 ? {} : { fixes } });
+}
+
+function idOf(number: number, sha: string): string {
+  return `${number} ${sha}`;
+}

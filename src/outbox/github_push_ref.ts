@@ -1,0 +1,45 @@
+/**
+ * A commit of a message onto its branch at GitHub.
+ *
+ * @module
+ */
+
+import { gitAuthorization, gitUrlOf } from "../connections/github/git_address.ts";
+import { apiUrlOf } from "../resources/connection.ts";
+import { pushRef } from "../git/smart_http.ts";
+import type { GitHubSending } from "./github_access.ts";
+import type { NotSent } from "./message_kind.ts";
+
+/** What came of a push: another look is worth while if the branch has moved. */
+export type Pushed =
+  | { readonly result: "done" | "moved" }
+  | { readonly result: "not"; readonly notSent: NotSent };
+
+/** Pushes the pack of a message; the branch has to be `old` before. */
+export async function pushCommit(
+  sending: GitHubSending,
+  { branch, old, commit }: {
+    readonly branch: string;
+    readonly old: string;
+    readonly commit: string;
+  },
+): Promise<Pushed> {
+  const { connection, repository, token, host, message, wrote } = sending;
+  const remote = {
+    url: gitUrlOf(apiUrlOf(connection.spec), repository),
+    authorization: gitAuthorization(await token()),
+    signal: host.signal,
+  };
+  wrote();
+  const pack = host.readContent(message.id, "pack");
+  const pushed = await pushRef(
+    remote,
+    { ref: `refs/heads/${branch}`, old, new: commit, pack },
+    host.clock,
+  );
+  if (pushed.result === "done" || pushed.result === "moved") return { result: pushed.result };
+  const { result, reason, mayHaveArrived, afterSecs } = pushed;
+  if (result === "refused") return { result: "not", notSent: { result, reason, mayHaveArrived } };
+  const pause = afterSecs === undefined ? {} : { afterSecs };
+  return { result: "not", notSent: { result, reason, mayHaveArrived, ...pause } };
+}

@@ -1,0 +1,47 @@
+/**
+ * The names of the branches that svc makes. Pure.
+ *
+ * @module
+ */
+
+/** Longest name, with room for the number of a later pull request of its key. */
+const MAX_NAME = 190;
+
+/**
+ * The branch of a key, of the form that git takes. Equal keys give equal names, and some different
+ * ones too: the marker of a pull request says whose it is.
+ */
+export function branchOf(
+  { prefix, key, number }: {
+    /** What the names of all branches begin with. */
+    readonly prefix: string;
+    readonly key: string;
+    /** Number of the issue or pull request; absent where there is none. */
+    readonly number?: number;
+  },
+): string {
+  const end = number === undefined ? "" : `-${number}`;
+  const name = key.toLowerCase().replaceAll(/[^a-z0-9._/-]+/g, "-");
+  const whole = `${prefix}${name}`.slice(0, MAX_NAME - end.length);
+  const parts = whole.split("/").map(partOf).filter((part) => part !== "");
+  return `${parts.join("/")}${end}`;
+}
+
+/** A part of a name between two slashes. */
+function partOf(text: string): string {
+  return text.replaceAll(/[\p{Cc} ~^:?*[\]\\]+/gu, "-").replaceAll(/\.{2,}/g, ".")
+    .replaceAll("@{", "-").replace(/^[.-]+/, "").replace(/(\.|\.lock)+$/i, "");
+}
+
+/** Name of the branch for the nth pull request of a key, counted from 1. */
+export function nthBranch(branch: string, nth: number): string {
+  return nth <= 1 ? branch : `${branch}-${nth}`;
+}
+
+/** Which pull request of its key a branch is for; 0 for the branch of another key. */
+export function nthOf(branch: string, found: string): number {
+  if (found === branch) return 1;
+  const end = found.startsWith(`${branch}-`) ? found.slice(branch.length + 1) : "";
+  const nth = /^[1-9][0-9]{0,3}$/.test(end) ? Number(end) : 0;
+  return nth > 1 ? nth : 0;
+}

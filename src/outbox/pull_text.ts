@@ -1,0 +1,86 @@
+/**
+ * What a pull request says: its title, its text with the footer of svc, and the messages of its
+ * commits. The text is a stranger's. Pure.
+ *
+ * @module
+ */
+
+import { safeMarkdown, safeTitle, withoutEffects } from "./safe_markdown.ts";
+
+/** Most characters of a title that GitHub takes. */
+const MAX_TITLE = 256;
+/** Most characters of the text of a pull request that GitHub takes. */
+const MAX_BODY = 65_536;
+/** Most characters of a message of a commit, without its trailers. */
+const MAX_MESSAGE = 4000;
+
+/** Whose work a pull request is. */
+export interface WorkOf {
+  readonly taskId: string;
+  readonly workflow: string;
+  /** Login of who asked for it; empty if nobody did. */
+  readonly asker: string;
+}
+
+/** A title behind what the workflow puts before it. */
+export function titleOf(prefix: string, title: string): string {
+  const before = safeTitle(prefix, MAX_TITLE);
+  const gap = before === "" || prefix.endsWith(" ") ? " " : "";
+  const whole = before === "" ? title : `${before}${gap || " "}${title}`;
+  return safeTitle(whole, MAX_TITLE);
+}
+
+/** The text of a pull request, which ends with the marker. */
+export function bodyOf(
+  { text, fixes, work, notes, marker }: {
+    readonly text: string;
+    /** Number of the issue that the pull request closes; absent for none. */
+    readonly fixes?: number;
+    readonly work: WorkOf;
+    /** What svc has found in the change, a sentence each. */
+    readonly notes: readonly string[];
+    readonly marker: string;
+  },
+): string {
+  const end = [
+    ...fixes === undefined ? [] : [`Fixes #${fixes}`],
+    ...notes,
+    `---\n${footerOf(work)}`,
+    marker,
+  ].join("\n\n");
+  const shown = shownWithin(text, MAX_BODY - end.length - 2);
+  return shown === "" ? end : `${shown}\n\n${end}`;
+}
+
+/** The text, made harmless, of at most so many characters. */
+function shownWithin(text: string, most: number): string {
+  let room = most;
+  for (;;) {
+    const shown = withoutEffects(safeMarkdown(text, room));
+    if (shown.length <= most) return shown;
+    room -= shown.length - most; // what is put between words makes it longer
+  }
+}
+
+function footerOf({ taskId, workflow, asker }: WorkOf): string {
+  const whose = asker === "" ? "" : `, asked for by ${asker}`;
+  return `Made by svc: workflow ${workflow}, task ${taskId}${whose}`;
+}
+
+/** The message of a commit; `trailers` are its last lines. */
+export function commitMessage(
+  { message, trailers }: { readonly message: string; readonly trailers: readonly string[] },
+): string {
+  const [first = "", ...rest] = message.trim().split("\n");
+  const body = withoutEffects(rest.join("\n").trim()).slice(0, MAX_MESSAGE).trim();
+  const parts = [safeTitle(first, MAX_TITLE), body, trailers.join("\n")];
+  return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+/** The trailer for the person who asked, whose right to write was checked. */
+export function coAuthor(
+  { login, id }: { readonly login: string; readonly id: string },
+  site: string,
+): string {
+  return `Co-authored-by: ${login} <${id}+${login}@users.noreply.${site}>`;
+}
