@@ -9,6 +9,7 @@
 import { ACCESS_OPERATIONS } from "./access_operations.ts";
 import { AGENT_OPERATIONS } from "./agent_operations.ts";
 import { ANSWER_OPERATIONS } from "./answer_operations.ts";
+import { CHANGE_OPERATIONS } from "./change_operations.ts";
 import { CONNECTION_OPERATIONS } from "./connection_operations.ts";
 import { DELIVERY_OPERATIONS } from "./delivery_operations.ts";
 import { DOCTOR_OPERATIONS } from "./doctor_operations.ts";
@@ -39,6 +40,7 @@ export const OPERATIONS = {
   ...RECORD_OPERATIONS,
   ...SOURCE_OPERATIONS,
   ...ANSWER_OPERATIONS,
+  ...CHANGE_OPERATIONS,
   ...CONNECTION_OPERATIONS,
   ...OUTBOX_OPERATIONS,
   ...MAY_OPERATIONS,

@@ -8,14 +8,17 @@ import type { Core } from "../base/core.ts";
 import type { UseHost } from "../doctor/use.ts";
 import type { Place } from "../doctor/place.ts";
 import type { Outbox } from "../outbox/outbox.ts";
+import type { KnownSecrets } from "../secrets/known_secrets.ts";
 import type { Events } from "../store/events.ts";
 import type { Store } from "../store/store.ts";
 import { lastWrittenAt } from "../tasks/log/log_reader.ts";
 import type { WorkerLoad } from "../tasks/worker_load.ts";
+import type { ChangeHost } from "./outputs/queue_change.ts";
 import { agentHandlers } from "./agents/agent_operations.ts";
 import type { AgentsHost } from "./agents/agent_scene.ts";
 import { accessHandlers } from "./access_operations.ts";
 import { answerHandlers } from "./answer_operations.ts";
+import { changeHandlers } from "./change_operations.ts";
 import { connectionHandlers } from "./connections/connection_operations.ts";
 import type { ConnectHost } from "./connections/connect_github.ts";
 import { type DeliveriesHost, deliveryHandlers } from "./deliveries/delivery_operations.ts";
@@ -61,6 +64,7 @@ export interface OperationsHost
     SandboxesHost,
     AgentsHost,
     AuditedOutputsHost,
+    ChangeHost,
     Omit<Place, "inDaemon" | "sandboxes">,
     UseHost {
   /** The whole store; each operation uses its part. */
@@ -68,6 +72,8 @@ export interface OperationsHost
   readonly events: Events;
   readonly outbox: Outbox;
   readonly dirs: Place["dirs"];
+  readonly secrets: KnownSecrets;
+  readonly inherited: SandboxesHost["inherited"];
   readonly runtime: SandboxesHost["runtime"];
   readonly sandboxes: SandboxesHost["sandboxes"];
   readonly directories: TasksHost["directories"] & MayHost["directories"];
@@ -106,7 +112,7 @@ export function controlOperations(
       ...deliveryHandlers(host),
       ...recordHandlers(host),
       ...sourceEventHandlers(host),
-      ...withAuditedOutputs(answerHandlers(host), host),
+      ...withAuditedOutputs({ ...answerHandlers(host), ...changeHandlers(host) }, host),
       "github.may": (input, caller) => taskMay(input.task, caller, host),
       ...connectionHandlers(host),
       ...outboxHandlers(host),

@@ -7,7 +7,7 @@
 
 import type { Client } from "../api/client.ts";
 import type { ToolView } from "../api/mcp_operations.ts";
-import type { CallName, Input, StreamName } from "../api/operations.ts";
+import type { AttachedName, CallName, Input, StreamName } from "../api/operations.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { markOutside, secretWord } from "../base/outside_marks.ts";
@@ -87,7 +87,7 @@ export class Tools implements SessionTools {
           ? await textOfStream(client, operation as StreamName, inputOf(given), signal)
           : textOfAnswer(
             operation,
-            await client.call(operation as CallName, inputOf(given), signal),
+            await client.call(operation as Exclude<CallName, AttachedName>, inputOf(given), signal),
           ),
         ...origin,
       }],

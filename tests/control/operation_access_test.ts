@@ -58,6 +58,8 @@ const none = () => ({});
 const id = ({ task }: Named) => ({ id: task });
 const trigger = ({ project }: Named) => ({ name: "push", project });
 
+const CHANGE = { start: "a".repeat(40), tree: "b".repeat(40) };
+
 const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "connect.github": { ...ADMINISTER, input: () => ({ repository: "a/b" }) },
   "connect.slack": { input: () => ({ name: "slack" }), role: "admin" },
@@ -125,6 +127,13 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "source.bind": { ...OPERATE, input: ({ task }) => ({ id: "01EVENT", task }) },
   "slack.reply": { ...OPERATE, step: "own", input: ({ task }) => ({ task, text: "x" }) },
   "github.comment": { ...OPERATE, step: "own", input: ({ task }) => ({ task, text: "x" }) },
+  "github.pr_create": {
+    ...OPERATE,
+    step: "own",
+    input: ({ task }) => ({ task, title: "x", ...CHANGE }),
+  },
+  "github.pr_update": { ...OPERATE, step: "own", input: ({ task }) => ({ task, title: "x" }) },
+  "github.push": { ...OPERATE, step: "own", input: ({ task }) => ({ task, ...CHANGE }) },
   "github.status": {
     ...OPERATE,
     step: "own",

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { CallName, Input, Output } from "../../src/api/operations.ts";
+import type { AttachedName, CallName, Input, Output } from "../../src/api/operations.ts";
 import { AppError, type ErrorCode } from "../../src/base/errors.ts";
 import { type Answer, type Send } from "../../tests/helpers/daemon.ts";
 import { signGithub } from "../../tests/helpers/github.ts";
@@ -152,7 +152,7 @@ export class World {
   /**
    * Calls an operation; `undefined` when it was refused with an allowed code, or had no answer.
    */
-  async call<Name extends CallName>(
+  async call<Name extends Exclude<CallName, AttachedName>>(
     name: Name,
     input: Input<Name>,
     mayFail: readonly ErrorCode[] = [],

@@ -1,0 +1,149 @@
+/**
+ * Where a change of files goes: the repository, the Connection and what the event of its task is about;
+ * and whether its task may do that at all.
+ *
+ * @module
+ */
+
+import type { Caller } from "../../auth/caller.ts";
+import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
+import { AppError } from "../../base/errors.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { type Connection, findConnection } from "../../connections/find_connection.ts";
+import { callGitHub, type GitHubCall } from "../../connections/github/github_client.ts";
+import type { GitHubTokens } from "../../connections/github_tokens.ts";
+import { findSubject, type GitHubSubject } from "../../connections/github/subject.ts";
+import type { OwnUsers } from "../../connections/own_users.ts";
+import { askingStep, limitsFor, type LimitsOf } from "../../outputs/may_rules.ts";
+import { readOwnUser } from "../../outbox/github_access.ts";
+import { findGitHubFor } from "../../outbox/github_access.ts";
+import { rightsOfMessage } from "../../outbox/github_rights.ts";
+import type { PullSearch } from "../../outbox/github_pulls.ts";
+import type { Markers } from "../../outbox/marker.ts";
+import { type AnswerSources, findOrigin, payloadOf } from "../../outbox/origin.ts";
+import type { TriggerSpec } from "../../resources/trigger.ts";
+import type { Task } from "../../store/task_records.ts";
+import type { TaskStore } from "../../store/task_store.ts";
+import type { Plan } from "../../tasks/plan.ts";
+import { findTask } from "../records/records.ts";
+
+/** What finding the place of a change needs. */
+export interface PlaceHost extends AnswerSources {
+  readonly store: AnswerSources["store"] & TaskStore;
+  readonly clock: Clock;
+  readonly markers: Markers;
+  readonly ownUsers: OwnUsers;
+  readonly githubTokens: GitHubTokens;
+}
+
+/** The person whose event started a task. */
+export interface Asker {
+  readonly login: string;
+  readonly id: string;
+  readonly isBot: boolean;
+}
+
+/** Where a change goes. */
+export interface ChangePlace<Name extends "pull" | "push"> extends PullSearch {
+  readonly task: Task;
+  readonly limits: LimitsOf[Name];
+  readonly connection: Connection;
+  /** What the event is about, where that is in the same repository. */
+  readonly subject: GitHubSubject | undefined;
+  readonly asker: Asker | undefined;
+  /** Whether svc has checked that this person may write to the repository. */
+  readonly isChecked: boolean;
+  /** Id and login of the user as which svc writes; absent if the API does not say. */
+  readonly own: { readonly userId: string; readonly login: string } | undefined;
+}
+
+/**
+ * The place of a change that a caller asks for.
+ *
+ * @throws {AppError} `refused` if the task may not do it or there is no such place, `forbidden`.
+ */
+export async function findPlace<Name extends "pull" | "push">(
+  { task: id, output }: { readonly task: string; readonly output: Name },
+  caller: Caller,
+  host: PlaceHost,
+): Promise<ChangePlace<Name>> {
+  const task = await findTask(id, host.store);
+  const json = await host.store.findPlan(task.id);
+  const plan = json === undefined ? undefined : JSON.parse(json) as Plan;
+  const asked = { workflow: task.workflow, plan, step: askingStep(caller) };
+  const declared = limitsFor(output, asked);
+  const origin = await originOf(task, host);
+  const about = origin?.found;
+  const named = output === "pull" ? (declared as LimitsOf["pull"]).repository : undefined;
+  const repository = named ?? about?.repository;
+  if (repository === undefined) {
+    const message =
+      `Task ${task.id} did not come from an event of GitHub: write repository under ` +
+      `may.github.${output} of Workflow "${task.workflow}"`;
+    throw new AppError("refused", message);
+  }
+  const connection = origin === undefined ? connectionOf(task, repository, host) : findGitHubFor(
+    { project: task.project, trigger: origin.task.trigger, repository },
+    host.catalog,
+  );
+  const limits = limitsFor(output, { ...asked, connection });
+  const search = searchIn({ project: task.project, output, connection, repository }, host);
+  const isSame = about?.repository.toLowerCase() === repository.toLowerCase();
+  const own = await readOwnUser({ connection, call: search.call, host });
+  return {
+    ...search,
+    task,
+    limits,
+    connection,
+    subject: isSame ? about : undefined,
+    asker: origin === undefined ? undefined : askerOf(payloadOf(origin.delivery)),
+    isChecked: plan?.from?.permission === "write",
+    own,
+  };
+}
+
+async function originOf(task: Task, host: PlaceHost) {
+  return await findOrigin(task, findSubject, host.store);
+}
+
+function connectionOf(
+  { project, trigger }: Task,
+  repository: string,
+  { catalog }: PlaceHost,
+): Connection {
+  const spec = catalog.find<TriggerSpec>("Trigger", project, trigger)?.spec;
+  const named = spec?.event.webhook?.connection;
+  return findConnection(
+    { project, platform: "github", repository, ...defined({ named }) },
+    catalog,
+  );
+}
+
+function searchIn(
+  { project, output, connection, repository }: {
+    readonly project: string;
+    readonly output: "pull" | "push";
+    readonly connection: Connection;
+    readonly repository: string;
+  },
+  host: PlaceHost,
+): PullSearch {
+  const rights = rightsOfMessage({ kind: `github-${output}`, target: {}, body: {} });
+  const access = host.githubTokens.access(connection, { repository, rights });
+  const call = (request: GitHubCall) => callGitHub(access, request);
+  return { call, path: `/repos/${repository}`, repository, message: { project }, host };
+}
+
+/** Logins of people at GitHub; in the payload of an event stands what its sender wrote. */
+const LOGIN = /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?$/;
+
+/** Who caused an event; `undefined` if it does not say. */
+export function askerOf(payload: unknown): Asker | undefined {
+  const sender = isJsonObject(payload) ? payload["sender"] : undefined;
+  if (!isJsonObject(sender)) return undefined;
+  const { login, id, type } = sender;
+  if (typeof login !== "string" || typeof id !== "number") return undefined;
+  const isBot = type !== undefined && type !== "User" || login.endsWith("[bot]");
+  return { login: LOGIN.test(login) ? login : "", id: String(id), isBot };
+}

@@ -1,0 +1,183 @@
+/**
+ * `github.pr_create` and `github.pr_update`: from what a step hands over to the message that opens or
+ * renews a pull request.
+ *
+ * @module
+ */
+
+import type { Input, Output } from "../../api/operations.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { AppError } from "../../base/errors.ts";
+import { asAppError } from "../../outbox/github_access.ts";
+import type { PullBody, PullTextBody } from "../../outbox/github_pull.ts";
+import { findBranch, findSame } from "../../outbox/github_pulls.ts";
+import type { Draft } from "../../outbox/message_kind.ts";
+import { branchOf } from "../../outbox/pull_branches.ts";
+import { titleOf } from "../../outbox/pull_text.ts";
+import { refuseLeaks } from "../../outputs/leaks.ts";
+import { matchesAny } from "../../outputs/path_rules.ts";
+import { findBase, refuseUnpublished } from "./base_branch.ts";
+import { type ChangePlace, findPlace } from "./change_place.ts";
+import { judgeChange } from "./judge_change.ts";
+import {
+  type ChangeHost,
+  checkKey,
+  commitChange,
+  openChange,
+  queueCommit,
+  queueText,
+} from "./queue_change.ts";
+
+/** Most characters of a text that are stored: more than a pull request can have. */
+const MAX_STORED = 256 * 1024;
+
+type Place = ChangePlace<"pull">;
+
+/**
+ * Puts a pull request into the outbox. If the one of its key has the same content already, only its
+ * title and text are renewed.
+ *
+ * @throws {AppError} `refused` with the rule that forbids it, `invalid`, `overloaded`.
+ */
+export async function createPull(
+  input: Input<"github.pr_create">,
+  caller: Caller,
+  { path: pack }: { readonly path: string },
+  host: ChangeHost,
+): Promise<Output<"github.pr_create">> {
+  const place = await findPlace({ task: input.task, output: "pull" }, caller, host);
+  const { task, limits, repository } = place;
+  const { body: text = "", key = task.trigger, labels = [], start, tree } = input;
+  checkKey(key);
+  checkLabels(labels, place);
+  refuseLeaks({ title: input.title, text, labels: labels.join("\n"), key }, host);
+  const title = shownTitle(input.title, place);
+  await using change = await openChange({ start, tree, pack }, host);
+  return await asAppError(async () => {
+    const base = await findBase(place, input.base);
+    const branch = branchFor(place, key);
+    const at = await findBranch(place, { branch, key, own: place.own?.userId });
+    await refuseUnpublished(place, { base, start, at });
+    const rules = { output: "pull", workflow: task.workflow, limits } as const;
+    const judged = await judgeChange(change, rules, host);
+    const same = await findSame(place, { base, tree, except: at.branch });
+    if (same !== undefined) {
+      const message = `Pull request #${same.number} onto ${base} has the same content already: ` +
+        `close it, or renew it with --key ${same.marker?.key}`;
+      throw new AppError("refused", message);
+    }
+    const facts = { branch: at.branch, base };
+    const { open } = at;
+    if (open?.marker?.tree === tree && open.base === base) {
+      const queued = await queueText(textDraft(place, { key, title, text }), place, host);
+      return { ...queued, ...facts, sha: open.sha, files: 0, added: 0, removed: 0 };
+    }
+    const commit = await commitChange(change, { place, message: title }, host);
+    const body: PullBody = {
+      ...sharedBody(place, key),
+      base,
+      start,
+      tree,
+      commit,
+      title,
+      text: text.slice(0, MAX_STORED),
+      draft: limits.draft,
+      labels: [...new Set([...limits.labels, ...labels])],
+      reviewers: [...limits.reviewers],
+      notes: [...judged.notes],
+      askedAt: task.createdAt,
+      workflows: judged.workflows,
+      files: judged.files,
+      added: judged.added,
+      removed: judged.removed,
+    };
+    const draft = { ...sharedDraft(place, key), key, body };
+    return { ...await queueCommit(draft, { change, commit, judged }, host), repository, ...facts };
+  });
+}
+
+/**
+ * Puts another title or text of a pull request into the outbox.
+ *
+ * @throws {AppError} `refused` with the rule that forbids it, `invalid`.
+ */
+export async function updatePull(
+  input: Input<"github.pr_update">,
+  caller: Caller,
+  host: ChangeHost,
+): Promise<Output<"github.pr_update">> {
+  const place = await findPlace({ task: input.task, output: "pull" }, caller, host);
+  const { title, body: text, key = place.task.trigger } = input;
+  checkKey(key);
+  if (title === undefined && text === undefined) {
+    throw new AppError("invalid", "Nothing is to be changed: give a title or a text");
+  }
+  refuseLeaks({ title: title ?? "", text: text ?? "", key }, host);
+  const shown = title === undefined ? "" : shownTitle(title, place);
+  return await queueText(textDraft(place, { key, title: shown, text }), place, host);
+}
+
+/** A message that changes the title or the text alone; it goes behind the one with the content. */
+function textDraft(
+  place: Place,
+  { key, title, text }: {
+    readonly key: string;
+    /** Empty for the title as it is. */
+    readonly title: string;
+    readonly text: string | undefined;
+  },
+): Draft {
+  const stored = text?.slice(0, MAX_STORED) ?? null;
+  const body: PullTextBody = { ...sharedBody(place, key), title, text: stored };
+  // No key has a space: it replaces no message with content, and none replaces it.
+  return { ...sharedDraft(place, key), key: `${key} text`, body };
+}
+
+function sharedDraft({ task, connection, repository, subject, limits }: Place, key: string) {
+  const about = subject?.number === undefined ? task.trigger : String(subject.number);
+  return {
+    project: task.project,
+    connection: connection.name,
+    kind: "github-pull",
+    target: { repository, subject: about },
+    taskId: task.id,
+    counted: { output: "pull", unit: key, max: limits.max },
+  };
+}
+
+function sharedBody(place: Place, key: string) {
+  const { task: { id, trigger, workflow }, asker, subject } = place;
+  const closes = subject?.isPull === false ? subject.number ?? 0 : 0;
+  return {
+    branch: branchFor(place, key),
+    pullKey: key,
+    fixes: closes,
+    taskId: id,
+    trigger,
+    workflow,
+    asker: asker?.login ?? "",
+  };
+}
+
+/** The first branch of a key. */
+function branchFor({ limits: { branch: prefix }, subject }: Place, key: string): string {
+  const { number } = subject ?? {};
+  return branchOf({ prefix, key, ...number === undefined ? {} : { number } });
+}
+
+function shownTitle(title: string, { limits }: Place): string {
+  if (title.trim() === "") throw new AppError("invalid", "A pull request needs a title");
+  return titleOf(limits.title, title);
+}
+
+function checkLabels(labels: readonly string[], { limits, task: { workflow } }: Place): void {
+  const { allowLabels, labels: always } = limits;
+  const refused = labels.find((label) =>
+    !always.includes(label) && !matchesAny(allowLabels, label)
+  );
+  if (refused === undefined) return;
+  const allowed = [...always, ...allowLabels];
+  const message = `may.github.pull.allowLabels of Workflow "${workflow}" allows ` +
+    `${allowed.length === 0 ? "no labels" : allowed.join(", ")}, and not "${refused}"`;
+  throw new AppError("refused", message);
+}
