@@ -39,9 +39,9 @@ export function json(row: Row, column: string): unknown {
 }
 
 /** Bytes; empty where the column is null. */
-export function bytes(row: Row, column: string): Uint8Array {
+export function bytes(row: Row, column: string): Uint8Array<ArrayBuffer> {
   const value = row[column];
-  return value instanceof Uint8Array ? value : new Uint8Array();
+  return value instanceof Uint8Array ? value as Uint8Array<ArrayBuffer> : new Uint8Array();
 }
 
 /** `{[name]: value}` where the column has a number, else an empty object to spread. */

@@ -159,5 +159,5 @@ export async function readContent(
     name,
     piece,
   );
-  return row && new Uint8Array(bytes(row, "bytes"));
+  return row && bytes(row, "bytes");
 }

@@ -175,5 +175,16 @@ async function handle(request: Request): Promise<Reply> {
 }
 
 // The next request comes after the reply: batches never run at the same time.
-scope.onmessage = async (event: MessageEvent<Request>) =>
-  scope.postMessage(await handle(event.data));
+scope.onmessage = async (event: MessageEvent<Request>) => {
+  const reply = await handle(event.data);
+  scope.postMessage(reply, bytesIn(reply));
+};
+
+/** The memory of results that are bytes, such as parts of messages: the daemon takes it over. */
+function bytesIn(reply: Reply): ArrayBuffer[] {
+  if (reply.type !== "results") return [];
+  return reply.results.flatMap((result) => {
+    const value = isPacked(result) || !("value" in result) ? undefined : result.value;
+    return value instanceof Uint8Array ? [value.buffer as ArrayBuffer] : [];
+  });
+}

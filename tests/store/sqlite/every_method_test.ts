@@ -216,6 +216,14 @@ const CALLS: Calls = {
   forgetTaskEnd: (run, db) => run(db, T1, []),
   addToOutbox: async (run, db) => {
     await run(db, [{ ...MESSAGE, id: idOf(70) }, { ...MESSAGE, id: idOf(71), connection: "" }]);
+    const rounds = { place: "o/r#1", most: 1, byPerson: false };
+    const counted = { output: "push", max: 2, rounds };
+    const held = { ...MESSAGE, held: "always", content: { pack: [new Uint8Array(1)] } };
+    await run(db, [{ ...held, id: idOf(72), counted: { ...counted, unit: "1" } }]);
+    await run(db, [
+      { ...MESSAGE, id: idOf(73), counted: { output: "pull", max: 2, unit: "1" } },
+      { ...MESSAGE, id: idOf(74), counted: { ...counted, unit: "2" } },
+    ]);
   },
   claimMessages: (run, db) => run(db, { limit: 5, now: 100, busy: ["a/b"] }),
   finishMessage: async (run, db) => {
@@ -231,7 +239,9 @@ const CALLS: Calls = {
   findMessages: (run, db) => run(db, "01"),
   retryMessage: (run, db) => run(db, idOf(70), { now: 5, forget: true }),
   dropMessage: (run, db) => run(db, idOf(71), { reason: "", now: 5 }),
-  expireHeld: (run, db) => run(db, { now: 1e15, reason: "", limit: 3 }),
+  expireHeld: async (run, db) => {
+    for (const now of [1e14, 1e15]) await run(db, { now, reason: "", limit: 3 });
+  },
   releaseMessage: (run, db) => run(db, idOf(71), 5),
   readContent: (run, db) => run(db, idOf(70), "pack", 0),
   listOutputs: (run, db) => run(db, T1),
