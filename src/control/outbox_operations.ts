@@ -8,11 +8,12 @@ import type { Input, Output } from "../api/operations.ts";
 import type { MessageStatus, OUTBOX_OPERATIONS, PatchPart } from "../api/outbox_operations.ts";
 import type { Clock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
+import type { MessageKind } from "../outbox/message_kind.ts";
 import { findMessageKind } from "../outbox/messages.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { Events } from "../store/events.ts";
-import type { ContentName, OutboxMessage } from "../store/outbox_records.ts";
+import type { OutboxMessage } from "../store/outbox_records.ts";
 import type { OutboxStore } from "../store/outbox_store.ts";
 import type { AuditLog } from "./records/audit_log.ts";
 import { Changes } from "./records/changes.ts";
@@ -86,7 +87,7 @@ async function retryMessage(
 ): Promise<Output<"outbox.retry">> {
   const message = await findRecord(MESSAGES, id, store);
   const kind = findMessageKind(message.kind);
-  if (message.state !== "sent") await refuseRetry(message, kind?.needs, store);
+  if (message.state !== "sent") await refuseRetry(message, kind, store);
   const forget = kind?.again === "never";
   const connection = message.connection === "" && message.state !== "sent"
     ? kind?.way(message, catalog) ?? ""
@@ -106,14 +107,16 @@ async function retryMessage(
 
 /** @throws {AppError} `conflict` when a message is held, or what it would send was deleted. */
 async function refuseRetry(
-  { id, state, taskId }: OutboxMessage,
-  needs: ContentName | undefined,
+  message: OutboxMessage,
+  kind: MessageKind | undefined,
   store: OutboxStore,
 ): Promise<void> {
+  const { id, state, taskId } = message;
   if (state === "held") {
     throw new AppError("conflict", `Message outbox/${id} is held: svc outbox send ${id} sends it`);
   }
-  if (needs === undefined || await store.readContent(id, needs, 0) !== undefined) return;
+  if (kind?.needsPack?.(message) !== true) return;
+  if (await store.readContent(id, "pack", 0) !== undefined) return;
   throw new AppError(
     "conflict",
     `What message outbox/${id} would send was deleted when it was ${state}: run its task again, ` +

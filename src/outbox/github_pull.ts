@@ -82,6 +82,7 @@ export const githubPull: MessageKind = {
   name: "github-pull",
   way: gitHubWay,
   again: "harmless",
+  needsPack: ({ body }) => !isText(body),
   rates: GITHUB_RATES,
   send: viaGitHub(send),
 };

@@ -36,6 +36,7 @@ export const githubPush: MessageKind = {
   name: "github-push",
   way: gitHubWay,
   again: "harmless",
+  needsPack: () => true,
   rates: GITHUB_RATES,
   send: viaGitHub(send),
 };

@@ -133,8 +133,8 @@ export interface MessageKind {
    * no longer has the target; `conflict` if the message has nothing to send.
    */
   readonly way: (message: OutboxMessage, catalog: Catalog) => string;
-  /** The long part without which it cannot be sent; it is deleted when a message is over. */
-  readonly needs?: ContentName;
+  /** Whether a message cannot be sent without its pack, which is deleted when it is over. */
+  readonly needsPack?: (message: Pick<OutboxMessage, "body">) => boolean;
   /** Limits of a lane that sends this kind; none if absent. */
   readonly rates?: readonly Rate[];
   /** Sends a message once. */

@@ -26,7 +26,7 @@ async function prepare({ database }: { readonly database: string }): Promise<voi
        reason, next_at, created_at, updated_at)
      VALUES (?, 'default', 'c', ?, '{"repository":"o/r"}', '', ?, '01TASK', 'l', ?, ?, ?, ?, ?)`,
   );
-  const body = JSON.stringify({ title: "t", files: 1, added: 1, removed: 1 });
+  const body = JSON.stringify({ title: "t", commit: "c", files: 1, added: 1, removed: 1 });
   const rows = [[HELD, "held"], [OTHER, "held"], [PLAIN, "held"], [GONE, "dropped"]] as const;
   for (const [id, state] of rows) {
     const nextAt = state === "held" ? created + 6 * 86_400_000 : 0;
@@ -86,6 +86,11 @@ controlTest("what has no change, or none any more, says so", async ({ client }) 
   };
   await rejects(diff(PLAIN), /\(for-tests\) changes no files/);
   await rejects(diff(GONE), /The change of outbox\/.* was deleted when it was dropped/);
+  await rejects(client.call("outbox.retry", { id: GONE }), {
+    code: "conflict",
+    message: /would send was deleted when it was dropped: run its task again, .* retry 01TASK"/,
+  });
+  equal((await state(client, GONE))["state"], "dropped");
 }, { prepare });
 
 controlTest("a reader may look at a held message, and not send it", async (rig) => {
