@@ -5,6 +5,7 @@
  */
 
 import Type from "typebox";
+import type { OutputName } from "../resources/may.ts";
 import {
   defineOperation,
   json,
@@ -86,6 +87,8 @@ export interface PlannedStepView {
   readonly attempts: number;
   /** Whether the task goes on when it fails. */
   readonly continue_on_error: boolean;
+  /** What it may do at a platform; `null` for everything that its workflow may. */
+  readonly may: readonly OutputName[] | null;
   /** Its sandbox; `none` if its manifest says so, `null` where nothing asks for one. */
   readonly sandbox: "none" | PlannedSandboxView | null;
 }

@@ -109,6 +109,10 @@ async function ask(
   const address = await addressOf(task, host);
   const { catalog } = host;
   const connection = catalog.find<ConnectionSpec>("Connection", task.project, address.connection);
+  if (connection === undefined) {
+    const message = `Project "${task.project}" has no Connection "${address.connection}"`;
+    throw new AppError("refused", message);
+  }
   return { output, limits: limitsFor(output, { ...asked, connection }), task, address };
 }
 

@@ -41,7 +41,7 @@ const STEPS = [
   { id: "fetch", run: "true" },
   { id: "build", run: "true", timeout: "90s" },
   { id: "lint", run: "exit 3", needs: ["fetch"], continueOnError: true, retry: { attempts: 3 } },
-  { id: "docs", run: "true", needs: [] },
+  { id: "docs", run: "true", needs: [], may: ["comment"] },
   {
     id: "write",
     agent: "writer",
@@ -74,6 +74,7 @@ const SHELL = {
   timeout_from: null,
   attempts: 1,
   continue_on_error: false,
+  may: null,
   // an event from outside may start its agent
   sandbox: {
     name: null,
@@ -107,7 +108,7 @@ controlTest(
         { ...SHELL, id: "fetch", needs: [] },
         { ...SHELL, id: "build", needs: ["fetch"], timeout_secs: 90, timeout_from: "step" },
         { ...SHELL, id: "lint", needs: ["fetch"], attempts: 3, continue_on_error: true },
-        { ...SHELL, id: "docs", needs: [] },
+        { ...SHELL, id: "docs", needs: [], may: ["comment"] },
         {
           ...SHELL,
           id: "write",

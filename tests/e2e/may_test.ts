@@ -113,6 +113,9 @@ programTest("may: a task does what its workflow declared, and not more", async (
   ok(shown.every((line) => line.length <= 80), shown.join("\n"));
   match(shown.join("\n"), /OUTPUT +LEFT +MAX +HOLD +USED\ncomment +0 +1 +protected +a\n/);
 
+  const plan = await daemon.svc(["task", "plan", id]);
+  match(plan.stdout, / MAY\s.*\nquiet .* nothing\ntalk /);
+
   // a person has no more than the task, and what is applied later changes nothing for it
   await daemon.apply(workflow({ steps }));
   const person = await daemon.svc(["github", "react", id, "--with", "eyes"]);

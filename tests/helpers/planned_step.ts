@@ -20,6 +20,7 @@ export function plannedStep(id: string, more: Partial<PlannedStepView> = {}): Pl
     timeout_from: null,
     attempts: 1,
     continue_on_error: false,
+    may: null,
     sandbox: null,
     ...more,
   };

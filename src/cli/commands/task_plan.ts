@@ -34,7 +34,7 @@ export const command: Command = defineCommand({
       return;
     }
     const columns = COLUMNS.filter(({ header, cell }) =>
-      header !== "SANDBOX" || plan.steps.some((step) => cell(step) !== "")
+      !WHERE_SAID.has(header) || plan.steps.some((step) => cell(step) !== "")
     );
     const rows = plan.steps.map((step) => columns.map(({ cell }) => cell(step)));
     io.out(await formatTable(columns, rows, io.columns));
@@ -54,10 +54,18 @@ const COLUMNS: readonly PlanColumn[] = [
   { header: "AFTER", wide: false, fit: "text", cell: ({ needs }) => needs.join(", ") },
   { header: "TIMEOUT", wide: false, cell: (step) => limitText(step, "step") },
   { header: "ATTEMPTS", wide: false, cell: ({ attempts }) => String(attempts) },
-  // Left out where no step has anything to say of one.
+  { header: "MAY", wide: false, fit: "text", cell: mayText },
   { header: "SANDBOX", wide: false, cell: ({ sandbox }) => sandboxName(sandbox) },
   { header: "WHEN", wide: false, fit: "text", cell: ({ when }) => when ?? "" },
 ];
+
+/** Columns that are left out where no step has anything to say there. */
+const WHERE_SAID: ReadonlySet<string> = new Set(["MAY", "SANDBOX"]);
+
+/** What a step may do, where that is less than its workflow. */
+function mayText({ may }: PlannedStepView): string {
+  return may === null ? "" : may.length === 0 ? "nothing" : may.join(", ");
+}
 
 /** A time limit, and the setting from which it comes unless that is `own`. */
 function limitText(

@@ -72,6 +72,7 @@ function stepViews(
       ...limitView(limitOf(step, { isFinally, plan, limits })),
       attempts: step.retry?.attempts ?? 1,
       continue_on_error: step.continueOnError === true,
+      may: step.may ?? null,
       sandbox: sandboxView(step.sandbox, isRequired),
     };
   });
