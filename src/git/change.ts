@@ -38,6 +38,8 @@ export const CHANGE_LIMITS = {
   packBytes: 32 * 1024 * 1024,
   /** Most bytes of its objects, unpacked. */
   bytes: 64 * 1024 * 1024,
+  /** Most bytes of one new file: each is read into memory at once. */
+  fileBytes: 16 * 1024 * 1024,
   files: 10_000,
   /** Most bytes of the patch that a person reads; a longer one is cut, and says so. */
   patchBytes: 4 * 1024 * 1024,

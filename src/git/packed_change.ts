@@ -222,10 +222,14 @@ class OpenChange implements CheckedChange {
   #checkSizes(changes: readonly TreeChange[]): void {
     let total = 0;
     const counted = new Set<string>();
-    for (const { before, after } of changes) {
+    const { fileBytes } = this.#limits;
+    for (const { path, before, after } of changes) {
       if (isBlob(before)) this.#mustBe(before.id, "blob");
       if (!isBlob(after)) continue;
       const { bytes } = this.#mustBe(after.id, "blob");
+      if (bytes > fileBytes) {
+        throw tooLarge(`${shownPath(path)} has ${sizeText(bytes)}`, sizeText(fileBytes));
+      }
       if (!counted.has(after.id)) total += bytes;
       counted.add(after.id);
     }
@@ -275,7 +279,7 @@ class OpenChange implements CheckedChange {
 
   async readBlob(id: string): Promise<Uint8Array<ArrayBuffer>> {
     if (!this.#newIds.has(id)) throw refused(`The object ${id} is not new`);
-    return await this.#read(id, this.#limits.bytes);
+    return await this.#read(id, this.#limits.fileBytes);
   }
 
   async #read(id: string, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {

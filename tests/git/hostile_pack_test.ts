@@ -204,6 +204,20 @@ const HOSTILE: readonly Hostile[] = [
     refused: /The change has 117.2 KiB, and may have/,
   },
   {
+    what: "directories of more bytes than it may have",
+    make: adding(
+      Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`file-${n}`, "x\n"])),
+    ),
+    limits: { bytes: 30_000 },
+    refused: /KiB of directories, and may have 29.3 KiB/,
+  },
+  {
+    what: "one file of more bytes than it may have",
+    make: adding({ a: "x".repeat(60_000) }),
+    limits: { fileBytes: 50_000 },
+    refused: /"a" has 58.6 KiB, and may have 48.8 KiB/,
+  },
+  {
     what: "more files than it may have",
     make: adding({ a: "x\n", b: "x\n", c: "x\n" }),
     limits: { files: 2 },

@@ -20,6 +20,7 @@ import { manyTriggers } from "./scenarios/many_triggers.ts";
 import { mixedLoad } from "./scenarios/mixed_load.ts";
 import { nodes } from "./scenarios/nodes.ts";
 import { openPages } from "./scenarios/open_pages.ts";
+import { packedChanges } from "./scenarios/packed_change.ts";
 import { plugins } from "./scenarios/plugins.ts";
 import { postgres } from "./scenarios/postgres.ts";
 import { refusals } from "./scenarios/refusals.ts";
@@ -41,6 +42,7 @@ export const SCENARIOS: readonly Scenario[] = [
   besideTasks,
   sandbox,
   egress,
+  packedChanges,
   coldStart,
   idleMemory,
   openPages,
