@@ -7,6 +7,7 @@
 
 import type { Clock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
+import { plainOutput } from "../base/output_text.ts";
 import type { ProgramLine } from "../shell/ask_program.ts";
 import {
   type ProgramOutput,
@@ -80,6 +81,30 @@ export async function runGit(
   }
   if (ended.endedFor === "signal") throw new AppError("overloaded", "git was stopped");
   return ended;
+}
+
+/**
+ * Runs a git that has to succeed; `what` names what it prints, for the case that there is too much of it.
+ *
+ * @throws {AppError} `refused`, `too_large`, and what {@linkcode runGit} throws.
+ */
+export async function mustGit(
+  place: GitPlace,
+  args: readonly string[],
+  { what = "output", ...input }: GitInput & { readonly what?: string } = {},
+): Promise<ProgramOutput> {
+  const ended = await runGit(place, args, input);
+  if (ended.endedFor === "output") {
+    throw new AppError("too_large", `The change has too many ${what}`);
+  }
+  if (ended.code === 0) return ended;
+  throw new AppError("refused", `git cannot read the change: ${wordsOfGit(ended.err)}`);
+}
+
+/** What git says, on one line. */
+export function wordsOfGit(err: string): string {
+  const lines = err.split("\n").map((line) => line.replace(/^(fatal|error): /, ""));
+  return plainOutput(lines.join("; "), 300);
 }
 
 /** Starts a git that answers what is written to it. */

@@ -6,10 +6,8 @@
  * @module
  */
 
-import { join } from "node:path";
-import { findText, utf8 } from "../base/bytes.ts";
+import { findText } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
-import { plainOutput } from "../base/output_text.ts";
 import { sizeText } from "../base/size.ts";
 import {
   CHANGE_LIMITS,
@@ -18,6 +16,7 @@ import {
   type NewCommit,
   type PackedChange,
 } from "./change.ts";
+import { countLines, makeCommit, packOf, patchOf } from "./change_output.ts";
 import {
   faultOfLink,
   faultOfMode,
@@ -36,9 +35,8 @@ import {
   type TreeChange,
   type TreeSide,
 } from "./compare_trees.ts";
-import { type GitInput, type GitPlace, runGit } from "./git_program.ts";
+import { type GitPlace, mustGit, runGit, wordsOfGit } from "./git_program.ts";
 import { ObjectReader } from "./object_reader.ts";
-import { readNumstat } from "./numstat.ts";
 
 /** What opening a change needs. */
 export interface PackedChangeHost extends Pick<GitPlace, "path" | "signal" | "clock"> {
@@ -59,9 +57,6 @@ const READER_MS = 15 * 60_000;
 const MAX_OBJECTS = 80_000;
 /** Bytes of a line with id, type and size of an object. */
 const OBJECT_LINE = 60;
-/** Most bytes of the paths of a change, and of all that git prints with them. */
-const MAX_LIST_BYTES = 8 * 1024 * 1024;
-const PIECE = 1024 * 1024;
 const ID = /^[0-9a-f]{40}$/;
 
 /**
@@ -104,6 +99,7 @@ class OpenChange implements CheckedChange {
   readonly #limits: ChangeLimits;
   #reader: ObjectReader | undefined;
   #files: readonly ChangedFile[] = [];
+  #blobs: ReadonlySet<string> = new Set();
   /** Objects of the new side that the old side lacks. */
   #newIds: ReadonlySet<string> = new Set();
   #objects: ReadonlyMap<string, ObjectFacts> = new Map();
@@ -134,6 +130,7 @@ class OpenChange implements CheckedChange {
     this.#checkSizes(changes);
     await this.#checkContent(changes);
     this.#files = await this.#describe(changes);
+    this.#blobs = new Set(changes.flatMap(({ after }) => isBlob(after) ? [after.id] : []));
     this.#objects = new Map(); // of a large change they are megabytes
   }
 
@@ -142,15 +139,27 @@ class OpenChange implements CheckedChange {
     const { size } = await Deno.stat(this.#pack);
     const most = this.#limits.packBytes;
     if (size > most) throw tooLarge(`The change has ${sizeText(size)} packed`, sizeText(most));
-    await this.#git(["init", "--quiet", "--bare", "--template=", "--object-format=sha1", "."]);
+    await mustGit(this.#place, [
+      "init",
+      "--quiet",
+      "--bare",
+      "--template=",
+      "--object-format=sha1",
+      ".",
+    ]);
     const args = ["index-pack", "--stdin", "--fsck-objects", `--max-input-size=${most}`];
     const { code, err } = await runGit(this.#place, args, { inputFile: this.#pack });
-    if (code !== 0) throw refused(`git does not take the objects of the change: ${wordsOf(err)}`);
+    if (code !== 0) {
+      throw refused(`git does not take the objects of the change: ${wordsOfGit(err)}`);
+    }
   }
 
   async #listObjects(): Promise<Map<string, ObjectFacts>> {
     const args = ["cat-file", "--batch-all-objects", "--unordered", "--batch-check"];
-    const { out } = await this.#git(args, { maxBytes: MAX_OBJECTS * OBJECT_LINE }, "objects");
+    const { out } = await mustGit(this.#place, args, {
+      maxBytes: MAX_OBJECTS * OBJECT_LINE,
+      what: "objects",
+    });
     const objects = new Map<string, ObjectFacts>();
     let total = 0;
     for (const line of new TextDecoder().decode(out).split("\n")) {
@@ -259,7 +268,7 @@ class OpenChange implements CheckedChange {
   }
 
   async #describe(changes: readonly TreeChange[]): Promise<ChangedFile[]> {
-    const counts = readNumstat(await this.#diff(["--numstat"], MAX_LIST_BYTES));
+    const counts = await countLines(this.#place, this);
     const files = changes.filter(isFile).map(({ path, before, after }): ChangedFile => {
       const count = counts.get(path);
       return {
@@ -278,7 +287,7 @@ class OpenChange implements CheckedChange {
   }
 
   async readBlob(id: string): Promise<Uint8Array<ArrayBuffer>> {
-    if (!this.#newIds.has(id)) throw refused(`The object ${id} is not new`);
+    if (!this.#blobs.has(id)) throw refused(`The object ${id} is not in the change`);
     return await this.#read(id, this.#limits.fileBytes);
   }
 
@@ -287,75 +296,22 @@ class OpenChange implements CheckedChange {
     return await this.#reader.read(id, maxBytes);
   }
 
-  async commit({ parent, author, at, message }: NewCommit): Promise<string> {
-    const who = `${named(author.name)} <${named(author.email)}> ${Math.floor(at / 1000)} +0000`;
-    const text = `tree ${this.tree}\nparent ${parent}\nauthor ${who}\ncommitter ${who}\n\n` +
-      `${message.replaceAll("\0", "").trimEnd()}\n`;
-    const args = ["hash-object", "-t", "commit", "-w", "--stdin"];
-    const { out } = await this.#git(args, { input: utf8(text) });
-    return new TextDecoder().decode(out).trim();
+  async commit(commit: NewCommit): Promise<string> {
+    return await makeCommit(this.#place, this.tree, commit);
   }
 
-  async *pack(commit: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-    const list = [commit, ...this.#newIds].map((id) => `${id}\n`).join("");
-    const args = ["pack-objects", "--quiet", "--threads=1", "out"];
-    const { out } = await this.#git(args, { input: utf8(list) });
-    const name = `out-${new TextDecoder().decode(out).trim()}.pack`;
-    using file = await Deno.open(join(this.#place.directory, name));
-    for (;;) {
-      const piece = new Uint8Array(PIECE);
-      let length = 0;
-      while (length < PIECE) {
-        const read = await file.read(piece.subarray(length));
-        if (read === null) break;
-        length += read;
-      }
-      if (length > 0) yield piece.subarray(0, length);
-      if (length < PIECE) return;
-    }
+  pack(commit: string): AsyncIterable<Uint8Array<ArrayBuffer>> {
+    return packOf(this.#place, [commit, ...this.#newIds]);
   }
 
   async patch(): Promise<Uint8Array<ArrayBuffer>> {
-    const most = this.#limits.patchBytes;
-    const args = ["-c", "core.quotePath=false", ...diffArgs(this), "-p", "-M", "-l1000"];
-    const { code, err, out, endedFor } = await runGit(this.#place, args, { maxBytes: most });
-    if (endedFor === undefined) {
-      if (code !== 0) throw refused(`git cannot compare the change: ${wordsOf(err)}`);
-      return out;
-    }
-    const end = utf8(`[The patch is longer than ${sizeText(most)}, and is cut here]\n`);
-    const whole = out.subarray(0, out.lastIndexOf(0x0a, most - end.length - 1) + 1);
-    const cut = new Uint8Array(whole.length + end.length);
-    cut.set(whole);
-    cut.set(end, whole.length);
-    return cut;
-  }
-
-  async #diff(args: readonly string[], maxBytes: number): Promise<Uint8Array> {
-    const line = [...diffArgs(this), "-z", "--no-renames", ...args];
-    return (await this.#git(line, { maxBytes }, "paths")).out;
-  }
-
-  /** Runs a git that has to succeed; `what` is too long if it prints more than `maxBytes`. */
-  async #git(args: readonly string[], input: GitInput = {}, what = "output") {
-    const ended = await runGit(this.#place, args, input);
-    if (ended.endedFor === "output") {
-      throw new AppError("too_large", `The change has too many ${what}`);
-    }
-    if (ended.code !== 0) throw refused(`git cannot read the change: ${wordsOf(ended.err)}`);
-    return ended;
+    return await patchOf(this.#place, this, this.#limits.patchBytes);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#reader?.[Symbol.asyncDispose]();
     await Deno.remove(this.#place.directory, { recursive: true });
   }
-}
-
-/** Compares the two trees; text that git holds in memory for it is bounded as the patch is. */
-function diffArgs({ start, tree }: Pick<CheckedChange, "start" | "tree">): string[] {
-  const quiet = ["--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none"];
-  return ["-c", "core.bigFileThreshold=4m", "diff-tree", "-r", ...quiet, start, tree];
 }
 
 /** What is wrong with what a change writes at one path. */
@@ -381,17 +337,6 @@ function newIdsOf(changes: readonly TreeChange[], root: string): Set<string> {
     after === undefined || after.mode === MODES.commit || known.has(after.id) ? [] : [after.id]
   );
   return new Set([root, ...ids]);
-}
-
-/** A name or an address as a commit can have it. */
-function named(text: string): string {
-  return text.replaceAll(/[<>\p{Cc}]/gu, "").trim();
-}
-
-/** What git says, on one line. */
-function wordsOf(err: string): string {
-  const lines = err.split("\n").map((line) => line.replace(/^(fatal|error): /, ""));
-  return plainOutput(lines.join("; "), 300);
 }
 
 function refused(message: string): AppError {

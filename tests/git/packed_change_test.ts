@@ -1,5 +1,6 @@
 import {
   deepStrictEqual as deepEqual,
+  match,
   ok,
   rejects,
   strictEqual as equal,
@@ -13,6 +14,7 @@ import { tempDir } from "../helpers/temp_dir.ts";
 import { changeOf, type FileSpecs, PackBuilder, packedChange } from "../rigs/pack_builder.ts";
 import { git } from "../rigs/git_repository.ts";
 
+const NEVER = new AbortController().signal;
 const NO_GIT = missing("git");
 
 function open(
@@ -24,7 +26,7 @@ function open(
     dir,
     path: Deno.env.get("PATH") ?? "",
     clock: systemClock,
-    signal: new AbortController().signal,
+    signal: NEVER,
     limits: { ...CHANGE_LIMITS, ...limits },
   });
 }
@@ -60,6 +62,8 @@ Deno.test(skippable("a change is opened: its files, their lines and content", NO
   );
   const [readme] = change.files;
   equal(new TextDecoder().decode(await change.readBlob(readme?.blob ?? "")), "one\n2\nthree\n");
+  const [, , , executable] = change.files;
+  equal(new TextDecoder().decode(await change.readBlob(executable?.blob ?? "")), "a\n");
   const patch = new TextDecoder().decode(await change.patch());
   ok(patch.includes("-two\n+2\n+three\n"), patch);
 });
@@ -141,4 +145,25 @@ Deno.test(skippable("nothing of a pack but the change comes out", NO_GIT), async
   );
   equal(listed.match(/^[0-9a-f]{40} (commit|tree|blob)/gm)?.length, 1 + 3 + 5, listed);
   ok(!listed.includes(stowaway) && !listed.includes(start));
+});
+
+Deno.test(skippable("a patch that is too long is cut at a line, and says so", NO_GIT), async () => {
+  await using dir = await tempDir();
+  const lines = Array.from({ length: 200 }, (_, n) => `line ${n}\n`).join("");
+  const packed = await changeOf(dir.path, BEFORE, { ...BEFORE, "README.md": lines });
+  await using change = await open(packed, dir.path, { patchBytes: 500 });
+  const patch = new TextDecoder().decode(await change.patch());
+  ok(patch.length <= 500, patch);
+  match(patch, /\n\+line \d+\n\[The patch is longer than 500 bytes, and is cut here\]\n$/);
+});
+
+Deno.test(skippable("a change that is stopped leaves nothing", NO_GIT), async () => {
+  await using dir = await tempDir();
+  const packed = await changeOf(dir.path, BEFORE, AFTER);
+  const host = { dir: dir.path, path: Deno.env.get("PATH") ?? "", clock: systemClock };
+  const stopped = openPackedChange(packed, { ...host, signal: AbortSignal.abort() });
+  await rejects(stopped, { code: "overloaded" });
+  const without = openPackedChange(packed, { ...host, path: "/nonexistent", signal: NEVER });
+  await rejects(without, { message: "git is not installed, install it" });
+  deepEqual([...Deno.readDirSync(dir.path)].filter(({ isDirectory }) => isDirectory), []);
 });
