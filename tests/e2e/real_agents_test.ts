@@ -138,7 +138,9 @@ for (const agent of AGENT_PACKAGES) {
         ok(api.asked().length > 1 && api.asked().every(({ key }) => key === KEY));
         const sent = JSON.stringify(api.requests.map(({ body }) => body));
         ok(!sent.includes(KEY), "the agent knows its key");
-        match(step?.outputs["result"] ?? "", /^The shell said: .*\b0\nrun, workspaces/s);
+        // Codex names the server, and its tools once they are looked for.
+        match(sent, /task_look|- mcp__svc\b/, "the model is not offered the tools of svc");
+        match(step?.outputs["result"] ?? "", /^The shell said: .*\b0\nbin, control-plane, run, workspaces/s);
       });
       await t.step("svc agent check finds all well", async () => {
         api.scenario = "ok";
