@@ -6,25 +6,21 @@
  * @module
  */
 
+import type { TaskMay } from "../api/may_operations.ts";
 import type { MCP_OPERATIONS, ToolView } from "../api/mcp_operations.ts";
 import type { Operation } from "../api/operation.ts";
 import { findOperation, type Input, OPERATIONS, type Output } from "../api/operations.ts";
 import { type Caller, hasRole } from "../auth/caller.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { ConnectionSpec } from "../resources/connection.ts";
 import type { OutputName } from "../resources/may.ts";
-import type { Task } from "../store/task_records.ts";
-import { findTask } from "./records/records.ts";
-import { addressOf } from "../outbox/github_answers.ts";
-import type { AnswerSources } from "../outbox/origin.ts";
-import { allowedOutputs, askingStep, type MayPlan } from "../outputs/may_rules.ts";
+import { type MayHost, taskMay } from "./outputs/task_may.ts";
 import type { Handlers } from "./server/server.ts";
 import { lookAtTask } from "./tasks/task_look.ts";
 
 /** The handlers, by name of the operation. */
 export function mcpHandlers(
-  host: AnswerSources,
+  host: MayHost,
 ): Pick<Handlers, keyof typeof MCP_OPERATIONS> {
   return {
     "mcp.tools": (input, caller) => listTools(input, caller, host),
@@ -48,7 +44,7 @@ const OFFERED: readonly Offered[] = Object.keys(OPERATIONS).flatMap((name) => {
 async function listTools(
   { role }: Input<"mcp.tools">,
   caller: Caller,
-  host: AnswerSources,
+  host: MayHost,
 ): Promise<Output<"mcp.tools">> {
   const { grant } = caller;
   if (grant === undefined) {
@@ -61,7 +57,7 @@ async function listTools(
   }
   if (grant.taskId === undefined) throw new AppError("forbidden", "This run has no task");
   const { taskId } = grant;
-  const outputs = await outputsOf(taskId, caller, host);
+  const outputs = possible(await taskMay(taskId, caller, host));
   const tools = OFFERED.flatMap((one) => {
     const { operation: { grants }, tool } = one;
     const scope = grants.step;
@@ -72,39 +68,13 @@ async function listTools(
   return { task_id: taskId, tools };
 }
 
-/** What `may` of a task and of the step that asks has, where there is something at GitHub to do it to. */
-async function outputsOf(
-  taskId: string,
-  caller: Caller,
-  host: AnswerSources,
-): Promise<readonly OutputName[]> {
-  const task = await findTask(taskId, host.store);
-  const json = await host.store.findPlan(taskId);
-  const plan = json === undefined ? undefined : JSON.parse(json) as MayPlan;
-  const connection = await findConnection(task, host);
-  const asked = { workflow: task.workflow, plan, step: askingStep(caller), connection };
-  const allowed = allowedOutputs(asked);
-  if (connection !== undefined) return allowed;
-  const { pull, issue } = plan?.may?.github ?? {};
-  const elsewhere = { pull: pull?.repository, issue: issue?.repository };
-  return allowed.filter((output) =>
-    (output === "pull" || output === "issue") && elsewhere[output] !== undefined
-  );
-}
-
-/** The Connection that answers the event of a task; `undefined` if nothing at GitHub can be answered. */
-async function findConnection(
-  task: Task,
-  host: AnswerSources,
-): Promise<{ readonly name: string; readonly spec: ConnectionSpec } | undefined> {
-  try {
-    const { connection } = await addressOf(task, host);
-    const found = host.catalog.find<ConnectionSpec>("Connection", task.project, connection);
-    return found && { name: connection, spec: found.spec };
-  } catch (error) {
-    if (error instanceof AppError && error.code === "refused") return undefined;
-    throw error;
-  }
+/** The outputs that a step may ask for, where there is a place for them at GitHub. */
+function possible({ outputs, connection, repository }: TaskMay): readonly OutputName[] {
+  const names = outputs.map(({ output }) => output);
+  if (connection !== null) return names;
+  if (repository === null) return [];
+  // The event has no place of its own: `may` names the repository.
+  return names.filter((output) => output === "pull" || output === "issue");
 }
 
 function viewOf({ name, operation, tool }: Offered, bound: ToolView["bound"]): ToolView {

@@ -138,6 +138,13 @@ async function checkTools(mcp: McpClient, id: string, daemon: TestDaemon): Promi
   const [message] = await daemon.json("get", "outbox") as { task_id: string; kind: string }[];
   deepEqual([message?.task_id, message?.kind], [id, "github-comment"]);
 
+  const may = JSON.parse((await mcp.call("github_may")).text);
+  deepEqual(
+    may.outputs.map(({ output, left }: { output: string; left: number }) => [output, left]),
+    [["comment", 0], ["react", null]],
+  );
+  match((await mcp.call("github_comment", { text: "x", key: "more" })).text, /allows 1 in a task/);
+
   equal((await mcp.call("output_set", { key: "verdict", value: "a=b, and 'c'" })).isError, false);
   for (
     const [name, given] of [

@@ -140,7 +140,10 @@ for (const agent of AGENT_PACKAGES) {
         ok(!sent.includes(KEY), "the agent knows its key");
         // Codex names the server, and its tools once they are looked for.
         match(sent, /task_look|- mcp__svc\b/, "the model is not offered the tools of svc");
-        match(step?.outputs["result"] ?? "", /^The shell said: .*\b0\nbin, control-plane, run, workspaces/s);
+        match(
+          step?.outputs["result"] ?? "",
+          /^The shell said: .*\b0\nbin, control-plane, run, workspaces/s,
+        );
       });
       await t.step("svc agent check finds all well", async () => {
         api.scenario = "ok";
