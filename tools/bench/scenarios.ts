@@ -17,6 +17,7 @@ import { idleMemory } from "./scenarios/idle_memory.ts";
 import { largeBodies } from "./scenarios/large_bodies.ts";
 import { manyRows } from "./scenarios/many_rows.ts";
 import { manyTriggers } from "./scenarios/many_triggers.ts";
+import { mcp } from "./scenarios/mcp.ts";
 import { mixedLoad } from "./scenarios/mixed_load.ts";
 import { nodes } from "./scenarios/nodes.ts";
 import { openPages } from "./scenarios/open_pages.ts";
@@ -44,6 +45,7 @@ export const SCENARIOS: readonly Scenario[] = [
   egress,
   packedChanges,
   coldStart,
+  mcp,
   idleMemory,
   openPages,
   consolePage,
