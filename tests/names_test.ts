@@ -13,13 +13,14 @@ import { READ } from "../src/telemetry/readings.ts";
 
 /** Flags that take something else in another command. */
 const OF_TWO_KINDS: Readonly<Record<string, string>> = {
-  "--body": "what is signed, and whether the body is shown",
-  "--event": "one, and several",
+  "--body": "what is signed or said, and whether the body is shown",
+  "--event": "of a webhook, one or several, and of a review",
   "--filename": "one file, and several",
   "--header": "as HTTP writes it, and as the HMAC tool does",
   "--key": "key of a SecretStore, and of a comment",
   "--name": "of a Connection, and of a token, which is free text",
   "--prefix": "of a digest, and whether lines have that of their step",
+  "--remove": "key of a SecretStore, and labels",
   "--since": "a time, or how long ago where the daemon reckons from now",
   "--timestamp": "seconds to sign with, and the text of a header to verify",
   "--with": "a reaction, and an agent",

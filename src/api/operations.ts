@@ -19,6 +19,7 @@ import type { Attachment, InputOf, Operation, Output as Answer, OutputOf } from 
 import { NODE_OPERATIONS } from "./node_operations.ts";
 import { NOTIFICATION_OPERATIONS } from "./notification_operations.ts";
 import { OUTBOX_OPERATIONS } from "./outbox_operations.ts";
+import { OUTPUT_OPERATIONS } from "./output_operations.ts";
 import { RECORD_OPERATIONS } from "./record_operations.ts";
 import { RESOURCE_OPERATIONS } from "./resource_operations.ts";
 import { SANDBOX_OPERATIONS } from "./sandbox_operations.ts";
@@ -41,6 +42,7 @@ export const OPERATIONS = {
   ...SOURCE_OPERATIONS,
   ...ANSWER_OPERATIONS,
   ...CHANGE_OPERATIONS,
+  ...OUTPUT_OPERATIONS,
   ...CONNECTION_OPERATIONS,
   ...OUTBOX_OPERATIONS,
   ...MAY_OPERATIONS,

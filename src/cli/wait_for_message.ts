@@ -22,6 +22,10 @@ export const WAIT = {
 export interface QueuedMessage extends Readonly<Record<string, unknown>> {
   /** Id in the outbox. */
   readonly outbox_id: string;
+  /** Ids of all, where there are several. */
+  readonly outbox_ids?: readonly string[];
+  /** Why it waits for a person; `null` or absent where it does not. */
+  readonly held_for?: string | null;
 }
 
 /** How a command reports its message. */
@@ -49,7 +53,7 @@ export async function reportMessage<Queued extends QueuedMessage>(
   if (!context.options.wait) {
     using client = context.client();
     const queued = await queue(client);
-    io.out(json ? jsonText(queued) : `queued as outbox/${queued.outbox_id}\n`);
+    io.out(json ? jsonText(queued) : queuedText(queued));
     return 0;
   }
   // Around the whole: where the daemon runs the command for a script it must refuse to wait before
@@ -57,15 +61,15 @@ export async function reportMessage<Queued extends QueuedMessage>(
   return await interruptible(io, async (signal) => {
     using client = context.client();
     const queued = await queue(client);
-    const { state, external_id: externalId, reason } = await untilOver(
-      client,
-      queued.outbox_id,
-      signal,
-    );
-    if (state === "held") {
-      const heldFor = { ...queued, state, held_for: reason };
-      io.out(json ? jsonText(heldFor) : `${heldText(queued.outbox_id, reason)}\n`);
-      return 0;
+    let externalId: string | null = null;
+    for (const id of idsOf(queued)) {
+      const over = await untilOver(client, id, signal);
+      if (over.state === "held") {
+        const held = { ...queued, state: over.state, held_for: over.reason };
+        io.out(json ? jsonText(held) : queuedText(held));
+        return 0;
+      }
+      externalId = over.external_id;
     }
     const { outbox_id: _done, ...rest } = queued;
     io.out(json ? jsonText({ ...rest, [idField]: externalId }) : `${sent(queued)}\n`);
@@ -73,9 +77,22 @@ export async function reportMessage<Queued extends QueuedMessage>(
   });
 }
 
+/** A line for each message; of one that is held, what sends it. */
+function queuedText(queued: QueuedMessage): string {
+  const { held_for: reason } = queued;
+  const lines = idsOf(queued).map((id) =>
+    typeof reason === "string" ? heldText(id, reason) : `queued as outbox/${id}`
+  );
+  return lines.map((line) => `${line}\n`).join("");
+}
+
 /** What a command says of a message that waits for a person. */
 export function heldText(id: string, reason: string): string {
   return `queued as outbox/${id}: held, because ${reason}; svc outbox send ${id}`;
+}
+
+function idsOf({ outbox_id, outbox_ids }: QueuedMessage): readonly string[] {
+  return outbox_ids ?? [outbox_id];
 }
 
 /** Waits until a message was sent or is held. */

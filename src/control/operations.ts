@@ -27,6 +27,7 @@ import { mcpHandlers } from "./mcp_tools.ts";
 import { nodeHandlers } from "./node_operations.ts";
 import { notificationHandlers } from "./notification_operations.ts";
 import { outboxHandlers } from "./outbox_operations.ts";
+import { outputHandlers } from "./output_operations.ts";
 import { recordHandlers } from "./record_operations.ts";
 import { type AuditedOutputsHost, withAuditedOutputs } from "./outputs/audited_outputs.ts";
 import { type MayHost, taskMay } from "./outputs/task_may.ts";
@@ -112,7 +113,11 @@ export function controlOperations(
       ...deliveryHandlers(host),
       ...recordHandlers(host),
       ...sourceEventHandlers(host),
-      ...withAuditedOutputs({ ...answerHandlers(host), ...changeHandlers(host) }, host),
+      ...withAuditedOutputs({
+        ...answerHandlers(host),
+        ...changeHandlers(host),
+        ...outputHandlers(host),
+      }, host),
       "github.may": (input, caller) => taskMay(input.task, caller, host),
       ...connectionHandlers(host),
       ...outboxHandlers(host),

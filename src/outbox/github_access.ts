@@ -35,6 +35,9 @@ export const GITHUB_RATES: readonly Rate[] = [
   { most: 500, perMs: 3600_000 },
 ];
 
+/** By how much GitHub's clock may be behind the clock of this machine. */
+export const CLOCKS_DIFFER_MS = 24 * 3600_000;
+
 /** One message on its way to GitHub. */
 export interface GitHubSending extends ClaimedMessage {
   readonly connection: Connection;
@@ -213,4 +216,30 @@ export async function readOwnUser(
   const user = { userId: String(id), login: nameOf(login) };
   await ownUsers.learn(connection, user);
   return user;
+}
+
+/** Whether `user` is svc's own user; true if that user is not known. */
+export function isByUser(user: unknown, own: string | undefined): boolean {
+  if (own === undefined) return true; // the MAC of the marker proves enough
+  return isJsonObject(user) && String(user["id"]) === own;
+}
+
+/**
+ * Refuses labels that the repository does not have: GitHub would make them.
+ *
+ * @throws {AppError} `refused`; {@linkcode CallFailed}.
+ */
+export async function mustHaveLabels(
+  labels: readonly string[],
+  { path, repository, call }: GitHubSending,
+): Promise<void> {
+  for (const label of labels) {
+    const answer = await call({ path: `${path}/labels/${encodeURIComponent(label)}` });
+    if (answer.ok || answer.status !== 404) {
+      mustBeOk(answer);
+      continue;
+    }
+    const said = `${repository} has no label "${label}"`;
+    throw new AppError("refused", `${said}: make it there, then send this again`);
+  }
 }

@@ -9,9 +9,11 @@ import { rfc3339 } from "../base/clock.ts";
 import { isJsonObject } from "../base/json.ts";
 import { pagesOf } from "../connections/github/pages.ts";
 import {
+  CLOCKS_DIFFER_MS,
   GITHUB_RATES,
   type GitHubSending,
   gitHubWay,
+  isByUser,
   mustBeOk,
   ownUserOf,
   viaGitHub,
@@ -23,9 +25,6 @@ import { asCode, safeMarkdown } from "./safe_markdown.ts";
 export const COMMENT_FORMATS = ["markdown", "text"] as const;
 /** One of {@linkcode COMMENT_FORMATS}. */
 export type CommentFormat = typeof COMMENT_FORMATS[number];
-
-/** By how much GitHub's clock may be behind the clock of this machine. */
-const CLOCKS_DIFFER_MS = 24 * 3600_000;
 
 export const githubComment: MessageKind = {
   name: "github-comment",
@@ -82,18 +81,12 @@ async function find(sending: GitHubSending): Promise<FindResult> {
   const read = async (path: string) => mustBeOk(await call({ path }));
   for await (const { data } of pagesOf(first, { read, clock: host.clock })) {
     for (const comment of Array.isArray(data) ? data : []) {
-      if (!isJsonObject(comment) || !isOf(comment["user"], user)) continue;
+      if (!isJsonObject(comment) || !isByUser(comment["user"], user)) continue;
       const marker = host.markers.find(String(comment["body"] ?? ""), place);
       if (marker?.key === message.key) found = idOf(comment);
     }
   }
   return found === "" ? { result: "absent" } : { result: "found", externalId: found };
-}
-
-/** Whether `user` is svc's own user; true if that user is not known. */
-function isOf(user: unknown, own: string | undefined): boolean {
-  if (own === undefined) return true; // the MAC of the marker proves enough
-  return isJsonObject(user) && String(user["id"]) === own;
 }
 
 function idOf(comment: unknown): string {

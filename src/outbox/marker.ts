@@ -14,7 +14,7 @@ export interface MarkedPlace {
   readonly project: string;
   /** `OWNER/NAME`; it has no case. */
   readonly repository: string;
-  /** Number of the issue or pull request. */
+  /** Number of the issue or pull request; 0 for the text of an issue itself, which gets its number later. */
   readonly number: number;
 }
 

@@ -127,6 +127,11 @@ export interface MessageKind {
    */
   readonly again: "harmless" | "find" | "never";
   /**
+   * Whether a message may be something new although an earlier one of its key was sent, because that
+   * one is closed or of another commit: what may have arrived is then searched for all the same.
+   */
+  readonly isReplaced?: true;
+  /**
    * Name of the Connection through which a message goes at present; empty if it needs none.
    *
    * @throws {AppError} `refused` if there is no way, with what to do; `not_found` if its Notification

@@ -7,9 +7,12 @@
 import type { MessageKind } from "./message_kind.ts";
 import { email } from "./email.ts";
 import { githubComment } from "./github_comment.ts";
+import { githubIssue } from "./github_issue.ts";
+import { githubLabel } from "./github_label.ts";
 import { githubPull } from "./github_pull.ts";
 import { githubPush } from "./github_push.ts";
 import { githubReaction } from "./github_reaction.ts";
+import { githubReview } from "./github_review.ts";
 import { githubStatus } from "./github_status.ts";
 import { linePush } from "./line_push.ts";
 import { slackPost } from "./slack_post.ts";
@@ -23,6 +26,9 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
   githubReaction,
   githubPull,
   githubPush,
+  githubIssue,
+  githubLabel,
+  githubReview,
   linePush,
   slackPost,
   webhook,

@@ -325,8 +325,8 @@ async function sendOrFind(
   kind: MessageKind,
   host: SendHost,
 ): Promise<SendResult> {
-  const isKnown = claimed.uncertainSince === undefined || claimed.previousId !== "" ||
-    kind.again === "harmless";
+  const isKnown = claimed.uncertainSince === undefined || kind.again === "harmless" ||
+    (claimed.previousId !== "" && kind.isReplaced !== true);
   if (isKnown) return await kind.send(claimed, host);
   if (kind.find === undefined) {
     const reason = "the daemon ended while it was being sent";

@@ -61,25 +61,36 @@ export class OwnEvents {
 
   /**
    * Why an event starts nothing, whatever its filter says: svc's own user or App has caused it by a
-   * comment, a pull request, a commit or a branch of the daemon. `undefined` for any other event.
+   * comment, a review, an issue, a pull request, a commit or a branch of the daemon. `undefined` for any other event.
    */
   whyOwn({ trigger: { resource }, payload }: GuardedEvent): string | undefined {
     if (!isJsonObject(payload)) return undefined;
-    if (isJsonObject(payload["comment"])) return this.#whyOwnComment(resource, payload);
+    for (const what of ["comment", "review"] as const) {
+      if (isJsonObject(payload[what])) return this.#whyOwnText(what, resource, payload);
+    }
+    const { action } = payload;
+    const isIssue = isJsonObject(payload["issue"]) && (action === "opened" || action === "edited");
+    if (isIssue) return this.#whyOwnText("issue", resource, payload);
     if (isJsonObject(payload["pull_request"])) return this.#whyOwnPull(resource, payload);
     if (isJsonObject(payload["head_commit"])) return this.#whyOwnPush(resource, payload);
     return payload["ref_type"] === "branch" ? this.#whyOwnBranch(resource, payload) : undefined;
   }
 
-  #whyOwnComment(trigger: Resource<TriggerSpec>, payload: JsonObject): string | undefined {
-    const body = textIn(payload["comment"], "body");
+  #whyOwnText(
+    what: "comment" | "review" | "issue",
+    trigger: Resource<TriggerSpec>,
+    payload: JsonObject,
+  ): string | undefined {
+    const body = textIn(payload[what], "body");
     if (!body.includes("<!-- svc ")) return undefined;
     const subject = findSubject(payload);
-    if (subject?.number === undefined) return undefined;
-    const { repository, number } = subject;
+    // The marker in the text of an issue is older than its number.
+    const number = what === "issue" ? 0 : subject?.number;
+    if (subject === undefined || number === undefined) return undefined;
+    const { repository } = subject;
     const marker = this.#host.markers.find(body, { project: trigger.project, repository, number });
     if (marker === undefined || !this.#isByOwnUser(trigger, payload, repository)) return undefined;
-    return `svc's own comment "${marker.key}" of task ${marker.taskId}: it starts nothing`;
+    return `svc's own ${what} "${marker.key}" of task ${marker.taskId}: it starts nothing`;
   }
 
   #whyOwnPull(trigger: Resource<TriggerSpec>, payload: JsonObject): string | undefined {

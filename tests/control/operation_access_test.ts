@@ -139,6 +139,13 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
     step: "own",
     input: ({ task }) => ({ task, state: "success", context: "x" }),
   },
+  "github.issue_create": {
+    ...OPERATE,
+    step: "own",
+    input: ({ task }) => ({ task, title: "x", body: "x" }),
+  },
+  "github.label": { ...OPERATE, step: "own", input: ({ task }) => ({ task, add: ["x"] }) },
+  "github.review": { ...OPERATE, step: "own", input: ({ task }) => ({ task, body: "x" }) },
   "github.react": { ...OPERATE, step: "own", input: ({ task }) => ({ task, content: "eyes" }) },
   "github.may": { role: "read_only", step: "own", input: ({ task }) => ({ task }) },
   "line.push": { ...OPERATE, step: "own", input: ({ task }) => ({ task, text: "x" }) },

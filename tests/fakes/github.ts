@@ -7,7 +7,9 @@
 
 import { FakeApps } from "./github_app.ts";
 import { type HookRoutes, hookRoutes } from "./github_hooks.ts";
+import { issueRoutes } from "./github_issue_routes.ts";
 import { FakeIssues } from "./github_issues.ts";
+import { FakeReviews } from "./github_reviews.ts";
 
 /** A token, and what it may do. */
 export interface FakeToken {
@@ -120,6 +122,7 @@ export interface FakeGitHub extends AsyncDisposable {
   readonly hooks: HookRoutes;
   readonly issues: FakeIssues;
   readonly apps: FakeApps;
+  readonly reviews: FakeReviews;
   /** Called for each request before its route; the last one set counts. */
   interfere: Interference | undefined;
   setNow(rfc3339: string): void;
@@ -143,12 +146,15 @@ export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
   const hooks = hookRoutes(state);
   const issues = new FakeIssues(state, hooks);
   const apps = new FakeApps(state, hooks);
+  const reviews = new FakeReviews(issues, state, hooks);
   const routes = [
     ...apps.routes,
     ...accountRoutes(state),
     ...hooks.routes,
     ...options.routes?.(state) ?? [],
     ...issues.routes,
+    ...issueRoutes(issues, state),
+    ...reviews.routes,
   ];
   const calls: FakeCall[] = [];
   const fake = { interfere: undefined as Interference | undefined };
@@ -182,6 +188,7 @@ export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
     hooks,
     issues,
     apps,
+    reviews,
     setNow(rfc3339: string) {
       fixed = rfc3339;
     },

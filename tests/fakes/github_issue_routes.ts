@@ -4,16 +4,18 @@
  * @module
  */
 
-import { type FakeGitHub, page, problem, type Route, type RouteRequest } from "./github.ts";
-import type { FakeIssue } from "./github_issues.ts";
+import { type FakeState, page, problem, type Route, type RouteRequest } from "./github.ts";
+import type { FakeIssue, FakeIssues } from "./github_issues.ts";
 
 const IN = "/repos/([^/]+/[^/]+)";
 
 /** Names of labels of each repository, as `OWNER/NAME`; all others are made when they are used. */
-const DEFAULT_LABELS = ["bug", "automated", "area/docs", "triage"];
+const DEFAULT_LABELS = ["bug", "automated", "area/docs", "triage", "Good first issue", "50%"];
+
+const MAX = { title: 256, body: 65_536 };
 
 /** The routes. */
-export function issueRoutes(fake: () => FakeGitHub): readonly Route[] {
+export function issueRoutes(issues: FakeIssues, state: FakeState): readonly Route[] {
   const labels = new Map<string, Set<string>>();
   const labelsOf = (repository: string) => {
     const known = labels.get(repository) ?? new Set(DEFAULT_LABELS);
@@ -24,9 +26,20 @@ export function issueRoutes(fake: () => FakeGitHub): readonly Route[] {
     { match: [repository = "", number] }: RouteRequest,
     answer: (issue: FakeIssue) => Response,
   ) => {
-    const issue = fake().issues.find(repository, Number(number));
+    const issue = issues.find(repository, Number(number));
+    if (issue?.gone !== undefined) return problem(issue.gone, "It is not here any more");
     return issue === undefined ? problem(404, "Not Found") : answer(issue);
   };
+  /** A label as its repository writes it: labels have no case. */
+  const written = (repository: string, name: string) =>
+    [...labelsOf(repository)].find((label) => label.toLowerCase() === name.toLowerCase());
+  /** Labels as they are written; GitHub makes those that the repository lacks. */
+  const made = (repository: string, names: readonly string[]) =>
+    names.map((name) => {
+      const known = written(repository, name);
+      if (known === undefined) labelsOf(repository).add(name);
+      return known ?? name;
+    });
   const one = new RegExp(`^${IN}/issues/([0-9]+)$`);
   const itsLabels = new RegExp(`^${IN}/issues/([0-9]+)/labels$`);
   return [
@@ -35,12 +48,12 @@ export function issueRoutes(fake: () => FakeGitHub): readonly Route[] {
       path: new RegExp(`^${IN}/issues$`),
       answer(request) {
         const { match: [repository = ""], query } = request;
-        const state = query.get("state") ?? "open";
+        const wantedState = query.get("state") ?? "open";
         const creator = query.get("creator");
         const wanted = query.get("labels")?.split(",") ?? [];
-        const found = fake().issues.issues.filter((issue) =>
-          issue.repository === repository &&
-          (state === "all" || (issue.state ?? "open") === state) &&
+        const found = issues.issues.filter((issue) =>
+          issue.repository === repository && issue.gone === undefined &&
+          (wantedState === "all" || (issue.state ?? "open") === wantedState) &&
           (creator === null || issue.user.login === creator) &&
           wanted.every((label) => issue.labels?.includes(label) === true)
         ).toReversed();
@@ -52,12 +65,13 @@ export function issueRoutes(fake: () => FakeGitHub): readonly Route[] {
       path: new RegExp(`^${IN}/issues$`),
       needs: "issues=write",
       answer({ match: [repository = ""], body, token: { login, id } }) {
-        const { issues, state } = fake();
         if (!state.repositories.has(repository)) return problem(404, "Not Found");
         if (typeof body["title"] !== "string" || body["title"] === "") {
           const error = { resource: "Issue", field: "title", code: "missing_field" };
           return problem(422, "Validation Failed", {}, [error]);
         }
+        const tooLong = faultOfLength(body);
+        if (tooLong !== undefined) return tooLong;
         const same = issues.issues.filter((issue) => issue.repository === repository);
         const issue: FakeIssue = {
           repository,
@@ -66,9 +80,10 @@ export function issueRoutes(fake: () => FakeGitHub): readonly Route[] {
           body: String(body["body"] ?? ""),
           user: { login, id },
           state: "open",
-          labels: [...body["labels"] as string[] ?? []],
+          labels: made(repository, body["labels"] as string[] ?? []),
         };
         issues.issues.push(issue);
+        void issues.tell("opened", issue, issue.user);
         return Response.json(shown(issue), { status: 201 });
       },
     },
@@ -84,10 +99,13 @@ export function issueRoutes(fake: () => FakeGitHub): readonly Route[] {
       answer: (request) =>
         withIssue(request, (issue) => {
           const { title, body, state, labels } = request.body;
+          const tooLong = faultOfLength(request.body);
+          if (tooLong !== undefined) return tooLong;
           if (typeof title === "string") issue.title = title;
           if (typeof body === "string") issue.body = body;
           if (state === "open" || state === "closed") issue.state = state;
-          if (Array.isArray(labels)) issue.labels = [...labels];
+          if (Array.isArray(labels)) issue.labels = made(issue.repository, labels);
+          void issues.tell("edited", issue, request.token);
           return Response.json(shown(issue));
         }),
     },
@@ -104,10 +122,8 @@ export function issueRoutes(fake: () => FakeGitHub): readonly Route[] {
       method: "GET",
       path: new RegExp(`^${IN}/labels/(.+)$`),
       answer({ match: [repository = "", name = ""] }) {
-        const label = decodeURIComponent(name);
-        return labelsOf(repository).has(label)
-          ? Response.json({ name: label })
-          : problem(404, "Not Found");
+        const label = written(repository, decodeURIComponent(name));
+        return label === undefined ? problem(404, "Not Found") : Response.json({ name: label });
       },
     },
     {
@@ -126,8 +142,7 @@ export function issueRoutes(fake: () => FakeGitHub): readonly Route[] {
       needs: "issues=write",
       answer: (request) =>
         withIssue(request, (issue) => {
-          const added = request.body["labels"] as string[];
-          for (const name of added) labelsOf(issue.repository).add(name); // GitHub makes others
+          const added = made(issue.repository, request.body["labels"] as string[]);
           issue.labels = [...new Set([...issue.labels ?? [], ...added])];
           return Response.json(issue.labels.map((name) => ({ name })));
         }),
@@ -138,13 +153,23 @@ export function issueRoutes(fake: () => FakeGitHub): readonly Route[] {
       needs: "issues=write",
       answer: (request) =>
         withIssue(request, (issue) => {
-          const name = decodeURIComponent(request.match[2] ?? "");
+          const given = decodeURIComponent(request.match[2] ?? "");
+          const name = written(issue.repository, given) ?? given;
           if (issue.labels?.includes(name) !== true) return problem(404, "Label does not exist");
           issue.labels = issue.labels.filter((label) => label !== name);
           return Response.json(issue.labels.map((label) => ({ name: label })));
         }),
     },
   ];
+}
+
+function faultOfLength(given: Record<string, unknown>): Response | undefined {
+  for (const field of ["title", "body"] as const) {
+    if ([...String(given[field] ?? "")].length <= MAX[field]) continue;
+    const message = `${field} is too long (maximum is ${MAX[field]} characters)`;
+    return problem(422, "Validation Failed", {}, [{ resource: "Issue", field, message }]);
+  }
+  return undefined;
 }
 
 function shown(

@@ -27,12 +27,20 @@ export interface FakeIssue {
   title: string;
   body: string;
   readonly user: FakeUser;
-  /** `open` if absent. */
-  state?: string;
-  /** Names of its labels; none if absent. */
+  /** `open` when absent. */
+  state?: "open" | "closed";
+  /** None when absent. */
   labels?: string[];
-  /** Head and commits, if it is a pull request. */
-  readonly pull?: { sha: string; commits: string[] };
+  /** Its end, if it was deleted or moved to another repository. */
+  gone?: 301 | 410;
+  /** Head, commits and changed files, if it is a pull request. */
+  readonly pull?: { sha: string; commits: string[]; files?: FakeFile[] };
+}
+
+/** A changed file of a pull request; without a patch a binary one, or one that is too long. */
+export interface FakeFile {
+  readonly filename: string;
+  readonly patch?: string;
 }
 
 export interface FakeComment {
@@ -137,6 +145,17 @@ export class FakeIssues {
       ...this.#statusRoutes(),
       ...this.#pullRoutes(),
     ];
+  }
+
+  /** Sends the event of an issue. */
+  async tell(action: string, issue: FakeIssue, sender: FakeUser): Promise<void> {
+    const payload = JSON.stringify({
+      action,
+      issue: shownIssue(issue),
+      repository: { id: 1, full_name: issue.repository },
+      sender: { ...sender, type: "User" },
+    });
+    await this.#hooks.send(issue.repository, { event: "issues", payload });
   }
 
   #commentRoutes(): readonly Route[] {
@@ -323,7 +342,7 @@ function shown({ repository, issue, ...comment }: FakeComment) {
   return { ...comment, html_url };
 }
 
-function shownIssue({ number, title, body, user, pull }: FakeIssue) {
-  const issue = { number, title, body, user };
+function shownIssue({ number, title, body, user, pull, state = "open", labels = [] }: FakeIssue) {
+  const issue = { number, title, body, user, state, labels: labels.map((name) => ({ name })) };
   return pull === undefined ? issue : { ...issue, pull_request: {} };
 }

@@ -8,7 +8,6 @@
 import type { FakeGitHub, FakeToken, Route, RouteRequest } from "./github.ts";
 import { page, problem } from "./github.ts";
 import type { FakeGit } from "./github_git.ts";
-import { issueRoutes } from "./github_issue_routes.ts";
 import type { FakeIssue, FakeUser } from "./github_issues.ts";
 
 /** A pull request. Its title, text, state and labels are those of its issue. */
@@ -188,7 +187,6 @@ export class FakePulls {
       },
       ...this.#reviewRoutes(),
       ...this.#commitRoutes(),
-      ...issueRoutes(this.#fake),
     ];
   }
 

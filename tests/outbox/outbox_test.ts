@@ -12,6 +12,7 @@ import {
   rejects,
   strictEqual as equal,
 } from "node:assert/strict";
+import { defined } from "../../src/base/defined.ts";
 import type { Draft, SendResult } from "../../src/outbox/message_kind.ts";
 import { passUntil } from "../helpers/manual_clock.ts";
 import { draft, outboxRig, SECRET } from "../rigs/outbox_rig.ts";
@@ -156,6 +157,23 @@ Deno.test("a message that may have arrived is looked for, and then updated or se
     await rig.clock.advance(MINUTE);
     equal((await rig.message("a")).state, "sent");
     deepEqual(rig.sent.map(({ previousId }) => previousId), ["", previous]);
+  }
+});
+
+Deno.test("a message that may be new although an earlier one is known is looked for, too", async () => {
+  for (const isReplaced of [true, undefined] as const) {
+    await using rig = await outboxRig();
+    rig.kind = { ...rig.kind, ...defined({ isReplaced }) };
+    rig.answers = [{ result: "sent", externalId: "1" }, LOST, SENT];
+    rig.found = { result: "found", externalId: "2" };
+    const outbox = rig.start();
+    await outbox.enqueue([draft("a", { key: "k" })]);
+    await rig.message("a");
+    await outbox.enqueue([draft("b", { key: "k" })]);
+    await rig.message("b", ({ nextAt }) => nextAt > 0);
+    await rig.clock.advance(MINUTE);
+    equal((await rig.message("b")).state, "sent");
+    deepEqual(rig.sent.map(({ previousId }) => previousId), ["", "1", isReplaced ? "2" : "1"]);
   }
 });
 

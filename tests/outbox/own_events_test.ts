@@ -76,12 +76,15 @@ async function guard(options: { readonly known?: boolean; readonly two?: boolean
   };
   const place = { project: "default", repository: REPOSITORY, number: 7 };
   const marker = markers.make(place, { taskId: "01JZZZZZZZZZZZZZZZZZ000001", key: "review" });
+  const task = "01JZZZZZZZZZZZZZZZZZ000001";
+  const issueMarker = markers.make({ ...place, number: 0 }, { taskId: task, key: "triage/7/x" });
   return {
     own,
     event,
     change,
     marker,
     markers,
+    issueMarker,
     incidents,
     [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
   };
@@ -158,6 +161,28 @@ Deno.test("a new branch of our user starts nothing if it begins as a workflow's 
   equal(made(7, "bot/fix-7"), undefined);
   equal(made(OWN, "svc/fix-7"), undefined);
   equal(made(OWN, "bot/fix-7", "tag"), undefined);
+});
+
+Deno.test("reviews and the texts of issues that svc has written are its own, too", async () => {
+  await using rig = await guard();
+  const { own, event, marker, issueMarker } = rig;
+  const why = (sender: number, payload: Record<string, unknown>) =>
+    own.whyOwn(Object.assign(event(sender, ""), {
+      payload: { repository: { full_name: REPOSITORY }, sender: { id: sender }, ...payload },
+    }));
+  const review = { action: "submitted", pull_request: { number: 7 }, review: { body: marker } };
+  match(why(OWN, review) ?? "", /^svc's own review "review" of task /);
+  equal(why(7, review), undefined, "somebody else's");
+  equal(why(OWN, { ...review, pull_request: { number: 8 } }), undefined, "at another one");
+  const issue = { number: 12, body: `x ${issueMarker}` };
+  for (const action of ["opened", "edited"]) {
+    match(why(OWN, { action, issue }) ?? "", /^svc's own issue "triage\/7\/x" of task /);
+    equal(why(7, { action, issue }), undefined, "somebody else's");
+    equal(why(OWN, { action, issue: { number: 7, body: marker } }), undefined, "of a comment");
+  }
+  equal(why(OWN, { action: "labeled", issue }), undefined, "a label is no text");
+  const comment = { body: "nice" };
+  equal(why(OWN, { action: "created", issue, comment }), undefined, "a comment there");
 });
 
 Deno.test("if our user or the Connection is unknown, the marker is enough", async () => {

@@ -129,6 +129,21 @@ const ROWS: readonly Row[] = [
     () => import("./github_status.ts"),
     "served",
   ],
+  [
+    "github issue create",
+    "file an issue for a task",
+    () => import("./github_issue_create.ts"),
+  ],
+  [
+    "github label",
+    "label what a task is about",
+    () => import("./github_label.ts"),
+  ],
+  [
+    "github review",
+    "review the pull request that a task is about",
+    () => import("./github_review.ts"),
+  ],
   ["github react", "react to what a task is about", () => import("./github_react.ts"), "served"],
   [
     "github may",

@@ -1,0 +1,58 @@
+/**
+ * The operations that make issues, labels and reviews for a task, within `may` of its workflow. Each is
+ * done when its messages are in the outbox.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import type { Queued } from "./answer_operations.ts";
+import { defineOperation, json, OPTIONAL_TEXT, TASK, TEXT } from "./operation.ts";
+
+/** A step does this for its own task only. */
+const OWN_TASK = { step: { own: "task", in: "task" } } as const;
+
+const LABELS = Type.Optional(Type.Array(TEXT, { maxItems: 100 }));
+const LINE = Type.Integer({ minimum: 1, maximum: 2 ** 31 });
+
+/** A comment on a line of a diff. */
+const COMMENT = Type.Object({
+  path: Type.String({ maxLength: 4096 }),
+  line: LINE,
+  side: Type.Optional(Type.Enum(["LEFT", "RIGHT"])),
+  start_line: Type.Optional(LINE),
+  body: TEXT,
+}, { additionalProperties: false });
+
+/** The operations that make issues, labels and reviews, by name. */
+export const OUTPUT_OPERATIONS = {
+  "github.issue_create": defineOperation({
+    summary: "Puts an issue into the outbox; of the same key the open one is renewed",
+    input: { task: TASK, title: TEXT, body: TEXT, key: OPTIONAL_TEXT, labels: LABELS },
+    output: json<Queued & { readonly title: string }>(),
+    role: "operator",
+    grants: OWN_TASK,
+  }),
+  "github.label": defineOperation({
+    summary: "Puts labels that what a task is about gets, or loses, into the outbox",
+    input: { task: TASK, add: LABELS, remove: LABELS },
+    output: json<
+      Queued & { readonly number: number; readonly outbox_ids: readonly string[] }
+    >(),
+    role: "operator",
+    grants: OWN_TASK,
+  }),
+  "github.review": defineOperation({
+    summary: "Puts a review of the pull request that a task is about into the outbox",
+    input: {
+      task: TASK,
+      body: TEXT,
+      key: OPTIONAL_TEXT,
+      event: Type.Optional(Type.Enum(["comment", "request_changes", "approve"])),
+      comments: Type.Optional(Type.Array(COMMENT, { maxItems: 100 })),
+    },
+    output: json<Queued & { readonly number: number }>(),
+    role: "operator",
+    grants: OWN_TASK,
+  }),
+};

@@ -1,0 +1,139 @@
+/**
+ * The handlers of the operations that make issues, labels and reviews for a task.
+ *
+ * @module
+ */
+
+import type { Input, Output } from "../api/operations.ts";
+import type { Queued } from "../api/answer_operations.ts";
+import type { OUTPUT_OPERATIONS } from "../api/output_operations.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { WallClock } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
+import {
+  issueDraft,
+  labelDrafts,
+  type OutputAddress,
+  outputAddressOf,
+  reviewDraft,
+} from "../outbox/github_outputs.ts";
+import type { Draft } from "../outbox/message_kind.ts";
+import type { AnswerSources } from "../outbox/origin.ts";
+import type { Outbox } from "../outbox/outbox.ts";
+import { refuseLeaks } from "../outputs/leaks.ts";
+import { limitsFor, type LimitsOf, type OutputLimits } from "../outputs/may_rules.ts";
+import type { OutputName } from "../resources/may.ts";
+import type { KnownSecrets } from "../secrets/known_secrets.ts";
+import { heldBy, outputAsked } from "./outputs/output_asked.ts";
+import { findTask } from "./records/records.ts";
+import type { Handlers } from "./server/server.ts";
+
+/** The sources of outputs, the secrets that none may have, and the outbox that sends them. */
+export interface OutputsHost extends AnswerSources {
+  readonly outbox: Outbox;
+  readonly secrets: KnownSecrets;
+  readonly clock: WallClock;
+}
+
+/** The handlers, by name of the operation. */
+export function outputHandlers(
+  host: OutputsHost,
+): Pick<Handlers, keyof typeof OUTPUT_OPERATIONS> {
+  return {
+    "github.issue_create": (input, caller) => createIssue(input, caller, host),
+    "github.label": (input, caller) => label(input, caller, host),
+    "github.review": (input, caller) => review(input, caller, host),
+  };
+}
+
+async function createIssue(
+  { task, title, body, key, labels = [] }: Input<"github.issue_create">,
+  caller: Caller,
+  host: OutputsHost,
+): Promise<Output<"github.issue_create">> {
+  const { limits, address } = await ask("issue", { task, caller }, host);
+  refuseLeaks({ title, body, key: key ?? "", ...numbered("label", labels) }, host);
+  const draft = issueDraft(address, { title, text: body, key, labels }, limits);
+  const [queued] = await queue([draft], ["issue", limits], host);
+  return { ...queued, title: String(draft.body["title"]) };
+}
+
+async function label(
+  { task, add = [], remove = [] }: Input<"github.label">,
+  caller: Caller,
+  host: OutputsHost,
+): Promise<Output<"github.label">> {
+  const { limits, address } = await ask("label", { task, caller }, host);
+  refuseLeaks(numbered("label", [...add, ...remove]), host);
+  const drafts = labelDrafts(address, { add, remove }, limits);
+  const [queued, ids] = await queue(drafts, ["label", limits], host);
+  return { number: address.subject?.number ?? 0, ...queued, outbox_ids: ids };
+}
+
+async function review(
+  { task, body, key, event = "comment", comments = [] }: Input<"github.review">,
+  caller: Caller,
+  host: OutputsHost,
+): Promise<Output<"github.review">> {
+  const { limits, address } = await ask("review", { task, caller }, host);
+  refuseLeaks({
+    body,
+    key: key ?? "",
+    ...numbered("path of comment", comments.map(({ path }) => path)),
+    ...numbered("body of comment", comments.map(({ body }) => body)),
+  }, host);
+  const draft = reviewDraft(address, {
+    text: body,
+    key: key ?? address.trigger,
+    event,
+    comments: comments.map(({ path, line, side = "RIGHT", start_line: startLine, body }) => ({
+      path,
+      line,
+      side,
+      ...defined({ startLine: startLine === line ? undefined : startLine }),
+      text: body,
+    })),
+  }, limits);
+  const [queued] = await queue([draft], ["review", limits], host);
+  return { number: address.subject?.number ?? 0, ...queued };
+}
+
+/** Texts by their names in a refusal: `label 1`. */
+function numbered(name: string, texts: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(texts.map((text, at) => [`${name} ${at + 1}`, text]));
+}
+
+/**
+ * What a task may do of an output, and where it goes.
+ *
+ * @throws {AppError} `refused` where it may not, or there is no place for it.
+ */
+async function ask<Name extends "issue" | "label" | "review">(
+  output: Name,
+  { task: id, caller }: { readonly task: string; readonly caller: Caller },
+  host: OutputsHost,
+): Promise<{ readonly limits: LimitsOf[Name]; readonly address: OutputAddress }> {
+  const task = await findTask(id, host.store);
+  const asked = await outputAsked(task, caller, host.store);
+  const limits = limitsFor(output, asked);
+  const named = "repository" in limits ? limits.repository : undefined;
+  const address = await outputAddressOf(task, named, host);
+  return { limits: limitsFor(output, { ...asked, connection: address.connection }), address };
+}
+
+async function queue(
+  drafts: readonly Draft[],
+  [output, limits]: readonly [OutputName, OutputLimits],
+  { outbox }: OutputsHost,
+): Promise<readonly [Queued, readonly string[]]> {
+  const held = heldBy(output, limits);
+  const ids = await outbox.enqueue(drafts.map((draft) => ({ ...draft, ...defined({ held }) })));
+  const [draft] = drafts;
+  return [{
+    task_id: draft?.taskId ?? "",
+    repository: String(draft?.target["repository"]),
+    outbox_id: ids[0] ?? "",
+    state: held === undefined ? "pending" : "held",
+    held_for: held ?? null,
+  }, ids];
+}

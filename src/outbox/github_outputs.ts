@@ -1,0 +1,305 @@
+/**
+ * The issues, labels and reviews that a task asks for, as messages, within the limits of its workflow.
+ * The delivery that started the task, or its workflow, says where they go, never a step.
+ *
+ * @module
+ */
+
+import { replaceControls } from "../base/control_characters.ts";
+import { defined } from "../base/defined.ts";
+import { AppError } from "../base/errors.ts";
+import { Glob } from "../base/glob.ts";
+import { isJsonObject } from "../base/json.ts";
+import { type Connection, findConnection } from "../connections/find_connection.ts";
+import { findSubject, type GitHubSubject } from "../connections/github/subject.ts";
+import type { LimitsOf } from "../outputs/may_rules.ts";
+import type { OutputName } from "../resources/may.ts";
+import type { Task } from "../store/task_records.ts";
+import { addressOf } from "./github_answers.ts";
+import { ANSWER_KEY } from "./marker.ts";
+import type { Draft } from "./message_kind.ts";
+import { type AnswerSources, findOrigin, payloadOf } from "./origin.ts";
+import { type ReviewComment, storedComments } from "./review_comments.ts";
+
+/** Where the outputs of a task go. */
+export interface OutputAddress {
+  readonly task: Task;
+  readonly connection: Connection;
+  readonly repository: string;
+  /** The subject of its event, where that is in this repository. */
+  readonly subject?: GitHubSubject;
+  /** Name of the trigger that names the subject; that of the task where nothing does. */
+  readonly trigger: string;
+  /** Login of the sender of the event; empty where there is none. */
+  readonly asker: string;
+}
+
+/** Longest title that GitHub takes, and longest key of an output. */
+const MAX_TITLE = 256;
+const MAX_KEY = 100;
+/** Longest label that GitHub takes. */
+const MAX_LABEL = 50;
+/** Most characters of texts that one message stores. */
+const MAX_STORED = 256 * 1024;
+
+/**
+ * Where the outputs of a task go: to the repository of its event, or to the one that its workflow names.
+ *
+ * @throws {AppError} `refused` if there is none, nothing checked who sent the event, or no Connection
+ * covers the repository.
+ */
+export async function outputAddressOf(
+  task: Task,
+  named: string | undefined,
+  host: AnswerSources,
+): Promise<OutputAddress> {
+  if (named === undefined) {
+    const { subject, connection, trigger, origin } = await addressOf(task, host);
+    const found = host.catalog.find("Connection", task.project, connection) as Connection;
+    const { repository } = subject;
+    return {
+      task,
+      connection: found,
+      repository,
+      subject,
+      trigger,
+      asker: askerOf(payloadOf(origin)),
+    };
+  }
+  const origin = await findOrigin(task, (payload) => ({ payload }), host.store);
+  const payload = origin?.found.payload;
+  const subject = findSubject(payload);
+  const isThere = subject?.repository.toLowerCase() === named.toLowerCase();
+  const query = { project: task.project, platform: "github", repository: named } as const;
+  return {
+    task,
+    connection: findConnection(query, host.catalog),
+    repository: named,
+    ...defined({ subject: isThere ? subject : undefined }),
+    trigger: origin?.task.trigger ?? task.trigger,
+    asker: askerOf(payload),
+  };
+}
+
+function askerOf(payload: unknown): string {
+  const sender = isJsonObject(payload) ? payload["sender"] : undefined;
+  const login = isJsonObject(sender) ? sender["login"] : undefined;
+  return typeof login === "string" && /^[A-Za-z0-9-]{1,39}(\[bot\])?$/.test(login) ? login : "";
+}
+
+/** An issue that a task asks for. */
+export interface AskedIssue {
+  readonly title: string;
+  readonly text: string;
+  /** Names it among the issues of its workflow; absent for one that is always new. */
+  readonly key?: string | undefined;
+  readonly labels: readonly string[];
+}
+
+/**
+ * An issue; the next one of its key renews it while it is open.
+ *
+ * @throws {AppError} `invalid`; `refused` for a label that the workflow does not allow.
+ */
+export function issueDraft(
+  address: OutputAddress,
+  { title, text, key, labels }: AskedIssue,
+  limits: LimitsOf["issue"],
+): Draft {
+  const { task, repository, subject, trigger } = address;
+  if (text.trim() === "") throw new AppError("invalid", "The body is empty: say what the issue is");
+  const asked = labels.map(checkedLabel);
+  allow(asked, limits.allowLabels, "may.github.issue.allowLabels");
+  const about = subject?.number === undefined ? `on-${trigger}` : String(subject.number);
+  const name = key === undefined ? "" : `${task.workflow}/${about}/${checkedKey(key)}`;
+  if (name !== "" && !ANSWER_KEY.test(name)) {
+    throw new AppError("invalid", `The names of workflow, trigger and key are too long together`);
+  }
+  return {
+    ...draftOf(address, "issue"),
+    target: { repository },
+    key: name,
+    body: {
+      ...writtenBy(address),
+      title: issueTitle(limits.title, title),
+      text: text.slice(0, MAX_STORED),
+      labels: limits.labels,
+      asked,
+      open: limits.open,
+    },
+    counted: { output: "issue", unit: name, max: limits.max },
+  };
+}
+
+/** The first line of a title behind its prefix, without control characters, cut at GitHub's limit. */
+function issueTitle(prefix: string, title: string): string {
+  const [line = ""] = title.trim().split(/\r\n|[\r\n\u2028\u2029]/);
+  const shown = replaceControls(line, () => "").trim();
+  if (shown === "") throw new AppError("invalid", "The title is empty: say in one line what it is");
+  const characters = [...prefix, ...shown];
+  return characters.length <= MAX_TITLE
+    ? characters.join("")
+    : `${characters.slice(0, MAX_TITLE - 1).join("")}…`;
+}
+
+/** Labels that a task wants to add and to remove. */
+export interface AskedLabels {
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
+}
+
+/**
+ * A message for each label; the last one about a label counts.
+ *
+ * @throws {AppError} `invalid`; `refused` if the event has no issue or pull request, or the workflow
+ * does not allow a label.
+ */
+export function labelDrafts(
+  address: OutputAddress,
+  { add, remove }: AskedLabels,
+  limits: LimitsOf["label"],
+): readonly Draft[] {
+  const { repository } = address;
+  const number = numberAt(address, "issue or pull request to label");
+  const [added, removed] = [add.map(checkedLabel), remove.map(checkedLabel)];
+  const both = added.find((label) => removed.some((other) => isSame(label, other)));
+  if (both !== undefined) {
+    throw new AppError("invalid", `The label "${both}" is to be added and removed: choose one`);
+  }
+  if (added.length + removed.length === 0) {
+    throw new AppError("invalid", "There is no label to add or to remove");
+  }
+  allow(added, limits.add, "may.github.label.add");
+  allow(removed, limits.remove, "may.github.label.remove");
+  return [
+    ...added.map((label) => ({ label, set: true })),
+    ...removed.map((label) => ({
+      label,
+      set: false,
+    })),
+  ].map(({ label, set }) => ({
+    ...draftOf(address, "label"),
+    target: { repository, number, label },
+    key: "label",
+    body: { set },
+    counted: { output: "label", unit: label.toLowerCase(), max: limits.max },
+  }));
+}
+
+/** A review that a task asks for. */
+export interface AskedReview {
+  readonly text: string;
+  readonly key: string;
+  readonly event: LimitsOf["review"]["events"][number];
+  readonly comments: readonly ReviewComment[];
+}
+
+/**
+ * A review of the pull request of the event, at its commit; the next one of its key renews it.
+ *
+ * @throws {AppError} `invalid`; `refused` if the event has no pull request, or the workflow does not
+ * allow the event, or so many comments.
+ */
+export function reviewDraft(
+  address: OutputAddress,
+  { text, key, event, comments }: AskedReview,
+  limits: LimitsOf["review"],
+): Draft {
+  const { repository, subject, task } = address;
+  const number = numberAt(address, "pull request to review");
+  if (subject?.isPull !== true) throw nothingThere(task, "pull request to review");
+  if (!limits.events.includes(event)) {
+    const message = `may.github.review.events does not have ${event}: it allows `;
+    throw new AppError("refused", message + limits.events.join(", "));
+  }
+  if (comments.length > limits.comments) {
+    const message = `may.github.review.comments allows ${limits.comments} comments on lines`;
+    throw new AppError("refused", `${message}, and these are ${comments.length}`);
+  }
+  if (text.trim() === "" && comments.length === 0) {
+    throw new AppError("invalid", "The body is empty, and there are no comments");
+  }
+  comments.forEach(checkComment);
+  const length = comments.reduce((sum, comment) => sum + comment.text.length, text.length);
+  if (length > MAX_STORED) {
+    const message = `The review has ${length} characters: the most is ${MAX_STORED}`;
+    throw new AppError("invalid", message);
+  }
+  const name = checkedKey(key);
+  return {
+    ...draftOf(address, "review"),
+    target: { repository, number },
+    key: name,
+    body: {
+      ...writtenBy(address),
+      text,
+      event,
+      comments: storedComments(comments),
+      ...defined({ sha: subject.sha }),
+    },
+    counted: { output: "review", unit: name, max: limits.max },
+  };
+}
+
+function checkComment({ path, line, startLine = line, text }: ReviewComment, at: number): void {
+  const fault = path === "" || replaceControls(path, () => "") !== path
+    ? "its path is empty, or has control characters"
+    : startLine > line
+    ? `it begins at line ${startLine}, behind its line ${line}`
+    : text.trim() === ""
+    ? "its body is empty"
+    : undefined;
+  if (fault !== undefined) throw new AppError("invalid", `Comment ${at + 1}: ${fault}`);
+}
+
+/** The part that all outputs share. */
+function draftOf({ task, connection }: OutputAddress, output: OutputName) {
+  return {
+    project: task.project,
+    connection: connection.name,
+    kind: `github-${output}`,
+    taskId: task.id,
+  };
+}
+
+function writtenBy({ task: { workflow }, asker }: OutputAddress) {
+  return { workflow, asker };
+}
+
+function numberAt({ task, subject }: OutputAddress, what: string): number {
+  if (subject?.number === undefined) throw nothingThere(task, what);
+  return subject.number;
+}
+
+function nothingThere({ id }: Task, what: string): AppError {
+  return new AppError("refused", `The event that task ${id} is about has no ${what}`);
+}
+
+function checkedKey(key: string): string {
+  if (ANSWER_KEY.test(key) && key.length <= MAX_KEY) return key;
+  const form = `letters, digits, and . _ / - after the first, at most ${MAX_KEY}`;
+  throw new AppError("invalid", `"${key}" cannot be a key: use ${form}`);
+}
+
+/** A label that a path of the API can name: `..` would name something else. */
+function checkedLabel(given: string): string {
+  const label = given.trim();
+  const isText = label.isWellFormed() && replaceControls(label, () => "") === label;
+  if (isText && label !== "" && [...label].length <= MAX_LABEL && !/^\.{1,2}$/.test(label)) {
+    return label;
+  }
+  throw new AppError("invalid", `"${given}" cannot be a label: use 1 to ${MAX_LABEL} characters`);
+}
+
+/** Refuses labels that no pattern allows; labels have no case. */
+function allow(labels: readonly string[], patterns: readonly string[], field: string): void {
+  const globs = patterns.map((pattern) => new Glob(pattern.toLowerCase(), { dots: true }));
+  const refused = labels.find((label) => !globs.some((glob) => glob.matches(label.toLowerCase())));
+  if (refused === undefined) return;
+  const allowed = patterns.length === 0 ? "nothing" : patterns.join(", ");
+  throw new AppError("refused", `${field} does not have "${refused}": it allows ${allowed}`);
+}
+
+function isSame(label: string, other: string): boolean {
+  return label.toLowerCase() === other.toLowerCase();
+}

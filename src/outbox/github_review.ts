@@ -1,0 +1,208 @@
+/**
+ * The kind `github-review`: a review of a pull request, with comments on lines. A later message of its
+ * key renews its text while the commit is the same, and makes a new one for another commit. Its marker
+ * finds a review that may have arrived.
+ *
+ * @module
+ */
+
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { SHA } from "../connections/github/subject.ts";
+import { pagesOf } from "../connections/github/pages.ts";
+import { AppError } from "../base/errors.ts";
+import {
+  CallFailed,
+  GITHUB_RATES,
+  type GitHubSending,
+  gitHubWay,
+  isByUser,
+  mustBeOk,
+  ownUserOf,
+  viaGitHub,
+} from "./github_access.ts";
+import type { FindResult, MessageKind, SendResult } from "./message_kind.ts";
+import { outputFooter } from "./output_footer.ts";
+import {
+  elsewhere,
+  isInPatch,
+  linesOfPatch,
+  type PatchLines,
+  type ReviewComment,
+  reviewCommentsIn,
+} from "./review_comments.ts";
+import { safeMarkdown } from "./safe_markdown.ts";
+
+/** The kind `github-review`; its id is that of the review, the commit and the event. */
+export const githubReview: MessageKind = {
+  name: "github-review",
+  way: gitHubWay,
+  again: "find",
+  isReplaced: true,
+  rates: GITHUB_RATES,
+  send: viaGitHub(send),
+  find: viaGitHub(find),
+};
+
+/** By the event of a review, its state once it is there. */
+const STATES: Readonly<Record<string, string>> = {
+  comment: "COMMENTED",
+  request_changes: "CHANGES_REQUESTED",
+  approve: "APPROVED",
+};
+
+async function send(sending: GitHubSending): Promise<SendResult> {
+  const { previousId, message: { body }, call } = sending;
+  const pull = pullOf(sending);
+  const event = String(body["event"]);
+  const comments = reviewCommentsIn(body["comments"]);
+  const head = await headOf(sending);
+  const sha = String(body["sha"] ?? head);
+  const [id = "", oldSha, oldEvent] = previousId.split(" ");
+  if (id !== "" && oldSha === sha && oldEvent === event) {
+    const review = `${pull}/reviews/${id}`;
+    const known = await textsAt(review, sending);
+    const left = comments.filter((comment) => !known.has(nameOf(comment.path, comment.text)));
+    const text = { body: bodyOf(sending, left) };
+    const renewed = await call({ method: "PUT", path: review, body: text });
+    if (renewed.ok) return { result: "sent", externalId: previousId };
+    if (renewed.status !== 404) mustBeOk(renewed);
+  }
+  // The user must be known before the event of the review comes, which can overtake the answer.
+  await ownUserOf(sending);
+  const placed = sha === head ? await placedIn(comments, sending) : new Set<ReviewComment>();
+  const post = (placed: ReadonlySet<ReviewComment>) =>
+    call({
+      method: "POST",
+      path: `${pull}/reviews`,
+      body: {
+        commit_id: sha,
+        event: event.toUpperCase(),
+        body: bodyOf(sending, comments.filter((comment) => !placed.has(comment))),
+        comments: [...placed].map((comment) => shownAt(comment, sending)),
+      },
+    });
+  let made = await post(placed);
+  // GitHub refuses a whole review because of one line, and does not say which.
+  if (!made.ok && made.status === 422 && placed.size > 0) made = await post(new Set());
+  const { data } = mustBeOk(made);
+  const newId = isJsonObject(data) ? data["id"] : undefined;
+  if (typeof newId === "number") {
+    return { result: "sent", externalId: `${newId} ${sha} ${event}` };
+  }
+  const reason = "the answer to the new review names no review";
+  return { result: "later", reason, mayHaveArrived: true };
+}
+
+function pullOf({ path, message: { target } }: GitHubSending): string {
+  return `${path}/pulls/${Number(target["number"])}`;
+}
+
+async function headOf(sending: GitHubSending): Promise<string> {
+  const { data } = mustBeOk(await sending.call({ path: pullOf(sending) }));
+  const head = isJsonObject(data) && isJsonObject(data["head"]) ? data["head"]["sha"] : undefined;
+  if (typeof head === "string" && SHA.test(head)) return head;
+  throw new AppError("refused", "The answer about the pull request names no commit");
+}
+
+/** The text of the review, with the comments that stand on no line. */
+function bodyOf(sending: GitHubSending, left: readonly ReviewComment[]): string {
+  const { message } = sending;
+  const text = [String(message.body["text"]), ...elsewhere(left)].filter((part) => part !== "");
+  return [safeMarkdown(text.join("\n\n")), outputFooter(message), markerOf(sending)].join("\n\n");
+}
+
+/** The marker, also of each comment on a line: the event of any of them starts nothing. */
+function markerOf({ message, repository, host }: GitHubSending): string {
+  const { project, target, taskId, key } = message;
+  return host.markers.make({ project, repository, number: Number(target["number"]) }, {
+    taskId,
+    key,
+  });
+}
+
+/** A comment on a line, as GitHub takes it. */
+function shownAt(
+  { path, line, side, startLine, text }: ReviewComment,
+  sending: GitHubSending,
+): JsonObject {
+  return {
+    path,
+    line,
+    side,
+    ...startLine === undefined ? {} : { start_line: startLine, start_side: side },
+    body: `${safeMarkdown(text)}\n\n${markerOf(sending)}`,
+  };
+}
+
+/** The comments whose lines are in the diff of the pull request as it is now. */
+async function placedIn(
+  comments: readonly ReviewComment[],
+  sending: GitHubSending,
+): Promise<ReadonlySet<ReviewComment>> {
+  const missing = new Set(comments.map(({ path }) => path));
+  const patches = new Map<string, PatchLines>();
+  if (missing.size === 0) return new Set();
+  const read = async (path: string) => mustBeOk(await sending.call({ path }));
+  const first = `${pullOf(sending)}/files?per_page=50`;
+  try {
+    for await (const { data } of pagesOf(first, { read, clock: sending.host.clock })) {
+      for (const file of Array.isArray(data) ? data : []) {
+        if (!isJsonObject(file) || !missing.delete(String(file["filename"]))) continue;
+        const { patch } = file; // absent for a binary file, and a very long one
+        if (typeof patch === "string") patches.set(String(file["filename"]), linesOfPatch(patch));
+      }
+      if (missing.size === 0) break;
+    }
+  } catch (error) {
+    // A list that is too long costs the lines that it would have named, not the review.
+    const isTooLong = error instanceof CallFailed
+      ? error.failure.kind === "refused"
+      : error instanceof AppError && error.code === "refused";
+    if (!isTooLong) throw error;
+  }
+  return new Set(comments.filter((comment) => isInPatch(comment, patches.get(comment.path))));
+}
+
+/** The comments that a review has already, by path and text. */
+async function textsAt(review: string, sending: GitHubSending): Promise<ReadonlySet<string>> {
+  const known = new Set<string>();
+  const read = async (path: string) => mustBeOk(await sending.call({ path }));
+  const first = `${review}/comments?per_page=100`;
+  for await (const { data } of pagesOf(first, { read, clock: sending.host.clock })) {
+    for (const comment of Array.isArray(data) ? data : []) {
+      if (!isJsonObject(comment)) continue;
+      const [text = ""] = String(comment["body"]).split("\n\n<!-- svc ");
+      known.add(JSON.stringify([comment["path"], text]));
+    }
+  }
+  return known;
+}
+
+function nameOf(path: string, text: string): string {
+  return JSON.stringify([path, safeMarkdown(text)]);
+}
+
+/** Searches for svc's own review with this key, the newest of them. */
+async function find(sending: GitHubSending): Promise<FindResult> {
+  const { message: { project, target, key }, repository, host } = sending;
+  const user = await ownUserOf(sending);
+  const place = { project, repository, number: Number(target["number"]) };
+  let found = "";
+  const read = async (path: string) => mustBeOk(await sending.call({ path }));
+  const first = `${pullOf(sending)}/reviews?per_page=100`;
+  for await (const { data } of pagesOf(first, { read, clock: host.clock })) {
+    for (const review of Array.isArray(data) ? data : []) {
+      if (!isJsonObject(review) || !isByUser(review["user"], user)) continue;
+      const marker = host.markers.find(String(review["body"] ?? ""), place);
+      if (marker?.key === key) found = idOf(review) ?? found;
+    }
+  }
+  return found === "" ? { result: "absent" } : { result: "found", externalId: found };
+}
+
+function idOf({ id, commit_id: sha, state }: JsonObject): string | undefined {
+  const event = Object.keys(STATES).find((event) => STATES[event] === state);
+  return typeof id === "number" && typeof sha === "string" && event !== undefined
+    ? `${id} ${sha} ${event}`
+    : undefined;
+}

@@ -1,0 +1,108 @@
+/**
+ * Sends messages to the fake GitHub through their kinds, without an outbox: a test says what was sent
+ * before, and what may have arrived.
+ *
+ * @module
+ */
+
+import { defined } from "../../src/base/defined.ts";
+import { GitHubTokens } from "../../src/connections/github_tokens.ts";
+import { OwnUsers } from "../../src/connections/own_users.ts";
+import { Markers } from "../../src/outbox/marker.ts";
+import type { FindResult, MessageKind, SendResult } from "../../src/outbox/message_kind.ts";
+import { Catalog } from "../../src/resources/catalog.ts";
+import type { ClaimedMessage, OutboxMessage } from "../../src/store/outbox_records.ts";
+import { type FakeGitHub, fakeGitHub, TOKEN } from "../fakes/github.ts";
+import { knownIn, storeOf } from "../helpers/known_secrets.ts";
+import { ManualClock } from "../helpers/manual_clock.ts";
+import { outboxMessage } from "../helpers/outbox_message.ts";
+import { tempStore } from "../helpers/temp_store.ts";
+
+/** The repository of these messages. */
+export const REPOSITORY = "brightwater/tidepool";
+
+/** A message, and what is known of those before it with its key. */
+export interface Given extends Pick<OutboxMessage, "target" | "body"> {
+  readonly key?: string;
+  readonly previousId?: string;
+  readonly uncertainSince?: number;
+}
+
+/** Sends through one kind. */
+export interface GitHubSendingRig extends AsyncDisposable {
+  readonly fake: FakeGitHub;
+  readonly markers: Markers;
+  send(given: Given): Promise<SendResult>;
+  find(given: Given): Promise<FindResult>;
+  /** The calls that write since the last time, such as `POST /repos/…`, without the repository. */
+  written(): readonly string[];
+}
+
+/** A rig for one kind. */
+export async function githubSending(kind: MessageKind): Promise<GitHubSendingRig> {
+  const temp = await tempStore();
+  const fake = fakeGitHub();
+  const clock = new ManualClock();
+  const connection = {
+    ...storeOf("tidepool", {}),
+    kind: "Connection",
+    spec: {
+      github: {
+        repository: REPOSITORY,
+        api: fake.url,
+        token: { fromSecret: { store: "tidepool", key: "token" } },
+      },
+    },
+  };
+  const catalog = new Catalog([storeOf("tidepool", { token: TOKEN.token }), connection]);
+  const secrets = knownIn(catalog);
+  const markers = new Markers(new Uint8Array(32));
+  const host = {
+    catalog,
+    clock,
+    slackApiUrl: "",
+    markers,
+    ownUsers: new OwnUsers(temp.store, clock),
+    githubTokens: new GitHubTokens({ catalog, clock, secrets }),
+    readContent: () => new ReadableStream<Uint8Array<ArrayBuffer>>(),
+    signal: new AbortController().signal,
+  };
+  const claimed = (given: Given): ClaimedMessage => {
+    const { key = "", target, body, previousId = "", uncertainSince } = given;
+    const message = outboxMessage({
+      id: "01JZZZZZZZZZZZZZZZZZ0000MS",
+      kind: kind.name,
+      target: { repository: REPOSITORY, ...target },
+      body,
+      state: "pending",
+    });
+    const taskId = "01JZZZZZZZZZZZZZZZZZ0000TA";
+    return {
+      message: { ...message, key, taskId, connection: "tidepool" },
+      lane: "l",
+      previousId,
+      ...defined({ uncertainSince }),
+    };
+  };
+  let seen = 0;
+  return {
+    fake,
+    markers,
+    send: (given) => kind.send(claimed(given), host),
+    find(given) {
+      if (kind.find === undefined) throw new Error(`${kind.name} finds nothing`);
+      return kind.find(claimed(given), host);
+    },
+    written() {
+      const calls = fake.calls.slice(seen).filter(({ method }) => method !== "GET");
+      seen = fake.calls.length;
+      return calls.map(({ method, path }) =>
+        `${method} ${path.replace(`/repos/${REPOSITORY}`, "")}`
+      );
+    },
+    async [Symbol.asyncDispose]() {
+      await fake[Symbol.asyncDispose]();
+      await temp[Symbol.asyncDispose]();
+    },
+  };
+}
