@@ -10,6 +10,7 @@ import type { ErrorCode } from "../base/errors.ts";
 import { ORGANIZATION_PATTERN, REPOSITORY_PATTERN } from "../base/github_names.ts";
 import {
   defineOperation,
+  json,
   lines,
   OPTIONAL_SECS,
   OPTIONAL_TEXT,
@@ -55,6 +56,16 @@ export interface Connected {
   } | null;
 }
 
+/** The form that registers an App; its fields are `null` if there is nothing to register. */
+export interface AppForm {
+  /** Name of the Connection. */
+  readonly name: string;
+  /** The address that takes it. */
+  readonly form: string | null;
+  /** Its field of that name. */
+  readonly manifest: string | null;
+}
+
 /** A webhook at the platform. */
 export interface ConnectedHook {
   readonly endpoint: string;
@@ -65,6 +76,8 @@ export interface ConnectedHook {
 
 /** The result of a disconnect. */
 export interface Disconnected {
+  /** Address of the app that only its owner can delete; `null` without one. */
+  readonly app: string | null;
   readonly name: string;
   readonly project: string;
   /** Webhooks that were deleted, now or before. */
@@ -109,6 +122,22 @@ const URL_BASE = Type.String({
 /** A token; the stored one when absent. */
 const OPTIONAL_SECRET = Type.Optional(SECRET);
 
+/** How an App of GitHub is connected. */
+const APP = {
+  organization: Type.Optional(
+    Type.String({ pattern: ORGANIZATION_PATTERN, title: "the name of an organization" }),
+  ),
+  name: OPTIONAL_TEXT,
+  project: PROJECT,
+  api: Type.Optional(URL_BASE),
+  url: Type.Optional(URL_BASE),
+  pull: Type.Optional(
+    Type.Boolean({ description: "Reads events from the app's log, without a public address" }),
+  ),
+  endpoint: Type.Optional(Type.String({ description: "Endpoint of own triggers" })),
+  events: Type.Optional(Type.Array(TEXT, { minItems: 1 })),
+};
+
 /** The operations on Connections, by name. */
 export const CONNECTION_OPERATIONS = {
   "connect.github": defineOperation({
@@ -135,6 +164,33 @@ export const CONNECTION_OPERATIONS = {
     },
     output: lines<ConnectionLine<Connected>>(),
     role: "admin", // it stores a token and makes webhooks
+  }),
+  "connect.github_manifest": defineOperation({
+    summary: "Makes the form with which a browser registers a GitHub App",
+    input: {
+      ...APP,
+      redirect_url: Type.String({
+        pattern: "^https?://[^\\s]{1,2000}$",
+        title: "an http(s) URL",
+        description: "Where GitHub sends the browser with the code",
+      }),
+    },
+    output: json<AppForm>(),
+    role: "admin",
+  }),
+  "connect.github_app": defineOperation({
+    summary: "Connects a GitHub App: key, secret, package, installation",
+    input: {
+      ...APP,
+      code: Type.Optional(
+        Type.String({
+          pattern: "^[A-Za-z0-9_-]{1,100}$",
+          description: "Code of the registration; absent for an app that is connected",
+        }),
+      ),
+    },
+    output: lines<ConnectionLine<Connected>>(),
+    role: "admin", // it stores a key
   }),
   "connect.slack": defineOperation({
     summary: "Connects an app at Slack over Socket Mode: tokens, package, socket",

@@ -33,7 +33,7 @@ export async function confirm(question: string, context: Context<[typeof YES]>):
 }
 
 /** Reads the typed text up to the end of the line. */
-async function readLine(io: Io): Promise<string> {
+export async function readLine(io: Io): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   for await (const chunk of io.stdin()) {

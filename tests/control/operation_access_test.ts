@@ -62,6 +62,11 @@ const CHANGE = { start: "a".repeat(40), tree: "b".repeat(40) };
 
 const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "connect.github": { ...ADMINISTER, input: () => ({ repository: "a/b" }) },
+  "connect.github_manifest": {
+    ...ADMINISTER,
+    input: () => ({ url: "https://hooks.example.com", redirect_url: "https://svc.invalid/" }),
+  },
+  "connect.github_app": { ...ADMINISTER, input: () => ({ url: "https://hooks.example.com" }) },
   "connect.slack": { input: () => ({ name: "slack" }), role: "admin" },
   "connect.line": { input: () => ({ url: "https://hooks.example.com" }), role: "admin" },
   "connection.repair": { ...OPERATE, input: () => ({ name: "x", dry_run: true }) },

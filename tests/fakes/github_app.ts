@@ -303,6 +303,7 @@ export class FakeApps {
       {
         method: "GET",
         path: /^\/users\/([^/]+)%5Bbot%5D$/,
+        by: "nobody", // users are public
         answer: ({ match: [slug] }) => {
           const found = this.apps.find((app) => app.slug === slug);
           return found === undefined ? problem(404, "Not Found") : Response.json(botOf(found));

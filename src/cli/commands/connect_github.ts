@@ -53,6 +53,16 @@ const OPTIONS = [
     flags: "--api <url>",
     help: "API of another server: https://HOST/api/v3 (GitHub Enterprise), …/api/v1 (Gitea)",
   },
+  {
+    flags: "--app",
+    help: "register a GitHub App in your browser and connect it, in place of a repository and a " +
+      "token",
+  },
+  { flags: "--org <name>", help: "the organization that the app is for (default: your account)" },
+  {
+    flags: "--paste",
+    help: "with --app, where no browser reaches this machine: copy two addresses by hand",
+  },
   { flags: "--name <name>", help: "name of the Connection (default: that of the repository)" },
   {
     flags: "--endpoint <name>",
@@ -75,19 +85,24 @@ export const command: Command = defineCommand({
     "arrive.\n\n" +
     "A fine-grained token needs the permission Webhooks: read and write (a classic one " +
     "admin:repo_hook). --api connects GitHub Enterprise, Gitea or Forgejo in the same way.\n\n" +
+    "With --app, it registers a GitHub App instead: svc prints an address for your browser, GitHub " +
+    "asks you once, and then you install the app on the repositories that svc is for. Each token " +
+    "of an app is for one repository and the rights of one message.\n\n" +
     "With --with, an agent answers comments of those who may write to the repository: comments in " +
     "which a line begins with /svc. The package of the agent is installed if it is not there; svc " +
     "asks for its key. Run the command in a clone of the repository, or name one with --clone.",
-  arguments: [{ name: "<to>", help: "OWNER/REPOSITORY, or the name of an organization" }],
+  arguments: [{ name: "[to]", help: "OWNER/REPOSITORY, or the name of an organization" }],
   options: OPTIONS,
   examples: [
     "svc connect github brightwater/tidepool --url https://box.tail1234.ts.net",
     "svc connect github brightwater/tidepool --pull --token @token.txt",
     "svc connect github brightwater/tidepool --pull --with claude-code --clone ~/tidepool",
     "svc connect github acme --url https://hooks.example.com --token env -o json",
+    "svc connect github --app --org acme --url https://hooks.example.com",
     "svc connect github ada/app --api https://git.example.com/api/v1 --url https://hooks.example.com",
   ],
   async run(context) {
+    if (context.options.app) return await connectApp(context);
     const input = await toInput(context);
     const { repository } = input;
     if (repository === undefined && context.options.with !== undefined) {
@@ -107,18 +122,58 @@ export const command: Command = defineCommand({
   },
 });
 
+/** Registers an App, or finds that it is there, and connects it. */
+async function connectApp(context: Context<typeof OPTIONS>): Promise<number> {
+  const { io, options } = context;
+  const idle = [
+    ...(context.argument(0) === "" ? [] : [`"${context.argument(0)}"`]),
+    ...(options.with === undefined ? [] : ["--with"]),
+    ...(options.token === undefined ? [] : ["--token"]),
+  ];
+  if (idle.length > 0) {
+    throw new AppError(
+      "usage",
+      `${idle.join(" and ")} cannot go with --app: you install an app where you want it`,
+    );
+  }
+  const url = wayOf(context);
+  const input = {
+    ...connectOptions(context),
+    pull: options.pull,
+    ...defined({ url, organization: options.org }),
+    ...(options.event.length === 0 ? {} : { events: [...options.event] }),
+  };
+  const { registerApp } = await import("../register_app.ts");
+  const code = await registerApp(input, { paste: options.paste, context });
+  const { events: _, ...rest } = input;
+  const given = { ...rest, ...defined({ code }) };
+  const connected = await doConnectionWork("connect.github_app", given, context);
+  io.out(options.output === "json" ? jsonText(connected) : textOf(connected, undefined));
+  return connected.check?.ok === false ? 1 : 0;
+}
+
+/** The address at which GitHub reaches the daemon; `undefined` with `--pull`, if none is given. */
+function wayOf(context: Context<typeof OPTIONS>): string | undefined {
+  const url = urlOption("url", context.options.url);
+  if (context.options.pull || url !== undefined) return url;
+  const message =
+    "Give the address at which GitHub reaches the daemon with --url, or use --pull without one";
+  throw new AppError("usage", message);
+}
+
 async function toInput(context: Context<typeof OPTIONS>): Promise<Input<"connect.github">> {
   const to = context.argument(0);
+  if (to === "") {
+    throw new AppError("usage", "Name OWNER/REPOSITORY or an organization, or give --app");
+  }
+  const idle = (["org", "paste"] as const).filter((name) =>
+    context.options[name] !== undefined && context.options[name] !== false
+  );
+  if (idle.length > 0) throw new AppError("usage", `--${idle[0]} is for --app`);
   const at = to.includes("/") ? { repository: to } : { organization: to };
   const options = connectOptions(context);
-  const url = urlOption("url", context.options.url);
+  const url = wayOf(context);
   const pull = context.options.pull;
-  if (!pull && url === undefined) {
-    const message =
-      "Give the address at which GitHub reaches the daemon with --url, or use --pull without " +
-      "one";
-    throw new AppError("usage", message);
-  }
   const events = context.options.event;
   const given = context.options.token;
   const token = await readNewToken(

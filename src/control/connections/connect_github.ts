@@ -28,6 +28,7 @@ import { webhookPath } from "../../intake/webhook_path.ts";
 import { apiUrlOf, connectedTo, type ConnectionSpec } from "../../resources/connection.ts";
 import { defaultConnectionName } from "../../resources/names.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
+import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { ConnectionStore } from "../../store/connection_store.ts";
 import { apply, type ApplyHost } from "../resources/apply.ts";
 import type { GitHubLogs } from "../../intake/github_logs.ts";
@@ -49,6 +50,7 @@ import { loggedBefore, type PingHost, waitForPing } from "./wait_for_ping.ts";
 
 /** The resources of a daemon, and the webhooks that reach it. */
 export interface ConnectHost extends ApplyHost, DisconnectHost {
+  readonly secrets: KnownSecrets;
   readonly store:
     & ApplyHost["store"]
     & ConnectionStore
@@ -158,6 +160,12 @@ function toPlan(input: ConnectInput, host: ConnectHost): Plan {
     const message =
       `Connection "${name}" is to ${connectedTo(known.spec)}: give this one another ` +
       "name with --name";
+    throw new AppError("refused", message);
+  }
+  if (known?.spec.github?.app !== undefined) {
+    const message =
+      `Connection "${name}" is to an app: run svc connect github --app, or give this ` +
+      "one another name with --name";
     throw new AppError("refused", message);
   }
   const events = input.pull === true ? "pull" : "push";

@@ -137,9 +137,15 @@ function manifest(name: string, value: unknown): ManifestFile {
 export function tokenStoreOf(
   { project, name }: { readonly project: string; readonly name: string },
   known: Resource<ConnectionSpec> | undefined,
-  { signing, catalog }: { readonly signing: string; readonly catalog: Catalog },
+  { signing, catalog, key = "token" }: {
+    readonly signing: string;
+    readonly catalog: Catalog;
+    /** Its key in a new store. */
+    readonly key?: string;
+  },
 ): { readonly store: string; readonly key: string } {
-  const place = known?.spec.github?.token?.fromSecret ?? { store: name, key: "token" };
+  const { token, app } = known?.spec.github ?? {};
+  const place = (token ?? app?.privateKey)?.fromSecret ?? { store: name, key };
   const triggers = catalog.list("Trigger", project) as Resource<TriggerSpec>[];
   const signs = place.store === signing ||
     triggers.some(({ spec }) => spec.event.webhook?.secret?.fromRef === place.store);

@@ -8,6 +8,7 @@ import type { CONNECTION_OPERATIONS } from "../../api/connection_operations.ts";
 import type { AuditLog } from "../records/audit_log.ts";
 import type { Handlers } from "../server/server.ts";
 import { connectGitHub, type ConnectHost } from "./connect_github.ts";
+import { appManifest, connectGitHubApp } from "./connect_github_app.ts";
 import { connectLine } from "./connect_line.ts";
 import { connectSlack } from "./connect_slack.ts";
 import { disconnect } from "./disconnect.ts";
@@ -23,6 +24,12 @@ export function connectionHandlers(
       const targets = [input.repository ?? input.organization ?? ""];
       const what = { operation: "connect.github", targets, caller };
       return audited(what, connectGitHub(input, caller, host, signal), host);
+    },
+    "connect.github_manifest": (input) => Promise.resolve(appManifest(input, host)),
+    "connect.github_app": (input, caller, signal) => {
+      const targets = [input.name ?? input.organization ?? "github"];
+      const what = { operation: "connect.github_app", targets, caller };
+      return audited(what, connectGitHubApp(input, caller, host, signal), host);
     },
     "connect.slack": (input, caller, signal) => {
       const what = { operation: "connect.slack", targets: [input.name ?? "slack"], caller };

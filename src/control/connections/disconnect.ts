@@ -47,7 +47,10 @@ export async function* disconnect(
   const found = findResource(kind, { project, name }, host.catalog) as Resource<ConnectionSpec>;
   const hooks = yield* deleteHooks(found, host, signal);
   const deleted = await deleteResources(found, { all, caller, host });
-  return { name, project, hooks, deleted, revoke_at: revokeAt(found.spec) };
+  const app = found.spec.github?.app;
+  const page = app === undefined ? null : `${appPage(found.spec, app)}/advanced`;
+  const revokeAtPage = page === null ? revokeAt(found.spec) : null;
+  return { name, project, app: page, hooks, deleted, revoke_at: revokeAtPage };
 }
 
 async function* deleteHooks(
@@ -155,10 +158,6 @@ function revokeAt(spec: ConnectionSpec): string {
   if (spec.slack !== undefined) return "https://api.slack.com/apps";
   if (spec.line !== undefined) {
     return "https://developers.line.biz/console/, where you also switch off Use webhook";
-  }
-  const app = spec.github?.app;
-  if (app !== undefined) {
-    return `${appPage(spec, app)}/advanced, where you delete the app itself (Delete GitHub App)`;
   }
   const { origin } = new URL(apiUrlOf(spec));
   return origin === "https://api.github.com"
