@@ -23,6 +23,17 @@ export interface Queued extends Readonly<Record<string, unknown>> {
 /** A step answers to its own task only. */
 export const OWN_TASK = { step: { own: "task", in: "task" } } as const;
 
+const LINE_NUMBER = Type.Integer({ minimum: 1, maximum: 10_000_000 });
+/** An annotation of a line of a file. */
+const ANNOTATION = Type.Object({
+  path: Type.String({ minLength: 1, maxLength: 1000 }),
+  start_line: LINE_NUMBER,
+  end_line: Type.Optional(LINE_NUMBER),
+  level: Type.Enum(["notice", "warning", "failure"]),
+  message: Type.String({ minLength: 1, maxLength: 4000 }),
+  title: Type.Optional(Type.String({ maxLength: 255 })),
+}, { additionalProperties: false });
+
 /** The operations that answer, by name. */
 export const ANSWER_OPERATIONS = {
   "github.comment": defineOperation({
@@ -65,6 +76,29 @@ export const ANSWER_OPERATIONS = {
       fromOutside: false,
       output: "status",
     },
+  }),
+  "github.check": defineOperation({
+    summary: "Puts a check run of the commit that a task is about into the outbox",
+    input: {
+      task: TASK,
+      name: Type.String({ minLength: 1, maxLength: 100 }),
+      status: Type.Enum(["queued", "in_progress", "completed"]),
+      conclusion: Type.Optional(Type.Enum([
+        "success",
+        "failure",
+        "neutral",
+        "cancelled",
+        "skipped",
+        "timed_out",
+        "action_required",
+      ])),
+      title: Type.Optional(Type.String({ maxLength: 255 })),
+      summary: Type.Optional(Type.String({ maxLength: 65_535 })),
+      annotations: Type.Optional(Type.Array(ANNOTATION, { maxItems: 500 })),
+    },
+    output: json<Queued & { readonly name: string }>(),
+    role: "operator",
+    grants: OWN_TASK,
   }),
   "github.react": defineOperation({
     summary: "Puts a reaction to what a task is about into the outbox",

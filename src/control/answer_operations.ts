@@ -12,6 +12,7 @@ import { AppError } from "../base/errors.ts";
 import {
   addressOf,
   type AnswerAddress,
+  checkDraft,
   commentDraft,
   reactionDraft,
   statusDraft,
@@ -40,6 +41,7 @@ export function answerHandlers(
   return {
     "github.comment": (input, caller) => comment(input, caller, host),
     "github.status": (input, caller) => status(input, caller, host),
+    "github.check": (input, caller) => check(input, caller, host),
     "github.react": (input, caller) => react(input, caller, host),
     "line.push": (input) => push(input, host),
   };
@@ -65,6 +67,37 @@ async function status(
   const asked = await ask("status", { id, caller }, host);
   const draft = statusDraft(asked.address, { state, context, description, sha });
   return { context, ...await queue(draft, context, asked, host) };
+}
+
+async function check(
+  { task: id, annotations, ...given }: Input<"github.check">,
+  caller: Caller,
+  host: AnswersHost,
+): Promise<Output<"github.check">> {
+  const asked = await ask("check", { id, caller }, host);
+  const { address, task } = asked;
+  const { catalog } = host;
+  const connection = catalog.find<ConnectionSpec>("Connection", task.project, address.connection);
+  if (connection?.spec.github?.app === undefined) {
+    const message =
+      `Connection "${address.connection}" has a personal token, and only an app can ` +
+      "have check runs: set a status with svc github status, or connect an app with svc connect " +
+      "github --app";
+    throw new AppError("refused", message);
+  }
+  const { name, conclusion, status } = given;
+  if (status === "completed" && conclusion === undefined) {
+    throw new AppError("invalid", "A check that is completed needs a conclusion");
+  }
+  const draft = checkDraft(address, {
+    ...given,
+    annotations: annotations?.map(({ level, end_line: end, ...one }) => ({
+      ...one,
+      end_line: end ?? one.start_line,
+      annotation_level: level,
+    })),
+  });
+  return { name, ...await queue(draft, name, asked, host) };
 }
 
 async function react(
@@ -99,7 +132,7 @@ interface Asked {
  * @throws {AppError} `refused` where it may not, or there is no place for it.
  */
 async function ask(
-  output: "comment" | "status" | "react",
+  output: "comment" | "status" | "react" | "check",
   { id, caller }: { readonly id: string; readonly caller: Caller },
   host: AnswersHost,
 ): Promise<Asked> {

@@ -11,6 +11,7 @@ import type { JsonObject } from "../base/json.ts";
 import { findSubject, type GitHubSubject, SHA } from "../connections/github/subject.ts";
 import type { StoredDelivery } from "../store/delivery_records.ts";
 import type { Task } from "../store/task_records.ts";
+import type { CheckConclusion, CheckStatus } from "./github_check.ts";
 import type { CommentFormat } from "./github_comment.ts";
 import type { Reaction } from "./github_reaction.ts";
 import type { StatusState } from "./github_status.ts";
@@ -134,6 +135,34 @@ export function statusDraft(address: AnswerAddress, status: CommitStatus): Draft
   const body = bodyFor(address, { state, description });
   const key = `${task.id} ${context}`;
   return { ...draftTo(address), kind: "github-status", target, key, body };
+}
+
+/** A check run of a commit. */
+export interface CommitCheck {
+  readonly name: string;
+  readonly status: CheckStatus;
+  readonly conclusion?: CheckConclusion | undefined;
+  readonly title?: string | undefined;
+  readonly summary?: string | undefined;
+  /** As GitHub takes them. */
+  readonly annotations?: readonly JsonObject[] | undefined;
+}
+
+/**
+ * A check run of the commit of the event; the next one of its task and name updates it.
+ *
+ * @throws {AppError} `refused` if the event has no commit.
+ */
+export function checkDraft(address: AnswerAddress, check: CommitCheck): Draft {
+  const { name, status, conclusion, title, summary, annotations = [] } = check;
+  const { task, subject: { repository } } = address;
+  const target = { repository, name, ...commitOf(address, undefined) };
+  const body = bodyFor(address, {
+    status,
+    ...defined({ conclusion, title, summary }),
+    annotations: [...annotations],
+  });
+  return { ...draftTo(address), kind: "github-check", target, key: `${task.id} ${name}`, body };
 }
 
 /** The commit, or the pull request whose commit is read when the status is sent. */

@@ -51,8 +51,8 @@ async function send(sending: GitHubSending): Promise<SendResult> {
   return { result: "sent", externalId: sha };
 }
 
-/** The commit of the target. For a pull request: the commit that a step named, else its head. */
-async function commitOf(sending: GitHubSending): Promise<string> {
+/** The commit of a message's target. For a pull request: the commit that a step named, else its head. */
+export async function commitOf(sending: GitHubSending): Promise<string> {
   const { message: { target }, path, call } = sending;
   const sha = String(target["sha"] ?? "");
   const pull = Number(target["pull"] ?? 0);

@@ -6,6 +6,7 @@
 
 import type { MessageKind } from "./message_kind.ts";
 import { email } from "./email.ts";
+import { githubCheck } from "./github_check.ts";
 import { githubComment } from "./github_comment.ts";
 import { githubIssue } from "./github_issue.ts";
 import { githubLabel } from "./github_label.ts";
@@ -23,6 +24,7 @@ import { webhook } from "./webhook.ts";
 export const MESSAGE_KINDS: readonly MessageKind[] = [
   githubComment,
   githubStatus,
+  githubCheck,
   githubReaction,
   githubPull,
   githubPush,

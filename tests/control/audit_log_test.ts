@@ -169,6 +169,7 @@ const NOT_AUDITED: Readonly<Record<Exclude<OperationName, AuditedName>, string>>
   "slack.reply": "svc get shows what it did",
   "github.may": "changes nothing",
   "github.comment": "svc get shows what it did",
+  "github.check": "svc get shows what it did",
   "github.status": "svc get shows what it did",
   "github.react": "svc get shows what it did",
   "github.pr_create": "svc get shows what it did",

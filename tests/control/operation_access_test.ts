@@ -151,6 +151,11 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   },
   "github.label": { ...OPERATE, step: "own", input: ({ task }) => ({ task, add: ["x"] }) },
   "github.review": { ...OPERATE, step: "own", input: ({ task }) => ({ task, body: "x" }) },
+  "github.check": {
+    ...OPERATE,
+    step: "own",
+    input: ({ task }) => ({ task, name: "x", status: "in_progress" }),
+  },
   "github.react": { ...OPERATE, step: "own", input: ({ task }) => ({ task, content: "eyes" }) },
   "github.may": { role: "read_only", step: "own", input: ({ task }) => ({ task }) },
   "line.push": { ...OPERATE, step: "own", input: ({ task }) => ({ task, text: "x" }) },

@@ -5,9 +5,11 @@
  * @module
  */
 
+import { createHmac } from "node:crypto";
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import { type FakeGitHub, fakeGitHub } from "../fakes/github.ts";
+import { type FakeGitHub, fakeGitHub, type FakeState, type Route, TOKEN } from "../fakes/github.ts";
 import type { FakeApp } from "../fakes/github_app.ts";
+import { FakeChecks } from "../fakes/github_checks.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { NO_DATABASE, ONE_PROGRAM, programTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
@@ -18,9 +20,10 @@ const OTHER = "acme/other";
 const ADA = { login: "ada", id: 77 };
 const SHA = "9be7a2d05c41f386e31f6c8a47d24f0c61d2b97a";
 
-function fake(): FakeGitHub {
+function fake(routes: (state: FakeState) => readonly Route[] = () => []): FakeGitHub {
   const github = fakeGitHub({
     tokens: [],
+    routes,
     repositories: [SITE, OTHER].map((full_name) => ({
       full_name,
       permissions: { [ADA.login]: "write" as const },
@@ -80,7 +83,8 @@ function asked(github: FakeGitHub, since = 0) {
 programTest(
   "an app from nothing to an answer in its name, and back",
   async (_program, t) => {
-    await using github = fake();
+    let checks!: FakeChecks;
+    await using github = fake((state) => (checks = new FakeChecks(state)).routes);
     await using daemon = await startDaemon(ONE_PROGRAM);
     let app: FakeApp | undefined;
     const theApp = () =>
@@ -136,6 +140,34 @@ programTest(
         },
         { repositories: ["site"], permissions: { pull_requests: "write", issues: "write" } },
       ]);
+    });
+
+    await t.step("a check run, which a personal token has not", async () => {
+      await daemon.apply(answering, {
+        kind: "Workflow",
+        metadata: { name: "answer" },
+        spec: {
+          may: { github: { check: {} } },
+          steps: [{
+            id: "say",
+            run:
+              `printf '[{"path":"a.ts","start_line":3,"level":"notice","message":"Metres"}]' | ` +
+              "svc github check --name svc/review --conclusion neutral --annotations - --wait",
+          }],
+        },
+      });
+      await comment(github, SITE, "/svc check");
+      await daemon.settled();
+      const [run] = checks.runs;
+      deepEqual([run?.name, run?.conclusion, run?.head_sha], ["svc/review", "neutral", SHA]);
+      deepEqual(run?.annotations, [{
+        path: "a.ts",
+        start_line: 3,
+        end_line: 3,
+        annotation_level: "notice",
+        message: "Metres",
+      }]);
+      equal(run?.app, `${theApp().slug}[bot]`);
     });
 
     await t.step("an event of another account starts nothing", async () => {
@@ -229,6 +261,52 @@ programTest(
   },
   { fileOnly: NO_DATABASE },
 );
+
+programTest("a check run through a personal token is refused with what to do", async () => {
+  await using github = fakeGitHub({ repositories: [{ full_name: SITE }] });
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  const { event, ...rest } = answering.spec;
+  const { connection: _, from: __, ...webhook } = event.webhook;
+  await daemon.apply(
+    { kind: "SecretStore", metadata: { name: "acme" }, spec: { data: { token: TOKEN.token } } },
+    { kind: "SecretStore", metadata: { name: "github" }, spec: { data: { acme: "signs" } } },
+    {
+      kind: "Connection",
+      metadata: { name: "acme" },
+      spec: {
+        github: {
+          api: github.url,
+          organization: "acme",
+          token: { fromSecret: { store: "acme", key: "token" } },
+        },
+      },
+    },
+    { ...answering, spec: { ...rest, event: { ...event, webhook } } },
+    {
+      kind: "Workflow",
+      metadata: { name: "answer" },
+      spec: {
+        may: { github: { check: {} } },
+        steps: [{ id: "say", run: "svc github check --name svc/review" }],
+      },
+    },
+  );
+  const body = JSON.stringify({
+    after: SHA,
+    comment: { body: "/svc check" },
+    repository: { full_name: SITE },
+  });
+  const signature = createHmac("sha256", "signs").update(body).digest("hex");
+  const headers = {
+    "x-hub-signature-256": `sha256=${signature}`,
+    "content-type": "application/json",
+  };
+  equal((await daemon.send("/webhook/github", { body, headers })).status, 200);
+  const [task] = await daemon.settled();
+  equal(task?.state, "failed");
+  const logs = await daemon.svc(["task", "logs", task?.id ?? ""]);
+  match(logs.stdout, /Connection "acme" has a personal token, and only an app can have check runs/);
+}, { fileOnly: NO_DATABASE });
 
 programTest("an app without a public address, registered by copying", async () => {
   await using github = fake();

@@ -144,6 +144,11 @@ const ROWS: readonly Row[] = [
     "review the pull request that a task is about",
     () => import("./github_review.ts"),
   ],
+  [
+    "github check",
+    "set a check run of the commit that a task is about",
+    () => import("./github_check.ts"),
+  ],
   ["github react", "react to what a task is about", () => import("./github_react.ts"), "served"],
   [
     "github may",
