@@ -22,6 +22,7 @@ const OF_TWO_KINDS: Readonly<Record<string, string>> = {
   "--prefix": "of a digest, and whether lines have that of their step",
   "--remove": "key of a SecretStore, and labels",
   "--since": "a time, or how long ago where the daemon reckons from now",
+  "--status": "of a check run, and the status code of a request",
   "--timestamp": "seconds to sign with, and the text of a header to verify",
   "--with": "a reaction, and an agent",
 };

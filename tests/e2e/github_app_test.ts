@@ -42,6 +42,11 @@ function fake(routes: (state: FakeState) => readonly Route[] = () => []): FakeGi
   return github;
 }
 
+const connecting = (github: FakeGitHub, url: string) => {
+  const app = ["connect", "github", "--app", "--org", "acme"];
+  return [...app, "--api", github.url, "--url", url];
+};
+
 function connectApp(
   daemon: TestDaemon,
   github: FakeGitHub,
@@ -203,18 +208,12 @@ programTest(
     });
 
     await t.step("run again, it changes only what differs", async () => {
-      const again = await daemon.svc([
-        ...["connect", "github", "--app", "--org", "acme", "--api", github.url],
-        ...["--url", daemon.url],
-      ]);
+      const again = await daemon.svc(connecting(github, daemon.url));
       equal(again.code, 0, again.stderr);
       match(again.stdout, /acme is connected, nothing had to be changed\n$/);
       theApp().hook.config.url = "https://elsewhere.example.com/";
       theApp().hook.config.secret = "another one";
-      const mended = await daemon.svc([
-        ...["connect", "github", "--app", "--org", "acme", "--api", github.url],
-        ...["--url", daemon.url],
-      ]);
+      const mended = await daemon.svc(connecting(github, daemon.url));
       equal(mended.code, 0, mended.stderr);
       match(mended.stderr, /set: its address was https:\/\/elsewhere/);
       equal(theApp().hook.config.secret, theApp().webhook_secret);

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { equal, match, ok } from "node:assert/strict";
+import { match, ok, strictEqual as equal } from "node:assert/strict";
 import { cleanEnv, type Program } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 

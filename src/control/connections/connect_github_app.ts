@@ -16,12 +16,6 @@ import { toJson } from "../../base/json.ts";
 import type { ApiAccess } from "../../connections/api/api_call.ts";
 import { convertManifest, manifestOf, type NewApp } from "../../connections/github/app_manifest.ts";
 import type { Installation } from "../../connections/github/app_token.ts";
-import {
-  type LoggedTry,
-  logPath,
-  readLogPage,
-  redeliver,
-} from "../../connections/github/delivery_log.ts";
 import { callGitHub } from "../../connections/github/github_client.ts";
 import { ensureAppHook, type EnsuredHook, isGitea } from "../../connections/github/hooks.ts";
 import { appPage, gitHubSite, installPage } from "../../connections/github_tokens.ts";
@@ -36,6 +30,7 @@ import { defaultConnectionName } from "../../resources/names.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
 import { apply } from "../resources/apply.ts";
 import type { ConnectHost } from "./connect_github.ts";
+import { checkAppWay } from "./check_app_way.ts";
 import {
   connectionFile,
   newSecret,
@@ -48,7 +43,6 @@ import {
   valueOf,
 } from "./connect_manifests.ts";
 import type { ConnectionWork } from "./lines.ts";
-import { waitForPing } from "./wait_for_ping.ts";
 
 type AppInput = Omit<Input<"connect.github_app">, "code">;
 
@@ -71,8 +65,6 @@ const DEAD_URL = "https://svc.invalid";
 /** How long svc waits until the App is installed, and between two questions. */
 const INSTALL_MS = 10 * 60_000;
 const ASK_EVERY_MS = 2000;
-/** How long svc waits for the ping of the registration in the log. */
-const LOGGED_MS = 20_000;
 
 /**
  * The form that registers the App, or that there is nothing to register.
@@ -128,8 +120,8 @@ export async function* connectGitHubApp(
     fault: null,
     ...(isNew ? { marks: { [String(app.id)]: since } } : {}),
   }, host.clock.now());
-  const at = { access, app, plan, wanted, host, signal };
-  const check = plan.events === "pull" ? null : yield* checkWay(at);
+  const at = { access, id: app.id, project, key: name, endpoint, wanted, host, signal };
+  const check = plan.events === "pull" ? null : yield* checkAppWay(at);
   if (check?.ok !== false) yield* waitForInstallation(connection, app, { host, signal });
   const hook = { endpoint, id: app.id, url: hookUrl };
   const action: EnsuredHook["action"] = isNew ? "created" : ensured?.action ?? "unchanged";
@@ -293,81 +285,6 @@ async function botOf(
   const user = answer.ok ? answer.data as { id?: unknown } | null : null;
   const userId = typeof user?.id === "number" ? String(user.id) : undefined;
   return { login: `${slug}[bot]`, ...defined({ userId }) };
-}
-
-/** The App whose webhook is checked. */
-interface WayCheck {
-  readonly access: ApiAccess;
-  readonly app: GitHubAppSpec;
-  readonly plan: Plan;
-  readonly wanted: { readonly url: string; readonly secret: string };
-  readonly host: ConnectHost;
-  readonly signal: AbortSignal;
-}
-
-/**
- * Has GitHub send its ping of the registration again, which came before svc knew the secret, and waits
- * until it arrives here.
- */
-async function* checkWay(at: WayCheck): ConnectionWork<Connected["check"]> {
-  const { access, app, wanted } = at;
-  yield { step: "waiting for the ping of GitHub, 30 s at most" };
-  const first = await pingAgain(at);
-  if (first === "none") {
-    yield { note: "GitHub's log has no ping any more: the next event shows whether it arrives" };
-    return null;
-  }
-  if (first === undefined) return { ok: true, fault: null, message: "The ping arrived" };
-  if (first.fault !== "secret") return { ok: false, ...first };
-  await ensureAppHook(access, { id: app.id, wanted, anew: true });
-  const again = await pingAgain(at);
-  if (again === "none" || again === undefined) {
-    yield { step: "GitHub signed with another secret: svc set it again" };
-    return { ok: true, fault: null, message: "The ping arrived" };
-  }
-  return { ok: false, ...again };
-}
-
-async function pingAgain({ access, app, plan, wanted, host, signal }: WayCheck) {
-  const owner = { app: true };
-  const { project, name, endpoint } = plan;
-  const found = await findPing(access, app.id, signal);
-  if (found === undefined) return "none";
-  const since = host.clock.now();
-  const failure = await redeliver(access, { owner, hook: app.id, id: found.ping.id });
-  if (failure !== undefined) throw new AppError("refused", failure.message);
-  return await waitForPing({
-    access,
-    owner,
-    hook: app.id,
-    url: wanted.url,
-    project,
-    endpoint,
-    key: name,
-    secret: wanted.secret,
-    since,
-    before: found.before,
-    signal,
-  }, host);
-}
-
-/** The newest ping in the log, which may be behind, and the ids of all tries in it. */
-async function findPing(
-  access: ApiAccess,
-  id: number,
-  signal: AbortSignal,
-): Promise<{ readonly ping: LoggedTry; readonly before: ReadonlySet<string> } | undefined> {
-  const { clock } = access;
-  const end = clock.monotonicMs() + LOGGED_MS;
-  for (;;) {
-    const page = await readLogPage(access, logPath({ app: true }, id));
-    const tries = typeof page === "object" && "tries" in page ? page.tries : [];
-    const ping = tries.find(({ event }) => event === "ping");
-    if (ping !== undefined) return { ping, before: new Set(tries.map((one) => one.id)) };
-    // Other tries, and no ping: it has left the log.
-    if (tries.length > 0 || clock.monotonicMs() >= end || signal.aborted) return undefined;
-    await clock.pause(ASK_EVERY_MS, signal);
-  }
 }
 
 /** Waits until a person has installed the App. */
