@@ -32,6 +32,15 @@ export const OUTPUT_OPERATIONS = {
     output: json<Queued & { readonly title: string }>(),
     role: "operator",
     grants: OWN_TASK,
+    tool: {
+      for: "step",
+      description:
+        "Files an issue in the repository, in Markdown. Of the same key the open issue is " +
+        "renewed.",
+      readOnly: false,
+      fromOutside: false,
+      output: "issue",
+    },
   }),
   "github.label": defineOperation({
     summary: "Puts labels that what a task is about gets, or loses, into the outbox",
@@ -41,6 +50,15 @@ export const OUTPUT_OPERATIONS = {
     >(),
     role: "operator",
     grants: OWN_TASK,
+    tool: {
+      for: "step",
+      description:
+        "Adds labels that the repository has to the issue or pull request that the task is " +
+        "about, and removes others.",
+      readOnly: false,
+      fromOutside: false,
+      output: "label",
+    },
   }),
   "github.review": defineOperation({
     summary: "Puts a review of the pull request that a task is about into the outbox",
@@ -54,5 +72,14 @@ export const OUTPUT_OPERATIONS = {
     output: json<Queued & { readonly number: number }>(),
     role: "operator",
     grants: OWN_TASK,
+    tool: {
+      for: "step",
+      description:
+        "Reviews the pull request that the task is about: a text in Markdown, and comments on " +
+        "lines of its diff.",
+      readOnly: false,
+      fromOutside: false,
+      output: "review",
+    },
   }),
 };
