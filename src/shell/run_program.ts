@@ -7,8 +7,7 @@
 
 import { concatBytes } from "../base/bytes.ts";
 import type { Clock } from "../base/clock.ts";
-import { AppError, messageOf } from "../base/errors.ts";
-import { findNotNow } from "../base/errors.ts";
+import { AppError, findNotNow, messageOf } from "../base/errors.ts";
 import type { ProgramLine } from "./ask_program.ts";
 import { Capture } from "./capture.ts";
 import { Pump } from "./pump.ts";
@@ -169,5 +168,9 @@ export async function runProgram(
   }
   const end = await program.ended;
   await feeding;
-  return { ...end, out: concatBytes(...parts) };
+  const out = concatBytes(...parts);
+  // It may have ended by itself before it was killed, and printed too much all the same.
+  return left < 0 && end.endedFor === undefined
+    ? { ...end, out, endedFor: "output" }
+    : { ...end, out };
 }

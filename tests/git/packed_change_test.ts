@@ -15,6 +15,9 @@ import { changeOf, type FileSpecs, PackBuilder, packedChange } from "../rigs/pac
 import { git } from "../rigs/git_repository.ts";
 
 const NEVER = new AbortController().signal;
+const PATH = Deno.env.get("PATH") ?? "";
+/** Only Linux limits the memory of a process. */
+const NO_LIMITS = Deno.build.os === "linux" ? missing("git") : "no limit of memory here";
 const NO_GIT = missing("git");
 
 function open(
@@ -24,7 +27,7 @@ function open(
 ): Promise<CheckedChange> {
   return openPackedChange(change, {
     dir,
-    path: Deno.env.get("PATH") ?? "",
+    path: PATH,
     clock: systemClock,
     signal: NEVER,
     limits: { ...CHANGE_LIMITS, ...limits },
@@ -160,10 +163,29 @@ Deno.test(skippable("a patch that is too long is cut at a line, and says so", NO
 Deno.test(skippable("a change that is stopped leaves nothing", NO_GIT), async () => {
   await using dir = await tempDir();
   const packed = await changeOf(dir.path, BEFORE, AFTER);
-  const host = { dir: dir.path, path: Deno.env.get("PATH") ?? "", clock: systemClock };
+  const host = { dir: dir.path, path: PATH, clock: systemClock };
   const stopped = openPackedChange(packed, { ...host, signal: AbortSignal.abort() });
   await rejects(stopped, { code: "overloaded" });
   const without = openPackedChange(packed, { ...host, path: "/nonexistent", signal: NEVER });
   await rejects(without, { message: "git is not installed, install it" });
   deepEqual([...Deno.readDirSync(dir.path)].filter(({ isDirectory }) => isDirectory), []);
+});
+
+Deno.test(skippable("git holds no large object in memory", NO_LIMITS), async () => {
+  await using dir = await tempDir();
+  const limited = `#!/bin/sh\nulimit -v 250000 && PATH=${PATH} exec git "$@"\n`;
+  await Deno.chmod(await dir.write("git", limited), 0o755);
+  const packed = await changeOf(dir.path, BEFORE, {
+    ...BEFORE,
+    bomb: { content: new Uint8Array(300 * 1024 * 1024) },
+  });
+  await rejects(
+    openPackedChange(packed, {
+      dir: dir.path,
+      path: `${dir.path}:${PATH}`,
+      clock: systemClock,
+      signal: NEVER,
+    }),
+    { message: /^The change has 300\.0 MiB unpacked/ },
+  );
 });

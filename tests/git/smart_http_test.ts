@@ -85,6 +85,7 @@ test("a branch that has moved stays, whenever it moves", async (fake, remote, ba
   const push = pushOf(first.new, "two\n", first.new);
   const before = await pushRef(remote, push, systemClock);
   ok(before.result === "moved" && !before.mayHaveArrived);
+  equal(fake.calls.filter(({ method }) => method === "POST").length, 1, "only the first push");
   match(before.reason, /^The branch svc\/fix-42 is at [0-9a-f]{12}, and was expected to be at/);
   const late = pushOf(others, "two\n", others);
   let moved = "";
