@@ -285,6 +285,23 @@ Deno.test("restore sends no message again that was sent or given up since, and c
   );
 });
 
+Deno.test("what tasks have stored against limits since the backup counts on", async () => {
+  await using rig = await upkeepRig();
+  rig.change(
+    "INSERT INTO outputs VALUES ((SELECT min(id) FROM tasks), 'push', 'a', 1, 'o/r#1', 1, 1)",
+  );
+  const file = await copyOf(rig);
+  rig.change(`
+    INSERT INTO outputs VALUES ((SELECT min(id) FROM tasks), 'push', 'b', 2, 'o/r#1', 2, 2);
+    INSERT INTO outputs VALUES ('since', 'push', 'c', 3, 'o/r#1', 3, 3)`);
+  await restored(rig, file);
+  deepEqual(
+    rowsOf(rig.dirs.database, "SELECT unit, number, round FROM outputs ORDER BY unit")
+      .map((row) => Object.values(row)),
+    [["a", 1, 1], ["b", 2, 2]],
+  );
+});
+
 Deno.test("a restore that is refused leaves no row, and the old tokens as they are", async () => {
   await using rig = await upkeepRig();
   rig.change(token("A"));

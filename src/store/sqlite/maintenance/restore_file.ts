@@ -15,6 +15,7 @@ import { READINESS } from "../../sql/readiness.ts";
 import { changeResources, replaceSealed } from "../resources/resource_rows.ts";
 import {
   countPendingMessages,
+  keepCounted,
   keepRevocations,
   keepSent,
   newlyValid,
@@ -80,6 +81,7 @@ export async function makeReady(
     if (replaced !== undefined) {
       revoked += keepRevocations(db, replaced, now);
       keepSent(db, replaced);
+      keepCounted(db, replaced);
     }
     if (revokeTokens) revoked += revokeAll(db, now);
     await recordControl(db, record);

@@ -26,6 +26,8 @@ export interface FormerRecords {
   readonly resources: readonly Resource[];
   /** Messages that wait in the copy and have gone further here, as rows. */
   readonly messages: readonly Row[];
+  /** What tasks have stored against their limits, as rows. */
+  readonly outputs: readonly Row[];
 }
 
 /**
@@ -43,6 +45,7 @@ export function readFormerRecords(
       tokens: tokensOf(db),
       resources: loadResources(db),
       messages: messagesOf(db, copy),
+      outputs: hasTable(db, "outputs") ? db.all("SELECT * FROM outputs") : [],
     };
   } catch {
     return undefined;
@@ -51,8 +54,7 @@ export function readFormerRecords(
 
 /** Those messages that wait or are held in the copy and are over in `db`, or were tried there. */
 function messagesOf(db: Database, copy: Database): Row[] {
-  // A database of an earlier version has no outbox.
-  if (db.get("SELECT 1 FROM sqlite_schema WHERE name = 'outbox'") === undefined) return [];
+  if (!hasTable(db, "outbox")) return [];
   return copy.all("SELECT id, state FROM outbox WHERE state IN ('held', 'pending')").flatMap(
     ({ id, state }) =>
       db.all(
@@ -61,6 +63,11 @@ function messagesOf(db: Database, copy: Database): Row[] {
         state ?? null,
       ),
   );
+}
+
+/** Whether a database has a table: one of an earlier version lacks some. */
+function hasTable(db: Database, name: string): boolean {
+  return db.get("SELECT 1 FROM sqlite_schema WHERE name = ?", name) !== undefined;
 }
 
 function tokensOf(db: Database): HashedToken[] {
@@ -142,6 +149,18 @@ export function keepSent(copy: Database, { messages }: FormerRecords): void {
     if (row["state"] === "sent" || row["state"] === "dropped") {
       copy.run("DELETE FROM outbox_content WHERE message_id = ?", text(row, "id"));
     }
+  }
+}
+
+/** Counts in the copy what its tasks have stored since, so that none passes its limits by a restore. */
+export function keepCounted(copy: Database, { outputs }: FormerRecords): void {
+  const columns = ["task_id", "output", "unit", "created_at", "place", "number", "round"];
+  for (const row of outputs) {
+    copy.run(
+      `INSERT OR IGNORE INTO outputs (${columns.join(", ")}) SELECT ?, ?, ?, ?, ?, ?, ?
+       WHERE EXISTS (SELECT 1 FROM tasks WHERE id = ?)`,
+      ...[...columns, "task_id"].map((column) => row[column] ?? null),
+    );
   }
 }
 
