@@ -189,3 +189,26 @@ Deno.test(skippable("git holds no large object in memory", NO_LIMITS), async () 
     { message: /^The change has 300\.0 MiB unpacked/ },
   );
 });
+
+Deno.test(
+  skippable("a submodule is told as one, and its commit stays where it is", NO_GIT),
+  async () => {
+    await using dir = await tempDir();
+    const lib = "3".repeat(40);
+    const after = { ...BEFORE, lib: { mode: "160000", id: lib } };
+    await using change = await open(await changeOf(dir.path, BEFORE, after), dir.path);
+    const [file, ...others] = change.files;
+    deepEqual([file?.path, file?.newMode, file?.blob, file?.bytes, others.length], [
+      "lib",
+      "160000",
+      lib,
+      0,
+      0,
+    ]);
+    await rejects(change.readBlob(lib), { code: "refused" });
+    const author = { name: "svc", email: "svc@example.com" };
+    const commit = await change.commit({ parent: change.start, author, at: 0, message: "m" });
+    ok((await Array.fromAsync(change.pack(commit))).length > 0);
+    match(new TextDecoder().decode(await change.patch()), /\+Subproject commit 3{40}\n/);
+  },
+);
