@@ -65,7 +65,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   "init.ts": "base calls daemon resources secrets storage",
   mcp: "api base resources",
   cli:
-    "api auth base calls console control daemon daemon.ts docs doctor http init.ts integrations mcp platforms plugins resources service shell signatures storage store upkeep",
+    "api auth base calls console control daemon daemon.ts docs doctor git http init.ts integrations mcp platforms plugins resources service shell signatures storage store upkeep",
   "cli.ts": "cli",
   "main.ts": "cli",
 };

@@ -32,10 +32,14 @@ export interface QueuedMessage extends Readonly<Record<string, unknown>> {
 export interface MessageReport<Queued extends QueuedMessage> {
   /** Asks the daemon to store it. */
   readonly queue: (client: Client) => Promise<Queued>;
-  /** The text that is printed once it was sent. */
-  readonly sent: (queued: Queued) => string;
+  /** What stands behind the id of a message that is queued; nothing if absent. */
+  readonly queued?: (queued: Queued) => string;
+  /** The text that is printed once it was sent, with the id that the other system gave it. */
+  readonly sent: (queued: Queued, externalId: string | null) => string;
   /** Name under which JSON shows the id that the other system gave it. */
   readonly idField: string;
+  /** The part of that id which JSON shows; all of it if absent. */
+  readonly id?: (externalId: string | null) => unknown;
 }
 
 /**
@@ -46,14 +50,14 @@ export interface MessageReport<Queued extends QueuedMessage> {
  */
 export async function reportMessage<Queued extends QueuedMessage>(
   context: Context<[typeof WAIT, typeof OUTPUT_TEXT_JSON, ...typeof CONNECTION]>,
-  { queue, sent, idField }: MessageReport<Queued>,
+  { queue, queued: describe, sent, idField, id: shown = (id) => id }: MessageReport<Queued>,
 ): Promise<number> {
   const { io } = context;
   const json = context.options.output === "json";
   if (!context.options.wait) {
     using client = context.client();
     const queued = await queue(client);
-    io.out(json ? jsonText(queued) : queuedText(queued));
+    io.out(json ? jsonText(queued) : queuedText(queued, describe?.(queued)));
     return 0;
   }
   // Around the whole: where the daemon runs the command for a script it must refuse to wait before
@@ -72,16 +76,18 @@ export async function reportMessage<Queued extends QueuedMessage>(
       externalId = over.external_id;
     }
     const { outbox_id: _done, ...rest } = queued;
-    io.out(json ? jsonText({ ...rest, [idField]: externalId }) : `${sent(queued)}\n`);
+    const answer = { ...rest, [idField]: shown(externalId) };
+    io.out(json ? jsonText(answer) : `${sent(queued, externalId)}\n`);
     return 0;
   });
 }
 
-/** A line for each message; of one that is held, what sends it. */
-function queuedText(queued: QueuedMessage): string {
+/** A line for each message, with what it is; of one that is held, what sends it. */
+function queuedText(queued: QueuedMessage, what?: string): string {
   const { held_for: reason } = queued;
+  const more = what === undefined ? "" : `: ${what}`;
   const lines = idsOf(queued).map((id) =>
-    typeof reason === "string" ? heldText(id, reason) : `queued as outbox/${id}`
+    typeof reason === "string" ? heldText(id, reason) : `queued as outbox/${id}${more}`
   );
   return lines.map((line) => `${line}\n`).join("");
 }

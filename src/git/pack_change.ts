@@ -158,7 +158,7 @@ class ChangeReader {
   async #treeOfFiles(): Promise<string> {
     await this.#copyIndex();
     await this.#git(["add", "--all", "--", "."]);
-    return textOf((await this.#git(["write-tree"])).out).trim();
+    return textOf((await this.#git(["write-tree", "--missing-ok"])).out).trim();
   }
 
   /**

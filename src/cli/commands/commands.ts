@@ -149,6 +149,21 @@ const ROWS: readonly Row[] = [
     "set a check run of the commit that a task is about",
     () => import("./github_check.ts"),
   ],
+  [
+    "github pr create",
+    "open a pull request, or renew it",
+    () => import("./github_pr_create.ts"),
+  ],
+  [
+    "github pr update",
+    "change the title or text of a pull request",
+    () => import("./github_pr_update.ts"),
+  ],
+  [
+    "github push",
+    "put a commit onto a task's pull request",
+    () => import("./github_push.ts"),
+  ],
   ["github react", "react to what a task is about", () => import("./github_react.ts"), "served"],
   [
     "github may",

@@ -1,0 +1,48 @@
+/**
+ * `svc github push`.
+ *
+ * @module
+ */
+
+import { defined } from "../../base/defined.ts";
+import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
+import { CHANGE, changeText, readChange } from "../handed_change.ts";
+import { interruptible } from "../interrupt.ts";
+import { OWN_TASK, taskOf } from "../own_task.ts";
+import { reportMessage, WAIT } from "../wait_for_message.ts";
+
+export const command: Command = defineCommand({
+  help:
+    "Puts one more commit, with the change in the current working tree, onto the pull request " +
+    "that a task is about. The change has to begin at the newest commit of that pull request: " +
+    "name it with --onto where the worktree began elsewhere. The workflow says in may.github.push " +
+    "what it may have. Inside a step, the task defaults to its own.",
+  arguments: [OWN_TASK],
+  options: [
+    { flags: "--message <text>", help: "message of the commit" },
+    ...CHANGE,
+    WAIT,
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    'svc github push --all --message "Rename as asked"',
+    "svc github push latest --commit HEAD --onto origin/svc/fix-42 --wait",
+  ],
+  async run(context) {
+    const task = taskOf(context);
+    const { message } = context.options;
+    return await interruptible(context.io, (signal) =>
+      reportMessage(context, {
+        async queue(client) {
+          const purpose = { task, output: "push" } as const;
+          const { input, sending } = await readChange(context, { client, signal, purpose });
+          const given = { ...input, ...defined({ message }) };
+          return await client.callWith("github.push", given, sending);
+        },
+        queued: changeText,
+        sent: ({ repository, branch, sha }) => `pushed ${sha} to ${branch} of ${repository}`,
+        idField: "commit",
+      }));
+  },
+});
