@@ -56,6 +56,25 @@ export const CHANGE_OPERATIONS = {
     role: "operator",
     grants: OWN_TASK,
     attachment: PACK,
+    tool: {
+      for: "step",
+      description: "Opens a pull request with the files of the working tree as they are now, but " +
+        "nothing that .gitignore names; of the same key it renews the one that is open. No " +
+        "commit is needed. If `held_for` says why, a person has to send it.",
+      readOnly: false,
+      fromOutside: false,
+      output: "pull",
+      input: {
+        task: TASK,
+        title: TEXT,
+        body: Type.Optional(Type.String({ description: "Markdown" })),
+        key: OPTIONAL_TEXT,
+        base: Type.Optional(
+          Type.String({ description: "Branch to merge into; that of the repository by default" }),
+        ),
+        labels: Type.Optional(Type.Array(TEXT)),
+      },
+    },
   }),
   "github.pr_update": defineOperation({
     summary: "Puts another title or text of a task's pull request into the outbox",
@@ -71,5 +90,15 @@ export const CHANGE_OPERATIONS = {
     role: "operator",
     grants: OWN_TASK,
     attachment: PACK,
+    tool: {
+      for: "step",
+      name: "github_pr_push",
+      description: "Puts one more commit onto the pull request that the task is about: the files " +
+        "of the working tree as they are now, but nothing that .gitignore names.",
+      readOnly: false,
+      fromOutside: false,
+      output: "push",
+      input: { task: TASK, message: OPTIONAL_TEXT },
+    },
   }),
 };

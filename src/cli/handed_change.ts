@@ -47,7 +47,7 @@ export interface HandedChange {
  * @throws {AppError} `refused` where the task may not do it, or there is nothing to hand over.
  */
 export async function readChange(
-  context: Context<typeof CHANGE>,
+  context: Pick<Context<typeof CHANGE>, "io" | "options">,
   { client, signal, purpose }: {
     readonly client: Client;
     readonly signal: AbortSignal;

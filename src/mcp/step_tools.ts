@@ -6,6 +6,7 @@
  */
 
 import type { Client } from "../api/client.ts";
+import type { Input } from "../api/operations.ts";
 import { utf8 } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
 import { fileFault } from "../base/file_fault.ts";
@@ -23,10 +24,25 @@ export interface StepFiles {
   readonly payload: string | undefined;
   /** The goal of its task, with marks around text from outside. */
   readonly goal: string | undefined;
+  /** Packs the working tree around the current directory, if the task may do that with it. */
+  readonly packChange: (wanted: WantedChange, call: StepCall) => Promise<HandedChange>;
+}
+
+/** What a change is packed for. */
+export interface WantedChange {
+  readonly output: "pull" | "push";
+  /** Name of the pull request. */
+  readonly key?: string;
+}
+
+/** A change as an operation takes it. */
+export interface HandedChange {
+  readonly input: { readonly task: string; readonly start: string; readonly tree: string };
+  readonly sending: { readonly attachment: Uint8Array<ArrayBuffer>; readonly signal: AbortSignal };
 }
 
 /** What a tool of a step works with. */
-interface StepCall {
+export interface StepCall {
   readonly client: Client;
   readonly step: StepFiles;
   readonly signal: AbortSignal;
@@ -37,7 +53,20 @@ export const STEP_TOOLS: Readonly<
   Record<string, (given: JsonObject, call: StepCall) => Promise<readonly Piece[]>>
 > = {
   "task.look": lookAtTask,
+  "github.pr_create": async (given, call) => {
+    const key = typeof given["key"] === "string" ? { key: given["key"] } : {};
+    const { input, sending } = await call.step.packChange({ output: "pull", ...key }, call);
+    const asked = { ...given, ...input } as Input<"github.pr_create">;
+    return answer(await call.client.callWith("github.pr_create", asked, sending));
+  },
+  "github.push": async (given, call) => {
+    const { input, sending } = await call.step.packChange({ output: "push" }, call);
+    const asked = { ...given, ...input } as Input<"github.push">;
+    return answer(await call.client.callWith("github.push", asked, sending));
+  },
 };
+
+const answer = (value: unknown): readonly Piece[] => [{ text: toJson(value) }];
 
 /** The tools of a step that the daemon has no part in. */
 export function ownTools(step: StepFiles): readonly CallableTool[] {
