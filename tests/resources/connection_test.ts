@@ -14,6 +14,7 @@ import {
 import { compileSchema } from "../../src/resources/validate.ts";
 
 const token = { fromSecret: { store: "s", key: "token" } };
+const app = { id: 12, slug: "svc", privateKey: token };
 const REPOSITORY = { repository: "brightwater/tidepool", token };
 
 /** What the checks say of a spec, as `level path: message`. */
@@ -28,8 +29,37 @@ Deno.test("a Connection to a repository or an organization has no fault", () => 
   deepEqual(findings({ github: { organization: "brightwater", token } }), []);
 });
 
+Deno.test("a Connection to an app has no fault, whatever it is for", () => {
+  deepEqual(findings({ github: { app } }), []);
+  deepEqual(findings({ github: { app, organization: "acme" } }), []);
+  deepEqual(findings({ github: { app, repositories: ["acme/a", "acme/b"] } }), []);
+  deepEqual(findings({ github: { app, hooks: [{ endpoint: "github", id: 12 }] } }), []);
+});
+
 for (
   const [name, spec, found] of [
+    [
+      "neither token nor app",
+      { github: { repository: "a/b" } },
+      "a token or an app, found neither",
+    ],
+    ["token and app", { github: { ...REPOSITORY, app } }, "a token or an app, found both"],
+    ["an app with one repository", { github: { app, repository: "a/b" } }, "repositories: [a/b]"],
+    [
+      "an app with an organization and repositories",
+      { github: { app, organization: "acme", repositories: ["acme/a"] } },
+      "found both",
+    ],
+    [
+      "a token with repositories",
+      { github: { token, organization: "acme", repositories: ["acme/a"] } },
+      "Only an app covers a list",
+    ],
+    [
+      "an app with another webhook",
+      { github: { app, hooks: [{ endpoint: "github", id: 13 }] } },
+      "hooks: [{endpoint: github, id: 12}]",
+    ],
     ["no platform", {}, "found none"],
     [
       "two platforms",
