@@ -76,7 +76,8 @@ Deno.test("every package of a platform has its guide, secrets, triggers, workflo
     const sorts = ["trigger", "workflow", "step-template"];
     for (const file of ["README.md", "secrets-template.yaml"]) ok(files.includes(file), name);
     for (const sort of sorts) ok(files.some((file) => file.startsWith(`${sort}-`)), name);
-    deepEqual(listDirectory(join(DIRECTORY, name, "agent")), ["answer.yaml"]);
+    const changing = name === "github" ? ["fix-ci.yaml", "fix.yaml"] : [];
+    deepEqual(listDirectory(join(DIRECTORY, name, "agent")), ["answer.yaml", ...changing]);
     const others = files.filter((file) =>
       !/^(README\.md|secrets-template\.yaml|(trigger|workflow|step-template)-[a-z-]+\.yaml|[a-z]+\/)$/
         .test(file)

@@ -1,6 +1,6 @@
 /**
- * The names of repositories and organizations at GitHub, Gitea and Forgejo. They become parts of paths in
- * calls that carry a token, so no name may change the path, as `..` does.
+ * The names of repositories and organizations at GitHub, Gitea and Forgejo, and of events. The former
+ * become parts of paths in calls that carry a token, so none may change the path, as `..` does.
  *
  * @module
  */
@@ -24,3 +24,8 @@ export function isRepository(text: string): boolean {
 export function isOrganization(text: string): boolean {
   return ORGANIZATION.test(text);
 }
+
+/** Events of GitHub that the triggers of the package take. */
+export const PACKAGE_EVENTS = ["push", "pull_request", "issue_comment", "release"] as const;
+/** Events that the triggers of an agent take beside those. */
+export const AGENT_EVENTS = ["issues", "check_suite"] as const;

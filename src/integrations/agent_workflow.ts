@@ -60,11 +60,11 @@ export function agentManifests(
     repository: JSON.stringify(repository?.toLowerCase()),
     "user-id": users.map((user) => JSON.stringify(user)).join(", "),
   };
-  const name = agentWorkflowName(pack, repository);
+  const suffix = suffixOf(repository);
   return files.map(({ path, text }) => ({
     path,
     text: text.replaceAll(/"<your-([a-z-]+)>"/g, (_, key) => values[key] ?? "")
-      .replaceAll(new RegExp(`(: )${pack.name}-agent$`, "gm"), `$1${name}`)
+      .replaceAll(new RegExp(`(: ${pack.name}-(?:agent|fix|fix-ci))$`, "gm"), `$1${suffix}`)
       .replace(
         /^( +connection: ).*$/m,
         (line, field) => connection === undefined ? line : field + connection,
@@ -76,13 +76,10 @@ export function agentManifests(
   }));
 }
 
-/** Name of the Workflow, the Trigger and the Workspace. */
-export function agentWorkflowName(
-  { name }: Pick<IntegrationPackage, "name">,
-  repository: string | undefined,
-): string {
-  if (repository === undefined) return `${name}-agent`;
-  return `${name}-agent-${repository.toLowerCase().replace("/", "-")}`.replace(/[^a-z0-9]+$/, "");
+/** What the names of the resources of a repository end with. */
+function suffixOf(repository: string | undefined): string {
+  if (repository === undefined) return "";
+  return `-${repository.toLowerCase().replace("/", "-")}`.replace(/[^a-z0-9]+$/, "");
 }
 
 /** Whether the configuration of a git repository names `OWNER/NAME` as the address of a remote. */

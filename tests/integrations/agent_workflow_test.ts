@@ -5,7 +5,13 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, ok, throws } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  match,
+  ok,
+  strictEqual as equal,
+  throws,
+} from "node:assert/strict";
 import {
   AGENT_NAMES,
   agentManifests,
@@ -33,9 +39,10 @@ const filled = (platform: string, more: Partial<AgentWorkflow> = {}) =>
     ...more,
   });
 
-/** The resources of a platform's files, by kind. */
-function read(platform: string, more: Partial<AgentWorkflow> = {}) {
-  const files = filled(platform, more).map(({ path, text }) => ({ name: path, text }));
+/** The resources of one file of a platform, by kind. */
+function read(platform: string, more: Partial<AgentWorkflow> = {}, file = "answer") {
+  const files = filled(platform, more).filter(({ path }) => path === `agent/${file}.yaml`)
+    .map(({ path, text }) => ({ name: path, text }));
   const { resources, errors, warnings } = readManifests({ files, crds: [] });
   deepEqual({ errors, warnings }, { errors: [], warnings: [] });
   return Object.fromEntries(resources.map((one) => [one.kind, one]));
@@ -79,6 +86,29 @@ Deno.test("each repository has its own agent, whose workflow and workspace its t
       event: { webhook: { connection: string } };
     };
     deepEqual(event.webhook.connection, connection ?? "slack");
+  }
+});
+
+Deno.test("what opens and mends pull requests is off at first, and in the same workspace", () => {
+  deepEqual(filled("github").map(({ path }) => path), [
+    "agent/answer.yaml",
+    "agent/fix-ci.yaml",
+    "agent/fix.yaml",
+  ]);
+  for (const file of ["fix", "fix-ci"]) {
+    const { Workflow, Trigger } = read("github", {}, file);
+    const name = `github-${file}-brightwater-tide.pool`;
+    deepEqual([Workflow?.name, Trigger?.name], [name, name]);
+    const { suspend, action } = Trigger?.spec as { suspend: boolean; action: object };
+    equal(suspend, true);
+    deepEqual(action, { workflow: name, workspace: "github-agent-brightwater-tide.pool" });
+    const { may, steps } = Workflow?.spec as {
+      may: { github: object };
+      steps: { agent?: string; may?: readonly string[] }[];
+    };
+    deepEqual(Object.keys(may.github), [file === "fix" ? "pull" : "push"]);
+    const agents = steps.filter(({ agent }) => agent !== undefined);
+    deepEqual(agents.map(({ may }) => may), [[]], "an agent has no output of its own");
   }
 });
 

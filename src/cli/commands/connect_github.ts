@@ -8,6 +8,7 @@ import type { Connected } from "../../api/connection_operations.ts";
 import type { Input } from "../../api/operations.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
+import { AGENT_EVENTS, PACKAGE_EVENTS } from "../../base/github_names.ts";
 import { defaultConnectionName } from "../../resources/names.ts";
 import {
   type Command,
@@ -68,7 +69,10 @@ const OPTIONS = [
     flags: "--endpoint <name>",
     help: "endpoint of your own triggers, instead of the package github",
   },
-  { flags: "--event <name...>", help: "events to send (default: those of the package)" },
+  {
+    flags: "--event <name...>",
+    help: "events to send (default: those of the package, and of its agent)",
+  },
   ...WITH_AGENT,
   SET_SECRET,
   PROJECT,
@@ -174,7 +178,9 @@ async function toInput(context: Context<typeof OPTIONS>): Promise<Input<"connect
   const options = connectOptions(context);
   const url = wayOf(context);
   const pull = context.options.pull;
-  const events = context.options.event;
+  const { event, with: agent } = context.options;
+  const ofAgent = agent === undefined ? [] : [...PACKAGE_EVENTS, ...AGENT_EVENTS];
+  const events = event.length === 0 ? ofAgent : event;
   const given = context.options.token;
   const token = await readNewToken(
     { what: "token of GitHub", flag: "--token", given, variable: "GITHUB_TOKEN" },

@@ -12,6 +12,7 @@ import type { Caller } from "../../auth/caller.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
+import { PACKAGE_EVENTS } from "../../base/github_names.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { isToken, readToken } from "../../connections/find_connection.ts";
 import type { ApiAccess } from "../../connections/api/api_call.ts";
@@ -36,7 +37,6 @@ import { type CheckedToken, checkToken } from "./check_token.ts";
 import {
   connectionFile,
   newSecret,
-  PACKAGE_EVENTS,
   type Receiving,
   receivingOf,
   secretFile,

@@ -18,9 +18,6 @@ import { MASK } from "../../resources/names.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 
-/** Events that the triggers of the package take. */
-export const PACKAGE_EVENTS = ["push", "pull_request", "issue_comment", "release"] as const;
-
 /** The endpoint that takes the events. */
 export interface Receiving {
   readonly endpoints: readonly string[];
