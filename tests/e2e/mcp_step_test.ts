@@ -17,7 +17,7 @@ import { type Manifest, secretStore } from "../helpers/manifests.ts";
 import { programTest } from "../helpers/program.ts";
 import { NO_SANDBOX } from "../helpers/sandbox.ts";
 import { untilFile } from "../helpers/until.ts";
-import { type McpClient, SDK, type ServerCommand, startServer } from "../rigs/mcp_client.ts";
+import { type McpClient, type ServerCommand, startServer } from "../rigs/mcp_client.ts";
 
 const EVERY = ["github_may", "inbox_read", "output_set", "task_look"];
 /** The tools of outputs that `may` names. */
@@ -131,7 +131,7 @@ function checkLook(text: string): void {
 
 async function checkTools(mcp: McpClient, id: string, daemon: TestDaemon): Promise<void> {
   deepEqual(await mcp.names(), [...EVERY, "github_comment", "github_react"].toSorted());
-  for (const { name, inputSchema } of (await mcp.client.listTools()).tools) {
+  for (const { name, inputSchema } of await mcp.tools()) {
     const fields = Object.keys(inputSchema.properties ?? {});
     ok(!fields.some((field) => /task|id$|repository|project/.test(field)), `${name}: ${fields}`);
   }
@@ -192,7 +192,7 @@ programTest("an agent outside of a sandbox has the tools of its task", async (pr
   deepEqual(steps.map(({ state }) => state), ["succeeded", "succeeded"]);
   const { stdout } = await daemon.svc(["mcp"], { env: server.env, stdin: REQUESTS });
   deepEqual(stdout.match(/a run token ends with its run/g)?.length, 2);
-}, SDK);
+});
 
 programTest(
   "an agent in a sandbox has them too, and with control: task sees no other task",
@@ -216,7 +216,7 @@ programTest(
     const left = [...Deno.readDirSync(`${daemon.dataDir}/sandbox`)].map(({ name }) => name);
     deepEqual(left.filter((name) => name.endsWith(".mcp")), []);
   },
-  { ...SDK, skip: NO_SANDBOX },
+  { skip: NO_SANDBOX },
 );
 
 programTest("each output that may has is a tool, and there are at most twelve", async (program) => {
@@ -232,7 +232,7 @@ programTest("each output that may has is a tool, and there are at most twelve", 
   match((await mcp.call("github_label", { add: ["bug"] })).text, /"outbox_id"/);
   match((await mcp.call("github_label", { add: ["wontfix"] })).text, /may\.github\.label/);
   await end(daemon);
-}, SDK);
+});
 
 programTest("without may for its step, an agent has no tool that writes", async (program) => {
   await using daemon = await startDaemon(program);
@@ -242,7 +242,7 @@ programTest("without may for its step, an agent has no tool that writes", async 
   deepEqual(await mcp.names(), EVERY);
   await rejects(mcp.call("github_comment", { text: "x" }), /-32602/);
   await end(daemon);
-}, SDK);
+});
 
 programTest("with control: false, there is no server to start", async (program) => {
   await using daemon = await startDaemon(program);
@@ -258,4 +258,4 @@ programTest("with control: false, there is no server to start", async (program) 
   await client.call("trigger.fire", { name: "answer", payload });
   const [task] = await daemon.settled() as unknown as { steps: { outputs: unknown }[] }[];
   deepEqual(task?.steps[0]?.outputs, { config: "none", agent: "model" });
-}, { ...SDK, skip: NO_SANDBOX });
+}, { skip: NO_SANDBOX });

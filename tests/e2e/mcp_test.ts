@@ -1,5 +1,5 @@
 /**
- * `svc mcp` as coding agents of a person use it, through the client of the protocol's own SDK.
+ * `svc mcp` as coding agents of a person use it, through a client of the protocol and that of its own SDK.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import {
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import { type Program, programTest, runSvc } from "../helpers/program.ts";
-import { mcpClient, SDK } from "../rigs/mcp_client.ts";
+import { mcpClient, mcpCommand, NO_SDK, startSdkClient } from "../rigs/mcp_client.ts";
 
 /** What a model of a person has. */
 const READING = [
@@ -51,8 +51,7 @@ programTest("a model of a person reads, and what strangers wrote is marked", asy
   await using daemon = await daemonWithTask(program);
   await using mcp = await mcpClient(program, daemon.dataDir);
   deepEqual(await mcp.names(), READING.toSorted());
-  const { tools } = await mcp.client.listTools();
-  for (const { name, annotations, inputSchema } of tools) {
+  for (const { name, annotations, inputSchema } of await mcp.tools()) {
     equal(annotations?.readOnlyHint, true, name);
     equal(inputSchema["additionalProperties"], false, name);
   }
@@ -81,7 +80,7 @@ programTest("a model of a person reads, and what strangers wrote is marked", asy
   });
   match(tried.text, /"after":"filtered".*\n.*"done":true/s);
   for (const { text } of [listed, logs, page, found, explained, tried]) ok(!text.includes(SECRET));
-}, SDK);
+});
 
 programTest("a model without the role changes nothing, whatever it calls", async (program) => {
   await using daemon = await daemonWithTask(program);
@@ -112,7 +111,7 @@ programTest("a model without the role changes nothing, whatever it calls", async
     match(text, why);
   }
   equal((await daemon.tasks()).length, 1);
-}, SDK);
+});
 
 programTest("a model of an operator retries, cancels and redelivers", async (program) => {
   await using daemon = await daemonWithTask(program);
@@ -127,7 +126,7 @@ programTest("a model of an operator retries, cancels and redelivers", async (pro
   await daemon.settled();
   equal((await daemon.tasks()).length, 3);
   match((await mcp.call("task_cancel", { ids: ["latest"] })).text, /"result":"ended"/);
-}, SDK);
+});
 
 programTest("the access policy decides, whatever role is asked for", async (program) => {
   await using daemon = await daemonWithTask(program);
@@ -135,7 +134,7 @@ programTest("the access policy decides, whatever role is asked for", async (prog
   await Deno.writeTextFile(policy, "max_role: read_only\n", { mode: 0o600 });
   await using mcp = await mcpClient(program, daemon.dataDir, ["--role", "operator"]);
   deepEqual(await mcp.names(), READING.filter((name) => name !== "trigger_backtest").toSorted());
-}, SDK);
+});
 
 programTest("without a daemon it says so, and goes on when one runs", async (program) => {
   await using directory = await daemonWithTask(program);
@@ -147,7 +146,7 @@ programTest("without a daemon it says so, and goes on when one runs", async (pro
     isError: true,
   }));
   deepEqual([isError, /not running/.test(text)], [true, true]);
-}, SDK);
+});
 
 programTest(
   "standard output carries the protocol only, and the last line counts",
@@ -169,5 +168,13 @@ programTest(
     deepEqual(answers.map(({ id }) => id), [null, null, "end", 1]);
     match(answers[3].result.content[0].text, /"webhook_url"/);
   },
-  SDK,
 );
+
+programTest("the client of the SDK lists and calls", async (program) => {
+  await using daemon = await daemonWithTask(program);
+  await using mcp = startSdkClient(mcpCommand(program, daemon.dataDir));
+  deepEqual(await mcp.names(), READING.toSorted());
+  match((await mcp.call("status")).text, /"webhook_url"/);
+  const { isError } = await mcp.call("list", { what: "nothing" });
+  equal(isError, true);
+}, { skip: NO_SDK });

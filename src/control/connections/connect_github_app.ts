@@ -12,6 +12,7 @@ import type { Caller } from "../../auth/caller.ts";
 import { toHex } from "../../base/bytes.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
+import { PACKAGE_EVENTS } from "../../base/github_names.ts";
 import { toJson } from "../../base/json.ts";
 import type { ApiAccess } from "../../connections/api/api_call.ts";
 import { convertManifest, manifestOf, type NewApp } from "../../connections/github/app_manifest.ts";
@@ -34,7 +35,6 @@ import { checkAppWay } from "./check_app_way.ts";
 import {
   connectionFile,
   newSecret,
-  PACKAGE_EVENTS,
   type Receiving,
   receivingOf,
   secretFile,
