@@ -11,6 +11,7 @@ import { Notifier } from "../notifications/notifier.ts";
 import { Answers } from "../outbox/answers.ts";
 import { HeldMessages } from "../outbox/held_messages.ts";
 import { Outbox } from "../outbox/outbox.ts";
+import { unansweredDraft } from "../outbox/unanswered.ts";
 import { startAuditRetention } from "../plugins/audit_retention.ts";
 import { CronPlugins } from "../plugins/cron_plugins.ts";
 import { endInterruptedPlugins, guardPlugins } from "../plugins/plugin_processes.ts";
@@ -18,6 +19,7 @@ import { policyCheck } from "../plugins/policy/policy_check.ts";
 import { PluginFailures } from "../plugins/plugin_failures.ts";
 import type { PluginHost } from "../plugins/run_plugin.ts";
 import { Semaphore } from "../plugins/semaphore.ts";
+import type { Task } from "../store/task_records.ts";
 import type { RunHost } from "../tasks/run/task_context.ts";
 import { startRetention } from "../tasks/retention/retention.ts";
 import { openWorker, type TaskWorker } from "../tasks/run/worker.ts";
@@ -82,7 +84,10 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   const notifier = busy.use(new Notifier({ ...state, outbox }));
   busy.use(new HeldMessages(state));
   if (state.guard !== undefined) busy.use(followOtherDaemons(state, inboxes));
-  const worker = busy.use(await openWorker({ ...running, workers }));
+  const unanswered = async (task: Task, reason: string) => {
+    await outbox.enqueue([unansweredDraft(task, reason)]);
+  };
+  const worker = busy.use(await openWorker({ ...running, unanswered, workers }));
   const machine = new Machine(running);
   await endInterruptedPlugins(state);
   opening.use(startAuditRetention(state));

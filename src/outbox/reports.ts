@@ -51,6 +51,8 @@ export async function reportsAt(
   const report = trigger?.spec.report?.github;
   // A stranger whose task was kept from starting must not overwrite an earlier answer.
   if (report === undefined || wasKeptFromStarting(task)) return [];
+  const { react, status, comment } = report; // the run of the task itself makes the pull request
+  if (react !== true && status === undefined && comment === undefined) return [];
   const isOver = point === "ended";
   if (!isOver && report.react !== true && report.status === undefined) return [];
   const address = await addressOfReport(task, host);

@@ -10,6 +10,7 @@ import type { ConnectionSpec } from "../resources/connection.ts";
 import {
   bytesOf,
   declaredOutputs,
+  END_OF_TASK,
   type GitHubMay,
   HOLD,
   type Hold,
@@ -215,7 +216,7 @@ export function findRefusal(output: OutputName, asked: OutputAsked): string | un
     return `may.github.${output} is not in Workflow "${workflow}": when this task was made, it ` +
       `allowed ${listed(declared)}`;
   }
-  if (stepId !== undefined) {
+  if (stepId !== undefined && stepId !== END_OF_TASK) {
     const steps = [...plan?.steps ?? [], ...plan?.finally ?? []];
     const step = steps.find(({ id }) => id === stepId);
     if (step === undefined) return `this task has no step "${stepId}"`;

@@ -30,6 +30,12 @@ export type OutputName = typeof OUTPUTS[number];
 /** What a workflow without `may` may do. */
 export const DEFAULT_OUTPUTS: readonly OutputName[] = ["comment", "status", "react"];
 
+/**
+ * Stands in a run token for the end of a task, where the daemon itself makes what its trigger reports. No
+ * step has this name.
+ */
+export const END_OF_TASK = "end of task";
+
 /** Which messages wait until a person sends them. */
 export const HOLD = ["never", "protected", "always"] as const;
 /** One of {@linkcode HOLD}. */

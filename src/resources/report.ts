@@ -27,6 +27,16 @@ export const Report = Type.Object({
     })),
     comment: Type.Optional(Type.String({ minLength: 1 })),
     key: Type.Optional(Type.String({ minLength: 1 })),
+    pull: Type.Optional(Type.Object({
+      title: Type.String({ minLength: 1 }),
+      body: Type.Optional(Type.String()),
+      key: Type.Optional(Type.String({
+        pattern: ANSWER_KEY.source,
+        title: "letters, digits, and . _ / - after the first, at most 253",
+      })),
+      base: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+      all: Type.Optional(Type.Boolean()),
+    }, CLOSED)),
   }, CLOSED),
 }, CLOSED);
 
@@ -41,15 +51,19 @@ const VARIABLES = WORKFLOW_VARIABLES.filter((name) => name !== "goal");
 /** Checks of a report that its schema cannot express. */
 export function checkReport(report: Report | undefined): Finding[] {
   if (report === undefined) return [];
-  const { react, status, comment, key } = report.github;
-  if (react !== true && status === undefined && comment === undefined) {
-    return [errorAt(AT, "Nothing is reported: write react: true, status or comment")];
+  const { react, status, comment, key, pull } = report.github;
+  if (react !== true && status === undefined && comment === undefined && pull === undefined) {
+    return [errorAt(AT, "Nothing is reported: write react: true, status, comment or pull")];
   }
+  const ofPull = pull === undefined ? [] : [
+    ...checkTemplate(pull.title, [...AT, "pull", "title"], VARIABLES),
+    ...checkTemplate(pull.body ?? "", [...AT, "pull", "body"], VARIABLES),
+  ];
   if (comment === undefined) {
     const message = 'Only a comment has a "key", remove it';
-    return key === undefined ? [] : [errorAt([...AT, "key"], message)];
+    return [...ofPull, ...key === undefined ? [] : [errorAt([...AT, "key"], message)]];
   }
-  return [...checkTemplate(comment, [...AT, "comment"], VARIABLES), ...checkKey(key)];
+  return [...ofPull, ...checkTemplate(comment, [...AT, "comment"], VARIABLES), ...checkKey(key)];
 }
 
 /** Checks a key without templates; a template becomes a name when it is filled in. */
@@ -63,8 +77,10 @@ function checkKey(key: string | undefined): Finding[] {
 
 /** The templates of a report. */
 export function reportExpressions(report: Report | undefined): FieldExpression[] {
-  const { comment, key } = report?.github ?? {};
+  const { comment, key, pull } = report?.github ?? {};
   return [
+    ...templateExpressions(pull?.title, [...AT, "pull", "title"]),
+    ...templateExpressions(pull?.body, [...AT, "pull", "body"]),
     ...templateExpressions(comment, [...AT, "comment"]),
     ...templateExpressions(key, [...AT, "key"]),
   ];

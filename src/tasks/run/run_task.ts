@@ -16,6 +16,7 @@ import { type Plan, planHere } from "../plan.ts";
 import { noteMove, openLog } from "./run_log.ts";
 import { removeOwnDirectory } from "./own_directory.ts";
 import { prepareFinally, prepareTask } from "./prepare_task.ts";
+import { pullReportOf, reportPull } from "./report_pull.ts";
 import {
   cancelBegun,
   type Parked,
@@ -129,6 +130,11 @@ async function runAndCleanUp(run: TaskRun): Promise<TaskResult> {
     if (cut !== undefined) return cut;
     const { state, reason } = taskVerdict(plan, steps.records);
     if (state !== "succeeded") return { state, reason };
+    const report = pullReportOf(run);
+    if (report !== undefined) {
+      const last = context ?? await prepareTask(run, cancellation);
+      if (!await reportPull(last, report, cancellation)) return INTERRUPTED;
+    }
     const directory = context?.directory ?? task.directory;
     return { state, reason: await removeOwnDirectory(directory, run, since) };
   } catch (error) {

@@ -23,7 +23,7 @@ import type { Lease } from "../../store/lease.ts";
 import type { LogStore } from "../../store/log_store.ts";
 import type { TaskRecorder } from "../../store/task_store.ts";
 import type { TurnStore } from "../../store/turn_store.ts";
-import type { ClaimedTask, StepRecord } from "../../store/task_records.ts";
+import type { ClaimedTask, StepRecord, Task } from "../../store/task_records.ts";
 import type { Inboxes } from "../step/inbox.ts";
 import type { ResolvePath } from "../../base/user_paths.ts";
 import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
@@ -79,6 +79,8 @@ export interface RunHost extends Core {
   readonly sessionHomes: SessionHomes;
   readonly resolvePath: ResolvePath;
   readonly senders: SenderCheck;
+  /** Tells people why a task could not be answered; nobody is told if absent. */
+  readonly unanswered?: (task: Task, reason: string) => Promise<void>;
 }
 
 /** The goal of a task. */
