@@ -7,6 +7,7 @@
 import type { ANSWER_OPERATIONS } from "../api/answer_operations.ts";
 import type { Input, Output } from "../api/operations.ts";
 import type { Caller } from "../auth/caller.ts";
+import type { WallClock } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import {
@@ -21,6 +22,7 @@ import { pushDraft } from "../outbox/line_push.ts";
 import type { Draft } from "../outbox/message_kind.ts";
 import type { AnswerSources } from "../outbox/origin.ts";
 import type { Outbox } from "../outbox/outbox.ts";
+import { refuseTokens } from "../outputs/leaks.ts";
 import { limitsFor, type OutputLimits } from "../outputs/may_rules.ts";
 import type { ConnectionSpec } from "../resources/connection.ts";
 import type { OutputName } from "../resources/may.ts";
@@ -32,6 +34,7 @@ import type { Handlers } from "./server/server.ts";
 /** The sources of answers, and the outbox that sends them. */
 interface AnswersHost extends AnswerSources {
   readonly outbox: Outbox;
+  readonly clock: WallClock;
 }
 
 /** The handlers, by name of the operation. */
@@ -54,6 +57,7 @@ async function comment(
 ): Promise<Output<"github.comment">> {
   const asked = await ask("comment", { id, caller }, host);
   const { address, task } = asked;
+  refuseTokens({ text, key: key ?? "" }, host);
   const draft = commentDraft(address, { text, key: key ?? task.trigger, format });
   return { number: address.subject.number ?? 0, ...await queue(draft, draft.key, asked, host) };
 }
@@ -65,6 +69,7 @@ async function status(
 ): Promise<Output<"github.status">> {
   if (context.trim() === "") throw new AppError("invalid", "A status needs a context");
   const asked = await ask("status", { id, caller }, host);
+  refuseTokens({ context, description }, host);
   const draft = statusDraft(asked.address, { state, context, description, sha });
   return { context, ...await queue(draft, context, asked, host) };
 }
@@ -89,6 +94,8 @@ async function check(
   if (status === "completed" && conclusion === undefined) {
     throw new AppError("invalid", "A check that is completed needs a conclusion");
   }
+  const { title = "", summary = "" } = given;
+  refuseTokens({ name, title, summary, annotations: JSON.stringify(annotations ?? []) }, host);
   const draft = checkDraft(address, {
     ...given,
     annotations: annotations?.map(({ level, end_line: end, ...one }) => ({

@@ -23,8 +23,7 @@ import {
 } from "./github_access.ts";
 import type { MarkedPlace } from "./marker.ts";
 import type { FindResult, MessageKind, SendResult } from "./message_kind.ts";
-import { outputFooter } from "./output_footer.ts";
-import { safeMarkdown } from "./safe_markdown.ts";
+import { bodyWithin, footerOf } from "./pull_text.ts";
 
 /** The kind `github-issue`; its id is the number of the issue. */
 export const githubIssue: MessageKind = {
@@ -70,7 +69,8 @@ async function send(sending: GitHubSending): Promise<SendResult> {
 function bodyOf(sending: GitHubSending): string {
   const { message: { body, taskId }, host } = sending;
   const marker = host.markers.make(placeOf(sending), { taskId, key: markerKey(sending) });
-  return `${safeMarkdown(String(body["text"]))}\n\n${outputFooter(sending.message)}\n\n${marker}`;
+  const work = { taskId, workflow: String(body["workflow"]), asker: String(body["asker"]) };
+  return bodyWithin(String(body["text"]), `${footerOf(work)}\n\n${marker}`);
 }
 
 /** An issue has no number before it is made, so the marker of its own text has none. */

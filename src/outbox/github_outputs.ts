@@ -19,6 +19,7 @@ import { addressOf } from "./github_answers.ts";
 import { ANSWER_KEY } from "./marker.ts";
 import type { Draft } from "./message_kind.ts";
 import { type AnswerSources, findOrigin, payloadOf } from "./origin.ts";
+import { titleOf } from "./pull_text.ts";
 import { type ReviewComment, storedComments } from "./review_comments.ts";
 
 /** Where the outputs of a task go. */
@@ -34,8 +35,7 @@ export interface OutputAddress {
   readonly asker: string;
 }
 
-/** Longest title that GitHub takes, and longest key of an output. */
-const MAX_TITLE = 256;
+/** Longest key of an output. */
 const MAX_KEY = 100;
 /** Longest label that GitHub takes. */
 const MAX_LABEL = 50;
@@ -107,6 +107,9 @@ export function issueDraft(
   limits: LimitsOf["issue"],
 ): Draft {
   const { task, repository, subject, trigger } = address;
+  if (titleOf("", title) === "") {
+    throw new AppError("invalid", "The title is empty: say in one line what it is");
+  }
   if (text.trim() === "") throw new AppError("invalid", "The body is empty: say what the issue is");
   const asked = labels.map(checkedLabel);
   allow(asked, limits.allowLabels, "may.github.issue.allowLabels");
@@ -121,7 +124,7 @@ export function issueDraft(
     key: name,
     body: {
       ...writtenBy(address),
-      title: issueTitle(limits.title, title),
+      title: titleOf(limits.title, title),
       text: text.slice(0, MAX_STORED),
       labels: limits.labels,
       asked,
@@ -129,17 +132,6 @@ export function issueDraft(
     },
     counted: { output: "issue", unit: name, max: limits.max },
   };
-}
-
-/** The first line of a title behind its prefix, without control characters, cut at GitHub's limit. */
-function issueTitle(prefix: string, title: string): string {
-  const [line = ""] = title.trim().split(/\r\n|[\r\n\u2028\u2029]/);
-  const shown = replaceControls(line, () => "").trim();
-  if (shown === "") throw new AppError("invalid", "The title is empty: say in one line what it is");
-  const characters = [...prefix, ...shown];
-  return characters.length <= MAX_TITLE
-    ? characters.join("")
-    : `${characters.slice(0, MAX_TITLE - 1).join("")}…`;
 }
 
 /** Labels that a task wants to add and to remove. */

@@ -21,7 +21,7 @@ import {
   viaGitHub,
 } from "./github_access.ts";
 import type { FindResult, MessageKind, SendResult } from "./message_kind.ts";
-import { outputFooter } from "./output_footer.ts";
+import { bodyWithin, footerOf } from "./pull_text.ts";
 import {
   elsewhere,
   isInPatch,
@@ -106,9 +106,10 @@ async function headOf(sending: GitHubSending): Promise<string> {
 
 /** The text of the review, with the comments that stand on no line. */
 function bodyOf(sending: GitHubSending, left: readonly ReviewComment[]): string {
-  const { message } = sending;
-  const text = [String(message.body["text"]), ...elsewhere(left)].filter((part) => part !== "");
-  return [safeMarkdown(text.join("\n\n")), outputFooter(message), markerOf(sending)].join("\n\n");
+  const { message: { taskId, body } } = sending;
+  const text = [String(body["text"]), ...elsewhere(left)].filter((part) => part !== "");
+  const work = { taskId, workflow: String(body["workflow"]), asker: String(body["asker"]) };
+  return bodyWithin(text.join("\n\n"), `${footerOf(work)}\n\n${markerOf(sending)}`);
 }
 
 /** The marker, also of each comment on a line: the event of any of them starts nothing. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { safeMarkdown, safeTitle, withoutEffects } from "./safe_markdown.ts";
+import { MAX_TEXT, safeMarkdown, safeTitle, withoutEffects } from "./safe_markdown.ts";
 
 /** Most characters of a title that GitHub takes. */
 const MAX_TITLE = 256;
@@ -52,6 +52,12 @@ export function bodyOf(
   return shown === "" ? end : `${shown}\n\n${end}`;
 }
 
+/** A text, made harmless, and its end: together they have the length that GitHub takes. */
+export function bodyWithin(text: string, end: string): string {
+  const shown = safeMarkdown(text, Math.min(MAX_TEXT, MAX_BODY - end.length - 2));
+  return `${shown}\n\n${end}`;
+}
+
 /** The text, made harmless, of at most so many characters. */
 function shownWithin(text: string, most: number): string {
   let room = most;
@@ -62,7 +68,8 @@ function shownWithin(text: string, most: number): string {
   }
 }
 
-function footerOf({ taskId, workflow, asker }: WorkOf): string {
+/** The last line of a text: which workflow, which task, and who asked. */
+export function footerOf({ taskId, workflow, asker }: WorkOf): string {
   const whose = asker === "" ? "" : `, asked for by ${asker}`;
   return `Made by svc: workflow ${workflow}, task ${taskId}${whose}`;
 }

@@ -72,6 +72,18 @@ export function refuseLeaks(texts: Readonly<Record<string, string>>, host: Leaks
   }
 }
 
+/**
+ * Refuses texts that have a token, for texts in which svc hides known values.
+ *
+ * @throws {AppError} `refused`.
+ */
+export function refuseTokens(
+  texts: Readonly<Record<string, string>>,
+  { clock }: Pick<LeaksHost, "clock">,
+): void {
+  refuseLeaks(texts, { clock, secrets: { search: function* () {} } });
+}
+
 /** Says where in a file a secret is; the path must have been searched, too. */
 export function leakSentence(path: string, { what, line }: Leak): string {
   return `${escapeHidden(path)}:${line} has ${what}: ${NOTHING_LEAVES}`;

@@ -38,9 +38,22 @@ Deno.test("an issue has its prefix, labels, harmless text, footer and marker", a
   deepEqual([title, labels], ["[svc] Flaky", ["automated"]]);
   const [text, footer, marker = ""] = body.split("\n\n");
   equal(text, "Failed, @\u200bmona");
-  equal(footer, "— workflow `triage`, task 01JZZZZZZZZZZZZZZZZZ0000TA, asked by octocat");
+  equal(
+    footer,
+    "Made by svc: workflow triage, task 01JZZZZZZZZZZZZZZZZZ0000TA, asked for by octocat",
+  );
   const place = { project: "default", repository: REPOSITORY, number: 0 };
   equal(github.markers.find(marker, place)?.key, "triage/42/flaky");
+});
+
+Deno.test("a long text is cut so that all of it is as long as GitHub takes", async () => {
+  await using github = await rig();
+  const workflow = "w".repeat(200);
+  const body = { ...BODY, workflow, text: "@ ".repeat(60_000) };
+  equal((await github.send({ target: {}, body })).result, "sent");
+  const issue = only(github.fake.issues.issues);
+  ok(issue.body.length <= 65_536 && issue.body.length > 64_000, `${issue.body.length}`);
+  deepEqual(await github.find({ target: {}, body }), { result: "found", externalId: "1" });
 });
 
 Deno.test("the next one of a key renews the open issue", async () => {

@@ -52,7 +52,7 @@ const TITLES: readonly (readonly [prefix: string | undefined, title: string, sho
   ["[svc] ", "Fix it", "[svc] Fix it"],
   [undefined, "  first\nsecond\r\nthird", "first"],
   [undefined, "\n\nfirst\u2028second", "first"],
-  [undefined, "a\u202e\u0007b\tc", "abc"],
+  [undefined, "a\u202e\u0007b\tc @mona", "ab c @\u200bmona"],
   [undefined, "x".repeat(256), "x".repeat(256)],
   [undefined, "x".repeat(257), `${"x".repeat(255)}…`],
   ["[svc] ", "😀".repeat(300), `[svc] ${"😀".repeat(249)}…`],

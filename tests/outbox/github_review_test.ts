@@ -58,7 +58,7 @@ const comment = (line: number, more: Record<string, unknown> = {}) => ({
 });
 
 /** The text above the footer. */
-const textOf = (body = "") => body.split("\n\n— workflow")[0];
+const textOf = (body = "") => body.split("\n\nMade by svc: ")[0];
 
 Deno.test("a review has its comments on the lines of the diff", async () => {
   await using github = await rig();

@@ -88,10 +88,10 @@ export async function githubSending(kind: MessageKind): Promise<GitHubSendingRig
   return {
     fake,
     markers,
-    send: (given) => kind.send(claimed(given), host),
-    find(given) {
+    send: async (given) => withoutWrites(await kind.send(claimed(given), host)),
+    async find(given) {
       if (kind.find === undefined) throw new Error(`${kind.name} finds nothing`);
-      return kind.find(claimed(given), host);
+      return withoutWrites(await kind.find(claimed(given), host));
     },
     written() {
       const calls = fake.calls.slice(seen).filter(({ method }) => method !== "GET");
@@ -105,4 +105,10 @@ export async function githubSending(kind: MessageKind): Promise<GitHubSendingRig
       await temp[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The result without the number of calls that write, which `written` names. */
+function withoutWrites<Result extends object>(result: Result): Result {
+  const { writes: _number, ...rest } = result as Result & { readonly writes?: number };
+  return rest as Result;
 }
