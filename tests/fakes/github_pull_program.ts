@@ -1,5 +1,5 @@
 /**
- * The fake GitHub with a repository, issue 41 and checks, as a program for `make demo ARGS=--pull`:
+ * The fake GitHub with a repository, an issue and checks, as a program for `make demo ARGS=--pull`:
  * writes its URL to standard output and serves until its standard input ends. `POST /demo/comment`
  * writes a comment on the issue, `GET /demo/clone` says where the repository lies, and `GET /demo/pull`
  * shows the pull request as text. The checks run on every commit of a pull request, and read one file.
