@@ -330,6 +330,17 @@ const DEMOS: readonly { args: string[]; shows: RegExp[]; skip?: string | undefin
     ],
     skip: missing("git") ?? NO_SANDBOX,
   },
+  {
+    args: ["--pull"],
+    shows: [
+      /^queued as outbox\/\w+: svc\/fix-41 → main, 3 files, \+3 −3$/m,
+      /\(draft, by svc-bot\)/,
+      /\[checks: failure\]\n.*\[checks: success\]/,
+      /^[0-9A-Z]+ +github-push +sent/m,
+      /^\$ grep -ac "\$token" loot.*\n0$/m,
+    ],
+    skip: missing("git"),
+  },
 ];
 
 for (const { args, shows, skip } of DEMOS) {

@@ -68,7 +68,7 @@ async function runChecks(fake: FakeGitHubWithGit, { head, number }: FakePull): P
       head_sha: sha,
       status: "completed",
       conclusion,
-      pull_requests: [{ number, head: { ref: branch, sha } }],
+      pull_requests: [{ number, head: { ref: branch, sha }, base: { repo: { id: 1 } } }],
     },
     repository: { id: 1, full_name: REPOSITORY },
     sender: { login: TOKEN.login, id: TOKEN.id, type: "User" },

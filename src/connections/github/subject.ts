@@ -34,7 +34,9 @@ export function findSubject(payload: unknown): GitHubSubject | undefined {
   const issue = member(payload, "issue");
   const pull = member(payload, "pull_request");
   const comment = member(payload, "comment");
-  const number = count(member(pull, "number")) ?? count(member(issue, "number"));
+  const checked = checkedPull(payload);
+  const number = [pull, issue, checked].map((one) => count(member(one, "number")))
+    .find((one) => one !== undefined);
   const sha = [
     member(member(pull, "head"), "sha"),
     member(comment, "commit_id"),
@@ -48,12 +50,26 @@ export function findSubject(payload: unknown): GitHubSubject | undefined {
   const commits = member(payload, "commits");
   return {
     repository,
-    isPull: isJsonObject(pull) || isJsonObject(member(issue, "pull_request")),
+    isPull: [pull, member(issue, "pull_request"), checked].some(isJsonObject),
     commits: Array.isArray(commits)
       ? commits.map((commit) => member(commit, "id")).filter(isSha)
       : [],
     ...defined({ number, sha, reactTo }),
   };
+}
+
+/** What runs on a commit; each names the open pull requests of that commit. */
+const CHECKS = ["check_run", "check_suite", "workflow_run"];
+
+/** The pull request of this repository whose commit was checked; `undefined` if it is one of several. */
+function checkedPull(payload: unknown): unknown {
+  const repository = member(member(payload, "repository"), "id");
+  const pulls = CHECKS.map((name) => member(member(payload, name), "pull_requests"))
+    .find(Array.isArray)?.filter((pull) =>
+      repository !== undefined &&
+      member(member(member(pull, "base"), "repo"), "id") === repository
+    );
+  return pulls?.length === 1 ? pulls[0] : undefined;
 }
 
 function reactionPath(

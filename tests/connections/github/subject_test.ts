@@ -41,6 +41,28 @@ Deno.test("each kind of event says where its answers go", () => {
   equal(findSubject(release)?.reactTo, `releases/${id}`);
 });
 
+Deno.test("a check is about the one pull request of its commit, in its own repository", () => {
+  const { number, isPull, sha } = findSubject(fixture("check_suite")) ?? {};
+  deepEqual([number, isPull, sha], [43, true, "4f0c61d2b97a9be7a2d05c41f386e31f6c8a47d2"]);
+  const own = { number: 3, base: { repo: { id: 9 } } };
+  const upstream = { number: 4, base: { repo: { id: 10 } } };
+  const cases: readonly [readonly unknown[], number | undefined][] = [
+    [[own], 3],
+    [[upstream, own], 3],
+    [[own, { ...own, number: 5 }], undefined],
+    [[upstream], undefined],
+    [[{ number: 3 }], undefined],
+    [[], undefined],
+  ];
+  for (const name of ["check_run", "check_suite", "workflow_run"]) {
+    for (const [pull_requests, expected] of cases) {
+      const payload = { repository: { ...repository, id: 9 }, [name]: { pull_requests } };
+      equal(findSubject(payload)?.number, expected, `${name} ${JSON.stringify(pull_requests)}`);
+    }
+    equal(findSubject({ repository, [name]: { pull_requests: [own] } })?.number, undefined);
+  }
+});
+
 Deno.test("comments on lines and on commits are reacted to where they stand", () => {
   const pull_request = { number: 3, head: { sha: SHA } };
   const comment = { id: 9, commit_id: SHA };
