@@ -79,9 +79,10 @@ export function matchesAny(patterns: readonly string[], name: string): boolean {
  */
 export function isProtected(path: string): boolean {
   const names = folded(path).split("/");
-  const [top = ""] = names;
+  const [top = "", ...below] = names;
   const file = names.at(-1) ?? "";
-  if (names.length > 1 && top.startsWith(".")) return true;
+  // Also `.vscode` itself: it may be a link to a directory that nothing protects, or a submodule.
+  if (top.startsWith(".") && (below.length > 0 || !HARMLESS.test(top))) return true;
   return names.some((name) => NAMES.has(name)) || SHAPES.some((shape) => shape.test(file));
 }
 
@@ -108,10 +109,14 @@ const IGNORED = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 /** Their directory: GitHub takes a change of it only from a token with a right of its own. */
 const WORKFLOWS = /^\.github\/workflows(\/|$)/;
 
+/** Files at the top that begin with a dot and of which nothing runs, and nobody takes orders. */
+const HARMLESS = /^\.(editorconfig|mailmap|gitkeep|[a-z]+ignore)$/;
+
 /** Protected names of files, in any directory; as {@linkcode folded} has them. */
 const NAMES: ReadonlySet<string> = new Set(
   `
   .gitmodules .gitattributes codeowners agents.md claude.md gemini.md
+  agents.override.md claude.local.md .mcp.json opencode.json opencode.jsonc
 
   .gitlab-ci.yml .travis.yml .drone.yml .woodpecker.yml .appveyor.yml appveyor.yml
   azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile
