@@ -10,6 +10,7 @@ import type { FakeGitHubWithGit } from "../fakes/github_git.ts";
 import { problem } from "../fakes/github.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { ONE_PROGRAM, slowTest } from "../helpers/program.ts";
+import { missing } from "../helpers/requirements.ts";
 import {
   ADA,
   ask,
@@ -102,5 +103,6 @@ for (const moment of ["before it is carried out", "before its answer"] as const)
   slowTest(
     `a daemon that is killed at each call of a message, ${moment}: one pull request`,
     async () => await survives(moment),
+    { skip: missing("git") },
   );
 }

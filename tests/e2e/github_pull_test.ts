@@ -16,11 +16,12 @@ import {
 import type { FakeGitHubWithGit } from "../fakes/github_git.ts";
 import { problem, TOKEN } from "../fakes/github.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
-import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
+import { ONE_PROGRAM } from "../helpers/program.ts";
 import {
   ADA,
   ask,
   changeableGitHub,
+  changeTest,
   type Clone,
   cloneOf,
   createPull,
@@ -50,7 +51,7 @@ async function changeRig(declared: Declared = {}): Promise<Rig> {
 const heads = async ({ git }: FakeGitHubWithGit) =>
   [...(await git.refs(REPOSITORY)).keys()].map((ref) => ref.replace("refs/heads/", "")).toSorted();
 
-programTest(
+changeTest(
   "a change becomes one commit of svc's own, a branch and a draft pull request",
   async () => {
     await using rig = await changeRig({
@@ -108,7 +109,7 @@ programTest(
   },
 );
 
-programTest(
+changeTest(
   "a second task on the issue renews the pull request; the same content is not pushed again",
   async () => {
     await using rig = await changeRig();
@@ -137,7 +138,7 @@ programTest(
   },
 );
 
-programTest(
+changeTest(
   "commits of somebody else on the branch stay, and a task may start from them",
   async () => {
     await using rig = await changeRig();
@@ -175,7 +176,7 @@ programTest(
   },
 );
 
-programTest(
+changeTest(
   "after a merge another branch follows; an event from before it is dropped",
   async () => {
     await using rig = await changeRig({ may: { pull: { max: 3 } } });
@@ -210,7 +211,7 @@ programTest(
   },
 );
 
-programTest("what the workflow does not allow is refused at the call, with the rule", async () => {
+changeTest("what the workflow does not allow is refused at the call, with the rule", async () => {
   await using rig = await changeRig({
     may: { pull: { paths: { allow: ["src/**", "**/*.json"] }, files: 2, bytes: 1000 } },
   });
@@ -249,7 +250,7 @@ programTest("what the workflow does not allow is refused at the call, with the r
   equal((await daemon.json("get", "outbox") as unknown[]).length, 0);
 });
 
-programTest("commits that are not at GitHub are named, and stay where they are", async () => {
+changeTest("commits that are not at GitHub are named, and stay where they are", async () => {
   await using rig = await changeRig();
   const { fake, daemon, clone } = rig;
   const task = await ask(daemon);
@@ -282,7 +283,7 @@ programTest("commits that are not at GitHub are named, and stay where they are",
   );
 });
 
-programTest("limits count keys, also of two calls at once", async () => {
+changeTest("limits count keys, also of two calls at once", async () => {
   await using rig = await changeRig();
   const { fake, daemon, clone } = rig;
   const task = await ask(daemon);
@@ -300,7 +301,7 @@ programTest("limits count keys, also of two calls at once", async () => {
   equal(fake.pulls.pulls.length, 1);
 });
 
-programTest("protected files wait for a person; allow.outputs counts when it is sent", async () => {
+changeTest("protected files wait for a person; allow.outputs counts when it is sent", async () => {
   await using rig = await changeRig();
   const { fake, daemon, clone } = rig;
   const task = await ask(daemon);
@@ -322,7 +323,7 @@ programTest("protected files wait for a person; allow.outputs counts when it is 
   deepEqual(await heads(fake), ["main", "svc/fix-1"]);
 });
 
-programTest("GitHub's words about drafts, rules and rights reach the message", async () => {
+changeTest("GitHub's words about drafts, rules and rights reach the message", async () => {
   await using rig = await changeRig({ may: { pull: { max: 9 } } });
   const { fake, daemon, clone } = rig;
   const task = await ask(daemon);
@@ -338,7 +339,7 @@ programTest("GitHub's words about drafts, rules and rights reach the message", a
   match((await attempt("rule")).reason, /GH013: Repository rule violations found/);
 });
 
-programTest("a commit goes onto the pull request of the event, and only forward", async () => {
+changeTest("a commit goes onto the pull request of the event, and only forward", async () => {
   await using rig = await changeRig({ may: { push: { max: 2 } } });
   const { fake, daemon, clone } = rig;
   const head = await fake.git.commit(REPOSITORY, "feature", { f: "1\n" }, { from: "main" });
@@ -374,7 +375,7 @@ programTest("a commit goes onto the pull request of the event, and only forward"
   );
 });
 
-programTest("rounds: so many pushes in a row, until a person has a say", async () => {
+changeTest("rounds: so many pushes in a row, until a person has a say", async () => {
   await using rig = await changeRig({ may: { push: { max: 5, rounds: 2 } } });
   const { fake, daemon, clone } = rig;
   await fake.git.commit(REPOSITORY, "feature", { f: "1\n" }, { from: "main" });
@@ -397,7 +398,7 @@ programTest("rounds: so many pushes in a row, until a person has a say", async (
   await rejects(push(bot), /in a row \(rounds\)/);
 });
 
-programTest("a limit of GitHub delays a message, and what was done is not done again", async () => {
+changeTest("a limit of GitHub delays a message, and what was done is not done again", async () => {
   await using rig = await changeRig();
   const { fake, daemon, clone } = rig;
   const task = await ask(daemon);

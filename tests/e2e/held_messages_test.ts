@@ -7,10 +7,11 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { initDataDirectory, startDaemon } from "../helpers/daemon.ts";
-import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
+import { ONE_PROGRAM } from "../helpers/program.ts";
 import {
   ask,
   changeableGitHub,
+  changeTest,
   cloneOf,
   createPull,
   manifestsOf,
@@ -18,7 +19,7 @@ import {
   REPOSITORY,
 } from "../rigs/change_rig.ts";
 
-programTest("a held change is looked at, replaced, sent and dropped by its id", async () => {
+changeTest("a held change is looked at, replaced, sent and dropped by its id", async () => {
   await using fake = await changeableGitHub();
   await using clone = await cloneOf(fake);
   await using directory = await initDataDirectory(ONE_PROGRAM);

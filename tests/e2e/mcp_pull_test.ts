@@ -6,6 +6,7 @@
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { NO_DATABASE, programTest } from "../helpers/program.ts";
+import { missing } from "../helpers/requirements.ts";
 import { NO_SANDBOX } from "../helpers/sandbox.ts";
 import { runStep, stepRig } from "../rigs/step_rig.ts";
 
@@ -38,4 +39,4 @@ printf '%s' '${calls({ name: "github_pr_push", arguments: {} })}' | svc mcp`;
   equal(pushed.error.code, -32602, "may has no push, so there is no such tool");
   const messages = await rig.daemon.json("get", "outbox") as { kind: string }[];
   deepEqual(messages.map(({ kind }) => kind), ["github-pull"]);
-}, { skip: NO_SANDBOX, fileOnly: NO_DATABASE });
+}, { skip: missing("git") ?? NO_SANDBOX, fileOnly: NO_DATABASE });

@@ -7,9 +7,16 @@
 
 import { match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon } from "../helpers/daemon.ts";
-import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
+import { ONE_PROGRAM } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
-import { ask, changeableGitHub, cloneOf, manifestsOf, type Message } from "../rigs/change_rig.ts";
+import {
+  ask,
+  changeableGitHub,
+  changeTest,
+  cloneOf,
+  manifestsOf,
+  type Message,
+} from "../rigs/change_rig.ts";
 
 /** Runs a task whose only step is a line, and gives it with the message about its pull request. */
 async function reported(line: string, may: Record<string, unknown> = { pull: {} }) {
@@ -45,7 +52,7 @@ async function reported(line: string, may: Record<string, unknown> = { pull: {} 
 /** Gives the output that the text of the pull request has. */
 const SAY = 'echo "who=a step" >> "$SVC_OUTPUT"';
 
-programTest("a task that succeeds ends with a pull request of what its steps changed", async () => {
+changeTest("a task that succeeds ends with a pull request of what its steps changed", async () => {
   const { message, record, pulls, logs } = await reported(`echo fixed > fixed.txt; ${SAY}`);
   equal(message.state, "sent", `${message.reason}\n${logs}`);
   equal(message.kind, "github-pull");
@@ -56,7 +63,7 @@ programTest("a task that succeeds ends with a pull request of what its steps cha
   match(pull.issue.body, /^@\u200b\/etc\/passwd by a step\n\nFixes #1\n/);
 });
 
-programTest(
+changeTest(
   "a pull request that cannot be made is a message that says why, and the task has succeeded",
   async () => {
     const { message, record, pulls } = await reported(SAY);
@@ -67,13 +74,13 @@ programTest(
   },
 );
 
-programTest("the report counts against may.github.pull", async () => {
+changeTest("the report counts against may.github.pull", async () => {
   const { message, record } = await reported(`echo x > x; ${SAY}`, { comment: {} });
   match(message.reason, /may\.github\.pull is not in Workflow "fix"/);
   equal(record?.state, "succeeded");
 });
 
-programTest("a task that fails opens nothing", async () => {
+changeTest("a task that fails opens nothing", async () => {
   await using fake = await changeableGitHub();
   await using daemon = await startDaemon(ONE_PROGRAM);
   const report = { github: { pull: { title: "Fix", all: true }, comment: "done" } };

@@ -5,6 +5,7 @@
  */
 
 import { ok, strictEqual as equal } from "node:assert/strict";
+import { missing, skippable } from "../helpers/requirements.ts";
 import { branchOf, nthBranch, nthOf } from "../../src/outbox/pull_branches.ts";
 
 const NAMES: readonly (readonly [key: string, number: number | undefined, branch: string])[] = [
@@ -29,7 +30,7 @@ Deno.test("a branch is the prefix, the key in lower case, and the number", () =>
   }
 });
 
-Deno.test("git takes every name", async () => {
+Deno.test(skippable("git takes every name", missing("git")), async () => {
   const keys = [
     ...NAMES.map(([key]) => key),
     "a".repeat(253),

@@ -12,6 +12,8 @@ import { TOKEN } from "../fakes/github.ts";
 import type { DataDirectory, TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
+import { programTest } from "../helpers/program.ts";
+import { missing } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 import { git } from "./git_repository.ts";
@@ -21,6 +23,10 @@ export const REPOSITORY = "brightwater/tidepool";
 /** A person who may write there. */
 export const ADA = { login: "ada", id: 7 } as const;
 const SECRET = "the-secret-of-the-hook";
+
+/** A test with these repositories, which need git. */
+export const changeTest: typeof programTest = (name, body, options = {}) =>
+  programTest(name, body, { ...options, skip: missing("git") ?? options.skip });
 
 /** What a test makes of its resources. */
 export interface Declared {
