@@ -10,15 +10,8 @@ import { CHANGE_LIMITS } from "../git/change.ts";
 import { OWN_TASK, type Queued } from "./answer_operations.ts";
 import { defineOperation, json, OPTIONAL_TEXT, TASK, TEXT } from "./operation.ts";
 
-/** A message that was put into the outbox, and may wait there for a person. */
-export interface QueuedOutput extends Queued {
-  readonly state: "pending" | "held";
-  /** Why a person has to send it; `null` for one that goes by itself. */
-  readonly held_for: string | null;
-}
-
 /** A change of files that was put into the outbox. */
-export interface QueuedChange extends QueuedOutput {
+export interface QueuedChange extends Queued {
   /** The branch that it goes to; `null` where only GitHub's answer tells. */
   readonly branch: string | null;
   /** The branch into which it is to be merged; `null` for commits onto a pull request. */
@@ -79,7 +72,7 @@ export const CHANGE_OPERATIONS = {
   "github.pr_update": defineOperation({
     summary: "Puts another title or text of a task's pull request into the outbox",
     input: { task: TASK, key: OPTIONAL_TEXT, title: OPTIONAL_TEXT, body: OPTIONAL_TEXT },
-    output: json<QueuedOutput>(),
+    output: json<Queued>(),
     role: "operator",
     grants: OWN_TASK,
   }),

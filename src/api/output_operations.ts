@@ -6,11 +6,8 @@
  */
 
 import Type from "typebox";
-import type { Queued } from "./answer_operations.ts";
+import { OWN_TASK, type Queued } from "./answer_operations.ts";
 import { defineOperation, json, OPTIONAL_TEXT, TASK, TEXT } from "./operation.ts";
-
-/** A step does this for its own task only. */
-const OWN_TASK = { step: { own: "task", in: "task" } } as const;
 
 const LABELS = Type.Optional(Type.Array(TEXT, { maxItems: 100 }));
 const LINE = Type.Integer({ minimum: 1, maximum: 2 ** 31 });

@@ -12,10 +12,12 @@ export const PULL_KEY = {
   help: "name of the pull request (default: the name of the trigger)",
 } as const satisfies OptionDefinition;
 
-/** The number of a pull request, from the id under which the daemon keeps it: `NUMBER SHA`. */
-export function numberOf(externalId: string | null): number | null {
-  const [, number] = /^([0-9]+)(?: |$)/.exec(externalId ?? "") ?? [];
-  return number === undefined ? null : Number(number);
+/** What the id tells under which the daemon keeps a pull request: `NUMBER SHA URL`. */
+export function pullIds(
+  externalId: string | null,
+): { readonly number: number | null; readonly url: string | null } {
+  const [number = "", , url = null] = (externalId ?? "").split(" ");
+  return { number: /^[0-9]+$/.test(number) ? Number(number) : null, url };
 }
 
 /** What is printed once a pull request is sent. */
@@ -23,5 +25,6 @@ export function pullSent(
   { repository }: { readonly repository: string },
   externalId: string | null,
 ): string {
-  return `sent as ${repository}#${numberOf(externalId) ?? "?"}`;
+  const { number, url } = pullIds(externalId);
+  return `sent as ${url ?? `${repository}#${number ?? "?"}`}`;
 }

@@ -36,10 +36,8 @@ export interface MessageReport<Queued extends QueuedMessage> {
   readonly queued?: (queued: Queued) => string;
   /** The text that is printed once it was sent, with the id that the other system gave it. */
   readonly sent: (queued: Queued, externalId: string | null) => string;
-  /** Name under which JSON shows the id that the other system gave it. */
-  readonly idField: string;
-  /** The part of that id which JSON shows; all of it if absent. */
-  readonly id?: (externalId: string | null) => unknown;
+  /** Name under which JSON shows the id that the other system gave it, or the fields made of it. */
+  readonly idField: string | ((externalId: string | null) => Readonly<Record<string, unknown>>);
 }
 
 /**
@@ -50,7 +48,7 @@ export interface MessageReport<Queued extends QueuedMessage> {
  */
 export async function reportMessage<Queued extends QueuedMessage>(
   context: Context<[typeof WAIT, typeof OUTPUT_TEXT_JSON, ...typeof CONNECTION]>,
-  { queue, queued: describe, sent, idField, id: shown = (id) => id }: MessageReport<Queued>,
+  { queue, queued: describe, sent, idField }: MessageReport<Queued>,
 ): Promise<number> {
   const { io } = context;
   const json = context.options.output === "json";
@@ -75,8 +73,8 @@ export async function reportMessage<Queued extends QueuedMessage>(
       }
       externalId = over.external_id;
     }
-    const { outbox_id: _done, ...rest } = queued;
-    const answer = { ...rest, [idField]: shown(externalId) };
+    const ids = typeof idField === "string" ? { [idField]: externalId } : idField(externalId);
+    const answer = { ...queued, state: "sent", ...ids };
     io.out(json ? jsonText(answer) : `${sent(queued, externalId)}\n`);
     return 0;
   });

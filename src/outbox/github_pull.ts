@@ -77,7 +77,7 @@ const MAX_LOOKS = 3;
 /** Clocks that differ by less count as equal: `Date` has no parts of a second, and calls take time. */
 const CLOCKS_DIFFER_MS = 5000;
 
-/** The kind `github-pull`; its id is `NUMBER SHA`. */
+/** The kind `github-pull`; its id is `NUMBER SHA URL`, without the URL where the API tells none. */
 export const githubPull: MessageKind = {
   name: "github-pull",
   way: gitHubWay,
@@ -143,7 +143,7 @@ async function findEnd(
     marker?.taskId === sending.message.taskId && sha === body.commit
   );
   // It was opened by an earlier try, and closed or merged since.
-  if (ours !== undefined) return { result: "sent", externalId: idOf(ours.number, body.commit) };
+  if (ours !== undefined) return { result: "sent", externalId: idOf(ours, body.commit) };
   const last = closed.find(({ closedAt }) => closedAt !== undefined);
   if (last?.closedAt === undefined) return undefined;
   const askedAt = body.askedAt + await clockAhead(sending);
@@ -278,7 +278,7 @@ async function setLabels(
     const failed = answer.ok ? undefined : halfDone(pull, `its reviewers`, answer);
     if (failed !== undefined) return failed;
   }
-  return { result: "sent", externalId: idOf(pull.number, body.commit) };
+  return { result: "sent", externalId: idOf(pull, body.commit) };
 }
 
 /** The result of a message whose pull request is open, but lacks something for good. */
@@ -322,7 +322,7 @@ async function renewText(sending: GitHubSending, own: string | undefined): Promi
       },
     }),
   );
-  return { result: "sent", externalId: idOf(open.number, open.sha) };
+  return { result: "sent", externalId: idOf(open, open.sha) };
 }
 
 /** The text of a pull request with footer and marker. */
@@ -335,6 +335,6 @@ function shownText({ message, repository, host: { markers } }: GitHubSending, br
   return bodyOf({ text, work: body, notes, marker, ...fixes === 0 ? {} : { fixes } });
 }
 
-function idOf(number: number, sha: string): string {
-  return `${number} ${sha}`;
+function idOf({ number, url }: FoundPull, sha: string): string {
+  return [number, sha, url].join(" ").trimEnd();
 }

@@ -29,6 +29,8 @@ export interface FoundPull {
   /** Login of who opened it. */
   readonly by: string;
   readonly labels: readonly string[];
+  /** Its page; empty if the API does not say. */
+  readonly url: string;
   /** Of svc's own pull request. */
   readonly marker?: PullMarker;
 }
@@ -69,6 +71,7 @@ export function readPull(
     labels: Array.isArray(pull["labels"])
       ? pull["labels"].map((label) => textIn(objectIn(label)["name"]))
       : [],
+    url: pageIn(pull["html_url"]),
     ...marker === undefined ? {} : { marker },
   };
 }
@@ -166,6 +169,11 @@ export async function findBranch(
   const message = `There are ${MAX_NTH} closed pull requests of the branch ${name} already: use ` +
     "another --key";
   throw new AppError("refused", message);
+}
+
+/** The address of a page, which goes to a terminal; empty for anything else. */
+function pageIn(value: unknown): string {
+  return typeof value === "string" && /^https?:\/\/[!-~]{1,500}$/.test(value) ? value : "";
 }
 
 /** A member that is an object; an empty one for anything else. */

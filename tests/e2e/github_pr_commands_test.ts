@@ -32,15 +32,18 @@ programTest(
     equal(state, "succeeded", printed);
     const [first, ...rest] = printed.trim().split("\n");
     const number = rig.fake.pulls.pulls[0]?.number;
-    equal(first, `sent as ${REPOSITORY}#${number}`);
-    const { outbox_id: _id, ...json } = JSON.parse(rest.slice(0, -2).join("\n"));
+    const url = `https://github.com/${REPOSITORY}/pull/${number}`;
+    equal(first, `sent as ${url}`);
+    const { outbox_id: id, ...json } = JSON.parse(rest.slice(0, -2).join("\n"));
     deepEqual(json, {
       task_id: task,
       repository: REPOSITORY,
-      state: "pending",
+      state: "sent",
       held_for: null,
       number,
+      url,
     });
+    equal((await messageOf(rig.daemon, id)).state, "sent");
     match(
       rest.at(-2) ?? "",
       /^queued as outbox\/\w+: svc\/fix-1 → main, no file has changed since it was sent last$/,

@@ -88,7 +88,10 @@ changeTest(
     const message = await messageOf(daemon, queued.outbox_id);
     equal(message.state, "sent", message.reason);
     const [pull] = fake.pulls.pulls;
-    equal(message.external_id, `${pull?.number} ${queued.sha}`);
+    equal(
+      message.external_id,
+      `${pull?.number} ${queued.sha} https://github.com/${REPOSITORY}/pull/${pull?.number}`,
+    );
     equal(await fake.git.find(REPOSITORY, "refs/heads/svc/fix-1"), queued.sha);
     equal(await fake.git.run(REPOSITORY, "rev-parse", `${queued.sha}^`), change.start);
     equal(await fake.git.run(REPOSITORY, "rev-parse", `${queued.sha}^{tree}`), change.tree);

@@ -11,7 +11,7 @@ import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../co
 import { CHANGE, changeText, readChange } from "../handed_change.ts";
 import { interruptible } from "../interrupt.ts";
 import { OWN_TASK, taskOf } from "../own_task.ts";
-import { numberOf, PULL_KEY, pullSent } from "../pull_request.ts";
+import { PULL_KEY, pullIds, pullSent } from "../pull_request.ts";
 import { reportMessage, WAIT } from "../wait_for_message.ts";
 
 export const command: Command = defineCommand({
@@ -52,8 +52,7 @@ export const command: Command = defineCommand({
         },
         queued: changeText,
         sent: pullSent,
-        idField: "number",
-        id: numberOf,
+        idField: pullIds,
       }));
   },
 });

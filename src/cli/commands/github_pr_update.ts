@@ -9,7 +9,7 @@ import { AppError } from "../../base/errors.ts";
 import { BODY, bodyText } from "../body_option.ts";
 import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { OWN_TASK, taskOf } from "../own_task.ts";
-import { numberOf, PULL_KEY, pullSent } from "../pull_request.ts";
+import { PULL_KEY, pullIds, pullSent } from "../pull_request.ts";
 import { reportMessage, WAIT } from "../wait_for_message.ts";
 
 export const command: Command = defineCommand({
@@ -39,8 +39,7 @@ export const command: Command = defineCommand({
     return await reportMessage(context, {
       queue: (client) => client.call("github.pr_update", input),
       sent: (queued, id) => pullSent(queued, id),
-      idField: "number",
-      id: numberOf,
+      idField: pullIds,
     });
   },
 });
