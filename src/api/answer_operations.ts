@@ -6,6 +6,7 @@
  */
 
 import Type from "typebox";
+import { CHECK_CONCLUSIONS, CHECK_STATUSES } from "../base/github_names.ts";
 import { defineOperation, json, OPTIONAL_TEXT, TASK, TEXT } from "./operation.ts";
 
 /** A message that was put into the outbox. */
@@ -82,16 +83,8 @@ export const ANSWER_OPERATIONS = {
     input: {
       task: TASK,
       name: Type.String({ minLength: 1, maxLength: 100 }),
-      status: Type.Enum(["queued", "in_progress", "completed"]),
-      conclusion: Type.Optional(Type.Enum([
-        "success",
-        "failure",
-        "neutral",
-        "cancelled",
-        "skipped",
-        "timed_out",
-        "action_required",
-      ])),
+      status: Type.Enum([...CHECK_STATUSES]),
+      conclusion: Type.Optional(Type.Enum([...CHECK_CONCLUSIONS])),
       title: Type.Optional(Type.String({ maxLength: 255 })),
       summary: Type.Optional(Type.String({ maxLength: 65_535 })),
       annotations: Type.Optional(Type.Array(ANNOTATION, { maxItems: 500 })),

@@ -1,5 +1,5 @@
 /**
- * The names of repositories and organizations at GitHub, Gitea and Forgejo, and of events. The former
+ * The names of repositories and organizations at GitHub, Gitea and Forgejo, of events, and of the states of check runs. The former
  * become parts of paths in calls that carry a token, so none may change the path, as `..` does.
  *
  * @module
@@ -24,6 +24,19 @@ export function isRepository(text: string): boolean {
 export function isOrganization(text: string): boolean {
   return ORGANIZATION.test(text);
 }
+
+/** States that a check run can have. */
+export const CHECK_STATUSES = ["queued", "in_progress", "completed"] as const;
+/** Ends that a check run can have. */
+export const CHECK_CONCLUSIONS = [
+  "success",
+  "failure",
+  "neutral",
+  "cancelled",
+  "skipped",
+  "timed_out",
+  "action_required",
+] as const;
 
 /** Events of GitHub that the triggers of the package take. */
 export const PACKAGE_EVENTS = ["push", "pull_request", "issue_comment", "release"] as const;

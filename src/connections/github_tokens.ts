@@ -306,7 +306,7 @@ const MAX_KEYS = 3;
  *
  * @throws {AppError} `refused` if the SecretStore or its key does not exist, or holds no private key.
  */
-export function appKeys({ name, project, spec }: Connection, catalog: Catalog): readonly AppKey[] {
+function appKeys({ name, project, spec }: Connection, catalog: Catalog): readonly AppKey[] {
   const app = spec.github?.app;
   if (app === undefined) throw new AppError("refused", "The Connection has no app");
   const { store, key } = app.privateKey.fromSecret;

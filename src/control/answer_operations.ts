@@ -28,6 +28,7 @@ import type { ConnectionSpec } from "../resources/connection.ts";
 import type { OutputName } from "../resources/may.ts";
 import type { Task } from "../store/task_records.ts";
 import { heldBy, outputAsked } from "./outputs/output_asked.ts";
+import { queuedAs } from "./outputs/queued.ts";
 import { findTask } from "./records/records.ts";
 import type { Handlers } from "./server/server.ts";
 
@@ -166,11 +167,5 @@ async function queue(
   const held = heldBy(output, limits);
   const counted = max === undefined ? undefined : { output, unit, max };
   const [id = ""] = await outbox.enqueue([{ ...draft, ...defined({ held, counted }) }]);
-  return {
-    task_id: draft.taskId,
-    repository: String(draft.target["repository"]),
-    outbox_id: id,
-    state: held === undefined ? "pending" as const : "held" as const,
-    held_for: held ?? null,
-  };
+  return queuedAs(draft, id, held);
 }

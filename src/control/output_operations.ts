@@ -25,6 +25,7 @@ import { limitsFor, type LimitsOf, type OutputLimits } from "../outputs/may_rule
 import type { OutputName } from "../resources/may.ts";
 import type { KnownSecrets } from "../secrets/known_secrets.ts";
 import { heldBy, outputAsked } from "./outputs/output_asked.ts";
+import { queuedAs } from "./outputs/queued.ts";
 import { findTask } from "./records/records.ts";
 import type { Handlers } from "./server/server.ts";
 
@@ -129,11 +130,6 @@ async function queue(
   const held = heldBy(output, limits);
   const ids = await outbox.enqueue(drafts.map((draft) => ({ ...draft, ...defined({ held }) })));
   const [draft] = drafts;
-  return [{
-    task_id: draft?.taskId ?? "",
-    repository: String(draft?.target["repository"]),
-    outbox_id: ids[0] ?? "",
-    state: held === undefined ? "pending" : "held",
-    held_for: held ?? null,
-  }, ids];
+  if (draft === undefined) throw new Error(`Nothing is asked for of ${output}`);
+  return [queuedAs(draft, ids[0] ?? "", held), ids];
 }

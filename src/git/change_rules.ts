@@ -68,7 +68,7 @@ export function isLargeFilePointer(bytes: Uint8Array): boolean {
 }
 
 /** The same for names that a file system may take for one: of other case, or composed otherwise. */
-export function foldedName(name: string): string {
+function foldedName(name: string): string {
   return name.normalize("NFC").toUpperCase().normalize("NFC");
 }
 

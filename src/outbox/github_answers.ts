@@ -7,17 +7,17 @@
 
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
+import type { CHECK_CONCLUSIONS, CHECK_STATUSES } from "../base/github_names.ts";
 import type { JsonObject } from "../base/json.ts";
 import { findSubject, type GitHubSubject, SHA } from "../connections/github/subject.ts";
 import type { StoredDelivery } from "../store/delivery_records.ts";
 import type { Task } from "../store/task_records.ts";
-import type { CheckConclusion, CheckStatus } from "./github_check.ts";
 import type { CommentFormat } from "./github_comment.ts";
 import type { Reaction } from "./github_reaction.ts";
 import type { StatusState } from "./github_status.ts";
 import { ANSWER_KEY } from "./marker.ts";
 import { findGitHubFor } from "./github_access.ts";
-import type { Draft } from "./message_kind.ts";
+import { type Draft, MAX_STORED } from "./message_kind.ts";
 import { type AnswerSources, findOrigin } from "./origin.ts";
 
 /** The subject of a task, and the Connection through which it is answered. */
@@ -111,9 +111,6 @@ export function commentDraft(
   return { ...draftTo(address), kind: "github-comment", target, key, body };
 }
 
-/** Most characters of a text that are stored: more than a comment can have, whatever is in it. */
-const MAX_STORED = 256 * 1024;
-
 /** A status of a commit. */
 export interface CommitStatus {
   readonly state: StatusState;
@@ -140,8 +137,8 @@ export function statusDraft(address: AnswerAddress, status: CommitStatus): Draft
 /** A check run of a commit. */
 export interface CommitCheck {
   readonly name: string;
-  readonly status: CheckStatus;
-  readonly conclusion?: CheckConclusion | undefined;
+  readonly status: typeof CHECK_STATUSES[number];
+  readonly conclusion?: typeof CHECK_CONCLUSIONS[number] | undefined;
   readonly title?: string | undefined;
   readonly summary?: string | undefined;
   /** As GitHub takes them. */

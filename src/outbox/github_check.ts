@@ -19,24 +19,6 @@ import { commitOf } from "./github_status.ts";
 import type { MessageKind, SendResult } from "./message_kind.ts";
 import { safeMarkdown } from "./safe_markdown.ts";
 
-/** States that a check run can have. */
-export const CHECK_STATUSES = ["queued", "in_progress", "completed"] as const;
-/** One of {@linkcode CHECK_STATUSES}. */
-export type CheckStatus = typeof CHECK_STATUSES[number];
-
-/** Ends that a check run can have. */
-export const CHECK_CONCLUSIONS = [
-  "success",
-  "failure",
-  "neutral",
-  "cancelled",
-  "skipped",
-  "timed_out",
-  "action_required",
-] as const;
-/** One of {@linkcode CHECK_CONCLUSIONS}. */
-export type CheckConclusion = typeof CHECK_CONCLUSIONS[number];
-
 /** Most annotations that GitHub takes in one call; it adds those of the next call to them. */
 const A_CALL = 50;
 /** Most characters of a summary that GitHub takes. */

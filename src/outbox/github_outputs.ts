@@ -9,15 +9,15 @@ import { replaceControls } from "../base/control_characters.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { Glob } from "../base/glob.ts";
-import { isJsonObject } from "../base/json.ts";
 import { type Connection, findConnection } from "../connections/find_connection.ts";
 import { findSubject, type GitHubSubject } from "../connections/github/subject.ts";
 import type { LimitsOf } from "../outputs/may_rules.ts";
 import type { OutputName } from "../resources/may.ts";
 import type { Task } from "../store/task_records.ts";
+import { askerOf } from "./asker.ts";
 import { addressOf } from "./github_answers.ts";
 import { ANSWER_KEY } from "./marker.ts";
-import type { Draft } from "./message_kind.ts";
+import { type Draft, MAX_STORED } from "./message_kind.ts";
 import { type AnswerSources, findOrigin, payloadOf } from "./origin.ts";
 import { titleOf } from "./pull_text.ts";
 import { type ReviewComment, storedComments } from "./review_comments.ts";
@@ -39,8 +39,6 @@ export interface OutputAddress {
 const MAX_KEY = 100;
 /** Longest label that GitHub takes. */
 const MAX_LABEL = 50;
-/** Most characters of texts that one message stores. */
-const MAX_STORED = 256 * 1024;
 
 /**
  * Where the outputs of a task go: to the repository of its event, or to the one that its workflow names.
@@ -63,7 +61,7 @@ export async function outputAddressOf(
       repository,
       subject,
       trigger,
-      asker: askerOf(payloadOf(origin)),
+      asker: askerOf(payloadOf(origin))?.login ?? "",
     };
   }
   const origin = await findOrigin(task, (payload) => ({ payload }), host.store);
@@ -77,14 +75,8 @@ export async function outputAddressOf(
     repository: named,
     ...defined({ subject: isThere ? subject : undefined }),
     trigger: origin?.task.trigger ?? task.trigger,
-    asker: askerOf(payload),
+    asker: askerOf(payload)?.login ?? "",
   };
-}
-
-function askerOf(payload: unknown): string {
-  const sender = isJsonObject(payload) ? payload["sender"] : undefined;
-  const login = isJsonObject(sender) ? sender["login"] : undefined;
-  return typeof login === "string" && /^[A-Za-z0-9-]{1,39}(\[bot\])?$/.test(login) ? login : "";
 }
 
 /** An issue that a task asks for. */

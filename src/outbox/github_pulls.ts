@@ -77,7 +77,7 @@ export function readPull(
 }
 
 /** The pull requests of a branch, the newest first. */
-export async function pullsOfBranch(
+async function pullsOfBranch(
   search: PullSearch,
   branch: string,
 ): Promise<readonly FoundPull[]> {

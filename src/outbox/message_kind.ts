@@ -21,6 +21,9 @@ import type { Markers } from "./marker.ts";
 /** A message before the outbox has given it an id and a time. */
 export type Draft = Omit<NewMessage, "id" | "now">;
 
+/** Most characters of a text that are stored: more than anything at GitHub can have. */
+export const MAX_STORED = 256 * 1024;
+
 /** The state of the daemon that a kind uses to send a message. */
 export interface SendHost {
   readonly catalog: Catalog;

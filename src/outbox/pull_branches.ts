@@ -37,11 +37,3 @@ function partOf(text: string): string {
 export function nthBranch(branch: string, nth: number): string {
   return nth <= 1 ? branch : `${branch}-${nth}`;
 }
-
-/** Which pull request of its key a branch is for; 0 for the branch of another key. */
-export function nthOf(branch: string, found: string): number {
-  if (found === branch) return 1;
-  const end = found.startsWith(`${branch}-`) ? found.slice(branch.length + 1) : "";
-  const nth = /^[1-9][0-9]{0,3}$/.test(end) ? Number(end) : 0;
-  return nth > 1 ? nth : 0;
-}

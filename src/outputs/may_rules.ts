@@ -240,11 +240,6 @@ export function findCeiling(
 const listed = (outputs: readonly OutputName[]) =>
   outputs.length === 0 ? "nothing" : outputs.join(", ");
 
-/** The outputs that a caller may ask for. */
-export function allowedOutputs(asked: OutputAsked): readonly OutputName[] {
-  return OUTPUTS.filter((output) => findRefusal(output, asked) === undefined);
-}
-
 /**
  * The limits of an output that a caller asks for.
  *

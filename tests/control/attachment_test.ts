@@ -87,8 +87,16 @@ async function serverRig(handle: Handle) {
   };
 }
 
-const send = (client: Client, task: string, attachment: Uint8Array<ArrayBuffer>) =>
-  client.callWith(NAME as never, { task } as never, { attachment }) as Promise<unknown>;
+const send = (
+  client: Client,
+  task: string,
+  attachment: Uint8Array<ArrayBuffer>,
+  signal?: AbortSignal,
+) =>
+  client.callWith(NAME as never, { task } as never, {
+    attachment,
+    ...signal === undefined ? {} : { signal },
+  }) as Promise<unknown>;
 
 const sumOf = async (bytes: Uint8Array<ArrayBuffer>) =>
   new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
@@ -201,6 +209,22 @@ Deno.test("nothing stays of an attachment whose sender goes in its midst", LOOSE
   connection.close();
   await until("the file is gone", () => rig.files().length === 0 || undefined);
   equal(ran, 0);
+});
+
+Deno.test("a handler hears that nobody waits for its answer any more", LOOSE, async () => {
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const { promise: over, resolve: end } = Promise.withResolvers<boolean>();
+  await using rig = await serverRig(async (_input, { signal }) => {
+    signal.addEventListener("abort", () => end(true));
+    begin();
+    return { left: await over };
+  });
+  const leaving = new AbortController();
+  const asking = send(rig.first, "A", new Uint8Array([1]), leaving.signal);
+  await begun;
+  leaving.abort();
+  await rejects(asking);
+  equal(await over, true);
 });
 
 Deno.test("one task cannot take the room of all attachments", LOOSE, async () => {

@@ -6,7 +6,7 @@
 
 import { ok, strictEqual as equal } from "node:assert/strict";
 import { missing, skippable } from "../helpers/requirements.ts";
-import { branchOf, nthBranch, nthOf } from "../../src/outbox/pull_branches.ts";
+import { branchOf, nthBranch } from "../../src/outbox/pull_branches.ts";
 
 const NAMES: readonly (readonly [key: string, number: number | undefined, branch: string])[] = [
   ["fix", 42, "svc/fix-42"],
@@ -50,12 +50,5 @@ Deno.test(skippable("git takes every name", missing("git")), async () => {
         equal(code, 0, branch);
       }
     }
-  }
-});
-
-Deno.test("the number of a pull request of its key is read from its branch", () => {
-  for (let nth = 1; nth <= 12; nth++) equal(nthOf("svc/fix", nthBranch("svc/fix", nth)), nth);
-  for (const other of ["svc/fix-1", "svc/fix-0", "svc/fix-02", "svc/fixed", "svc/fix-2-2", "svc"]) {
-    equal(nthOf("svc/fix", other), 0, other);
   }
 });

@@ -8,22 +8,12 @@ import type { Input } from "../../api/operations.ts";
 import { findText } from "../../base/bytes.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
+import { CHECK_CONCLUSIONS, CHECK_STATUSES } from "../../base/github_names.ts";
 import { parseJson } from "../../base/json.ts";
 import { type Command, CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { OWN_TASK, taskOf } from "../own_task.ts";
 import { readFile } from "../read_file.ts";
 import { reportMessage, WAIT } from "../wait_for_message.ts";
-
-const STATUSES = ["queued", "in_progress", "completed"] as const;
-const CONCLUSIONS = [
-  "success",
-  "failure",
-  "neutral",
-  "cancelled",
-  "skipped",
-  "timed_out",
-  "action_required",
-] as const;
 
 export const command: Command = defineCommand({
   help: "Sets a check run on the commit that a task is about, with annotations on lines: of a " +
@@ -36,12 +26,12 @@ export const command: Command = defineCommand({
     {
       flags: "--status <status>",
       help: "queued, in_progress or completed (default: in_progress)",
-      choices: STATUSES,
+      choices: CHECK_STATUSES,
     },
     {
       flags: "--conclusion <conclusion>",
       help: "how it ended, which completes it",
-      choices: CONCLUSIONS,
+      choices: CHECK_CONCLUSIONS,
     },
     { flags: "--title <text>", help: "title of its page (default: the name)" },
     { flags: "--summary <text>", help: "Markdown of its page" },
@@ -59,11 +49,13 @@ export const command: Command = defineCommand({
     const { options, io } = context;
     const { name = "", title, summary } = options;
     if (name === "") throw new AppError("usage", "Give the name of the check: --name NAME");
-    const conclusion = CONCLUSIONS.find((known) => known === options.conclusion);
-    const given = STATUSES.find((known) => known === options.status);
+    const conclusion = CHECK_CONCLUSIONS.find((known) => known === options.conclusion);
+    const given = CHECK_STATUSES.find((known) => known === options.status);
     const status = conclusion === undefined ? given ?? "in_progress" : "completed";
     if (status === "completed" && conclusion === undefined) {
-      const message = `A check that is completed needs --conclusion: ${CONCLUSIONS.join(", ")}`;
+      const message = `A check that is completed needs --conclusion: ${
+        CHECK_CONCLUSIONS.join(", ")
+      }`;
       throw new AppError("usage", message);
     }
     const annotations = options.annotations === undefined

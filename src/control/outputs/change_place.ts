@@ -9,15 +9,14 @@ import type { Caller } from "../../auth/caller.ts";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
-import { isJsonObject } from "../../base/json.ts";
 import { type Connection, findConnection } from "../../connections/find_connection.ts";
 import { callGitHub, type GitHubCall } from "../../connections/github/github_client.ts";
 import type { GitHubTokens } from "../../connections/github_tokens.ts";
 import { findSubject, type GitHubSubject } from "../../connections/github/subject.ts";
 import type { OwnUsers } from "../../connections/own_users.ts";
 import { askingStep, limitsFor, type LimitsOf } from "../../outputs/may_rules.ts";
-import { readOwnUser } from "../../outbox/github_access.ts";
-import { findGitHubFor } from "../../outbox/github_access.ts";
+import { type Asker, askerOf } from "../../outbox/asker.ts";
+import { findGitHubFor, readOwnUser } from "../../outbox/github_access.ts";
 import { rightsOfMessage } from "../../outbox/github_rights.ts";
 import type { PullSearch } from "../../outbox/github_pulls.ts";
 import type { Markers } from "../../outbox/marker.ts";
@@ -35,13 +34,6 @@ export interface PlaceHost extends AnswerSources {
   readonly markers: Markers;
   readonly ownUsers: OwnUsers;
   readonly githubTokens: GitHubTokens;
-}
-
-/** The person whose event started a task. */
-export interface Asker {
-  readonly login: string;
-  readonly id: string;
-  readonly isBot: boolean;
 }
 
 /** Where a change goes. */
@@ -133,17 +125,4 @@ function searchIn(
   const access = host.githubTokens.access(connection, { repository, rights });
   const call = (request: GitHubCall) => callGitHub(access, request);
   return { call, path: `/repos/${repository}`, repository, message: { project }, host };
-}
-
-/** Logins of people at GitHub; in the payload of an event stands what its sender wrote. */
-const LOGIN = /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?$/;
-
-/** Who caused an event; `undefined` if it does not say. */
-export function askerOf(payload: unknown): Asker | undefined {
-  const sender = isJsonObject(payload) ? payload["sender"] : undefined;
-  if (!isJsonObject(sender)) return undefined;
-  const { login, id, type } = sender;
-  if (typeof login !== "string" || typeof id !== "number") return undefined;
-  const isBot = type !== undefined && type !== "User" || login.endsWith("[bot]");
-  return { login: LOGIN.test(login) ? login : "", id: String(id), isBot };
 }

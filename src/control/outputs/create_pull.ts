@@ -11,12 +11,13 @@ import { AppError } from "../../base/errors.ts";
 import { asAppError } from "../../outbox/github_access.ts";
 import type { PullBody, PullTextBody } from "../../outbox/github_pull.ts";
 import { findBranch, findSame } from "../../outbox/github_pulls.ts";
-import type { Draft } from "../../outbox/message_kind.ts";
+import { type Draft, MAX_STORED } from "../../outbox/message_kind.ts";
 import { branchOf } from "../../outbox/pull_branches.ts";
 import { titleOf } from "../../outbox/pull_text.ts";
 import { refuseLeaks } from "../../outputs/leaks.ts";
 import { matchesAny } from "../../outputs/path_rules.ts";
 import { findBase, refuseUnpublished } from "./base_branch.ts";
+import type { AttachedFile } from "../server/input_reader.ts";
 import { type ChangePlace, findPlace } from "./change_place.ts";
 import { judgeChange } from "./judge_change.ts";
 import {
@@ -27,9 +28,6 @@ import {
   queueCommit,
   queueText,
 } from "./queue_change.ts";
-
-/** Most characters of a text that are stored: more than a pull request can have. */
-const MAX_STORED = 256 * 1024;
 
 type Place = ChangePlace<"pull">;
 
@@ -42,7 +40,7 @@ type Place = ChangePlace<"pull">;
 export async function createPull(
   input: Input<"github.pr_create">,
   caller: Caller,
-  { path: pack }: { readonly path: string },
+  { path: pack, signal }: AttachedFile,
   host: ChangeHost,
 ): Promise<Output<"github.pr_create">> {
   const place = await findPlace({ task: input.task, output: "pull" }, caller, host);
@@ -52,7 +50,7 @@ export async function createPull(
   checkLabels(labels, place);
   refuseLeaks({ title: input.title, text, labels: labels.join("\n"), key }, host);
   const title = shownTitle(input.title, place);
-  await using change = await openChange({ start, tree, pack }, host);
+  await using change = await openChange({ start, tree, pack }, signal, host);
   return await asAppError(async () => {
     const base = await findBase(place, input.base);
     const branch = branchFor(place, key);

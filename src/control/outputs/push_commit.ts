@@ -14,6 +14,7 @@ import { type FoundPull, pullOf } from "../../outbox/github_pulls.ts";
 import type { PushBody } from "../../outbox/github_push.ts";
 import type { Draft } from "../../outbox/message_kind.ts";
 import { refuseLeaks } from "../../outputs/leaks.ts";
+import type { AttachedFile } from "../server/input_reader.ts";
 import { type ChangePlace, findPlace } from "./change_place.ts";
 import { judgeChange } from "./judge_change.ts";
 import { type ChangeHost, commitChange, openChange, queueCommit } from "./queue_change.ts";
@@ -26,7 +27,7 @@ import { type ChangeHost, commitChange, openChange, queueCommit } from "./queue_
 export async function pushCommitOf(
   input: Input<"github.push">,
   caller: Caller,
-  { path: pack }: { readonly path: string },
+  { path: pack, signal }: AttachedFile,
   host: ChangeHost,
 ): Promise<Output<"github.push">> {
   const place = await findPlace({ task: input.task, output: "push" }, caller, host);
@@ -39,7 +40,7 @@ export async function pushCommitOf(
   const { message = `Change pull request ${number}`, start, tree } = input;
   if (message.trim() === "") throw new AppError("invalid", "The message of the commit is empty");
   refuseLeaks({ message }, host);
-  await using change = await openChange({ start, tree, pack }, host);
+  await using change = await openChange({ start, tree, pack }, signal, host);
   return await asAppError(async () => {
     const pull = await openPull(place, number);
     const head = await headOf(place, pull.branch);

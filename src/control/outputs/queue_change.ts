@@ -18,6 +18,7 @@ import { coAuthor, commitMessage } from "../../outbox/pull_text.ts";
 import { apiUrlOf } from "../../resources/connection.ts";
 import type { ChangePlace, PlaceHost } from "./change_place.ts";
 import type { JudgedChange } from "./judge_change.ts";
+import { queuedAs } from "./queued.ts";
 
 /** What queueing a change needs. */
 export interface ChangeHost extends PlaceHost, LeaksHost {
@@ -38,6 +39,8 @@ export interface GivenChange {
 /** Opens a change in a repository of its own, which goes when the result is disposed. */
 export async function openChange(
   change: GivenChange,
+  /** Ends its reading, also that after this has returned. */
+  signal: AbortSignal,
   { inherited, dirs, clock }: ChangeHost,
 ): Promise<CheckedChange> {
   await Deno.mkdir(dirs.run, { recursive: true, mode: 0o700 });
@@ -45,7 +48,7 @@ export async function openChange(
     path: inherited.variables["PATH"] ?? "",
     dir: dirs.run,
     clock,
-    signal: new AbortController().signal,
+    signal,
   });
 }
 
@@ -99,9 +102,7 @@ export async function queueCommit(
     ...defined({ held: judged.held }),
   }]);
   return {
-    ...queued(draft, id),
-    state: judged.held === undefined ? "pending" as const : "held" as const,
-    held_for: judged.held ?? null,
+    ...queuedAs(draft, id, judged.held),
     sha: commit,
     files: judged.files,
     added: judged.added,
@@ -119,16 +120,7 @@ export async function queueText(
     ? `may.github.pull of Workflow "${workflow}" holds every change`
     : undefined;
   const [id = ""] = await outbox.enqueue([{ ...draft, ...defined({ held }) }]);
-  return {
-    ...queued(draft, id),
-    state: held === undefined ? "pending" as const : "held" as const,
-    held_for: held ?? null,
-  };
-}
-
-/** The fields that every answer about a message has. */
-function queued({ taskId, target }: Draft, id: string) {
-  return { task_id: taskId, repository: String(target["repository"]), outbox_id: id };
+  return queuedAs(draft, id, held);
 }
 
 const PIECE = 1024 * 1024;

@@ -21,17 +21,19 @@ export interface AttachedFile {
   /** Path of a file that is there until the handler has answered. */
   readonly path: string;
   readonly bytes: number;
+  /** Aborts once nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
 }
 
 /** What a request brings. */
 export interface Given extends AsyncDisposable {
   readonly input: JsonObject;
   /**
-   * Takes the attachment; `undefined` for an operation that has none. Disposing removes its file.
+   * Takes the attachment, for a call that `signal` ends; `undefined` for an operation that has none. Disposing removes its file.
    *
    * @throws {AppError} `invalid` when there is none, and what {@linkcode AttachedBody} throws.
    */
-  attached(): Promise<AttachedFile | undefined>;
+  attached(signal: AbortSignal): Promise<AttachedFile | undefined>;
 }
 
 /** Where attachments lie. */
@@ -108,7 +110,7 @@ async function readLine(
   const open = opening.move();
   return {
     input,
-    async attached() {
+    async attached(signal) {
       const room = ATTACHED.hold(caller.grant?.taskId ?? caller.role);
       open.defer(() => room.release());
       const files = open.use(host.runtime.filesOf(`attached-${host.newId()}`));
@@ -116,7 +118,7 @@ async function readLine(
       const limits = { maxBytes: attachment.maxBytes, deadlineMs: ATTACHMENT_MS };
       const bytes = await body.writeRest(path, limits, room);
       if (bytes === 0) throw new AppError("invalid", "The attachment is empty");
-      return { path, bytes };
+      return { path, bytes, signal };
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };

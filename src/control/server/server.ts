@@ -174,7 +174,7 @@ async function answer(
       const isStream = operation.output.form === "lines";
       if (isStream) during.use(STREAMS.begin(caller.role));
       const handle = host.handlers[name as OperationName] as Handle;
-      const extra = isStream ? signal : await given.attached();
+      const extra = isStream ? signal : await given.attached(signal);
       const result = handle(input, caller, extra);
       if (!isStream) return Response.json(await result);
       return await streamResponse(result as AsyncGenerator<unknown>, host.log, {
