@@ -193,7 +193,7 @@ export class OwnEvents {
     if (this.#chains.size > MAX_CHAINS && oldest !== undefined) this.#chains.delete(oldest);
   }
 
-  /** True if svc's own user is not known, as for an App: then the MAC of the marker proves enough. */
+  /** True if svc's own user is not known, as for an App without slug: the MAC of the marker proves enough. */
   #isByOwnUser(
     trigger: Resource<TriggerSpec>,
     payload: Readonly<Record<string, unknown>>,
