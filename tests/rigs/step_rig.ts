@@ -51,7 +51,7 @@ export interface StepGiven {
 
 /** Runs a script as a step. */
 export async function runStep(
-  { daemon, fake, clone }: StepRig,
+  { daemon, fake, clone }: Pick<StepRig, "daemon" | "fake" | "clone">,
   { isolation, may = { pull: { hold: "never" } }, outside, ...event }: StepGiven,
   script: string,
 ): Promise<Tried> {

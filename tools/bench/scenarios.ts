@@ -24,6 +24,7 @@ import { openPages } from "./scenarios/open_pages.ts";
 import { packedChanges } from "./scenarios/packed_change.ts";
 import { plugins } from "./scenarios/plugins.ts";
 import { postgres } from "./scenarios/postgres.ts";
+import { prCreate } from "./scenarios/pr_create.ts";
 import { refusals } from "./scenarios/refusals.ts";
 import { sandbox } from "./scenarios/sandbox.ts";
 import { taskStart } from "./scenarios/task_start.ts";
@@ -44,6 +45,7 @@ export const SCENARIOS: readonly Scenario[] = [
   sandbox,
   egress,
   packedChanges,
+  prCreate,
   coldStart,
   mcp,
   idleMemory,
