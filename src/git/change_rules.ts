@@ -10,7 +10,7 @@ import { hiddenRuns, spellInLines } from "../base/control_characters.ts";
 import { MODES } from "./compare_trees.ts";
 
 /** Most characters of a path; git itself refuses longer ones on most machines. */
-const MAX_PATH = 4096;
+export const MAX_PATH = 4096;
 /** Longest target of a symbolic link. */
 export const MAX_LINK_BYTES = 4096;
 /** Largest file that stands for one in git's large file storage. */
@@ -73,18 +73,22 @@ function foldedName(name: string): string {
 }
 
 /**
- * Two names of one directory that a file system may take for one, of which at least one is new; both
- * were there before in repositories for systems that tell them apart.
+ * Two names of one directory that a file system may take for one, of which at least one is new: both
+ * were there before in repositories for systems that tell them apart. Keeps no names but those that
+ * fold like a new one.
  */
-export function findTwins(
-  names: readonly string[],
-  isNew: (name: string) => boolean,
-): readonly [string, string] | undefined {
+export async function findTwins(
+  names: AsyncIterable<string> | Iterable<string>,
+  fresh: readonly string[],
+): Promise<readonly [string, string] | undefined> {
+  const wanted = new Set(fresh.map(foldedName));
   const seen = new Map<string, string>();
-  for (const name of names) {
+  if (wanted.size === 0) return undefined;
+  for await (const name of names) {
     const folded = foldedName(name);
+    if (!wanted.has(folded)) continue;
     const other = seen.get(folded);
-    if (other !== undefined && (isNew(name) || isNew(other))) return [other, name];
+    if (other !== undefined) return [other, name];
     seen.set(folded, name);
   }
   return undefined;

@@ -39,11 +39,18 @@ export interface GitInput {
 
 const MAX_BYTES = 1024 * 1024;
 
-/** Larger objects are streamed instead of held in memory: a small pack can unpack to gigabytes. */
-const STREAMED = ["-c", "core.bigFileThreshold=1m"];
+/**
+ * Larger objects are streamed instead of held in memory: a small pack can unpack to gigabytes. One that
+ * is a difference to another has to be held, see `GIT_ALLOC_LIMIT`, so git holds only one such at once.
+ */
+const SMALL = [
+  ["core.bigFileThreshold", "1m"],
+  ["core.deltaBaseCacheLimit", "16m"],
+  ["pack.threads", "1"],
+].flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 
 function lineOf(args: readonly string[]): ProgramLine {
-  return ["git", ...STREAMED, ...args];
+  return ["git", ...SMALL, ...args];
 }
 
 function hostOf({ directory, path, timeoutMs, signal }: GitPlace) {
@@ -59,6 +66,8 @@ function hostOf({ directory, path, timeoutMs, signal }: GitPlace) {
     GIT_NO_REPLACE_OBJECTS: "1",
     GIT_NO_LAZY_FETCH: "1",
     GIT_TERMINAL_PROMPT: "0",
+    // Most bytes that it takes at once: a few bytes of a pack can say that an object has gigabytes.
+    GIT_ALLOC_LIMIT: "64m",
   };
   return { cwd: directory, env, timeoutMs, signal };
 }

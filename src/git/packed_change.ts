@@ -24,6 +24,7 @@ import {
   findTwins,
   isLargeFilePointer,
   MAX_LINK_BYTES,
+  MAX_PATH,
   MAX_POINTER_BYTES,
   shownPath,
 } from "./change_rules.ts";
@@ -31,7 +32,6 @@ import {
   type ChangedFolder,
   compareTrees,
   MODES,
-  readTree,
   type TreeChange,
   type TreeSide,
 } from "./compare_trees.ts";
@@ -194,12 +194,12 @@ class OpenChange implements CheckedChange {
       if (treeBytes > most) {
         throw tooLarge(`The change has ${sizeText(treeBytes)} of directories`, sizeText(most));
       }
-      return readTree(await this.#read(id, bytes));
+      return await this.#read(id, bytes);
     };
-    const onFolder = ({ path, names, isNew }: ChangedFolder) => {
+    const onFolder = async ({ path, names, fresh }: ChangedFolder) => {
+      const twins = await findTwins(names, fresh);
       const [one, other] =
-        findTwins(names, isNew)?.map((name) => shownPath(path === "" ? name : `${path}/${name}`)) ??
-          [];
+        twins?.map((name) => shownPath(path === "" ? name : `${path}/${name}`)) ?? [];
       if (one === undefined) return;
       throw refused(`${one} and ${other} are one file where case does not count`);
     };
@@ -314,9 +314,9 @@ class OpenChange implements CheckedChange {
   }
 }
 
-/** What is wrong with what a change writes at one path. */
+/** What is wrong with what a change writes or deletes at one path. */
 function faultOf({ path, after }: TreeChange): string | undefined {
-  if (after === undefined) return undefined;
+  if (after === undefined) return path.length > MAX_PATH ? "is too long" : undefined;
   return faultOfPath(path) ??
     (after.mode === MODES.directory ? undefined : faultOfMode(after.mode));
 }

@@ -52,8 +52,8 @@ const PATTERN = /<!-- svc ([0-9A-Z]{26}) ([A-Za-z0-9][A-Za-z0-9._/-]{0,252}) ([0
 const PULL_PATTERN =
   /<!-- svc pull ([0-9A-Z]{26}) ([a-z0-9.-]{1,253}) ([0-9a-f]{40}) ([A-Za-z0-9][A-Za-z0-9._/-]{0,252}) ([0-9a-f]{40}) -->/g;
 
-/** The trailers of a commit, each at the beginning of a line. */
-const COMMIT_PATTERN = /^Svc-Task: ([0-9A-Z]{26})$[\s\S]*?^Svc-Mark: ([0-9a-f]{40})$/gm;
+/** The trailers of a commit, one line after the other: the messages of others can be megabytes. */
+const COMMIT_PATTERN = /^Svc-Task: ([0-9A-Z]{26})\r?\nSvc-Mark: ([0-9a-f]{40})\r?$/gm;
 
 /** Every marker begins with it. */
 const BEGINNING = "<!-- svc ";

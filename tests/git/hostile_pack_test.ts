@@ -11,7 +11,13 @@ import { CHANGE_LIMITS } from "../../src/git/change.ts";
 import { type ChangeLimits, openPackedChange } from "../../src/git/packed_change.ts";
 import { missing, skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
-import { type FileSpecs, PackBuilder, packedChange, type TreeEntry } from "../rigs/pack_builder.ts";
+import {
+  type FileSpecs,
+  PackBuilder,
+  packedChange,
+  type TreeEntry,
+  withCopies,
+} from "../rigs/pack_builder.ts";
 
 /** A pack that has to be refused. */
 interface Hostile {
@@ -255,6 +261,29 @@ const HOSTILE: readonly Hostile[] = [
       return { tree: id };
     },
     refused: /is too long/,
+  },
+  {
+    what: "a directory that goes, as deep as its objects",
+    make(builder) {
+      let id = builder.files({ a: "x\n" });
+      for (let depth = 0; depth < 10_000; depth++) {
+        id = builder.tree([{ mode: "40000", name: "a", id }]);
+      }
+      return { start: builder.commit(id), tree: builder.files(BEFORE) };
+    },
+    refused: /refused: "a.*is too long/,
+  },
+  {
+    what: "a few bytes that stand for 900 MiB",
+    make(builder) {
+      const length = 900 * 1024;
+      const of = builder.add("blob", new Uint8Array(length));
+      return {
+        tree: builder.files({ a: "x\n" }),
+        spoil: (pack) => withCopies(pack, { of, length, times: 1024 }),
+      };
+    },
+    refused: /git does not take .*over limit/,
   },
 ];
 

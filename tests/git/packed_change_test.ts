@@ -6,6 +6,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { join } from "node:path";
+import { utf8 } from "../../src/base/bytes.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { CHANGE_LIMITS, type CheckedChange, type PackedChange } from "../../src/git/change.ts";
 import { type ChangeLimits, openPackedChange } from "../../src/git/packed_change.ts";
@@ -189,6 +190,46 @@ Deno.test(skippable("git holds no large object in memory", NO_LIMITS), async () 
     { message: /^The change has 300\.0 MiB unpacked/ },
   );
 });
+
+Deno.test(
+  skippable("other work goes on while a directory of 400,000 files is compared", NO_GIT),
+  async () => {
+    await using dir = await tempDir();
+    const builder = new PackBuilder();
+    const id = Uint8Array.fromHex(builder.add("blob", "x\n"));
+    const entries = Array.from({ length: 400_000 }, (_, at) => [
+      utf8(`100644 ${String(at).padStart(8, "0")}\0`),
+      id,
+    ]).flat();
+    const start = builder.commit(builder.add("tree", joined(entries)));
+    const tree = builder.add("tree", joined([...entries, utf8("100644 a\0"), id]));
+    const packed = await packedChange(dir.path, { start, tree, pack: builder.pack() });
+    let [longest, last] = [0, performance.now()];
+    const watch = setInterval(() => {
+      const now = performance.now();
+      longest = Math.max(longest, now - last);
+      last = now;
+    }, 20);
+    try {
+      await using change = await open(packed, dir.path);
+      deepEqual(change.files.map(({ path }) => path), ["a"]);
+    } finally {
+      clearInterval(watch);
+    }
+    ok(longest < 1500, `${longest} ms`);
+  },
+);
+
+/** Like `concatBytes`, for more parts than a call has arguments. */
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
 
 Deno.test(
   skippable("a submodule is told as one, and its commit stays where it is", NO_GIT),

@@ -66,3 +66,11 @@ Deno.test("the trailers of a commit are valid for its tree only", () => {
   equal(markers.findTask(message.replace("000001", "000002"), place), undefined);
   equal(markers.findTask(message.replaceAll("Svc-", "> Svc-"), place), undefined);
 });
+
+Deno.test("the trailers in a long message of a stranger are looked for in one pass", () => {
+  const place = { project: "default", repository: "brightwater/tidepool", tree: "a".repeat(40) };
+  const message = `${`Svc-Task: ${MARKED.taskId}\n`.repeat(30_000)}Svc-Mark: none`;
+  const began = performance.now();
+  equal(markers.findTask(message, place), undefined);
+  equal(performance.now() - began < 3000, true);
+});

@@ -110,6 +110,43 @@ export class PackBuilder {
   }
 }
 
+/** The pack with one object more: `times` copies of an object of it, said in a few bytes for each copy. */
+export function withCopies(
+  pack: Uint8Array,
+  { of, length, times }: {
+    /** Id of the object that is copied, of at most 16 MiB. */
+    readonly of: string;
+    readonly length: number;
+    readonly times: number;
+  },
+): Uint8Array<ArrayBuffer> {
+  const size = [0, 8, 16].map((shift) => length >> shift & 0xff);
+  const delta = new Uint8Array([
+    ...numberOf(length),
+    ...numberOf(length * times),
+    ...Array.from({ length: times }, () => [0xf0, ...size]).flat(),
+  ]);
+  const body = concatBytes(
+    pack.subarray(0, -20),
+    lengthOf(REF_DELTA, delta.length),
+    Uint8Array.fromHex(of),
+    new Uint8Array(deflateSync(delta)),
+  );
+  const count = new DataView(body.buffer);
+  count.setUint32(8, count.getUint32(8) + 1);
+  return concatBytes(body, new Uint8Array(createHash("sha1").update(body).digest()));
+}
+
+const REF_DELTA = 7;
+
+/** A number as a delta has it, the lowest bits first. */
+function numberOf(value: number): number[] {
+  const bytes = [];
+  let rest = value;
+  for (; rest > 127; rest = Math.floor(rest / 128)) bytes.push(rest % 128 | 0x80);
+  return [...bytes, rest];
+}
+
 /** Type and length before an object of a pack. */
 function lengthOf(type: number, length: number): Uint8Array {
   const bytes = [];
