@@ -10,7 +10,10 @@ export type PatchLook = "file" | "hunk" | "added" | "removed" | "same";
 
 /** A file of a patch, and its changed lines. */
 export interface PatchedFile {
-  /** As git writes it, without `a/` and `b/`; quoted where it has unusual characters. */
+  /**
+   * As git writes it, without `a/` and `b/`; quoted where it has unusual characters. A file that was
+   * moved has both of its paths: `OLD → NEW`.
+   */
   readonly path: string;
   readonly added: number;
   readonly removed: number;
@@ -19,6 +22,7 @@ export interface PatchedFile {
 
 const HUNK = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
 const FILE = "diff --git ";
+const [MOVED_FROM, MOVED_TO] = ["rename from ", "rename to "];
 
 /** Reads lines in their order. */
 export class PatchReader {
@@ -44,6 +48,10 @@ export class PatchReader {
     if (line.startsWith(FILE)) {
       const path = pathOf(line.slice(FILE.length));
       this.#files.push({ path, added: 0, removed: 0, isBinary: false });
+    } else if (file !== undefined && line.startsWith(MOVED_FROM)) {
+      file.path = line.slice(MOVED_FROM.length);
+    } else if (file !== undefined && line.startsWith(MOVED_TO)) {
+      file.path += ` → ${line.slice(MOVED_TO.length)}`;
     } else if (file !== undefined && /^(Binary files |GIT binary patch)/.test(line)) {
       file.isBinary = true;
     }
@@ -71,7 +79,7 @@ export class PatchReader {
   }
 }
 
-/** The path in `a/PATH b/PATH`, whose halves are the same. */
+/** The path in `a/PATH b/PATH`, whose halves are the same unless the file was moved. */
 function pathOf(both: string): string {
   const half = both.slice(0, (both.length - 1) / 2);
   return half.replace(/^("?)a\//, "$1");
