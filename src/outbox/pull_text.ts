@@ -5,7 +5,14 @@
  * @module
  */
 
-import { MAX_TEXT, safeMarkdown, safeTitle, withoutEffects } from "./safe_markdown.ts";
+import { replaceControls } from "../base/control_characters.ts";
+import {
+  MAX_TEXT,
+  safeMarkdown,
+  safeTitle,
+  withoutEffects,
+  withoutMentions,
+} from "./safe_markdown.ts";
 
 /** Most characters of a title that GitHub takes. */
 const MAX_TITLE = 256;
@@ -79,7 +86,8 @@ export function commitMessage(
   { message, trailers }: { readonly message: string; readonly trailers: readonly string[] },
 ): string {
   const [first = "", ...rest] = message.trim().split("\n");
-  const body = withoutEffects(rest.join("\n").trim()).slice(0, MAX_MESSAGE).trim();
+  const said = replaceControls(rest.join("\n"), (one) => "\t\n".includes(one) ? one : "");
+  const body = withoutMentions(withoutEffects(said.trim())).slice(0, MAX_MESSAGE).trim();
   const parts = [safeTitle(first, MAX_TITLE), body, trailers.join("\n")];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }

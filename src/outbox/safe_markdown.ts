@@ -61,11 +61,15 @@ export function withoutEffects(text: string): string {
     .replace(TRAILER, `$1$2${MARK}`);
 }
 
+/** A text that notifies nobody. */
+export function withoutMentions(text: string): string {
+  return text.replaceAll(/@(?=\S)/g, `@${MARK}`);
+}
+
 /** The first line of a text as a title: harmless, of at most so many characters. */
 export function safeTitle(text: string, most: number): string {
   const [line = ""] = linesOf(text.trim());
-  const shown = withoutEffects(line.replaceAll(/\s+/g, " ")).replaceAll(/@(?=\S)/g, `@${MARK}`)
-    .trim();
+  const shown = withoutMentions(withoutEffects(line.replaceAll(/\s+/g, " "))).trim();
   const characters = [...shown];
   return characters.length <= most ? shown : `${characters.slice(0, most - 1).join("")}…`;
 }

@@ -66,3 +66,11 @@ Deno.test("a commit names no author and skips no check but by svc's own trailers
   equal(commit.match(/^(co-authored-by|signed-off-by|skip-checks|svc-task):/gim)?.length, 2);
   doesNotMatch(commit, /\[ci skip\]|\[no ci\]|\*\*\*NO_CI/);
 });
+
+Deno.test("a commit notifies nobody, and drives no terminal", () => {
+  const message = "Rename @ada\n\nAs @acme/core asked.\x1b]0;x\x07 f\u202eixes #1";
+  const commit = commitMessage({ message, trailers: [] });
+  doesNotMatch(commit, /@[a-z]/);
+  doesNotMatch(commit, CLOSING);
+  equal([...commit].filter((one) => "\x1b\x07\u202e".includes(one)).length, 0);
+});
