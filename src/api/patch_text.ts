@@ -21,6 +21,7 @@ export interface PatchedFile {
 }
 
 const HUNK = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
+const NOT_SHOWN = /^\[Not shown: "(.*)", \+(\d+) -(\d+)\]$/;
 const FILE = "diff --git ";
 const [MOVED_FROM, MOVED_TO] = ["rename from ", "rename to "];
 
@@ -38,6 +39,7 @@ export class PatchReader {
   /** What the next line is. */
   look(line: string): PatchLook {
     const file = this.#files.at(-1);
+    if (line.startsWith("[")) return this.#notShown(line);
     if (this.#oldLeft > 0 || this.#newLeft > 0) return this.#inHunk(line, file);
     const hunk = HUNK.exec(line);
     if (hunk !== null) {
@@ -56,6 +58,15 @@ export class PatchReader {
       file.isBinary = true;
     }
     return line.startsWith("\\") ? "same" : "file";
+  }
+
+  /** A line of svc at the end of a patch that was cut; what stands in a file never begins so. */
+  #notShown(line: string): PatchLook {
+    const [, path, added, removed] = NOT_SHOWN.exec(line) ?? [];
+    if (path !== undefined) {
+      this.#files.push({ path, added: Number(added), removed: Number(removed), isBinary: false });
+    }
+    return "file";
   }
 
   #inHunk(

@@ -7,6 +7,7 @@
 
 import { join } from "node:path";
 import { concatBytes, utf8 } from "../base/bytes.ts";
+import { spellInLines } from "../base/control_characters.ts";
 import { AppError } from "../base/errors.ts";
 import { sizeText } from "../base/size.ts";
 import type { CheckedChange, NewCommit } from "./change.ts";
@@ -47,21 +48,33 @@ export async function countLines(place: GitPlace, sides: Sides): Promise<Map<str
   }));
 }
 
-/** The patch, in the form of `git diff`; one of more than `most` bytes is cut, and says so. */
+/**
+ * The patch, in the form of `git diff`. One of more than `most` bytes is cut, and says so, with the
+ * paths that it does not show.
+ */
 export async function patchOf(
   place: GitPlace,
-  sides: Sides,
+  change: Sides & Pick<CheckedChange, "files">,
   most: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const args = ["-c", "core.quotePath=false", ...diffArgs(sides), "-p", "-M", "-l1000"];
-  const { code, err, out, endedFor } = await runGit(place, args, { maxBytes: most });
-  if (endedFor === undefined) {
-    if (code === 0) return out;
-    throw new AppError("refused", `git cannot compare the change: ${wordsOfGit(err)}`);
-  }
+  const run = async (...more: readonly string[]) => {
+    const args = ["-c", "core.quotePath=false", ...diffArgs(change), "-p", ...more];
+    const ended = await runGit(place, args, { maxBytes: most });
+    if (ended.endedFor !== undefined || ended.code === 0) return ended;
+    throw new AppError("refused", `git cannot compare the change: ${wordsOfGit(ended.err)}`);
+  };
+  const whole = await run("-M", "-l1000");
+  if (whole.endedFor === undefined) return whole.out;
+  // Without renames the first line about a file has its path twice, and nothing else.
+  const { out } = await run("--no-renames");
   const end = utf8(`[The patch is longer than ${sizeText(most)}, and is cut here]\n`);
-  const lastLine = out.lastIndexOf(0x0a, most - end.length - 1);
-  return concatBytes(out.subarray(0, lastLine + 1), end);
+  const shown = out.subarray(0, out.lastIndexOf(0x0a, most - end.length - 1) + 1);
+  const heads = new Set(new TextDecoder().decode(shown).match(/^diff --git .*$/gm));
+  const rest = change.files.filter(({ path }) => !heads.has(`diff --git a/${path} b/${path}`));
+  const list = rest.map(({ path, added, removed }) =>
+    `[Not shown: "${spellInLines(path, "")}", +${added} -${removed}]\n`
+  );
+  return concatBytes(shown, end, utf8(list.join("")));
 }
 
 /** Makes a commit; returns its id. */

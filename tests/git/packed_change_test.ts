@@ -6,6 +6,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { join } from "node:path";
+import { PatchReader } from "../../src/api/patch_text.ts";
 import { utf8 } from "../../src/base/bytes.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { CHANGE_LIMITS, type CheckedChange, type PackedChange } from "../../src/git/change.ts";
@@ -160,6 +161,26 @@ Deno.test(skippable("a patch that is too long is cut at a line, and says so", NO
   ok(patch.length <= 500, patch);
   match(patch, /\n\+line \d+\n\[The patch is longer than 500 bytes, and is cut here\]\n$/);
 });
+
+Deno.test(
+  skippable("a patch that is cut names the files that it does not show", NO_GIT),
+  async () => {
+    await using dir = await tempDir();
+    const lines = Array.from({ length: 200 }, (_, n) => `line ${n}\n`).join("");
+    const packed = await changeOf(dir.path, BEFORE, {
+      ...BEFORE,
+      "README.md": `${lines}++ b/z.sh\n`,
+      "z.sh": "x\n",
+      "zz.sh": "diff --git a/z.sh b/z.sh\n",
+    });
+    await using change = await open(packed, dir.path, { patchBytes: 1500 });
+    const patch = new TextDecoder().decode(await change.patch());
+    match(patch, /cut here\]\n\[Not shown: "z\.sh", \+1 -0\]\n\[Not shown: "zz\.sh", \+1 -0\]\n$/);
+    const reader = new PatchReader();
+    for (const line of patch.trimEnd().split("\n")) reader.look(line);
+    deepEqual(reader.files.map(({ path }) => path), ["README.md", "z.sh", "zz.sh"]);
+  },
+);
 
 Deno.test(skippable("a change that is stopped leaves nothing", NO_GIT), async () => {
   await using dir = await tempDir();
