@@ -63,14 +63,14 @@ Deno.test("lines of a file that look like a patch are lines of the file", () => 
 
 Deno.test("a file that was moved is told by both paths, and not by a part of the longer one", () => {
   const reader = new PatchReader();
-  const patch = `diff --git a/docs/a.md-and-more-of-it b/.vscode/tasks.json
+  const patch = `diff --git a/guide/a.txt-and-more-of-it b/.vscode/tasks.json
 similarity index 100%
-rename from docs/a.md-and-more-of-it
+rename from guide/a.txt-and-more-of-it
 rename to .vscode/tasks.json
 `;
   for (const line of patch.trimEnd().split("\n")) reader.look(line);
   deepEqual(reader.files.map(({ path }) => path), [
-    "docs/a.md-and-more-of-it → .vscode/tasks.json",
+    "guide/a.txt-and-more-of-it → .vscode/tasks.json",
   ]);
 });
 
