@@ -286,6 +286,23 @@ changeTest("commits that are not at GitHub are named, and stay where they are", 
   );
 });
 
+changeTest("a base is a branch of the repository, and not a commit that a fork has", async () => {
+  await using rig = await changeRig({ may: { pull: { base: ["*"] } } });
+  const { fake, daemon, clone } = rig;
+  const task = await ask(daemon);
+  await fake.git.commit(REPOSITORY, "of-a-fork", { ".github/workflows/x.yml": "y\n" }, {
+    from: "main",
+  });
+  const base = await clone.checkOut("of-a-fork");
+  const change = await clone.change({ a: "1\n" });
+  equal(change.start, base);
+  await rejects(
+    createPull(daemon, change, { task, title: "Fix", base }),
+    /brightwater\/tidepool has no branch "[0-9a-f]{40}"/,
+  );
+  deepEqual(await heads(fake), ["main", "of-a-fork"]);
+});
+
 changeTest("limits count keys, also of two calls at once", async () => {
   await using rig = await changeRig();
   const { fake, daemon, clone } = rig;

@@ -39,6 +39,10 @@ export async function findBase(
       `"${base}"`;
     throw new AppError("refused", message);
   }
+  // Where the API takes a branch it also takes a commit and `OWNER:BRANCH`, those of forks among them.
+  if (base !== usual && await headOf(place, base) === undefined) {
+    throw new AppError("refused", `${repository} has no branch "${base}"`);
+  }
   return base;
 }
 
