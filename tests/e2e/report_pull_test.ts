@@ -5,9 +5,11 @@
  * @module
  */
 
-import { match, ok, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon } from "../helpers/daemon.ts";
-import { ONE_PROGRAM } from "../helpers/program.ts";
+import { NO_DATABASE, ONE_PROGRAM } from "../helpers/program.ts";
+import { NO_SANDBOX } from "../helpers/sandbox.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 import {
   ask,
@@ -16,10 +18,21 @@ import {
   cloneOf,
   manifestsOf,
   type Message,
+  REPOSITORY,
 } from "../rigs/change_rig.ts";
 
-/** Runs a task whose only step is a line, and gives it with the message about its pull request. */
-async function reported(line: string, may: Record<string, unknown> = { pull: {} }) {
+/**
+ * Runs a task whose step is a line, with further steps behind it, and gives the task with the message
+ * about its pull request.
+ */
+async function reported(
+  line: string,
+  may: Record<string, unknown> = { pull: {} },
+  { sandbox, behind = [] }: {
+    readonly sandbox?: unknown;
+    readonly behind?: readonly Record<string, unknown>[];
+  } = {},
+) {
   await using fake = await changeableGitHub();
   await using clone = await cloneOf(fake);
   await using daemon = await startDaemon(ONE_PROGRAM);
@@ -31,7 +44,8 @@ async function reported(line: string, may: Record<string, unknown> = { pull: {} 
   const manifests = manifestsOf(fake.url, { may, report: { github: { pull } } }).map((one) => {
     const manifest = one as { kind: string; spec: Record<string, unknown> };
     if (manifest.kind !== "Workflow") return one;
-    return { ...one, spec: { ...manifest.spec, steps: [{ id: "step", run: line }] } };
+    const step = { id: "step", run: line, ...sandbox === undefined ? {} : { sandbox } };
+    return { ...one, spec: { ...manifest.spec, steps: [step, ...behind] } };
   });
   const workspace = {
     kind: "Workspace",
@@ -41,12 +55,15 @@ async function reported(line: string, may: Record<string, unknown> = { pull: {} 
   await daemon.apply(workspace, ...manifests as typeof manifests & []);
   const task = await ask(daemon);
   const message = await until("the message of the report", async () => {
+    const [{ state: of = "" } = {}] = await daemon.tasks();
+    if (of === "failed") throw new Error((await daemon.svc(["task", "logs", task])).stdout);
     const all = await daemon.json("get", "outbox", "--task", task) as Message[];
     return all.find(({ state }) => state !== "pending");
   });
   const [record] = await daemon.tasks();
   const logs = (await daemon.svc(["task", "logs", task])).stdout;
-  return { message, record, logs, pulls: fake.pulls.pulls };
+  const text = await fake.git.tryRun(REPOSITORY, "cat-file", "blob", "svc/fix-1:fixed.txt");
+  return { message, record, logs, text, pulls: fake.pulls.pulls };
 }
 
 /** Gives the output that the text of the pull request has. */
@@ -96,3 +113,37 @@ changeTest("a task that fails opens nothing", async () => {
     return all.every(({ kind }) => kind === "github-comment") && all.length === 1 || undefined;
   });
 });
+
+/** Leaves a program for the texts of the change, which makes a mark there, and outside if it can. */
+const plant = (outside: string) => `
+printf '#!/bin/sh\ntouch ${outside}/ran 2>/dev/null\ncat\necho cleaned\n' >program
+chmod +x program
+echo '*.txt filter=planted' >.gitattributes
+printf '/program\n/.gitattributes\n/.gitignore\n' >.gitignore
+echo fixed >fixed.txt
+${SAY}`;
+
+for (
+  const [how, sandbox, left] of [
+    ["in its sandbox, whatever steps are behind it", { network: "none" }, []],
+    ["without a sandbox as the user of the daemon", "none", ["ran"]],
+  ] as const
+) {
+  changeTest(
+    `what a step has left in its directory meets git ${how}`,
+    async () => {
+      await using outside = await tempDir();
+      // As `git lfs install` would: a step in a sandbox cannot.
+      const run = 'git config filter.planted.clean "$PWD/program"';
+      const behind = [{ id: "behind", run, sandbox: "none" }];
+      const may = { pull: { hold: "never" } };
+      const given = { sandbox, behind };
+      const { message, pulls, text, logs } = await reported(plant(outside.path), may, given);
+      equal(message.state, "sent", `${message.reason}\n${logs}`);
+      equal(pulls.length, 1);
+      deepEqual([...Deno.readDirSync(outside.path)].map(({ name }) => name), left);
+      equal(text, "fixed\ncleaned", "the program has run");
+    },
+    { skip: NO_SANDBOX, fileOnly: NO_DATABASE },
+  );
+}
