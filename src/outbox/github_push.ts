@@ -41,6 +41,8 @@ export const githubPush: MessageKind = {
   send: viaGitHub(send),
 };
 
+const GONE = "has no branch any more: restore it, then svc task retry";
+
 async function send(sending: GitHubSending): Promise<SendResult> {
   // The user must be known before the event of the push comes, which can overtake the answer.
   await ownUserOf(sending);
@@ -48,22 +50,23 @@ async function send(sending: GitHubSending): Promise<SendResult> {
   const { commit, start } = sending.message.body as PushBody;
   const pull = await pullOf(sending, Number(target["number"]));
   if (pull === undefined) {
-    const reason = `pull request #${target["number"]} is not from a branch of ${repository}`;
+    const reason = `pull request #${target["number"]} is not from a branch of ${repository}: svc ` +
+      "pushes to no fork";
     return { result: "refused", reason };
   }
   // Its branch itself: what a pull request says of it may be a moment old.
   const head = await headOf(sending, pull.branch);
   if (head === commit) return { result: "sent", externalId: commit };
-  if (head === undefined) return refused(pull, "has no branch any more");
+  if (head === undefined) return refused(pull, GONE);
   if (head !== start) return await afterMove(sending, { pull, head, commit });
-  if (!pull.isOpen) return refused(pull, "is closed");
+  if (!pull.isOpen) return refused(pull, "is closed: open it again, then svc task retry");
   const pushed = await pushCommit(sending, { branch: pull.branch, old: start, commit });
   switch (pushed.result) {
     case "done":
       return { result: "sent", externalId: commit };
     case "moved": {
       const now = await headOf(sending, pull.branch);
-      if (now === undefined) return refused(pull, "has no branch any more");
+      if (now === undefined) return refused(pull, GONE);
       return await afterMove(sending, { pull, head: now, commit });
     }
     case "not":

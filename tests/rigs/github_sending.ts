@@ -26,22 +26,28 @@ export interface Given extends Pick<OutboxMessage, "target" | "body"> {
   readonly key?: string;
   readonly previousId?: string;
   readonly uncertainSince?: number;
+  /** The pack of its commit; empty if absent. */
+  readonly pack?: Uint8Array<ArrayBuffer>;
 }
 
 /** Sends through one kind. */
 export interface GitHubSendingRig extends AsyncDisposable {
   readonly fake: FakeGitHub;
   readonly markers: Markers;
+  readonly clock: ManualClock;
   send(given: Given): Promise<SendResult>;
   find(given: Given): Promise<FindResult>;
   /** The calls that write since the last time, such as `POST /repos/…`, without the repository. */
   written(): readonly string[];
 }
 
-/** A rig for one kind. */
-export async function githubSending(kind: MessageKind): Promise<GitHubSendingRig> {
+/** A rig for one kind, over a fake GitHub of the test, or one of its own. */
+export async function githubSending(
+  kind: MessageKind,
+  given?: FakeGitHub,
+): Promise<GitHubSendingRig> {
   const temp = await tempStore();
-  const fake = fakeGitHub();
+  const fake = given ?? fakeGitHub();
   const clock = new ManualClock();
   const connection = {
     ...storeOf("tidepool", {}),
@@ -64,10 +70,12 @@ export async function githubSending(kind: MessageKind): Promise<GitHubSendingRig
     markers,
     ownUsers: new OwnUsers(temp.store, clock),
     githubTokens: new GitHubTokens({ catalog, clock, secrets }),
-    readContent: () => new ReadableStream<Uint8Array<ArrayBuffer>>(),
+    readContent: () => ReadableStream.from(pack),
     signal: new AbortController().signal,
   };
+  let pack: readonly Uint8Array<ArrayBuffer>[] = [];
   const claimed = (given: Given): ClaimedMessage => {
+    pack = given.pack === undefined ? [] : [given.pack];
     const { key = "", target, body, previousId = "", uncertainSince } = given;
     const message = outboxMessage({
       id: "01JZZZZZZZZZZZZZZZZZ0000MS",
@@ -88,6 +96,7 @@ export async function githubSending(kind: MessageKind): Promise<GitHubSendingRig
   return {
     fake,
     markers,
+    clock,
     send: async (given) => withoutWrites(await kind.send(claimed(given), host)),
     async find(given) {
       if (kind.find === undefined) throw new Error(`${kind.name} finds nothing`);
@@ -101,7 +110,7 @@ export async function githubSending(kind: MessageKind): Promise<GitHubSendingRig
       );
     },
     async [Symbol.asyncDispose]() {
-      await fake[Symbol.asyncDispose]();
+      if (given === undefined) await fake[Symbol.asyncDispose]();
       await temp[Symbol.asyncDispose]();
     },
   };
