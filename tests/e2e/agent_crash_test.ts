@@ -9,17 +9,14 @@
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { initDataDirectory, startDaemon } from "../helpers/daemon.ts";
 import { type Manifest, trigger } from "../helpers/manifests.ts";
-import { longTest, ONE_PROGRAM } from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM, times } from "../helpers/program.ts";
 import { NO_SANDBOX } from "../helpers/sandbox.ts";
 import { missing } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { findFile, until } from "../helpers/until.ts";
 
 /** Milliseconds after which each daemon is killed, counted from the first agent it has begun. */
-const KILLS = Array.from(
-  { length: 50 },
-  (_, n) => [0, 40, 90, 150, 230, 320, 430, 560, 20, 700][n % 10] ?? 0,
-);
+const KILLS = times(20, 20).of([0, 40, 90, 150, 230, 320, 430, 560, 20, 700]);
 const KEYS = 4;
 
 /**
