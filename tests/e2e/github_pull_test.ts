@@ -307,9 +307,14 @@ changeTest("limits count keys, also of two calls at once", async () => {
   await using rig = await changeRig();
   const { fake, daemon, clone } = rig;
   const task = await ask(daemon);
-  const change = await clone.change({ a: "1\n" });
+  const asked = [];
+  // of one content, the second would be refused for that once the first is there
+  for (const key of ["one", "two", "three"]) {
+    await clone.checkOut("main");
+    asked.push({ key, change: await clone.change({ [key]: "1\n" }) });
+  }
   const results = await Promise.allSettled(
-    ["one", "two", "three"].map((key) => createPull(daemon, change, { task, title: "Fix", key })),
+    asked.map(({ key, change }) => createPull(daemon, change, { task, title: "Fix", key })),
   );
   equal(results.filter(({ status }) => status === "fulfilled").length, 1);
   const refused = results.find(({ status }) => status === "rejected") as PromiseRejectedResult;
