@@ -26,10 +26,18 @@ import type { Catalog } from "../resources/catalog.ts";
 import { type OutputName, OUTPUTS } from "../resources/may.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { ClaimedMessage, OutboxMessage } from "../store/outbox_records.ts";
-import { type NotSent, type Rate, resultOfError, type SendHost } from "./message_kind.ts";
+import {
+  type FindResult,
+  type MessageKind,
+  type NotSent,
+  type Rate,
+  resultOfError,
+  type SendHost,
+  type SendResult,
+} from "./message_kind.ts";
 
 /** GitHub's secondary rate limits for requests that write (https://docs.github.com/en/rest). */
-export const GITHUB_RATES: readonly Rate[] = [
+const RATES: readonly Rate[] = [
   { most: 1, perMs: 1000 },
   { most: 80, perMs: 60_000 },
   { most: 500, perMs: 3600_000 },
@@ -74,8 +82,25 @@ export function mustBeOk(answer: GitHubAnswer): GitHubData {
   throw new CallFailed(answer);
 }
 
+/** What is special about a kind of messages to GitHub. */
+interface GitHubKind extends Pick<MessageKind, "name" | "again" | "isReplaced" | "needsPack"> {
+  readonly send: (sending: GitHubSending) => Promise<SendResult>;
+  readonly find?: (sending: GitHubSending) => Promise<FindResult>;
+}
+
+/** A kind of messages to GitHub. */
+export function gitHubKind({ send, find, ...kind }: GitHubKind): MessageKind {
+  return {
+    ...kind,
+    way: (message, catalog) => findGitHub(message, catalog).name,
+    rates: RATES,
+    send: viaGitHub(send),
+    ...find === undefined ? {} : { find: viaGitHub(find) },
+  };
+}
+
 /** A `send` or `find` of a kind: finds the Connection of the message, and makes errors results. */
-export function viaGitHub<Result>(
+function viaGitHub<Result>(
   work: (sending: GitHubSending) => Promise<Result>,
 ): (claimed: ClaimedMessage, host: SendHost) => Promise<Result | NotSent> {
   return async (claimed, host) => {
@@ -127,11 +152,6 @@ function toSending(
   const token = async () => await access.token();
   const path = `/repos/${repository}`;
   return { ...claimed, connection, repository, path, host, call, token, wrote };
-}
-
-/** The {@linkcode MessageKind.way} of messages to GitHub. */
-export function gitHubWay(message: OutboxMessage, catalog: Catalog): string {
-  return findGitHub(message, catalog).name;
 }
 
 /**

@@ -8,15 +8,9 @@
 import { AppError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { pagesOf } from "../connections/github/pages.ts";
-import {
-  GITHUB_RATES,
-  type GitHubSending,
-  gitHubWay,
-  mustBeOk,
-  viaGitHub,
-} from "./github_access.ts";
+import { gitHubKind, type GitHubSending, mustBeOk } from "./github_access.ts";
 import { commitOf } from "./github_status.ts";
-import type { MessageKind, SendResult } from "./message_kind.ts";
+import type { SendResult } from "./message_kind.ts";
 import { safeMarkdown } from "./safe_markdown.ts";
 
 /** Most annotations that GitHub takes in one call; it adds those of the next call to them. */
@@ -25,13 +19,11 @@ const A_CALL = 50;
 const MAX_SUMMARY = 65_535;
 
 /** The kind `github-check`; its id is that of the run, and its commit. */
-export const githubCheck: MessageKind = {
+export const githubCheck = gitHubKind({
   name: "github-check",
-  way: gitHubWay,
   again: "harmless",
-  rates: GITHUB_RATES,
-  send: viaGitHub(send),
-};
+  send,
+});
 
 /** A check run at GitHub. */
 interface CheckRun {

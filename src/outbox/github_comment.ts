@@ -10,15 +10,13 @@ import { isJsonObject } from "../base/json.ts";
 import { pagesOf } from "../connections/github/pages.ts";
 import {
   CLOCKS_DIFFER_MS,
-  GITHUB_RATES,
+  gitHubKind,
   type GitHubSending,
-  gitHubWay,
   isByUser,
   mustBeOk,
   ownUserOf,
-  viaGitHub,
 } from "./github_access.ts";
-import type { FindResult, MessageKind, SendResult } from "./message_kind.ts";
+import type { FindResult, SendResult } from "./message_kind.ts";
 import { asCode, safeMarkdown } from "./safe_markdown.ts";
 
 /** Formats of the text of a comment. */
@@ -26,14 +24,12 @@ export const COMMENT_FORMATS = ["markdown", "text"] as const;
 /** One of {@linkcode COMMENT_FORMATS}. */
 export type CommentFormat = typeof COMMENT_FORMATS[number];
 
-export const githubComment: MessageKind = {
+export const githubComment = gitHubKind({
   name: "github-comment",
-  way: gitHubWay,
   again: "find",
-  rates: GITHUB_RATES,
-  send: viaGitHub(send),
-  find: viaGitHub(find),
-};
+  send,
+  find,
+});
 
 async function send(sending: GitHubSending): Promise<SendResult> {
   const { path, previousId, message, call } = sending;

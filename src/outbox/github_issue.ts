@@ -12,29 +12,25 @@ import { isJsonObject } from "../base/json.ts";
 import { pagesOf } from "../connections/github/pages.ts";
 import {
   CLOCKS_DIFFER_MS,
-  GITHUB_RATES,
+  gitHubKind,
   type GitHubSending,
-  gitHubWay,
   isByUser,
   mustBeOk,
   mustHaveLabels,
   ownUserOf,
-  viaGitHub,
 } from "./github_access.ts";
 import type { MarkedPlace } from "./marker.ts";
-import type { FindResult, MessageKind, SendResult } from "./message_kind.ts";
+import type { FindResult, SendResult } from "./message_kind.ts";
 import { bodyWithin, footerOf } from "./pull_text.ts";
 
 /** The kind `github-issue`; its id is the number of the issue. */
-export const githubIssue: MessageKind = {
+export const githubIssue = gitHubKind({
   name: "github-issue",
-  way: gitHubWay,
   again: "find",
   isReplaced: true,
-  rates: GITHUB_RATES,
-  send: viaGitHub(send),
-  find: viaGitHub(find),
-};
+  send,
+  find,
+});
 
 /** Bodies of issues are long: pages of fewer issues than GitHub allows, and larger answers. */
 const PAGE = { items: 50, maxBytes: 32 * 1024 * 1024 };

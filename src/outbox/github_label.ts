@@ -5,23 +5,14 @@
  * @module
  */
 
-import {
-  GITHUB_RATES,
-  type GitHubSending,
-  gitHubWay,
-  mustBeOk,
-  mustHaveLabels,
-  viaGitHub,
-} from "./github_access.ts";
-import type { MessageKind, SendResult } from "./message_kind.ts";
+import { gitHubKind, type GitHubSending, mustBeOk, mustHaveLabels } from "./github_access.ts";
+import type { SendResult } from "./message_kind.ts";
 
-export const githubLabel: MessageKind = {
+export const githubLabel = gitHubKind({
   name: "github-label",
-  way: gitHubWay,
   again: "harmless",
-  rates: GITHUB_RATES,
-  send: viaGitHub(send),
-};
+  send,
+});
 
 async function send(sending: GitHubSending): Promise<SendResult> {
   const { path, message: { target, body }, call } = sending;

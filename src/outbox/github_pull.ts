@@ -12,12 +12,10 @@ import { findOthers, headOf, nextPush } from "./branch_commits.ts";
 import { AppError } from "../base/errors.ts";
 import {
   CallFailed,
-  GITHUB_RATES,
+  gitHubKind,
   type GitHubSending,
-  gitHubWay,
   mustBeOk,
   ownUserOf,
-  viaGitHub,
 } from "./github_access.ts";
 import {
   type BranchOfKey,
@@ -27,7 +25,7 @@ import {
   readPull,
 } from "./github_pulls.ts";
 import { pushCommit } from "./github_push_ref.ts";
-import type { MessageKind, NotSent, SendResult } from "./message_kind.ts";
+import type { NotSent, SendResult } from "./message_kind.ts";
 import { bodyOf, type WorkOf } from "./pull_text.ts";
 
 /** Body of a message that opens or renews a pull request. */
@@ -78,14 +76,12 @@ const MAX_LOOKS = 3;
 const CLOCKS_DIFFER_MS = 5000;
 
 /** The kind `github-pull`; its id is `NUMBER SHA URL`, without the URL where the API tells none. */
-export const githubPull: MessageKind = {
+export const githubPull = gitHubKind({
   name: "github-pull",
-  way: gitHubWay,
   again: "harmless",
   needsPack: ({ body }) => !isText(body),
-  rates: GITHUB_RATES,
-  send: viaGitHub(send),
-};
+  send,
+});
 
 async function send(sending: GitHubSending): Promise<SendResult> {
   // The user must be known before the events of the push come, which can overtake the answer.

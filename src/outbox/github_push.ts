@@ -7,16 +7,10 @@
 
 import type { JsonObject } from "../base/json.ts";
 import { compare, headOf } from "./branch_commits.ts";
-import {
-  GITHUB_RATES,
-  type GitHubSending,
-  gitHubWay,
-  ownUserOf,
-  viaGitHub,
-} from "./github_access.ts";
+import { gitHubKind, type GitHubSending, ownUserOf } from "./github_access.ts";
 import { type FoundPull, pullOf } from "./github_pulls.ts";
 import { pushCommit } from "./github_push_ref.ts";
-import type { MessageKind, NotSent, SendResult } from "./message_kind.ts";
+import type { NotSent, SendResult } from "./message_kind.ts";
 
 /** Body of a message that pushes a commit onto a pull request. */
 export interface PushBody extends JsonObject {
@@ -32,14 +26,12 @@ export interface PushBody extends JsonObject {
 }
 
 /** The kind `github-push`; its id is the commit. */
-export const githubPush: MessageKind = {
+export const githubPush = gitHubKind({
   name: "github-push",
-  way: gitHubWay,
   again: "harmless",
   needsPack: () => true,
-  rates: GITHUB_RATES,
-  send: viaGitHub(send),
-};
+  send,
+});
 
 const GONE = "has no branch any more: restore it, then svc task retry";
 

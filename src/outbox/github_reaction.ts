@@ -5,14 +5,8 @@
  * @module
  */
 
-import {
-  GITHUB_RATES,
-  type GitHubSending,
-  gitHubWay,
-  mustBeOk,
-  viaGitHub,
-} from "./github_access.ts";
-import type { MessageKind, SendResult } from "./message_kind.ts";
+import { gitHubKind, type GitHubSending, mustBeOk } from "./github_access.ts";
+import type { SendResult } from "./message_kind.ts";
 
 /** The reactions that GitHub has. */
 export const REACTIONS = [
@@ -28,13 +22,11 @@ export const REACTIONS = [
 /** One of {@linkcode REACTIONS}. */
 export type Reaction = typeof REACTIONS[number];
 
-export const githubReaction: MessageKind = {
+export const githubReaction = gitHubKind({
   name: "github-reaction",
-  way: gitHubWay,
   again: "harmless",
-  rates: GITHUB_RATES,
-  send: viaGitHub(send),
-};
+  send,
+});
 
 async function send({ path, message: { target, body }, call }: GitHubSending): Promise<SendResult> {
   mustBeOk(

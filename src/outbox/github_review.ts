@@ -12,15 +12,13 @@ import { pagesOf } from "../connections/github/pages.ts";
 import { AppError } from "../base/errors.ts";
 import {
   CallFailed,
-  GITHUB_RATES,
+  gitHubKind,
   type GitHubSending,
-  gitHubWay,
   isByUser,
   mustBeOk,
   ownUserOf,
-  viaGitHub,
 } from "./github_access.ts";
-import type { FindResult, MessageKind, SendResult } from "./message_kind.ts";
+import type { FindResult, SendResult } from "./message_kind.ts";
 import { bodyWithin, footerOf } from "./pull_text.ts";
 import {
   elsewhere,
@@ -33,15 +31,13 @@ import {
 import { safeMarkdown } from "./safe_markdown.ts";
 
 /** The kind `github-review`; its id is that of the review, the commit and the event. */
-export const githubReview: MessageKind = {
+export const githubReview = gitHubKind({
   name: "github-review",
-  way: gitHubWay,
   again: "find",
   isReplaced: true,
-  rates: GITHUB_RATES,
-  send: viaGitHub(send),
-  find: viaGitHub(find),
-};
+  send,
+  find,
+});
 
 /** By the event of a review, its state once it is there. */
 const STATES: Readonly<Record<string, string>> = {

@@ -7,14 +7,8 @@
 
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
-import {
-  GITHUB_RATES,
-  type GitHubSending,
-  gitHubWay,
-  mustBeOk,
-  viaGitHub,
-} from "./github_access.ts";
-import type { MessageKind, SendResult } from "./message_kind.ts";
+import { gitHubKind, type GitHubSending, mustBeOk } from "./github_access.ts";
+import type { SendResult } from "./message_kind.ts";
 
 /** States that a status can have. */
 export const STATUS_STATES = ["pending", "success", "failure", "error"] as const;
@@ -25,13 +19,11 @@ export type StatusState = typeof STATUS_STATES[number];
 const MAX_DESCRIPTION = 140;
 
 /** The kind `github-status`; its id is the commit. */
-export const githubStatus: MessageKind = {
+export const githubStatus = gitHubKind({
   name: "github-status",
-  way: gitHubWay,
   again: "harmless",
-  rates: GITHUB_RATES,
-  send: viaGitHub(send),
-};
+  send,
+});
 
 async function send(sending: GitHubSending): Promise<SendResult> {
   const { path, previousId, message: { target, body }, call } = sending;
