@@ -7,9 +7,8 @@
 
 import type { Caller } from "../../auth/caller.ts";
 import type { Clock } from "../../base/clock.ts";
-import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
-import { type Connection, findConnection } from "../../connections/find_connection.ts";
+import type { Connection } from "../../connections/find_connection.ts";
 import { callGitHub, type GitHubCall } from "../../connections/github/github_client.ts";
 import type { GitHubTokens } from "../../connections/github_tokens.ts";
 import { findSubject, type GitHubSubject } from "../../connections/github/subject.ts";
@@ -21,7 +20,6 @@ import { rightsOfMessage } from "../../outbox/github_rights.ts";
 import type { PullSearch } from "../../outbox/github_pulls.ts";
 import type { Markers } from "../../outbox/marker.ts";
 import { type AnswerSources, findOrigin, payloadOf } from "../../outbox/origin.ts";
-import type { TriggerSpec } from "../../resources/trigger.ts";
 import type { Task } from "../../store/task_records.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import type { Plan } from "../../tasks/plan.ts";
@@ -65,7 +63,7 @@ export async function findPlace<Name extends "pull" | "push">(
   const plan = json === undefined ? undefined : JSON.parse(json) as Plan;
   const asked = { workflow: task.workflow, plan, step: askingStep(caller) };
   const declared = limitsFor(output, asked);
-  const origin = await originOf(task, host);
+  const origin = await findOrigin(task, findSubject, host.store);
   const about = origin?.found;
   const named = output === "pull" ? (declared as LimitsOf["pull"]).repository : undefined;
   const repository = named ?? about?.repository;
@@ -75,10 +73,8 @@ export async function findPlace<Name extends "pull" | "push">(
       `may.github.${output} of Workflow "${task.workflow}"`;
     throw new AppError("refused", message);
   }
-  const connection = origin === undefined ? connectionOf(task, repository, host) : findGitHubFor(
-    { project: task.project, trigger: origin.task.trigger, repository },
-    host.catalog,
-  );
+  const { trigger } = origin?.task ?? task;
+  const connection = findGitHubFor({ project: task.project, trigger, repository }, host.catalog);
   const limits = limitsFor(output, { ...asked, connection });
   const search = searchIn({ project: task.project, output, connection, repository }, host);
   const isSame = about?.repository.toLowerCase() === repository.toLowerCase();
@@ -93,23 +89,6 @@ export async function findPlace<Name extends "pull" | "push">(
     isChecked: plan?.from?.permission === "write",
     own,
   };
-}
-
-async function originOf(task: Task, host: PlaceHost) {
-  return await findOrigin(task, findSubject, host.store);
-}
-
-function connectionOf(
-  { project, trigger }: Task,
-  repository: string,
-  { catalog }: PlaceHost,
-): Connection {
-  const spec = catalog.find<TriggerSpec>("Trigger", project, trigger)?.spec;
-  const named = spec?.event.webhook?.connection;
-  return findConnection(
-    { project, platform: "github", repository, ...defined({ named }) },
-    catalog,
-  );
 }
 
 function searchIn(
