@@ -122,8 +122,8 @@ const URL_BASE = Type.String({
 /** A token; the stored one when absent. */
 const OPTIONAL_SECRET = Type.Optional(SECRET);
 
-/** How an App of GitHub is connected. */
-const APP = {
+/** How GitHub and svc are to reach each other. */
+const GITHUB_WAY = {
   organization: Type.Optional(
     Type.String({ pattern: ORGANIZATION_PATTERN, title: "the name of an organization" }),
   ),
@@ -132,7 +132,9 @@ const APP = {
   api: Type.Optional(URL_BASE),
   url: Type.Optional(URL_BASE),
   pull: Type.Optional(
-    Type.Boolean({ description: "Reads events from the app's log, without a public address" }),
+    Type.Boolean({
+      description: "Reads events from GitHub's log, so that svc needs no public address",
+    }),
   ),
   endpoint: Type.Optional(Type.String({ description: "Endpoint of own triggers" })),
   events: Type.Optional(Type.Array(TEXT, { minItems: 1 })),
@@ -146,20 +148,7 @@ export const CONNECTION_OPERATIONS = {
       repository: Type.Optional(
         Type.String({ pattern: REPOSITORY_PATTERN, title: "a repository: OWNER/NAME" }),
       ),
-      organization: Type.Optional(
-        Type.String({ pattern: ORGANIZATION_PATTERN, title: "the name of an organization" }),
-      ),
-      name: OPTIONAL_TEXT,
-      project: PROJECT,
-      api: Type.Optional(URL_BASE),
-      url: Type.Optional(URL_BASE),
-      pull: Type.Optional(
-        Type.Boolean({
-          description: "Reads events from GitHub's log, so that svc needs no public address",
-        }),
-      ),
-      endpoint: Type.Optional(Type.String({ description: "Endpoint of own triggers" })),
-      events: Type.Optional(Type.Array(TEXT, { minItems: 1 })),
+      ...GITHUB_WAY,
       token: OPTIONAL_SECRET,
     },
     output: lines<ConnectionLine<Connected>>(),
@@ -168,7 +157,7 @@ export const CONNECTION_OPERATIONS = {
   "connect.github_manifest": defineOperation({
     summary: "Makes the form with which a browser registers a GitHub App",
     input: {
-      ...APP,
+      ...GITHUB_WAY,
       redirect_url: Type.String({
         pattern: "^https?://[^\\s]{1,2000}$",
         title: "an http(s) URL",
@@ -181,7 +170,7 @@ export const CONNECTION_OPERATIONS = {
   "connect.github_app": defineOperation({
     summary: "Connects a GitHub App: key, secret, package, installation",
     input: {
-      ...APP,
+      ...GITHUB_WAY,
       code: Type.Optional(
         Type.String({
           pattern: "^[A-Za-z0-9_-]{1,100}$",

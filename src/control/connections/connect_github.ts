@@ -26,7 +26,7 @@ import {
   setHook,
 } from "../../connections/github/hooks.ts";
 import { webhookPath } from "../../intake/webhook_path.ts";
-import { apiUrlOf, connectedTo, type ConnectionSpec } from "../../resources/connection.ts";
+import { connectedTo, type ConnectionSpec } from "../../resources/connection.ts";
 import { defaultConnectionName } from "../../resources/names.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
@@ -43,6 +43,7 @@ import {
   type SecretToSet,
   tokenStoreOf,
   valueOf,
+  wayOf,
 } from "./connect_manifests.ts";
 import { deleteResources, type DisconnectHost } from "./disconnect.ts";
 import type { ConnectionWork } from "./lines.ts";
@@ -65,7 +66,6 @@ type ConnectInput = Input<"connect.github">;
 /**
  * An address at which no server answers: names below `.invalid` are reserved for that (RFC 6761).
  */
-const DEAD_URL = "https://svc.invalid";
 
 /** The connection to make, computed from the input and the resources alone. */
 interface Plan {
@@ -168,15 +168,7 @@ function toPlan(input: ConnectInput, host: ConnectHost): Plan {
       "one another name with --name";
     throw new AppError("refused", message);
   }
-  const events = input.pull === true ? "pull" : "push";
-  if (events === "push" && input.url === undefined) {
-    const message =
-      "GitHub needs an address that reaches the daemon: give it with --url, or use --pull " +
-      "without one";
-    throw new AppError("usage", message);
-  }
-  const given = input.api ?? (known === undefined ? undefined : apiUrlOf(known.spec));
-  const api = (given ?? "https://api.github.com").replace(/\/+$/, "");
+  const { events, api, base } = wayOf(input, known);
   if (events === "pull" && isGitea(api)) {
     const message =
       "Gitea and Forgejo keep no log of what they sent, so --pull cannot read it: give the " +
@@ -194,7 +186,7 @@ function toPlan(input: ConnectInput, host: ConnectHost): Plan {
     name,
     api,
     owner: repository === undefined ? { organization } : { repository },
-    base: (input.url ?? DEAD_URL).replace(/\/+$/, ""),
+    base,
     events,
     known,
     receiving,

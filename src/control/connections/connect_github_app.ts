@@ -22,7 +22,6 @@ import { ensureAppHook, type EnsuredHook, isGitea } from "../../connections/gith
 import { appPage, gitHubSite, installPage } from "../../connections/github_tokens.ts";
 import { webhookPath } from "../../intake/webhook_path.ts";
 import {
-  apiUrlOf,
   connectedTo,
   type ConnectionSpec,
   type GitHubAppSpec,
@@ -41,6 +40,7 @@ import {
   type SecretToSet,
   tokenStoreOf,
   valueOf,
+  wayOf,
 } from "./connect_manifests.ts";
 import type { ConnectionWork } from "./lines.ts";
 
@@ -61,7 +61,6 @@ interface Plan {
   readonly keyAt: { readonly store: string; readonly key: string };
 }
 
-const DEAD_URL = "https://svc.invalid";
 /** How long svc waits until the App is installed, and between two questions. */
 const INSTALL_MS = 10 * 60_000;
 const ASK_EVERY_MS = 2000;
@@ -153,15 +152,7 @@ function toPlan(input: AppInput, { catalog }: ConnectHost): Plan {
       }: give this one another name with --name`;
     throw new AppError("refused", message);
   }
-  const events = input.pull === true ? "pull" : "push";
-  if (events === "push" && input.url === undefined) {
-    const message =
-      "GitHub needs an address that reaches the daemon: give it with --url, or use --pull " +
-      "without one";
-    throw new AppError("usage", message);
-  }
-  const given = input.api ?? (known === undefined ? undefined : apiUrlOf(known.spec));
-  const api = (given ?? "https://api.github.com").replace(/\/+$/, "");
+  const { events, api, base } = wayOf(input, known);
   if (isGitea(api)) {
     throw new AppError("refused", "Gitea and Forgejo have no apps: connect with a token");
   }
@@ -173,7 +164,6 @@ function toPlan(input: AppInput, { catalog }: ConnectHost): Plan {
     }: name one with --endpoint`;
     throw new AppError("refused", message);
   }
-  const base = (input.url ?? DEAD_URL).replace(/\/+$/, "");
   return {
     project,
     name,

@@ -12,7 +12,7 @@ import { signingStoresAt, triggersAt } from "../../connections/endpoints.ts";
 import { endpointsOfPackage, secretTemplatesOf } from "../../integrations/package_resources.ts";
 import { type IntegrationPackage, manifestsOf, packageNamed } from "../../integrations/packages.ts";
 import type { Catalog } from "../../resources/catalog.ts";
-import type { ConnectionSpec } from "../../resources/connection.ts";
+import { apiUrlOf, type ConnectionSpec } from "../../resources/connection.ts";
 import type { Resource } from "../../resources/resource.ts";
 import { MASK } from "../../resources/names.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
@@ -155,4 +155,38 @@ export function tokenStoreOf(
 /** A random secret, in hexadecimal. */
 export function newSecret(): string {
   return toHex(crypto.getRandomValues(new Uint8Array(32)));
+}
+
+/** Address of a webhook that is to send nothing: no name below it exists. */
+const DEAD_URL = "https://svc.invalid";
+
+/** How GitHub and svc reach each other. */
+export interface GitHubWay {
+  /** Whether GitHub sends events, or svc reads them from its log. */
+  readonly events: "push" | "pull";
+  /** Base URL of the API, without a slash at its end. */
+  readonly api: string;
+  /** Base URL of the webhooks, without a slash at its end. */
+  readonly base: string;
+}
+
+/**
+ * The way between GitHub and svc that a person asks for; the API of a Connection that is there stays.
+ *
+ * @throws {AppError} `usage` where GitHub is to send events, and no address is given.
+ */
+export function wayOf(
+  input: { readonly pull?: boolean; readonly url?: string; readonly api?: string },
+  known: Resource<ConnectionSpec> | undefined,
+): GitHubWay {
+  const events = input.pull === true ? "pull" : "push";
+  if (events === "push" && input.url === undefined) {
+    const message =
+      "GitHub needs an address that reaches the daemon: give it with --url, or use --pull " +
+      "without one";
+    throw new AppError("usage", message);
+  }
+  const given = input.api ?? (known === undefined ? undefined : apiUrlOf(known.spec));
+  const api = (given ?? "https://api.github.com").replace(/\/+$/, "");
+  return { events, api, base: (input.url ?? DEAD_URL).replace(/\/+$/, "") };
 }
