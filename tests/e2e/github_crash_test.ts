@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import { type FakeGitHub, fakeGitHub, problem, TOKEN } from "../fakes/github.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
-import { secretStore, workflow } from "../helpers/manifests.ts";
+import { gitHubConnection, workflow } from "../helpers/manifests.ts";
 import { ONE_PROGRAM, slowTest, times } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
@@ -19,19 +19,7 @@ const SECRET = "the-secret-of-the-hook";
 const ISSUES = 6;
 
 const MANIFESTS = (api: string) => [
-  secretStore("tidepool", { token: TOKEN.token }),
-  secretStore("github", { secret: SECRET }),
-  {
-    kind: "Connection",
-    metadata: { name: "tidepool" },
-    spec: {
-      github: {
-        repository: REPOSITORY,
-        api,
-        token: { fromSecret: { store: "tidepool", key: "token" } },
-      },
-    },
-  },
+  ...gitHubConnection({ api, repository: REPOSITORY, token: TOKEN.token, secret: SECRET }),
   workflow("review", 'svc github comment --text "by step: $SVC_TASK_ID" --key "task-$SVC_TASK_ID"'),
   {
     kind: "Trigger",

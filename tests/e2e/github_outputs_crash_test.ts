@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import { type FakeGitHub, fakeGitHub, problem, TOKEN } from "../fakes/github.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
-import { secretStore } from "../helpers/manifests.ts";
+import { gitHubConnection } from "../helpers/manifests.ts";
 import { ONE_PROGRAM, slowTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
@@ -20,19 +20,7 @@ const RUN = `svc github issue create --title Flaky --body "$SVC_TASK_ID" --key f
 svc github review --body "$SVC_TASK_ID"`;
 
 const manifests = (api: string) => [
-  secretStore("tidepool", { token: TOKEN.token }),
-  secretStore("github", { secret: SECRET }),
-  {
-    kind: "Connection",
-    metadata: { name: "tidepool" },
-    spec: {
-      github: {
-        repository: REPOSITORY,
-        api,
-        token: { fromSecret: { store: "tidepool", key: "token" } },
-      },
-    },
-  },
+  ...gitHubConnection({ api, repository: REPOSITORY, token: TOKEN.token, secret: SECRET }),
   {
     kind: "Workflow",
     metadata: { name: "triage" },

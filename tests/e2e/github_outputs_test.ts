@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { type FakeGitHub, fakeGitHub, TOKEN } from "../fakes/github.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
-import { secretStore } from "../helpers/manifests.ts";
+import { gitHubConnection } from "../helpers/manifests.ts";
 import { programTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
@@ -23,19 +23,12 @@ const MAY = {
 };
 
 const manifests = (fake: FakeGitHub, run: string, may: Record<string, unknown> = MAY) => [
-  secretStore("tidepool", { token: TOKEN.token }),
-  secretStore("github", { secret: SECRET }),
-  {
-    kind: "Connection",
-    metadata: { name: "tidepool" },
-    spec: {
-      github: {
-        repository: REPOSITORY,
-        api: fake.url,
-        token: { fromSecret: { store: "tidepool", key: "token" } },
-      },
-    },
-  },
+  ...gitHubConnection({
+    api: fake.url,
+    repository: REPOSITORY,
+    token: TOKEN.token,
+    secret: SECRET,
+  }),
   {
     kind: "Workflow",
     metadata: { name: "triage" },

@@ -72,3 +72,29 @@ export function trigger(name: string, options: TriggerOptions = {}): Manifest {
     },
   };
 }
+
+/** A Connection `tidepool` to a repository at a stand-in of GitHub, with its token, and the secret of webhooks. */
+export function gitHubConnection(
+  { api, repository, token, secret, allow }: {
+    readonly api: string;
+    readonly repository: string;
+    readonly token: string;
+    readonly secret: string;
+    readonly allow?: Record<string, unknown> | undefined;
+  },
+): Manifest[] {
+  const github = {
+    repository,
+    api,
+    token: { fromSecret: { store: "tidepool", key: "token" } },
+  };
+  return [
+    secretStore("tidepool", { token }),
+    secretStore("github", { secret }),
+    {
+      kind: "Connection",
+      metadata: { name: "tidepool" },
+      spec: { github, ...allow === undefined ? {} : { allow } },
+    },
+  ];
+}

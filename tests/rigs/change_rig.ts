@@ -11,7 +11,7 @@ import { type FakeGitHubWithGit, fakeGitHubWithGit } from "../fakes/github_git.t
 import { TOKEN } from "../fakes/github.ts";
 import type { DataDirectory, TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
-import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
+import { gitHubConnection, type Manifest, workflow } from "../helpers/manifests.ts";
 import { programTest } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -45,20 +45,13 @@ export function manifestsOf(api: string, declared: Declared = {}): readonly Mani
   const { may = { pull: {}, push: {} }, outputs, webhook = {}, report } = declared;
   const fix = workflow("fix", "true");
   return [
-    secretStore("tidepool", { token: TOKEN.token }),
-    secretStore("github", { secret: SECRET }),
-    {
-      kind: "Connection",
-      metadata: { name: "tidepool" },
-      spec: {
-        github: {
-          repository: REPOSITORY,
-          api,
-          token: { fromSecret: { store: "tidepool", key: "token" } },
-        },
-        ...outputs === undefined ? {} : { allow: { targets: [], outputs } },
-      },
-    },
+    ...gitHubConnection({
+      api,
+      repository: REPOSITORY,
+      token: TOKEN.token,
+      secret: SECRET,
+      allow: outputs && { targets: [], outputs },
+    }),
     { ...fix, spec: { ...fix.spec, may: { github: may } } },
     {
       kind: "Trigger",
