@@ -17,7 +17,8 @@ import type { SenderCheck, SenderQuestion, SenderRefusal } from "../tasks/sender
 import { type Connection, findConnection, repositoryOf } from "./find_connection.ts";
 import type { GitHubTokens } from "./github_tokens.ts";
 import type { ApiAccess } from "./api/api_call.ts";
-import { callGitHub, type GitHubAnswer, type GitHubFailure } from "./github/github_client.ts";
+import { callGitHub } from "./github/github_client.ts";
+import type { RestAnswer, RestFailure } from "./api/rest.ts";
 import { changeSince, type CheckedText, checkedTexts } from "./github/checked_text.ts";
 
 /** How long an answer is used again. */
@@ -49,7 +50,7 @@ const RIGHTS = {
 } as const;
 
 /** Makes a call through the Connection of a question. */
-type Call = (path: string) => Promise<GitHubAnswer>;
+type Call = (path: string) => Promise<RestAnswer>;
 
 /** The state of the daemon that a question needs. */
 export interface SenderPermissionsHost {
@@ -143,7 +144,7 @@ export class SenderPermissions implements SenderCheck {
   }
 
   /** Makes a call, and repeats it while there is no answer. */
-  async #call(access: ApiAccess, path: string, signal: AbortSignal): Promise<GitHubAnswer> {
+  async #call(access: ApiAccess, path: string, signal: AbortSignal): Promise<RestAnswer> {
     const clock = this.#clock;
     for (const pauseMs of AGAIN_MS) {
       const answer = await callGitHub(access, { path });
@@ -168,7 +169,7 @@ async function askForChanges(
   return undefined;
 }
 
-function isGone({ status }: GitHubFailure): boolean {
+function isGone({ status }: RestFailure): boolean {
   return status === 404 || status === 410;
 }
 

@@ -8,7 +8,7 @@
 import { messageOf, toAppError } from "../base/errors.ts";
 import type { Connection } from "../connections/find_connection.ts";
 import type { GitHubTokens } from "../connections/github_tokens.ts";
-import type { GitHubFailure } from "../connections/github/github_client.ts";
+import type { RestFailure } from "../connections/api/rest.ts";
 import { readLogged } from "../connections/github/delivery_log.ts";
 import { findHook, hookOwnerOf, isGitea } from "../connections/github/hooks.ts";
 import type { MissedEvent } from "../connections/github/missed_events.ts";
@@ -192,7 +192,7 @@ export class LogRuns {
 
 /** Why a log cannot be read: the webhook is gone, or the server keeps no log. */
 async function whyNoLog(
-  failure: GitHubFailure,
+  failure: RestFailure,
   { access, owner, hook }: HookLog,
   { name, spec }: Connection,
 ): Promise<LogRun | "no log"> {

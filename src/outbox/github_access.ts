@@ -13,13 +13,8 @@ import { apiError } from "../connections/api/api_call.ts";
 import { type Connection, findConnection, mayAnswerTo } from "../connections/find_connection.ts";
 import { checkGitHubToken } from "../connections/github_tokens.ts";
 import { rightsOfMessage } from "./github_rights.ts";
-import {
-  callGitHub,
-  type GitHubAnswer,
-  type GitHubCall,
-  type GitHubData,
-  type GitHubFailure,
-} from "../connections/github/github_client.ts";
+import { callGitHub } from "../connections/github/github_client.ts";
+import type { RestAnswer, RestCall, RestData, RestFailure } from "../connections/api/rest.ts";
 import type { ConnectionSpec } from "../resources/connection.ts";
 import { findCeiling } from "../outputs/may_rules.ts";
 import type { Catalog } from "../resources/catalog.ts";
@@ -55,7 +50,7 @@ export interface GitHubSending extends ClaimedMessage {
   readonly path: string;
   readonly host: SendHost;
   /** Makes one call with a token for this repository and the rights of this message. */
-  readonly call: (call: GitHubCall) => Promise<GitHubAnswer>;
+  readonly call: (call: RestCall) => Promise<RestAnswer>;
   /**
    * The same token by itself.
    *
@@ -68,16 +63,16 @@ export interface GitHubSending extends ClaimedMessage {
 
 /** Thrown for a call that failed. */
 export class CallFailed extends Error {
-  readonly failure: GitHubFailure;
+  readonly failure: RestFailure;
 
-  constructor(failure: GitHubFailure) {
+  constructor(failure: RestFailure) {
     super(failure.message);
     this.failure = failure;
   }
 }
 
 /** The answer of a call that must succeed; throws a {@linkcode CallFailed} otherwise. */
-export function mustBeOk(answer: GitHubAnswer): GitHubData {
+export function mustBeOk(answer: RestAnswer): RestData {
   if (answer.ok) return answer;
   throw new CallFailed(answer);
 }
@@ -125,7 +120,7 @@ export async function asAppError<Result>(work: () => Promise<Result>): Promise<R
   }
 }
 
-function resultOfFailure({ kind, message, retryAfterSecs }: GitHubFailure): NotSent {
+function resultOfFailure({ kind, message, retryAfterSecs }: RestFailure): NotSent {
   if (kind === "refused") return { result: "refused", reason: message };
   return {
     result: "later",
@@ -145,7 +140,7 @@ function toSending(
   const repository = String(message.target["repository"]);
   const purpose = { repository, rights: rightsOfMessage(message) };
   const access = host.githubTokens.access(connection, purpose, host.signal);
-  const call = (request: GitHubCall) => {
+  const call = (request: RestCall) => {
     if ((request.method ?? "GET") !== "GET") wrote();
     return callGitHub(access, request);
   };

@@ -7,7 +7,7 @@
 
 import { AppError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import { pagesOf } from "../connections/github/pages.ts";
+import { pagesOf } from "../connections/api/pages.ts";
 import { gitHubKind, type GitHubSending, mustBeOk } from "./github_access.ts";
 import { commitOf } from "./github_status.ts";
 import type { SendResult } from "./message_kind.ts";

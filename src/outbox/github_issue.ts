@@ -9,7 +9,7 @@
 import { rfc3339 } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
-import { pagesOf } from "../connections/github/pages.ts";
+import { pagesOf } from "../connections/api/pages.ts";
 import {
   CLOCKS_DIFFER_MS,
   gitHubKind,

@@ -7,7 +7,7 @@
 
 import { AppError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import { pagesOf } from "../connections/github/pages.ts";
+import { pagesOf } from "../connections/api/pages.ts";
 import { nameOf } from "../connections/platform_name.ts";
 import { type GitHubSending, mustBeOk } from "./github_access.ts";
 import type { PullMarker } from "./marker.ts";

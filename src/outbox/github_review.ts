@@ -8,7 +8,7 @@
 
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { SHA } from "../connections/github/subject.ts";
-import { pagesOf } from "../connections/github/pages.ts";
+import { pagesOf } from "../connections/api/pages.ts";
 import { AppError } from "../base/errors.ts";
 import {
   CallFailed,

@@ -9,7 +9,8 @@ import { defined } from "../../base/defined.ts";
 import { findRawNumber, isJsonObject } from "../../base/json.ts";
 import { findMembers, textOf } from "../../base/json_members.ts";
 import type { ApiAccess } from "../api/api_call.ts";
-import { callGitHub, type GitHubFailure, timeOf } from "./github_client.ts";
+import { callGitHub, timeOf } from "./github_client.ts";
+import type { RestFailure } from "../api/rest.ts";
 import { type HookOwner, hookPath } from "./hooks.ts";
 
 /** A try to deliver an event. */
@@ -53,7 +54,7 @@ export async function readLogPage(
   access: ApiAccess,
   path: string,
   etag?: string,
-): Promise<LogPage | "unchanged" | GitHubFailure> {
+): Promise<LogPage | "unchanged" | RestFailure> {
   const answer = await callGitHub(access, { path, ...defined({ etag }) });
   if (!answer.ok) return answer;
   if (answer.status === 304) return "unchanged";
@@ -129,7 +130,7 @@ const MAX_LOGGED_BYTES = 64 * 1024 * 1024;
 export async function readLogged(
   access: ApiAccess,
   { owner, hook, id }: { readonly owner: HookOwner; readonly hook: number; readonly id: string },
-): Promise<LoggedRequest | undefined | GitHubFailure> {
+): Promise<LoggedRequest | undefined | RestFailure> {
   const path = `${hookPath(owner, hook)}/deliveries/${id}`;
   const answer = await callGitHub(access, { path, maxBytes: MAX_LOGGED_BYTES });
   if (!answer.ok) return answer.status === 404 ? undefined : answer;
@@ -168,7 +169,7 @@ function headersOf(json: string | undefined): Record<string, string> {
 export async function redeliver(
   access: ApiAccess,
   { owner, hook, id }: { readonly owner: HookOwner; readonly hook: number; readonly id: string },
-): Promise<GitHubFailure | undefined> {
+): Promise<RestFailure | undefined> {
   const path = `${hookPath(owner, hook)}/deliveries/${id}/attempts`;
   const answer = await callGitHub(access, { method: "POST", path });
   return answer.ok ? undefined : answer;

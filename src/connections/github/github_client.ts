@@ -8,62 +8,18 @@
 
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
-import { isJsonObject, type JsonObject, toJson } from "../../base/json.ts";
+import { isJsonObject, toJson } from "../../base/json.ts";
 import { askedPause, pauseUntil } from "../../http/asked_pause.ts";
-import { type Answered, type Fault, send } from "../../http/send.ts";
-import {
-  type ApiAccess,
-  apiError,
-  type ApiFailure,
-  jsonOf,
-  kindOfUnanswered,
-} from "../api/api_call.ts";
-import { pagesOf } from "./pages.ts";
-
-/** A request to the API. */
-export interface GitHubCall {
-  /** The method; `GET` if absent. */
-  readonly method?: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-  /** Path below the base URL, with its query. */
-  readonly path: string;
-  readonly body?: JsonObject;
-  /** The `ETag` of an earlier answer, as it came: status 304 then means that nothing has changed. */
-  readonly etag?: string;
-  /** Most bytes of the answer; 8 MiB if absent. */
-  readonly maxBytes?: number;
-}
-
-/** The answer of a call that succeeded. */
-export interface GitHubData {
-  readonly ok: true;
-  readonly status: number;
-  /** The JSON of the answer; `null` if it has none. */
-  readonly data: unknown;
-  /** The answer as it was sent. */
-  readonly text: string;
-  readonly headers: Headers;
-  /** Path of the next page; absent on the last one. */
-  readonly next?: string;
-}
-
-/** A call that failed. */
-export interface GitHubFailure extends ApiFailure {
-  /** Status of the answer; 0 if none came. */
-  readonly status: number;
-  /** Why no answer came. */
-  readonly fault?: Fault;
-  /** The server's time of the answer in milliseconds since the epoch, if it says it. */
-  readonly at?: number;
-}
+import { type Answered, send } from "../../http/send.ts";
+import { type ApiAccess, apiError, jsonOf, kindOfUnanswered } from "../api/api_call.ts";
+import type { RestAnswer, RestCall, RestData, RestFailure } from "../api/rest.ts";
+import { pagesOf } from "../api/pages.ts";
 
 /** The server's time of an answer in milliseconds since the epoch, if it says it. */
 export function timeOf(headers: Headers): number | undefined {
   const at = Date.parse(headers.get("date") ?? "");
   return Number.isNaN(at) ? undefined : at;
 }
-
-/** The answer of a call, or its failure. */
-export type GitHubAnswer = GitHubData | GitHubFailure;
 
 /** Longest time of a call. */
 const TIMEOUT_MS = 20_000;
@@ -81,7 +37,7 @@ const MAX_TOKENS = 4;
  *
  * @throws {AppError} what reading the token throws, but for `overloaded`: that is `unavailable`.
  */
-export async function callGitHub(access: ApiAccess, call: GitHubCall): Promise<GitHubAnswer> {
+export async function callGitHub(access: ApiAccess, call: RestCall): Promise<RestAnswer> {
   for (let left = MAX_TOKENS;; left--) {
     const answer = await callOnce(access, call);
     if (answer.ok || answer.status !== 401 || left <= 1) return answer;
@@ -89,7 +45,7 @@ export async function callGitHub(access: ApiAccess, call: GitHubCall): Promise<G
   }
 }
 
-async function callOnce(access: ApiAccess, call: GitHubCall): Promise<GitHubAnswer> {
+async function callOnce(access: ApiAccess, call: RestCall): Promise<RestAnswer> {
   const { api, clock, signal } = access;
   const { method = "GET", path, body, etag, maxBytes = MAX_BYTES } = call;
   let token: string;
@@ -132,7 +88,7 @@ function succeeded(
   { status, headers, text, cut }: Answered,
   data: unknown,
   api: string,
-): GitHubAnswer {
+): RestAnswer {
   if (cut) {
     const message = `The answer of ${nameOf(api)} is too long`;
     return { ok: false, kind: "refused", status, message };
@@ -156,13 +112,13 @@ function nextPage(link: string | null, api: string): string | undefined {
 }
 
 /** A call that was refused, with what the message names. */
-interface RefusedCall extends GitHubCall {
+interface RefusedCall extends RestCall {
   /** Name of the server in sentences. */
   readonly host: string;
   readonly now: number;
 }
 
-function failed(answer: Answered, data: unknown, call: RefusedCall): GitHubFailure {
+function failed(answer: Answered, data: unknown, call: RefusedCall): RestFailure {
   const { status, headers } = answer;
   const { host, method, now } = call;
   const said = saidIn(data);
@@ -248,7 +204,7 @@ function detailOf(error: unknown): string {
  *
  * @throws {AppError} `refused`, or `overloaded` if a later try may succeed.
  */
-export async function mustCall(access: ApiAccess, call: GitHubCall): Promise<GitHubData> {
+export async function mustCall(access: ApiAccess, call: RestCall): Promise<RestData> {
   const answer = await callGitHub(access, call);
   if (answer.ok) return answer;
   throw apiError(answer);

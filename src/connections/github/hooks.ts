@@ -11,8 +11,9 @@ import { isOrganization, isRepository } from "../../base/github_names.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { GitHubSpec } from "../../resources/connection.ts";
 import { type ApiAccess, apiError } from "../api/api_call.ts";
-import { callGitHub, type GitHubFailure, listAll, mustCall } from "./github_client.ts";
-import { EndlessListError } from "./pages.ts";
+import { callGitHub, listAll, mustCall } from "./github_client.ts";
+import type { RestFailure } from "../api/rest.ts";
+import { EndlessListError } from "../api/pages.ts";
 
 /** The owner of a webhook: exactly one of the three. */
 export interface HookOwner {
@@ -151,7 +152,7 @@ export async function findHook(
   access: ApiAccess,
   owner: HookOwner,
   id: number,
-): Promise<Hook | undefined | GitHubFailure> {
+): Promise<Hook | undefined | RestFailure> {
   const path = owner.app === true ? APP_HOOK : hookPath(owner, id);
   const answer = await callGitHub(access, { path });
   if (answer.ok && owner.app === true) return toAppHook(id, answer.data);

@@ -10,7 +10,7 @@ import { defined } from "../../base/defined.ts";
 import type { HeaderPage } from "../../store/delivery_records.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 import type { ApiAccess } from "../api/api_call.ts";
-import type { GitHubFailure } from "./github_client.ts";
+import type { RestFailure } from "../api/rest.ts";
 import { logRetentionMs } from "../../resources/connection.ts";
 import { type LoggedTry, type LogPage, logPath, readLogPage, redeliver } from "./delivery_log.ts";
 import type { HookOwner } from "./hooks.ts";
@@ -23,7 +23,7 @@ import {
   tryText,
   wasDelivered,
 } from "./missed_events.ts";
-import { EndlessListError, pagesOf } from "./pages.ts";
+import { EndlessListError, pagesOf } from "../api/pages.ts";
 
 /** The log of a webhook, and how to read it. */
 export interface HookLog {
@@ -77,7 +77,7 @@ export async function readLog(
   log: HookLog,
   host: LogHost,
   etag?: string,
-): Promise<LogFindings | "unchanged" | GitHubFailure> {
+): Promise<LogFindings | "unchanged" | RestFailure> {
   const { access, owner, hook, upTo } = log;
   const first = await readLogPage(access, logPath(owner, hook), etag);
   if (first === "unchanged" || "ok" in first) return first;
@@ -122,7 +122,7 @@ async function readBack(
     readonly from: number;
     readonly clock: Clock;
   },
-): Promise<{ readonly tries: readonly LoggedTry[]; readonly cut?: Cut } | GitHubFailure> {
+): Promise<{ readonly tries: readonly LoggedTry[]; readonly cut?: Cut } | RestFailure> {
   const tries: LoggedTry[] = [];
   /** Adds the tries of a page; returns whether older ones are needed. */
   const take = (page: LogPage) => {
@@ -242,14 +242,14 @@ export async function redeliverMissed(
 
 /** The fault of a run, for a call that failed. */
 export function faultOf(
-  { kind, message, retryAfterSecs }: GitHubFailure,
+  { kind, message, retryAfterSecs }: RestFailure,
 ): Pick<RepairedHook, "fault" | "broken" | "retryAfterSecs"> {
   return { fault: message, broken: kind === "refused", ...defined({ retryAfterSecs }) };
 }
 
 /** The end of a redelivery: a failed call, or the event with its last try. */
 type RedeliveryEnd =
-  | { readonly failure: GitHubFailure }
+  | { readonly failure: RestFailure }
   | { readonly event: MissedEvent; readonly means: TryMeaning };
 
 /** Sends an event again, several times if a server refuses it. */

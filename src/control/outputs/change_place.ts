@@ -9,7 +9,8 @@ import type { Caller } from "../../auth/caller.ts";
 import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Connection } from "../../connections/find_connection.ts";
-import { callGitHub, type GitHubCall } from "../../connections/github/github_client.ts";
+import { callGitHub } from "../../connections/github/github_client.ts";
+import type { RestCall } from "../../connections/api/rest.ts";
 import type { GitHubTokens } from "../../connections/github_tokens.ts";
 import { findSubject, type GitHubSubject } from "../../connections/github/subject.ts";
 import type { OwnUsers } from "../../connections/own_users.ts";
@@ -102,6 +103,6 @@ function searchIn(
 ): PullSearch {
   const rights = rightsOfMessage({ kind: `github-${output}`, target: {}, body: {} });
   const access = host.githubTokens.access(connection, { repository, rights });
-  const call = (request: GitHubCall) => callGitHub(access, request);
+  const call = (request: RestCall) => callGitHub(access, request);
   return { call, path: `/repos/${repository}`, repository, message: { project }, host };
 }

@@ -15,7 +15,7 @@ import { systemClock } from "../../../src/base/clock.ts";
 import { AppError } from "../../../src/base/errors.ts";
 import type { ApiAccess } from "../../../src/connections/api/api_call.ts";
 import { listHooks } from "../../../src/connections/github/hooks.ts";
-import { pagesOf } from "../../../src/connections/github/pages.ts";
+import { pagesOf } from "../../../src/connections/api/pages.ts";
 import { type HookLog, readLog } from "../../../src/connections/github/repair_hook.ts";
 import { GitHubTokens } from "../../../src/connections/github_tokens.ts";
 import { OwnUsers } from "../../../src/connections/own_users.ts";

@@ -8,11 +8,8 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { systemClock } from "../../../src/base/clock.ts";
 import type { ApiAccess } from "../../../src/connections/api/api_call.ts";
-import {
-  callGitHub,
-  type GitHubFailure,
-  listAll,
-} from "../../../src/connections/github/github_client.ts";
+import { callGitHub, listAll } from "../../../src/connections/github/github_client.ts";
+import type { RestFailure } from "../../../src/connections/api/rest.ts";
 import {
   type FakeGitHub,
   fakeGitHub,
@@ -31,7 +28,7 @@ function access({ url }: Pick<FakeGitHub, "url">, token: string = TOKEN.token): 
 async function failure(
   answer: Response | undefined,
   { method = "GET", options = {} }: { method?: "GET" | "POST"; options?: FakeOptions } = {},
-): Promise<GitHubFailure> {
+): Promise<RestFailure> {
   await using fake = fakeGitHub(options);
   if (answer !== undefined) fake.interfere = () => answer;
   const config = { url: "https://svc.invalid/", content_type: "json", insecure_ssl: "0" };

@@ -1,0 +1,292 @@
+/**
+ * A forge: a platform with repositories, issues, and changes that are merged on request. GitHub and
+ * GitLab are forges; Gitea and Forgejo speak GitHub's API. What svc does there is written once, in the
+ * outbox and in the operations, over this interface; an implementation holds the paths, names and
+ * oddities of one API and nothing else.
+ *
+ * The words are GitHub's: a "pull" is a merge request at GitLab, a "label" a label, a "repository" a
+ * project.
+ *
+ * @module
+ */
+
+import type { Clock } from "../base/clock.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { ForgeName } from "../base/forge_names.ts";
+import type { GitRemote } from "../git/change.ts";
+import type { ApiAccess } from "./api/api_call.ts";
+import type { RestAnswer, RestCall, RestFailure } from "./api/rest.ts";
+import type { Connection } from "./find_connection.ts";
+
+/** What one event is about: the address of its answers. Read from the payload alone. */
+export interface ForgeSubject {
+  readonly forge: ForgeName;
+  /** The repository: `OWNER/NAME`, at GitLab `GROUP/…/PROJECT`. */
+  readonly repository: string;
+  /** Number of the issue or pull, if there is one. */
+  readonly number?: number;
+  /** Whether the number belongs to a pull. */
+  readonly isPull: boolean;
+  /** Commit, if there is one and the payload names it. */
+  readonly sha?: string;
+  /** Other commits of the event. */
+  readonly commits: readonly string[];
+  /** Path, below the repository, of the object that can get a reaction; absent if none can. */
+  readonly reactTo?: string;
+}
+
+/** An issue or a pull, on which people write. */
+export interface Thread {
+  readonly number: number;
+  /** Forges that count issues and pulls together do not need it. */
+  readonly isPull: boolean;
+}
+
+/** A user of a forge. */
+export interface ForgeUser {
+  /** Digits. */
+  readonly userId: string;
+  /** Safe to show; empty if the forge names none. */
+  readonly login: string;
+}
+
+/** The sender of an event. */
+export interface Asker {
+  /** Empty if it is none that the forge gives. */
+  readonly login: string;
+  readonly id: string;
+  readonly isBot: boolean;
+}
+
+/** A value at a forge that may be changed after the event was sent. */
+export interface CheckedText {
+  /** Its name, as the beginning of a sentence. */
+  readonly what: string;
+  /** Path below the repository. */
+  readonly path: string;
+  /** Names of the members that lead to the value, the outer one first. */
+  readonly field: readonly string[];
+  readonly was: string;
+}
+
+/** A text with its author, as it is found again by its marker. */
+export interface FoundText {
+  /** Id of a comment, number of an issue. */
+  readonly id: string;
+  /** Empty if the forge does not say. */
+  readonly userId: string;
+  readonly body: string;
+}
+
+/** A pull whose head is a branch of the repository itself. */
+export interface FoundPull {
+  readonly number: number;
+  readonly isOpen: boolean;
+  /** When it was closed or merged, in milliseconds since the epoch by the forge's clock. */
+  readonly closedAt?: number;
+  readonly branch: string;
+  readonly base: string;
+  /** Newest commit of its branch. */
+  readonly sha: string;
+  /** Without what marks a draft at this forge. */
+  readonly title: string;
+  readonly body: string;
+  readonly userId: string;
+  /** Login of who opened it. */
+  readonly by: string;
+  readonly labels: readonly string[];
+  /** Its page; empty if the API does not say. */
+  readonly url: string;
+}
+
+/** A pull to be opened. */
+export interface NewPull {
+  readonly title: string;
+  readonly body: string;
+  readonly branch: string;
+  readonly base: string;
+  readonly draft: boolean;
+}
+
+/** What came of opening a pull. */
+export type OpenedPull =
+  | { readonly result: "opened"; readonly pull: FoundPull }
+  /** There is one of this branch already. */
+  | { readonly result: "exists"; readonly reason: string }
+  /** Its base has the content already. */
+  | { readonly result: "nothing new" }
+  /** The repository has no drafts. */
+  | { readonly result: "no drafts" };
+
+/** The commits that one commit has and another, or a branch, does not have. */
+export interface Compared {
+  /** Whether the forge knows both. */
+  readonly isKnown: boolean;
+  /** How many commits it is ahead. */
+  readonly ahead: number;
+  readonly behind: number;
+  /** Those commits, the oldest first; not all of a long list. */
+  readonly commits: readonly ComparedCommit[];
+}
+
+/** One commit that is ahead. */
+export interface ComparedCommit {
+  readonly sha: string;
+  readonly message: string;
+  /** Login or name of its author. */
+  readonly by: string;
+  /** Id of its tree; empty if that cannot be told for certain. */
+  readonly tree: () => Promise<string>;
+}
+
+/** Facts of a repository. */
+export interface RepositoryFacts {
+  readonly defaultBranch: string;
+  /** Nobody can change it. */
+  readonly isArchived: boolean;
+  /** The forge's time of the answer, in milliseconds since the epoch, if it says it. */
+  readonly at?: number;
+}
+
+/** Whether a user may write to a repository. */
+export interface Permission {
+  readonly mayWrite: boolean;
+  /** Another reason than the permission why they may not. */
+  readonly why?: string;
+}
+
+/** What people at a forge call things, for sentences. */
+export interface ForgeWords {
+  /** `GitHub`. */
+  readonly title: string;
+  /** `pull request`. */
+  readonly pull: string;
+  /** What stands before the number of a pull: `#`. */
+  readonly pullSign: string;
+  /** Names the command that opens one: `pr`. */
+  readonly pullCommand: string;
+}
+
+/** How a forge is reached for one repository. */
+export interface RepositoryHost {
+  readonly connection: Connection;
+  readonly repository: string;
+  /** Makes one call of the API with the token for this repository. */
+  readonly call: (call: RestCall) => Promise<RestAnswer>;
+  readonly clock: Clock;
+}
+
+/** A repository and the people who may write to it. */
+export interface ForgePeople {
+  /** The user to whom the token belongs; `undefined` if the API does not say. */
+  readOwnUser(): Promise<ForgeUser | undefined>;
+  readFacts(): Promise<RepositoryFacts>;
+  /** Whether the sender of an event, as its payload names them, may write now. */
+  permissionOf(asker: Pick<Asker, "id" | "login">): Promise<Permission>;
+  /** A text at the forge now, by its path; `undefined` if it is gone. */
+  readText(text: CheckedText): Promise<string | undefined>;
+}
+
+/** Comments, reactions, labels, issues, and statuses of commits. */
+export interface ForgeThreads {
+  /** Comments of a thread that are new or were changed since a time of the forge's clock. */
+  commentsOf(thread: Thread, sinceMs: number): AsyncIterable<FoundText>;
+  /** @returns its id; empty if the answer names none. */
+  addComment(thread: Thread, body: string): Promise<string>;
+  /** @returns whether it was there. */
+  editComment(thread: Thread, id: string, body: string): Promise<boolean>;
+  /** Reacts to what `ForgeSubject.reactTo` names; no effect the second time. */
+  react(to: string, content: string): Promise<void>;
+
+  hasLabel(label: string): Promise<boolean>;
+  addLabels(thread: Thread, labels: readonly string[]): Promise<void>;
+  /** No effect where it has none; throws if there is no such thread. */
+  removeLabel(thread: Thread, label: string): Promise<void>;
+
+  /** @returns its number; `undefined` if the answer names none. */
+  addIssue(
+    issue: { readonly title: string; readonly body: string; readonly labels: readonly string[] },
+  ): Promise<number | undefined>;
+  editIssue(
+    number: number,
+    issue: { readonly title: string; readonly body: string },
+  ): Promise<void>;
+  /** Not open if it was deleted or has moved away. */
+  isIssueOpen(number: number): Promise<boolean>;
+  /** The open issues of svc's own user, the newest first; those that have changed since a time. */
+  ownIssues(sinceMs?: number): AsyncIterable<FoundText>;
+
+  /** Sets the status of a commit. `description` has at most 140 characters in one line. */
+  setStatus(status: {
+    readonly sha: string;
+    readonly state: "pending" | "success" | "failure" | "error";
+    readonly context: string;
+    readonly description: string;
+    /** The pull whose commit it is, if there is one. */
+    readonly pull?: number;
+  }): Promise<void>;
+}
+
+/** Changes that are merged on request. */
+export interface ForgePulls {
+  /** The pull with this number; `undefined` for one from another repository. */
+  readPull(number: number): Promise<FoundPull | undefined>;
+  /** Newest commit of any pull, of a fork as well; `undefined` if the answer names none. */
+  headOfPull(number: number): Promise<string | undefined>;
+  isCommitOfPull(sha: string, number: number): Promise<boolean>;
+  /** All pulls from a branch of this repository, the newest first. */
+  pullsFrom(branch: string): Promise<readonly FoundPull[]>;
+  /** The open pulls onto a branch: those of a page each. */
+  openPulls(base: string): AsyncIterable<readonly FoundPull[]>;
+  openPull(pull: NewPull): Promise<OpenedPull>;
+  /** Changes what is given; a draft stays one. */
+  editPull(
+    pull: FoundPull,
+    changed: { readonly title?: string; readonly body?: string; readonly base?: string },
+  ): Promise<void>;
+  /** Asks people, by login, and teams, as `OWNER/TEAM`. */
+  askReviewers(number: number, reviewers: readonly string[]): Promise<void>;
+}
+
+/** Branches and commits. */
+export interface ForgeBranches {
+  /** Newest commit of a branch, and of nothing else; `undefined` if there is no such branch. */
+  headOf(branch: string): Promise<string | undefined>;
+  /** Compares two commits or branches. */
+  compare(from: string, to: string): Promise<Compared>;
+}
+
+/**
+ * One repository at a forge. Methods that change something do it once each; a call that fails throws a
+ * {@linkcode CallFailed}, unless the result says otherwise. Lists end on their own, see `pagesOf`.
+ */
+export interface ForgeRepository extends ForgePeople, ForgeThreads, ForgePulls, ForgeBranches {}
+
+/** A forge. */
+export interface Forge {
+  readonly name: ForgeName;
+  readonly words: ForgeWords;
+  /** The subject of a payload; `undefined` if it is none of this forge, or names no repository. */
+  findSubject(payload: unknown): ForgeSubject | undefined;
+  /** Who caused an event; `undefined` if it does not say. */
+  findAsker(payload: unknown): Asker | undefined;
+  /** The values that must be as the payload says, or else a step would read something else. */
+  checkedTexts(payload: JsonObject): readonly CheckedText[];
+  /** Makes one call; a failure is returned. */
+  call(access: ApiAccess, call: RestCall): Promise<RestAnswer>;
+  open(host: RepositoryHost): ForgeRepository;
+  /** Where a repository is for git, with the token. */
+  gitRemote(api: string, repository: string, token: string): Omit<GitRemote, "signal">;
+  /** The address that the forge gives a user for commits; nothing is sent to it. */
+  mailOf(user: ForgeUser, api: string): string;
+}
+
+/** Thrown for a call that failed. */
+export class CallFailed extends Error {
+  readonly failure: RestFailure;
+
+  constructor(failure: RestFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
