@@ -8,3 +8,21 @@
 export const FORGES = ["github", "gitlab"] as const;
 /** One of {@linkcode FORGES}. */
 export type ForgeName = typeof FORGES[number];
+
+/** What people at a forge call things, for sentences. */
+export interface ForgeWords {
+  /** `GitHub`. */
+  readonly title: string;
+  /** `pull request`. */
+  readonly pull: string;
+  /** What stands before the number of a pull: `#`. */
+  readonly pullSign: string;
+  /** Names the command that opens one: `pr`. */
+  readonly pullCommand: string;
+}
+
+/** The words of each forge; commands and operations are named by them too. */
+export const FORGE_WORDS: Readonly<Record<ForgeName, ForgeWords>> = {
+  github: { title: "GitHub", pull: "pull request", pullSign: "#", pullCommand: "pr" },
+  gitlab: { title: "GitLab", pull: "merge request", pullSign: "!", pullCommand: "mr" },
+};

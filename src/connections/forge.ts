@@ -12,7 +12,7 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { ForgeName } from "../base/forge_names.ts";
+import type { ForgeName, ForgeWords } from "../base/forge_names.ts";
 import type { GitRemote } from "../git/change.ts";
 import type { ApiAccess } from "./api/api_call.ts";
 import type { RestAnswer, RestCall, RestFailure } from "./api/rest.ts";
@@ -155,18 +155,6 @@ export interface Permission {
   readonly why?: string;
 }
 
-/** What people at a forge call things, for sentences. */
-export interface ForgeWords {
-  /** `GitHub`. */
-  readonly title: string;
-  /** `pull request`. */
-  readonly pull: string;
-  /** What stands before the number of a pull: `#`. */
-  readonly pullSign: string;
-  /** Names the command that opens one: `pr`. */
-  readonly pullCommand: string;
-}
-
 /** How a forge is reached for one repository. */
 export interface RepositoryHost {
   readonly connection: Connection;
@@ -265,6 +253,7 @@ export interface ForgeRepository extends ForgePeople, ForgeThreads, ForgePulls, 
 /** A forge. */
 export interface Forge {
   readonly name: ForgeName;
+  /** Those of `FORGE_WORDS`. */
   readonly words: ForgeWords;
   /** The subject of a payload; `undefined` if it is none of this forge, or names no repository. */
   findSubject(payload: unknown): ForgeSubject | undefined;
