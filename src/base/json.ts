@@ -134,6 +134,16 @@ export function isJsonObject(value: unknown): value is JsonObject {
     !SOURCE_JSON.isRawJSON(value);
 }
 
+/** A member of an answer that is an object; an empty one for anything else. */
+export function objectIn(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** A member of an answer that is a text; an empty one for anything else. */
+export function textIn(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
 /** Whether two JSON values are equal; the order of keys does not count. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;

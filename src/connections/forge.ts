@@ -15,7 +15,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { ForgeName, ForgeWords } from "../base/forge_names.ts";
 import type { GitRemote } from "../git/change.ts";
 import type { ApiAccess } from "./api/api_call.ts";
-import type { RestAnswer, RestCall, RestFailure } from "./api/rest.ts";
+import type { RestAnswer, RestCall, RestData, RestFailure } from "./api/rest.ts";
 import type { Connection } from "./find_connection.ts";
 
 /** What one event is about: the address of its answers. Read from the payload alone. */
@@ -278,4 +278,10 @@ export class CallFailed extends Error {
     super(failure.message);
     this.failure = failure;
   }
+}
+
+/** The answer of a call that must succeed; throws a {@linkcode CallFailed} otherwise. */
+export function mustBeOk(answer: RestAnswer): RestData {
+  if (answer.ok) return answer;
+  throw new CallFailed(answer);
 }
