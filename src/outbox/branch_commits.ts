@@ -5,7 +5,7 @@
  * @module
  */
 
-import { nameOf } from "../connections/platform_name.ts";
+import { nameOf } from "../connections/api/platform_name.ts";
 import { NO_COMMIT } from "../git/change.ts";
 import { mustBeOk } from "./github_access.ts";
 import { objectIn, type PullSearch, textIn } from "./github_pulls.ts";

@@ -6,7 +6,7 @@
  */
 
 import { defined } from "../base/defined.ts";
-import { nameOf } from "../connections/platform_name.ts";
+import { nameOf } from "../connections/api/platform_name.ts";
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import { apiError } from "../connections/api/api_call.ts";

@@ -8,7 +8,7 @@
 import { AppError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { pagesOf } from "../connections/api/pages.ts";
-import { nameOf } from "../connections/platform_name.ts";
+import { nameOf } from "../connections/api/platform_name.ts";
 import { type GitHubSending, mustBeOk } from "./github_access.ts";
 import type { PullMarker } from "./marker.ts";
 import { nthBranch } from "./pull_branches.ts";

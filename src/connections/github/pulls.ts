@@ -13,8 +13,8 @@ import {
   type FoundPull,
   mustBeOk,
   type RepositoryHost,
-} from "../forge.ts";
-import { nameOf } from "../platform_name.ts";
+} from "../api/forge.ts";
+import { nameOf } from "../api/platform_name.ts";
 import { SHA } from "./subject.ts";
 
 /** The pull requests of a repository. */
