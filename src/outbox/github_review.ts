@@ -7,7 +7,7 @@
  */
 
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import { SHA } from "../connections/github/subject.ts";
+import { SHA } from "../base/forge_names.ts";
 import { pagesOf } from "../connections/api/pages.ts";
 import { AppError } from "../base/errors.ts";
 import {

@@ -15,7 +15,7 @@ import {
   type RepositoryHost,
 } from "../api/forge.ts";
 import { nameOf } from "../api/platform_name.ts";
-import { SHA } from "./subject.ts";
+import { SHA } from "../../base/forge_names.ts";
 
 /** The pull requests of a repository. */
 export function gitHubPulls({ repository, call, clock }: RepositoryHost): ForgePulls {
