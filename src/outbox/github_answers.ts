@@ -9,23 +9,21 @@ import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import type { CHECK_CONCLUSIONS, CHECK_STATUSES } from "../base/github_names.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { ForgeSubject } from "../connections/api/forge.ts";
-import { findSubject } from "../connections/forges.ts";
-import { SHA } from "../base/forge_names.ts";
+import { findSubject, type GitHubSubject, SHA } from "../connections/github/subject.ts";
 import type { StoredDelivery } from "../store/delivery_records.ts";
 import type { Task } from "../store/task_records.ts";
-import type { CommentFormat } from "./github_comment.ts";
-import type { Reaction } from "./github_reaction.ts";
-import type { StatusState } from "./github_status.ts";
+import type { CommentFormat } from "./comment.ts";
+import type { Reaction } from "./reaction.ts";
+import type { StatusState } from "./status.ts";
 import { ANSWER_KEY } from "./marker.ts";
-import { findGitHubFor } from "./github_access.ts";
+import { findForgeFor } from "./forge_access.ts";
 import { type Draft, MAX_STORED } from "./message_kind.ts";
 import { type AnswerSources, findOrigin } from "./origin.ts";
 
 /** The subject of a task, and the Connection through which it is answered. */
 export interface AnswerAddress {
   readonly task: Task;
-  readonly subject: ForgeSubject;
+  readonly subject: GitHubSubject;
   /** Name of the Connection; empty if there is none. */
   readonly connection: string;
   /** Name of the trigger of that delivery. */
@@ -43,7 +41,7 @@ export interface AnswerAddress {
 export async function addressOf(task: Task, host: AnswerSources): Promise<AnswerAddress> {
   const address = await placeOf(task, host);
   const { project, trigger, subject: { repository } } = address;
-  const { name } = findGitHubFor({ project, trigger, repository }, host.catalog);
+  const { name } = findForgeFor({ forge: "github", project, trigger, repository }, host.catalog);
   return { ...address, connection: name };
 }
 
@@ -57,7 +55,7 @@ export async function addressOfReport(task: Task, host: AnswerSources): Promise<
   const address = await placeOf(task, host);
   const { project, trigger, subject: { repository } } = address;
   try {
-    const { name } = findGitHubFor({ project, trigger, repository }, host.catalog);
+    const { name } = findForgeFor({ forge: "github", project, trigger, repository }, host.catalog);
     return { ...address, connection: name };
   } catch (error) {
     if (error instanceof AppError && error.code === "refused") return address;

@@ -8,8 +8,9 @@
 import { AppError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { pagesOf } from "../connections/api/pages.ts";
-import { gitHubKind, type GitHubSending, mustBeOk } from "./github_access.ts";
-import { commitOf } from "./github_status.ts";
+import { mustBeOk } from "../connections/forge.ts";
+import { forgeKind, type ForgeSending } from "./forge_access.ts";
+import { commitOf } from "./status.ts";
 import type { SendResult } from "./message_kind.ts";
 import { safeMarkdown } from "./safe_markdown.ts";
 
@@ -19,8 +20,9 @@ const A_CALL = 50;
 const MAX_SUMMARY = 65_535;
 
 /** The kind `github-check`; its id is that of the run, and its commit. */
-export const githubCheck = gitHubKind({
-  name: "github-check",
+export const githubCheckKinds = forgeKind({
+  output: "check",
+  forges: ["github"],
   again: "harmless",
   send,
 });
@@ -34,7 +36,7 @@ interface CheckRun {
   readonly annotations: number;
 }
 
-async function send(sending: GitHubSending): Promise<SendResult> {
+async function send(sending: ForgeSending): Promise<SendResult> {
   const { path, previousId, message, call } = sending;
   const externalId = `svc ${message.id}`;
   const annotations = annotationsOf(message.body);
@@ -63,14 +65,14 @@ async function send(sending: GitHubSending): Promise<SendResult> {
 }
 
 /** The commit; an update stays on that of the first one. */
-async function shaOf(sending: GitHubSending): Promise<string> {
+async function shaOf(sending: ForgeSending): Promise<string> {
   const [, sha = ""] = sending.previousId.split(" ");
   return sha === "" ? await commitOf(sending) : sha;
 }
 
 /** The run that an earlier try of this message made, else that of the message before it. */
 async function knownRun(
-  { path, previousId, message: { target }, call, host }: GitHubSending,
+  { path, previousId, message: { target }, call, host }: ForgeSending,
   { sha, externalId }: { readonly sha: string; readonly externalId: string },
 ): Promise<CheckRun | undefined> {
   const [previous = ""] = previousId.split(" ");
@@ -91,7 +93,7 @@ async function knownRun(
 }
 
 function bodyOf(
-  { message: { target, body } }: GitHubSending,
+  { message: { target, body } }: ForgeSending,
   { externalId, part }: { readonly externalId: string; readonly part: readonly JsonObject[] },
 ): JsonObject {
   const { status, conclusion } = body;

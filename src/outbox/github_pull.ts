@@ -10,13 +10,8 @@
 import { type JsonObject } from "../base/json.ts";
 import { findOthers, headOf, nextPush } from "./branch_commits.ts";
 import { AppError } from "../base/errors.ts";
-import {
-  CallFailed,
-  gitHubKind,
-  type GitHubSending,
-  mustBeOk,
-  ownUserOf,
-} from "./github_access.ts";
+import { CallFailed, mustBeOk } from "../connections/forge.ts";
+import { forgeKind, type ForgeSending, ownUserOf } from "./forge_access.ts";
 import {
   type BranchOfKey,
   findBranch,
@@ -76,14 +71,14 @@ const MAX_LOOKS = 3;
 const CLOCKS_DIFFER_MS = 5000;
 
 /** The kind `github-pull`; its id is `NUMBER SHA URL`, without the URL where the API tells none. */
-export const githubPull = gitHubKind({
-  name: "github-pull",
+export const pullKinds = forgeKind({
+  output: "pull",
   again: "harmless",
   needsPack: ({ body }) => !isText(body),
   send,
 });
 
-async function send(sending: GitHubSending): Promise<SendResult> {
+async function send(sending: ForgeSending): Promise<SendResult> {
   // The user must be known before the events of the push come, which can overtake the answer.
   const own = await ownUserOf(sending);
   return isText(sending.message.body)
@@ -97,13 +92,13 @@ function isText(body: JsonObject): boolean {
 
 /** A pull request on its way. */
 interface Pulling {
-  readonly sending: GitHubSending;
+  readonly sending: ForgeSending;
   readonly body: PullBody;
   readonly at: BranchOfKey;
 }
 
 async function sendChange(
-  sending: GitHubSending,
+  sending: ForgeSending,
   own: string | undefined,
 ): Promise<SendResult> {
   const body = sending.message.body as PullBody;
@@ -151,7 +146,7 @@ async function findEnd(
 }
 
 /** By how many milliseconds GitHub's clock is ahead of the local one. */
-async function clockAhead({ call, path, host: { clock } }: GitHubSending): Promise<number> {
+async function clockAhead({ call, path, host: { clock } }: ForgeSending): Promise<number> {
   const { headers } = mustBeOk(await call({ path }));
   const theirs = Date.parse(headers.get("date") ?? "");
   if (Number.isNaN(theirs)) return 0;
@@ -289,7 +284,7 @@ function halfDone(
 }
 
 /** The title or the text alone. */
-async function renewText(sending: GitHubSending, own: string | undefined): Promise<SendResult> {
+async function renewText(sending: ForgeSending, own: string | undefined): Promise<SendResult> {
   const body = sending.message.body as PullTextBody;
   const { branch, pullKey: key, title, text, trigger } = body;
   const { open } = await findBranch(sending, { branch, key, own });
@@ -322,7 +317,7 @@ async function renewText(sending: GitHubSending, own: string | undefined): Promi
 }
 
 /** The text of a pull request with footer and marker. */
-function shownText({ message, repository, host: { markers } }: GitHubSending, branch: string) {
+function shownText({ message, repository, host: { markers } }: ForgeSending, branch: string) {
   const { project, taskId, key } = message;
   const body = message.body as PullBody;
   const { text, fixes, notes, trigger, tree } = body;

@@ -8,8 +8,9 @@
 import { AppError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { pagesOf } from "../connections/api/pages.ts";
-import { nameOf } from "../connections/api/platform_name.ts";
-import { type GitHubSending, mustBeOk } from "./github_access.ts";
+import { nameOf } from "../connections/platform_name.ts";
+import { mustBeOk } from "../connections/forge.ts";
+import { type ForgeSending } from "./forge_access.ts";
 import type { PullMarker } from "./marker.ts";
 import { nthBranch } from "./pull_branches.ts";
 
@@ -36,9 +37,9 @@ export interface FoundPull {
 }
 
 /** What finding pull requests needs. */
-export type PullSearch = Pick<GitHubSending, "call" | "path" | "repository"> & {
+export type PullSearch = Pick<ForgeSending, "call" | "path" | "repository"> & {
   readonly message: { readonly project: string };
-  readonly host: Pick<GitHubSending["host"], "markers" | "clock">;
+  readonly host: Pick<ForgeSending["host"], "markers" | "clock">;
 };
 
 /** A pull request of an answer; `undefined` for one from a fork. */

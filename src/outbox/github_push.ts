@@ -7,7 +7,7 @@
 
 import type { JsonObject } from "../base/json.ts";
 import { compare, headOf } from "./branch_commits.ts";
-import { gitHubKind, type GitHubSending, ownUserOf } from "./github_access.ts";
+import { forgeKind, type ForgeSending, ownUserOf } from "./forge_access.ts";
 import { type FoundPull, pullOf } from "./github_pulls.ts";
 import { pushCommit } from "./github_push_ref.ts";
 import type { NotSent, SendResult } from "./message_kind.ts";
@@ -26,8 +26,8 @@ export interface PushBody extends JsonObject {
 }
 
 /** The kind `github-push`; its id is the commit. */
-export const githubPush = gitHubKind({
-  name: "github-push",
+export const pushKinds = forgeKind({
+  output: "push",
   again: "harmless",
   needsPack: () => true,
   send,
@@ -35,7 +35,7 @@ export const githubPush = gitHubKind({
 
 const GONE = "has no branch any more: restore it, then svc task retry";
 
-async function send(sending: GitHubSending): Promise<SendResult> {
+async function send(sending: ForgeSending): Promise<SendResult> {
   // The user must be known before the event of the push comes, which can overtake the answer.
   await ownUserOf(sending);
   const { repository, message: { target } } = sending;
@@ -68,7 +68,7 @@ async function send(sending: GitHubSending): Promise<SendResult> {
 
 /** The result where the branch has another newest commit: ours may be below it, from an earlier try. */
 async function afterMove(
-  sending: GitHubSending,
+  sending: ForgeSending,
   { pull, head, commit }: {
     readonly pull: FoundPull;
     readonly head: string;

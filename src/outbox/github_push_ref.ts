@@ -7,7 +7,7 @@
 import { gitAuthorization, gitUrlOf } from "../connections/github/git_address.ts";
 import { apiUrlOf } from "../resources/connection.ts";
 import { pushRef } from "../git/smart_http.ts";
-import type { GitHubSending } from "./github_access.ts";
+import type { ForgeSending } from "./forge_access.ts";
 import type { NotSent } from "./message_kind.ts";
 
 /** What came of a push: another look is worth while if the branch has moved. */
@@ -17,7 +17,7 @@ export type Pushed =
 
 /** Pushes the pack of a message; the branch has to be `old` before. */
 export async function pushCommit(
-  sending: GitHubSending,
+  sending: ForgeSending,
   { branch, old, commit }: {
     readonly branch: string;
     readonly old: string;

@@ -7,17 +7,11 @@
  */
 
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import { SHA } from "../base/forge_names.ts";
+import { SHA } from "../connections/github/subject.ts";
 import { pagesOf } from "../connections/api/pages.ts";
 import { AppError } from "../base/errors.ts";
-import {
-  CallFailed,
-  gitHubKind,
-  type GitHubSending,
-  isByUser,
-  mustBeOk,
-  ownUserOf,
-} from "./github_access.ts";
+import { CallFailed, mustBeOk } from "../connections/forge.ts";
+import { forgeKind, type ForgeSending, isByUser, ownUserOf } from "./forge_access.ts";
 import type { FindResult, SendResult } from "./message_kind.ts";
 import { bodyWithin, footerOf } from "./pull_text.ts";
 import {
@@ -31,8 +25,9 @@ import {
 import { safeMarkdown } from "./safe_markdown.ts";
 
 /** The kind `github-review`; its id is that of the review, the commit and the event. */
-export const githubReview = gitHubKind({
-  name: "github-review",
+export const githubReviewKinds = forgeKind({
+  output: "review",
+  forges: ["github"],
   again: "find",
   isReplaced: true,
   send,
@@ -46,7 +41,7 @@ const STATES: Readonly<Record<string, string>> = {
   approve: "APPROVED",
 };
 
-async function send(sending: GitHubSending): Promise<SendResult> {
+async function send(sending: ForgeSending): Promise<SendResult> {
   const { previousId, message: { body }, call } = sending;
   const pull = pullOf(sending);
   const event = String(body["event"]);
@@ -89,11 +84,11 @@ async function send(sending: GitHubSending): Promise<SendResult> {
   return { result: "later", reason, mayHaveArrived: true };
 }
 
-function pullOf({ path, message: { target } }: GitHubSending): string {
+function pullOf({ path, message: { target } }: ForgeSending): string {
   return `${path}/pulls/${Number(target["number"])}`;
 }
 
-async function headOf(sending: GitHubSending): Promise<string> {
+async function headOf(sending: ForgeSending): Promise<string> {
   const { data } = mustBeOk(await sending.call({ path: pullOf(sending) }));
   const head = isJsonObject(data) && isJsonObject(data["head"]) ? data["head"]["sha"] : undefined;
   if (typeof head === "string" && SHA.test(head)) return head;
@@ -101,7 +96,7 @@ async function headOf(sending: GitHubSending): Promise<string> {
 }
 
 /** The text of the review, with the comments that stand on no line. */
-function bodyOf(sending: GitHubSending, left: readonly ReviewComment[]): string {
+function bodyOf(sending: ForgeSending, left: readonly ReviewComment[]): string {
   const { message: { taskId, body } } = sending;
   const text = [String(body["text"]), ...elsewhere(left)].filter((part) => part !== "");
   const work = { taskId, workflow: String(body["workflow"]), asker: String(body["asker"]) };
@@ -109,7 +104,7 @@ function bodyOf(sending: GitHubSending, left: readonly ReviewComment[]): string 
 }
 
 /** The marker, also of each comment on a line: the event of any of them starts nothing. */
-function markerOf({ message, repository, host }: GitHubSending): string {
+function markerOf({ message, repository, host }: ForgeSending): string {
   const { project, target, taskId, key } = message;
   return host.markers.make({ project, repository, number: Number(target["number"]) }, {
     taskId,
@@ -120,7 +115,7 @@ function markerOf({ message, repository, host }: GitHubSending): string {
 /** A comment on a line, as GitHub takes it. */
 function shownAt(
   { path, line, side, startLine, text }: ReviewComment,
-  sending: GitHubSending,
+  sending: ForgeSending,
 ): JsonObject {
   return {
     path,
@@ -134,7 +129,7 @@ function shownAt(
 /** The comments whose lines are in the diff of the pull request as it is now. */
 async function placedIn(
   comments: readonly ReviewComment[],
-  sending: GitHubSending,
+  sending: ForgeSending,
 ): Promise<ReadonlySet<ReviewComment>> {
   const missing = new Set(comments.map(({ path }) => path));
   const patches = new Map<string, PatchLines>();
@@ -161,7 +156,7 @@ async function placedIn(
 }
 
 /** The comments that a review has already, by path and text. */
-async function textsAt(review: string, sending: GitHubSending): Promise<ReadonlySet<string>> {
+async function textsAt(review: string, sending: ForgeSending): Promise<ReadonlySet<string>> {
   const known = new Set<string>();
   const read = async (path: string) => mustBeOk(await sending.call({ path }));
   const first = `${review}/comments?per_page=100`;
@@ -180,7 +175,7 @@ function nameOf(path: string, text: string): string {
 }
 
 /** Searches for svc's own review with this key, the newest of them. */
-async function find(sending: GitHubSending): Promise<FindResult> {
+async function find(sending: ForgeSending): Promise<FindResult> {
   const { message: { project, target, key }, repository, host } = sending;
   const user = await ownUserOf(sending);
   const place = { project, repository, number: Number(target["number"]) };

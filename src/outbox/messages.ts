@@ -6,31 +6,31 @@
 
 import type { MessageKind } from "./message_kind.ts";
 import { email } from "./email.ts";
-import { githubCheck } from "./github_check.ts";
-import { githubComment } from "./github_comment.ts";
-import { githubIssue } from "./github_issue.ts";
-import { githubLabel } from "./github_label.ts";
-import { githubPull } from "./github_pull.ts";
-import { githubPush } from "./github_push.ts";
-import { githubReaction } from "./github_reaction.ts";
-import { githubReview } from "./github_review.ts";
-import { githubStatus } from "./github_status.ts";
+import { commentKinds } from "./comment.ts";
+import { githubCheckKinds } from "./github_check.ts";
+import { githubReviewKinds } from "./github_review.ts";
+import { pullKinds } from "./github_pull.ts";
+import { pushKinds } from "./github_push.ts";
+import { issueKinds } from "./issue.ts";
+import { labelKinds } from "./label.ts";
 import { linePush } from "./line_push.ts";
+import { reactionKinds } from "./reaction.ts";
 import { slackPost } from "./slack_post.ts";
+import { statusKinds } from "./status.ts";
 import { unanswered } from "./unanswered.ts";
 import { webhook } from "./webhook.ts";
 
 /** Every kind of message. */
 export const MESSAGE_KINDS: readonly MessageKind[] = [
-  githubComment,
-  githubStatus,
-  githubCheck,
-  githubReaction,
-  githubPull,
-  githubPush,
-  githubIssue,
-  githubLabel,
-  githubReview,
+  ...commentKinds,
+  ...statusKinds,
+  ...reactionKinds,
+  ...pullKinds,
+  ...pushKinds,
+  ...issueKinds,
+  ...labelKinds,
+  ...githubReviewKinds,
+  ...githubCheckKinds,
   linePush,
   slackPost,
   webhook,

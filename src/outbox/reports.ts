@@ -20,7 +20,7 @@ import {
   reactionDraft,
   statusDraft,
 } from "./github_answers.ts";
-import type { StatusState } from "./github_status.ts";
+import type { StatusState } from "./status.ts";
 import type { Draft } from "./message_kind.ts";
 import { type AnswerSources, payloadOf } from "./origin.ts";
 

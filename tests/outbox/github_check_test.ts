@@ -8,7 +8,8 @@ import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:
 import { systemClock } from "../../src/base/clock.ts";
 import { GitHubTokens } from "../../src/connections/github_tokens.ts";
 import { OwnUsers } from "../../src/connections/own_users.ts";
-import { githubCheck } from "../../src/outbox/github_check.ts";
+import { atGitHub } from "../rigs/github_sending.ts";
+import { githubCheckKinds } from "../../src/outbox/github_check.ts";
 import { Markers } from "../../src/outbox/marker.ts";
 import type { SendHost, SendResult } from "../../src/outbox/message_kind.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
@@ -79,7 +80,7 @@ class Rig implements AsyncDisposable {
       key: "task svc/review",
       body: { annotations: [], ...body },
     } as unknown as ClaimedMessage["message"];
-    return githubCheck.send({ message, lane: "acme", previousId }, this.#host!);
+    return atGitHub(githubCheckKinds).send({ message, lane: "acme", previousId }, this.#host!);
   }
 
   [Symbol.asyncDispose]() {

@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import type { FakeIssue } from "../fakes/github_issues.ts";
 import { problem, TOKEN } from "../fakes/github.ts";
-import { githubIssue } from "../../src/outbox/github_issue.ts";
+import { issueKinds } from "../../src/outbox/issue.ts";
 import { githubSending, REPOSITORY } from "../rigs/github_sending.ts";
 
 const BODY = {
@@ -22,7 +22,7 @@ const BODY = {
 };
 const KEYED = { target: {}, body: BODY, key: "triage/42/flaky" };
 
-const rig = () => githubSending(githubIssue);
+const rig = () => githubSending(issueKinds);
 
 /** The one issue of the fake. */
 function only(issues: readonly FakeIssue[]): FakeIssue {

@@ -5,11 +5,11 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
-import { githubLabel } from "../../src/outbox/github_label.ts";
+import { labelKinds } from "../../src/outbox/label.ts";
 import { githubSending, REPOSITORY } from "../rigs/github_sending.ts";
 
 async function rig(labels: string[]) {
-  const github = await githubSending(githubLabel);
+  const github = await githubSending(labelKinds);
   const user = { login: "mona", id: 7 };
   const issue = { repository: REPOSITORY, number: 7, title: "t", body: "", user, labels };
   github.fake.issues.issues.push(issue);

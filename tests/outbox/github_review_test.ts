@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { problem, TOKEN } from "../fakes/github.ts";
 import type { FakeFile } from "../fakes/github_issues.ts";
-import { githubReview } from "../../src/outbox/github_review.ts";
+import { githubReviewKinds } from "../../src/outbox/github_review.ts";
 import { githubSending, REPOSITORY } from "../rigs/github_sending.ts";
 
 const HEAD = "a".repeat(40);
@@ -29,7 +29,7 @@ const FILES: readonly FakeFile[] = [
 ];
 
 async function rig(files = FILES) {
-  const github = await githubSending(githubReview);
+  const github = await githubSending(githubReviewKinds);
   const user = { login: "mona", id: 7 };
   const pull = { sha: HEAD, commits: [EARLIER, HEAD], files: [...files] };
   github.fake.issues.issues.push({

@@ -7,8 +7,8 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import { githubPull } from "../../src/outbox/github_pull.ts";
-import { githubPush } from "../../src/outbox/github_push.ts";
+import { pullKinds } from "../../src/outbox/github_pull.ts";
+import { pushKinds } from "../../src/outbox/github_push.ts";
 import { NO_COMMIT } from "../../src/git/change.ts";
 import type { SendResult } from "../../src/outbox/message_kind.ts";
 import { type FakeToken, type Interference, problem, TOKEN } from "../fakes/github.ts";
@@ -56,7 +56,7 @@ async function siteOf(
   await using opening = new AsyncDisposableStack();
   const fake = opening.use(await fakeGitHubWithGit({ tokens }));
   const isPush = work === "push onto a pull request";
-  const rig = opening.use(await githubSending(isPush ? githubPush : githubPull, fake));
+  const rig = opening.use(await githubSending(isPush ? pushKinds : pullKinds, fake));
   const branch = isPush ? "topic" : BRANCH;
   let start = await fake.git.find(REPOSITORY, "main") ?? "";
   let number = 0;

@@ -41,11 +41,19 @@ export interface GitHubSendingRig extends AsyncDisposable {
   written(): readonly string[];
 }
 
+/** The kind for GitHub, of those that do the same at each forge. */
+export function atGitHub(kinds: readonly MessageKind[]): MessageKind {
+  const found = kinds.find(({ name }) => name.startsWith("github-"));
+  if (found === undefined) throw new Error("None of these kinds sends to GitHub");
+  return found;
+}
+
 /** A rig for one kind, over a fake GitHub of the test, or one of its own. */
 export async function githubSending(
-  kind: MessageKind,
+  kinds: readonly MessageKind[],
   given?: FakeGitHub,
 ): Promise<GitHubSendingRig> {
+  const kind = atGitHub(kinds);
   const temp = await tempStore();
   const fake = given ?? fakeGitHub();
   const clock = new ManualClock();

@@ -8,7 +8,7 @@
 import type { Input, Output } from "../../api/operations.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
-import { asAppError } from "../../outbox/github_access.ts";
+import { asAppError } from "../../outbox/forge_access.ts";
 import type { PullBody, PullTextBody } from "../../outbox/github_pull.ts";
 import { findBranch, findSame } from "../../outbox/github_pulls.ts";
 import { type Draft, MAX_STORED } from "../../outbox/message_kind.ts";

@@ -9,7 +9,7 @@ import type { Input, Output } from "../../api/operations.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
 import { headOf } from "../../outbox/branch_commits.ts";
-import { asAppError } from "../../outbox/github_access.ts";
+import { asAppError } from "../../outbox/forge_access.ts";
 import { type FoundPull, pullOf } from "../../outbox/github_pulls.ts";
 import type { PushBody } from "../../outbox/github_push.ts";
 import type { Draft } from "../../outbox/message_kind.ts";

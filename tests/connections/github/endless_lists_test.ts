@@ -19,7 +19,8 @@ import { pagesOf } from "../../../src/connections/api/pages.ts";
 import { type HookLog, readLog } from "../../../src/connections/github/repair_hook.ts";
 import { GitHubTokens } from "../../../src/connections/github_tokens.ts";
 import { OwnUsers } from "../../../src/connections/own_users.ts";
-import { githubComment } from "../../../src/outbox/github_comment.ts";
+import { atGitHub } from "../../rigs/github_sending.ts";
+import { commentKinds } from "../../../src/outbox/comment.ts";
 import { Markers } from "../../../src/outbox/marker.ts";
 import type { FindResult } from "../../../src/outbox/message_kind.ts";
 import { KnownSecrets } from "../../../src/secrets/known_secrets.ts";
@@ -167,7 +168,7 @@ spec:
     key: "review",
   } as unknown as ClaimedMessage["message"];
   const claimed = { message, lane: "tidepool", previousId: "", uncertainSince: clock.now() };
-  const found = await githubComment.find?.(claimed, {
+  const found = await atGitHub(commentKinds).find?.(claimed, {
     catalog,
     clock,
     slackApiUrl: "",

@@ -5,7 +5,8 @@
  * @module
  */
 
-import { gitHubKind, type GitHubSending, mustBeOk } from "./github_access.ts";
+import { mustBeOk } from "../connections/forge.ts";
+import { forgeKind, type ForgeSending } from "./forge_access.ts";
 import type { SendResult } from "./message_kind.ts";
 
 /** The reactions that GitHub has. */
@@ -22,13 +23,13 @@ export const REACTIONS = [
 /** One of {@linkcode REACTIONS}. */
 export type Reaction = typeof REACTIONS[number];
 
-export const githubReaction = gitHubKind({
-  name: "github-reaction",
+export const reactionKinds = forgeKind({
+  output: "react",
   again: "harmless",
   send,
 });
 
-async function send({ path, message: { target, body }, call }: GitHubSending): Promise<SendResult> {
+async function send({ path, message: { target, body }, call }: ForgeSending): Promise<SendResult> {
   mustBeOk(
     await call({
       method: "POST",

@@ -10,22 +10,22 @@ import { rfc3339 } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import { pagesOf } from "../connections/api/pages.ts";
+import { mustBeOk } from "../connections/forge.ts";
 import {
   CLOCKS_DIFFER_MS,
-  gitHubKind,
-  type GitHubSending,
+  forgeKind,
+  type ForgeSending,
   isByUser,
-  mustBeOk,
   mustHaveLabels,
   ownUserOf,
-} from "./github_access.ts";
+} from "./forge_access.ts";
 import type { MarkedPlace } from "./marker.ts";
 import type { FindResult, SendResult } from "./message_kind.ts";
 import { bodyWithin, footerOf } from "./pull_text.ts";
 
 /** The kind `github-issue`; its id is the number of the issue. */
-export const githubIssue = gitHubKind({
-  name: "github-issue",
+export const issueKinds = forgeKind({
+  output: "issue",
   again: "find",
   isReplaced: true,
   send,
@@ -35,7 +35,7 @@ export const githubIssue = gitHubKind({
 /** Bodies of issues are long: pages of fewer issues than GitHub allows, and larger answers. */
 const PAGE = { items: 50, maxBytes: 32 * 1024 * 1024 };
 
-async function send(sending: GitHubSending): Promise<SendResult> {
+async function send(sending: ForgeSending): Promise<SendResult> {
   const { path, previousId, message: { body }, call } = sending;
   const text = { title: body["title"] ?? "", body: bodyOf(sending) };
   const asked = textsOf(body["asked"]);
@@ -62,7 +62,7 @@ async function send(sending: GitHubSending): Promise<SendResult> {
 }
 
 /** The text, made harmless, with the footer and the marker. */
-function bodyOf(sending: GitHubSending): string {
+function bodyOf(sending: ForgeSending): string {
   const { message: { body, taskId }, host } = sending;
   const marker = host.markers.make(placeOf(sending), { taskId, key: markerKey(sending) });
   const work = { taskId, workflow: String(body["workflow"]), asker: String(body["asker"]) };
@@ -70,17 +70,17 @@ function bodyOf(sending: GitHubSending): string {
 }
 
 /** An issue has no number before it is made, so the marker of its own text has none. */
-function placeOf({ message: { project }, repository }: GitHubSending): MarkedPlace {
+function placeOf({ message: { project }, repository }: ForgeSending): MarkedPlace {
   return { project, repository, number: 0 };
 }
 
 /** Begins with the name of the workflow, see {@linkcode mustHaveRoom}. */
-function markerKey({ message: { id, key, body } }: GitHubSending): string {
+function markerKey({ message: { id, key, body } }: ForgeSending): string {
   return key === "" ? `${String(body["workflow"])}/${id}` : key;
 }
 
 /** Whether the issue that was sent before is still open; not if it was deleted or has moved away. */
-async function isOpen({ path, previousId, call }: GitHubSending): Promise<boolean> {
+async function isOpen({ path, previousId, call }: ForgeSending): Promise<boolean> {
   const answer = await call({ path: `${path}/issues/${previousId}` });
   if (!answer.ok && [301, 404, 410].includes(answer.status)) return false;
   const { data } = mustBeOk(answer);
@@ -88,7 +88,7 @@ async function isOpen({ path, previousId, call }: GitHubSending): Promise<boolea
 }
 
 /** Refuses one more issue where as many of the workflow are open as it may have. */
-async function mustHaveRoom(sending: GitHubSending): Promise<void> {
+async function mustHaveRoom(sending: ForgeSending): Promise<void> {
   const { message: { body }, repository } = sending;
   const most = Number(body["open"]);
   const workflow = String(body["workflow"]);
@@ -105,7 +105,7 @@ async function mustHaveRoom(sending: GitHubSending): Promise<void> {
 }
 
 /** Searches for an open issue with this key. */
-async function find(sending: GitHubSending): Promise<FindResult> {
+async function find(sending: ForgeSending): Promise<FindResult> {
   const { uncertainSince = 0 } = sending;
   const since = Math.max(0, uncertainSince - CLOCKS_DIFFER_MS);
   const own = markerKey(sending);
@@ -117,7 +117,7 @@ async function find(sending: GitHubSending): Promise<FindResult> {
 
 /** The open issues that svc has made, the newest first; those that have changed since a time. */
 async function* ownIssues(
-  sending: GitHubSending,
+  sending: ForgeSending,
   since?: number,
 ): AsyncGenerator<{ readonly number: number; readonly key: string }> {
   const { path, call, host } = sending;
@@ -143,7 +143,7 @@ async function* ownIssues(
 }
 
 /** Narrows a list of issues to those of svc's user, if the API says who that is. */
-async function creatorOf({ connection, call }: GitHubSending): Promise<{ creator?: string }> {
+async function creatorOf({ connection, call }: ForgeSending): Promise<{ creator?: string }> {
   const { app } = connection.spec.github ?? {};
   if (app !== undefined) return app.slug === undefined ? {} : { creator: `${app.slug}[bot]` };
   const answer = await call({ path: "/user" });

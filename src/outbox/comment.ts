@@ -8,14 +8,14 @@
 import { rfc3339 } from "../base/clock.ts";
 import { isJsonObject } from "../base/json.ts";
 import { pagesOf } from "../connections/api/pages.ts";
+import { mustBeOk } from "../connections/forge.ts";
 import {
   CLOCKS_DIFFER_MS,
-  gitHubKind,
-  type GitHubSending,
+  forgeKind,
+  type ForgeSending,
   isByUser,
-  mustBeOk,
   ownUserOf,
-} from "./github_access.ts";
+} from "./forge_access.ts";
 import type { FindResult, SendResult } from "./message_kind.ts";
 import { asCode, safeMarkdown } from "./safe_markdown.ts";
 
@@ -24,14 +24,14 @@ export const COMMENT_FORMATS = ["markdown", "text"] as const;
 /** One of {@linkcode COMMENT_FORMATS}. */
 export type CommentFormat = typeof COMMENT_FORMATS[number];
 
-export const githubComment = gitHubKind({
-  name: "github-comment",
+export const commentKinds = forgeKind({
+  output: "comment",
   again: "find",
   send,
   find,
 });
 
-async function send(sending: GitHubSending): Promise<SendResult> {
+async function send(sending: ForgeSending): Promise<SendResult> {
   const { path, previousId, message, call } = sending;
   const body = { body: bodyOf(sending) };
   if (previousId !== "") {
@@ -57,7 +57,7 @@ async function send(sending: GitHubSending): Promise<SendResult> {
 }
 
 /** The text, made harmless, followed by the marker. */
-function bodyOf({ message, repository, host }: GitHubSending): string {
+function bodyOf({ message, repository, host }: ForgeSending): string {
   const { body, project, target, taskId, key } = message;
   const text = String(body["text"]);
   const shown = body["format"] === "text" ? asCode(text) : safeMarkdown(text);
@@ -66,7 +66,7 @@ function bodyOf({ message, repository, host }: GitHubSending): string {
 }
 
 /** Searches for svc's own comment with this key. */
-async function find(sending: GitHubSending): Promise<FindResult> {
+async function find(sending: ForgeSending): Promise<FindResult> {
   const { path, message, uncertainSince = 0, call, host, repository } = sending;
   const user = await ownUserOf(sending);
   const number = Number(message.target["number"]);

@@ -7,7 +7,8 @@
 
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
-import { gitHubKind, type GitHubSending, mustBeOk } from "./github_access.ts";
+import { mustBeOk } from "../connections/forge.ts";
+import { forgeKind, type ForgeSending } from "./forge_access.ts";
 import type { SendResult } from "./message_kind.ts";
 
 /** States that a status can have. */
@@ -19,13 +20,13 @@ export type StatusState = typeof STATUS_STATES[number];
 const MAX_DESCRIPTION = 140;
 
 /** The kind `github-status`; its id is the commit. */
-export const githubStatus = gitHubKind({
-  name: "github-status",
+export const statusKinds = forgeKind({
+  output: "status",
   again: "harmless",
   send,
 });
 
-async function send(sending: GitHubSending): Promise<SendResult> {
+async function send(sending: ForgeSending): Promise<SendResult> {
   const { path, previousId, message: { target, body }, call } = sending;
   // An update stays on the commit of the first status, even if the pull request has a newer head.
   const sha = previousId === "" ? await commitOf(sending) : previousId;
@@ -44,7 +45,7 @@ async function send(sending: GitHubSending): Promise<SendResult> {
 }
 
 /** The commit of a message's target. For a pull request: the commit that a step named, else its head. */
-export async function commitOf(sending: GitHubSending): Promise<string> {
+export async function commitOf(sending: ForgeSending): Promise<string> {
   const { message: { target }, path, call } = sending;
   const sha = String(target["sha"] ?? "");
   const pull = Number(target["pull"] ?? 0);
@@ -61,7 +62,7 @@ export async function commitOf(sending: GitHubSending): Promise<string> {
 
 /** Refuses a commit, named by a step, that does not belong to the pull request. */
 async function checkCommit(
-  { path, call }: GitHubSending,
+  { path, call }: ForgeSending,
   sha: string,
   pull: number,
 ): Promise<void> {

@@ -5,16 +5,17 @@
  * @module
  */
 
-import { gitHubKind, type GitHubSending, mustBeOk, mustHaveLabels } from "./github_access.ts";
+import { mustBeOk } from "../connections/forge.ts";
+import { forgeKind, type ForgeSending, mustHaveLabels } from "./forge_access.ts";
 import type { SendResult } from "./message_kind.ts";
 
-export const githubLabel = gitHubKind({
-  name: "github-label",
+export const labelKinds = forgeKind({
+  output: "label",
   again: "harmless",
   send,
 });
 
-async function send(sending: GitHubSending): Promise<SendResult> {
+async function send(sending: ForgeSending): Promise<SendResult> {
   const { path, message: { target, body }, call } = sending;
   const label = String(target["label"]);
   const labels = `${path}/issues/${Number(target["number"])}/labels`;

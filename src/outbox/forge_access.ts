@@ -1,24 +1,30 @@
 /**
- * The common part of all messages to GitHub: the Connection through which they go, its user, and the
+ * The common part of all messages to forges: the Connection through which they go, its user, and the
  * meaning of an answer of the API to the outbox.
  *
  * @module
  */
 
 import { defined } from "../base/defined.ts";
-import { nameOf } from "../connections/api/platform_name.ts";
+import type { ForgeName } from "../base/forge_names.ts";
+import { nameOf } from "../connections/platform_name.ts";
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import { apiError } from "../connections/api/api_call.ts";
 import { type Connection, findConnection, mayAnswerTo } from "../connections/find_connection.ts";
+import { CallFailed, mustBeOk } from "../connections/forge.ts";
 import { checkGitHubToken } from "../connections/github_tokens.ts";
 import { rightsOfMessage } from "./github_rights.ts";
 import { callGitHub } from "../connections/github/github_client.ts";
-import type { RestAnswer, RestCall, RestData, RestFailure } from "../connections/api/rest.ts";
-import type { ConnectionSpec } from "../resources/connection.ts";
+import type { RestAnswer, RestCall, RestFailure } from "../connections/api/rest.ts";
+import {
+  type ConnectedPlatform,
+  type ConnectionSpec,
+  platformOfConnection,
+} from "../resources/connection.ts";
 import { findCeiling } from "../outputs/may_rules.ts";
 import type { Catalog } from "../resources/catalog.ts";
-import { type OutputName, OUTPUTS } from "../resources/may.ts";
+import type { OutputName } from "../resources/may.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { ClaimedMessage, OutboxMessage } from "../store/outbox_records.ts";
 import {
@@ -41,8 +47,8 @@ const RATES: readonly Rate[] = [
 /** By how much GitHub's clock may be behind the clock of this machine. */
 export const CLOCKS_DIFFER_MS = 24 * 3600_000;
 
-/** One message on its way to GitHub. */
-export interface GitHubSending extends ClaimedMessage {
+/** One message on its way to a forge. */
+export interface ForgeSending extends ClaimedMessage {
   readonly connection: Connection;
   /** The repository, as `OWNER/NAME`. */
   readonly repository: string;
@@ -61,47 +67,56 @@ export interface GitHubSending extends ClaimedMessage {
   readonly wrote: () => void;
 }
 
-/** Thrown for a call that failed. */
-export class CallFailed extends Error {
-  readonly failure: RestFailure;
-
-  constructor(failure: RestFailure) {
-    super(failure.message);
-    this.failure = failure;
-  }
+/** What is special about a kind of messages to forges. */
+interface ForgeKind extends Pick<MessageKind, "again" | "isReplaced" | "needsPack"> {
+  /** The output that it carries out. */
+  readonly output: OutputName;
+  /** Where only some forges have it; all if absent. */
+  readonly forges?: readonly ForgeName[];
+  readonly send: (sending: ForgeSending) => Promise<SendResult>;
+  readonly find?: (sending: ForgeSending) => Promise<FindResult>;
 }
 
-/** The answer of a call that must succeed; throws a {@linkcode CallFailed} otherwise. */
-export function mustBeOk(answer: RestAnswer): RestData {
-  if (answer.ok) return answer;
-  throw new CallFailed(answer);
+/** The forges to which messages go. */
+const SENT_TO: readonly (ForgeName & ConnectedPlatform)[] = ["github"];
+
+/** Name of the kind of messages that carries out an output at a forge, such as `github-comment`. */
+export function kindName(forge: ForgeName, output: OutputName): string {
+  return `${forge}-${output === "react" ? "reaction" : output}`;
 }
 
-/** What is special about a kind of messages to GitHub. */
-interface GitHubKind extends Pick<MessageKind, "name" | "again" | "isReplaced" | "needsPack"> {
-  readonly send: (sending: GitHubSending) => Promise<SendResult>;
-  readonly find?: (sending: GitHubSending) => Promise<FindResult>;
+/** A kind of messages to forges, once for each of them. */
+export function forgeKind(
+  { output, forges = SENT_TO, send, find, ...kind }: ForgeKind,
+): readonly MessageKind[] {
+  return SENT_TO.filter((forge) => forges.includes(forge)).map((forge) => {
+    const to = { forge, output };
+    return {
+      ...kind,
+      name: kindName(forge, output),
+      way: (message, catalog) => findWay(message, to, catalog).name,
+      rates: RATES,
+      send: viaForge(to, send),
+      ...find === undefined ? {} : { find: viaForge(to, find) },
+    };
+  });
 }
 
-/** A kind of messages to GitHub. */
-export function gitHubKind({ send, find, ...kind }: GitHubKind): MessageKind {
-  return {
-    ...kind,
-    way: (message, catalog) => findGitHub(message, catalog).name,
-    rates: RATES,
-    send: viaGitHub(send),
-    ...find === undefined ? {} : { find: viaGitHub(find) },
-  };
+/** What a kind of messages does, and where. */
+interface SentTo {
+  readonly forge: ForgeName & ConnectedPlatform;
+  readonly output: OutputName;
 }
 
 /** A `send` or `find` of a kind: finds the Connection of the message, and makes errors results. */
-function viaGitHub<Result>(
-  work: (sending: GitHubSending) => Promise<Result>,
+function viaForge<Result>(
+  to: SentTo,
+  work: (sending: ForgeSending) => Promise<Result>,
 ): (claimed: ClaimedMessage, host: SendHost) => Promise<Result | NotSent> {
   return async (claimed, host) => {
     let writes = 0;
     try {
-      return { ...await work(toSending(claimed, host, () => void writes++)), writes };
+      return { ...await work(toSending(to, claimed, host, () => void writes++)), writes };
     } catch (error) {
       const result = error instanceof CallFailed
         ? resultOfFailure(error.failure)
@@ -131,12 +146,13 @@ function resultOfFailure({ kind, message, retryAfterSecs }: RestFailure): NotSen
 }
 
 function toSending(
+  to: SentTo,
   claimed: ClaimedMessage,
   host: SendHost,
   wrote: () => void,
-): GitHubSending {
+): ForgeSending {
   const { message } = claimed;
-  const connection = findGitHub(message, host.catalog);
+  const connection = findWay(message, to, host.catalog);
   const repository = String(message.target["repository"]);
   const purpose = { repository, rights: rightsOfMessage(message) };
   const access = host.githubTokens.access(connection, purpose, host.signal);
@@ -155,36 +171,31 @@ function toSending(
  *
  * @throws {AppError} `refused`.
  */
-function findGitHub(
-  { project, connection, kind, target, body }: OutboxMessage,
+function findWay(
+  { project, connection, target, body }: OutboxMessage,
+  { forge, output }: SentTo,
   catalog: Catalog,
 ): Connection {
   const repository = String(target["repository"]);
   const found = connection === ""
-    ? findGitHubFor({ project, repository, trigger: String(body["trigger"]) }, catalog)
+    ? findForgeFor(
+      { forge, project, repository, trigger: String(body["trigger"]) },
+      catalog,
+    )
     : catalog.find<ConnectionSpec>("Connection", project, connection);
   if (found === undefined) {
     const message = `Connection "${connection}" in project "${project}" no longer exists`;
-    throw new AppError("refused", `${message}: make it with svc connect github ${repository}`);
+    throw new AppError("refused", `${message}: make it with svc connect ${forge} ${repository}`);
   }
-  const { github } = found.spec;
   // An admin may have removed the repository since the message was stored.
-  if (github === undefined || !mayAnswerTo(found.spec, repository)) {
+  if (platformOfConnection(found.spec) !== forge || !mayAnswerTo(found.spec, repository)) {
     const said = `Connection "${found.name}" no longer covers ${repository}`;
     throw new AppError("refused", `${said}: add it to its allow.targets if answers may go there`);
   }
-  const closed = findCeiling(outputOf(kind), found);
+  const closed = findCeiling(output, found);
   if (closed !== undefined) throw new AppError("refused", closed);
   checkGitHubToken(found, catalog);
   return found;
-}
-
-/** The output that a kind of messages carries out. */
-function outputOf(kind: string): OutputName {
-  const name = kind.replace(/^github-/, "");
-  const output = OUTPUTS.find((one) => one === (name === "reaction" ? "react" : name));
-  if (output === undefined) throw new Error(`No output is carried out by ${kind}`);
-  return output;
 }
 
 /**
@@ -192,8 +203,9 @@ function outputOf(kind: string): OutputName {
  *
  * @throws {AppError} `refused` if there is none, or there are several.
  */
-export function findGitHubFor(
-  { project, repository, trigger }: {
+export function findForgeFor(
+  { forge, project, repository, trigger }: {
+    readonly forge: ForgeName & ConnectedPlatform;
     readonly project: string;
     readonly repository: string;
     readonly trigger: string;
@@ -203,7 +215,7 @@ export function findGitHubFor(
   const spec = catalog.find<TriggerSpec>("Trigger", project, trigger)?.spec;
   const named = spec?.event.webhook?.connection;
   return findConnection(
-    { project, platform: "github", repository, ...defined({ named }) },
+    { project, platform: forge, repository, ...defined({ named }) },
     catalog,
   );
 }
@@ -211,14 +223,14 @@ export function findGitHubFor(
 /**
  * Id of the user as which the Connection writes, fetched once; `undefined` if the API does not say.
  */
-export async function ownUserOf(sending: GitHubSending): Promise<string | undefined> {
+export async function ownUserOf(sending: ForgeSending): Promise<string | undefined> {
   const known = sending.host.ownUsers.find(sending.connection);
   return known ?? (await readOwnUser(sending))?.userId;
 }
 
 /** The user as which the Connection writes, asked for and remembered; `undefined` as above. */
 export async function readOwnUser(
-  { connection, call, host: { ownUsers } }: Pick<GitHubSending, "connection" | "call"> & {
+  { connection, call, host: { ownUsers } }: Pick<ForgeSending, "connection" | "call"> & {
     readonly host: Pick<SendHost, "ownUsers">;
   },
 ): Promise<{ readonly userId: string; readonly login: string } | undefined> {
@@ -246,7 +258,7 @@ export function isByUser(user: unknown, own: string | undefined): boolean {
  */
 export async function mustHaveLabels(
   labels: readonly string[],
-  { path, repository, call }: GitHubSending,
+  { path, repository, call }: ForgeSending,
 ): Promise<void> {
   for (const label of labels) {
     const answer = await call({ path: `${path}/labels/${encodeURIComponent(label)}` });
