@@ -5,20 +5,9 @@
  * @module
  */
 
-import { join } from "node:path";
+import { basicOf, FakeGit, gitServiceOf, isPush } from "./git_repositories.ts";
 import { type FakeGitHub, fakeGitHub, type FakeOptions, type RawRequest } from "./github.ts";
 import { FakePulls } from "./github_pulls.ts";
-
-/** A change of files: their texts, or `null` for one that goes. */
-export type FakeFiles = Readonly<Record<string, string | null>>;
-
-/** Who made a commit. */
-export interface FakeAuthor {
-  readonly name: string;
-  readonly email: string;
-}
-
-const ADA: FakeAuthor = { name: "Ada Pereira", email: "ada@brightwater.example" };
 
 /** A stand-in for GitHub with repositories. */
 export interface FakeGitHubWithGit extends FakeGitHub {
@@ -33,11 +22,10 @@ export async function fakeGitHubWithGit(options: FakeOptions = {}): Promise<Fake
   const pulls = new FakePulls(git, () => fake);
   const fake: FakeGitHub = fakeGitHub({
     ...options,
-    raw: (request) => git.route(request, pulls),
+    raw: (request) => routeOf(request, { git, pulls, renamed: () => fake.state.renamed }),
     routes: (state) => [...options.routes?.(state) ?? [], ...pulls.routes],
   });
   for (const name of fake.state.repositories.keys()) await git.make(name);
-  git.renamed = fake.state.renamed;
   const dispose = fake[Symbol.asyncDispose].bind(fake);
   return Object.assign(fake, {
     git,
@@ -49,223 +37,50 @@ export async function fakeGitHubWithGit(options: FakeOptions = {}): Promise<Fake
   });
 }
 
-/** Bare repositories, and the server of git. */
-export class FakeGit {
-  readonly #root: string;
-  renamed: ReadonlyMap<string, string> = new Map();
+/** What a request of git needs. */
+interface GitHost {
+  readonly git: FakeGit;
+  readonly pulls: FakePulls;
+  readonly renamed: () => ReadonlyMap<string, string>;
+}
 
-  constructor(root: string) {
-    this.#root = root;
+/** How a request of git is carried out; `undefined` for any other request. */
+function routeOf(request: RawRequest, host: GitHost): (() => Promise<Response>) | undefined {
+  const asked = gitServiceOf(request.url.pathname);
+  return asked === undefined ? undefined : () => serve(request, asked, host);
+}
+
+async function serve(
+  request: RawRequest,
+  { name, service }: { readonly name: string; readonly service: string },
+  { git, pulls, renamed }: GitHost,
+): Promise<Response> {
+  const [user, token] = basicOf(request.headers);
+  const owner = user === "x-access-token" ? request.find(token) : undefined;
+  if (owner instanceof Response) return owner;
+  if (owner === undefined) {
+    const headers = { "www-authenticate": 'Basic realm="GitHub"' };
+    return new Response("Invalid username or token.", { status: 401, headers });
   }
-
-  /** Path of the bare repository of `OWNER/NAME`. */
-  directory(repository: string): string {
-    return join(this.#root, `${repository}.git`);
+  const now = renamed().get(name);
+  if (now !== undefined) {
+    const location = `${request.url.origin}/${now}.git/${service}${request.url.search}`;
+    return new Response(null, { status: 301, headers: { location } });
   }
-
-  /** Makes a repository with one commit on `main`, or with all commits of another (a fork). */
-  async make(repository: string, from?: string): Promise<void> {
-    const directory = this.directory(repository);
-    await Deno.mkdir(directory, { recursive: true });
-    await runGit(["init", "--quiet", "--bare", "--template=", "--initial-branch=main", directory]);
-    await this.run(repository, "config", "http.receivepack", "true");
-    if (from !== undefined) {
-      await this.run(repository, "fetch", "--quiet", this.directory(from), "+refs/*:refs/*");
-    } else {
-      await this.commit(repository, "main", { "README.md": "# Tidepool\n" });
-    }
+  const exists = await Deno.stat(git.directory(name)).then(() => true, () => false);
+  if (!exists || owner.repositories?.includes(name) === false) {
+    return new Response("Repository not found.", { status: 404 });
   }
-
-  /** Runs git in a repository; returns its output without the last line break. */
-  async run(repository: string, ...args: readonly string[]): Promise<string> {
-    return await runGit(["-C", this.directory(repository), ...args]);
-  }
-
-  /** The same; `undefined` if git fails. */
-  async tryRun(repository: string, ...args: readonly string[]): Promise<string | undefined> {
-    return await this.run(repository, ...args).catch(() => undefined);
-  }
-
-  /** Id of a branch or commit; `undefined` if there is none. */
-  async find(repository: string, revision: string): Promise<string | undefined> {
-    const commit = `${revision}^{commit}`;
-    return /^-/.test(revision)
-      ? undefined
-      : await this.tryRun(repository, "rev-parse", "--verify", "--quiet", commit);
-  }
-
-  /** Ids of all refs by their names. */
-  async refs(repository: string): Promise<Map<string, string>> {
-    const list = await this.run(repository, "for-each-ref", "--format=%(refname) %(objectname)");
-    return new Map(
-      list.split("\n").filter((line) => line !== "").map((line): [string, string] => {
-        const [ref = "", id = ""] = line.split(" ");
-        return [ref, id];
-      }),
-    );
-  }
-
-  /** Commits a change on a branch as a person would, who pushes it; returns the new id. */
-  async commit(
-    repository: string,
-    branch: string,
-    files: FakeFiles,
-    { author = ADA, from }: { readonly author?: FakeAuthor; readonly from?: string } = {},
-  ): Promise<string> {
-    const directory = this.directory(repository);
-    const parent = await this.find(repository, from ?? `refs/heads/${branch}`);
-    const index = join(this.#root, `index-${crypto.randomUUID()}`);
-    const env = { GIT_DIR: directory, GIT_INDEX_FILE: index };
-    if (parent !== undefined) await runGit(["read-tree", parent], { env });
-    for (const [path, text] of Object.entries(files)) {
-      if (text === null) {
-        await runGit(["update-index", "--force-remove", path], { env });
-        continue;
-      }
-      const blob = await runGit(["hash-object", "-w", "--stdin"], { env, input: text });
-      await runGit(["update-index", "--add", "--cacheinfo", `100644,${blob},${path}`], { env });
-    }
-    const tree = await runGit(["write-tree"], { env });
-    await Deno.remove(index).catch(() => {});
-    const parents = parent === undefined ? [] : ["-p", parent];
-    const message = `Change ${Object.keys(files).join(", ")}`;
-    const id = await runGit(["commit-tree", tree, ...parents, "-m", message], {
-      env: {
-        ...env,
-        GIT_AUTHOR_NAME: author.name,
-        GIT_AUTHOR_EMAIL: author.email,
-        GIT_COMMITTER_NAME: author.name,
-        GIT_COMMITTER_EMAIL: author.email,
-      },
+  if (isPush(request.url, service) && owner.permissions?.includes("contents=write") === false) {
+    return new Response("Write access to repository not granted.", {
+      status: 403,
+      headers: { "x-accepted-github-permissions": "contents=write" },
     });
-    await this.run(repository, "update-ref", `refs/heads/${branch}`, id);
-    return id;
   }
-
-  /**
-   * Sets what the server does before it takes a push: the lines of a script that reads `OLD NEW REF`,
-   * refuses with any exit code but 0, and talks to people on standard error.
-   */
-  async setHook(repository: string, script: string): Promise<void> {
-    const directory = join(this.directory(repository), "hooks");
-    await Deno.mkdir(directory, { recursive: true });
-    await Deno.writeTextFile(join(directory, "pre-receive"), `#!/bin/sh\n${script}\n`);
-    await Deno.chmod(join(directory, "pre-receive"), 0o755);
+  const before = await git.refs(name);
+  const answer = await git.backend(request, `/${name}.git/${service}`);
+  if (service === "git-receive-pack") {
+    await pulls.pushed(name, { before, after: await git.refs(name) }, owner);
   }
-
-  /** How a request of git is carried out; `undefined` for any other request. */
-  route(request: RawRequest, pulls: FakePulls): (() => Promise<Response>) | undefined {
-    const { pathname } = request.url;
-    const [, name = "", service = ""] =
-      /^\/([^/]+\/[^/]+?)(?:\.git)?\/(info\/refs|git-receive-pack|git-upload-pack)$/
-        .exec(pathname) ?? [];
-    return name === "" ? undefined : () => this.#serve(request, { name, service }, pulls);
-  }
-
-  async #serve(
-    request: RawRequest,
-    { name, service }: { readonly name: string; readonly service: string },
-    pulls: FakePulls,
-  ): Promise<Response> {
-    const given = /^Basic (.+)$/.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
-    const [user, token = ""] = atobOrEmpty(given).split(":");
-    const owner = user === "x-access-token" ? request.find(token) : undefined;
-    if (owner instanceof Response) return owner;
-    if (owner === undefined) {
-      const headers = { "www-authenticate": 'Basic realm="GitHub"' };
-      return new Response("Invalid username or token.", { status: 401, headers });
-    }
-    const now = this.renamed.get(name);
-    if (now !== undefined) {
-      const location = `${request.url.origin}/${now}.git/${service}${request.url.search}`;
-      return new Response(null, { status: 301, headers: { location } });
-    }
-    const exists = await Deno.stat(this.directory(name)).then(() => true, () => false);
-    if (!exists || owner.repositories?.includes(name) === false) {
-      return new Response("Repository not found.", { status: 404 });
-    }
-    const writes = `${service}${request.url.search}`.includes("git-receive-pack");
-    if (writes && owner.permissions?.includes("contents=write") === false) {
-      return new Response("Write access to repository not granted.", {
-        status: 403,
-        headers: { "x-accepted-github-permissions": "contents=write" },
-      });
-    }
-    const before = await this.refs(name);
-    const answer = await this.#backend(request, `/${name}.git/${service}`);
-    if (service === "git-receive-pack") {
-      await pulls.pushed(name, { before, after: await this.refs(name) }, owner);
-    }
-    return answer;
-  }
-
-  /** Runs git's own CGI program. */
-  async #backend({ method, url, headers, body }: RawRequest, path: string): Promise<Response> {
-    const child = new Deno.Command("git", {
-      args: ["http-backend"],
-      clearEnv: true,
-      env: {
-        ...GIT_ENV,
-        GIT_PROJECT_ROOT: this.#root,
-        GIT_HTTP_EXPORT_ALL: "1",
-        PATH_INFO: path,
-        REQUEST_METHOD: method,
-        QUERY_STRING: url.search.slice(1),
-        CONTENT_TYPE: headers.get("content-type") ?? "",
-        CONTENT_LENGTH: String(body.length),
-        REMOTE_USER: "somebody",
-        REMOTE_ADDR: "127.0.0.1",
-      },
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "null",
-    }).spawn();
-    const feeding = new Blob([body]).stream().pipeTo(child.stdin).catch(() => {});
-    const { stdout } = await child.output();
-    await feeding;
-    const end = new TextDecoder("latin1").decode(stdout.subarray(0, 4096)).indexOf("\r\n\r\n");
-    const answered = new Headers();
-    let status = 200;
-    for (const line of new TextDecoder().decode(stdout.subarray(0, end)).split("\r\n")) {
-      const [name = "", ...value] = line.split(": ");
-      if (name === "Status") status = parseInt(value.join(": "));
-      else if (name !== "") answered.append(name, value.join(": "));
-    }
-    return new Response(stdout.slice(end + 4), { status, headers: answered });
-  }
-}
-
-const GIT_ENV = {
-  PATH: Deno.env.get("PATH") ?? "",
-  HOME: "/nonexistent",
-  LC_ALL: "C",
-  GIT_CONFIG_NOSYSTEM: "1",
-  GIT_CONFIG_GLOBAL: "/dev/null",
-};
-
-async function runGit(
-  args: readonly string[],
-  { env = {}, input = "" }: { readonly env?: Record<string, string>; readonly input?: string } = {},
-): Promise<string> {
-  const child = new Deno.Command("git", {
-    args: [...args],
-    clearEnv: true,
-    env: { ...GIT_ENV, ...env },
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const feeding = new Blob([input]).stream().pipeTo(child.stdin).catch(() => {});
-  const { success, stdout, stderr } = await child.output();
-  await feeding;
-  if (!success) throw new Error(`git ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
-  return new TextDecoder().decode(stdout).trim();
-}
-
-function atobOrEmpty(text: string): string {
-  try {
-    return atob(text);
-  } catch {
-    return "";
-  }
+  return answer;
 }

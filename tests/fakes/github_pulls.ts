@@ -7,7 +7,7 @@
 
 import type { FakeGitHub, FakeToken, Route, RouteRequest } from "./github.ts";
 import { page, problem } from "./github.ts";
-import type { FakeGit } from "./github_git.ts";
+import type { FakeGit } from "./git_repositories.ts";
 import type { FakeIssue, FakeUser } from "./github_issues.ts";
 
 /** A pull request. Its title, text, state and labels are those of its issue. */
