@@ -26,3 +26,5 @@ export const FORGE_WORDS: Readonly<Record<ForgeName, ForgeWords>> = {
   github: { title: "GitHub", pull: "pull request", pullSign: "#", pullCommand: "pr" },
   gitlab: { title: "GitLab", pull: "merge request", pullSign: "!", pullCommand: "mr" },
 };
+/** The id of a commit, by SHA-1 or SHA-256. */
+export const SHA = /^([0-9a-f]{40}|[0-9a-f]{64})$/;

@@ -19,7 +19,8 @@ import type { GitHubTokens } from "./github_tokens.ts";
 import type { ApiAccess } from "./api/api_call.ts";
 import { callGitHub } from "./github/github_client.ts";
 import type { RestAnswer, RestFailure } from "./api/rest.ts";
-import { changeSince, type CheckedText, checkedTexts } from "./github/checked_text.ts";
+import type { CheckedText } from "./api/forge.ts";
+import { checkedTexts } from "./github/subject.ts";
 
 /** How long an answer is used again. */
 const REMEMBERED_MS = 5 * 60_000;
@@ -167,6 +168,15 @@ async function askForChanges(
     if (change !== undefined) return no(`${text.what} ${change} after the event was sent`);
   }
   return undefined;
+}
+
+/** The change since the event, as the end of a sentence; `undefined` for none. */
+function changeSince({ field, was }: CheckedText, now: unknown): string | undefined {
+  const text = field.reduce<unknown>(
+    (at, name) => isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined,
+    now,
+  );
+  return text === was ? undefined : "was changed";
 }
 
 function isGone({ status }: RestFailure): boolean {

@@ -5,9 +5,9 @@
  * @module
  */
 
-import { nameOf } from "../connections/platform_name.ts";
+import { nameOf } from "../connections/api/platform_name.ts";
 import { NO_COMMIT } from "../git/change.ts";
-import { mustBeOk } from "../connections/forge.ts";
+import { mustBeOk } from "../connections/api/forge.ts";
 import { objectIn, type PullSearch, textIn } from "./github_pulls.ts";
 
 /** A branch at GitHub, and the commit that is to be its newest. */

@@ -7,12 +7,12 @@
 
 import { defined } from "../base/defined.ts";
 import type { ForgeName } from "../base/forge_names.ts";
-import { nameOf } from "../connections/platform_name.ts";
+import { nameOf } from "../connections/api/platform_name.ts";
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import { apiError } from "../connections/api/api_call.ts";
 import { type Connection, findConnection, mayAnswerTo } from "../connections/find_connection.ts";
-import { CallFailed, mustBeOk } from "../connections/forge.ts";
+import { CallFailed, mustBeOk } from "../connections/api/forge.ts";
 import { checkGitHubToken } from "../connections/github_tokens.ts";
 import { rightsOfMessage } from "./github_rights.ts";
 import { callGitHub } from "../connections/github/github_client.ts";

@@ -9,7 +9,9 @@ import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import type { CHECK_CONCLUSIONS, CHECK_STATUSES } from "../base/github_names.ts";
 import type { JsonObject } from "../base/json.ts";
-import { findSubject, type GitHubSubject, SHA } from "../connections/github/subject.ts";
+import type { ForgeSubject } from "../connections/api/forge.ts";
+import { findSubject } from "../connections/forges.ts";
+import { SHA } from "../base/forge_names.ts";
 import type { StoredDelivery } from "../store/delivery_records.ts";
 import type { Task } from "../store/task_records.ts";
 import type { CommentFormat } from "./comment.ts";
@@ -23,7 +25,7 @@ import { type AnswerSources, findOrigin } from "./origin.ts";
 /** The subject of a task, and the Connection through which it is answered. */
 export interface AnswerAddress {
   readonly task: Task;
-  readonly subject: GitHubSubject;
+  readonly subject: ForgeSubject;
   /** Name of the Connection; empty if there is none. */
   readonly connection: string;
   /** Name of the trigger of that delivery. */

@@ -8,7 +8,7 @@
 import { AppError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { pagesOf } from "../connections/api/pages.ts";
-import { mustBeOk } from "../connections/forge.ts";
+import { mustBeOk } from "../connections/api/forge.ts";
 import { forgeKind, type ForgeSending } from "./forge_access.ts";
 import { commitOf } from "./status.ts";
 import type { SendResult } from "./message_kind.ts";

@@ -10,11 +10,11 @@ import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { Glob } from "../base/glob.ts";
 import { type Connection, findConnection } from "../connections/find_connection.ts";
-import { findSubject, type GitHubSubject } from "../connections/github/subject.ts";
+import type { ForgeSubject } from "../connections/api/forge.ts";
+import { findAsker, findSubject } from "../connections/forges.ts";
 import type { LimitsOf } from "../outputs/may_rules.ts";
 import type { OutputName } from "../resources/may.ts";
 import type { Task } from "../store/task_records.ts";
-import { askerOf } from "./asker.ts";
 import { addressOf } from "./github_answers.ts";
 import { ANSWER_KEY } from "./marker.ts";
 import { type Draft, MAX_STORED } from "./message_kind.ts";
@@ -28,7 +28,7 @@ export interface OutputAddress {
   readonly connection: Connection;
   readonly repository: string;
   /** The subject of its event, where that is in this repository. */
-  readonly subject?: GitHubSubject;
+  readonly subject?: ForgeSubject;
   /** Name of the trigger that names the subject; that of the task where nothing does. */
   readonly trigger: string;
   /** Login of the sender of the event; empty where there is none. */
@@ -61,7 +61,7 @@ export async function outputAddressOf(
       repository,
       subject,
       trigger,
-      asker: askerOf(payloadOf(origin))?.login ?? "",
+      asker: findAsker(payloadOf(origin))?.login ?? "",
     };
   }
   const origin = await findOrigin(task, (payload) => ({ payload }), host.store);
@@ -75,7 +75,7 @@ export async function outputAddressOf(
     repository: named,
     ...defined({ subject: isThere ? subject : undefined }),
     trigger: origin?.task.trigger ?? task.trigger,
-    asker: askerOf(payload)?.login ?? "",
+    asker: findAsker(payload)?.login ?? "",
   };
 }
 

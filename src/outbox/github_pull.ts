@@ -10,7 +10,7 @@
 import { type JsonObject } from "../base/json.ts";
 import { findOthers, headOf, nextPush } from "./branch_commits.ts";
 import { AppError } from "../base/errors.ts";
-import { CallFailed, mustBeOk } from "../connections/forge.ts";
+import { CallFailed, mustBeOk } from "../connections/api/forge.ts";
 import { forgeKind, type ForgeSending, ownUserOf } from "./forge_access.ts";
 import {
   type BranchOfKey,

@@ -8,9 +8,9 @@
 import { AppError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { pagesOf } from "../connections/api/pages.ts";
-import { nameOf } from "../connections/platform_name.ts";
-import { mustBeOk } from "../connections/forge.ts";
-import { type ForgeSending } from "./forge_access.ts";
+import { nameOf } from "../connections/api/platform_name.ts";
+import { mustBeOk } from "../connections/api/forge.ts";
+import type { ForgeSending } from "./forge_access.ts";
 import type { PullMarker } from "./marker.ts";
 import { nthBranch } from "./pull_branches.ts";
 

@@ -7,10 +7,10 @@
  */
 
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import { SHA } from "../connections/github/subject.ts";
+import { SHA } from "../base/forge_names.ts";
 import { pagesOf } from "../connections/api/pages.ts";
 import { AppError } from "../base/errors.ts";
-import { CallFailed, mustBeOk } from "../connections/forge.ts";
+import { CallFailed, mustBeOk } from "../connections/api/forge.ts";
 import { forgeKind, type ForgeSending, isByUser, ownUserOf } from "./forge_access.ts";
 import type { FindResult, SendResult } from "./message_kind.ts";
 import { bodyWithin, footerOf } from "./pull_text.ts";

@@ -10,7 +10,7 @@ import { rfc3339 } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import { pagesOf } from "../connections/api/pages.ts";
-import { mustBeOk } from "../connections/forge.ts";
+import { mustBeOk } from "../connections/api/forge.ts";
 import {
   CLOCKS_DIFFER_MS,
   forgeKind,

@@ -10,7 +10,7 @@ import { defined } from "../base/defined.ts";
 import { shortDuration } from "../base/duration.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { type Connection, findConnection } from "../connections/find_connection.ts";
-import { findSubject } from "../connections/github/subject.ts";
+import { findSubject } from "../connections/forges.ts";
 import type { OwnUsers } from "../connections/own_users.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { Resource } from "../resources/resource.ts";

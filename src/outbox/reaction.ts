@@ -5,7 +5,7 @@
  * @module
  */
 
-import { mustBeOk } from "../connections/forge.ts";
+import { mustBeOk } from "../connections/api/forge.ts";
 import { forgeKind, type ForgeSending } from "./forge_access.ts";
 import type { SendResult } from "./message_kind.ts";
 

@@ -7,7 +7,7 @@
 
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
-import { mustBeOk } from "../connections/forge.ts";
+import { mustBeOk } from "../connections/api/forge.ts";
 import { forgeKind, type ForgeSending } from "./forge_access.ts";
 import type { SendResult } from "./message_kind.ts";
 

@@ -10,8 +10,8 @@ import {
   type ForgeBranches,
   mustBeOk,
   type RepositoryHost,
-} from "../forge.ts";
-import { nameOf } from "../platform_name.ts";
+} from "../api/forge.ts";
+import { nameOf } from "../api/platform_name.ts";
 
 /** The branches of a repository. */
 export function gitHubBranches({ repository, call }: RepositoryHost): ForgeBranches {

@@ -5,8 +5,8 @@
  */
 
 import { isJsonObject, objectIn, textIn } from "../../base/json.ts";
-import { type ForgePeople, mustBeOk, type RepositoryHost } from "../forge.ts";
-import { nameOf } from "../platform_name.ts";
+import { type ForgePeople, mustBeOk, type RepositoryHost } from "../api/forge.ts";
+import { nameOf } from "../api/platform_name.ts";
 import { timeOf } from "./github_client.ts";
 
 /** Permissions to write. GitHub reports `maintain` as `write`; Gitea has `owner`. */

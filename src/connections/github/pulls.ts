@@ -13,9 +13,9 @@ import {
   type FoundPull,
   mustBeOk,
   type RepositoryHost,
-} from "../forge.ts";
-import { nameOf } from "../platform_name.ts";
-import { SHA } from "./subject.ts";
+} from "../api/forge.ts";
+import { nameOf } from "../api/platform_name.ts";
+import { SHA } from "../../base/forge_names.ts";
 
 /** The pull requests of a repository. */
 export function gitHubPulls({ repository, call, clock }: RepositoryHost): ForgePulls {

@@ -1,34 +1,18 @@
 /**
- * The subject of an event of GitHub, to which an answer goes. Read from the payload alone.
+ * What a payload of GitHub says: the subject of the event, to which an answer goes; who caused it; and
+ * the texts that may be changed after it was sent. Pure.
  *
  * @module
  */
 
 import { defined } from "../../base/defined.ts";
+import { SHA } from "../../base/forge_names.ts";
 import { isRepository } from "../../base/github_names.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-
-/** The repository, issue, pull request or commit of an event. */
-export interface GitHubSubject {
-  /** The repository, as `OWNER/NAME`. */
-  readonly repository: string;
-  /** Number of the issue or pull request, if there is one. */
-  readonly number?: number;
-  /** Whether the number belongs to a pull request. */
-  readonly isPull: boolean;
-  /** Commit, if there is one and the payload names it. */
-  readonly sha?: string;
-  /** Other commits of the event. */
-  readonly commits: readonly string[];
-  /** Path, below the repository, of the object that can get a reaction; absent if none can. */
-  readonly reactTo?: string;
-}
-
-/** The id of a commit, by SHA-1 or SHA-256. */
-export const SHA = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
+import type { Asker, CheckedText, ForgeSubject } from "../api/forge.ts";
 
 /** The subject of a payload; `undefined` if it names no repository. */
-export function findSubject(payload: unknown): GitHubSubject | undefined {
+export function findSubject(payload: unknown): ForgeSubject | undefined {
   const repository = member(member(payload, "repository"), "full_name");
   if (typeof repository !== "string" || !isRepository(repository)) return undefined;
   const issue = member(payload, "issue");
@@ -49,6 +33,7 @@ export function findSubject(payload: unknown): GitHubSubject | undefined {
   const reactTo = reactionPath({ issue, pull, comment, payload }, number);
   const commits = member(payload, "commits");
   return {
+    forge: "github",
     repository,
     isPull: [pull, member(issue, "pull_request"), checked].some(isJsonObject),
     commits: Array.isArray(commits)
@@ -56,6 +41,40 @@ export function findSubject(payload: unknown): GitHubSubject | undefined {
       : [],
     ...defined({ number, sha, reactTo }),
   };
+}
+
+/** Logins at GitHub; in the payload of an event stands what its sender wrote. */
+const LOGIN = /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?(?:\[bot\])?$/;
+
+/** Who caused an event; `undefined` if it does not say. */
+export function findAsker(payload: unknown): Asker | undefined {
+  const sender = member(payload, "sender");
+  const [login, id, type] = ["login", "id", "type"].map((name) => member(sender, name));
+  if (typeof login !== "string" || typeof id !== "number") return undefined;
+  const isBot = type !== undefined && type !== "User" || login.endsWith("[bot]");
+  return { login: LOGIN.test(login) ? login : "", id: String(id), isBot };
+}
+
+/** The text of a comment and the newest commit of a pull request. */
+export function checkedTexts(payload: JsonObject): readonly CheckedText[] {
+  const [comment, pull, issue] = ["comment", "pull_request", "issue"].map((name) =>
+    member(payload, name)
+  );
+  const texts: CheckedText[] = [];
+  const id = count(member(comment, "id"));
+  const body = member(comment, "body");
+  const place = isJsonObject(issue) ? "issues" : isJsonObject(pull) ? "pulls" : undefined;
+  if (id !== undefined && typeof body === "string") {
+    const path = place === undefined ? `/comments/${id}` : `/${place}/comments/${id}`;
+    texts.push({ what: "The comment", path, field: ["body"], was: body });
+  }
+  const number = count(member(pull, "number")) ?? count(member(payload, "number"));
+  const head = member(member(pull, "head"), "sha");
+  if (number !== undefined && typeof head === "string") {
+    const path = `/pulls/${number}`;
+    texts.push({ what: "The pull request", path, field: ["head", "sha"], was: head });
+  }
+  return texts;
 }
 
 /** What runs on a commit; each names the open pull requests of that commit. */

@@ -7,7 +7,7 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { isJsonObject, objectIn, textIn } from "../../base/json.ts";
 import { pagesOf } from "../api/pages.ts";
-import { type ForgeThreads, type FoundText, mustBeOk, type RepositoryHost } from "../forge.ts";
+import { type ForgeThreads, type FoundText, mustBeOk, type RepositoryHost } from "../api/forge.ts";
 
 /** Bodies of issues are long: pages of fewer issues than GitHub allows, and larger answers. */
 const ISSUES = { items: 50, maxBytes: 32 * 1024 * 1024 };

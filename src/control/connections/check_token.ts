@@ -12,7 +12,7 @@ import { isJsonObject } from "../../base/json.ts";
 import { type ApiAccess, apiError } from "../../connections/api/api_call.ts";
 import { callGitHub, mustCall } from "../../connections/github/github_client.ts";
 import { tokenEnd } from "../../connections/github/delivery_log.ts";
-import { nameOf } from "../../connections/platform_name.ts";
+import { nameOf } from "../../connections/api/platform_name.ts";
 import { type Hook, type HookOwner, listHooks, pathOf } from "../../connections/github/hooks.ts";
 
 /** The owner of a token, and what the token may see. */

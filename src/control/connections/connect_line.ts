@@ -18,7 +18,7 @@ import {
   setWebhook,
   testWebhook,
 } from "../../connections/line/webhook.ts";
-import { nameOf, ofName } from "../../connections/platform_name.ts";
+import { nameOf, ofName } from "../../connections/api/platform_name.ts";
 import { webhookPath } from "../../intake/webhook_path.ts";
 import { type ConnectionSpec, LINE_API_URL } from "../../resources/connection.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";

@@ -13,7 +13,7 @@ import { AppError } from "../../base/errors.ts";
 import { isToken, readToken } from "../../connections/find_connection.ts";
 import { type ApiAccess, apiError } from "../../connections/api/api_call.ts";
 import { callSlack, type SlackData } from "../../connections/slack/slack_client.ts";
-import { nameOf, ofName } from "../../connections/platform_name.ts";
+import { nameOf, ofName } from "../../connections/api/platform_name.ts";
 import type { ConnectionSpec } from "../../resources/connection.ts";
 import { SLACK_API_URL } from "../../resources/names.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";

@@ -8,7 +8,7 @@
 import { AppError } from "../../base/errors.ts";
 import { spellInLines } from "../../base/control_characters.ts";
 import { compare, headOf } from "../../outbox/branch_commits.ts";
-import { mustBeOk } from "../../connections/forge.ts";
+import { mustBeOk } from "../../connections/api/forge.ts";
 import { type BranchOfKey, objectIn, textIn } from "../../outbox/github_pulls.ts";
 import { matchesAny } from "../../outputs/path_rules.ts";
 import type { ChangePlace } from "./change_place.ts";

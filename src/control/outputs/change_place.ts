@@ -12,10 +12,10 @@ import type { Connection } from "../../connections/find_connection.ts";
 import { callGitHub } from "../../connections/github/github_client.ts";
 import type { RestCall } from "../../connections/api/rest.ts";
 import type { GitHubTokens } from "../../connections/github_tokens.ts";
-import { findSubject, type GitHubSubject } from "../../connections/github/subject.ts";
+import type { Asker, ForgeSubject } from "../../connections/api/forge.ts";
+import { findAsker, findSubject } from "../../connections/forges.ts";
 import type { OwnUsers } from "../../connections/own_users.ts";
 import { askingStep, limitsFor, type LimitsOf } from "../../outputs/may_rules.ts";
-import { type Asker, askerOf } from "../../outbox/asker.ts";
 import { findForgeFor, readOwnUser } from "../../outbox/forge_access.ts";
 import { rightsOfMessage } from "../../outbox/github_rights.ts";
 import type { PullSearch } from "../../outbox/github_pulls.ts";
@@ -41,7 +41,7 @@ export interface ChangePlace<Name extends "pull" | "push"> extends PullSearch {
   readonly limits: LimitsOf[Name];
   readonly connection: Connection;
   /** What the event is about, where that is in the same repository. */
-  readonly subject: GitHubSubject | undefined;
+  readonly subject: ForgeSubject | undefined;
   readonly asker: Asker | undefined;
   /** Whether svc has checked that this person may write to the repository. */
   readonly isChecked: boolean;
@@ -89,7 +89,7 @@ export async function findPlace<Name extends "pull" | "push">(
     limits,
     connection,
     subject: isSame ? about : undefined,
-    asker: origin === undefined ? undefined : askerOf(payloadOf(origin.delivery)),
+    asker: origin === undefined ? undefined : findAsker(payloadOf(origin.delivery)),
     isChecked: plan?.from?.permission === "write",
     own,
   };

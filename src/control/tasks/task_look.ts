@@ -7,13 +7,14 @@
 
 import type { Input, Output } from "../../api/operations.ts";
 import { AppError } from "../../base/errors.ts";
-import { findSubject, type GitHubSubject } from "../../connections/github/subject.ts";
+import type { ForgeSubject } from "../../connections/api/forge.ts";
+import { findSubject } from "../../connections/forges.ts";
 import { findOrigin, type OriginStore } from "../../outbox/origin.ts";
 import type { Task } from "../../store/task_records.ts";
 import { findTask } from "../records/records.ts";
 
 /**
- * The task, and its subject at GitHub.
+ * The task, and its subject at a forge.
  *
  * @throws {AppError} `not_found`.
  */
@@ -31,7 +32,7 @@ export async function lookAtTask(
 }
 
 /** The subject to which svc would answer; `undefined` if there is none, or nothing checked who sent it. */
-async function subjectOf(task: Task, store: OriginStore): Promise<GitHubSubject | undefined> {
+async function subjectOf(task: Task, store: OriginStore): Promise<ForgeSubject | undefined> {
   try {
     return (await findOrigin(task, findSubject, store))?.found;
   } catch (error) {

@@ -68,6 +68,7 @@ Deno.test("comments on lines and on commits are reacted to where they stand", ()
   const comment = { id: 9, commit_id: SHA };
   equal(findSubject({ repository, pull_request, comment })?.reactTo, "pulls/comments/9");
   deepEqual(findSubject({ repository, comment }), {
+    forge: "github",
     repository: "o/r",
     isPull: false,
     sha: SHA,
@@ -104,5 +105,5 @@ Deno.test("a value that is not a repository, number or commit names no subject",
     after: "0".repeat(40),
     commits: [{ id: "x" }, null],
   };
-  deepEqual(findSubject(odd), { repository: "o/r", isPull: false, commits: [] });
+  deepEqual(findSubject(odd), { forge: "github", repository: "o/r", isPull: false, commits: [] });
 });

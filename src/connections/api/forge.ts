@@ -10,13 +10,14 @@
  * @module
  */
 
-import type { Clock } from "../base/clock.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { ForgeName, ForgeWords } from "../base/forge_names.ts";
-import type { GitRemote } from "../git/change.ts";
-import type { ApiAccess } from "./api/api_call.ts";
-import type { RestAnswer, RestCall, RestData, RestFailure } from "./api/rest.ts";
-import type { Connection } from "./find_connection.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { ForgeName, ForgeWords } from "../../base/forge_names.ts";
+import type { GitRemote } from "../../git/change.ts";
+import type { ApiAccess } from "./api_call.ts";
+import type { RestAnswer, RestCall, RestData, RestFailure } from "./rest.ts";
+import type { ConnectionSpec } from "../../resources/connection.ts";
+import type { Resource } from "../../resources/resource.ts";
 
 /** What one event is about: the address of its answers. Read from the payload alone. */
 export interface ForgeSubject {
@@ -157,7 +158,7 @@ export interface Permission {
 
 /** How a forge is reached for one repository. */
 export interface RepositoryHost {
-  readonly connection: Connection;
+  readonly connection: Resource<ConnectionSpec>;
   readonly repository: string;
   /** Makes one call of the API with the token for this repository. */
   readonly call: (call: RestCall) => Promise<RestAnswer>;

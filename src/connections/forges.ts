@@ -1,0 +1,26 @@
+/**
+ * The forges, and what a payload of any of them says.
+ *
+ * @module
+ */
+
+import type { Asker, Forge, ForgeSubject } from "./api/forge.ts";
+import * as github from "./github/subject.ts";
+
+/** Those who read the payloads of a forge. */
+const READERS: readonly Pick<Forge, "findSubject" | "findAsker">[] = [github];
+
+/** What the event of a payload is about; `undefined` for a payload of no forge, or of two. */
+export function findSubject(payload: unknown): ForgeSubject | undefined {
+  return only(READERS.flatMap((forge) => forge.findSubject(payload) ?? []));
+}
+
+/** Who caused the event of a payload; `undefined` if it does not say. */
+export function findAsker(payload: unknown): Asker | undefined {
+  return only(READERS.flatMap((forge) => forge.findAsker(payload) ?? []));
+}
+
+/** A payload that two forges can read is of none: what it is about would depend on who reads it. */
+function only<Value>(found: readonly Value[]): Value | undefined {
+  return found.length === 1 ? found[0] : undefined;
+}
