@@ -4,7 +4,7 @@
  * @module
  */
 
-import { gitAuthorization, gitUrlOf } from "../connections/github/git_address.ts";
+import { forgeOf } from "../connections/forges.ts";
 import { apiUrlOf } from "../resources/connection.ts";
 import { pushRef } from "../git/smart_http.ts";
 import type { ForgeSending } from "./forge_access.ts";
@@ -26,8 +26,7 @@ export async function pushCommit(
 ): Promise<Pushed> {
   const { connection, repository, token, host, message, wrote } = sending;
   const remote = {
-    url: gitUrlOf(apiUrlOf(connection.spec), repository),
-    authorization: gitAuthorization(await token()),
+    ...forgeOf(connection).gitRemote(apiUrlOf(connection.spec), repository, await token()),
     signal: host.signal,
   };
   wrote();
