@@ -10,6 +10,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { WallClock } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
+import type { ForgeName } from "../base/forge_names.ts";
 import {
   addressOf,
   type AnswerAddress,
@@ -56,7 +57,7 @@ async function comment(
   caller: Caller,
   host: AnswersHost,
 ): Promise<Output<"github.comment">> {
-  const asked = await ask("comment", { id, caller }, host);
+  const asked = await ask("comment", { id, caller, forge: "github" }, host);
   const { address, task } = asked;
   refuseTokens({ text, key: key ?? "" }, host);
   const draft = commentDraft(address, { text, key: key ?? task.trigger, format });
@@ -69,7 +70,7 @@ async function status(
   host: AnswersHost,
 ): Promise<Output<"github.status">> {
   if (context.trim() === "") throw new AppError("invalid", "A status needs a context");
-  const asked = await ask("status", { id, caller }, host);
+  const asked = await ask("status", { id, caller, forge: "github" }, host);
   refuseTokens({ context, description }, host);
   const draft = statusDraft(asked.address, { state, context, description, sha });
   return { context, ...await queue(draft, context, asked, host) };
@@ -80,7 +81,7 @@ async function check(
   caller: Caller,
   host: AnswersHost,
 ): Promise<Output<"github.check">> {
-  const asked = await ask("check", { id, caller }, host);
+  const asked = await ask("check", { id, caller, forge: "github" }, host);
   const { address, task } = asked;
   const { catalog } = host;
   const connection = catalog.find<ConnectionSpec>("Connection", task.project, address.connection);
@@ -113,7 +114,7 @@ async function react(
   caller: Caller,
   host: AnswersHost,
 ): Promise<Output<"github.react">> {
-  const asked = await ask("react", { id, caller }, host);
+  const asked = await ask("react", { id, caller, forge: "github" }, host);
   return { content, ...await queue(reactionDraft(asked.address, content), content, asked, host) };
 }
 
@@ -128,6 +129,7 @@ async function push(
 
 /** An answer that a task may give. */
 interface Asked {
+  readonly forge: ForgeName;
   readonly output: OutputName;
   readonly limits: OutputLimits;
   readonly task: Task;
@@ -141,11 +143,15 @@ interface Asked {
  */
 async function ask(
   output: "comment" | "status" | "react" | "check",
-  { id, caller }: { readonly id: string; readonly caller: Caller },
+  { id, caller, forge }: {
+    readonly id: string;
+    readonly caller: Caller;
+    readonly forge: ForgeName;
+  },
   host: AnswersHost,
 ): Promise<Asked> {
   const task = await findTask(id, host.store);
-  const asked = await outputAsked(task, caller, host.store);
+  const asked = await outputAsked(task, { forge, caller }, host.store);
   limitsFor(output, asked);
   const address = await addressOf(task, host);
   const { catalog } = host;
@@ -154,17 +160,17 @@ async function ask(
     const message = `Project "${task.project}" has no Connection "${address.connection}"`;
     throw new AppError("refused", message);
   }
-  return { output, limits: limitsFor(output, { ...asked, connection }), task, address };
+  return { forge, output, limits: limitsFor(output, { ...asked, connection }), task, address };
 }
 
 async function queue(
   draft: Draft,
   unit: string,
-  { output, limits }: Pick<Asked, "output" | "limits">,
+  { forge, output, limits }: Pick<Asked, "forge" | "output" | "limits">,
   { outbox }: AnswersHost,
 ) {
   const { max } = limits;
-  const held = heldBy(output, limits);
+  const held = heldBy({ forge, output }, limits);
   const counted = max === undefined ? undefined : { output, unit, max };
   const [id = ""] = await outbox.enqueue([{ ...draft, ...defined({ held, counted }) }]);
   return queuedAs(draft, id, held);

@@ -115,7 +115,7 @@ async function ask<Name extends "issue" | "label" | "review">(
   host: OutputsHost,
 ): Promise<{ readonly limits: LimitsOf[Name]; readonly address: OutputAddress }> {
   const task = await findTask(id, host.store);
-  const asked = await outputAsked(task, caller, host.store);
+  const asked = await outputAsked(task, { forge: "github", caller }, host.store);
   const limits = limitsFor(output, asked);
   const named = "repository" in limits ? limits.repository : undefined;
   const address = await outputAddressOf(task, named, host);
@@ -127,7 +127,7 @@ async function queue(
   [output, limits]: readonly [OutputName, OutputLimits],
   { outbox }: OutputsHost,
 ): Promise<readonly [Queued, readonly string[]]> {
-  const held = heldBy(output, limits);
+  const held = heldBy({ forge: "github", output }, limits);
   const ids = await outbox.enqueue(drafts.map((draft) => ({ ...draft, ...defined({ held }) })));
   const [draft] = drafts;
   if (draft === undefined) throw new Error(`Nothing is asked for of ${output}`);

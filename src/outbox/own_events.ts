@@ -136,7 +136,7 @@ export class OwnEvents {
       WorkflowSpec
     >[];
     const isOwn = workflows.some(({ spec: { may } }) => {
-      const prefix = limitsOf(may, "pull")?.branch;
+      const prefix = limitsOf(may, "github", "pull")?.branch;
       return prefix !== undefined && branch.startsWith(prefix);
     });
     return isOwn ? `svc's own branch ${branch}: it starts nothing` : undefined;

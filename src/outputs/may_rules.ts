@@ -1,17 +1,18 @@
 /**
- * What a task may do at GitHub: `may` of its plan, that of the step which asks, and the ceiling of the
+ * What a task may do at a forge: `may` of its plan, that of the step which asks, and the ceiling of the
  * Connection. Pure. It holds for every caller, a person too: a task does what its workflow declares.
  *
  * @module
  */
 
 import { AppError } from "../base/errors.ts";
+import type { ForgeName } from "../base/forge_names.ts";
 import type { ConnectionSpec } from "../resources/connection.ts";
 import {
   bytesOf,
   declaredOutputs,
   END_OF_TASK,
-  type GitHubMay,
+  type ForgeMay,
   HOLD,
   type Hold,
   type May,
@@ -95,14 +96,15 @@ export type ReviewEvent = "comment" | "request_changes" | "approve";
 /** The limits of an output that `may` declares; `undefined` for one that it does not. */
 export function limitsOf<Name extends OutputName>(
   may: May | undefined,
+  forge: ForgeName,
   output: Name,
 ): LimitsOf[Name] | undefined {
-  if (!declaredOutputs(may).includes(output)) return undefined;
-  return LIMITS[output](may?.github ?? {}) as LimitsOf[Name];
+  if (!declaredOutputs(may, forge).includes(output)) return undefined;
+  return LIMITS[output](may?.[forge] ?? {}) as LimitsOf[Name];
 }
 
-/** The limits of each output as `may.github` writes them, or by default. */
-const LIMITS: { readonly [Name in OutputName]: (may: GitHubMay) => LimitsOf[Name] } = {
+/** The limits of each output as the block of a forge writes them, or by default. */
+const LIMITS: { readonly [Name in OutputName]: (may: ForgeMay) => LimitsOf[Name] } = {
   comment: (may) => ({ ...maxOf(may.comment), hold: holdOf(may, may.comment?.hold) }),
   status: (may) => ({ ...maxOf(may.status), hold: holdOf(may) }),
   react: (may) => ({ hold: holdOf(may) }),
@@ -142,8 +144,8 @@ const maxOf = (written: { readonly max?: number } | undefined) =>
   written?.max === undefined ? {} : { max: written.max };
 
 function changeLimits(
-  may: GitHubMay,
-  written: NonNullable<GitHubMay["push"]>,
+  may: ForgeMay,
+  written: NonNullable<ForgeMay["push"]>,
   max: number,
 ): ChangeLimits {
   return {
@@ -157,23 +159,26 @@ function changeLimits(
 }
 
 /** The stricter of what the output and what all outputs say; else protected files wait. */
-function holdOf({ hold: all }: GitHubMay, own?: Hold): Hold {
+function holdOf({ hold: all }: ForgeMay, own?: Hold): Hold {
   if (own === undefined || all === undefined) return own ?? all ?? "protected";
   return HOLD.indexOf(own) > HOLD.indexOf(all) ? own : all;
 }
 
-/** What `may` declares, with its limits. */
+/** What `may` declares for a forge, with its limits. */
 export function declaredLimits(
   may: May | undefined,
+  forge: ForgeName,
 ): readonly { readonly output: OutputName; readonly limits: OutputLimits }[] {
   return OUTPUTS.flatMap((output) => {
-    const limits = limitsOf(may, output);
+    const limits = limitsOf(may, forge, output);
     return limits === undefined ? [] : [{ output, limits }];
   });
 }
 
 /** A task that is asked to do something, and on whose behalf. */
 export interface OutputAsked {
+  /** Where it is to be done. */
+  readonly forge: ForgeName;
   /** Name of its workflow. */
   readonly workflow: string;
   /** Its plan; absent for a task that has none, because its workflow was missing. */
@@ -210,10 +215,10 @@ export function askingStep(
 
 /** Why an output is not allowed, in one sentence; `undefined` where it is. */
 export function findRefusal(output: OutputName, asked: OutputAsked): string | undefined {
-  const { workflow, plan, step: stepId, connection } = asked;
-  const declared = declaredOutputs(plan?.may);
+  const { forge, workflow, plan, step: stepId, connection } = asked;
+  const declared = declaredOutputs(plan?.may, forge);
   if (!declared.includes(output)) {
-    return `may.github.${output} is not in Workflow "${workflow}": when this task was made, it ` +
+    return `may.${forge}.${output} is not in Workflow "${workflow}": when this task was made, it ` +
       `allowed ${listed(declared)}`;
   }
   if (stepId !== undefined && stepId !== END_OF_TASK) {
@@ -250,7 +255,7 @@ export function limitsFor<Name extends OutputName>(
   asked: OutputAsked,
 ): LimitsOf[Name] {
   const refusal = findRefusal(output, asked);
-  const limits = limitsOf(asked.plan?.may, output);
+  const limits = limitsOf(asked.plan?.may, asked.forge, output);
   if (refusal === undefined && limits !== undefined) return limits;
-  throw new AppError("refused", refusal ?? `may.github.${output} is not allowed`);
+  throw new AppError("refused", refusal ?? `may.${asked.forge}.${output} is not allowed`);
 }

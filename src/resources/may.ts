@@ -1,18 +1,19 @@
 /**
- * `may` of a Workflow: what its tasks may do at a platform beside reading, how often, and on which
- * paths. A plan copies it, so that nothing which is applied later widens a task.
+ * `may` of a Workflow: what its tasks may do at a forge beside reading, how often, and on which paths. A plan copies it, so that nothing which is applied later widens a task.
  *
  * @module
  */
 
 import Type from "typebox";
+import { type ForgeName, FORGES } from "../base/forge_names.ts";
 import { REPOSITORY_PATTERN } from "../base/github_names.ts";
+import { PROJECT_PATTERN } from "../base/gitlab_names.ts";
 import { findGlobFault } from "../base/glob.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 
 const CLOSED = { additionalProperties: false };
 
-/** What a task may do at GitHub; each is a field of `may.github`. */
+/** What a task may do at a forge; each is a field of `may.github`, and all but `check` of `may.gitlab`. */
 export const OUTPUTS = [
   "comment",
   "status",
@@ -75,12 +76,8 @@ const CHANGE = {
   hold: Type.Optional(Hold),
 };
 
-const Repository = Type.String({
-  pattern: REPOSITORY_PATTERN,
-  title: "a repository: OWNER/NAME",
-});
-
-const GitHubMay = Type.Object({
+/** The fields that the block of every forge has. */
+const forgeFields = (repository: Type.TString) => ({
   hold: Type.Optional(Hold),
   comment: Type.Optional(
     Type.Object({ max: Type.Optional(Max), hold: Type.Optional(Hold) }, CLOSED),
@@ -96,7 +93,7 @@ const GitHubMay = Type.Object({
     labels: Type.Optional(Labels),
     allowLabels: Type.Optional(Globs),
     reviewers: Type.Optional(Type.Array(Line, { maxItems: 15 })),
-    repository: Type.Optional(Repository),
+    repository: Type.Optional(repository),
   }, CLOSED)),
   push: Type.Optional(Type.Object({
     ...CHANGE,
@@ -108,7 +105,7 @@ const GitHubMay = Type.Object({
     labels: Type.Optional(Labels),
     allowLabels: Type.Optional(Globs),
     open: Type.Optional(Max),
-    repository: Type.Optional(Repository),
+    repository: Type.Optional(repository),
     hold: Type.Optional(Hold),
   }, CLOSED)),
   label: Type.Optional(Type.Object({
@@ -128,15 +125,27 @@ const GitHubMay = Type.Object({
     ),
     hold: Type.Optional(Hold),
   }, CLOSED)),
+});
+
+const GitHubMay = Type.Object({
+  ...forgeFields(Type.String({ pattern: REPOSITORY_PATTERN, title: "a repository: OWNER/NAME" })),
   check: Type.Optional(Type.Object({ max: Type.Optional(Max) }, CLOSED)),
 }, CLOSED);
 
+const GitLabMay = Type.Object(
+  forgeFields(Type.String({ pattern: PROJECT_PATTERN, title: "a project: GROUP/PROJECT" })),
+  CLOSED,
+);
+
 /** Schema of `spec.may`. */
-export const May = Type.Object({ github: Type.Optional(GitHubMay) }, CLOSED);
+export const May = Type.Object({
+  github: Type.Optional(GitHubMay),
+  gitlab: Type.Optional(GitLabMay),
+}, CLOSED);
 /** `spec.may` as written by the user. */
 export type May = Type.Static<typeof May>;
-/** `spec.may.github` as written by the user. */
-export type GitHubMay = Type.Static<typeof GitHubMay>;
+/** The block of a forge as written by the user; only that of GitHub has `check`. */
+export type ForgeMay = Type.Static<typeof GitHubMay>;
 
 /** `may` of a step: the outputs of its workflow that it may ask for; none where it is empty. */
 export const StepMay = Type.Array(Type.Enum([...OUTPUTS]), {
@@ -157,10 +166,10 @@ const MOST_BYTES = 64 * BYTES.Mi;
 
 /** Checks of `may` that a schema cannot express. */
 export function checkMay(may: May | undefined, at: FieldPath): Finding[] {
-  const github = may?.github;
-  if (github === undefined) return [];
-  const path = [...at, "github"];
-  const { pull, push, issue, label, review } = github;
+  return FORGES.flatMap((forge) => checkForge(may?.[forge] ?? {}, [...at, forge]));
+}
+
+function checkForge({ pull, push, issue, label, review }: ForgeMay, path: FieldPath): Finding[] {
   const globs: readonly (readonly [fields: FieldPath, patterns: readonly string[] | undefined])[] =
     [
       ...Object.entries({ pull, push }).flatMap(([name, output]) => [
@@ -211,7 +220,7 @@ function checkBranch(prefix: string | undefined, at: FieldPath): Finding[] {
   )];
 }
 
-function checkLabel(label: GitHubMay["label"], at: FieldPath): Finding[] {
+function checkLabel(label: ForgeMay["label"], at: FieldPath): Finding[] {
   if (label === undefined || label.add !== undefined || label.remove !== undefined) return [];
   return [errorAt(at, '"label" allows nothing without "add" or "remove": name the labels')];
 }
@@ -225,24 +234,33 @@ function checkEvents(events: readonly string[] | undefined, at: FieldPath): Find
   )];
 }
 
-/** Checks the field `may` of a step against that of its workflow. */
+/** Checks the field `may` of a step against that of its workflow, whichever forge it is for. */
 export function checkStepMay(
   written: readonly OutputName[] | undefined,
   may: May | undefined,
   at: FieldPath,
 ): Finding[] {
-  const declared = declaredOutputs(may);
+  const any = FORGES.flatMap((forge) => declaredOutputs(may, forge));
+  const declared = OUTPUTS.filter((output) => any.includes(output));
   const has = declared.length === 0 ? "nothing" : declared.join(", ");
+  const used = FORGES.filter((forge) => may?.[forge] !== undefined);
+  const where = (used.length === 0 ? FORGES : used).map((forge) => `spec.may.${forge}`).join(
+    " or ",
+  );
   return (written ?? []).flatMap((output, index) =>
     declared.includes(output) ? [] : [errorAt(
       [...at, index],
-      `A step has no more than its workflow, which allows ${has}: add ${output} to spec.may.github`,
+      `A step has no more than its workflow, which allows ${has}: add ${output} to ${where}`,
     )]
   );
 }
 
-/** The outputs that a workflow declares; without `may`, those of old. */
-export function declaredOutputs(may: May | undefined): readonly OutputName[] {
+/** The outputs that a workflow declares for a forge; without `may`, those of old. */
+export function declaredOutputs(
+  may: May | undefined,
+  forge: ForgeName,
+): readonly OutputName[] {
   if (may === undefined) return DEFAULT_OUTPUTS;
-  return OUTPUTS.filter((output) => may.github?.[output] !== undefined);
+  const written: ForgeMay = may[forge] ?? {};
+  return OUTPUTS.filter((output) => written[output] !== undefined);
 }

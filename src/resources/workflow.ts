@@ -5,12 +5,13 @@
  */
 
 import Type from "typebox";
+import { FORGES } from "../base/forge_names.ts";
 import { strictReads } from "../cel/analysis.ts";
 import type { Path } from "../cel/values.ts";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import type { MachineNeed } from "./machine_needs.ts";
-import { checkMay, checkStepMay, May } from "./may.ts";
+import { checkMay, checkStepMay, type ForgeMay, May } from "./may.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 import { checkSandbox, SandboxField, sandboxNeeds, sandboxReferences } from "./sandbox.ts";
 import { checkShell, Shell, shellProgram } from "./shell.ts";
@@ -100,15 +101,18 @@ function checkStepsMay({ may, steps, finally: last = [] }: WorkflowSpec): Findin
 
 /** Warns where protected files go out that an agent may have changed, and no person looks at them. */
 function checkHold({ may, steps, finally: last = [] }: WorkflowSpec): Finding[] {
-  const { hold: all, pull, push } = may?.github ?? {};
   if ([...steps, ...last].every(({ agent }) => agent === undefined)) return [];
+  return FORGES.flatMap((forge) => checkForgeHold(may?.[forge] ?? {}, ["spec", "may", forge]));
+}
+
+function checkForgeHold({ hold: all, pull, push }: ForgeMay, at: FieldPath): Finding[] {
   return Object.entries({ pull, push }).flatMap(([name, output]) => {
     const isNever = output?.hold === "never" && (all ?? "never") === "never" ||
       output !== undefined && output.hold === undefined && all === "never";
     if (!isNever) return [];
     const own = output.hold === undefined ? ["hold"] : [name, "hold"];
     return [warningAt(
-      ["spec", "may", "github", ...own],
+      [...at, ...own],
       `"never" sends what an agent has changed in protected files without a person: ` +
         'leave it out, or name the files under "free"',
     )];

@@ -41,6 +41,7 @@ const CASES: Readonly<
     named: false,
   },
   "a schedule that may push": { event: CRON, may: { github: { push: {} } }, named: true },
+  "a schedule that may push at GitLab": { event: CRON, may: { gitlab: { push: {} } }, named: true },
   "a schedule without may": { event: CRON, may: undefined, named: false },
   "a step that leaves it": { step: { ...STEP, sandbox: "none" }, named: true },
   "an Agent that leaves it": { agent: { sandbox: "none" }, named: true },

@@ -13,7 +13,7 @@ import {
   reviewDraft,
 } from "../../src/outbox/github_outputs.ts";
 import { limitsOf } from "../../src/outputs/may_rules.ts";
-import type { GitHubMay } from "../../src/resources/may.ts";
+import type { ForgeMay } from "../../src/resources/may.ts";
 
 const SHA = "a".repeat(40);
 const ADDRESS = {
@@ -26,19 +26,19 @@ const ADDRESS = {
 } as unknown as OutputAddress;
 const { subject: _none, ...CRON } = ADDRESS;
 
-function limits<Name extends "issue" | "label" | "review">(name: Name, may: GitHubMay[Name]) {
-  const found = limitsOf({ github: { [name]: may ?? {} } }, name);
+function limits<Name extends "issue" | "label" | "review">(name: Name, may: ForgeMay[Name]) {
+  const found = limitsOf({ github: { [name]: may ?? {} } }, "github", name);
   if (found === undefined) throw new Error("no limits");
   return found;
 }
 
-const issue = (given: Record<string, unknown> = {}, may: GitHubMay["issue"] = {}, at = ADDRESS) =>
+const issue = (given: Record<string, unknown> = {}, may: ForgeMay["issue"] = {}, at = ADDRESS) =>
   issueDraft(at, { title: "t", text: "b", labels: [], ...given }, limits("issue", may));
-const label = (add: string[], remove: string[] = [], may: GitHubMay["label"] = {}) =>
+const label = (add: string[], remove: string[] = [], may: ForgeMay["label"] = {}) =>
   labelDrafts(ADDRESS, { add, remove }, limits("label", may));
 const review = (
   given: Record<string, unknown> = {},
-  may: GitHubMay["review"] = {},
+  may: ForgeMay["review"] = {},
   at: OutputAddress = ADDRESS,
 ) => {
   const asked = { text: "b", key: "k", event: "comment" as const, comments: [], ...given };

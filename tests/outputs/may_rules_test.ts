@@ -19,8 +19,9 @@ import {
   type MayPlan,
   type OutputAsked,
 } from "../../src/outputs/may_rules.ts";
+import { type ForgeName, FORGES } from "../../src/base/forge_names.ts";
 import type { ConnectionSpec } from "../../src/resources/connection.ts";
-import { declaredOutputs, type May, OUTPUTS } from "../../src/resources/may.ts";
+import { declaredOutputs, type May, type OutputName, OUTPUTS } from "../../src/resources/may.ts";
 
 const github = { repository: "acme/site", token: { fromSecret: { store: "acme", key: "token" } } };
 const connectionWith = (allow?: NonNullable<ConnectionSpec["allow"]>) => ({
@@ -35,8 +36,12 @@ function asked(may: May | undefined, more: Partial<OutputAsked> = {}): OutputAsk
     steps: [{ id: "fix", may: [] }, { id: "talk", may: ["comment"] }, { id: "open" }],
     finally: [{ id: "last" }],
   };
-  return { workflow: "fix", plan, step: undefined, ...more };
+  return { forge: "github", workflow: "fix", plan, step: undefined, ...more };
 }
+
+/** Those that a forge has. */
+const outputsAt = (forge: ForgeName): readonly OutputName[] =>
+  OUTPUTS.filter((output) => forge === "github" || output !== "check");
 
 Deno.test("may: what is allowed is what workflow, step and Connection all allow", () => {
   const may: May = { github: { comment: {}, pull: {}, label: {} } };
@@ -100,6 +105,19 @@ Deno.test("may: a refusal names the rule, and what it allows", () => {
   throws(() => limitsFor("push", asked(may)), { name: "AppError", code: "refused" });
 });
 
+Deno.test("may: the block of one forge allows nothing at another", () => {
+  const may: May = { github: { pull: {} }, gitlab: { comment: {} } };
+  const at = (forge: ForgeName) =>
+    OUTPUTS.filter((output) => findRefusal(output, asked(may, { forge })) === undefined);
+  deepEqual(FORGES.map(at), [["pull"], ["comment"]]);
+  match(
+    `${findRefusal("pull", asked(may, { forge: "gitlab" }))}`,
+    /^may\.gitlab\.pull is not in Workflow "fix": .* it allowed comment$/,
+  );
+  throws(() => limitsFor("pull", asked(may, { forge: "gitlab" })), { code: "refused" });
+  for (const forge of FORGES) deepEqual([...declaredOutputs({}, forge)], []);
+});
+
 Deno.test("may: every output has limits by default, and only where it is declared", () => {
   const paths = { workflows: false };
   const change = { paths, files: 100, bytes: 4 * 1024 * 1024, secretsIn: [], hold: "protected" };
@@ -123,13 +141,15 @@ Deno.test("may: every output has limits by default, and only where it is declare
     review: { max: 1, comments: 20, events: ["comment"], hold: "protected" },
     check: { max: 5, hold: "protected" },
   };
-  for (const output of OUTPUTS) {
-    deepEqual(limitsOf({ github: { [output]: {} } }, output), defaults[output]);
-    equal(limitsOf({}, output), undefined);
+  for (const forge of FORGES) {
+    for (const output of outputsAt(forge)) {
+      deepEqual(limitsOf({ [forge]: { [output]: {} } }, forge, output), defaults[output]);
+      equal(limitsOf({}, forge, output), undefined);
+    }
+    deepEqual(OUTPUTS.filter((output) => limitsOf(undefined, forge, output) !== undefined), [
+      ...declaredOutputs(undefined, forge),
+    ]);
   }
-  deepEqual(OUTPUTS.filter((output) => limitsOf(undefined, output) !== undefined), [
-    ...declaredOutputs(undefined),
-  ]);
 });
 
 Deno.test("may: what is written counts", () => {
@@ -150,35 +170,41 @@ Deno.test("may: what is written counts", () => {
     repository: "acme/site",
   };
   const { workflows, ...limits } = pull;
-  deepEqual(limitsOf({ github: { pull } }, "pull"), {
-    ...limits,
-    paths: { ...pull.paths, workflows },
-    bytes: 65_536,
-    hold: "protected",
-  });
-  deepEqual(limitsOf({ github: { comment: { max: 2 } } }, "comment"), {
-    max: 2,
-    hold: "protected",
-  });
-  equal(limitsOf({ github: { push: { bytes: 5 } } }, "push")?.bytes, 5);
-});
-
-Deno.test("may: of two holds the stricter one counts", () => {
-  const holds = ["never", "protected", "always"] as const;
-  const found = holds.map((all) =>
-    holds.map((own) => limitsOf({ github: { hold: all, pull: { hold: own } } }, "pull")?.hold)
-  );
-  deepEqual(found, [
-    ["never", "protected", "always"],
-    ["protected", "protected", "always"],
-    ["always", "always", "always"],
-  ]);
-  equal(limitsOf({ github: { hold: "never", pull: {} } }, "pull")?.hold, "never");
-  equal(limitsOf({ github: { pull: { hold: "never" } } }, "pull")?.hold, "never");
-  for (const output of ["status", "react", "check"] as const) {
-    equal(limitsOf({ github: { hold: "always", [output]: {} } }, output)?.hold, "always");
+  for (const forge of FORGES) {
+    deepEqual(limitsOf({ [forge]: { pull } }, forge, "pull"), {
+      ...limits,
+      paths: { ...pull.paths, workflows },
+      bytes: 65_536,
+      hold: "protected",
+    });
+    deepEqual(limitsOf({ [forge]: { comment: { max: 2 } } }, forge, "comment"), {
+      max: 2,
+      hold: "protected",
+    });
+    equal(limitsOf({ [forge]: { push: { bytes: 5 } } }, forge, "push")?.bytes, 5);
   }
 });
+
+for (const forge of FORGES) {
+  Deno.test(`may: of two holds the stricter one counts, at ${forge}`, () => {
+    const holds = ["never", "protected", "always"] as const;
+    const holdOf = (written: NonNullable<May["github"]>, output: OutputName = "pull") =>
+      limitsOf({ [forge]: written }, forge, output)?.hold;
+    const found = holds.map((all) =>
+      holds.map((own) => holdOf({ hold: all, pull: { hold: own } }))
+    );
+    deepEqual(found, [
+      ["never", "protected", "always"],
+      ["protected", "protected", "always"],
+      ["always", "always", "always"],
+    ]);
+    equal(holdOf({ hold: "never", pull: {} }), "never");
+    equal(holdOf({ pull: { hold: "never" } }), "never");
+    for (const output of outputsAt(forge)) {
+      equal(holdOf({ hold: "always", [output]: {} }, output), "always");
+    }
+  });
+}
 
 Deno.test("may: a run that names no step may do nothing", () => {
   equal(askingStep({}), undefined);

@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { FORGES } from "../../src/base/forge_names.ts";
 import { KindLookup } from "../../src/resources/kind_lookup.ts";
 import { formatFinding, parseManifest } from "../../src/resources/manifest.ts";
 import { readDocument } from "../../src/resources/read.ts";
@@ -391,6 +392,40 @@ const MAYS: readonly [what: string, text: string, findings: readonly RegExp[]][]
 
 for (const [what, text, findings] of MAYS) {
   Deno.test(`Workflow may do ${what}`, () => {
+    for (const forge of FORGES) {
+      const lines = said(text.replaceAll("github", forge));
+      equal(lines.length, findings.length, lines.join("\n"));
+      for (const [index, { source }] of findings.entries()) {
+        const finding = source.replaceAll("github", text.includes("github") ? forge : "github");
+        match(lines[index] ?? "", new RegExp(finding));
+      }
+    }
+  });
+}
+
+const FORGE_MAYS: readonly [what: string, text: string, findings: readonly RegExp[]][] = [
+  ["a check run", mayDo("{gitlab: {check: {}}}"), [/spec\.may\.gitlab\.check: Unknown field/]],
+  ["a repository of GitHub", mayDo("{github: {issue: {repository: a/b/c}}}"), [
+    /repository: .*OWNER\/NAME/,
+  ]],
+  ["a project in two groups", mayDo("{gitlab: {issue: {repository: a/b/c}}}"), []],
+  ["a project above", mayDo("{gitlab: {pull: {repository: a/../c}}}"), [
+    /repository: .*GROUP\/PROJECT/,
+  ]],
+  [
+    "a step with what one forge has",
+    mayDo("{github: {pull: {}}, gitlab: {comment: {}}}", "{id: a, run: x, may: [comment, pull]}"),
+    [],
+  ],
+  [
+    "a step with what no forge has",
+    mayDo("{github: {pull: {}}, gitlab: {comment: {}}}", "{id: a, run: x, may: [push]}"),
+    [/allows comment, pull: add push to spec\.may\.github or spec\.may\.gitlab/],
+  ],
+];
+
+for (const [what, text, findings] of FORGE_MAYS) {
+  Deno.test(`Workflow may do, at one forge: ${what}`, () => {
     const lines = said(text);
     equal(lines.length, findings.length, lines.join("\n"));
     for (const [index, finding] of findings.entries()) match(lines[index] ?? "", finding);

@@ -62,7 +62,12 @@ export async function findPlace<Name extends "pull" | "push">(
   const task = await findTask(id, host.store);
   const json = await host.store.findPlan(task.id);
   const plan = json === undefined ? undefined : JSON.parse(json) as Plan;
-  const asked = { workflow: task.workflow, plan, step: askingStep(caller) };
+  const asked = {
+    forge: "github",
+    workflow: task.workflow,
+    plan,
+    step: askingStep(caller),
+  } as const;
   const declared = limitsFor(output, asked);
   const origin = await findOrigin(task, findSubject, host.store);
   const about = origin?.found;

@@ -5,6 +5,7 @@
  */
 
 import type { Caller } from "../../auth/caller.ts";
+import type { ForgeName } from "../../base/forge_names.ts";
 import { askingStep, type MayPlan, type OutputAsked } from "../../outputs/may_rules.ts";
 import type { Hold, OutputName } from "../../resources/may.ts";
 import type { Task } from "../../store/task_records.ts";
@@ -17,15 +18,23 @@ import type { TaskStore } from "../../store/task_store.ts";
  */
 export async function outputAsked(
   { id, workflow }: Task,
-  caller: Caller,
+  { forge, caller }: { readonly forge: ForgeName; readonly caller: Caller },
   store: Pick<TaskStore, "findPlan">,
 ): Promise<Omit<OutputAsked, "connection">> {
   const step = askingStep(caller);
   const json = await store.findPlan(id);
-  return { workflow, step, plan: json === undefined ? undefined : JSON.parse(json) as MayPlan };
+  return {
+    forge,
+    workflow,
+    step,
+    plan: json === undefined ? undefined : JSON.parse(json) as MayPlan,
+  };
 }
 
 /** Why a message without files waits for a person; `undefined` where it does not. */
-export function heldBy(output: OutputName, { hold }: { readonly hold: Hold }): string | undefined {
-  return hold === "always" ? `may.github.${output} has hold: always` : undefined;
+export function heldBy(
+  { forge, output }: { readonly forge: ForgeName; readonly output: OutputName },
+  { hold }: { readonly hold: Hold },
+): string | undefined {
+  return hold === "always" ? `may.${forge}.${output} has hold: always` : undefined;
 }

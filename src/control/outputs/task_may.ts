@@ -35,13 +35,13 @@ export interface MayHost extends AnswerSources {
 export async function taskMay(id: string, caller: Caller, host: MayHost): Promise<TaskMay> {
   const task = await findTask(id, host.store);
   const used = await host.store.listOutputs(task.id);
-  const bare = await outputAsked(task, caller, host.store);
+  const bare = await outputAsked(task, { forge: "github", caller }, host.store);
   const address = await findAddress(task, host);
   const connection = address &&
     host.catalog.find<Connection["spec"]>("Connection", task.project, address.connection);
   const asked: OutputAsked = { ...bare, connection };
   const may = bare.plan?.may;
-  const all = declaredLimits(may).map(({ output, limits }) => ({
+  const all = declaredLimits(may, "github").map(({ output, limits }) => ({
     output,
     ...left(limits, used.get(output) ?? []),
     why: findRefusal(output, asked),

@@ -1,10 +1,11 @@
 /**
- * Warnings about agents that run without a sandbox in tasks that may change files at a platform: such an
+ * Warnings about agents that run without a sandbox in tasks that may change files at a forge: such an
  * agent reaches the keys of svc, so `may` does not hold it.
  *
  * @module
  */
 
+import { FORGES } from "../../base/forge_names.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { displayName, keyOf, type Resource, type ResourceKey } from "../../resources/resource.ts";
 import { NO_SANDBOX } from "../../resources/sandbox.ts";
@@ -57,7 +58,9 @@ export function mayWarnings(
 
 /** The outputs of a workflow whose effect is a commit. */
 function changesOf({ may }: WorkflowSpec): readonly string[] {
-  return (["pull", "push"] as const).filter((output) => may?.github?.[output] !== undefined);
+  return (["pull", "push"] as const).filter((output) =>
+    FORGES.some((forge) => may?.[forge]?.[output] !== undefined)
+  );
 }
 
 /** The resources that decide about the sandboxes of a trigger's steps. */
