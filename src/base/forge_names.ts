@@ -28,3 +28,8 @@ export const FORGE_WORDS: Readonly<Record<ForgeName, ForgeWords>> = {
 };
 /** The id of a commit, by SHA-1 or SHA-256. */
 export const SHA = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
+
+/** Whether a value is the id of a commit. Events of a deleted branch have one that is all zeros. */
+export function isSha(value: unknown): value is string {
+  return typeof value === "string" && SHA.test(value) && !/^0+$/.test(value);
+}

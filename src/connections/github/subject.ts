@@ -6,7 +6,7 @@
  */
 
 import { defined } from "../../base/defined.ts";
-import { SHA } from "../../base/forge_names.ts";
+import { isSha } from "../../base/forge_names.ts";
 import { isRepository } from "../../base/github_names.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { Asker, CheckedText, ForgeSubject } from "../api/forge.ts";
@@ -103,11 +103,6 @@ function reactionPath(
   if (number !== undefined) return `issues/${number}`;
   const release = count(member(member(payload, "release"), "id"));
   return release === undefined ? undefined : `releases/${release}`;
-}
-
-/** Whether a value is the id of a commit. `after` is all zeros if a branch was deleted. */
-function isSha(value: unknown): value is string {
-  return typeof value === "string" && SHA.test(value) && !/^0+$/.test(value);
 }
 
 function count(value: unknown): number | undefined {
