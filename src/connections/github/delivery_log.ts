@@ -9,7 +9,8 @@ import { defined } from "../../base/defined.ts";
 import { findRawNumber, isJsonObject } from "../../base/json.ts";
 import { findMembers, textOf } from "../../base/json_members.ts";
 import type { ApiAccess } from "../api/api_call.ts";
-import { callGitHub, timeOf } from "./github_client.ts";
+import { timeOf } from "../api/rest_client.ts";
+import { callGitHub } from "./github_client.ts";
 import type { RestFailure } from "../api/rest.ts";
 import { type HookOwner, hookPath } from "./hooks.ts";
 

@@ -7,7 +7,7 @@
 import { isJsonObject, objectIn, textIn } from "../../base/json.ts";
 import { type ForgePeople, mustBeOk, type RepositoryHost } from "../api/forge.ts";
 import { nameOf } from "../api/platform_name.ts";
-import { timeOf } from "./github_client.ts";
+import { timeOf } from "../api/rest_client.ts";
 
 /** Permissions to write. GitHub reports `maintain` as `write`; Gitea has `owner`. */
 const MAY_WRITE: ReadonlySet<unknown> = new Set(["write", "maintain", "admin", "owner"]);
