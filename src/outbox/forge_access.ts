@@ -7,15 +7,19 @@
 
 import { defined } from "../base/defined.ts";
 import type { ForgeName } from "../base/forge_names.ts";
-import { nameOf } from "../connections/api/platform_name.ts";
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import { apiError } from "../connections/api/api_call.ts";
 import { type Connection, findConnection, mayAnswerTo } from "../connections/find_connection.ts";
-import { CallFailed, mustBeOk } from "../connections/api/forge.ts";
+import {
+  CallFailed,
+  type Forge,
+  type ForgeRepository,
+  type ForgeUser,
+} from "../connections/api/forge.ts";
+import { forgeNamed } from "../connections/forges.ts";
 import { checkGitHubToken } from "../connections/github_tokens.ts";
 import { rightsOfMessage } from "./github_rights.ts";
-import { callGitHub } from "../connections/github/github_client.ts";
 import type { RestAnswer, RestCall, RestFailure } from "../connections/api/rest.ts";
 import {
   type ConnectedPlatform,
@@ -50,12 +54,15 @@ export const CLOCKS_DIFFER_MS = 24 * 3600_000;
 /** One message on its way to a forge. */
 export interface ForgeSending extends ClaimedMessage {
   readonly connection: Connection;
-  /** The repository, as `OWNER/NAME`. */
+  readonly forge: Forge;
+  /** The repository, as `OWNER/NAME` or, at GitLab, `GROUP/…/PROJECT`. */
   readonly repository: string;
-  /** Path of the repository in the API. */
+  /** The repository itself, with a token for the rights of this message. */
+  readonly at: ForgeRepository;
+  /** Path of the repository in GitHub's API. */
   readonly path: string;
   readonly host: SendHost;
-  /** Makes one call with a token for this repository and the rights of this message. */
+  /** Makes one call with that token. */
   readonly call: (call: RestCall) => Promise<RestAnswer>;
   /**
    * The same token by itself.
@@ -153,16 +160,18 @@ function toSending(
 ): ForgeSending {
   const { message } = claimed;
   const connection = findWay(message, to, host.catalog);
+  const forge = forgeNamed(to.forge);
   const repository = String(message.target["repository"]);
   const purpose = { repository, rights: rightsOfMessage(message) };
   const access = host.githubTokens.access(connection, purpose, host.signal);
   const call = (request: RestCall) => {
     if ((request.method ?? "GET") !== "GET") wrote();
-    return callGitHub(access, request);
+    return forge.call(access, request);
   };
+  const at = forge.open({ connection, repository, call, clock: host.clock });
   const token = async () => await access.token();
   const path = `/repos/${repository}`;
-  return { ...claimed, connection, repository, path, host, call, token, wrote };
+  return { ...claimed, connection, forge, repository, at, path, host, call, token, wrote };
 }
 
 /**
@@ -230,18 +239,12 @@ export async function ownUserOf(sending: ForgeSending): Promise<string | undefin
 
 /** The user as which the Connection writes, asked for and remembered; `undefined` as above. */
 export async function readOwnUser(
-  { connection, call, host: { ownUsers } }: Pick<ForgeSending, "connection" | "call"> & {
+  { connection, at, host: { ownUsers } }: Pick<ForgeSending, "connection" | "at"> & {
     readonly host: Pick<SendHost, "ownUsers">;
   },
-): Promise<{ readonly userId: string; readonly login: string } | undefined> {
-  const { app } = connection.spec.github ?? {};
-  if (app !== undefined && app.slug === undefined) return undefined;
-  const answer = await call({ path: app === undefined ? "/user" : `/users/${app.slug}%5Bbot%5D` });
-  if (!answer.ok || !isJsonObject(answer.data)) return undefined;
-  const { id, login } = answer.data;
-  if (typeof id !== "number" || typeof login !== "string") return undefined;
-  const user = { userId: String(id), login: nameOf(login) };
-  await ownUsers.learn(connection, user);
+): Promise<ForgeUser | undefined> {
+  const user = await at.readOwnUser();
+  if (user !== undefined) await ownUsers.learn(connection, user);
   return user;
 }
 
@@ -258,14 +261,10 @@ export function isByUser(user: unknown, own: string | undefined): boolean {
  */
 export async function mustHaveLabels(
   labels: readonly string[],
-  { path, repository, call }: ForgeSending,
+  { at, repository }: ForgeSending,
 ): Promise<void> {
   for (const label of labels) {
-    const answer = await call({ path: `${path}/labels/${encodeURIComponent(label)}` });
-    if (answer.ok || answer.status !== 404) {
-      mustBeOk(answer);
-      continue;
-    }
+    if (await at.hasLabel(label)) continue;
     const said = `${repository} has no label "${label}"`;
     throw new AppError("refused", `${said}: make it there, then send this again`);
   }

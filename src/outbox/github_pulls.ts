@@ -37,7 +37,7 @@ export interface FoundPull {
 }
 
 /** What finding pull requests needs. */
-export type PullSearch = Pick<ForgeSending, "call" | "path" | "repository"> & {
+export type PullSearch = Pick<ForgeSending, "at" | "forge" | "call" | "path" | "repository"> & {
   readonly message: { readonly project: string };
   readonly host: Pick<ForgeSending["host"], "markers" | "clock">;
 };

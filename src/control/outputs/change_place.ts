@@ -9,11 +9,10 @@ import type { Caller } from "../../auth/caller.ts";
 import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Connection } from "../../connections/find_connection.ts";
-import { callGitHub } from "../../connections/github/github_client.ts";
 import type { RestCall } from "../../connections/api/rest.ts";
 import type { GitHubTokens } from "../../connections/github_tokens.ts";
 import type { Asker, ForgeSubject } from "../../connections/api/forge.ts";
-import { findAsker, findSubject } from "../../connections/forges.ts";
+import { findAsker, findSubject, forgeOf } from "../../connections/forges.ts";
 import type { OwnUsers } from "../../connections/own_users.ts";
 import { askingStep, limitsFor, type LimitsOf } from "../../outputs/may_rules.ts";
 import { findForgeFor, readOwnUser } from "../../outbox/forge_access.ts";
@@ -87,7 +86,7 @@ export async function findPlace<Name extends "pull" | "push">(
   const limits = limitsFor(output, { ...asked, connection });
   const search = searchIn({ project: task.project, output, connection, repository }, host);
   const isSame = about?.repository.toLowerCase() === repository.toLowerCase();
-  const own = await readOwnUser({ connection, call: search.call, host });
+  const own = await readOwnUser({ connection, at: search.at, host });
   return {
     ...search,
     task,
@@ -111,6 +110,8 @@ function searchIn(
 ): PullSearch {
   const rights = rightsOfMessage({ kind: `github-${output}`, target: {}, body: {} });
   const access = host.githubTokens.access(connection, { repository, rights });
-  const call = (request: RestCall) => callGitHub(access, request);
-  return { call, path: `/repos/${repository}`, repository, message: { project }, host };
+  const forge = forgeOf(connection);
+  const call = (request: RestCall) => forge.call(access, request);
+  const at = forge.open({ connection, repository, call, clock: host.clock });
+  return { forge, at, call, path: `/repos/${repository}`, repository, message: { project }, host };
 }
