@@ -95,7 +95,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "node:crypto": [
     "src/base/bytes.ts",
     "src/connections/github/app_jwt.ts",
-    "src/connections/github_tokens.ts",
+    "src/connections/forge_tokens.ts",
     "src/signatures/certificate.ts",
     "src/signatures/hmac_digest.ts",
     "src/store/rules/keys.ts",

@@ -13,7 +13,7 @@ import type { Resource } from "../resources/resource.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { Events } from "../store/events.ts";
 import { type Connection, coversRepository, repositoryOf } from "./find_connection.ts";
-import type { GitHubTokens } from "./github_tokens.ts";
+import type { ForgeTokens } from "./forge_tokens.ts";
 
 /** The part of an event that is read here. */
 export interface AppEvent {
@@ -25,7 +25,7 @@ export interface AppEvent {
 export interface AppEventsHost {
   readonly catalog: Catalog;
   readonly events: Events;
-  readonly githubTokens: GitHubTokens;
+  readonly forgeTokens: ForgeTokens;
 }
 
 /** Reads the events of Apps. */
@@ -66,13 +66,13 @@ export class AppEvents {
     const { installation } = payload;
     // Other events have its id alone.
     if (!isJsonObject(installation) || !isJsonObject(installation["account"])) return;
-    const { catalog, githubTokens, events } = this.#host;
+    const { catalog, forgeTokens, events } = this.#host;
     const { project } = trigger;
     const endpoint = endpointOf(trigger);
     for (const connection of catalog.list("Connection", project) as Connection[]) {
       const { app, hooks = [] } = connection.spec.github ?? {};
       if (app === undefined || !hooks.some((hook) => hook.endpoint === endpoint)) continue;
-      githubTokens.forgetAll(connection);
+      forgeTokens.forgetAll(connection);
       events.publish("installationChanged", { project, name: connection.name });
     }
   }

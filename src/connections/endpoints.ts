@@ -6,7 +6,7 @@
  */
 
 import type { Catalog } from "../resources/catalog.ts";
-import type { ConnectionSpec } from "../resources/connection.ts";
+import { type ConnectionSpec, hooksOf } from "../resources/connection.ts";
 import { endpointOf } from "../resources/endpoints.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
@@ -21,9 +21,9 @@ export function triggersAt(
 }
 
 /** Endpoints to which the platform of a Connection posts. */
-export function endpointsOf({ github, slack, line }: ConnectionSpec): readonly string[] {
-  const named = slack?.endpoint ?? line?.endpoint;
-  const hooks = github?.hooks?.map(({ endpoint }) => endpoint) ?? [];
+export function endpointsOf(spec: ConnectionSpec): readonly string[] {
+  const named = spec.slack?.endpoint ?? spec.line?.endpoint;
+  const hooks = [...new Set(hooksOf(spec).map(({ endpoint }) => endpoint))];
   return named === undefined ? hooks : [...hooks, named];
 }
 

@@ -7,6 +7,7 @@
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { isRepository } from "../base/github_names.ts";
+import { isProject } from "../base/gitlab_names.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import {
@@ -24,7 +25,7 @@ export interface ConnectionQuery {
   readonly platform: ConnectedPlatform;
   /** `event.webhook.connection` of the trigger; absent if it names none. */
   readonly named?: string;
-  /** `OWNER/NAME` that the Connection has to cover; absent if the platform has no repositories. */
+  /** Repository, as its forge names it, that the Connection has to cover; absent if the platform has no repositories. */
   readonly repository?: string;
 }
 
@@ -68,9 +69,13 @@ function remedy(all: readonly Connection[], query: ConnectionQuery): string {
 /** The command that makes the missing Connection. */
 function connectCommand({ project, platform, repository = "" }: ConnectionQuery): string {
   // A payload may name anything, and a person types this command into a shell.
-  const to = isRepository(repository) ? repository : "OWNER/REPOSITORY";
+  const to = platform === "github"
+    ? ` ${isRepository(repository) ? repository : "OWNER/REPOSITORY"}`
+    : platform === "gitlab"
+    ? ` ${isProject(repository) ? repository : "GROUP/PROJECT"}`
+    : "";
   const of = project === DEFAULT_PROJECT ? "" : ` --project ${project}`;
-  return `svc connect ${platform}${platform === "github" ? ` ${to}` : ""}${of}`;
+  return `svc connect ${platform}${to}${of}`;
 }
 
 function namedConnection(
@@ -108,10 +113,15 @@ function coversAll({ github }: ConnectionSpec): boolean {
  * Whether a Connection is to a repository or its owner; names have no case. Of an app that names
  * neither, GitHub says where it is installed once a token is asked for.
  */
-export function coversRepository({ github }: ConnectionSpec, repository: string): boolean {
+export function coversRepository(
+  { github, gitlab }: ConnectionSpec,
+  repository: string,
+): boolean {
+  const name = repository.toLowerCase();
+  if (gitlab?.project !== undefined) return gitlab.project.toLowerCase() === name;
+  if (gitlab?.group !== undefined) return name.startsWith(`${gitlab.group.toLowerCase()}/`);
   if (github === undefined) return false;
   if (coversAll({ github })) return true;
-  const name = repository.toLowerCase();
   if (github.repositories !== undefined) {
     return github.repositories.some((one) => one.toLowerCase() === name);
   }

@@ -15,7 +15,7 @@ import { apiUrlOf } from "../resources/connection.ts";
 import { guardReason } from "../resources/sender_guard.ts";
 import type { SenderCheck, SenderQuestion, SenderRefusal } from "../tasks/sender_check.ts";
 import { type Connection, findConnection, repositoryOf } from "./find_connection.ts";
-import type { GitHubTokens } from "./github_tokens.ts";
+import type { ForgeTokens } from "./forge_tokens.ts";
 import type { ApiAccess } from "./api/api_call.ts";
 import { callGitHub } from "./github/github_client.ts";
 import type { RestAnswer, RestFailure } from "./api/rest.ts";
@@ -57,20 +57,20 @@ type Call = (path: string) => Promise<RestAnswer>;
 export interface SenderPermissionsHost {
   readonly catalog: Catalog;
   readonly clock: Clock;
-  readonly githubTokens: GitHubTokens;
+  readonly forgeTokens: ForgeTokens;
 }
 
 /** Asks GitHub who may write, and uses the answers for some minutes. */
 export class SenderPermissions implements SenderCheck {
   readonly #catalog: Catalog;
   readonly #clock: Clock;
-  readonly #tokens: GitHubTokens;
+  readonly #tokens: ForgeTokens;
   readonly #known = new Map<string, KnownPermission>();
 
-  constructor({ catalog, clock, githubTokens }: SenderPermissionsHost) {
+  constructor({ catalog, clock, forgeTokens }: SenderPermissionsHost) {
     this.#catalog = catalog;
     this.#clock = clock;
-    this.#tokens = githubTokens;
+    this.#tokens = forgeTokens;
   }
 
   /** Why the event may not start a task; `undefined` if it may. Never rejects. */

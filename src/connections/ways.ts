@@ -8,14 +8,18 @@
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import type { Catalog } from "../resources/catalog.ts";
-import { type ConnectionSpec, platformOfConnection } from "../resources/connection.ts";
+import {
+  type ConnectedPlatform,
+  type ConnectionSpec,
+  platformOfConnection,
+} from "../resources/connection.ts";
 import { endpointOf } from "../resources/endpoints.ts";
 import { type PlatformUse, platformUses } from "../resources/platform_uses.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { WorkflowSpec } from "../resources/workflow.ts";
 import { type Connection, findConnection, readToken } from "./find_connection.ts";
-import { checkGitHubToken } from "./github_tokens.ts";
+import { checkForgeToken } from "./forge_tokens.ts";
 
 /** A need of a trigger for a platform, and the way there. */
 export interface Way extends PlatformUse {
@@ -34,7 +38,7 @@ export function waysOf(trigger: Resource<TriggerSpec>, catalog: Catalog): readon
     try {
       const over = use.platform === "slack"
         ? overSlack(trigger, catalog)
-        : overGitHub(trigger, catalog);
+        : overForge(trigger, use.platform, catalog);
       return { ...use, over };
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
@@ -55,14 +59,18 @@ function isNeeded(
   return [...steps, ...last].some(({ agent }) => agent !== undefined);
 }
 
-/** The Connections to GitHub, any of which may cover the repository of an event. */
-function overGitHub({ project, spec }: Resource<TriggerSpec>, catalog: Catalog): string[] {
+/** The Connections to a forge, any of which may cover the repository of an event. */
+function overForge(
+  { project, spec }: Resource<TriggerSpec>,
+  platform: ConnectedPlatform,
+  catalog: Catalog,
+): string[] {
   const named = spec.event.webhook?.connection;
   const all = (catalog.list("Connection", project) as Connection[])
-    .filter(({ spec }) => platformOfConnection(spec) === "github");
-  const query = { project, platform: "github", ...defined({ named }) } as const;
+    .filter(({ spec }) => platformOfConnection(spec) === platform);
+  const query = { project, platform, ...defined({ named }) };
   const usable = named === undefined && all.length > 0 ? all : [findConnection(query, catalog)];
-  return withToken(usable, (one) => checkGitHubToken(one, catalog));
+  return withToken(usable, (one) => checkForgeToken(one, catalog));
 }
 
 /** The Connections whose token can be read; if there is none, throws the fault of the first. */

@@ -113,7 +113,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
 
 /** Adds to a state the parts that running tasks needs. */
 export function withTaskRunning<Given extends Omit<RunHost, keyof ForTasks>>(
-  state: Given & Pick<State, "store" | "githubTokens">,
+  state: Given & Pick<State, "store" | "forgeTokens">,
   { stepEnv, umask, timeLimits, env, settings }:
     & Pick<DaemonConfig, "stepEnv" | "umask" | "timeLimits" | "env">
     & { readonly settings: Pick<DaemonConfig["settings"], "requireSandbox"> },

@@ -16,7 +16,7 @@ import { RuntimeDirectory } from "../base/runtime_directory.ts";
 import { pathResolver, type ResolvePath } from "../base/user_paths.ts";
 import { createEvaluator, type Evaluator } from "../cel/evaluator.ts";
 import { AppEvents } from "../connections/app_events.ts";
-import { GitHubTokens } from "../connections/github_tokens.ts";
+import { ForgeTokens } from "../connections/forge_tokens.ts";
 import { OwnUsers } from "../connections/own_users.ts";
 import { loadCatalog, ResourceWriter } from "../control/resources/resource_writer.ts";
 import { KeyUses } from "../intake/pipeline/key_uses.ts";
@@ -82,7 +82,7 @@ export interface State extends Core, Storage {
   /** Marks messages, and recognises the marks. */
   readonly markers: Markers;
   /** The tokens of Connections to GitHub. */
-  readonly githubTokens: GitHubTokens;
+  readonly forgeTokens: ForgeTokens;
   /** Why an event starts nothing: it is the daemon's own doing, or its Connection does not cover it. */
   readonly whyOwn: (event: GuardedEvent) => string | undefined;
   /** Why a chain of tasks ends at an event. */
@@ -156,8 +156,8 @@ export async function openState(config: DaemonConfig): Promise<State> {
     await markerKey(keyring),
     await Promise.all(formerKeys.map(markerKey)),
   );
-  const githubTokens = new GitHubTokens({ catalog, clock, secrets });
-  const appEvents = new AppEvents({ catalog, events, githubTokens });
+  const forgeTokens = new ForgeTokens({ catalog, clock, secrets });
+  const appEvents = new AppEvents({ catalog, events, forgeTokens });
   const ownEvents = new OwnEvents({ catalog, markers, ownUsers, events });
   const notifications = new NotificationIndex(catalog);
   const taskTriggers = new TaskTriggerIndex(catalog);
@@ -188,7 +188,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
       taskTriggers.of(task).length > 0 || answered.has(task) || notifications.hasTask(task),
     ownUsers,
     markers,
-    githubTokens,
+    forgeTokens,
     whyOwn: (event) => appEvents.whyUncovered(event) ?? ownEvents.whyOwn(event),
     whyCut: (event) => ownEvents.whyCut(event),
     rejections,

@@ -7,7 +7,7 @@
 
 import { messageOf, toAppError } from "../base/errors.ts";
 import type { Connection } from "../connections/find_connection.ts";
-import type { GitHubTokens } from "../connections/github_tokens.ts";
+import type { ForgeTokens } from "../connections/forge_tokens.ts";
 import type { RestFailure } from "../connections/api/rest.ts";
 import { readLogged } from "../connections/github/delivery_log.ts";
 import { findHook, hookOwnerOf, isGitea } from "../connections/github/hooks.ts";
@@ -35,7 +35,7 @@ export interface LogRunsHost extends WebhookHost, LogNotesHost {
     & LogNotesHost["store"]
     & LogHost["store"];
   readonly catalog: Catalog;
-  readonly githubTokens: GitHubTokens;
+  readonly forgeTokens: ForgeTokens;
 }
 
 /** Settings of one reading of the logs of a Connection. */
@@ -110,7 +110,7 @@ export class LogRuns {
     signal: AbortSignal,
   ): Promise<Pick<LogRun, "fault" | "broken"> | undefined> {
     try {
-      const fault = await this.#host.githubTokens.whyNotInstalled(connection, signal);
+      const fault = await this.#host.forgeTokens.whyNotInstalled(connection, signal);
       return fault === undefined ? undefined : { fault, broken: true };
     } catch (error) {
       const { message, code } = toAppError(error);
@@ -135,7 +135,7 @@ export class LogRuns {
   ): Promise<LogRun | "no log"> {
     const github = githubOf(connection);
     const owner = hookOwnerOf(github);
-    const access = this.#host.githubTokens.hookAccess(connection, signal);
+    const access = this.#host.forgeTokens.hookAccess(connection, signal);
     const log: HookLog = { access, owner, hook: id, project: connection.project, upTo, signal };
     const isPull = github.events === "pull";
     const at = `${connection.project}\n${connection.name}\n${connection.createdAt}\n${id}`;

@@ -18,7 +18,7 @@ import {
   type ForgeUser,
 } from "../connections/api/forge.ts";
 import { forgeNamed } from "../connections/forges.ts";
-import { checkGitHubToken } from "../connections/github_tokens.ts";
+import { checkForgeToken } from "../connections/forge_tokens.ts";
 import { rightsOfMessage } from "./github_rights.ts";
 import type { RestAnswer, RestCall, RestFailure } from "../connections/api/rest.ts";
 import {
@@ -163,7 +163,7 @@ function toSending(
   const forge = forgeNamed(to.forge);
   const repository = String(message.target["repository"]);
   const purpose = { repository, rights: rightsOfMessage(message) };
-  const access = host.githubTokens.access(connection, purpose, host.signal);
+  const access = host.forgeTokens.access(connection, purpose, host.signal);
   const call = (request: RestCall) => {
     if ((request.method ?? "GET") !== "GET") wrote();
     return forge.call(access, request);
@@ -203,7 +203,7 @@ function findWay(
   }
   const closed = findCeiling(output, found);
   if (closed !== undefined) throw new AppError("refused", closed);
-  checkGitHubToken(found, catalog);
+  checkForgeToken(found, catalog);
   return found;
 }
 

@@ -8,7 +8,7 @@ import type { Clock } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import type { Catalog } from "../resources/catalog.ts";
-import type { GitHubTokens } from "../connections/github_tokens.ts";
+import type { ForgeTokens } from "../connections/forge_tokens.ts";
 import type { OwnUsers } from "../connections/own_users.ts";
 import type {
   ClaimedMessage,
@@ -35,7 +35,7 @@ export interface SendHost {
   /** The users as which Connections write. */
   readonly ownUsers: OwnUsers;
   /** The tokens of Connections to GitHub. */
-  readonly githubTokens: GitHubTokens;
+  readonly forgeTokens: ForgeTokens;
   /** A long part of a message, in its pieces. */
   readonly readContent: (id: string, name: ContentName) => AsyncIterable<Uint8Array<ArrayBuffer>>;
   /** Ends calls when the daemon ends. */

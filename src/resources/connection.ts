@@ -5,107 +5,24 @@
  * @module
  */
 
-import Type from "typebox";
 import { findDurationSecs } from "../base/duration.ts";
-import { ORGANIZATION_PATTERN, REPOSITORY_PATTERN } from "../base/github_names.ts";
-import { FromSecret } from "./env.ts";
+import { type ForgeName, FORGES } from "../base/forge_names.ts";
+import { isRepository } from "../base/github_names.ts";
+import { isProject } from "../base/gitlab_names.ts";
+import {
+  ConnectionSpec,
+  type GitHubAppSpec,
+  type GitHubSpec,
+  type GitLabSpec,
+} from "./connection_spec.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
-import { OUTPUTS } from "./may.ts";
-import { Name } from "./metadata.ts";
 import { SLACK_API_URL } from "./names.ts";
 import { errorAt, type Finding, type Resource, warningAt } from "./resource.ts";
-import { Duration } from "./timeout.ts";
 
-const CLOSED = { additionalProperties: false };
-
-/** Base URL of an API; a slash at its end does not matter. */
-const ApiUrl = Type.String({
-  pattern: "^https?://[^\\s/?#]+[^\\s?#]*$",
-  title: "an http(s) URL without a query",
-});
-
-const RepositoryName = Type.String({
-  pattern: REPOSITORY_PATTERN,
-  title: "a repository: OWNER/NAME",
-});
-
-const Hook = Type.Object({
-  endpoint: Name,
-  id: Type.Integer({ minimum: 1 }),
-}, CLOSED);
-
-const GitHubApp = Type.Object({
-  id: Type.Integer({ minimum: 1 }),
-  slug: Type.Optional(Type.String({
-    pattern: "^[a-z0-9][a-z0-9-]{0,99}$",
-    title: "the name of an app in its address",
-  })),
-  clientId: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9._-]{1,100}$" })),
-  privateKey: FromSecret,
-}, CLOSED);
-
-const GitHub = Type.Object({
-  repository: Type.Optional(RepositoryName),
-  organization: Type.Optional(Type.String({
-    pattern: ORGANIZATION_PATTERN,
-    title: "the name of an organization",
-  })),
-  repositories: Type.Optional(Type.Array(RepositoryName, {
-    minItems: 1,
-    maxItems: 500,
-    title: "a list of repositories: OWNER/NAME",
-  })),
-  api: Type.Optional(ApiUrl),
-  token: Type.Optional(FromSecret),
-  app: Type.Optional(GitHubApp),
-  events: Type.Optional(Type.Enum(["push", "pull"])),
-  hooks: Type.Optional(Type.Array(Hook)),
-}, CLOSED);
-
-const Slack = Type.Object({
-  botToken: FromSecret,
-  appToken: Type.Optional(FromSecret),
-  api: Type.Optional(ApiUrl),
-  events: Type.Optional(Type.Enum(["push", "socket"])),
-  endpoint: Type.Optional(Name),
-}, CLOSED);
-
-const Line = Type.Object({
-  channelAccessToken: FromSecret,
-  api: Type.Optional(ApiUrl),
-  endpoint: Type.Optional(Name),
-}, CLOSED);
-
-const ConnectionSpec = Type.Object({
-  github: Type.Optional(GitHub),
-  slack: Type.Optional(Slack),
-  line: Type.Optional(Line),
-  repair: Type.Optional(Type.Object({
-    every: Type.Union([Type.Literal(0), Type.Literal("0"), Duration], {
-      title: 'a duration such as "5m", or 0 for never',
-    }),
-  }, CLOSED)),
-  allow: Type.Optional(Type.Object({
-    targets: Type.Optional(Type.Array(RepositoryName)),
-    outputs: Type.Optional(Type.Array(Type.Enum([...OUTPUTS]), {
-      uniqueItems: true,
-      title: "a list of outputs, such as [comment, pull]; [] stops all",
-    })),
-  }, CLOSED)),
-}, CLOSED);
-
-/** `spec` of a Connection: exactly one of its platforms is there. */
-export type ConnectionSpec = Type.Static<typeof ConnectionSpec>;
-/**
- * `spec.github`: with `token`, exactly one of `repository` and `organization`; with `app`, at most one
- * of `organization` and `repositories`, and without both every repository where it is installed.
- */
-export type GitHubSpec = Type.Static<typeof GitHub>;
-/** `spec.github.app` as written by the user. */
-export type GitHubAppSpec = Type.Static<typeof GitHubApp>;
+export type { ConnectionSpec, GitHubAppSpec, GitHubSpec, GitLabSpec };
 
 /** The platforms of Connections, as their blocks are named. */
-export const CONNECTED_PLATFORMS = ["github", "slack", "line"] as const;
+export const CONNECTED_PLATFORMS = ["github", "gitlab", "slack", "line"] as const;
 /** One of {@linkcode CONNECTED_PLATFORMS}. */
 export type ConnectedPlatform = typeof CONNECTED_PLATFORMS[number];
 
@@ -115,6 +32,7 @@ export const LINE_API_URL = "https://api.line.me";
 /** Base URLs of the APIs, without a slash at their end. */
 const API_URLS: Readonly<Record<ConnectedPlatform, string>> = {
   github: "https://api.github.com",
+  gitlab: "https://gitlab.com/api/v4",
   slack: SLACK_API_URL,
   line: LINE_API_URL,
 };
@@ -129,6 +47,24 @@ export function platformOfConnection(spec: ConnectionSpec): ConnectedPlatform {
   return named;
 }
 
+/** The forge of a Connection; `undefined` if its platform is none. */
+export function forgeNameOf(spec: ConnectionSpec): ForgeName | undefined {
+  return FORGES.find((forge) => spec[forge] !== undefined);
+}
+
+/** A webhook of a Connection at a forge. */
+export interface ConnectionHook {
+  readonly endpoint: string;
+  readonly id: number;
+  /** The project whose webhook it is, for a Connection to a group without webhooks of its own. */
+  readonly project?: string;
+}
+
+/** The webhooks of a Connection at its forge. */
+export function hooksOf({ github, gitlab }: ConnectionSpec): readonly ConnectionHook[] {
+  return github?.hooks ?? gitlab?.hooks ?? [];
+}
+
 /** Base URL of the API of a Connection, without a slash at its end. */
 export function apiUrlOf(spec: ConnectionSpec): string {
   const platform = platformOfConnection(spec);
@@ -136,16 +72,16 @@ export function apiUrlOf(spec: ConnectionSpec): string {
 }
 
 /**
- * How far back the daemon reads GitHub's log of deliveries for this Connection, in milliseconds;
- * `undefined` if it does not read the log.
+ * How far back the daemon reads the log of deliveries of the forge of this Connection, in
+ * milliseconds; `undefined` if it does not read the log.
  */
 export function logReachMs(spec: ConnectionSpec): number | undefined {
-  if (spec.github === undefined) return undefined;
-  if (spec.github.events !== "pull" && repairEverySecs(spec) === undefined) return undefined;
+  if (forgeNameOf(spec) === undefined) return undefined;
+  if (spec.github?.events !== "pull" && repairEverySecs(spec) === undefined) return undefined;
   return logRetentionMs(apiUrlOf(spec));
 }
 
-/** How long GitHub's API keeps its log of deliveries, in milliseconds. */
+/** How long the forge of an API keeps its log of deliveries, in milliseconds. */
 export function logRetentionMs(api: string): number {
   return (api === API_URLS.github ? 3 : 7) * 24 * 3600 * 1000;
 }
@@ -156,10 +92,11 @@ export function repairEverySecs({ repair }: ConnectionSpec): number | undefined 
   return secs === 0 ? undefined : secs;
 }
 
-/** The other end of a Connection, for people: a repository, an organization, or the platform. */
+/** The other end of a Connection, for people: a repository, its owner, or the platform. */
 export function connectedTo(spec: ConnectionSpec): string {
-  const { github } = spec;
-  const named = github?.repository ?? github?.organization ?? github?.repositories?.join(", ");
+  const { github, gitlab } = spec;
+  const named = github?.repository ?? github?.organization ?? github?.repositories?.join(", ") ??
+    gitlab?.project ?? gitlab?.group;
   const app = github?.app;
   return named ?? (app === undefined ? platformOfConnection(spec) : appName(app));
 }
@@ -173,7 +110,15 @@ export function appName({ slug, id }: GitHubAppSpec): string {
 export const connection: AnyKind = defineKind<ConnectionSpec>("Connection", {
   summary: "A repository, organization, app or channel at a platform, and the token to act there.",
   spec: ConnectionSpec,
-  checks: [checkPlatform, ({ github }) => checkGitHub(github), checkIdle, checkSocket, checkApi],
+  checks: [
+    checkPlatform,
+    ({ github }) => checkGitHub(github),
+    ({ gitlab }) => checkGitLab(gitlab),
+    checkTargets,
+    checkIdle,
+    checkSocket,
+    checkApi,
+  ],
   references: tokenReferences,
   columns: [
     { header: "PLATFORM", cell: ({ spec }) => platformOfConnection(spec) },
@@ -234,11 +179,34 @@ function checkWithApp(
   return [errorAt([...at, "hooks"], message)];
 }
 
-/** Refuses fields that only GitHub has, in a Connection to another platform. */
+function checkGitLab(gitlab: GitLabSpec | undefined): Finding[] {
+  if (gitlab === undefined || (gitlab.project === undefined) !== (gitlab.group === undefined)) {
+    return [];
+  }
+  const found = gitlab.project === undefined ? "neither" : "both";
+  const message = `A Connection to GitLab names a project or a group, found ${found}`;
+  return [errorAt(["spec", "gitlab"], message)];
+}
+
+/** Refuses targets that cannot be repositories of the forge. */
+function checkTargets({ github, gitlab, allow }: ConnectionSpec): Finding[] {
+  const [isOne, form] = github !== undefined
+    ? [isRepository, "OWNER/NAME"] as const
+    : gitlab !== undefined
+    ? [isProject, "GROUP/PROJECT"] as const
+    : [() => true, ""] as const;
+  return (allow?.targets ?? []).flatMap((target, index) =>
+    isOne(target)
+      ? []
+      : [errorAt(["spec", "allow", "targets", index], `Expected a repository: ${form}`)]
+  );
+}
+
+/** Refuses fields that only forges have, in a Connection to another platform. */
 function checkIdle(spec: ConnectionSpec): Finding[] {
-  if (spec.github !== undefined) return [];
+  if (forgeNameOf(spec) !== undefined) return [];
   return (["repair", "allow"] as const).filter((field) => spec[field] !== undefined).map((field) =>
-    errorAt(["spec", field], `"${field}" is for Connections to GitHub, remove it`)
+    errorAt(["spec", field], `"${field}" is for Connections to GitHub and GitLab, remove it`)
   );
 }
 
@@ -274,6 +242,7 @@ function tokenReferences(spec: ConnectionSpec): Reference[] {
   const tokens = [
     ["github", ["token"], spec.github?.token],
     ["github", ["app", "privateKey"], spec.github?.app?.privateKey],
+    ["gitlab", ["token"], spec.gitlab?.token],
     ["slack", ["botToken"], spec.slack?.botToken],
     ["slack", ["appToken"], spec.slack?.appToken],
     ["line", ["channelAccessToken"], spec.line?.channelAccessToken],

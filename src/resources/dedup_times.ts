@@ -7,7 +7,7 @@
  */
 
 import type { Catalog } from "./catalog.ts";
-import { type ConnectionSpec, logReachMs } from "./connection.ts";
+import { type ConnectionSpec, hooksOf, logReachMs } from "./connection.ts";
 import { endpointKey } from "./endpoints.ts";
 
 /** A day, because platforms repeat a failed delivery for hours. */
@@ -34,7 +34,7 @@ export function dedupTimesIn(catalog: Catalog): EndpointDedupTimes {
   for (const { project, spec } of catalog.list("Connection")) {
     const reach = logReachMs(spec as ConnectionSpec);
     if (reach === undefined) continue;
-    for (const { endpoint } of (spec as ConnectionSpec).github?.hooks ?? []) {
+    for (const { endpoint } of hooksOf(spec as ConnectionSpec)) {
       const key = endpointKey({ project, name: endpoint });
       windows.set(key, Math.max(windows.get(key) ?? 0, reach + WINDOW_MS));
     }

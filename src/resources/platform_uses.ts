@@ -8,6 +8,7 @@
 import type { ConnectedPlatform } from "./connection.ts";
 import { whyNeverAnswered } from "./report.ts";
 import type { FieldPath } from "./resource.ts";
+import { forgeOfSender } from "./sender_guard.ts";
 import type { TriggerSpec } from "./trigger.ts";
 
 /** One thing for which a trigger needs a platform's API. */
@@ -30,7 +31,7 @@ export function platformUses(spec: TriggerSpec): readonly PlatformUse[] {
   const uses: PlatformUse[] = [];
   if (webhook?.from !== undefined) {
     uses.push({
-      platform: "github",
+      platform: forgeOfSender(webhook),
       does: "asks",
       at: ["spec", "event", "webhook", "from"],
       consequence: "tasks fail, because svc cannot ask who may start them",

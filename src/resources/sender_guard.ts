@@ -6,6 +6,7 @@
  */
 
 import Type from "typebox";
+import type { ForgeName } from "../base/forge_names.ts";
 import { platformOf } from "../platforms/platforms.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 
@@ -33,6 +34,13 @@ export function wasKeptFromStarting({ reason }: { readonly reason: string }): bo
 
 /** Platforms whose API says which permission a user has. */
 const KNOWN: ReadonlySet<string | undefined> = new Set(["github", "gitea"]);
+
+/** The forge whose events a webhook with these settings takes, by how they are verified. */
+export function forgeOfSender(
+  { scheme, signatureHeader }: Pick<GuardSettings, "scheme" | "signatureHeader">,
+): ForgeName {
+  return platformOf(scheme, signatureHeader)?.name === "gitlab" ? "gitlab" : "github";
+}
 
 /** The settings of a webhook that the guard depends on. */
 interface GuardSettings {

@@ -5,7 +5,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { EventHub } from "../../src/base/event_hub.ts";
 import { createLog } from "../../src/base/log.ts";
 import { AppEvents } from "../../src/connections/app_events.ts";
-import { GitHubTokens } from "../../src/connections/github_tokens.ts";
+import { ForgeTokens } from "../../src/connections/forge_tokens.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
 import type { TriggerSpec } from "../../src/resources/trigger.ts";
@@ -36,13 +36,13 @@ function whyOf(github: Record<string, unknown>, payload: unknown, connection = "
   const events = new EventHub<DaemonEvents>(log);
   const changed: string[] = [];
   using _heard = events.on("installationChanged", ({ name }) => void changed.push(name));
-  const githubTokens = new GitHubTokens({
+  const forgeTokens = new ForgeTokens({
     catalog,
     clock: systemClock,
     secrets: new KnownSecrets(),
   });
   const resource = catalog.find("Trigger", "default", "push") as Resource<TriggerSpec>;
-  const why = new AppEvents({ catalog, events, githubTokens })
+  const why = new AppEvents({ catalog, events, forgeTokens })
     .whyUncovered({ trigger: { resource }, payload });
   return { why, changed };
 }

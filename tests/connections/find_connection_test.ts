@@ -29,6 +29,8 @@ const CATALOG = new Catalog([
   }),
   resource("Connection", "acme", { github: { organization: "acme", token } }),
   resource("Connection", "acme-app", { github: { repository: "acme/app", token } }),
+  resource("Connection", "gl", { gitlab: { project: "Acme/Tools/Site", token } }),
+  resource("Connection", "gl-group", { gitlab: { group: "brightwater", token } }),
   resource("Connection", "chat", { slack: { botToken: token } }),
   resource("SecretStore", "s", { data: { token: "ghp_good", bad: "a b", empty: "" } }),
 ]);
@@ -41,6 +43,19 @@ Deno.test("the only Connection that covers the repository is taken, in any case"
   equal(find({ repository: "brightwater/TIDEPOOL" }), "tidepool");
   equal(find({ repository: "acme/site" }), "acme");
   equal(find({ platform: "slack" }), "chat");
+});
+
+Deno.test("a project of GitLab is found by its whole name, in its group or below", () => {
+  const at = (repository: string) => find({ platform: "gitlab", repository });
+  equal(at("acme/tools/site"), "gl");
+  equal(at("Brightwater/a"), "gl-group");
+  equal(at("brightwater/a/b"), "gl-group");
+  for (const repository of ["acme/tools", "acme/tools/site/x", "acme/site", "brightwater-evil/a"]) {
+    throws(() => at(repository), { message: /svc connect gitlab [a-z-]/ }, repository);
+  }
+  // The same name elsewhere is another repository.
+  throws(() => at("acme/app"), { message: /No Connection to gitlab covers acme\/app/ });
+  throws(() => find({ repository: "other/tools/site" }), { message: /github OWNER\/REPOSITORY/ });
 });
 
 Deno.test("a Connection that is named has to be there, of the platform, and to the repository", () => {

@@ -6,7 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
-import { GitHubTokens } from "../../src/connections/github_tokens.ts";
+import { ForgeTokens } from "../../src/connections/forge_tokens.ts";
 import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import { SenderPermissions } from "../../src/connections/sender_permissions.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
@@ -46,7 +46,7 @@ class Rig implements AsyncDisposable {
     this.permissions = new SenderPermissions({
       catalog: this.catalog,
       clock,
-      githubTokens: new GitHubTokens({
+      forgeTokens: new ForgeTokens({
         catalog: this.catalog,
         clock,
         secrets: new KnownSecrets(),

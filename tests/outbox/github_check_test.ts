@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { systemClock } from "../../src/base/clock.ts";
-import { GitHubTokens } from "../../src/connections/github_tokens.ts";
+import { ForgeTokens } from "../../src/connections/forge_tokens.ts";
 import { OwnUsers } from "../../src/connections/own_users.ts";
 import { atGitHub } from "../rigs/github_sending.ts";
 import { githubCheckKinds } from "../../src/outbox/github_check.ts";
@@ -63,7 +63,7 @@ class Rig implements AsyncDisposable {
       slackApiUrl: "",
       markers: new Markers(new Uint8Array(32)),
       ownUsers: new OwnUsers(temp.store, clock),
-      githubTokens: new GitHubTokens({ catalog, clock, secrets: new KnownSecrets() }),
+      forgeTokens: new ForgeTokens({ catalog, clock, secrets: new KnownSecrets() }),
       signal: new AbortController().signal,
     } as SendHost;
     return this;

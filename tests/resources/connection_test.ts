@@ -29,6 +29,35 @@ Deno.test("a Connection to a repository or an organization has no fault", () => 
   deepEqual(findings({ github: { organization: "brightwater", token } }), []);
 });
 
+Deno.test("a Connection to a project or a group of GitLab has no fault", () => {
+  deepEqual(findings({ gitlab: { project: "acme/tools/site", token } }), []);
+  const group: ConnectionSpec = { gitlab: { group: "acme/tools", token } };
+  deepEqual(findings({ ...group, allow: { targets: ["other/site"], outputs: [] } }), []);
+  deepEqual(findings({ ...group, repair: { every: "1m" } }), []);
+  equal(apiUrlOf(group), "https://gitlab.com/api/v4");
+});
+
+Deno.test("a Connection to a project has no name that leads elsewhere", () => {
+  const schema = compileSchema(connection.spec);
+  const isTaken = (gitlab: unknown) => schema.check({ gitlab }).length === 0;
+  for (const project of ["a/b", "a/b/c", "A.b/c-d_e", "_a/.b"]) ok(isTaken({ project, token }));
+  for (
+    const project of [
+      "a",
+      "a/../b",
+      "../b",
+      "a/..",
+      "a//b",
+      "/a/b",
+      "a/b/",
+      "a/b?x",
+      "a/%2e",
+      "-a/b",
+      "a/b\n",
+    ]
+  ) ok(!isTaken({ project, token }), project);
+});
+
 Deno.test("a Connection to an app has no fault, whatever it is for", () => {
   deepEqual(findings({ github: { app } }), []);
   deepEqual(findings({ github: { app, organization: "acme" } }), []);
@@ -59,6 +88,18 @@ for (
       "an app with another webhook",
       { github: { app, hooks: [{ endpoint: "github", id: 13 }] } },
       "hooks: [{endpoint: github, id: 12}]",
+    ],
+    ["a project and a group", { gitlab: { project: "a/b", group: "a", token } }, "found both"],
+    ["neither project nor group", { gitlab: { token } }, "names a project or a group"],
+    [
+      "a target that GitHub has not",
+      { github: REPOSITORY, allow: { targets: ["a/b/c"] } },
+      "allow.targets.0: Expected a repository: OWNER/NAME",
+    ],
+    [
+      "a target that GitLab has not",
+      { gitlab: { group: "a", token }, allow: { targets: ["a/b/c", "-a/b"] } },
+      "allow.targets.1: Expected a repository: GROUP/PROJECT",
     ],
     ["no platform", {}, "found none"],
     [

@@ -15,7 +15,7 @@ import { createLog } from "../../src/base/log.ts";
 import { RuntimeDirectory } from "../../src/base/runtime_directory.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
 import type { State } from "../../src/daemon/state.ts";
-import { GitHubTokens } from "../../src/connections/github_tokens.ts";
+import { ForgeTokens } from "../../src/connections/forge_tokens.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
 import { knownIn } from "../helpers/known_secrets.ts";
@@ -40,7 +40,7 @@ export type StateOfExecution = Pick<
   | "logs"
   | "catalog"
   | "secrets"
-  | "githubTokens"
+  | "forgeTokens"
   | "evaluator"
   | "groups"
   | "lease"
@@ -85,7 +85,7 @@ export async function executionState(resources: readonly Resource[]): Promise<Ex
     logs: new LogFiles(dirs.logs),
     catalog,
     secrets,
-    githubTokens: new GitHubTokens({ catalog, clock: systemClock, secrets }),
+    forgeTokens: new ForgeTokens({ catalog, clock: systemClock, secrets }),
     evaluator: opening.use(createEvaluator({ deadlineMs: 1000 })),
     groups: opening.use(openProcessGroups()),
     tokens: new RunTokens(),

@@ -6,7 +6,7 @@
  */
 
 import { defined } from "../../src/base/defined.ts";
-import { GitHubTokens } from "../../src/connections/github_tokens.ts";
+import { ForgeTokens } from "../../src/connections/forge_tokens.ts";
 import { OwnUsers } from "../../src/connections/own_users.ts";
 import { Markers } from "../../src/outbox/marker.ts";
 import type { FindResult, MessageKind, SendResult } from "../../src/outbox/message_kind.ts";
@@ -77,7 +77,7 @@ export async function githubSending(
     slackApiUrl: "",
     markers,
     ownUsers: new OwnUsers(temp.store, clock),
-    githubTokens: new GitHubTokens({ catalog, clock, secrets }),
+    forgeTokens: new ForgeTokens({ catalog, clock, secrets }),
     readContent: () => ReadableStream.from(pack),
     signal: new AbortController().signal,
   };

@@ -7,7 +7,7 @@
 import { EventHub } from "../../src/base/event_hub.ts";
 import { idFactory } from "../../src/base/ids.ts";
 import { createLog } from "../../src/base/log.ts";
-import { GitHubTokens } from "../../src/connections/github_tokens.ts";
+import { ForgeTokens } from "../../src/connections/forge_tokens.ts";
 import { OwnUsers } from "../../src/connections/own_users.ts";
 import { Markers } from "../../src/outbox/marker.ts";
 import type { Draft, FindResult, MessageKind, SendResult } from "../../src/outbox/message_kind.ts";
@@ -103,8 +103,8 @@ export async function outboxRig(): Promise<OutboxRig> {
       const ownUsers = new OwnUsers(store, clock);
       const markers = new Markers(new Uint8Array(32));
       const parts = { store, clock, log, events, catalog, secrets, newId, slackApiUrl: "" };
-      const githubTokens = new GitHubTokens({ catalog, clock, secrets });
-      const host = { ...parts, ownUsers, githubTokens, markers };
+      const forgeTokens = new ForgeTokens({ catalog, clock, secrets });
+      const host = { ...parts, ownUsers, forgeTokens, markers };
       const findKind = (name: string) => name === "test" ? rig.kind : undefined;
       return running = new Outbox({ ...host, findKind });
     },

@@ -19,7 +19,7 @@ import { convertManifest, manifestOf, type NewApp } from "../../connections/gith
 import type { Installation } from "../../connections/github/app_token.ts";
 import { callGitHub } from "../../connections/github/github_client.ts";
 import { ensureAppHook, type EnsuredHook, isGitea } from "../../connections/github/hooks.ts";
-import { appPage, gitHubSite, installPage } from "../../connections/github_tokens.ts";
+import { appPage, gitHubSite, installPage } from "../../connections/github/app_pages.ts";
 import { webhookPath } from "../../intake/webhook_path.ts";
 import {
   connectedTo,
@@ -102,7 +102,7 @@ export async function* connectGitHubApp(
   const connection = host.catalog.find<ConnectionSpec>("Connection", project, name);
   const app = connection?.spec.github?.app;
   if (connection === undefined || app === undefined) throw deletedMeanwhile(name);
-  const access = host.githubTokens.hookAccess(connection, signal);
+  const access = host.forgeTokens.hookAccess(connection, signal);
   const secret = storedSecret(plan, host);
   const wanted = { url: hookUrl, secret };
   const isNew = made !== undefined;
@@ -284,13 +284,13 @@ async function* waitForInstallation(
   { host, signal }: Pick<Scene, "host" | "signal">,
 ): ConnectionWork<void> {
   const page = installPage(connection.spec, app);
-  const { clock, githubTokens } = host;
+  const { clock, forgeTokens } = host;
   const end = clock.monotonicMs() + INSTALL_MS;
   let isAsked = false;
   while (!signal.aborted) {
-    const why = await githubTokens.whyNotInstalled(connection, signal);
+    const why = await forgeTokens.whyNotInstalled(connection, signal);
     if (why === undefined) {
-      const all = await githubTokens.installations(connection, signal);
+      const all = await forgeTokens.installations(connection, signal);
       for (const one of all) yield { step: installedText(one) };
       return;
     }

@@ -9,7 +9,8 @@ import type { Disconnected } from "../../api/connection_operations.ts";
 import type { Input } from "../../api/operations.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
-import { appPage, type GitHubTokens } from "../../connections/github_tokens.ts";
+import type { ForgeTokens } from "../../connections/forge_tokens.ts";
+import { appPage } from "../../connections/github/app_pages.ts";
 import { deleteHook, hookOwnerOf, hookPage } from "../../connections/github/hooks.ts";
 import { secretTemplatesOf } from "../../integrations/package_resources.ts";
 import { type IntegrationPackage, labelOf, packageNamed } from "../../integrations/packages.ts";
@@ -30,7 +31,7 @@ import type { ConnectionWork } from "./lines.ts";
 
 /** The resources of a daemon, and the tokens with which it deletes webhooks. */
 export interface DisconnectHost extends QueryHost {
-  readonly githubTokens: GitHubTokens;
+  readonly forgeTokens: ForgeTokens;
 }
 
 /**
@@ -64,7 +65,7 @@ async function* deleteHooks(
   if (app !== undefined) return []; // its webhook goes with it, and only its owner can delete it
   const owner = hookOwnerOf(github);
   const api = apiUrlOf(found.spec);
-  const access = host.githubTokens.hookAccess(found, signal);
+  const access = host.forgeTokens.hookAccess(found, signal);
   const done: { readonly id: number; readonly was: "deleted" | "gone" }[] = [];
   for (const { id } of hooks) {
     try {

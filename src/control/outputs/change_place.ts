@@ -10,7 +10,6 @@ import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Connection } from "../../connections/find_connection.ts";
 import type { RestCall } from "../../connections/api/rest.ts";
-import type { GitHubTokens } from "../../connections/github_tokens.ts";
 import type { Asker, ForgeSubject } from "../../connections/api/forge.ts";
 import { findAsker, findSubject, forgeOf } from "../../connections/forges.ts";
 import type { OwnUsers } from "../../connections/own_users.ts";
@@ -31,7 +30,7 @@ export interface PlaceHost extends AnswerSources {
   readonly clock: Clock;
   readonly markers: Markers;
   readonly ownUsers: OwnUsers;
-  readonly githubTokens: GitHubTokens;
+  readonly forgeTokens: ForgeTokens;
 }
 
 /** Where a change goes. */
@@ -109,7 +108,7 @@ function searchIn(
   host: PlaceHost,
 ): PullSearch {
   const rights = rightsOfMessage({ kind: `github-${output}`, target: {}, body: {} });
-  const access = host.githubTokens.access(connection, { repository, rights });
+  const access = host.forgeTokens.access(connection, { repository, rights });
   const forge = forgeOf(connection);
   const call = (request: RestCall) => forge.call(access, request);
   const at = forge.open({ connection, repository, call, clock: host.clock });

@@ -17,7 +17,7 @@ import type { ApiAccess } from "../../../src/connections/api/api_call.ts";
 import { listHooks } from "../../../src/connections/github/hooks.ts";
 import { pagesOf } from "../../../src/connections/api/pages.ts";
 import { type HookLog, readLog } from "../../../src/connections/github/repair_hook.ts";
-import { GitHubTokens } from "../../../src/connections/github_tokens.ts";
+import { ForgeTokens } from "../../../src/connections/forge_tokens.ts";
 import { OwnUsers } from "../../../src/connections/own_users.ts";
 import { atGitHub } from "../../rigs/github_sending.ts";
 import { commentKinds } from "../../../src/outbox/comment.ts";
@@ -174,7 +174,7 @@ spec:
     slackApiUrl: "",
     markers: new Markers(new Uint8Array(32)),
     ownUsers: new OwnUsers(temp.store, clock),
-    githubTokens: new GitHubTokens({ catalog, clock, secrets: new KnownSecrets() }),
+    forgeTokens: new ForgeTokens({ catalog, clock, secrets: new KnownSecrets() }),
     async *readContent() {},
     signal: new AbortController().signal,
   });

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { AppError } from "../../src/base/errors.ts";
 import type { WantedRights } from "../../src/connections/github/app_rights.ts";
 import { callGitHub } from "../../src/connections/github/github_client.ts";
-import { GitHubTokens } from "../../src/connections/github_tokens.ts";
+import { ForgeTokens } from "../../src/connections/forge_tokens.ts";
 import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import type { Connection } from "../../src/connections/find_connection.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
@@ -32,7 +32,7 @@ class Rig implements AsyncDisposable {
   });
   readonly app: FakeApp;
   readonly installation: FakeInstallation;
-  readonly tokens: GitHubTokens;
+  readonly tokens: ForgeTokens;
   readonly connection: Connection;
 
   #differs = 0;
@@ -74,7 +74,7 @@ class Rig implements AsyncDisposable {
       }),
     ].join("\n---\n")));
     this.connection = catalog.find("Connection", "default", "acme") as Connection;
-    this.tokens = new GitHubTokens({ catalog, clock: this.clock, secrets: this.secrets });
+    this.tokens = new ForgeTokens({ catalog, clock: this.clock, secrets: this.secrets });
   }
 
   /** Gives GitHub the local time, with a difference. */

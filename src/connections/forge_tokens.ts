@@ -1,6 +1,6 @@
 /**
- * The tokens with which svc acts at GitHub through a Connection: the personal token of the Connection
- * for everything, or those of its App, each for one repository and the rights of one purpose.
+ * The tokens with which svc acts at a forge through a Connection: the token of the Connection for
+ * everything, or those of its App at GitHub, each for one repository and the rights of one purpose.
  *
  * @module
  */
@@ -11,16 +11,12 @@ import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import type { Catalog } from "../resources/catalog.ts";
-import {
-  apiUrlOf,
-  appName,
-  type ConnectionSpec,
-  type GitHubAppSpec,
-} from "../resources/connection.ts";
+import { apiUrlOf, appName, type GitHubAppSpec } from "../resources/connection.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 import type { ApiAccess } from "./api/api_call.ts";
 import { type Connection, readToken } from "./find_connection.ts";
 import { findPrivateKey, makeAppJwt } from "./github/app_jwt.ts";
+import { appPage, installPage } from "./github/app_pages.ts";
 import { lackedRights, rightsText, rightsToAsk, type WantedRights } from "./github/app_rights.ts";
 import {
   findInstallation,
@@ -37,7 +33,7 @@ export interface TokenPurpose {
 }
 
 /** The state of the daemon that tokens come from. */
-export interface GitHubTokensHost {
+export interface ForgeTokensHost {
   readonly catalog: Catalog;
   readonly clock: Clock;
   /** Hides a token from every text, until it is disposed. */
@@ -69,9 +65,9 @@ const CLOCKS_DIFFER_MS = 30_000;
 /** Most tokens that are kept. */
 const MOST = 1000;
 
-/** The tokens of all Connections to GitHub. */
-export class GitHubTokens {
-  readonly #host: GitHubTokensHost;
+/** The tokens of all Connections to forges. */
+export class ForgeTokens {
+  readonly #host: ForgeTokensHost;
   readonly #live = new Map<string, LiveToken>();
   readonly #turns = new KeyedMutex();
   /** By how many milliseconds the local clock is ahead of an API's. */
@@ -79,7 +75,7 @@ export class GitHubTokens {
   /** The text of the key that was tried last for an App, of several in its SecretStore. */
   readonly #tried = new Map<string, string>();
 
-  constructor(host: GitHubTokensHost) {
+  constructor(host: ForgeTokensHost) {
     this.#host = host;
   }
 
@@ -174,9 +170,7 @@ export class GitHubTokens {
   }
 
   #personal(connection: Connection): string {
-    const token = connection.spec.github?.token;
-    if (token === undefined) throw new AppError("refused", "The Connection is not to GitHub");
-    return readToken(connection, token, this.#host.catalog);
+    return readToken(connection, forgeToken(connection), this.#host.catalog);
   }
 
   /** Access as the App itself: tries its keys one after the other, and sets right a wrong clock. */
@@ -332,36 +326,20 @@ function appKeys({ name, project, spec }: Connection, catalog: Catalog): readonl
 }
 
 /**
- * Checks that a Connection to GitHub has its token or its private key.
+ * Checks that a Connection to a forge has its token or its private key.
  *
  * @throws {AppError} `refused` with what is missing.
  */
-export function checkGitHubToken(connection: Connection, catalog: Catalog): void {
-  const { app, token } = connection.spec.github ?? {};
-  if (app !== undefined) return void appKeys(connection, catalog);
-  if (token === undefined) throw new AppError("refused", "The Connection is not to GitHub");
-  readToken(connection, token, catalog);
+export function checkForgeToken(connection: Connection, catalog: Catalog): void {
+  if (connection.spec.github?.app !== undefined) return void appKeys(connection, catalog);
+  readToken(connection, forgeToken(connection), catalog);
 }
 
-/** Page of an App for its owner. */
-export function appPage(spec: ConnectionSpec, { slug }: GitHubAppSpec): string {
-  const { organization } = spec.github ?? {};
-  const site = gitHubSite(apiUrlOf(spec));
-  const owner = organization === undefined ? "" : `/organizations/${organization}`;
-  return `${site}${owner}/settings/apps/${slug ?? ""}`;
-}
-
-/** Page on which an App is installed. */
-export function installPage(spec: ConnectionSpec, { slug }: GitHubAppSpec): string {
-  const site = gitHubSite(apiUrlOf(spec));
-  const apps = site === "https://github.com" ? "apps" : "github-apps";
-  return slug === undefined ? `${site}/settings/apps` : `${site}/${apps}/${slug}/installations/new`;
-}
-
-/** Address of the website of an API. */
-export function gitHubSite(api: string): string {
-  const { origin } = new URL(api);
-  return origin === "https://api.github.com" ? "https://github.com" : origin;
+/** The field of a Connection that names its token. */
+function forgeToken({ spec: { github, gitlab } }: Connection) {
+  const token = github?.token ?? gitlab?.token;
+  if (token === undefined) throw new AppError("refused", "The Connection is not to a forge");
+  return token;
 }
 
 function notInstalled({ spec, connection }: App, where: string): string {
