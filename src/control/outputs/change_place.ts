@@ -11,6 +11,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Connection } from "../../connections/find_connection.ts";
 import type { RestCall } from "../../connections/api/rest.ts";
 import type { Asker, ForgeSubject } from "../../connections/api/forge.ts";
+import type { ForgeTokens } from "../../connections/forge_tokens.ts";
 import { findAsker, findSubject, forgeOf } from "../../connections/forges.ts";
 import type { OwnUsers } from "../../connections/own_users.ts";
 import { askingStep, limitsFor, type LimitsOf } from "../../outputs/may_rules.ts";
