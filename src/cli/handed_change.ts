@@ -35,8 +35,8 @@ export interface ChangePurpose {
   readonly key?: string | undefined;
 }
 
-/** A change, and the whole id of its task. */
-export interface HandedChange {
+/** A change, and the whole id of its task; dispose it once it is sent. */
+export interface HandedChange extends AsyncDisposable {
   readonly input: { readonly task: string; readonly start: string; readonly tree: string };
   readonly sending: { readonly attachment: Uint8Array<ArrayBuffer>; readonly signal: AbortSignal };
 }
@@ -61,13 +61,17 @@ export async function readChange(
   const { task, start } = await askFirst(client, purpose);
   if (all && start === undefined) await checkOwnDirectory(client, task);
   const of = all ? { all } as const : { commit };
-  const { pack: attachment, ...change } = await packChange({ start: onto ?? start, of }, {
+  const change = await packChange({ start: onto ?? start, of }, {
     directory: Deno.cwd(),
     env: context.io.environment(),
     clock: systemClock,
     signal,
   });
-  return { input: { task, ...change }, sending: { attachment, signal } };
+  return {
+    input: { task, start: change.start, tree: change.tree },
+    sending: { attachment: change.pack, signal },
+    [Symbol.asyncDispose]: () => change[Symbol.asyncDispose](),
+  };
 }
 
 /** The whole id of the task, and where its change begins; throws where it may not make one. */

@@ -33,8 +33,8 @@ export interface PackHost {
   readonly clock: Pick<Clock, "after">;
 }
 
-/** A change to hand over. */
-export interface WholeChange {
+/** A change to hand over; disposing it waits until nothing of its making is left on the disk. */
+export interface WholeChange extends AsyncDisposable {
   readonly start: string;
   readonly tree: string;
   readonly pack: Uint8Array<ArrayBuffer>;
@@ -75,26 +75,37 @@ const TOKENS = ["SVC_RUN_TOKEN", "SVC_TOKEN"];
  * @throws {AppError} `refused` with what to do, where there is none or it cannot be packed; `too_large`.
  */
 export async function packChange(wanted: ChangeWanted, host: PackHost): Promise<WholeChange> {
+  await using made = new AsyncDisposableStack();
   const temporary = await Deno.makeTempDir({ prefix: "svc-change-" });
-  try {
-    const reader = new ChangeReader(temporary, host);
-    await reader.open();
-    return await reader.pack(wanted);
-  } finally {
-    await Deno.remove(temporary, { recursive: true });
-  }
+  made.defer(() => Deno.remove(temporary, { recursive: true }));
+  const reader = new ChangeReader(temporary, host);
+  await reader.open();
+  const change = await reader.pack(wanted);
+  // It takes as long as the daemon takes to look at the change, so both go on at the same time.
+  const removing = made.move().disposeAsync().catch(() => {}); // the change is whole without it
+  return { ...change, [Symbol.asyncDispose]: () => removing };
+}
+
+/** What one git gets. */
+interface GitGiven {
+  readonly input?: Uint8Array<ArrayBuffer>;
+  readonly maxBytes?: number;
+  /** Path of its index; absent for none: that of a large repository takes long to read. */
+  readonly index?: string;
 }
 
 class ChangeReader {
   readonly #host: PackHost;
   readonly #objects: string;
   readonly #index: string;
+  readonly #noIndex: string;
   #repository = { top: "", objects: "", index: "", isShallow: false };
 
   constructor(temporary: string, host: PackHost) {
     this.#host = host;
     this.#objects = join(temporary, "objects");
     this.#index = join(temporary, "index");
+    this.#noIndex = join(temporary, "none");
   }
 
   /** Finds the repository, and lends its objects to a place where new ones go. */
@@ -124,7 +135,7 @@ class ChangeReader {
     await Deno.writeTextFile(join(this.#objects, "info", "alternates"), `${objects}\n`);
   }
 
-  async pack({ start: name, of }: ChangeWanted): Promise<WholeChange> {
+  async pack({ start: name, of }: ChangeWanted): Promise<Omit<WholeChange, keyof AsyncDisposable>> {
     if (name === undefined) {
       throw refused(
         "svc does not know the commit at which this task began: name the commit of the base branch " +
@@ -157,8 +168,10 @@ class ChangeReader {
   /** A tree of all files that git does not ignore. */
   async #treeOfFiles(): Promise<string> {
     await this.#copyIndex();
-    await this.#git(["add", "--all", "--", "."]);
-    return textOf((await this.#git(["write-tree", "--missing-ok"])).out).trim();
+    const index = this.#index;
+    await this.#git(["add", "--all", "--", "."], { index });
+    const { out } = await this.#git(["write-tree", "--missing-ok"], { index });
+    return textOf(out).trim();
   }
 
   /**
@@ -173,7 +186,7 @@ class ChangeReader {
       if (mtime !== null) await Deno.utime(this.#index, mtime, mtime);
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
-      await this.#git(["read-tree", "HEAD"]);
+      await this.#git(["read-tree", "HEAD"], { index: this.#index });
     }
   }
 
@@ -234,7 +247,7 @@ class ChangeReader {
 
   async #git(
     args: readonly string[],
-    given: { readonly input?: Uint8Array<ArrayBuffer>; readonly maxBytes?: number } = {},
+    given: GitGiven = {},
   ): Promise<ProgramOutput> {
     const ended = await this.#run(args, { ...given, in: this.#repository.top });
     if (ended.endedFor === "output") {
@@ -251,17 +264,15 @@ class ChangeReader {
 
   async #run(
     args: readonly string[],
-    { in: cwd, input, maxBytes = MAX_BYTES }: {
+    { in: cwd, input, maxBytes = MAX_BYTES, index = this.#noIndex }: GitGiven & {
       readonly in: string;
-      readonly input?: Uint8Array<ArrayBuffer>;
-      readonly maxBytes?: number;
     },
   ): Promise<ProgramOutput> {
     const { signal, clock } = this.#host;
     const env: Record<string, string> = { ...this.#host.env, ...VARIABLES };
     for (const name of TOKENS) delete env[name];
     if (this.#repository.top !== "") {
-      env["GIT_INDEX_FILE"] = this.#index;
+      env["GIT_INDEX_FILE"] = index;
       env["GIT_OBJECT_DIRECTORY"] = this.#objects;
     }
     const ended = await runProgram({

@@ -55,14 +55,14 @@ export const STEP_TOOLS: Readonly<
   "task.look": lookAtTask,
   "github.pr_create": async (given, call) => {
     const key = typeof given["key"] === "string" ? { key: given["key"] } : {};
-    const { input, sending } = await call.step.packChange({ output: "pull", ...key }, call);
-    const asked = { ...given, ...input } as Input<"github.pr_create">;
-    return answer(await call.client.callWith("github.pr_create", asked, sending));
+    await using change = await call.step.packChange({ output: "pull", ...key }, call);
+    const asked = { ...given, ...change.input } as Input<"github.pr_create">;
+    return answer(await call.client.callWith("github.pr_create", asked, change.sending));
   },
   "github.push": async (given, call) => {
-    const { input, sending } = await call.step.packChange({ output: "push" }, call);
-    const asked = { ...given, ...input } as Input<"github.push">;
-    return answer(await call.client.callWith("github.push", asked, sending));
+    await using change = await call.step.packChange({ output: "push" }, call);
+    const asked = { ...given, ...change.input } as Input<"github.push">;
+    return answer(await call.client.callWith("github.push", asked, change.sending));
   },
 };
 

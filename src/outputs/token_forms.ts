@@ -201,8 +201,8 @@ const BEFORE = 64;
 const BEHIND = 8 * 1024;
 
 /**
- * The tokens in `bytes` at the time `now`, in milliseconds since the epoch; `undefined` after each part
- * of the bytes, so that the caller can let other work go on.
+ * The tokens in `bytes` at the time `now`, in milliseconds since the epoch; `undefined` between two
+ * parts of the bytes, so that the caller can let other work go on.
  */
 export function* findToken(
   bytes: Uint8Array,

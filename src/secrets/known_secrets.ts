@@ -100,8 +100,8 @@ export class KnownSecrets {
   }
 
   /**
-   * The indices in `bytes` at which known values begin, in order; `undefined` after each part of the
-   * bytes, so that the caller can let other work go on.
+   * The indices in `bytes` at which known values begin, in order; `undefined` between two parts of
+   * the bytes, so that the caller can let other work go on.
    */
   *search(bytes: Uint8Array): Generator<number | undefined, void> {
     for (const span of this.#current().spansIn(bytes)) yield span?.from;

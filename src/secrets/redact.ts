@@ -103,7 +103,7 @@ export class SecretPattern {
 
   /**
    * The ranges of `bytes` in which a form is found, in order, with memory for one part of them only;
-   * `undefined` after each part, so that the caller can let other work go on.
+   * `undefined` between two parts, so that the caller can let other work go on.
    */
   *spansIn(bytes: Uint8Array): Generator<Span | undefined, void> {
     if (this.isEmpty) return;
@@ -114,9 +114,9 @@ export class SecretPattern {
         at + size < bytes.length,
       );
       for (const { from, to } of matches) yield { from: at + from, to: at + to };
-      yield undefined;
       size = begun === 0 ? 2 * size : PART_BYTES; // a form may be longer than a part
       at += begun;
+      if (at < bytes.length) yield undefined;
     }
   }
 

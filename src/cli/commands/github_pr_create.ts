@@ -46,9 +46,9 @@ export const command: Command = defineCommand({
       reportMessage(context, {
         async queue(client) {
           const purpose = { task, output: "pull", key } as const;
-          const { input, sending } = await readChange(context, { client, signal, purpose });
-          const given = { ...input, title, labels, ...defined({ body, key, base }) };
-          return await client.callWith("github.pr_create", given, sending);
+          await using change = await readChange(context, { client, signal, purpose });
+          const given = { ...change.input, title, labels, ...defined({ body, key, base }) };
+          return await client.callWith("github.pr_create", given, change.sending);
         },
         queued: changeText,
         sent: pullSent,

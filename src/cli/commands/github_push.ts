@@ -36,9 +36,9 @@ export const command: Command = defineCommand({
       reportMessage(context, {
         async queue(client) {
           const purpose = { task, output: "push" } as const;
-          const { input, sending } = await readChange(context, { client, signal, purpose });
-          const given = { ...input, ...defined({ message }) };
-          return await client.callWith("github.push", given, sending);
+          await using change = await readChange(context, { client, signal, purpose });
+          const given = { ...change.input, ...defined({ message }) };
+          return await client.callWith("github.push", given, change.sending);
         },
         queued: changeText,
         sent: ({ repository, branch, sha }) => `pushed ${sha} to ${branch} of ${repository}`,
