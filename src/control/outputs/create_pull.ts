@@ -50,12 +50,11 @@ export async function createPull(
   checkLabels(labels, place);
   refuseLeaks({ title: input.title, text, labels: labels.join("\n"), key }, host);
   const title = shownTitle(input.title, place);
+  const finding = asAppError(() => findBranches(place, { key, base: input.base, start }));
+  finding.catch(() => {}); // it is awaited below; what fails first is told
   await using change = await openChange({ start, tree, pack }, signal, host);
   return await asAppError(async () => {
-    const base = await findBase(place, input.base);
-    const branch = branchFor(place, key);
-    const at = await findBranch(place, { branch, key, own: place.own?.userId });
-    await refuseUnpublished(place, { base, start, at });
+    const { base, at } = await finding;
     const rules = { output: "pull", workflow: task.workflow, limits } as const;
     const judged = await judgeChange(change, rules, host);
     const same = await findSame(place, { base, tree, except: at.branch });
@@ -92,6 +91,22 @@ export async function createPull(
     const draft = { ...sharedDraft(place, key), key, body };
     return { ...await queueCommit(draft, { change, commit, judged }, host), repository, ...facts };
   });
+}
+
+/** The branch of a pull request and its base, where it begins at what is there already. */
+async function findBranches(
+  place: Place,
+  { key, base: asked, start }: {
+    readonly key: string;
+    readonly base: string | undefined;
+    readonly start: string;
+  },
+) {
+  const base = await findBase(place, asked);
+  const branch = branchFor(place, key);
+  const at = await findBranch(place, { branch, key, own: place.own?.userId });
+  await refuseUnpublished(place, { base, start, at });
+  return { base, at };
 }
 
 /**
