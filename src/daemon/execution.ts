@@ -9,6 +9,7 @@ import { ParallelDisposer } from "../base/parallel_disposer.ts";
 import { SenderPermissions } from "../connections/sender_permissions.ts";
 import { Notifier } from "../notifications/notifier.ts";
 import { Answers } from "../outbox/answers.ts";
+import { forgeOfTask } from "../outbox/github_answers.ts";
 import { HeldMessages } from "../outbox/held_messages.ts";
 import { Outbox } from "../outbox/outbox.ts";
 import { unansweredDraft } from "../outbox/unanswered.ts";
@@ -87,7 +88,8 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   const unanswered = async (task: Task, reason: string) => {
     await outbox.enqueue([unansweredDraft(task, reason)]);
   };
-  const worker = busy.use(await openWorker({ ...running, unanswered, workers }));
+  const forgeOf = (task: Task) => forgeOfTask(task, state.store);
+  const worker = busy.use(await openWorker({ ...running, unanswered, forgeOf, workers }));
   const machine = new Machine(running);
   await endInterruptedPlugins(state);
   opening.use(startAuditRetention(state));

@@ -7,11 +7,11 @@
 
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
+import { type ForgeName, SHA } from "../base/forge_names.ts";
 import type { CHECK_CONCLUSIONS, CHECK_STATUSES } from "../base/github_names.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ForgeSubject } from "../connections/api/forge.ts";
 import { findSubject } from "../connections/forges.ts";
-import { SHA } from "../base/forge_names.ts";
 import type { StoredDelivery } from "../store/delivery_records.ts";
 import type { Task } from "../store/task_records.ts";
 import type { CommentFormat } from "./comment.ts";
@@ -20,7 +20,7 @@ import type { StatusState } from "./status.ts";
 import { ANSWER_KEY } from "./marker.ts";
 import { findForgeFor } from "./forge_access.ts";
 import { type Draft, MAX_STORED } from "./message_kind.ts";
-import { type AnswerSources, findOrigin } from "./origin.ts";
+import { type AnswerSources, findOrigin, type OriginStore } from "./origin.ts";
 
 /** The subject of a task, and the Connection through which it is answered. */
 export interface AnswerAddress {
@@ -61,6 +61,22 @@ export async function addressOfReport(task: Task, host: AnswerSources): Promise<
     return { ...address, connection: name };
   } catch (error) {
     if (error instanceof AppError && error.code === "refused") return address;
+    throw error;
+  }
+}
+
+/**
+ * The forge whose event a task goes back to; `undefined` if there is none, or nothing has checked who
+ * sent it.
+ */
+export async function forgeOfTask(
+  task: Task,
+  store: OriginStore,
+): Promise<ForgeName | undefined> {
+  try {
+    return (await findOrigin(task, findSubject, store))?.found.forge;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "refused") return undefined;
     throw error;
   }
 }

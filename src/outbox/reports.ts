@@ -1,15 +1,16 @@
 /**
- * `report:` of a Trigger: the answers at GitHub when its tasks start, and when they have ended. An
+ * `report:` of a Trigger: the answers at the forge of their event when its tasks start, and when they have ended. An
  * answer for which the event has no place is left out: a push gets no comment, an issue no status.
  *
  * @module
  */
 
 import { AppError, messageOf } from "../base/errors.ts";
+import { FORGE_WORDS, FORGES } from "../base/forge_names.ts";
 import type { Evaluator } from "../cel/evaluator.ts";
 import { scopeOf } from "../cel/expression.ts";
 import { compileTemplate, renderTemplate } from "../cel/template.ts";
-import { answerKeyOf, type Report } from "../resources/report.ts";
+import { answerKeyOf, type ForgeReport } from "../resources/report.ts";
 import { wasKeptFromStarting } from "../resources/sender_guard.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { Task, TaskState } from "../store/task_records.ts";
@@ -48,14 +49,15 @@ export async function reportsAt(
   host: ReportSources,
 ): Promise<readonly Draft[]> {
   const trigger = host.catalog.find<TriggerSpec>("Trigger", task.project, task.trigger);
-  const report = trigger?.spec.report?.github;
+  const reports = trigger?.spec.report;
   // A stranger whose task was kept from starting must not overwrite an earlier answer.
-  if (report === undefined || wasKeptFromStarting(task)) return [];
-  const { react, status, comment } = report; // the run of the task itself makes the pull request
-  if (react !== true && status === undefined && comment === undefined) return [];
+  if (reports === undefined || wasKeptFromStarting(task)) return [];
   const isOver = point === "ended";
-  if (!isOver && report.react !== true && report.status === undefined) return [];
+  if (!FORGES.some((forge) => saysAnything(reports[forge], isOver))) return [];
   const address = await addressOfReport(task, host);
+  const report = reports[address.subject.forge];
+  if (report === undefined) throw nothingSaid(address);
+  if (!saysAnything(report, isOver)) return [];
   if (!isOver && address.connection === "") return []; // the end reports it; a start would be sent too late
   const drafts = [
     report.react === true && address.subject.reactTo !== undefined
@@ -67,13 +69,26 @@ export async function reportsAt(
   return drafts.filter((draft) => draft !== undefined);
 }
 
+/** Whether a block has something to say; the run of the task itself makes the pull request. */
+function saysAnything(report: ForgeReport | undefined, isOver: boolean): boolean {
+  if (report === undefined) return false;
+  const { react, status, comment } = report;
+  return react === true || status !== undefined || isOver && comment !== undefined;
+}
+
+function nothingSaid({ task, subject: { forge } }: AnswerAddress): AppError {
+  const message = `Task ${task.id} came from an event of ${FORGE_WORDS[forge].title}, and its ` +
+    `trigger has no report.${forge}`;
+  return new AppError("refused", message);
+}
+
 function endReaction({ state }: Task): "rocket" | "confused" {
   return state === "succeeded" ? "rocket" : "confused";
 }
 
 function statusOf(
   state: TaskState,
-  { status: context }: Report["github"],
+  { status: context }: ForgeReport,
   address: AnswerAddress,
 ): Draft | undefined {
   const { subject: { sha, isPull }, task } = address;
@@ -83,7 +98,7 @@ function statusOf(
 }
 
 async function commentOf(
-  { comment, key }: Report["github"],
+  { comment, key }: ForgeReport,
   address: AnswerAddress,
   host: ReportSources,
 ): Promise<Draft | undefined> {

@@ -37,7 +37,7 @@ export function platformUses(spec: TriggerSpec): readonly PlatformUse[] {
       consequence: "tasks fail, because svc cannot ask who may start them",
     });
   }
-  if (report?.github !== undefined && whyNeverAnswered(spec) === undefined) {
+  if (report?.github !== undefined && whyNeverAnswered(spec, "github") === undefined) {
     uses.push({
       platform: "github",
       does: "answers",

@@ -6,6 +6,7 @@
  */
 
 import Type from "typebox";
+import { FORGES } from "../base/forge_names.ts";
 import { GOAL_VARIABLES } from "../cel/template.ts";
 import { checkExpression, checkTemplate } from "./condition.ts";
 import { endpointOf } from "./endpoints.ts";
@@ -160,9 +161,11 @@ function checkBlocks(spec: TriggerSpec): Finding[] {
 }
 
 function checkAnswerable(spec: TriggerSpec): Finding[] {
-  const why = spec.report === undefined ? undefined : whyNeverAnswered(spec);
-  if (why === undefined) return [];
-  return [warningAt(["spec", "report", "github"], `No task is answered: ${why}`)];
+  return FORGES.flatMap((forge) => {
+    const why = spec.report?.[forge] === undefined ? undefined : whyNeverAnswered(spec, forge);
+    if (why === undefined) return [];
+    return [warningAt(["spec", "report", forge], `No task is answered: ${why}`)];
+  });
 }
 
 function checkConcurrency(concurrency: Concurrency | undefined): Finding[] {

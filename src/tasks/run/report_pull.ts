@@ -1,5 +1,5 @@
 /**
- * `report.github.pull` of a trigger: the pull request at the end of a task that has succeeded. svc packs
+ * `report.github.pull` and `report.gitlab.pull` of a trigger: the pull request at the end of a task that has succeeded. svc packs
  * the change with the same command as a step would, as the last process of the task, in the sandbox that
  * its steps had. If that fails, the task has succeeded none the less, and people hear why.
  *
@@ -7,9 +7,10 @@
  */
 
 import { AppError } from "../../base/errors.ts";
+import { FORGE_WORDS, type ForgeName, FORGES } from "../../base/forge_names.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
 import { END_OF_TASK } from "../../resources/may.ts";
-import type { Report } from "../../resources/report.ts";
+import type { ForgeReport } from "../../resources/report.ts";
 import { NO_SANDBOX } from "../../resources/sandbox.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import type { CancellationScope } from "../cancellation_scope.ts";
@@ -19,7 +20,11 @@ import { fitsVariable } from "../step/step_env.ts";
 import { attemptStep } from "./attempt_step.ts";
 import type { TaskContext, TaskRun } from "./task_context.ts";
 
-type PullReport = NonNullable<Report["github"]["pull"]>;
+/** A pull request that a trigger reports, and where. */
+interface PullReport {
+  readonly forge: ForgeName;
+  readonly pull: NonNullable<ForgeReport["pull"]>;
+}
 
 /** Longest time for packing the change and handing it over. */
 const TIMEOUT = "10m";
@@ -28,12 +33,21 @@ const MAX_TEXT = 30_000;
 /** Most characters of what the command said that are kept. */
 const MAX_SAID = 2000;
 
-/** The pull request that the trigger of a task reports; `undefined` for none. */
-export function pullReportOf(
+/**
+ * The pull request that the trigger of a task reports; `undefined` for none. Where it reports one at each
+ * forge, that of the event counts; the command refuses what does not fit the event.
+ */
+export async function pullReportOf(
   { claimed: { task }, host }: Pick<TaskRun, "claimed" | "host">,
-): PullReport | undefined {
+): Promise<PullReport | undefined> {
   const trigger = host.catalog.find<TriggerSpec>("Trigger", task.project, task.trigger);
-  return trigger?.spec.report?.github.pull;
+  const all = FORGES.flatMap((forge) => {
+    const pull = trigger?.spec.report?.[forge]?.pull;
+    return pull === undefined ? [] : [{ forge, pull }];
+  });
+  if (all.length < 2) return all[0];
+  const from = await host.forgeOf?.(task);
+  return all.find(({ forge }) => forge === from) ?? all[0];
 }
 
 /**
@@ -62,11 +76,12 @@ async function whyNoPull(
   const scope = context.scopeFor({ state: "succeeded", goal: context.goal });
   let variables: Record<string, string>;
   try {
+    const { pull } = report;
     const fill = async (text: string) =>
       await renderTemplate(compileTemplate(text), scope, context.evaluator);
     variables = {
-      SVC_PULL_TITLE: variable(await fill(report.title)),
-      SVC_PULL_BODY: variable(await fill(report.body ?? "")),
+      SVC_PULL_TITLE: variable(await fill(pull.title)),
+      SVC_PULL_BODY: variable(await fill(pull.body ?? "")),
     };
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "overloaded") throw error;
@@ -88,7 +103,8 @@ async function whyNoPull(
 }
 
 /** The command as a step of the plan, with the sandbox of the steps before it. */
-function stepOf({ steps }: Plan, { key, base, all }: PullReport): PlannedStep {
+function stepOf({ steps }: Plan, { forge, pull: { key, base, all } }: PullReport): PlannedStep {
+  const command = `svc ${forge} ${FORGE_WORDS[forge].pullCommand} create`;
   const options = [
     ...all === true ? ["--all"] : [],
     ...key === undefined ? [] : [`--key='${key}'`],
@@ -99,7 +115,7 @@ function stepOf({ steps }: Plan, { key, base, all }: PullReport): PlannedStep {
   const sandbox = (held.findLast(({ agent }) => agent !== undefined) ?? held.at(-1))?.sandbox;
   return {
     id: END_OF_TASK,
-    run: `printf '%s' "$SVC_PULL_BODY" | svc github pr create ${options.join(" ")} ` +
+    run: `printf '%s' "$SVC_PULL_BODY" | ${command} ${options.join(" ")} ` +
       '--title="$SVC_PULL_TITLE" --body=-',
     timeout: TIMEOUT,
     ...sandbox === undefined ? {} : { sandbox },

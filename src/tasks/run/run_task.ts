@@ -130,7 +130,7 @@ async function runAndCleanUp(run: TaskRun): Promise<TaskResult> {
     if (cut !== undefined) return cut;
     const { state, reason } = taskVerdict(plan, steps.records);
     if (state !== "succeeded") return { state, reason };
-    const report = pullReportOf(run);
+    const report = await pullReportOf(run);
     if (report !== undefined) {
       const last = context ?? await prepareTask(run, cancellation);
       if (!await reportPull(last, report, cancellation)) return INTERRUPTED;

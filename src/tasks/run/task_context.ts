@@ -6,6 +6,7 @@
  */
 
 import type { Core } from "../../base/core.ts";
+import type { ForgeName } from "../../base/forge_names.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import type { HealthConditions } from "../../base/health_conditions.ts";
 import type { RuntimeDirectory } from "../../base/runtime_directory.ts";
@@ -79,6 +80,8 @@ export interface RunHost extends Core {
   readonly sessionHomes: SessionHomes;
   readonly resolvePath: ResolvePath;
   readonly senders: SenderCheck;
+  /** The forge whose event a task goes back to; no task does if absent. */
+  readonly forgeOf?: (task: Task) => Promise<ForgeName | undefined>;
   /** Tells people why a task could not be answered; nobody is told if absent. */
   readonly unanswered?: (task: Task, reason: string) => Promise<void>;
 }
