@@ -29,6 +29,25 @@ export function projectPath(repository: string): string {
   return `/projects/${encodeURIComponent(repository)}`;
 }
 
+/** Most characters of a title. */
+const MAX_TITLE = 255;
+
+/** A title as long as GitLab takes it. */
+export function titleWithin(title: string): string {
+  const characters = [...title];
+  if (characters.length <= MAX_TITLE) return title;
+  return `${characters.slice(0, MAX_TITLE - 1).join("")}…`;
+}
+
+/** A number by which GitLab names something; `undefined` if there is none. */
+export function idIn(
+  data: unknown,
+  name: "id" | "iid" | "source_project_id" | "target_project_id",
+): number | undefined {
+  const id = objectIn(data)[name];
+  return typeof id === "number" && Number.isSafeInteger(id) && id > 0 ? id : undefined;
+}
+
 /** The right that the call needs and the token lacks. */
 function missingRight({ data }: Refused): string {
   const { error, scope } = objectIn(data);

@@ -1,0 +1,47 @@
+/**
+ * GitLab as a forge: gitlab.com, and servers of one's own.
+ *
+ * @module
+ */
+
+import { toBase64, utf8 } from "../../base/bytes.ts";
+import { FORGE_WORDS } from "../../base/forge_names.ts";
+import type { Forge } from "../api/forge.ts";
+import { gitLabBranches } from "./branches.ts";
+import { callGitLab } from "./gitlab_client.ts";
+import { gitLabPeople } from "./people.ts";
+import { gitLabPulls } from "./pulls.ts";
+import { checkedTexts, findAsker, findSubject } from "./subject.ts";
+import { gitLabThreads } from "./threads.ts";
+
+/** GitLab. */
+export const GITLAB: Forge = {
+  name: "gitlab",
+  words: FORGE_WORDS.gitlab,
+  findSubject,
+  findAsker,
+  checkedTexts,
+  call: callGitLab,
+  open: (host) => ({
+    ...gitLabPeople(host),
+    ...gitLabThreads(host),
+    ...gitLabPulls(host),
+    ...gitLabBranches(host),
+  }),
+  gitRemote: (api, repository, token) => ({
+    url: gitUrlOf(api, repository),
+    // Any user will do but an empty one: the token says who it is.
+    authorization: `Basic ${toBase64(utf8(`oauth2:${token}`))}`,
+  }),
+  mailOf: ({ userId, login }, api) => {
+    const { hostname } = new URL(api);
+    return `${userId === "" ? "" : `${userId}-`}${login}@users.noreply.${hostname}`;
+  },
+};
+
+/** Address of a project, as `GROUP/…/PROJECT`, at the server of an API. */
+function gitUrlOf(api: string, repository: string): string {
+  const { protocol, host, pathname } = new URL(api);
+  const within = pathname.replace(/\/+$/, "").replace(/\/api\/v[0-9]+$/, "");
+  return `${protocol}//${host}${within}/${repository}.git`;
+}
