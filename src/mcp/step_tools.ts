@@ -35,8 +35,8 @@ export interface WantedChange {
   readonly key?: string;
 }
 
-/** A change as an operation takes it. */
-export interface HandedChange {
+/** A change as an operation takes it; dispose it once it is sent. */
+export interface HandedChange extends AsyncDisposable {
   readonly input: { readonly task: string; readonly start: string; readonly tree: string };
   readonly sending: { readonly attachment: Uint8Array<ArrayBuffer>; readonly signal: AbortSignal };
 }
