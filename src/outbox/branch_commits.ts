@@ -115,7 +115,7 @@ export async function findOthers(
   const { isKnown, ahead, commits } = await compare(search, base, head);
   if (!isKnown || commits.length < ahead) return "somebody else";
   const others = commits.filter(({ message, tree }) =>
-    markers.findTask(message, { project, repository, tree }) === undefined
+    markers.findTask(message, { forge: "github", project, repository, tree }) === undefined
   );
   if (others.length === 0) return undefined;
   const names = new Set(others.map(({ by }) => by === "" ? "somebody else" : by));

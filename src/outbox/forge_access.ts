@@ -6,9 +6,8 @@
  */
 
 import { defined } from "../base/defined.ts";
-import type { ForgeName } from "../base/forge_names.ts";
+import { type ForgeName, FORGES } from "../base/forge_names.ts";
 import { AppError } from "../base/errors.ts";
-import { isJsonObject } from "../base/json.ts";
 import { apiError } from "../connections/api/api_call.ts";
 import { type Connection, findConnection, mayAnswerTo } from "../connections/find_connection.ts";
 import {
@@ -16,21 +15,19 @@ import {
   type Forge,
   type ForgeRepository,
   type ForgeUser,
+  type Thread,
 } from "../connections/api/forge.ts";
-import { forgeNamed } from "../connections/forges.ts";
 import { checkForgeToken } from "../connections/forge_tokens.ts";
 import { rightsOfMessage } from "./github_rights.ts";
+import { FORGES_BY_NAME } from "../connections/forges.ts";
 import type { RestAnswer, RestCall, RestFailure } from "../connections/api/rest.ts";
-import {
-  type ConnectedPlatform,
-  type ConnectionSpec,
-  platformOfConnection,
-} from "../resources/connection.ts";
+import { type ConnectionSpec, platformOfConnection } from "../resources/connection.ts";
 import { findCeiling } from "../outputs/may_rules.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { OutputName } from "../resources/may.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { ClaimedMessage, OutboxMessage } from "../store/outbox_records.ts";
+import type { MarkedPlace, MarkedRepository } from "./marker.ts";
 import {
   type FindResult,
   type MessageKind,
@@ -55,14 +52,13 @@ export const CLOCKS_DIFFER_MS = 24 * 3600_000;
 export interface ForgeSending extends ClaimedMessage {
   readonly connection: Connection;
   readonly forge: Forge;
-  /** The repository, as `OWNER/NAME` or, at GitLab, `GROUP/…/PROJECT`. */
   readonly repository: string;
-  /** The repository itself, with a token for the rights of this message. */
+  /** The repository, with a token for it and the rights of this message. */
   readonly at: ForgeRepository;
-  /** Path of the repository in GitHub's API. */
-  readonly path: string;
   readonly host: SendHost;
-  /** Makes one call with that token. */
+  /** Path of a repository in the API of GitHub, for what no other forge has. */
+  readonly path: string;
+  /** Makes one call with the same token. */
   readonly call: (call: RestCall) => Promise<RestAnswer>;
   /**
    * The same token by itself.
@@ -84,9 +80,6 @@ interface ForgeKind extends Pick<MessageKind, "again" | "isReplaced" | "needsPac
   readonly find?: (sending: ForgeSending) => Promise<FindResult>;
 }
 
-/** The forges to which messages go. */
-const SENT_TO: readonly (ForgeName & ConnectedPlatform)[] = ["github"];
-
 /** Name of the kind of messages that carries out an output at a forge, such as `github-comment`. */
 export function kindName(forge: ForgeName, output: OutputName): string {
   return `${forge}-${output === "react" ? "reaction" : output}`;
@@ -94,13 +87,13 @@ export function kindName(forge: ForgeName, output: OutputName): string {
 
 /** A kind of messages to forges, once for each of them. */
 export function forgeKind(
-  { output, forges = SENT_TO, send, find, ...kind }: ForgeKind,
+  { output, forges = FORGES, send, find, ...kind }: ForgeKind,
 ): readonly MessageKind[] {
-  return SENT_TO.filter((forge) => forges.includes(forge)).map((forge) => {
+  return [...FORGES_BY_NAME.values()].filter(({ name }) => forges.includes(name)).map((forge) => {
     const to = { forge, output };
     return {
       ...kind,
-      name: kindName(forge, output),
+      name: kindName(forge.name, output),
       way: (message, catalog) => findWay(message, to, catalog).name,
       rates: RATES,
       send: viaForge(to, send),
@@ -111,7 +104,7 @@ export function forgeKind(
 
 /** What a kind of messages does, and where. */
 interface SentTo {
-  readonly forge: ForgeName & ConnectedPlatform;
+  readonly forge: Forge;
   readonly output: OutputName;
 }
 
@@ -159,11 +152,12 @@ function toSending(
   wrote: () => void,
 ): ForgeSending {
   const { message } = claimed;
+  const { forge } = to;
   const connection = findWay(message, to, host.catalog);
-  const forge = forgeNamed(to.forge);
   const repository = String(message.target["repository"]);
-  const purpose = { repository, rights: rightsOfMessage(message) };
-  const access = host.forgeTokens.access(connection, purpose, host.signal);
+  // The tokens of other forges have the rights with which they were made.
+  const rights = forge.name === "github" ? rightsOfMessage(message) : { needs: {} };
+  const access = host.forgeTokens.access(connection, { repository, rights }, host.signal);
   const call = (request: RestCall) => {
     if ((request.method ?? "GET") !== "GET") wrote();
     return forge.call(access, request);
@@ -171,7 +165,7 @@ function toSending(
   const at = forge.open({ connection, repository, call, clock: host.clock });
   const token = async () => await access.token();
   const path = `/repos/${repository}`;
-  return { ...claimed, connection, forge, repository, at, path, host, call, token, wrote };
+  return { ...claimed, connection, forge, repository, at, host, path, call, token, wrote };
 }
 
 /**
@@ -188,16 +182,19 @@ function findWay(
   const repository = String(target["repository"]);
   const found = connection === ""
     ? findForgeFor(
-      { forge, project, repository, trigger: String(body["trigger"]) },
+      { forge: forge.name, project, repository, trigger: String(body["trigger"]) },
       catalog,
     )
     : catalog.find<ConnectionSpec>("Connection", project, connection);
   if (found === undefined) {
     const message = `Connection "${connection}" in project "${project}" no longer exists`;
-    throw new AppError("refused", `${message}: make it with svc connect ${forge} ${repository}`);
+    throw new AppError(
+      "refused",
+      `${message}: make it with svc connect ${forge.name} ${repository}`,
+    );
   }
   // An admin may have removed the repository since the message was stored.
-  if (platformOfConnection(found.spec) !== forge || !mayAnswerTo(found.spec, repository)) {
+  if (platformOfConnection(found.spec) !== forge.name || !mayAnswerTo(found.spec, repository)) {
     const said = `Connection "${found.name}" no longer covers ${repository}`;
     throw new AppError("refused", `${said}: add it to its allow.targets if answers may go there`);
   }
@@ -214,7 +211,7 @@ function findWay(
  */
 export function findForgeFor(
   { forge, project, repository, trigger }: {
-    readonly forge: ForgeName & ConnectedPlatform;
+    readonly forge: ForgeName;
     readonly project: string;
     readonly repository: string;
     readonly trigger: string;
@@ -229,6 +226,26 @@ export function findForgeFor(
   );
 }
 
+/** The issue or pull of a message. */
+export function threadOf({ message: { target } }: Pick<ForgeSending, "message">): Thread {
+  return { number: Number(target["number"]), isPull: target["on"] === PULL_THREAD };
+}
+
+/** `on` of a target whose number is that of a pull, at forges that number issues and pulls apart. */
+export const PULL_THREAD = "merge_request";
+
+/** Where the marker of a message stands that is about an issue or a pull. */
+export function placeOf(sending: ForgeSending): MarkedPlace {
+  return { ...markedIn(sending), ...threadOf(sending) };
+}
+
+/** The repository in which the marker of a message stands. */
+export function markedIn(
+  { message: { project }, forge, repository }: ForgeSending,
+): MarkedRepository {
+  return { project, forge: forge.name, repository };
+}
+
 /**
  * Id of the user as which the Connection writes, fetched once; `undefined` if the API does not say.
  */
@@ -239,7 +256,9 @@ export async function ownUserOf(sending: ForgeSending): Promise<string | undefin
 
 /** The user as which the Connection writes, asked for and remembered; `undefined` as above. */
 export async function readOwnUser(
-  { connection, at, host: { ownUsers } }: Pick<ForgeSending, "connection" | "at"> & {
+  { connection, at, host: { ownUsers } }: {
+    readonly connection: Connection;
+    readonly at: Pick<ForgeRepository, "readOwnUser">;
     readonly host: Pick<SendHost, "ownUsers">;
   },
 ): Promise<ForgeUser | undefined> {
@@ -248,14 +267,16 @@ export async function readOwnUser(
   return user;
 }
 
-/** Whether `user` is svc's own user; true if that user is not known. */
-export function isByUser(user: unknown, own: string | undefined): boolean {
-  if (own === undefined) return true; // the MAC of the marker proves enough
-  return isJsonObject(user) && String(user["id"]) === own;
+/** Whether a text is by svc's own user; true if that user is not known. */
+export function isByUser(
+  { userId }: { readonly userId: string },
+  own: string | undefined,
+): boolean {
+  return own === undefined || userId === own; // the MAC of the marker proves enough
 }
 
 /**
- * Refuses labels that the repository does not have: GitHub would make them.
+ * Refuses labels that the repository does not have: a forge would make them.
  *
  * @throws {AppError} `refused`; {@linkcode CallFailed}.
  */

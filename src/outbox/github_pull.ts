@@ -293,7 +293,7 @@ async function renewText(sending: ForgeSending, own: string | undefined): Promis
   }
   const { message: { project, taskId }, repository, host: { markers }, call, path } = sending;
   const { tree } = open.marker;
-  const place = { project, repository, branch: open.branch };
+  const place = { forge: "github", project, repository, branch: open.branch } as const;
   const marker = markers.makePull(place, { taskId, trigger, tree, key });
   mustBeOk(
     await call({
@@ -321,7 +321,7 @@ function shownText({ message, repository, host: { markers } }: ForgeSending, bra
   const { project, taskId, key } = message;
   const body = message.body as PullBody;
   const { text, fixes, notes, trigger, tree } = body;
-  const place = { project, repository, branch };
+  const place = { forge: "github", project, repository, branch } as const;
   const marker = markers.makePull(place, { taskId, trigger, tree, key });
   return bodyOf({ text, work: body, notes, marker, ...fixes === 0 ? {} : { fixes } });
 }

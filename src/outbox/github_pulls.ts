@@ -55,7 +55,7 @@ export function readPull(
   if (typeof number !== "number") return undefined;
   const body = textIn(pull["body"]);
   const branch = textIn(head["ref"]);
-  const marker = markers.findPull(body, { project, repository, branch });
+  const marker = markers.findPull(body, { forge: "github", project, repository, branch });
   const user = objectIn(pull["user"]);
   const closed = typeof closedAt === "string" ? Date.parse(closedAt) : NaN;
   return {

@@ -6,12 +6,12 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { isJsonObject, type JsonObject, objectIn } from "../base/json.ts";
 import { SHA } from "../base/forge_names.ts";
 import { pagesOf } from "../connections/api/pages.ts";
 import { AppError } from "../base/errors.ts";
 import { CallFailed, mustBeOk } from "../connections/api/forge.ts";
-import { forgeKind, type ForgeSending, isByUser, ownUserOf } from "./forge_access.ts";
+import { forgeKind, type ForgeSending, isByUser, ownUserOf, placeOf } from "./forge_access.ts";
 import type { FindResult, SendResult } from "./message_kind.ts";
 import { bodyWithin, footerOf } from "./pull_text.ts";
 import {
@@ -104,12 +104,9 @@ function bodyOf(sending: ForgeSending, left: readonly ReviewComment[]): string {
 }
 
 /** The marker, also of each comment on a line: the event of any of them starts nothing. */
-function markerOf({ message, repository, host }: ForgeSending): string {
-  const { project, target, taskId, key } = message;
-  return host.markers.make({ project, repository, number: Number(target["number"]) }, {
-    taskId,
-    key,
-  });
+function markerOf(sending: ForgeSending): string {
+  const { message: { taskId, key }, host } = sending;
+  return host.markers.make(placeOf(sending), { taskId, key });
 }
 
 /** A comment on a line, as GitHub takes it. */
@@ -176,15 +173,17 @@ function nameOf(path: string, text: string): string {
 
 /** Searches for svc's own review with this key, the newest of them. */
 async function find(sending: ForgeSending): Promise<FindResult> {
-  const { message: { project, target, key }, repository, host } = sending;
+  const { message: { key }, host } = sending;
   const user = await ownUserOf(sending);
-  const place = { project, repository, number: Number(target["number"]) };
+  const place = placeOf(sending);
   let found = "";
   const read = async (path: string) => mustBeOk(await sending.call({ path }));
   const first = `${pullOf(sending)}/reviews?per_page=100`;
   for await (const { data } of pagesOf(first, { read, clock: host.clock })) {
     for (const review of Array.isArray(data) ? data : []) {
-      if (!isJsonObject(review) || !isByUser(review["user"], user)) continue;
+      if (!isJsonObject(review)) continue;
+      const userId = String(objectIn(review["user"])["id"] ?? "");
+      if (!isByUser({ userId }, user)) continue;
       const marker = host.markers.find(String(review["body"] ?? ""), place);
       if (marker?.key === key) found = idOf(review) ?? found;
     }

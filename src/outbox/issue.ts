@@ -1,21 +1,18 @@
 /**
- * The kind `github-issue`: an issue. A later message of its key renews it while it is open, and makes a
- * new one once it is closed. Its marker finds an issue that may have arrived, and counts the open issues
- * of a workflow.
+ * The kind `github-issue`, and its like at other forges: an issue. A later message of its key renews it
+ * while it is open, and makes a new one once it is closed. Its marker finds an issue that may have
+ * arrived, and counts the open issues of a workflow.
  *
  * @module
  */
 
-import { rfc3339 } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
-import { isJsonObject } from "../base/json.ts";
-import { pagesOf } from "../connections/api/pages.ts";
-import { mustBeOk } from "../connections/api/forge.ts";
 import {
   CLOCKS_DIFFER_MS,
   forgeKind,
   type ForgeSending,
   isByUser,
+  markedIn,
   mustHaveLabels,
   ownUserOf,
 } from "./forge_access.ts";
@@ -23,7 +20,7 @@ import type { MarkedPlace } from "./marker.ts";
 import type { FindResult, SendResult } from "./message_kind.ts";
 import { bodyWithin, footerOf } from "./pull_text.ts";
 
-/** The kind `github-issue`; its id is the number of the issue. */
+/** Its id is the number of the issue. */
 export const issueKinds = forgeKind({
   output: "issue",
   again: "find",
@@ -32,30 +29,22 @@ export const issueKinds = forgeKind({
   find,
 });
 
-/** Bodies of issues are long: pages of fewer issues than GitHub allows, and larger answers. */
-const PAGE = { items: 50, maxBytes: 32 * 1024 * 1024 };
-
 async function send(sending: ForgeSending): Promise<SendResult> {
-  const { path, previousId, message: { body }, call } = sending;
-  const text = { title: body["title"] ?? "", body: bodyOf(sending) };
+  const { at, previousId, message: { body } } = sending;
+  const text = { title: String(body["title"] ?? ""), body: bodyOf(sending) };
   const asked = textsOf(body["asked"]);
   const labels = [...textsOf(body["labels"]), ...asked];
   await mustHaveLabels(asked, sending);
-  if (previousId !== "" && await isOpen(sending)) {
-    const issue = `${path}/issues/${previousId}`;
-    mustBeOk(await call({ method: "PATCH", path: issue, body: text }));
-    if (labels.length > 0) {
-      mustBeOk(await call({ method: "POST", path: `${issue}/labels`, body: { labels } }));
-    }
+  const previous = Number(previousId);
+  if (previousId !== "" && await at.isIssueOpen(previous)) {
+    await at.editIssue(previous, text);
+    if (labels.length > 0) await at.addLabels({ number: previous, isPull: false }, labels);
     return { result: "sent", externalId: previousId };
   }
   // The user must be known before the event of the issue comes, which can overtake the answer.
   await ownUserOf(sending);
   await mustHaveRoom(sending);
-  const made = mustBeOk(
-    await call({ method: "POST", path: `${path}/issues`, body: { ...text, labels } }),
-  );
-  const number = numberOf(made.data);
+  const number = await at.addIssue({ ...text, labels });
   if (number !== undefined) return { result: "sent", externalId: String(number) };
   const reason = "the answer to the new issue names no issue";
   return { result: "later", reason, mayHaveArrived: true };
@@ -70,8 +59,8 @@ function bodyOf(sending: ForgeSending): string {
 }
 
 /** An issue has no number before it is made, so the marker of its own text has none. */
-function placeOf({ message: { project }, repository }: ForgeSending): MarkedPlace {
-  return { project, repository, number: 0 };
+function placeOf(sending: ForgeSending): MarkedPlace {
+  return { ...markedIn(sending), number: 0, isPull: false };
 }
 
 /** Begins with the name of the workflow, see {@linkcode mustHaveRoom}. */
@@ -79,24 +68,17 @@ function markerKey({ message: { id, key, body } }: ForgeSending): string {
   return key === "" ? `${String(body["workflow"])}/${id}` : key;
 }
 
-/** Whether the issue that was sent before is still open; not if it was deleted or has moved away. */
-async function isOpen({ path, previousId, call }: ForgeSending): Promise<boolean> {
-  const answer = await call({ path: `${path}/issues/${previousId}` });
-  if (!answer.ok && [301, 404, 410].includes(answer.status)) return false;
-  const { data } = mustBeOk(answer);
-  return isJsonObject(data) && data["state"] === "open";
-}
-
 /** Refuses one more issue where as many of the workflow are open as it may have. */
 async function mustHaveRoom(sending: ForgeSending): Promise<void> {
-  const { message: { body }, repository } = sending;
+  const { forge, message: { body }, repository } = sending;
   const most = Number(body["open"]);
   const workflow = String(body["workflow"]);
   let open = 0;
   for await (const { key } of ownIssues(sending)) {
     if (key.startsWith(`${workflow}/`)) open++;
     if (open < most) continue;
-    const said = `may.github.issue of Workflow "${workflow}" allows ${most} open issues (open)`;
+    const said =
+      `may.${forge.name}.issue of Workflow "${workflow}" allows ${most} open issues (open)`;
     throw new AppError(
       "refused",
       `${said}, and ${repository} has as many: close one, then send this again`,
@@ -109,8 +91,8 @@ async function find(sending: ForgeSending): Promise<FindResult> {
   const { uncertainSince = 0 } = sending;
   const since = Math.max(0, uncertainSince - CLOCKS_DIFFER_MS);
   const own = markerKey(sending);
-  for await (const { number, key } of ownIssues(sending, since)) {
-    if (key === own) return { result: "found", externalId: String(number) };
+  for await (const { id, key } of ownIssues(sending, since)) {
+    if (key === own) return { result: "found", externalId: id };
   }
   return { result: "absent" };
 }
@@ -119,43 +101,13 @@ async function find(sending: ForgeSending): Promise<FindResult> {
 async function* ownIssues(
   sending: ForgeSending,
   since?: number,
-): AsyncGenerator<{ readonly number: number; readonly key: string }> {
-  const { path, call, host } = sending;
+): AsyncGenerator<{ readonly id: string; readonly key: string }> {
   const user = await ownUserOf(sending);
-  const query = new URLSearchParams({
-    state: "open",
-    sort: "created",
-    direction: "desc",
-    per_page: String(PAGE.items),
-    ...await creatorOf(sending),
-    ...since === undefined ? {} : { since: rfc3339(since) },
-  });
-  const read = async (path: string) => mustBeOk(await call({ path, maxBytes: PAGE.maxBytes }));
-  for await (const { data } of pagesOf(`${path}/issues?${query}`, { read, clock: host.clock })) {
-    for (const issue of Array.isArray(data) ? data : []) {
-      const number = numberOf(issue);
-      if (number === undefined || !isJsonObject(issue) || !isByUser(issue["user"], user)) continue;
-      if (issue["state"] !== "open" || issue["pull_request"] !== undefined) continue;
-      const marker = host.markers.find(String(issue["body"] ?? ""), placeOf(sending));
-      if (marker !== undefined) yield { number, key: marker.key };
-    }
+  for await (const issue of sending.at.ownIssues(since)) {
+    if (!isByUser(issue, user)) continue;
+    const marker = sending.host.markers.find(issue.body, placeOf(sending));
+    if (marker !== undefined) yield { id: issue.id, key: marker.key };
   }
-}
-
-/** Narrows a list of issues to those of svc's user, if the API says who that is. */
-async function creatorOf({ connection, call }: ForgeSending): Promise<{ creator?: string }> {
-  const { app } = connection.spec.github ?? {};
-  if (app !== undefined) return app.slug === undefined ? {} : { creator: `${app.slug}[bot]` };
-  const answer = await call({ path: "/user" });
-  const login = answer.ok && isJsonObject(answer.data) ? answer.data["login"] : undefined;
-  return typeof login === "string" ? { creator: login } : {};
-}
-
-function numberOf(issue: unknown): number | undefined {
-  const number = isJsonObject(issue) ? issue["number"] : undefined;
-  return typeof number === "number" && Number.isSafeInteger(number) && number > 0
-    ? number
-    : undefined;
 }
 
 function textsOf(list: unknown): readonly string[] {

@@ -1,22 +1,26 @@
 /**
  * The invisible marker in comments, pull requests and commits of the daemon. It finds again what was
  * made before a lost answer, and tells that an event is about svc's own doing. Its MAC covers the place
- * where it stands, so that a stranger can neither make a marker nor copy one to another place.
+ * where it stands, so that a stranger can neither make a marker nor copy one to another place or forge.
  *
  * @module
  */
 
 import { equalBytes, toHex, utf8 } from "../base/bytes.ts";
+import type { ForgeName } from "../base/forge_names.ts";
+import type { Thread } from "../connections/api/forge.ts";
 import { type HmacKey, hmacKey, hmacOf } from "../signatures/hmac_digest.ts";
 
-/** The place of a marker. */
-export interface MarkedPlace {
+/** The repository in which a marker stands. */
+export interface MarkedRepository {
   readonly project: string;
-  /** `OWNER/NAME`; it has no case. */
+  readonly forge: ForgeName;
+  /** Its name has no case. */
   readonly repository: string;
-  /** Number of the issue or pull request; 0 for the text of an issue itself, which gets its number later. */
-  readonly number: number;
 }
+
+/** The place of a marker; the number is 0 for the text of an issue itself, which gets its number later. */
+export interface MarkedPlace extends MarkedRepository, Thread {}
 
 /** The content of a marker. */
 export interface Marker {
@@ -25,7 +29,7 @@ export interface Marker {
 }
 
 /** The place of the marker of a pull request. */
-export interface PullPlace extends Omit<MarkedPlace, "number"> {
+export interface PullPlace extends MarkedRepository {
   /** Branch of its head. */
   readonly branch: string;
 }
@@ -39,7 +43,7 @@ export interface PullMarker extends Marker {
 }
 
 /** The place of the mark of a commit. */
-export interface CommitPlace extends Omit<MarkedPlace, "number"> {
+export interface CommitPlace extends MarkedRepository {
   /** Id of its tree. */
   readonly tree: string;
 }
@@ -122,19 +126,29 @@ export class Markers {
   }
 }
 
-function partsOf({ project, repository, number }: MarkedPlace, { taskId, key }: Marker) {
-  return [project, repository.toLowerCase(), number, taskId, key];
+function partsOf(
+  { forge, project, repository, number, isPull }: MarkedPlace,
+  { taskId, key }: Marker,
+) {
+  const thread = forge === "github" ? [] : [isPull ? "pull" : "issue"]; // GitHub numbers both together
+  return [...forgePart(forge), ...thread, project, repository.toLowerCase(), number, taskId, key];
 }
 
 function pullPartsOf(
-  { project, repository, branch }: PullPlace,
+  { forge, project, repository, branch }: PullPlace,
   { taskId, trigger, tree, key }: PullMarker,
 ) {
-  return ["pull", project, repository.toLowerCase(), branch, taskId, trigger, tree, key];
+  const place = [project, repository.toLowerCase(), branch];
+  return [...forgePart(forge), "pull", ...place, taskId, trigger, tree, key];
 }
 
-function commitPartsOf({ project, repository, tree }: CommitPlace, taskId: string) {
-  return ["commit", project, repository.toLowerCase(), tree, taskId];
+function commitPartsOf({ forge, project, repository, tree }: CommitPlace, taskId: string) {
+  return [...forgePart(forge), "commit", project, repository.toLowerCase(), tree, taskId];
+}
+
+/** The markers at GitHub do not name it: they are older than those at other forges. */
+function forgePart(forge: ForgeName): readonly string[] {
+  return forge === "github" ? [] : [forge];
 }
 
 function macOf(secret: HmacKey, parts: readonly unknown[]): string {

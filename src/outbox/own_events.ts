@@ -87,8 +87,9 @@ export class OwnEvents {
     // The marker in the text of an issue is older than its number.
     const number = what === "issue" ? 0 : subject?.number;
     if (subject === undefined || number === undefined) return undefined;
-    const { repository } = subject;
-    const marker = this.#host.markers.find(body, { project: trigger.project, repository, number });
+    const { forge, repository, isPull } = subject;
+    const place = { forge, project: trigger.project, repository, number, isPull };
+    const marker = this.#host.markers.find(body, place);
     if (marker === undefined || !this.#isByOwnUser(trigger, payload, repository)) return undefined;
     return `svc's own ${what} "${marker.key}" of task ${marker.taskId}: it starts nothing`;
   }
@@ -105,7 +106,8 @@ export class OwnEvents {
     if (repository === undefined || from.toLowerCase() !== repository.toLowerCase()) {
       return undefined;
     }
-    const place = { project: trigger.project, repository, branch: textIn(head, "ref") };
+    const branch = textIn(head, "ref");
+    const place = { forge: "github", project: trigger.project, repository, branch } as const;
     const marker = this.#host.markers.findPull(body, place);
     if (marker === undefined || !this.#isByOwnUser(trigger, payload, repository)) return undefined;
     const isOther = marker.trigger !== trigger.name;
@@ -119,7 +121,7 @@ export class OwnEvents {
     const repository = findSubject(payload)?.repository;
     if (repository === undefined) return undefined;
     const tree = textIn(payload["head_commit"], "tree_id");
-    const place = { project: trigger.project, repository, tree };
+    const place = { forge: "github", project: trigger.project, repository, tree } as const;
     const taskId = this.#host.markers.findTask(message, place);
     if (taskId === undefined || !this.#isByOwnUser(trigger, payload, repository)) return undefined;
     return `svc's own commit of task ${taskId}: it starts nothing`;

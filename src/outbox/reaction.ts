@@ -1,15 +1,14 @@
 /**
- * The kind `github-reaction`: a reaction to the subject of the event. Sending it again changes
- * nothing.
+ * The kind `github-reaction`, and its like at other forges: a reaction to the subject of the event.
+ * Sending it again changes nothing.
  *
  * @module
  */
 
-import { mustBeOk } from "../connections/api/forge.ts";
 import { forgeKind, type ForgeSending } from "./forge_access.ts";
 import type { SendResult } from "./message_kind.ts";
 
-/** The reactions that GitHub has. */
+/** The reactions, as GitHub names them. */
 export const REACTIONS = [
   "+1",
   "-1",
@@ -29,13 +28,7 @@ export const reactionKinds = forgeKind({
   send,
 });
 
-async function send({ path, message: { target, body }, call }: ForgeSending): Promise<SendResult> {
-  mustBeOk(
-    await call({
-      method: "POST",
-      path: `${path}/${String(target["to"])}/reactions`,
-      body: { content: body["content"] },
-    }),
-  );
+async function send({ at, message: { target, body } }: ForgeSending): Promise<SendResult> {
+  await at.react(String(target["to"]), String(body["content"]));
   return { result: "sent", externalId: "" };
 }

@@ -42,7 +42,13 @@ Deno.test("an issue has its prefix, labels, harmless text, footer and marker", a
     footer,
     "Made by svc: workflow triage, task 01JZZZZZZZZZZZZZZZZZ0000TA, asked for by octocat",
   );
-  const place = { project: "default", repository: REPOSITORY, number: 0 };
+  const place = {
+    forge: "github",
+    project: "default",
+    repository: REPOSITORY,
+    number: 0,
+    isPull: false,
+  } as const;
   equal(github.markers.find(marker, place)?.key, "triage/42/flaky");
 });
 

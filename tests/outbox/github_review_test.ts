@@ -87,7 +87,13 @@ Deno.test("a review has its comments on the lines of the diff", async () => {
     ["about 2", { path: "src/a.ts", line: 2, side: "LEFT" }],
     ["about 11", { path: "src/a.ts", line: 11, side: "RIGHT" }],
   ]);
-  const place = { project: "default", repository: REPOSITORY, number: 7 };
+  const place = {
+    forge: "github",
+    project: "default",
+    repository: REPOSITORY,
+    number: 7,
+    isPull: false,
+  } as const;
   for (const { body } of [...made?.comments ?? [], ...made === undefined ? [] : [made]]) {
     equal(github.markers.find(body, place)?.key, "review");
   }

@@ -67,7 +67,7 @@ async function siteOf(
   const of = (text: string): { readonly given: Given; readonly commit: string } => {
     const builder = new PackBuilder();
     const tree = builder.files({ "README.md": text });
-    const place = { project: "default", repository: REPOSITORY, tree };
+    const place = { forge: "github", project: "default", repository: REPOSITORY, tree } as const;
     const message = `Fix it\n\n${rig.markers.makeTrailers(place, TASK)}\n`;
     const commit = builder.commit(tree, { parents: [start], message });
     const counted = { files: 1, added: 1, removed: 1, workflows: false };

@@ -5,9 +5,16 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import { FORGES } from "../../src/base/forge_names.ts";
 import { Markers } from "../../src/outbox/marker.ts";
 
-const PLACE = { project: "default", repository: "brightwater/tidepool", number: 7 };
+const PLACE = {
+  forge: "github",
+  project: "default",
+  repository: "brightwater/tidepool",
+  number: 7,
+  isPull: false,
+} as const;
 const MARKED = { taskId: "01JZZZZZZZZZZZZZZZZZ000001", key: "review" };
 const markers = new Markers(new Uint8Array(32).fill(1));
 
@@ -36,7 +43,7 @@ Deno.test("a marker that was made with a former key is known, and new ones are m
   equal(new Markers(present).find(markers.make(PLACE, MARKED), PLACE), undefined);
 });
 
-const BRANCH = { project: "default", repository: "brightwater/tidepool", branch: "svc/fix-7" };
+const BRANCH = { ...PLACE, branch: "svc/fix-7" };
 const PULL = { ...MARKED, trigger: "on-comment", tree: "a".repeat(40), key: "fix/deep.key" };
 
 Deno.test("the marker of a pull request is valid at its branch only, and is none of a comment", () => {
@@ -56,8 +63,7 @@ Deno.test("the marker of a pull request is valid at its branch only, and is none
 });
 
 Deno.test("the trailers of a commit are valid for its tree only", () => {
-  const { project, repository } = PLACE;
-  const place = { project, repository, tree: "b".repeat(40) };
+  const place = { ...PLACE, tree: "b".repeat(40) };
   const trailers = markers.makeTrailers(place, MARKED.taskId);
   const message = `Fix it\n\nBecause\n\n${trailers}\nCo-authored-by: mona <m@example.com>\n`;
   equal(markers.findTask(message, place), MARKED.taskId);
@@ -67,8 +73,47 @@ Deno.test("the trailers of a commit are valid for its tree only", () => {
   equal(markers.findTask(message.replaceAll("Svc-", "> Svc-"), place), undefined);
 });
 
+Deno.test("the markers at GitHub are those of earlier releases", () => {
+  const macs = [
+    markers.make(PLACE, MARKED),
+    markers.make({ ...PLACE, isPull: true }, MARKED),
+    markers.makePull(BRANCH, PULL),
+    markers.makeTrailers({ ...PLACE, tree: "b".repeat(40) }, MARKED.taskId),
+  ].map((marker) => /[0-9a-f]{40}(?= -->|$)/.exec(marker)?.[0]);
+  deepEqual(macs, [
+    "a7dbd1a2cf490f6ce5d88e6f9a5461376444af67",
+    "a7dbd1a2cf490f6ce5d88e6f9a5461376444af67",
+    "1b51f21254f8e4f488da54cc3b6a2bd302e23e50",
+    "78f50af50424287621e51e05417307c095ad1fe9",
+  ]);
+});
+
+Deno.test("a marker is none at another forge", () => {
+  const tree = "b".repeat(40);
+  for (const forge of FORGES) {
+    const marker = markers.make({ ...PLACE, forge }, MARKED);
+    const pull = markers.makePull({ ...BRANCH, forge }, PULL);
+    const trailers = markers.makeTrailers({ ...PLACE, forge, tree }, MARKED.taskId);
+    for (const at of FORGES) {
+      const is = at === forge;
+      equal(markers.find(marker, { ...PLACE, forge: at }) !== undefined, is, `${forge} ${at}`);
+      equal(markers.findPull(pull, { ...BRANCH, forge: at }) !== undefined, is, `${forge} ${at}`);
+      equal(markers.findTask(trailers, { ...PLACE, forge: at, tree }) !== undefined, is);
+    }
+  }
+});
+
+Deno.test("where issues and merge requests are numbered apart, a marker is of one of them", () => {
+  const place = { ...PLACE, forge: "gitlab" } as const;
+  const marker = markers.make(place, MARKED);
+  deepEqual(markers.find(marker, place), MARKED);
+  equal(markers.find(marker, { ...place, isPull: true }), undefined);
+  const other = markers.make({ ...place, isPull: true }, MARKED);
+  equal(markers.find(other, place), undefined);
+});
+
 Deno.test("the trailers in a long message of a stranger are looked for in one pass", () => {
-  const place = { project: "default", repository: "brightwater/tidepool", tree: "a".repeat(40) };
+  const place = { ...PLACE, tree: "a".repeat(40) };
   const message = `${`Svc-Task: ${MARKED.taskId}\n`.repeat(30_000)}Svc-Mark: none`;
   const began = performance.now();
   equal(markers.findTask(message, place), undefined);

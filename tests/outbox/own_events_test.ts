@@ -74,7 +74,13 @@ async function guard(options: { readonly known?: boolean; readonly two?: boolean
       delivery: { id: `D${++last}`, receivedAt: 0 },
     };
   };
-  const place = { project: "default", repository: REPOSITORY, number: 7 };
+  const place = {
+    forge: "github",
+    project: "default",
+    repository: REPOSITORY,
+    number: 7,
+    isPull: false,
+  } as const;
   const marker = markers.make(place, { taskId: "01JZZZZZZZZZZZZZZZZZ000001", key: "review" });
   const task = "01JZZZZZZZZZZZZZZZZZ000001";
   const issueMarker = markers.make({ ...place, number: 0 }, { taskId: task, key: "triage/7/x" });
@@ -107,7 +113,12 @@ const TASK = "01JZZZZZZZZZZZZZZZZZ000001";
 /** A pull request of ours, as its events show it. */
 function pullOf(markers: Markers, given: { readonly ref?: string; readonly from?: string } = {}) {
   const { ref = "bot/fix-7", from = REPOSITORY } = given;
-  const place = { project: "default", repository: REPOSITORY, branch: "bot/fix-7" };
+  const place = {
+    forge: "github",
+    project: "default",
+    repository: REPOSITORY,
+    branch: "bot/fix-7",
+  } as const;
   const facts = { taskId: TASK, trigger: "maker", key: "fix", tree: "a".repeat(40) };
   const body = `x\n\n${markers.makePull(place, facts)}`;
   return { number: 9, body, head: { ref, repo: { full_name: from } } };
@@ -143,7 +154,7 @@ Deno.test("the push of a commit of ours starts nothing, that of a copy of its me
   await using rig = await guard();
   const { own, change, markers } = rig;
   const tree = "b".repeat(40);
-  const place = { project: "default", repository: REPOSITORY, tree };
+  const place = { forge: "github", project: "default", repository: REPOSITORY, tree } as const;
   const message = `Fix\n\n${markers.makeTrailers(place, TASK)}\n`;
   const push = (sender: number, head_commit: object) => own.whyOwn(change(sender, { head_commit }));
   match(push(OWN, { message, tree_id: tree }) ?? "", /^svc's own commit of task 01JZ/);

@@ -67,7 +67,10 @@ export async function commitChange(
   const login = own?.login || "svc";
   const id = own === undefined ? "" : `${own.userId}+`;
   const trailers = [
-    markers.makeTrailers({ project: task.project, repository, tree: change.tree }, task.id),
+    markers.makeTrailers(
+      { forge: "github", project: task.project, repository, tree: change.tree },
+      task.id,
+    ),
     ...isChecked && asker !== undefined && asker.login !== "" && !asker.isBot
       ? [coAuthor(asker, site)]
       : [],
