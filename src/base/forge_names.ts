@@ -33,3 +33,14 @@ export const SHA = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 export function isSha(value: unknown): value is string {
   return typeof value === "string" && SHA.test(value) && !/^0+$/.test(value);
 }
+
+/** A pull within a sentence: `pull request #12`. */
+export function namePull({ pull, pullSign }: ForgeWords, number: number): string {
+  return `${pull} ${pullSign}${number}`;
+}
+
+/** The same at the beginning of a sentence. */
+export function capitalPull(words: ForgeWords, number: number): string {
+  const name = namePull(words, number);
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}

@@ -22,9 +22,17 @@ export function changeHandlers(
     turns.run(grant?.taskId ?? asked, work);
   return {
     "github.pr_create": (input, caller, attached) =>
-      inTurn(input.task, caller, () => createPull(input, caller, attached, host)),
-    "github.pr_update": (input, caller) => updatePull(input, caller, host),
+      inTurn(
+        input.task,
+        caller,
+        () => createPull({ forge: "github", input, caller }, attached, host),
+      ),
+    "github.pr_update": (input, caller) => updatePull({ forge: "github", input, caller }, host),
     "github.push": (input, caller, attached) =>
-      inTurn(input.task, caller, () => pushCommitOf(input, caller, attached, host)),
+      inTurn(
+        input.task,
+        caller,
+        () => pushCommitOf({ forge: "github", input, caller }, attached, host),
+      ),
   };
 }

@@ -110,9 +110,14 @@ export class Markers {
     return `Svc-Task: ${taskId}\nSvc-Mark: ${macOf(this.#key, commitPartsOf(place, taskId))}`;
   }
 
+  /** Whether the message of a commit has what looks like svc's trailers: only then its tree matters. */
+  mayHaveTask(message: string): boolean {
+    return message.includes("Svc-Mark: ");
+  }
+
   /** Id of the task for which svc made a commit; `undefined` for any other commit. */
   findTask(message: string, place: CommitPlace): string | undefined {
-    if (!message.includes("Svc-Mark: ")) return undefined;
+    if (!this.mayHaveTask(message)) return undefined;
     for (const [, taskId = "", mac = ""] of message.matchAll(COMMIT_PATTERN)) {
       if (this.#isOurs(mac, commitPartsOf(place, taskId))) return taskId;
     }

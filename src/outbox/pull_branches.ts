@@ -12,15 +12,15 @@ const MAX_NAME = 190;
  * ones too: the marker of a pull request says whose it is.
  */
 export function branchOf(
-  { prefix, key, number }: {
+  { prefix, key, about }: {
     /** What the names of all branches begin with. */
     readonly prefix: string;
     readonly key: string;
-    /** Number of the issue or pull request; absent where there is none. */
-    readonly number?: number;
+    /** Names the issue or pull; absent where there is none. */
+    readonly about?: string;
   },
 ): string {
-  const end = number === undefined ? "" : `-${number}`;
+  const end = about === undefined ? "" : `-${about}`;
   const name = key.toLowerCase().replaceAll(/[^a-z0-9._/-]+/g, "-");
   const whole = `${prefix}${name}`.slice(0, MAX_NAME - end.length);
   const parts = whole.split("/").map(partOf).filter((part) => part !== "");

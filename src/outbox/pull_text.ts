@@ -93,9 +93,6 @@ export function commitMessage(
 }
 
 /** The trailer for the person who asked, whose right to write was checked. */
-export function coAuthor(
-  { login, id }: { readonly login: string; readonly id: string },
-  site: string,
-): string {
-  return `Co-authored-by: ${login} <${id}+${login}@users.noreply.${site}>`;
+export function coAuthor(login: string, mail: string): string {
+  return `Co-authored-by: ${login} <${mail}>`;
 }

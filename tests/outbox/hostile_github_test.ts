@@ -7,8 +7,8 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import { pullKinds } from "../../src/outbox/github_pull.ts";
-import { pushKinds } from "../../src/outbox/github_push.ts";
+import { pullKinds } from "../../src/outbox/pull.ts";
+import { pushKinds } from "../../src/outbox/push.ts";
 import { NO_COMMIT } from "../../src/git/change.ts";
 import type { SendResult } from "../../src/outbox/message_kind.ts";
 import { type FakeToken, type Interference, problem, TOKEN } from "../fakes/github.ts";

@@ -25,7 +25,7 @@ const NAMES: readonly (readonly [key: string, number: number | undefined, branch
 
 Deno.test("a branch is the prefix, the key in lower case, and the number", () => {
   for (const [key, number, branch] of NAMES) {
-    const named = number === undefined ? {} : { number };
+    const named = number === undefined ? {} : { about: String(number) };
     equal(branchOf({ prefix: "svc/", key, ...named }), branch, key);
   }
 });
@@ -41,7 +41,7 @@ Deno.test(skippable("git takes every name", missing("git")), async () => {
   for (const prefix of ["svc/", "bot.lock/", "with space/", "no-slash-", "a/-b/"]) {
     for (const key of keys) {
       for (const number of [undefined, 123456]) {
-        const named = number === undefined ? {} : { number };
+        const named = number === undefined ? {} : { about: String(number) };
         const branch = nthBranch(branchOf({ prefix, key, ...named }), 50);
         ok(branch.length <= 200, `${branch.length} characters`);
         const { code } = await new Deno.Command("git", {

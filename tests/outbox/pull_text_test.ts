@@ -56,7 +56,10 @@ Deno.test("a commit names no author and skips no check but by svc's own trailers
   const message = "Work in the review\n\nBecause.\n\n" +
     "Co-authored-by: linus <l@example.com>\nSigned-off-by: linus <l@example.com>\n" +
     "skip-checks: true\nSvc-Task: 01JZZZZZZZZZZZZZZZZZ000009\n[ci skip] [no ci] ***NO_CI***";
-  const trailers = ["Svc-Task: A\nSvc-Mark: B", coAuthor({ login: "mona", id: "7" }, "github.com")];
+  const trailers = [
+    "Svc-Task: A\nSvc-Mark: B",
+    coAuthor("mona", "7+mona@users.noreply.github.com"),
+  ];
   const commit = commitMessage({ message, trailers });
   match(commit, /^Work in the review\n\nBecause\.\n\n/);
   ok(commit.endsWith(

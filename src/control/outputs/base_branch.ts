@@ -7,9 +7,7 @@
 
 import { AppError } from "../../base/errors.ts";
 import { spellInLines } from "../../base/control_characters.ts";
-import { compare, headOf } from "../../outbox/branch_commits.ts";
-import { mustBeOk } from "../../connections/api/forge.ts";
-import { type BranchOfKey, objectIn, textIn } from "../../outbox/github_pulls.ts";
+import type { BranchOfKey } from "../../outbox/pulls.ts";
 import { matchesAny } from "../../outputs/path_rules.ts";
 import type { ChangePlace } from "./change_place.ts";
 
@@ -25,29 +23,29 @@ export async function findBase(
   place: ChangePlace<"pull">,
   asked: string | undefined,
 ): Promise<string> {
-  const { limits: { base: patterns }, task: { workflow }, repository } = place;
-  const facts = objectIn(mustBeOk(await place.call({ path: place.path })).data);
-  if (facts["archived"] === true) {
+  const { limits: { base: patterns }, task: { workflow }, forge, at, repository } = place;
+  const { defaultBranch: usual, isArchived } = await at.readFacts();
+  if (isArchived) {
     throw new AppError("refused", `${repository} is archived, so nobody can change it`);
   }
-  const usual = textIn(facts["default_branch"]);
   const base = asked ?? usual;
   const isAllowed = patterns === undefined ? base === usual : matchesAny(patterns, base);
   if (!isAllowed || base === "") {
     const allowed = patterns?.join(", ") ?? `${usual}, the default branch`;
-    const message = `may.github.pull.base of Workflow "${workflow}" allows ${allowed}, and not ` +
-      `"${base}"`;
+    const message =
+      `may.${forge.name}.pull.base of Workflow "${workflow}" allows ${allowed}, and ` +
+      `not "${base}"`;
     throw new AppError("refused", message);
   }
   // Where the API takes a branch it also takes a commit and `OWNER:BRANCH`, those of forks among them.
-  if (base !== usual && await headOf(place, base) === undefined) {
+  if (base !== usual && await place.at.headOf(base) === undefined) {
     throw new AppError("refused", `${repository} has no branch "${base}"`);
   }
   return base;
 }
 
 /**
- * Refuses a change that starts at commits which are neither in its base at GitHub nor on the branch of
+ * Refuses a change that starts at commits which are neither in its base at the forge nor on the branch of
  * its own pull request.
  *
  * @throws {AppError} `refused`, naming them; `overloaded`.
@@ -61,13 +59,13 @@ export async function refuseUnpublished(
   },
 ): Promise<void> {
   const { repository } = place;
-  const found = await compare(place, base, start);
+  const found = await place.at.compare(base, start);
   if (found.isKnown && found.ahead === 0) return;
-  if (!found.isKnown && await headOf(place, base) === undefined) {
+  if (!found.isKnown && await place.at.headOf(base) === undefined) {
     throw new AppError("refused", `${repository} has no branch "${base}"`);
   }
   if (at.open !== undefined) {
-    const own = await compare(place, at.branch, start);
+    const own = await place.at.compare(at.branch, start);
     if (own.isKnown && own.ahead === 0) return;
   }
   const where = `at ${repository}`;

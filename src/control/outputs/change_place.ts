@@ -10,14 +10,15 @@ import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Connection } from "../../connections/find_connection.ts";
 import type { RestCall } from "../../connections/api/rest.ts";
-import type { Asker, ForgeSubject } from "../../connections/api/forge.ts";
+import { FORGE_WORDS, type ForgeName } from "../../base/forge_names.ts";
+import type { Asker, Forge, ForgeSubject, ForgeUser } from "../../connections/api/forge.ts";
 import type { ForgeTokens } from "../../connections/forge_tokens.ts";
-import { findAsker, findSubject, forgeOf } from "../../connections/forges.ts";
+import { findSubject, forgeNamed } from "../../connections/forges.ts";
 import type { OwnUsers } from "../../connections/own_users.ts";
 import { askingStep, limitsFor, type LimitsOf } from "../../outputs/may_rules.ts";
-import { findForgeFor, readOwnUser } from "../../outbox/forge_access.ts";
+import { findForgeFor, kindName, readOwnUser } from "../../outbox/forge_access.ts";
 import { rightsOfMessage } from "../../outbox/github_rights.ts";
-import type { PullSearch } from "../../outbox/github_pulls.ts";
+import type { PullSearch } from "../../outbox/pulls.ts";
 import type { Markers } from "../../outbox/marker.ts";
 import { type AnswerSources, findOrigin, payloadOf } from "../../outbox/origin.ts";
 import type { Task } from "../../store/task_records.ts";
@@ -44,8 +45,15 @@ export interface ChangePlace<Name extends "pull" | "push"> extends PullSearch {
   readonly asker: Asker | undefined;
   /** Whether svc has checked that this person may write to the repository. */
   readonly isChecked: boolean;
-  /** Id and login of the user as which svc writes; absent if the API does not say. */
-  readonly own: { readonly userId: string; readonly login: string } | undefined;
+  /** The user as which svc writes; absent if the API does not say. */
+  readonly own: ForgeUser | undefined;
+}
+
+/** What asks for a change, and at which forge. */
+export interface AskedChange<Asked> {
+  readonly forge: ForgeName;
+  readonly input: Asked;
+  readonly caller: Caller;
 }
 
 /**
@@ -54,37 +62,35 @@ export interface ChangePlace<Name extends "pull" | "push"> extends PullSearch {
  * @throws {AppError} `refused` if the task may not do it or there is no such place, `forbidden`.
  */
 export async function findPlace<Name extends "pull" | "push">(
-  { task: id, output }: { readonly task: string; readonly output: Name },
-  caller: Caller,
+  { forge: name, input: { task: id }, caller }: AskedChange<{ readonly task: string }>,
+  output: Name,
   host: PlaceHost,
 ): Promise<ChangePlace<Name>> {
   const task = await findTask(id, host.store);
   const json = await host.store.findPlan(task.id);
   const plan = json === undefined ? undefined : JSON.parse(json) as Plan;
-  const asked = {
-    forge: "github",
-    workflow: task.workflow,
-    plan,
-    step: askingStep(caller),
-  } as const;
+  const asked = { forge: name, workflow: task.workflow, plan, step: askingStep(caller) };
   const declared = limitsFor(output, asked);
   const origin = await findOrigin(task, findSubject, host.store);
-  const about = origin?.found;
+  const about = origin?.found.forge === name ? origin.found : undefined;
   const named = output === "pull" ? (declared as LimitsOf["pull"]).repository : undefined;
   const repository = named ?? about?.repository;
   if (repository === undefined) {
     const message =
-      `Task ${task.id} did not come from an event of GitHub: write repository under ` +
-      `may.github.${output} of Workflow "${task.workflow}"`;
+      `Task ${task.id} did not come from an event of ${
+        FORGE_WORDS[name].title
+      }: write repository ` +
+      `under may.${name}.${output} of Workflow "${task.workflow}"`;
     throw new AppError("refused", message);
   }
   const { trigger } = origin?.task ?? task;
   const connection = findForgeFor(
-    { forge: "github", project: task.project, trigger, repository },
+    { forge: name, project: task.project, trigger, repository },
     host.catalog,
   );
   const limits = limitsFor(output, { ...asked, connection });
-  const search = searchIn({ project: task.project, output, connection, repository }, host);
+  const forge = forgeNamed(name);
+  const search = searchIn({ project: task.project, output, connection, forge, repository }, host);
   const isSame = about?.repository.toLowerCase() === repository.toLowerCase();
   const own = await readOwnUser({ connection, at: search.at, host });
   return {
@@ -93,25 +99,25 @@ export async function findPlace<Name extends "pull" | "push">(
     limits,
     connection,
     subject: isSame ? about : undefined,
-    asker: origin === undefined ? undefined : findAsker(payloadOf(origin.delivery)),
+    asker: about && origin && forge.findAsker(payloadOf(origin.delivery)),
     isChecked: plan?.from?.permission === "write",
     own,
   };
 }
 
 function searchIn(
-  { project, output, connection, repository }: {
+  { project, output, connection, forge, repository }: {
     readonly project: string;
     readonly output: "pull" | "push";
     readonly connection: Connection;
+    readonly forge: Forge;
     readonly repository: string;
   },
   host: PlaceHost,
 ): PullSearch {
-  const rights = rightsOfMessage({ kind: `github-${output}`, target: {}, body: {} });
+  const rights = rightsOfMessage({ kind: kindName(forge.name, output), target: {}, body: {} });
   const access = host.forgeTokens.access(connection, { repository, rights });
-  const forge = forgeOf(connection);
   const call = (request: RestCall) => forge.call(access, request);
   const at = forge.open({ connection, repository, call, clock: host.clock });
-  return { forge, at, call, path: `/repos/${repository}`, repository, message: { project }, host };
+  return { forge, at, repository, message: { project }, host };
 }

@@ -1,16 +1,16 @@
 /**
- * `github.pr_create` and `github.pr_update`: from what a step hands over to the message that opens or
+ * `github.pr_create`, `gitlab.mr_create` and the operations that change their text: from what a step hands over to the message that opens or
  * renews a pull request.
  *
  * @module
  */
 
 import type { Input, Output } from "../../api/operations.ts";
-import type { Caller } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
-import { asAppError } from "../../outbox/forge_access.ts";
-import type { PullBody, PullTextBody } from "../../outbox/github_pull.ts";
-import { findBranch, findSame } from "../../outbox/github_pulls.ts";
+import { capitalPull } from "../../base/forge_names.ts";
+import { asAppError, kindName } from "../../outbox/forge_access.ts";
+import type { PullBody, PullTextBody } from "../../outbox/pull.ts";
+import { findBranch, findSame } from "../../outbox/pulls.ts";
 import { type Draft, MAX_STORED } from "../../outbox/message_kind.ts";
 import { branchOf } from "../../outbox/pull_branches.ts";
 import { titleOf } from "../../outbox/pull_text.ts";
@@ -18,7 +18,7 @@ import { refuseLeaks } from "../../outputs/leaks.ts";
 import { matchesAny } from "../../outputs/path_rules.ts";
 import { findBase, refuseUnpublished } from "./base_branch.ts";
 import type { AttachedFile } from "../server/input_reader.ts";
-import { type ChangePlace, findPlace } from "./change_place.ts";
+import { type AskedChange, type ChangePlace, findPlace } from "./change_place.ts";
 import { judgeChange } from "./judge_change.ts";
 import {
   type ChangeHost,
@@ -38,15 +38,15 @@ type Place = ChangePlace<"pull">;
  * @throws {AppError} `refused` with the rule that forbids it, `invalid`, `overloaded`.
  */
 export async function createPull(
-  input: Input<"github.pr_create">,
-  caller: Caller,
+  asked: AskedChange<Input<"github.pr_create">>,
   { path: pack, signal }: AttachedFile,
   host: ChangeHost,
 ): Promise<Output<"github.pr_create">> {
-  const place = await findPlace({ task: input.task, output: "pull" }, caller, host);
-  const { task, limits, repository } = place;
+  const { input } = asked;
+  const place = await findPlace(asked, "pull", host);
+  const { task, limits, forge, repository } = place;
   const { body: text = "", key = task.trigger, labels = [], start, tree } = input;
-  checkKey(key);
+  checkKey(key, place.forge.words);
   checkLabels(labels, place);
   refuseLeaks({ title: input.title, text, labels: labels.join("\n"), key }, host);
   const title = shownTitle(input.title, place);
@@ -55,12 +55,13 @@ export async function createPull(
   await using change = await openChange({ start, tree, pack }, signal, host);
   return await asAppError(async () => {
     const { base, at } = await finding;
-    const rules = { output: "pull", workflow: task.workflow, limits } as const;
+    const rules = { forge: forge.name, output: "pull", workflow: task.workflow, limits } as const;
     const judged = await judgeChange(change, rules, host);
     const same = await findSame(place, { base, tree, except: at.branch });
     if (same !== undefined) {
-      const message = `Pull request #${same.number} onto ${base} has the same content already: ` +
-        `close it, or renew it with --key ${same.marker?.key}`;
+      const message =
+        `${capitalPull(forge.words, same.number)} onto ${base} has the same content ` +
+        `already: close it, or renew it with --key ${same.marker?.key}`;
       throw new AppError("refused", message);
     }
     const facts = { branch: at.branch, base };
@@ -115,13 +116,12 @@ async function findBranches(
  * @throws {AppError} `refused` with the rule that forbids it, `invalid`.
  */
 export async function updatePull(
-  input: Input<"github.pr_update">,
-  caller: Caller,
+  asked: AskedChange<Input<"github.pr_update">>,
   host: ChangeHost,
 ): Promise<Output<"github.pr_update">> {
-  const place = await findPlace({ task: input.task, output: "pull" }, caller, host);
-  const { title, body: text, key = place.task.trigger } = input;
-  checkKey(key);
+  const place = await findPlace(asked, "pull", host);
+  const { title, body: text, key = place.task.trigger } = asked.input;
+  checkKey(key, place.forge.words);
   if (title === undefined && text === undefined) {
     throw new AppError("invalid", "Nothing is to be changed: give a title or a text");
   }
@@ -146,13 +146,13 @@ function textDraft(
   return { ...sharedDraft(place, key), key: `${key} text`, body };
 }
 
-function sharedDraft({ task, connection, repository, subject, limits }: Place, key: string) {
-  const about = subject?.number === undefined ? task.trigger : String(subject.number);
+function sharedDraft(place: Place, key: string) {
+  const { task, connection, forge, repository, limits } = place;
   return {
     project: task.project,
     connection: connection.name,
-    kind: "github-pull",
-    target: { repository, subject: about },
+    kind: kindName(forge.name, "pull"),
+    target: { repository, subject: aboutOf(place) ?? task.trigger },
     taskId: task.id,
     counted: { output: "pull", unit: key, max: limits.max },
   };
@@ -173,24 +173,34 @@ function sharedBody(place: Place, key: string) {
 }
 
 /** The first branch of a key. */
-function branchFor({ limits: { branch: prefix }, subject }: Place, key: string): string {
-  const { number } = subject ?? {};
-  return branchOf({ prefix, key, ...number === undefined ? {} : { number } });
+function branchFor(place: Place, key: string): string {
+  const about = aboutOf(place);
+  return branchOf({ prefix: place.limits.branch, key, ...about === undefined ? {} : { about } });
 }
 
-function shownTitle(title: string, { limits }: Place): string {
-  if (title.trim() === "") throw new AppError("invalid", "A pull request needs a title");
+/** Names what the event is about: the number, which at some forges an issue and a pull may share. */
+function aboutOf({ subject, forge: { words } }: Place): string | undefined {
+  if (subject?.number === undefined) return undefined;
+  const isApart = subject.isPull && words.pullSign !== "#";
+  return `${isApart ? `${words.pullCommand}-` : ""}${subject.number}`;
+}
+
+function shownTitle(title: string, { limits, forge: { words } }: Place): string {
+  if (title.trim() === "") throw new AppError("invalid", `A ${words.pull} needs a title`);
   return titleOf(limits.title, title);
 }
 
-function checkLabels(labels: readonly string[], { limits, task: { workflow } }: Place): void {
+function checkLabels(
+  labels: readonly string[],
+  { forge, limits, task: { workflow } }: Place,
+): void {
   const { allowLabels, labels: always } = limits;
   const refused = labels.find((label) =>
     !always.includes(label) && !matchesAny(allowLabels, label)
   );
   if (refused === undefined) return;
   const allowed = [...always, ...allowLabels];
-  const message = `may.github.pull.allowLabels of Workflow "${workflow}" allows ` +
+  const message = `may.${forge.name}.pull.allowLabels of Workflow "${workflow}" allows ` +
     `${allowed.length === 0 ? "no labels" : allowed.join(", ")}, and not "${refused}"`;
   throw new AppError("refused", message);
 }

@@ -6,6 +6,7 @@
  */
 
 import { AppError } from "../../base/errors.ts";
+import type { ForgeName } from "../../base/forge_names.ts";
 import { spellInLines } from "../../base/control_characters.ts";
 import { sizeText } from "../../base/size.ts";
 import type { ChangedFile, CheckedChange } from "../../git/change.ts";
@@ -40,7 +41,8 @@ const MAX_NAMED = 3;
  */
 export async function judgeChange(
   change: CheckedChange,
-  { output, workflow, limits }: {
+  { forge, output, workflow, limits }: {
+    readonly forge: ForgeName;
     readonly output: "pull" | "push";
     readonly workflow: string;
     readonly limits: ChangeLimits;
@@ -48,7 +50,7 @@ export async function judgeChange(
   host: LeaksHost,
 ): Promise<JudgedChange> {
   const { files } = change;
-  const may = `may.github.${output}`;
+  const may = `may.${forge}.${output}`;
   const whose = `of Workflow "${workflow}"`;
   if (files.length > limits.files) {
     const message = `${may}.files ${whose} allows ${limits.files} changed files, and this change ` +

@@ -1,21 +1,20 @@
 /**
- * `github.push`: from what a step hands over to the message that brings one more commit onto the pull
+ * `github.push` and `gitlab.push`: from what a step hands over to the message that brings one more commit onto the pull
  * request of its event.
  *
  * @module
  */
 
 import type { Input, Output } from "../../api/operations.ts";
-import type { Caller } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
-import { headOf } from "../../outbox/branch_commits.ts";
-import { asAppError } from "../../outbox/forge_access.ts";
-import { type FoundPull, pullOf } from "../../outbox/github_pulls.ts";
-import type { PushBody } from "../../outbox/github_push.ts";
+import { capitalPull } from "../../base/forge_names.ts";
+import type { FoundPull } from "../../connections/api/forge.ts";
+import { asAppError, kindName } from "../../outbox/forge_access.ts";
+import type { PushBody } from "../../outbox/push.ts";
 import type { Draft } from "../../outbox/message_kind.ts";
 import { refuseLeaks } from "../../outputs/leaks.ts";
 import type { AttachedFile } from "../server/input_reader.ts";
-import { type ChangePlace, findPlace } from "./change_place.ts";
+import { type AskedChange, type ChangePlace, findPlace } from "./change_place.ts";
 import { judgeChange } from "./judge_change.ts";
 import { type ChangeHost, commitChange, openChange, queueCommit } from "./queue_change.ts";
 
@@ -25,32 +24,32 @@ import { type ChangeHost, commitChange, openChange, queueCommit } from "./queue_
  * @throws {AppError} `refused` with the rule that forbids it, `invalid`, `overloaded`.
  */
 export async function pushCommitOf(
-  input: Input<"github.push">,
-  caller: Caller,
+  asked: AskedChange<Input<"github.push">>,
   { path: pack, signal }: AttachedFile,
   host: ChangeHost,
 ): Promise<Output<"github.push">> {
-  const place = await findPlace({ task: input.task, output: "push" }, caller, host);
-  const { task, limits, repository, subject, connection } = place;
+  const place = await findPlace(asked, "push", host);
+  const { task, limits, forge: { name: forge, words }, at, repository, subject, connection } =
+    place;
   const number = subject?.isPull === true ? subject.number : undefined;
   if (number === undefined) {
-    const message = `The event that task ${task.id} is about has no pull request to push onto`;
+    const message = `The event that task ${task.id} is about has no ${words.pull} to push onto`;
     throw new AppError("refused", message);
   }
-  const { message = `Change pull request ${number}`, start, tree } = input;
+  const { message = `Change ${words.pull} ${number}`, start, tree } = asked.input;
   if (message.trim() === "") throw new AppError("invalid", "The message of the commit is empty");
   refuseLeaks({ message }, host);
   await using change = await openChange({ start, tree, pack }, signal, host);
   return await asAppError(async () => {
     const pull = await openPull(place, number);
-    const head = await headOf(place, pull.branch);
+    const head = await at.headOf(pull.branch);
     if (head !== start) {
       const what = head === undefined ? "has no branch any more" : `is at ${head.slice(0, 10)} now`;
-      const message = `Pull request #${number} ${what}, and this change begins at ` +
+      const message = `${capitalPull(words, number)} ${what}, and this change begins at ` +
         `${start.slice(0, 10)}: begin at its newest commit (svc task retry)`;
       throw new AppError("refused", message);
     }
-    const rules = { output: "push", workflow: task.workflow, limits } as const;
+    const rules = { forge, output: "push", workflow: task.workflow, limits } as const;
     const judged = await judgeChange(change, rules, host);
     const commit = await commitChange(change, { place, message }, host);
     const { files, added, removed, workflows } = judged;
@@ -58,7 +57,7 @@ export async function pushCommitOf(
     const draft: Draft = {
       project: task.project,
       connection: connection.name,
-      kind: "github-push",
+      kind: kindName(forge, "push"),
       target: { repository, number },
       key: "", // none replaces another
       body,
@@ -68,7 +67,7 @@ export async function pushCommitOf(
         unit: "",
         max: limits.max,
         rounds: {
-          place: `${repository.toLowerCase()}#${number}`,
+          place: `${repository.toLowerCase()}${words.pullSign}${number}`,
           most: limits.rounds,
           byPerson: isPerson(place),
         },
@@ -85,13 +84,14 @@ function isPerson({ asker, own }: ChangePlace<"push">): boolean {
 }
 
 async function openPull(place: ChangePlace<"push">, number: number): Promise<FoundPull> {
-  const pull = await pullOf(place, number);
+  const pull = await place.at.readPull(number);
+  const name = capitalPull(place.forge.words, number);
   if (pull === undefined) {
     const message =
-      `Pull request #${number} is from another repository than ${place.repository}, ` +
-      "where svc pushes nothing";
+      `${name} is from another repository than ${place.repository}, where svc pushes ` +
+      "nothing";
     throw new AppError("refused", message);
   }
-  if (!pull.isOpen) throw new AppError("refused", `Pull request #${number} is closed`);
+  if (!pull.isOpen) throw new AppError("refused", `${name} is closed`);
   return pull;
 }

@@ -7,6 +7,7 @@
 import type { InheritedEnv } from "../../tasks/step/inherited_env.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { defined } from "../../base/defined.ts";
+import type { ForgeWords } from "../../base/forge_names.ts";
 import { AppError } from "../../base/errors.ts";
 import type { CheckedChange } from "../../git/change.ts";
 import { openPackedChange } from "../../git/packed_change.ts";
@@ -61,23 +62,21 @@ export async function commitChange(
   },
   { clock, markers }: ChangeHost,
 ): Promise<string> {
-  const { task, repository, own, asker, isChecked, connection } = place;
-  const host = new URL(apiUrlOf(connection.spec)).hostname;
-  const site = host === "api.github.com" ? "github.com" : host;
-  const login = own?.login || "svc";
-  const id = own === undefined ? "" : `${own.userId}+`;
+  const { task, forge, repository, own, asker, isChecked, connection } = place;
+  const api = apiUrlOf(connection.spec);
+  const author = { userId: own?.userId ?? "", login: own?.login || "svc" };
   const trailers = [
     markers.makeTrailers(
-      { forge: "github", project: task.project, repository, tree: change.tree },
+      { forge: forge.name, project: task.project, repository, tree: change.tree },
       task.id,
     ),
     ...isChecked && asker !== undefined && asker.login !== "" && !asker.isBot
-      ? [coAuthor(asker, site)]
+      ? [coAuthor(asker.login, forge.mailOf({ userId: asker.id, login: asker.login }, api))]
       : [],
   ];
   return await change.commit({
     parent: change.start,
-    author: { name: login, email: `${id}${login}@users.noreply.${site}` },
+    author: { name: author.login, email: forge.mailOf(author, api) },
     at: Math.floor(clock.now() / 1000) * 1000,
     message: commitMessage({ message, trailers }),
   });
@@ -116,11 +115,11 @@ export async function queueCommit(
 /** Stores a message without a commit; returns what the caller hears of it. */
 export async function queueText(
   draft: Draft,
-  { limits: { hold }, task: { workflow } }: ChangePlace<"pull">,
+  { forge, limits: { hold }, task: { workflow } }: ChangePlace<"pull">,
   { outbox }: ChangeHost,
 ) {
   const held = hold === "always"
-    ? `may.github.pull of Workflow "${workflow}" holds every change`
+    ? `may.${forge.name}.pull of Workflow "${workflow}" holds every change`
     : undefined;
   const [id = ""] = await outbox.enqueue([{ ...draft, ...defined({ held }) }]);
   return queuedAs(draft, id, held);
@@ -135,12 +134,12 @@ function piecesOf(bytes: Uint8Array<ArrayBuffer>): readonly Uint8Array<ArrayBuff
 }
 
 /**
- * Checks the key of a pull request.
+ * Checks the key of a pull.
  *
  * @throws {AppError} `invalid`.
  */
-export function checkKey(key: string): void {
+export function checkKey(key: string, { pull }: ForgeWords): void {
   if (ANSWER_KEY.test(key)) return;
   const form = "letters, digits, and . _ / - after the first, at most 253";
-  throw new AppError("invalid", `"${key}" cannot be the key of a pull request: use ${form}`);
+  throw new AppError("invalid", `"${key}" cannot be the key of a ${pull}: use ${form}`);
 }

@@ -1,12 +1,11 @@
 /**
- * A commit of a message onto its branch at GitHub.
+ * A commit of a message onto its branch at a forge.
  *
  * @module
  */
 
-import { forgeOf } from "../connections/forges.ts";
-import { apiUrlOf } from "../resources/connection.ts";
 import { pushRef } from "../git/smart_http.ts";
+import { apiUrlOf } from "../resources/connection.ts";
 import type { ForgeSending } from "./forge_access.ts";
 import type { NotSent } from "./message_kind.ts";
 
@@ -24,15 +23,12 @@ export async function pushCommit(
     readonly commit: string;
   },
 ): Promise<Pushed> {
-  const { connection, repository, token, host, message, wrote } = sending;
-  const remote = {
-    ...forgeOf(connection).gitRemote(apiUrlOf(connection.spec), repository, await token()),
-    signal: host.signal,
-  };
+  const { connection, forge, repository, token, host, message, wrote } = sending;
+  const remote = forge.gitRemote(apiUrlOf(connection.spec), repository, await token());
   wrote();
   const pack = host.readContent(message.id, "pack");
   const pushed = await pushRef(
-    remote,
+    { ...remote, signal: host.signal },
     { ref: `refs/heads/${branch}`, old, new: commit, pack },
     host.clock,
   );

@@ -1,16 +1,15 @@
 /**
- * The kind `github-push`: one commit of svc's own onto the pull request of an event. It only ever goes
+ * The kinds `github-push` and `gitlab-push`: one commit of svc's own onto the pull request of an event. It only ever goes
  * forward: a branch that has moved since is left as it is.
  *
  * @module
  */
 
+import { namePull } from "../base/forge_names.ts";
 import type { JsonObject } from "../base/json.ts";
-import { compare, headOf } from "./branch_commits.ts";
 import { forgeKind, type ForgeSending, ownUserOf } from "./forge_access.ts";
-import { type FoundPull, pullOf } from "./github_pulls.ts";
-import { pushCommit } from "./github_push_ref.ts";
 import type { NotSent, SendResult } from "./message_kind.ts";
+import { pushCommit } from "./push_ref.ts";
 
 /** Body of a message that pushes a commit onto a pull request. */
 export interface PushBody extends JsonObject {
@@ -25,7 +24,7 @@ export interface PushBody extends JsonObject {
   readonly workflows: boolean;
 }
 
-/** The kind `github-push`; its id is the commit. */
+/** The kinds; their id is the commit. */
 export const pushKinds = forgeKind({
   output: "push",
   again: "harmless",
@@ -38,28 +37,30 @@ const GONE = "has no branch any more: restore it, then svc task retry";
 async function send(sending: ForgeSending): Promise<SendResult> {
   // The user must be known before the event of the push comes, which can overtake the answer.
   await ownUserOf(sending);
-  const { repository, message: { target } } = sending;
+  const { at, forge: { words }, repository, message: { target } } = sending;
   const { commit, start } = sending.message.body as PushBody;
-  const pull = await pullOf(sending, Number(target["number"]));
+  const number = Number(target["number"]);
+  const pull = await at.readPull(number);
+  const name = namePull(words, number);
+  const refused = (why: string): NotSent => ({ result: "refused", reason: `${name} ${why}` });
   if (pull === undefined) {
-    const reason = `pull request #${target["number"]} is not from a branch of ${repository}: svc ` +
-      "pushes to no fork";
+    const reason = `${name} is not from a branch of ${repository}: svc pushes to no fork`;
     return { result: "refused", reason };
   }
   // Its branch itself: what a pull request says of it may be a moment old.
-  const head = await headOf(sending, pull.branch);
+  const head = await at.headOf(pull.branch);
   if (head === commit) return { result: "sent", externalId: commit };
-  if (head === undefined) return refused(pull, GONE);
-  if (head !== start) return await afterMove(sending, { pull, head, commit });
-  if (!pull.isOpen) return refused(pull, "is closed: open it again, then svc task retry");
+  if (head === undefined) return refused(GONE);
+  if (head !== start) return await afterMove(sending, { head, commit, refused });
+  if (!pull.isOpen) return refused("is closed: open it again, then svc task retry");
   const pushed = await pushCommit(sending, { branch: pull.branch, old: start, commit });
   switch (pushed.result) {
     case "done":
       return { result: "sent", externalId: commit };
     case "moved": {
-      const now = await headOf(sending, pull.branch);
-      if (now === undefined) return refused(pull, GONE);
-      return await afterMove(sending, { pull, head: now, commit });
+      const now = await at.headOf(pull.branch);
+      if (now === undefined) return refused(GONE);
+      return await afterMove(sending, { head: now, commit, refused });
     }
     case "not":
       return pushed.notSent;
@@ -69,20 +70,16 @@ async function send(sending: ForgeSending): Promise<SendResult> {
 /** The result where the branch has another newest commit: ours may be below it, from an earlier try. */
 async function afterMove(
   sending: ForgeSending,
-  { pull, head, commit }: {
-    readonly pull: FoundPull;
+  { head, commit, refused }: {
     readonly head: string;
     readonly commit: string;
+    readonly refused: (why: string) => NotSent;
   },
 ): Promise<SendResult> {
-  const { isKnown, behind } = await compare(sending, commit, head);
+  const { isKnown, behind } = await sending.at.compare(commit, head);
   if (head === commit || isKnown && behind === 0) return { result: "sent", externalId: commit };
-  const { commits } = await compare(sending, String(sending.message.body["start"]), head);
+  const { commits } = await sending.at.compare(String(sending.message.body["start"]), head);
   const by = commits.at(-1)?.by ?? "";
   const whose = by === "" ? "" : ` of ${by}`;
-  return refused(pull, `has commits${whose} since: begin at them with svc task retry`);
-}
-
-function refused({ number }: FoundPull, why: string): NotSent {
-  return { result: "refused", reason: `pull request #${number} ${why}` };
+  return refused(`has commits${whose} since: begin at them with svc task retry`);
 }

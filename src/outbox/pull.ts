@@ -1,27 +1,21 @@
 /**
- * The kind `github-pull`: a branch with one commit of svc's own and the pull request from it, in one
- * message, which later messages of its key renew. Each part is looked for before it is made, so that a
+ * The kinds `github-pull` and `gitlab-pull`: a branch with one commit of svc's own and the pull request
+ * from it, in one message, which later messages of its key renew. Each part is looked for before it is made, so that a
  * message goes on after a crash at any point and makes nothing twice. Commits of others are never
  * overwritten.
  *
  * @module
  */
 
-import { type JsonObject } from "../base/json.ts";
-import { findOthers, headOf, nextPush } from "./branch_commits.ts";
-import { AppError } from "../base/errors.ts";
-import { CallFailed, mustBeOk } from "../connections/api/forge.ts";
+import { namePull } from "../base/forge_names.ts";
+import type { JsonObject } from "../base/json.ts";
+import { CallFailed, type FoundPull } from "../connections/api/forge.ts";
+import { findOthers, nextPush } from "./branch_commits.ts";
 import { forgeKind, type ForgeSending, ownUserOf } from "./forge_access.ts";
-import {
-  type BranchOfKey,
-  findBranch,
-  findSame,
-  type FoundPull,
-  readPull,
-} from "./github_pulls.ts";
-import { pushCommit } from "./github_push_ref.ts";
 import type { NotSent, SendResult } from "./message_kind.ts";
 import { bodyOf, type WorkOf } from "./pull_text.ts";
+import { type BranchOfKey, findBranch, findSame, type MarkedPull } from "./pulls.ts";
+import { pushCommit } from "./push_ref.ts";
 
 /** Body of a message that opens or renews a pull request. */
 export interface PullBody extends JsonObject, WorkOf {
@@ -70,7 +64,7 @@ const MAX_LOOKS = 3;
 /** Clocks that differ by less count as equal: `Date` has no parts of a second, and calls take time. */
 const CLOCKS_DIFFER_MS = 5000;
 
-/** The kind `github-pull`; its id is `NUMBER SHA URL`, without the URL where the API tells none. */
+/** The kinds; their id is `NUMBER SHA URL`, without the URL where the API tells none. */
 export const pullKinds = forgeKind({
   output: "pull",
   again: "harmless",
@@ -111,7 +105,8 @@ async function sendChange(
     const { base, tree } = body;
     const same = await findSame(sending, { base, tree, except: at.branch });
     if (same !== undefined) {
-      const reason = `pull request #${same.number} has the same content already: close it, or ` +
+      const name = namePull(sending.forge.words, same.number);
+      const reason = `${name} has the same content already: close it, or ` +
         "renew it with its --key";
       return { result: "refused", reason };
     }
@@ -140,17 +135,16 @@ async function findEnd(
   const askedAt = body.askedAt + await clockAhead(sending);
   if (last.closedAt <= askedAt) return undefined;
   const reason =
-    `pull request #${last.number} was closed after the task was asked for: a new event, ` +
+    `${namePull(sending.forge.words, last.number)} was closed after the task was asked for: a ` +
+    "new event, " +
     "or svc task retry, opens another one";
   return { result: "dropped", reason };
 }
 
-/** By how many milliseconds GitHub's clock is ahead of the local one. */
-async function clockAhead({ call, path, host: { clock } }: ForgeSending): Promise<number> {
-  const { headers } = mustBeOk(await call({ path }));
-  const theirs = Date.parse(headers.get("date") ?? "");
-  if (Number.isNaN(theirs)) return 0;
-  const ahead = theirs - clock.now();
+/** By how many milliseconds the forge's clock is ahead of the local one. */
+async function clockAhead({ at, host: { clock } }: ForgeSending): Promise<number> {
+  const { at: theirs } = await at.readFacts();
+  const ahead = theirs === undefined ? 0 : theirs - clock.now();
   return Math.abs(ahead) < CLOCKS_DIFFER_MS ? 0 : ahead;
 }
 
@@ -160,7 +154,7 @@ async function push(
 ): Promise<NotSent | undefined> {
   const { commit, start, base } = body;
   for (let look = 0; look < MAX_LOOKS; look++) {
-    const head = await headOf(sending, branch);
+    const head = await sending.at.headOf(branch);
     const next = nextPush({ commit, start, ...head === undefined ? {} : { head } });
     if (next.push === "none") return undefined;
     if (next.push === "replace") {
@@ -190,52 +184,45 @@ interface Opened {
 async function openOrRenew(pulling: Pulling): Promise<Opened | NotSent> {
   const { sending, body, at } = pulling;
   if (at.open !== undefined) return await renew(pulling, at.open);
-  const { call, path, message } = sending;
-  const answer = await call({
-    method: "POST",
-    path: `${path}/pulls`,
-    body: {
-      title: body.title,
-      body: shownText(sending, at.branch),
-      head: at.branch,
-      base: body.base,
-      draft: body.draft,
-    },
+  const { forge: { name, words }, message: { key } } = sending;
+  const opened = await sending.at.openPull({
+    title: body.title,
+    body: shownText(sending, at.branch),
+    branch: at.branch,
+    base: body.base,
+    draft: body.draft,
   });
-  if (answer.ok) {
-    const pull = readPull(answer.data, sending);
-    if (pull !== undefined) return { pull, isNew: true };
-    throw new AppError("refused", "The answer about the new pull request does not name its branch");
+  switch (opened.result) {
+    case "opened":
+      return { pull: opened.pull, isNew: true };
+    case "exists": {
+      const own = await ownUserOf(sending);
+      const again = await findBranch(sending, { branch: body.branch, key, own });
+      if (again.open?.branch === at.branch) {
+        return await renew({ ...pulling, at: again }, again.open);
+      }
+      return { result: "later", reason: opened.reason, mayHaveArrived: true };
+    }
+    case "nothing new":
+      return { result: "refused", reason: `nothing new: ${body.base} has this content already` };
+    case "no drafts": {
+      const reason = `this repository has no draft ${words.pull}s: write draft: false under ` +
+        `may.${name}.pull`;
+      return { result: "refused", reason };
+    }
   }
-  if (answer.status !== 422) throw new CallFailed(answer);
-  if (/already exists/i.test(answer.message)) {
-    const own = await ownUserOf(sending);
-    const again = await findBranch(sending, { branch: body.branch, key: message.key, own });
-    if (again.open?.branch === at.branch) return await renew({ ...pulling, at: again }, again.open);
-    return { result: "later", reason: answer.message, mayHaveArrived: true };
-  }
-  if (/no commits between/i.test(answer.message)) {
-    return { result: "refused", reason: `nothing new: ${body.base} has this content already` };
-  }
-  if (/draft pull requests are not supported/i.test(answer.message)) {
-    const reason = "this repository has no draft pull requests: write draft: false under " +
-      "may.github.pull";
-    return { result: "refused", reason };
-  }
-  throw new CallFailed(answer);
 }
 
 /** Gives an open pull request the title, the text and the base of the message. */
-async function renew({ sending, body }: Pulling, open: FoundPull): Promise<Opened> {
-  const { call, path, message, uncertainSince } = sending;
+async function renew({ sending, body }: Pulling, open: MarkedPull): Promise<Opened> {
+  const { at, message, uncertainSince } = sending;
   const text = shownText(sending, open.branch);
   // An earlier try of this message may have opened it without asking anybody.
   const isNew = uncertainSince !== undefined && open.marker?.taskId === message.taskId &&
     sending.previousId === "";
   const { title, base } = body;
   if (open.title !== title || open.body !== text || open.base !== base) {
-    const path_ = `${path}/pulls/${open.number}`;
-    mustBeOk(await call({ method: "PATCH", path: path_, body: { title, body: text, base } }));
+    await at.editPull(open, { title, body: text, base });
   }
   return { pull: open, isNew };
 }
@@ -244,43 +231,35 @@ async function setLabels(
   { sending, body }: Pulling,
   { pull, isNew }: Opened,
 ): Promise<SendResult> {
-  const { call, path } = sending;
+  const { at, forge: { words } } = sending;
+  const { number } = pull;
   const known = new Set(pull.labels.map((label) => label.toLowerCase()));
   const labels = body.labels.filter((label) => !known.has(label.toLowerCase()));
-  if (labels.length > 0) {
-    const answer = await call({
-      method: "POST",
-      path: `${path}/issues/${pull.number}/labels`,
-      body: { labels },
-    });
-    const failed = answer.ok ? undefined : halfDone(pull, `its labels`, answer);
-    if (failed !== undefined) return failed;
-  }
-  if (isNew && body.reviewers.length > 0) {
-    const teams = body.reviewers.filter((name) => name.includes("/"));
-    const answer = await call({
-      method: "POST",
-      path: `${path}/pulls/${pull.number}/requested_reviewers`,
-      body: {
-        reviewers: body.reviewers.filter((name) => !name.includes("/")),
-        team_reviewers: teams.map((name) => name.slice(name.indexOf("/") + 1)),
-      },
-    });
-    const failed = answer.ok ? undefined : halfDone(pull, `its reviewers`, answer);
-    if (failed !== undefined) return failed;
-  }
-  return { result: "sent", externalId: idOf(pull, body.commit) };
+  const name = namePull(words, number);
+  const failed = labels.length === 0
+    ? undefined
+    : await tryPart(name, "its labels", () => at.addLabels({ number, isPull: true }, labels));
+  if (failed !== undefined) return failed;
+  const unasked = !isNew || body.reviewers.length === 0
+    ? undefined
+    : await tryPart(name, "its reviewers", () => at.askReviewers(number, body.reviewers));
+  return unasked ?? { result: "sent", externalId: idOf(pull, body.commit) };
 }
 
-/** The result of a message whose pull request is open, but lacks something for good. */
-function halfDone(
-  { number }: FoundPull,
+/** Completes a pull request; the result of the message where it lacks something for good. */
+async function tryPart(
+  name: string,
   what: string,
-  failure: CallFailed["failure"],
-): NotSent {
-  if (failure.kind !== "refused") throw new CallFailed(failure);
-  const reason = `pull request #${number} is there, without ${what}: ${failure.message}`;
-  return { result: "refused", reason, mayHaveArrived: true };
+  work: () => Promise<void>,
+): Promise<NotSent | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CallFailed) || error.failure.kind !== "refused") throw error;
+    const reason = `${name} is there, without ${what}: ${error.message}`;
+    return { result: "refused", reason, mayHaveArrived: true };
+  }
 }
 
 /** The title or the text alone. */
@@ -289,41 +268,44 @@ async function renewText(sending: ForgeSending, own: string | undefined): Promis
   const { branch, pullKey: key, title, text, trigger } = body;
   const { open } = await findBranch(sending, { branch, key, own });
   if (open?.marker === undefined) {
-    return { result: "refused", reason: `there is no open pull request of --key ${key}` };
+    const reason = `there is no open ${sending.forge.words.pull} of --key ${key}`;
+    return { result: "refused", reason };
   }
-  const { message: { project, taskId }, repository, host: { markers }, call, path } = sending;
   const { tree } = open.marker;
-  const place = { forge: "github", project, repository, branch: open.branch } as const;
-  const marker = markers.makePull(place, { taskId, trigger, tree, key });
-  mustBeOk(
-    await call({
-      method: "PATCH",
-      path: `${path}/pulls/${open.number}`,
-      body: {
-        ...title === "" ? {} : { title },
-        ...text === null ? {} : {
-          body: bodyOf({
-            text,
-            work: body,
-            notes: [],
-            marker,
-            ...body.fixes === 0 ? {} : { fixes: body.fixes },
-          }),
-        },
-      },
-    }),
-  );
+  const marker = markerOf(sending, { branch: open.branch, trigger, tree, key });
+  const shown = () => bodyOf({ text: text ?? "", work: body, notes: [], marker, ...fixesOf(body) });
+  await sending.at.editPull(open, {
+    ...title === "" ? {} : { title },
+    ...text === null ? {} : { body: shown() },
+  });
   return { result: "sent", externalId: idOf(open, open.sha) };
 }
 
 /** The text of a pull request with footer and marker. */
-function shownText({ message, repository, host: { markers } }: ForgeSending, branch: string) {
-  const { project, taskId, key } = message;
-  const body = message.body as PullBody;
-  const { text, fixes, notes, trigger, tree } = body;
-  const place = { forge: "github", project, repository, branch } as const;
-  const marker = markers.makePull(place, { taskId, trigger, tree, key });
-  return bodyOf({ text, work: body, notes, marker, ...fixes === 0 ? {} : { fixes } });
+function shownText(sending: ForgeSending, branch: string): string {
+  const body = sending.message.body as PullBody;
+  const { text, notes, trigger, tree } = body;
+  const marker = markerOf(sending, { branch, trigger, tree, key: sending.message.key });
+  return bodyOf({ text, work: body, notes, marker, ...fixesOf(body) });
+}
+
+function markerOf(
+  { forge, repository, message: { project, taskId }, host: { markers } }: ForgeSending,
+  { branch, ...marker }: {
+    readonly branch: string;
+    readonly trigger: string;
+    readonly tree: string;
+    readonly key: string;
+  },
+): string {
+  return markers.makePull({ forge: forge.name, project, repository, branch }, {
+    ...marker,
+    taskId,
+  });
+}
+
+function fixesOf({ fixes }: { readonly fixes: number }): { readonly fixes?: number } {
+  return fixes === 0 ? {} : { fixes };
 }
 
 function idOf({ number, url }: FoundPull, sha: string): string {
