@@ -59,6 +59,13 @@ const PULL_PATTERN =
 /** The trailers of a commit, one line after the other: the messages of others can be megabytes. */
 const COMMIT_PATTERN = /^Svc-Task: ([0-9A-Z]{26})\r?\nSvc-Mark: ([0-9a-f]{40})\r?$/gm;
 
+/** Id of the task that a message of a commit names; `undefined` if it names none. Anyone can write that. */
+export function taskNamedIn(message: string): string | undefined {
+  if (!message.includes("Svc-Mark: ")) return undefined;
+  for (const [, taskId] of message.matchAll(COMMIT_PATTERN)) return taskId;
+  return undefined;
+}
+
 /** Every marker begins with it. */
 const BEGINNING = "<!-- svc ";
 

@@ -1,5 +1,5 @@
 /**
- * Guards against loops: an event about a comment, a commit or a pull request of the daemon starts
+ * Guards against loops: an event about a comment, a commit or a pull of the daemon starts
  * nothing, and neither does the next event of its own user if that user's events alone have started the
  * last tasks.
  *
@@ -8,9 +8,11 @@
 
 import { defined } from "../base/defined.ts";
 import { shortDuration } from "../base/duration.ts";
-import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { FORGE_WORDS } from "../base/forge_names.ts";
+import { isJsonObject } from "../base/json.ts";
+import type { Doing, ForgeSubject } from "../connections/api/forge.ts";
 import { type Connection, findConnection } from "../connections/find_connection.ts";
-import { findSubject } from "../connections/forges.ts";
+import { findAsker, findSubject, forgeNamed } from "../connections/forges.ts";
 import type { OwnUsers } from "../connections/own_users.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { Resource } from "../resources/resource.ts";
@@ -18,7 +20,7 @@ import type { TriggerSpec } from "../resources/trigger.ts";
 import type { WorkflowSpec } from "../resources/workflow.ts";
 import { limitsOf } from "../outputs/may_rules.ts";
 import type { Events } from "../store/events.ts";
-import type { Markers } from "./marker.ts";
+import { type Markers, taskNamedIn } from "./marker.ts";
 
 /** The state of the daemon by which own events are known. */
 export interface OwnEventsHost {
@@ -40,14 +42,18 @@ const MAX_CHAIN = { tasks: 5, withinMs: 10 * 60_000 };
 /** Most issues that are remembered. */
 const MAX_CHAINS = 1000;
 
-/** What svc does to its own pull requests. */
-const PULL_ACTIONS: ReadonlySet<string> = new Set([
-  "opened",
-  "edited",
-  "synchronize",
-  "labeled",
-  "review_requested",
-]);
+/** An event, and the users that tell whose it is. */
+interface OwnEvent {
+  readonly trigger: Resource<TriggerSpec>;
+  readonly subject: ForgeSubject;
+  /** Id of svc's own user; `undefined` while it is not known. */
+  readonly own: string | undefined;
+  /** Id of the user who caused the event. */
+  readonly sender: string | undefined;
+}
+
+/** One of what an event shows. */
+type DoingOf<What extends Doing["what"]> = Extract<Doing, { readonly what: What }>;
 
 /** Recognises events that svc itself has caused. */
 export class OwnEvents {
@@ -60,88 +66,91 @@ export class OwnEvents {
   }
 
   /**
-   * Why an event starts nothing, whatever its filter says: svc's own user or App has caused it by a
-   * comment, a review, an issue, a pull request, a commit or a branch of the daemon. `undefined` for any other event.
+   * Why an event starts nothing, whatever its filter says: svc's own user or App has caused it by
+   * what the daemon did. `undefined` for any other event.
    */
   whyOwn({ trigger: { resource }, payload }: GuardedEvent): string | undefined {
-    if (!isJsonObject(payload)) return undefined;
-    for (const what of ["comment", "review"] as const) {
-      if (isJsonObject(payload[what])) return this.#whyOwnText(what, resource, payload);
-    }
-    const { action } = payload;
-    const isIssue = isJsonObject(payload["issue"]) && (action === "opened" || action === "edited");
-    if (isIssue) return this.#whyOwnText("issue", resource, payload);
-    if (isJsonObject(payload["pull_request"])) return this.#whyOwnPull(resource, payload);
-    if (isJsonObject(payload["head_commit"])) return this.#whyOwnPush(resource, payload);
-    return payload["ref_type"] === "branch" ? this.#whyOwnBranch(resource, payload) : undefined;
-  }
-
-  #whyOwnText(
-    what: "comment" | "review" | "issue",
-    trigger: Resource<TriggerSpec>,
-    payload: JsonObject,
-  ): string | undefined {
-    const body = textIn(payload[what], "body");
-    if (!body.includes("<!-- svc ")) return undefined;
     const subject = findSubject(payload);
-    // The marker in the text of an issue is older than its number.
-    const number = what === "issue" ? 0 : subject?.number;
-    if (subject === undefined || number === undefined) return undefined;
-    const { forge, repository, isPull } = subject;
-    const place = { forge, project: trigger.project, repository, number, isPull };
-    const marker = this.#host.markers.find(body, place);
-    if (marker === undefined || !this.#isByOwnUser(trigger, payload, repository)) return undefined;
-    return `svc's own ${what} "${marker.key}" of task ${marker.taskId}: it starts nothing`;
+    if (subject === undefined || !isJsonObject(payload)) return undefined;
+    const doing = forgeNamed(subject.forge).findDoing(payload);
+    if (doing === undefined) return undefined;
+    const event: OwnEvent = {
+      trigger: resource,
+      subject,
+      own: this.#ownUser(resource, subject),
+      sender: findAsker(payload)?.id,
+    };
+    const what = this.#ownDoing(doing, event);
+    return what === undefined ? undefined : `svc's own ${what}: it starts nothing`;
   }
 
-  #whyOwnPull(trigger: Resource<TriggerSpec>, payload: JsonObject): string | undefined {
-    const { action, pull_request: pull, review } = payload;
-    const body = textIn(pull, "body");
-    const isSvcs = typeof action === "string" && PULL_ACTIONS.has(action);
-    if (!isSvcs || review !== undefined || !body.includes("<!-- svc ")) return undefined;
-    const head = isJsonObject(pull) && isJsonObject(pull["head"]) ? pull["head"] : {};
-    const repository = findSubject(payload)?.repository;
-    // The text of a pull request from a fork is its author's.
-    const from = textIn(head["repo"], "full_name");
-    if (repository === undefined || from.toLowerCase() !== repository.toLowerCase()) {
-      return undefined;
+  /** What of svc's own the event is about, in words; `undefined` if it is not svc's. */
+  #ownDoing(doing: Doing, event: OwnEvent): string | undefined {
+    switch (doing.what) {
+      case "comment":
+      case "review":
+      case "issue":
+        return this.#ownText(doing, event);
+      case "pull":
+        return this.#ownPull(doing, event);
+      case "commit":
+        return this.#ownCommit(doing, event);
+      case "branch":
+        return this.#ownBranch(doing.branch, event);
+      default:
+        return isByKnownUser(event) ? doing.what : undefined;
     }
-    const branch = textIn(head, "ref");
-    const place = { forge: "github", project: trigger.project, repository, branch } as const;
+  }
+
+  #ownText(
+    { what, body }: DoingOf<"comment" | "review" | "issue">,
+    event: OwnEvent,
+  ): string | undefined {
+    const { trigger: { project }, subject: { forge, repository, isPull, number: about } } = event;
+    // The marker in the text of an issue is older than its number.
+    const number = what === "issue" ? 0 : about;
+    if (number === undefined) return undefined;
+    const place = { forge, project, repository, number, isPull };
+    const marker = this.#host.markers.find(body, place);
+    if (marker === undefined || !mayBeByUser(event)) return undefined;
+    return `${what} "${marker.key}" of task ${marker.taskId}`;
+  }
+
+  #ownPull({ body, branch, pushed = "" }: DoingOf<"pull">, event: OwnEvent): string | undefined {
+    const { trigger, subject: { forge, repository } } = event;
+    const place = { forge, project: trigger.project, repository, branch };
     const marker = this.#host.markers.findPull(body, place);
-    if (marker === undefined || !this.#isByOwnUser(trigger, payload, repository)) return undefined;
+    // The pull of somebody else, onto whose branch svc has pushed.
+    if (marker === undefined) return this.#ownCommit({ what: "commit", message: pushed }, event);
+    if (!mayBeByUser(event)) return undefined;
     const isOther = marker.trigger !== trigger.name;
     if (trigger.spec.event.webhook?.own === "pulls" && isOther) return undefined;
-    return `svc's own pull request "${marker.key}" of task ${marker.taskId}: it starts nothing`;
+    return `${FORGE_WORDS[forge].pull} "${marker.key}" of task ${marker.taskId}`;
   }
 
-  #whyOwnPush(trigger: Resource<TriggerSpec>, payload: JsonObject): string | undefined {
-    const message = textIn(payload["head_commit"], "message");
-    if (!message.includes("Svc-Mark: ")) return undefined;
-    const repository = findSubject(payload)?.repository;
-    if (repository === undefined) return undefined;
-    const tree = textIn(payload["head_commit"], "tree_id");
-    const place = { forge: "github", project: trigger.project, repository, tree } as const;
+  #ownCommit({ message, tree }: DoingOf<"commit">, event: OwnEvent): string | undefined {
+    const { trigger: { project }, subject: { forge, repository } } = event;
+    // Without the tree there is no MAC to verify, so the user has to be known.
+    if (tree === undefined) {
+      const named = isByKnownUser(event) ? taskNamedIn(message) : undefined;
+      return named === undefined ? undefined : `commit of task ${named}`;
+    }
+    const place = { forge, project, repository, tree };
     const taskId = this.#host.markers.findTask(message, place);
-    if (taskId === undefined || !this.#isByOwnUser(trigger, payload, repository)) return undefined;
-    return `svc's own commit of task ${taskId}: it starts nothing`;
+    if (taskId === undefined || !mayBeByUser(event)) return undefined;
+    return `commit of task ${taskId}`;
   }
 
   /** An event of a new branch names no commit: those that begin as svc's own do are svc's own. */
-  #whyOwnBranch(trigger: Resource<TriggerSpec>, payload: JsonObject): string | undefined {
-    const repository = findSubject(payload)?.repository;
-    const branch = textIn(payload, "ref");
-    if (repository === undefined || branch === "") return undefined;
-    const own = this.#ownUser(trigger, repository);
-    if (own === undefined || senderOf(payload) !== own) return undefined;
-    const workflows = this.#host.catalog.list("Workflow", trigger.project) as Resource<
-      WorkflowSpec
-    >[];
+  #ownBranch(branch: string, event: OwnEvent): string | undefined {
+    if (!isByKnownUser(event)) return undefined;
+    const { trigger: { project }, subject: { forge } } = event;
+    const workflows = this.#host.catalog.list("Workflow", project) as Resource<WorkflowSpec>[];
     const isOwn = workflows.some(({ spec: { may } }) => {
-      const prefix = limitsOf(may, "github", "pull")?.branch;
+      const prefix = limitsOf(may, forge, "pull")?.branch;
       return prefix !== undefined && branch.startsWith(prefix);
     });
-    return isOwn ? `svc's own branch ${branch}: it starts nothing` : undefined;
+    return isOwn ? `branch ${branch}` : undefined;
   }
 
   /**
@@ -149,14 +158,13 @@ export class OwnEvents {
    * events of svc's own user have started the last ones. Counts the event otherwise.
    */
   whyCut({ trigger: { resource }, payload, delivery }: GuardedEvent): string | undefined {
-    const sender = senderOf(payload);
+    const sender = findAsker(payload)?.id;
     const isNews = sender !== undefined && this.#host.ownUsers.isOwn(sender);
     if (!isNews && this.#chains.size === 0) return undefined;
     const subject = findSubject(payload);
     if (subject === undefined) return undefined;
-    const { repository, number } = subject;
-    const name = `${resource.project}/${resource.name} ${repository}#${number ?? ""}`;
-    const own = this.#ownUser(resource, repository);
+    const name = `${resource.project}/${resource.name} ${subject.forge} ${placeOf(subject)}`;
+    const own = this.#ownUser(resource, subject);
     if (own === undefined || sender !== own) {
       this.#chains.delete(name);
       return undefined;
@@ -166,23 +174,23 @@ export class OwnEvents {
     const chain = new Map(known);
     if (chain.has(delivery.id)) return undefined;
     if (chain.size >= MAX_CHAIN.tasks) {
-      return this.#cut(resource, repository, number);
+      return this.#cut(resource, subject);
     }
     chain.set(delivery.id, delivery.receivedAt);
     this.#keep(name, chain);
     return undefined;
   }
 
-  #cut(trigger: Resource<TriggerSpec>, repository: string, number: number | undefined): string {
+  #cut(trigger: Resource<TriggerSpec>, subject: ForgeSubject): string {
     const { project, name } = trigger;
     const { tasks, withinMs } = MAX_CHAIN;
-    const where = number === undefined ? repository : `${repository}#${number}`;
+    const where = placeOf(subject);
     const reason = `${tasks} tasks on ${where} within ${shortDuration(withinMs)} were all ` +
       "started by events of svc's own user: svc cut what looks like a loop";
     this.#host.events.publish("incidentHappened", {
       kind: "loop.cut",
       project,
-      connection: this.#connectionOf(trigger, repository)?.name ?? "",
+      connection: this.#connectionOf(trigger, subject)?.name ?? "",
       reason: `trigger "${name}": ${reason}`,
     });
     return reason;
@@ -195,29 +203,19 @@ export class OwnEvents {
     if (this.#chains.size > MAX_CHAINS && oldest !== undefined) this.#chains.delete(oldest);
   }
 
-  /** True if svc's own user is not known, as for an App without slug: the MAC of the marker proves enough. */
-  #isByOwnUser(
-    trigger: Resource<TriggerSpec>,
-    payload: Readonly<Record<string, unknown>>,
-    repository: string,
-  ): boolean {
-    const own = this.#ownUser(trigger, repository);
-    return own === undefined || senderOf(payload) === own;
-  }
-
-  #ownUser(trigger: Resource<TriggerSpec>, repository: string): string | undefined {
-    const connection = this.#connectionOf(trigger, repository);
+  #ownUser(trigger: Resource<TriggerSpec>, subject: ForgeSubject): string | undefined {
+    const connection = this.#connectionOf(trigger, subject);
     return connection === undefined ? undefined : this.#host.ownUsers.find(connection);
   }
 
   #connectionOf(
     { project, spec }: Resource<TriggerSpec>,
-    repository: string,
+    { forge, repository }: ForgeSubject,
   ): Connection | undefined {
     const named = spec.event.webhook?.connection;
     try {
       return findConnection(
-        { project, platform: "github", repository, ...defined({ named }) },
+        { project, platform: forge, repository, ...defined({ named }) },
         this.#host.catalog,
       );
     } catch {
@@ -226,15 +224,17 @@ export class OwnEvents {
   }
 }
 
-/** Id of the user who caused the event. */
-function senderOf(payload: unknown): string | undefined {
-  const sender = isJsonObject(payload) ? payload["sender"] : undefined;
-  const id = isJsonObject(sender) ? sender["id"] : undefined;
-  return typeof id === "number" ? String(id) : undefined;
+/** True if svc's own user is not known, as for an App without slug: the MAC of the marker proves enough. */
+function mayBeByUser({ own, sender }: OwnEvent): boolean {
+  return own === undefined || sender === own;
 }
 
-/** A member of an object that is a text; empty if there is none. */
-function textIn(value: unknown, name: string): string {
-  const text = isJsonObject(value) ? value[name] : undefined;
-  return typeof text === "string" ? text : "";
+function isByKnownUser({ own, sender }: OwnEvent): boolean {
+  return own !== undefined && sender === own;
+}
+
+/** A repository, or the issue or pull in it, as people write it. */
+function placeOf({ forge, repository, isPull, number }: ForgeSubject): string {
+  if (number === undefined) return repository;
+  return `${repository}${isPull ? FORGE_WORDS[forge].pullSign : "#"}${number}`;
 }

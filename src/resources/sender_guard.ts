@@ -33,7 +33,7 @@ export function wasKeptFromStarting({ reason }: { readonly reason: string }): bo
 }
 
 /** Platforms whose API says which permission a user has. */
-const KNOWN: ReadonlySet<string | undefined> = new Set(["github", "gitea"]);
+const KNOWN: ReadonlySet<string | undefined> = new Set(["github", "gitea", "gitlab"]);
 
 /** The forge whose events a webhook with these settings takes, by how they are verified. */
 export function forgeOfSender(
@@ -60,8 +60,9 @@ export function checkSenderGuard(
 ): Finding[] {
   if (from === undefined) return [];
   if (!KNOWN.has(platformOf(scheme, signatureHeader)?.name)) {
-    const message = "svc can ask only GitHub, Gitea and Forgejo what a user may do: write " +
-      "signatureHeader: X-Hub-Signature-256, or remove this";
+    const message =
+      "svc can ask only GitHub, GitLab, Gitea and Forgejo what a user may do: write " +
+      "signatureHeader: X-Hub-Signature-256 or X-Gitlab-Token, or remove this";
     return [errorAt(at, message)];
   }
   if (secret !== undefined) return [];

@@ -55,7 +55,7 @@ async function guard(options: { readonly known?: boolean; readonly two?: boolean
       repository: { full_name: REPOSITORY },
       issue: { number },
       comment: { id: 1, body },
-      sender: { id: sender },
+      sender: { id: sender, login: `user-${sender}` },
     },
     delivery: { id: `D${++last}`, receivedAt: at },
   });
@@ -70,7 +70,11 @@ async function guard(options: { readonly known?: boolean; readonly two?: boolean
       trigger: {
         resource: resource("Trigger", name, spec) as unknown as Resource<TriggerSpec>,
       },
-      payload: { repository: { full_name: REPOSITORY }, sender: { id: sender }, ...payload },
+      payload: {
+        repository: { full_name: REPOSITORY },
+        sender: { id: sender, login: `user-${sender}` },
+        ...payload,
+      },
       delivery: { id: `D${++last}`, receivedAt: 0 },
     };
   };
@@ -179,7 +183,11 @@ Deno.test("reviews and the texts of issues that svc has written are its own, too
   const { own, event, marker, issueMarker } = rig;
   const why = (sender: number, payload: Record<string, unknown>) =>
     own.whyOwn(Object.assign(event(sender, ""), {
-      payload: { repository: { full_name: REPOSITORY }, sender: { id: sender }, ...payload },
+      payload: {
+        repository: { full_name: REPOSITORY },
+        sender: { id: sender, login: `user-${sender}` },
+        ...payload,
+      },
     }));
   const review = { action: "submitted", pull_request: { number: 7 }, review: { body: marker } };
   match(why(OWN, review) ?? "", /^svc's own review "review" of task /);

@@ -117,7 +117,7 @@ const BLOCKS: readonly [what: string, text: string, findings: readonly RegExp[]]
     manifest(
       "{secret: {fromRef: s}, signatureHeader: X-Line-Signature, from: {permission: write}}",
     ),
-    [/^error .*spec\.event\.webhook\.from: svc can ask only GitHub, Gitea and Forgejo/],
+    [/^error .*spec\.event\.webhook\.from: svc can ask only GitHub, GitLab, Gitea and Forgejo/],
   ],
   [
     "who may start it without a signature",

@@ -70,6 +70,24 @@ export interface CheckedText {
   readonly was: string;
 }
 
+/** What an event shows somebody doing, if svc does such things too. */
+export type Doing =
+  /** A text that ends with a marker if it is svc's. */
+  | { readonly what: "comment" | "review" | "issue"; readonly body: string }
+  /** The opening or a change of a pull whose head is a branch of the repository itself. */
+  | {
+    readonly what: "pull";
+    readonly body: string;
+    readonly branch: string;
+    /** Message of the newest commit, if the change is a push, and events of the forge say it. */
+    readonly pushed?: string;
+  }
+  /** A push; what the newest commit is. The tree is absent where events of the forge name none. */
+  | { readonly what: "commit"; readonly message: string; readonly tree?: string }
+  | { readonly what: "branch"; readonly branch: string }
+  /** What has room for no marker: the user alone tells whose it is. */
+  | { readonly what: "reaction" | "approval" | "status" };
+
 /** A text with its author, as it is found again by its marker. */
 export interface FoundText {
   /** Id of a comment, number of an issue. */
@@ -260,6 +278,10 @@ export interface Forge {
   findSubject(payload: unknown): ForgeSubject | undefined;
   /** Who caused an event; `undefined` if it does not say. */
   findAsker(payload: unknown): Asker | undefined;
+  /** What svc may have done itself; `undefined` for what it never does. */
+  findDoing(payload: JsonObject): Doing | undefined;
+  /** Whether the payload alone proves that its sender owns the repository, so that nobody need be asked. */
+  isByOwner(payload: JsonObject): boolean;
   /** The values that must be as the payload says, or else a step would read something else. */
   checkedTexts(payload: JsonObject): readonly CheckedText[];
   /** Makes one call; a failure is returned. */

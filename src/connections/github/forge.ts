@@ -8,10 +8,11 @@ import { toBase64, utf8 } from "../../base/bytes.ts";
 import { FORGE_WORDS } from "../../base/forge_names.ts";
 import type { Forge } from "../api/forge.ts";
 import { gitHubBranches } from "./branches.ts";
+import { findDoing } from "./doing.ts";
 import { callGitHub } from "./github_client.ts";
 import { gitHubPeople } from "./people.ts";
 import { gitHubPulls } from "./pulls.ts";
-import { checkedTexts, findAsker, findSubject } from "./subject.ts";
+import { checkedTexts, findAsker, findSubject, isByOwner } from "./subject.ts";
 import { gitHubThreads } from "./threads.ts";
 
 /** GitHub, and servers with its API. */
@@ -20,6 +21,8 @@ export const GITHUB: Forge = {
   words: FORGE_WORDS.github,
   findSubject,
   findAsker,
+  findDoing,
+  isByOwner,
   checkedTexts,
   call: callGitHub,
   open: (host) => ({

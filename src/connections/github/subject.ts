@@ -43,8 +43,11 @@ export function findSubject(payload: unknown): ForgeSubject | undefined {
   };
 }
 
-/** Logins at GitHub; in the payload of an event stands what its sender wrote. */
-const LOGIN = /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?(?:\[bot\])?$/;
+/**
+ * Logins at GitHub, Gitea and Forgejo; in the payload of an event stands what its sender wrote. One that
+ * begins as an address does would become a link where it is named.
+ */
+const LOGIN = /^(?!www\.)[A-Za-z0-9_-](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?(?:\[bot\])?$/i;
 
 /** Who caused an event; `undefined` if it does not say. */
 export function findAsker(payload: unknown): Asker | undefined {
@@ -75,6 +78,18 @@ export function checkedTexts(payload: JsonObject): readonly CheckedText[] {
     texts.push({ what: "The pull request", path, field: ["head", "sha"], was: head });
   }
   return texts;
+}
+
+/**
+ * Whether the payload says that the sender owns the repository. Its other roles decide nothing: a
+ * member or collaborator may have the right to read only.
+ */
+export function isByOwner(payload: JsonObject): boolean {
+  const text = ["comment", "review", "pull_request", "issue"].map((name) => payload[name])
+    .find(isJsonObject);
+  const author = member(member(text, "user"), "id");
+  return member(text, "author_association") === "OWNER" && author !== undefined &&
+    author === member(member(payload, "sender"), "id");
 }
 
 /** What runs on a commit; each names the open pull requests of that commit. */

@@ -8,10 +8,11 @@ import { toBase64, utf8 } from "../../base/bytes.ts";
 import { FORGE_WORDS } from "../../base/forge_names.ts";
 import type { Forge } from "../api/forge.ts";
 import { gitLabBranches } from "./branches.ts";
+import { findDoing } from "./doing.ts";
 import { callGitLab } from "./gitlab_client.ts";
 import { gitLabPeople } from "./people.ts";
 import { gitLabPulls } from "./pulls.ts";
-import { checkedTexts, findAsker, findSubject } from "./subject.ts";
+import { checkedTexts, findAsker, findSubject, isByOwner } from "./subject.ts";
 import { gitLabThreads } from "./threads.ts";
 
 /** GitLab. */
@@ -20,6 +21,8 @@ export const GITLAB: Forge = {
   words: FORGE_WORDS.gitlab,
   findSubject,
   findAsker,
+  findDoing,
+  isByOwner,
   checkedTexts,
   call: callGitLab,
   open: (host) => ({

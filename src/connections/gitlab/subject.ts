@@ -40,8 +40,11 @@ export function findSubject(payload: unknown): ForgeSubject | undefined {
   return { ...shown, isPull, ...defined({ number, sha: shaOf(event), reactTo }) };
 }
 
-/** Usernames at GitLab; in the payload of an event stands what its sender wrote. */
-const LOGIN = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,253}[A-Za-z0-9_-])?$/;
+/**
+ * Usernames at GitLab; in the payload of an event stands what its sender wrote. One that begins as an
+ * address does would become a link where it is named.
+ */
+const LOGIN = /^(?!www\.)[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,253}[A-Za-z0-9_-])?$/i;
 /** The users of project and group access tokens, and of service accounts that nobody has renamed. */
 const BOT = /^(?:(?:project|group)_[0-9]+_bot|service_account_)/i;
 
@@ -55,6 +58,11 @@ export function findAsker(payload: unknown): Asker | undefined {
   if (id === undefined) return undefined;
   const login = textIn(user["username"]) || textIn(event["user_username"]);
   return { login: LOGIN.test(login) ? login : "", id: String(id), isBot: BOT.test(login) };
+}
+
+/** Payloads of GitLab name no roles. */
+export function isByOwner(): boolean {
+  return false;
 }
 
 /** The text of a comment and the newest commit of a merge request. */

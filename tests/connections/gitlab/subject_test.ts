@@ -265,6 +265,11 @@ const ASKERS: readonly (readonly [string, unknown, unknown])[] = [
     id: "31",
     isBot: false,
   }],
+  ["a login that would be a link", event("note", { user: { id: 31, username: "www.a.example" } }), {
+    login: "",
+    id: "31",
+    isBot: false,
+  }],
   ["no id", event("note", { user: { username: "mira" } }), undefined],
   ["a text as id", event("note", { user: { id: "31", username: "mira" } }), undefined],
   ...["project_7_bot", "project_7_bot_0a1b2c", "group_12_bot3", "service_account_group_5_0a1b"]
