@@ -5,42 +5,16 @@
  */
 
 import type { ForgeName } from "../base/forge_names.ts";
-import { AppError } from "../base/errors.ts";
-import { connectedTo, platformOfConnection } from "../resources/connection.ts";
 import type { Asker, Forge, ForgeSubject } from "./api/forge.ts";
-import type { Connection } from "./find_connection.ts";
 import { GITHUB } from "./github/forge.ts";
+import { GITLAB } from "./gitlab/forge.ts";
 
 /** REGISTRY of the forges. */
-const ALL: readonly Forge[] = [GITHUB];
-
-/** Each forge by its name. */
-export const FORGES_BY_NAME: ReadonlyMap<string, Forge> = new Map(
-  ALL.map((forge) => [forge.name, forge]),
-);
-
-/**
- * The forge of a name.
- *
- * @throws {AppError} `refused` if this version of svc does not know it.
- */
-export function forgeNamed(name: ForgeName): Forge {
-  const forge = FORGES_BY_NAME.get(name);
-  if (forge !== undefined) return forge;
-  throw new AppError("refused", `This version of svc does not know ${name}`);
-}
-
-/**
- * The forge to which a Connection is.
- *
- * @throws {AppError} `refused` if it is to no forge.
- */
-export function forgeOf({ name, spec }: Connection): Forge {
-  const forge = FORGES_BY_NAME.get(platformOfConnection(spec));
-  if (forge !== undefined) return forge;
-  const message = `Connection "${name}" is to ${connectedTo(spec)}, which has no repositories`;
-  throw new AppError("refused", message);
-}
+export const FORGES_BY_NAME: Readonly<Record<ForgeName, Forge>> = {
+  github: GITHUB,
+  gitlab: GITLAB,
+};
+const ALL = Object.values(FORGES_BY_NAME);
 
 /** What the event of a payload is about; `undefined` for a payload of no forge, or of two. */
 export function findSubject(payload: unknown): ForgeSubject | undefined {

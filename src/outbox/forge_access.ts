@@ -89,7 +89,8 @@ export function kindName(forge: ForgeName, output: OutputName): string {
 export function forgeKind(
   { output, forges = FORGES, send, find, ...kind }: ForgeKind,
 ): readonly MessageKind[] {
-  return [...FORGES_BY_NAME.values()].filter(({ name }) => forges.includes(name)).map((forge) => {
+  return forges.map((name) => {
+    const forge = FORGES_BY_NAME[name];
     const to = { forge, output };
     return {
       ...kind,
@@ -155,8 +156,7 @@ function toSending(
   const { forge } = to;
   const connection = findWay(message, to, host.catalog);
   const repository = String(message.target["repository"]);
-  // The tokens of other forges have the rights with which they were made.
-  const rights = forge.name === "github" ? rightsOfMessage(message) : { needs: {} };
+  const rights = rightsOfMessage(message);
   const access = host.forgeTokens.access(connection, { repository, rights }, host.signal);
   const call = (request: RestCall) => {
     if ((request.method ?? "GET") !== "GET") wrote();

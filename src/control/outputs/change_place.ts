@@ -13,7 +13,7 @@ import type { RestCall } from "../../connections/api/rest.ts";
 import { FORGE_WORDS, type ForgeName } from "../../base/forge_names.ts";
 import type { Asker, Forge, ForgeSubject, ForgeUser } from "../../connections/api/forge.ts";
 import type { ForgeTokens } from "../../connections/forge_tokens.ts";
-import { findSubject, forgeNamed } from "../../connections/forges.ts";
+import { findSubject, FORGES_BY_NAME } from "../../connections/forges.ts";
 import type { OwnUsers } from "../../connections/own_users.ts";
 import { askingStep, limitsFor, type LimitsOf } from "../../outputs/may_rules.ts";
 import { findForgeFor, kindName, readOwnUser } from "../../outbox/forge_access.ts";
@@ -89,7 +89,7 @@ export async function findPlace<Name extends "pull" | "push">(
     host.catalog,
   );
   const limits = limitsFor(output, { ...asked, connection });
-  const forge = forgeNamed(name);
+  const forge = FORGES_BY_NAME[name];
   const search = searchIn({ project: task.project, output, connection, forge, repository }, host);
   const isSame = about?.repository.toLowerCase() === repository.toLowerCase();
   const own = await readOwnUser({ connection, at: search.at, host });
