@@ -25,7 +25,7 @@ import {
 import type { RestAnswer, RestCall } from "./api/rest.ts";
 import { findConnection } from "./find_connection.ts";
 import type { ForgeTokens } from "./forge_tokens.ts";
-import { findSubject, forgeNamed } from "./forges.ts";
+import { findSubject, FORGES_BY_NAME } from "./forges.ts";
 
 /** How long an answer is used again. */
 const REMEMBERED_MS = 5 * 60_000;
@@ -98,7 +98,7 @@ export class SenderPermissions implements SenderCheck {
     if (subject === undefined) {
       return no("The payload does not say which repository it is about");
     }
-    const forge = forgeNamed(subject.forge);
+    const forge = FORGES_BY_NAME[subject.forge];
     const asker = forge.findAsker(payload);
     if (asker === undefined) return no("The payload does not say whose event it is");
     if (asker.isBot) return no(`${asker.login || "The sender"} is a bot`);

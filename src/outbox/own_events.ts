@@ -12,7 +12,7 @@ import { FORGE_WORDS } from "../base/forge_names.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { Doing, ForgeSubject } from "../connections/api/forge.ts";
 import { type Connection, findConnection } from "../connections/find_connection.ts";
-import { findAsker, findSubject, forgeNamed } from "../connections/forges.ts";
+import { findAsker, findSubject, FORGES_BY_NAME } from "../connections/forges.ts";
 import type { OwnUsers } from "../connections/own_users.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { Resource } from "../resources/resource.ts";
@@ -72,7 +72,7 @@ export class OwnEvents {
   whyOwn({ trigger: { resource }, payload }: GuardedEvent): string | undefined {
     const subject = findSubject(payload);
     if (subject === undefined || !isJsonObject(payload)) return undefined;
-    const doing = forgeNamed(subject.forge).findDoing(payload);
+    const doing = FORGES_BY_NAME[subject.forge].findDoing(payload);
     if (doing === undefined) return undefined;
     const event: OwnEvent = {
       trigger: resource,
