@@ -110,3 +110,8 @@ export async function sha256OfParts(parts: AsyncIterable<Uint8Array>): Promise<s
 export function sha256Hex(data: string | Uint8Array): string {
   return hash("sha256", data, "hex");
 }
+
+/** SHA-1 of `data` in lower-case hexadecimal: the name of an object of git, and for nothing else. */
+export function sha1Hex(data: Uint8Array): string {
+  return hash("sha1", data, "hex");
+}

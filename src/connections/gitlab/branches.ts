@@ -72,6 +72,6 @@ export function gitLabBranches({ repository, call, clock }: RepositoryHost): For
       if (error instanceof EndlessListError) return "";
       throw error;
     }
-    return await treeId(entries, sha.length === 64 ? "SHA-256" : "SHA-1");
+    return treeId(entries);
   }
 }

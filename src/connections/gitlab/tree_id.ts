@@ -6,17 +6,15 @@
  * import { strictEqual as equal } from "node:assert/strict";
  *
  * const id = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
- * equal(
- *   await treeId([{ id, name: "README.md", type: "blob", mode: "100644" }], "SHA-1"),
- *   "f93e3a1a1525fb5b91020da86e44810c87a2d7bc",
- * );
- * equal(await treeId([{ id, name: "a/b", type: "blob", mode: "100644" }], "SHA-1"), "");
+ * const readme = { id, name: "README.md", type: "blob", mode: "100644" };
+ * equal(treeId([readme]), "f93e3a1a1525fb5b91020da86e44810c87a2d7bc");
+ * equal(treeId([{ ...readme, name: "a/b" }]), "");
  * ```
  *
  * @module
  */
 
-import { concatBytes, findHex, toHex, utf8 } from "../../base/bytes.ts";
+import { concatBytes, findHex, sha1Hex, utf8 } from "../../base/bytes.ts";
 import { objectIn } from "../../base/json.ts";
 
 /** The type of what each mode stands for. */
@@ -38,31 +36,26 @@ interface TreeEntry {
  * The id of the tree with these entries; empty if one of them cannot be in a tree. A name that is no
  * UTF-8 comes changed from the API, and gives another id.
  */
-export async function treeId(
-  list: readonly unknown[],
-  hash: "SHA-1" | "SHA-256",
-): Promise<string> {
-  const entries = list.map((one) => toEntry(one, hash === "SHA-1" ? 40 : 64));
+export function treeId(list: readonly unknown[]): string {
+  const entries = list.map(toEntry);
   const known = entries.filter((one) => one !== undefined);
   if (known.length < entries.length) return "";
   const parts = known.toSorted(inOrder).map(({ mode, name, id }) =>
     concatBytes(utf8(`${mode} `), name, new Uint8Array(1), id)
   );
   const body = concatBytes(...parts);
-  const object = concatBytes(utf8(`tree ${body.length}\0`), body);
-  return toHex(new Uint8Array(await crypto.subtle.digest(hash, object)));
+  return sha1Hex(concatBytes(utf8(`tree ${body.length}\0`), body));
 }
 
-function toEntry(data: unknown, digits: number): TreeEntry | undefined {
+function toEntry(data: unknown): TreeEntry | undefined {
   const { id, name, type, mode: given } = objectIn(data);
   if (typeof id !== "string" || typeof name !== "string" || typeof given !== "string") {
     return undefined;
   }
   const mode = given.replace(/^0+/, "");
   if (!Object.hasOwn(TYPES, mode) || TYPES[mode] !== type) return undefined;
-  const bytes = id.length === digits ? findHex(id) : undefined;
-  if (bytes === undefined) return undefined;
-  if (!name.isWellFormed() || !/^[^/\0]+$/.test(name)) return undefined;
+  const bytes = /^[0-9a-f]{40}$/.test(id) ? findHex(id) : undefined;
+  if (bytes === undefined || !name.isWellFormed() || !/^[^/\0]+$/.test(name)) return undefined;
   return { mode, name: utf8(name), id: bytes };
 }
 
