@@ -8,7 +8,9 @@
 
 import { FakeGit } from "./git_repositories.ts";
 import { gitRouteOf } from "./gitlab_git.ts";
+import { GitLabMergeRequests } from "./gitlab_merge_requests.ts";
 import { projectRoutes } from "./gitlab_projects.ts";
+import { GitLabThreads } from "./gitlab_threads.ts";
 
 /** A user. Bots of project and group tokens are users as well: `project_ID_bot_HEX`. */
 export interface GitLabUser {
@@ -197,9 +199,19 @@ export class GitLabState {
     return found.toSorted((a, b) => b.access_level - a.access_level)[0];
   }
 
-  /** What a push to a ref does. */
-  pushed({ project, user, ref, old, now }: GitLabPush): void {
+  /** Tells of a push to a ref, with at most 20 of its commits, the oldest first. */
+  async pushed({ project, user, ref, old, now }: GitLabPush): Promise<void> {
     const kind = ref.startsWith("refs/tags/") ? "tag_push" : "push";
+    const isGone = /^0+$/.test(now);
+    const range = /^0+$/.test(old) ? [now, "--not", `refs/heads/${project.default_branch}`] : [
+      `${old}..${now}`,
+    ];
+    const list = isGone ? "" : await this.git.run(project.path, "rev-list", "--reverse", ...range);
+    const ids = list.split("\n").filter((id) => id !== "");
+    const messageOf = (id: string) => this.git.run(project.path, "log", "-1", "--format=%B", id);
+    const commits = await Promise.all(
+      ids.slice(-20).map(async (id) => ({ id, message: `${await messageOf(id)}\n` })),
+    );
     this.tell({
       project,
       event: kind === "push" ? "Push Hook" : "Tag Push Hook",
@@ -209,12 +221,14 @@ export class GitLabState {
         ref,
         before: old,
         after: now,
-        checkout_sha: /^0+$/.test(now) ? null : now,
+        checkout_sha: isGone ? null : now,
         user_id: user.id,
         user_username: user.username,
         user_name: user.name ?? user.username,
         project_id: project.id,
         project: this.shownProject(project),
+        commits,
+        total_commits_count: ids.length,
       },
     });
   }
@@ -273,6 +287,8 @@ export interface FakeGitLab extends AsyncDisposable {
   readonly tokens: GitLabToken[];
   readonly state: GitLabState;
   readonly git: FakeGit;
+  readonly threads: GitLabThreads;
+  readonly mergeRequests: GitLabMergeRequests;
   /** Called for each request before its route; the last one set counts. */
   interfere: GitLabInterference | undefined;
 }
@@ -292,10 +308,18 @@ export async function fakeGitLab(options: GitLabOptions = {}): Promise<FakeGitLa
   const state = new GitLabState(new FakeGit(root));
   await fill(state, options);
   const tokens = [...options.tokens ?? [GITLAB_TOKEN]];
+  const threads = new GitLabThreads(state);
+  const mergeRequests = new GitLabMergeRequests(state, threads);
   const routes: readonly GitLabRoute[] = [
     ...options.routes?.(state) ?? [],
     ...projectRoutes(state),
+    ...threads.routes,
+    ...mergeRequests.routes,
   ];
+  const pushed = async (push: GitLabPush) => {
+    await state.pushed(push);
+    await mergeRequests.pushed(push);
+  };
   const calls: GitLabCall[] = [];
   const fake = { interfere: undefined as GitLabInterference | undefined };
   const ended = new AbortController();
@@ -305,7 +329,7 @@ export async function fakeGitLab(options: GitLabOptions = {}): Promise<FakeGitLa
       const url = new URL(request.url);
       const { method, headers } = request;
       const bytes = await request.bytes();
-      const git = gitRouteOf({ method, url, headers, body: bytes }, { state, tokens });
+      const git = gitRouteOf({ method, url, headers, body: bytes }, { state, tokens, pushed });
       const pathname = git === undefined ? url.pathname.replace(BASE, "") : url.pathname;
       const body = git === undefined ? bodyOf(bytes, headers) : undefined;
       const call: GitLabCall = { method, path: `${pathname}${url.search}`, body, status: 0 };
@@ -327,6 +351,8 @@ export async function fakeGitLab(options: GitLabOptions = {}): Promise<FakeGitLa
     tokens,
     state,
     git: state.git,
+    threads,
+    mergeRequests,
     async [Symbol.asyncDispose]() {
       ended.abort();
       await server.finished;
@@ -425,7 +451,12 @@ async function route(
   const { token, user } = found;
   const [path = "", query = ""] = call.path.split("?");
   const [, kind, id = "", rest = ""] = /^\/(projects|groups)\/([^/]+)(.*)$/.exec(path) ?? [];
-  const at = kind === undefined ? undefined : placeOf(kind, decodeURIComponent(id), found, state);
+  const place = kind === undefined
+    ? undefined
+    : placeOf(kind, decodeURIComponent(id), found, state);
+  const at = place instanceof Response || place?.project === undefined
+    ? place
+    : movedFrom(decodeURIComponent(id), place.project, call.method, url + rest) ?? place;
   for (const one of routes) {
     const below = one.in === "api" ? path : kind === `${one.in}s` ? rest : undefined;
     const match = below === undefined || one.method !== call.method ? null : one.path.exec(below);
@@ -486,6 +517,22 @@ function placeOf(
   const level = state.memberOf(path, user.id)?.access_level ?? 0;
   if (level === 0 && project?.visibility !== "public") return problem(404, `${what} Not Found`);
   return project === undefined ? { path, level } : { path, level, project };
+}
+
+/** The answer about a project that is elsewhere now. */
+function movedFrom(
+  id: string,
+  project: GitLabProject,
+  method: string,
+  below: string,
+): Response | undefined {
+  if (!project.earlier.includes(id)) return undefined;
+  if (method !== "GET") {
+    const message = "Non GET methods are not allowed for moved projects";
+    return Response.json({ message }, { status: 405 });
+  }
+  const location = below.replace(BASE, `${BASE}/projects/${project.id}`);
+  return new Response(null, { status: 302, headers: { location } });
 }
 
 /** An error as GitLab writes most: `{"message": "404 Project Not Found"}`. */

@@ -5,11 +5,19 @@
  */
 
 import { basicOf, type GitRequest, gitServiceOf, isPush } from "./git_repositories.ts";
-import { findToken, type GitLabState, type GitLabToken, reaches } from "./gitlab.ts";
+import {
+  findToken,
+  type GitLabPush,
+  type GitLabState,
+  type GitLabToken,
+  reaches,
+} from "./gitlab.ts";
 
 interface GitLabHost {
   readonly state: GitLabState;
   readonly tokens: readonly GitLabToken[];
+  /** Is told of each ref that was changed. */
+  readonly pushed: (push: GitLabPush) => Promise<void>;
 }
 
 /** Least access level of a push: Developer. */
@@ -27,7 +35,7 @@ export function gitRouteOf(
 async function serve(
   request: GitRequest,
   { name, service }: { readonly name: string; readonly service: string },
-  { state, tokens }: GitLabHost,
+  { state, tokens, pushed }: GitLabHost,
 ): Promise<Response> {
   // The user counts for passwords only: a token may have any but an empty one.
   const [login, given] = basicOf(request.headers);
@@ -64,7 +72,7 @@ async function serve(
     for (const ref of new Set([...before.keys(), ...after.keys()])) {
       const none = "0".repeat(40);
       const [old = none, now = none] = [before.get(ref), after.get(ref)];
-      if (old !== now) state.pushed({ project, user, ref, old, now });
+      if (old !== now) await pushed({ project, user, ref, old, now });
     }
   }
   return answer;
