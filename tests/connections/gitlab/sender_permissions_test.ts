@@ -26,7 +26,7 @@ function resource(kind: string, name: string, spec: unknown): Resource {
   return { kind, project: "default", name, metadata: {}, spec, ...times };
 }
 
-/** A Connection to the stand-in, under a clock; what is written on issue 5 and merge request 5. */
+/** A Connection to the stand-in, under a clock; what is written on the issue and the merge request with number 5. */
 class Rig implements AsyncDisposable {
   readonly gitlab: FakeGitLab;
   readonly clock = setClock();
