@@ -18,7 +18,7 @@ import {
   commentDraft,
   reactionDraft,
   statusDraft,
-} from "../outbox/github_answers.ts";
+} from "../outbox/answer_drafts.ts";
 import { pushDraft } from "../outbox/line_push.ts";
 import type { Draft } from "../outbox/message_kind.ts";
 import type { AnswerSources } from "../outbox/origin.ts";
@@ -153,7 +153,7 @@ async function ask(
   const task = await findTask(id, host.store);
   const asked = await outputAsked(task, { forge, caller }, host.store);
   limitsFor(output, asked);
-  const address = await addressOf(task, host);
+  const address = await addressOf(task, forge, host);
   const { catalog } = host;
   const connection = catalog.find<ConnectionSpec>("Connection", task.project, address.connection);
   if (connection === undefined) {

@@ -16,7 +16,7 @@ import {
   type OutputAddress,
   outputAddressOf,
   reviewDraft,
-} from "../outbox/github_outputs.ts";
+} from "../outbox/output_drafts.ts";
 import type { Draft } from "../outbox/message_kind.ts";
 import type { AnswerSources } from "../outbox/origin.ts";
 import type { Outbox } from "../outbox/outbox.ts";
@@ -118,7 +118,7 @@ async function ask<Name extends "issue" | "label" | "review">(
   const asked = await outputAsked(task, { forge: "github", caller }, host.store);
   const limits = limitsFor(output, asked);
   const named = "repository" in limits ? limits.repository : undefined;
-  const address = await outputAddressOf(task, named, host);
+  const address = await outputAddressOf(task, { forge: "github", named }, host);
   return { limits: limitsFor(output, { ...asked, connection: address.connection }), address };
 }
 

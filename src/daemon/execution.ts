@@ -9,7 +9,7 @@ import { ParallelDisposer } from "../base/parallel_disposer.ts";
 import { SenderPermissions } from "../connections/sender_permissions.ts";
 import { Notifier } from "../notifications/notifier.ts";
 import { Answers } from "../outbox/answers.ts";
-import { forgeOfTask } from "../outbox/github_answers.ts";
+import { forgeOfTask } from "../outbox/answer_drafts.ts";
 import { HeldMessages } from "../outbox/held_messages.ts";
 import { Outbox } from "../outbox/outbox.ts";
 import { unansweredDraft } from "../outbox/unanswered.ts";

@@ -59,7 +59,8 @@ async function find(sending: ForgeSending): Promise<FindResult> {
   let found = "";
   for await (const comment of at.commentsOf(threadOf(sending), since)) {
     if (!isByUser(comment, user)) continue;
-    if (host.markers.find(comment.body, place)?.key === key) found = comment.id;
+    const isNewer = found === "" || Number(comment.id) > Number(found);
+    if (isNewer && host.markers.find(comment.body, place)?.key === key) found = comment.id;
   }
   return found === "" ? { result: "absent" } : { result: "found", externalId: found };
 }

@@ -14,6 +14,7 @@ import {
   CallFailed,
   type Forge,
   type ForgeRepository,
+  type ForgeSubject,
   type ForgeUser,
   type Thread,
 } from "../connections/api/forge.ts";
@@ -47,6 +48,9 @@ const RATES: readonly Rate[] = [
 
 /** By how much GitHub's clock may be behind the clock of this machine. */
 export const CLOCKS_DIFFER_MS = 24 * 3600_000;
+
+/** `on` of a target whose number is that of a pull, at forges that number issues and pulls apart. */
+const PULL_THREAD = "merge_request";
 
 /** One message on its way to a forge. */
 export interface ForgeSending extends ClaimedMessage {
@@ -226,13 +230,19 @@ export function findForgeFor(
   );
 }
 
+/** The issue or pull that a subject names, in the target of a message. */
+export function threadTarget(
+  { forge, number, isPull }: Pick<ForgeSubject, "forge" | "number" | "isPull">,
+): { readonly number: number; readonly on?: "issue" | typeof PULL_THREAD } | undefined {
+  if (number === undefined) return undefined;
+  if (forge === "github") return { number }; // it numbers issues and pull requests together
+  return { number, on: isPull ? PULL_THREAD : "issue" };
+}
+
 /** The issue or pull of a message. */
 export function threadOf({ message: { target } }: Pick<ForgeSending, "message">): Thread {
   return { number: Number(target["number"]), isPull: target["on"] === PULL_THREAD };
 }
-
-/** `on` of a target whose number is that of a pull, at forges that number issues and pulls apart. */
-export const PULL_THREAD = "merge_request";
 
 /** Where the marker of a message stands that is about an issue or a pull. */
 export function placeOf(sending: ForgeSending): MarkedPlace {

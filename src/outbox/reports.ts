@@ -20,7 +20,7 @@ import {
   commentDraft,
   reactionDraft,
   statusDraft,
-} from "./github_answers.ts";
+} from "./answer_drafts.ts";
 import type { StatusState } from "./status.ts";
 import type { Draft } from "./message_kind.ts";
 import { type AnswerSources, payloadOf } from "./origin.ts";

@@ -328,7 +328,7 @@ programTest("what can never be answered says so in its place", async () => {
   equal(row?.["kind"], "unanswered");
   match(
     row?.["reason"] ?? "",
-    /did not come from an event of GitHub, so svc cannot answer it/,
+    /did not come from an event of GitHub or GitLab, so svc cannot answer it/,
   );
   match(
     (await daemon.svc(["describe", "task/latest"])).stdout,

@@ -8,7 +8,7 @@ import type { TaskMay } from "../../api/may_operations.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Connection } from "../../connections/find_connection.ts";
-import { addressOf, type AnswerAddress } from "../../outbox/github_answers.ts";
+import { addressOf, type AnswerAddress } from "../../outbox/answer_drafts.ts";
 import type { AnswerSources } from "../../outbox/origin.ts";
 import {
   declaredLimits,
@@ -72,7 +72,7 @@ function left({ max, hold }: OutputLimits, used: readonly string[]) {
 /** Where the answers of a task go; `undefined` where they have no place. */
 async function findAddress(task: Task, host: MayHost): Promise<AnswerAddress | undefined> {
   try {
-    return await addressOf(task, host);
+    return await addressOf(task, "github", host);
   } catch (error) {
     if (error instanceof AppError && error.code === "refused") return undefined;
     throw error;

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { FORGE_WORDS, type ForgeName } from "../base/forge_names.ts";
 import { replaceControls } from "../base/control_characters.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
@@ -15,7 +16,8 @@ import { findAsker, findSubject } from "../connections/forges.ts";
 import type { LimitsOf } from "../outputs/may_rules.ts";
 import type { OutputName } from "../resources/may.ts";
 import type { Task } from "../store/task_records.ts";
-import { addressOf } from "./github_answers.ts";
+import { addressOf } from "./answer_drafts.ts";
+import { kindName, threadTarget } from "./forge_access.ts";
 import { ANSWER_KEY } from "./marker.ts";
 import { type Draft, MAX_STORED } from "./message_kind.ts";
 import { type AnswerSources, findOrigin, payloadOf } from "./origin.ts";
@@ -25,6 +27,7 @@ import { type ReviewComment, storedComments } from "./review_comments.ts";
 /** Where the outputs of a task go. */
 export interface OutputAddress {
   readonly task: Task;
+  readonly forge: ForgeName;
   readonly connection: Connection;
   readonly repository: string;
   /** The subject of its event, where that is in this repository. */
@@ -37,26 +40,28 @@ export interface OutputAddress {
 
 /** Longest key of an output. */
 const MAX_KEY = 100;
-/** Longest label that GitHub takes. */
-const MAX_LABEL = 50;
+/** Longest label that each forge takes. */
+const MAX_LABEL: Readonly<Record<ForgeName, number>> = { github: 50, gitlab: 255 };
 
 /**
- * Where the outputs of a task go: to the repository of its event, or to the one that its workflow names.
+ * Where the outputs of a task go at a forge: to the repository of its event, or to the one that its
+ * workflow names.
  *
  * @throws {AppError} `refused` if there is none, nothing checked who sent the event, or no Connection
  * covers the repository.
  */
 export async function outputAddressOf(
   task: Task,
-  named: string | undefined,
+  { forge, named }: { readonly forge: ForgeName; readonly named: string | undefined },
   host: AnswerSources,
 ): Promise<OutputAddress> {
   if (named === undefined) {
-    const { subject, connection, trigger, origin } = await addressOf(task, host);
+    const { subject, connection, trigger, origin } = await addressOf(task, forge, host);
     const found = host.catalog.find("Connection", task.project, connection) as Connection;
     const { repository } = subject;
     return {
       task,
+      forge,
       connection: found,
       repository,
       subject,
@@ -67,10 +72,12 @@ export async function outputAddressOf(
   const origin = await findOrigin(task, (payload) => ({ payload }), host.store);
   const payload = origin?.found.payload;
   const subject = findSubject(payload);
-  const isThere = subject?.repository.toLowerCase() === named.toLowerCase();
-  const query = { project: task.project, platform: "github", repository: named } as const;
+  const isThere = subject?.forge === forge &&
+    subject.repository.toLowerCase() === named.toLowerCase();
+  const query = { project: task.project, platform: forge, repository: named };
   return {
     task,
+    forge,
     connection: findConnection(query, host.catalog),
     repository: named,
     ...defined({ subject: isThere ? subject : undefined }),
@@ -98,14 +105,14 @@ export function issueDraft(
   { title, text, key, labels }: AskedIssue,
   limits: LimitsOf["issue"],
 ): Draft {
-  const { task, repository, subject, trigger } = address;
+  const { task, forge, repository, subject, trigger } = address;
   if (titleOf("", title) === "") {
     throw new AppError("invalid", "The title is empty: say in one line what it is");
   }
   if (text.trim() === "") throw new AppError("invalid", "The body is empty: say what the issue is");
-  const asked = labels.map(checkedLabel);
-  allow(asked, limits.allowLabels, "may.github.issue.allowLabels");
-  const about = subject?.number === undefined ? `on-${trigger}` : String(subject.number);
+  const asked = labels.map((label) => checkedLabel(label, forge));
+  allow(asked, limits.allowLabels, `may.${forge}.issue.allowLabels`);
+  const about = subject === undefined ? `on-${trigger}` : aboutOf(subject) ?? `on-${trigger}`;
   const name = key === undefined ? "" : `${task.workflow}/${about}/${checkedKey(key)}`;
   if (name !== "" && !ANSWER_KEY.test(name)) {
     throw new AppError("invalid", `The names of workflow, trigger and key are too long together`);
@@ -126,6 +133,13 @@ export function issueDraft(
   };
 }
 
+/** Names the issue or pull of an event within the key of an issue. */
+function aboutOf(subject: ForgeSubject): string | undefined {
+  const { number, on } = threadTarget(subject) ?? {};
+  if (number === undefined) return undefined;
+  return on === undefined || on === "issue" ? `${number}` : `pull-${number}`;
+}
+
 /** Labels that a task wants to add and to remove. */
 export interface AskedLabels {
   readonly add: readonly string[];
@@ -143,9 +157,11 @@ export function labelDrafts(
   { add, remove }: AskedLabels,
   limits: LimitsOf["label"],
 ): readonly Draft[] {
-  const { repository } = address;
-  const number = numberAt(address, "issue or pull request to label");
-  const [added, removed] = [add.map(checkedLabel), remove.map(checkedLabel)];
+  const { forge, repository } = address;
+  const thread = threadAt(address, `issue or ${FORGE_WORDS[forge].pull} to label`);
+  const [added = [], removed = []] = [add, remove].map((labels) =>
+    labels.map((label) => checkedLabel(label, forge))
+  );
   const both = added.find((label) => removed.some((other) => isSame(label, other)));
   if (both !== undefined) {
     throw new AppError("invalid", `The label "${both}" is to be added and removed: choose one`);
@@ -153,8 +169,8 @@ export function labelDrafts(
   if (added.length + removed.length === 0) {
     throw new AppError("invalid", "There is no label to add or to remove");
   }
-  allow(added, limits.add, "may.github.label.add");
-  allow(removed, limits.remove, "may.github.label.remove");
+  allow(added, limits.add, `may.${forge}.label.add`);
+  allow(removed, limits.remove, `may.${forge}.label.remove`);
   return [
     ...added.map((label) => ({ label, set: true })),
     ...removed.map((label) => ({
@@ -163,7 +179,7 @@ export function labelDrafts(
     })),
   ].map(({ label, set }) => ({
     ...draftOf(address, "label"),
-    target: { repository, number, label },
+    target: { repository, ...thread, label },
     key: "label",
     body: { set },
     counted: { output: "label", unit: label.toLowerCase(), max: limits.max },
@@ -189,15 +205,21 @@ export function reviewDraft(
   { text, key, event, comments }: AskedReview,
   limits: LimitsOf["review"],
 ): Draft {
-  const { repository, subject, task } = address;
-  const number = numberAt(address, "pull request to review");
-  if (subject?.isPull !== true) throw nothingThere(task, "pull request to review");
+  const { forge, repository, subject, task } = address;
+  const pull = FORGE_WORDS[forge].pull;
+  const thread = threadAt(address, `${pull} to review`);
+  if (subject?.isPull !== true) throw nothingThere(task, `${pull} to review`);
   if (!limits.events.includes(event)) {
-    const message = `may.github.review.events does not have ${event}: it allows `;
+    const message = `may.${forge}.review.events does not have ${event}: it allows `;
     throw new AppError("refused", message + limits.events.join(", "));
   }
+  if (forge === "gitlab" && event === "request_changes") {
+    const message =
+      "GitLab's API takes no review that asks for changes: say in its text what to change";
+    throw new AppError("refused", message);
+  }
   if (comments.length > limits.comments) {
-    const message = `may.github.review.comments allows ${limits.comments} comments on lines`;
+    const message = `may.${forge}.review.comments allows ${limits.comments} comments on lines`;
     throw new AppError("refused", `${message}, and these are ${comments.length}`);
   }
   if (text.trim() === "" && comments.length === 0) {
@@ -212,7 +234,7 @@ export function reviewDraft(
   const name = checkedKey(key);
   return {
     ...draftOf(address, "review"),
-    target: { repository, number },
+    target: { repository, ...thread },
     key: name,
     body: {
       ...writtenBy(address),
@@ -237,11 +259,11 @@ function checkComment({ path, line, startLine = line, text }: ReviewComment, at:
 }
 
 /** The part that all outputs share. */
-function draftOf({ task, connection }: OutputAddress, output: OutputName) {
+function draftOf({ task, forge, connection }: OutputAddress, output: OutputName) {
   return {
     project: task.project,
     connection: connection.name,
-    kind: `github-${output}`,
+    kind: kindName(forge, output),
     taskId: task.id,
   };
 }
@@ -250,9 +272,10 @@ function writtenBy({ task: { workflow }, asker }: OutputAddress) {
   return { workflow, asker };
 }
 
-function numberAt({ task, subject }: OutputAddress, what: string): number {
-  if (subject?.number === undefined) throw nothingThere(task, what);
-  return subject.number;
+function threadAt({ task, subject }: OutputAddress, what: string) {
+  const thread = subject && threadTarget(subject);
+  if (thread === undefined) throw nothingThere(task, what);
+  return thread;
 }
 
 function nothingThere({ id }: Task, what: string): AppError {
@@ -265,14 +288,21 @@ function checkedKey(key: string): string {
   throw new AppError("invalid", `"${key}" cannot be a key: use ${form}`);
 }
 
-/** A label that a path of the API can name: `..` would name something else. */
-function checkedLabel(given: string): string {
+/**
+ * A label that a path of the API can name: `..` would name something else. GitLab takes a comma for the
+ * end of a label, and what stands behind it for another one, which no pattern was asked about.
+ */
+function checkedLabel(given: string, forge: ForgeName): string {
   const label = given.trim();
+  const most = MAX_LABEL[forge];
   const isText = label.isWellFormed() && replaceControls(label, () => "") === label;
-  if (isText && label !== "" && [...label].length <= MAX_LABEL && !/^\.{1,2}$/.test(label)) {
-    return label;
-  }
-  throw new AppError("invalid", `"${given}" cannot be a label: use 1 to ${MAX_LABEL} characters`);
+  const isOne = !/^\.{1,2}$/.test(label) && (forge === "github" || !label.includes(","));
+  if (isText && isOne && label !== "" && [...label].length <= most) return label;
+  const comma = forge === "github" ? "" : ", and no comma";
+  throw new AppError(
+    "invalid",
+    `"${given}" cannot be a label: use 1 to ${most} characters${comma}`,
+  );
 }
 
 /** Refuses labels that no pattern allows; labels have no case. */

@@ -1,5 +1,5 @@
 /**
- * Answers to the subject of a task at GitHub. The delivery that started the task says where they go,
+ * Answers to the subject of a task at its forge. The delivery that started the task says where they go,
  * never a step.
  *
  * @module
@@ -7,18 +7,19 @@
 
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
-import { type ForgeName, SHA } from "../base/forge_names.ts";
+import { FORGE_WORDS, type ForgeName, FORGES, SHA } from "../base/forge_names.ts";
 import type { CHECK_CONCLUSIONS, CHECK_STATUSES } from "../base/github_names.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ForgeSubject } from "../connections/api/forge.ts";
 import { findSubject } from "../connections/forges.ts";
+import type { OutputName } from "../resources/may.ts";
 import type { StoredDelivery } from "../store/delivery_records.ts";
 import type { Task } from "../store/task_records.ts";
 import type { CommentFormat } from "./comment.ts";
 import type { Reaction } from "./reaction.ts";
 import type { StatusState } from "./status.ts";
 import { ANSWER_KEY } from "./marker.ts";
-import { findForgeFor } from "./forge_access.ts";
+import { findForgeFor, kindName, threadTarget } from "./forge_access.ts";
 import { type Draft, MAX_STORED } from "./message_kind.ts";
 import { type AnswerSources, findOrigin, type OriginStore } from "./origin.ts";
 
@@ -35,15 +36,19 @@ export interface AnswerAddress {
 }
 
 /**
- * The subject of a task at GitHub, which its own delivery names, or that of the nearest earlier task.
+ * The subject of a task at a forge, which its own delivery names, or that of the nearest earlier task.
  *
- * @throws {AppError} `refused` if there is none, its sender was not checked, or no Connection covers
- * its repository.
+ * @throws {AppError} `refused` if there is none, or one at another forge, its sender was not checked, or
+ * no Connection covers its repository.
  */
-export async function addressOf(task: Task, host: AnswerSources): Promise<AnswerAddress> {
-  const address = await placeOf(task, host);
+export async function addressOf(
+  task: Task,
+  forge: ForgeName,
+  host: AnswerSources,
+): Promise<AnswerAddress> {
+  const address = await placeOf(task, host, forge);
   const { project, trigger, subject: { repository } } = address;
-  const { name } = findForgeFor({ forge: "github", project, trigger, repository }, host.catalog);
+  const { name } = findForgeFor({ forge, project, trigger, repository }, host.catalog);
   return { ...address, connection: name };
 }
 
@@ -55,9 +60,9 @@ export async function addressOf(task: Task, host: AnswerSources): Promise<Answer
  */
 export async function addressOfReport(task: Task, host: AnswerSources): Promise<AnswerAddress> {
   const address = await placeOf(task, host);
-  const { project, trigger, subject: { repository } } = address;
+  const { project, trigger, subject: { forge, repository } } = address;
   try {
-    const { name } = findForgeFor({ forge: "github", project, trigger, repository }, host.catalog);
+    const { name } = findForgeFor({ forge, project, trigger, repository }, host.catalog);
     return { ...address, connection: name };
   } catch (error) {
     if (error instanceof AppError && error.code === "refused") return address;
@@ -81,23 +86,31 @@ export async function forgeOfTask(
   }
 }
 
-/** The subject of a task, without a Connection yet. */
+/** The subject of a task, without a Connection yet; at one forge, or at any. */
 async function placeOf(
   task: Task,
   host: AnswerSources,
+  forge?: ForgeName,
 ): Promise<AnswerAddress & { readonly project: string }> {
   const origin = await findOrigin(task, findSubject, host.store);
-  if (origin === undefined) {
-    const message = `Task ${task.id} did not come from an event of GitHub`;
-    throw new AppError("refused", `${message}, so svc cannot answer it`);
+  const found = origin?.found.forge;
+  if (origin === undefined || forge !== undefined && found !== forge) {
+    const which = FORGES.filter((one) => forge === undefined || one === forge)
+      .map((one) => FORGE_WORDS[one].title).join(" or ");
+    const message = `Task ${task.id} did not come from an event of ${which}`;
+    const remedy = found === undefined
+      ? "so svc cannot answer it"
+      : `but of ${FORGE_WORDS[found].title}: answer it with svc ${found}`;
+    throw new AppError("refused", `${message}, ${remedy}`);
   }
   const { found: subject, delivery, task: { project, trigger } } = origin;
   return { task, subject, connection: "", project, trigger, origin: delivery };
 }
 
 /** The part that all messages to one address share. */
-function draftTo({ task, connection }: AnswerAddress) {
-  return { project: task.project, connection, taskId: task.id };
+function draftTo({ task, connection, subject: { forge } }: AnswerAddress, output: OutputName) {
+  const { project, id: taskId } = task;
+  return { project, connection, kind: kindName(forge, output), taskId };
 }
 
 /** The body of a message; without a Connection with the trigger, whose Connection it will use. */
@@ -114,9 +127,12 @@ export function commentDraft(
   address: AnswerAddress,
   comment: { readonly text: string; readonly key: string; readonly format: CommentFormat },
 ): Draft {
-  const { subject: { repository, number } } = address;
+  const { subject } = address;
   const { text, key, format } = comment;
-  if (number === undefined) throw nothingThere(address, "issue or pull request to comment on");
+  const thread = threadTarget(subject);
+  if (thread === undefined) {
+    throw nothingThere(address, `issue or ${pullAt(address)} to comment on`);
+  }
   if (text.trim() === "") {
     throw new AppError("invalid", "The text is empty, so there is nothing to comment");
   }
@@ -124,9 +140,9 @@ export function commentDraft(
     const form = "letters, digits, and . _ / - after the first, at most 253";
     throw new AppError("invalid", `"${key}" cannot be the key of a comment: use ${form}`);
   }
-  const target = { repository, number };
+  const target = { repository: subject.repository, ...thread };
   const body = bodyFor(address, { text: text.slice(0, MAX_STORED), format });
-  return { ...draftTo(address), kind: "github-comment", target, key, body };
+  return { ...draftTo(address, "comment"), target, key, body };
 }
 
 /** A status of a commit. */
@@ -149,7 +165,7 @@ export function statusDraft(address: AnswerAddress, status: CommitStatus): Draft
   const target = { repository, context, ...commitOf(address, sha) };
   const body = bodyFor(address, { state, description });
   const key = `${task.id} ${context}`;
-  return { ...draftTo(address), kind: "github-status", target, key, body };
+  return { ...draftTo(address, "status"), target, key, body };
 }
 
 /** A check run of a commit. */
@@ -177,7 +193,7 @@ export function checkDraft(address: AnswerAddress, check: CommitCheck): Draft {
     ...defined({ conclusion, title, summary }),
     annotations: [...annotations],
   });
-  return { ...draftTo(address), kind: "github-check", target, key: `${task.id} ${name}`, body };
+  return { ...draftTo(address, "check"), target, key: `${task.id} ${name}`, body };
 }
 
 /** The commit, or the pull request whose commit is read when the status is sent. */
@@ -211,16 +227,20 @@ function commitOf(
 export function reactionDraft(address: AnswerAddress, content: Reaction): Draft {
   const { subject: { repository, reactTo } } = address;
   if (reactTo === undefined) {
-    throw nothingThere(address, "comment, issue or pull request to react to");
+    throw nothingThere(address, `comment, issue or ${pullAt(address)} to react to`);
   }
   const target = { repository, to: reactTo };
   return {
-    ...draftTo(address),
-    kind: "github-reaction",
+    ...draftTo(address, "react"),
     target,
     key: "",
     body: bodyFor(address, { content }),
   };
+}
+
+/** The word for a pull at the forge of an address. */
+function pullAt({ subject: { forge } }: AnswerAddress): string {
+  return FORGE_WORDS[forge].pull;
 }
 
 function nothingThere({ task }: AnswerAddress, what: string): AppError {

@@ -11,20 +11,37 @@ import {
   labelDrafts,
   type OutputAddress,
   reviewDraft,
-} from "../../src/outbox/github_outputs.ts";
+} from "../../src/outbox/output_drafts.ts";
 import { limitsOf } from "../../src/outputs/may_rules.ts";
 import type { ForgeMay } from "../../src/resources/may.ts";
 
 const SHA = "a".repeat(40);
 const ADDRESS = {
+  forge: "github",
   task: { id: "01T", project: "default", workflow: "triage", trigger: "comments" },
   connection: { name: "tidepool" },
   repository: "acme/site",
-  subject: { repository: "acme/site", number: 42, isPull: true, sha: SHA, commits: [] },
+  subject: {
+    forge: "github",
+    repository: "acme/site",
+    number: 42,
+    isPull: true,
+    sha: SHA,
+    commits: [],
+  },
   trigger: "comments",
   asker: "octocat",
 } as unknown as OutputAddress;
 const { subject: _none, ...CRON } = ADDRESS;
+const AT_GITLAB = {
+  ...ADDRESS,
+  forge: "gitlab",
+  subject: { ...ADDRESS.subject, forge: "gitlab" },
+} as OutputAddress;
+const ON_ISSUE = {
+  ...AT_GITLAB,
+  subject: { ...AT_GITLAB.subject, isPull: false },
+} as OutputAddress;
 
 function limits<Name extends "issue" | "label" | "review">(name: Name, may: ForgeMay[Name]) {
   const found = limitsOf({ github: { [name]: may ?? {} } }, "github", name);
@@ -34,8 +51,12 @@ function limits<Name extends "issue" | "label" | "review">(name: Name, may: Forg
 
 const issue = (given: Record<string, unknown> = {}, may: ForgeMay["issue"] = {}, at = ADDRESS) =>
   issueDraft(at, { title: "t", text: "b", labels: [], ...given }, limits("issue", may));
-const label = (add: string[], remove: string[] = [], may: ForgeMay["label"] = {}) =>
-  labelDrafts(ADDRESS, { add, remove }, limits("label", may));
+const label = (
+  add: string[],
+  remove: string[] = [],
+  may: ForgeMay["label"] = {},
+  at: OutputAddress = ADDRESS,
+) => labelDrafts(at, { add, remove }, limits("label", may));
 const review = (
   given: Record<string, unknown> = {},
   may: ForgeMay["review"] = {},
@@ -91,6 +112,24 @@ Deno.test("each label is a message of its own, and counts once", () => {
   );
 });
 
+Deno.test("at GitLab the issue and the merge request of one number are two", () => {
+  const issues = [AT_GITLAB, ON_ISSUE].map((at) => issue({ key: "x" }, {}, at));
+  deepEqual(issues.map(({ kind, key }) => [kind, key]), [
+    ["gitlab-issue", "triage/pull-42/x"],
+    ["gitlab-issue", "triage/42/x"],
+  ]);
+  const labels = [ADDRESS, AT_GITLAB, ON_ISSUE].flatMap((at) =>
+    label(["x"], [], { add: ["*"] }, at)
+  );
+  deepEqual(labels.map(({ kind, target: { repository: _, ...target } }) => [kind, target]), [
+    ["github-label", { number: 42, label: "x" }],
+    ["gitlab-label", { number: 42, on: "merge_request", label: "x" }],
+    ["gitlab-label", { number: 42, on: "issue", label: "x" }],
+  ]);
+  const { kind, target } = review({}, {}, AT_GITLAB);
+  deepEqual([kind, target["on"]], ["gitlab-review", "merge_request"]);
+});
+
 Deno.test("a review is of the commit of its event", () => {
   const draft = review({ comments: [line({ startLine: 1, line: 3 })] });
   deepEqual([draft.key, draft.body["sha"], draft.counted], [
@@ -140,6 +179,26 @@ const REFUSED: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
       [() => label([], [name], { remove: ["**", "*"] }), /cannot be a label/] as const,
     ]),
   ),
+  "a label with a comma at GitLab, which takes it for two": [
+    () => label(["bug,approved"], [], { add: ["bug*"] }, AT_GITLAB),
+    /^"bug,approved" cannot be a label: use 1 to 255 characters, and no comma$/,
+  ],
+  "a label to remove that is two at GitLab": [
+    () => label([], ["bug,approved"], { remove: ["bug*"] }, AT_GITLAB),
+    /cannot be a label/,
+  ],
+  "a label that may.gitlab does not have": [
+    () => label(["bug"], [], {}, AT_GITLAB),
+    /^may.gitlab.label.add does not have "bug"/,
+  ],
+  "a review that asks for changes at GitLab": [
+    () => review({ event: "request_changes" }, { events: ["request_changes"] }, AT_GITLAB),
+    /^GitLab's API takes no review that asks for changes/,
+  ],
+  "a review of an issue at GitLab": [
+    () => review({}, {}, ON_ISSUE),
+    /has no merge request to review$/,
+  ],
   "an event that is not declared": [
     () => review({ event: "approve" }, { events: ["comment", "request_changes"] }),
     /^may.github.review.events does not have approve: it allows comment, request_changes$/,
