@@ -311,10 +311,23 @@ function describeLimit({ output, by, most, units }: LimitReached): string {
   if (by === "rounds") {
     return `may.github.${output} allows ${most} in a row (rounds), until a person has a say there`;
   }
+  const [key] = units.flatMap((unit) => KEY_IN_UNIT[output]?.exec(unit)?.[1] ?? []);
+  const remedy = key === undefined ? "" : `; renew one with --key ${key}`;
   return `may.github.${output} allows ${most} in a task, and this one has used: ${
     units.join(", ")
-  }`;
+  }${remedy}`;
 }
+
+/**
+ * The key with which a unit was made, for outputs that a key renews. That of an issue stands behind its
+ * workflow and what it is about; one that was made without a key has none.
+ */
+const KEY_IN_UNIT: Readonly<Record<string, RegExp>> = {
+  comment: /^(.+)$/,
+  pull: /^(.+)$/,
+  review: /^(.+)$/,
+  issue: /^[^/]+\/[^/]+\/(.+)$/,
+};
 
 /**
  * Sends a message. If it may have arrived before, searches for it first; what is found is updated,

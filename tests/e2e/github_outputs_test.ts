@@ -150,7 +150,10 @@ programTest(
     await say(fake, daemon);
     const { stdout } = await daemon.svc(["task", "logs", "latest"]);
     for (const [, says] of REFUSED) match(stdout, says);
-    match(stdout, /may.github.issue allows 1 in a task, and this one has used: triage\/7\/a/);
+    match(
+      stdout,
+      /may.github.issue allows 1 in a task, and this one has used: triage\/7\/a; renew one with --key a$/m,
+    );
     equal(fake.issues.issues.length, 2);
     ok(!`${stdout}${daemon.log}`.includes("ghp_k3J9"), "no token in a log");
   },
