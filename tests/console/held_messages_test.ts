@@ -28,7 +28,15 @@ const LONG = `diff --git a/long.txt b/long.txt
 --- /dev/null
 +++ b/long.txt
 @@ -0,0 +1,9000 @@
-${"+a line of a long file\n".repeat(9000)}`;
+${"+a line of a long file\n".repeat(9000)}diff --git a/behind.txt b/behind.txt
+--- a/behind.txt
++++ b/behind.txt
+@@ -1 +1 @@
+-old
++new
+[The patch is longer than 4 MiB, and is cut here]
+[Not shown: "last.txt", +5 -4]
+`;
 
 /** Rows of held messages; no kind of this name is ever sent. */
 function rows(task: string): string {
@@ -102,6 +110,13 @@ browserTest(
       await page.getByText(`svc outbox show ${SECOND} --diff`).waitFor();
       const lines = page.getByRole("group", { name: "Changed lines" }).locator("> span");
       equal(await lines.count(), 3000);
+      const files = page.getByRole("list", { name: "Changed files" }).getByRole("listitem");
+      const listed = await files.allInnerTexts();
+      deepEqual(listed.map((text) => text.replaceAll(/\s+/g, " ").trim()), [
+        "long.txt +9000 \u22120",
+        "behind.txt +1 \u22121",
+        "last.txt +5 \u22124",
+      ]);
     });
 
     await t.step("the page of the task has it too, and Drop", async () => {

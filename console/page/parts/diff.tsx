@@ -1,6 +1,6 @@
 /**
- * The change that a message of the outbox brings, line by line in colours. It is bounded: a person reads
- * a longer one in a terminal.
+ * The change that a message of the outbox brings: all of its files, and its lines in colours. The lines
+ * are bounded: a person reads a longer change in a terminal.
  *
  * @module
  */
@@ -14,9 +14,10 @@ import { Command } from "./command.tsx";
 import { Problem } from "./problem.tsx";
 import { Text } from "./text.tsx";
 
-/** Most characters that are read, and most lines that are shown. */
+/** Most characters and most lines that are shown, and most files that are listed. */
 const MOST_CHARACTERS = 512 * 1024;
 const MOST_LINES = 3000;
+const MOST_FILES = 1000;
 
 interface Patch {
   readonly lines: readonly (readonly [line: string, look: PatchLook])[];
@@ -47,7 +48,7 @@ export function Diff({ id }: { readonly id: string }) {
   return (
     <>
       <ul class="changed-files" aria-label="Changed files">
-        {files.map(({ path, added, removed, isBinary }, index) => (
+        {files.slice(0, MOST_FILES).map(({ path, added, removed, isBinary }, index) => (
           <li key={index}>
             <code>
               <Text value={path} cell />
@@ -59,6 +60,7 @@ export function Diff({ id }: { readonly id: string }) {
             )}
           </li>
         ))}
+        {files.length > MOST_FILES && <li>and {files.length - MOST_FILES} more</li>}
       </ul>
       <pre class="diff" tabindex={0} role="group" aria-label="Changed lines">
         {lines.map(([line, look], index) => (
@@ -79,20 +81,20 @@ export function Diff({ id }: { readonly id: string }) {
 }
 
 async function readPatch(id: string, signal: AbortSignal): Promise<Patch> {
-  const reading = new AbortController();
-  const parts: string[] = [];
-  let length = 0;
-  for await (
-    const { text } of stream("outbox.diff", { id }, AbortSignal.any([signal, reading.signal]))
-  ) {
-    parts.push(text);
-    length += text.length;
-    if (length > MOST_CHARACTERS) break;
-  }
-  reading.abort();
-  const all = parts.join("").replace(/\n$/, "").split("\n");
   const reader = new PatchReader();
-  const lines = all.slice(0, MOST_LINES).map((line) => [line, reader.look(line)] as const);
-  const isCut = length > MOST_CHARACTERS || all.length > MOST_LINES;
+  const lines: (readonly [string, PatchLook])[] = [];
+  let [isCut, characters, begun] = [false, 0, ""];
+  const take = (line: string) => {
+    const look = reader.look(line); // also of a line that is not shown: it may name a file
+    characters += line.length;
+    isCut ||= lines.length >= MOST_LINES || characters > MOST_CHARACTERS;
+    if (!isCut) lines.push([line, look]);
+  };
+  for await (const { text } of stream("outbox.diff", { id }, signal)) {
+    const whole = (begun + text).split("\n");
+    begun = whole.pop() ?? "";
+    whole.forEach(take);
+  }
+  if (begun !== "") take(begun);
   return { lines, files: reader.files, isCut };
 }
