@@ -12,6 +12,7 @@ import { AppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import { replyTo } from "../outbox/slack_answers.ts";
+import { refuseTokens } from "../outputs/leaks.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { SourceEvent } from "../store/source_event_records.ts";
 import type { SourceEventStore, ThreadStore } from "../store/source_event_store.ts";
@@ -121,6 +122,7 @@ async function slackReply(
   if (text.trim() === "") {
     throw new AppError("invalid", "The text is empty, so there is nothing to post");
   }
+  refuseTokens({ text }, host);
   const draft = await replyTo(task, text, host);
   const [outboxId = ""] = await host.outbox.enqueue([draft]);
   return { task_id: task.id, channel: String(draft.target["channel"]), outbox_id: outboxId };

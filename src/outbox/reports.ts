@@ -5,11 +5,13 @@
  * @module
  */
 
+import type { WallClock } from "../base/clock.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import { FORGE_WORDS, FORGES } from "../base/forge_names.ts";
 import type { Evaluator } from "../cel/evaluator.ts";
 import { scopeOf } from "../cel/expression.ts";
 import { compileTemplate, renderTemplate } from "../cel/template.ts";
+import { refuseTokens } from "../outputs/leaks.ts";
 import { answerKeyOf, type ForgeReport } from "../resources/report.ts";
 import { wasKeptFromStarting } from "../resources/sender_guard.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
@@ -28,6 +30,7 @@ import { type AnswerSources, payloadOf } from "./origin.ts";
 /** The sources of reports. */
 export interface ReportSources extends AnswerSources {
   readonly evaluator: Evaluator;
+  readonly clock: WallClock;
 }
 
 const STATUS_OF: Readonly<Record<TaskState, StatusState>> = {
@@ -104,19 +107,22 @@ async function commentOf(
 ): Promise<Draft | undefined> {
   const { task, subject: { number } } = address;
   if (comment === undefined || number === undefined) return undefined;
-  const text = await textOf(comment, address, host);
+  const text = withoutTokens(await textOf(comment, address, host), host);
   if (text.trim() === "") return undefined; // it has nothing to say
   const name = key === undefined ? task.trigger : await keyOf(key, address, host);
   return commentDraft(address, { text, key: name, format: "markdown" });
 }
 
-/** The key of a comment; if its template yields none, the id of the task. */
+/** The key of a comment; if its template yields none, or a token, the id of the task. */
 async function keyOf(key: string, address: AnswerAddress, host: ReportSources): Promise<string> {
-  const filled = await fill(key, address, host).catch((error) => {
+  try {
+    const filled = await fill(key, address, host);
+    refuseTokens({ key: filled }, host);
+    return answerKeyOf(filled) ?? address.task.id;
+  } catch (error) {
     if (!(error instanceof AppError) || error.code === "overloaded") throw error;
-    return "";
-  });
-  return answerKeyOf(filled) ?? address.task.id;
+    return address.task.id;
+  }
 }
 
 /** The text of the comment; how the task ended if the template yields none because of that. */
@@ -133,6 +139,16 @@ async function textOf(
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "overloaded") throw error;
     return isWell ? `There is no answer: ${messageOf(error)}` : describe(task);
+  }
+}
+
+/** The text, or why it is not sent: a step that prints a token has it in its outputs. */
+function withoutTokens(text: string, host: Pick<ReportSources, "clock">): string {
+  try {
+    refuseTokens({ answer: text }, host);
+    return text;
+  } catch (error) {
+    return `There is no answer: ${messageOf(error)}`;
   }
 }
 

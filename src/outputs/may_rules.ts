@@ -41,12 +41,18 @@ export interface ChangeLimits extends OutputLimits {
   readonly secretsIn: readonly string[];
 }
 
+/** The limits of an output that a name tells apart at a commit. */
+export interface NamedLimits extends OutputLimits {
+  /** Patterns of the names that a step may give; any where absent. */
+  readonly names?: readonly string[];
+}
+
 /** The limits of each output. */
 export interface LimitsOf {
   readonly comment: OutputLimits;
-  readonly status: OutputLimits;
+  readonly status: NamedLimits;
   readonly react: OutputLimits;
-  readonly check: OutputLimits & { readonly max: number };
+  readonly check: NamedLimits & { readonly max: number };
   readonly pull: ChangeLimits & {
     /** Patterns of branches; only the default branch of the repository where absent. */
     readonly base?: readonly string[];
@@ -106,9 +112,13 @@ export function limitsOf<Name extends OutputName>(
 /** The limits of each output as the block of a forge writes them, or by default. */
 const LIMITS: { readonly [Name in OutputName]: (may: ForgeMay) => LimitsOf[Name] } = {
   comment: (may) => ({ ...maxOf(may.comment), hold: holdOf(may, may.comment?.hold) }),
-  status: (may) => ({ ...maxOf(may.status), hold: holdOf(may) }),
+  status: (may) => ({ ...maxOf(may.status), ...namesOf(may.status), hold: holdOf(may) }),
   react: (may) => ({ hold: holdOf(may) }),
-  check: (may) => ({ max: may.check?.max ?? 5, hold: holdOf(may) }),
+  check: (may) => ({
+    max: may.check?.max ?? 5,
+    ...namesOf(may.check),
+    hold: holdOf(may),
+  }),
   pull: (may) => {
     const { base, branch = "svc/", draft = true, title = "", repository, ...pull } = may.pull ?? {};
     return {
@@ -142,6 +152,9 @@ const LIMITS: { readonly [Name in OutputName]: (may: ForgeMay) => LimitsOf[Name]
 
 const maxOf = (written: { readonly max?: number } | undefined) =>
   written?.max === undefined ? {} : { max: written.max };
+
+const namesOf = (written: { readonly names?: readonly string[] } | undefined) =>
+  written?.names === undefined ? {} : { names: written.names };
 
 function changeLimits(
   may: ForgeMay,

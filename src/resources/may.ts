@@ -76,13 +76,16 @@ const CHANGE = {
   hold: Type.Optional(Hold),
 };
 
+/** What sets a color of a commit, which a branch may require before a merge. */
+const Color = Type.Object({ max: Type.Optional(Max), names: Type.Optional(Globs) }, CLOSED);
+
 /** The fields that the block of every forge has. */
 const forgeFields = (repository: Type.TString) => ({
   hold: Type.Optional(Hold),
   comment: Type.Optional(
     Type.Object({ max: Type.Optional(Max), hold: Type.Optional(Hold) }, CLOSED),
   ),
-  status: Type.Optional(Type.Object({ max: Type.Optional(Max) }, CLOSED)),
+  status: Type.Optional(Color),
   react: Type.Optional(Type.Object({}, CLOSED)),
   pull: Type.Optional(Type.Object({
     ...CHANGE,
@@ -129,7 +132,7 @@ const forgeFields = (repository: Type.TString) => ({
 
 const GitHubMay = Type.Object({
   ...forgeFields(Type.String({ pattern: REPOSITORY_PATTERN, title: "a repository: OWNER/NAME" })),
-  check: Type.Optional(Type.Object({ max: Type.Optional(Max) }, CLOSED)),
+  check: Type.Optional(Color),
 }, CLOSED);
 
 const GitLabMay = Type.Object(
@@ -169,7 +172,8 @@ export function checkMay(may: May | undefined, at: FieldPath): Finding[] {
   return FORGES.flatMap((forge) => checkForge(may?.[forge] ?? {}, [...at, forge]));
 }
 
-function checkForge({ pull, push, issue, label, review }: ForgeMay, path: FieldPath): Finding[] {
+function checkForge(may: ForgeMay, path: FieldPath): Finding[] {
+  const { pull, push, issue, label, review, status, check } = may;
   const globs: readonly (readonly [fields: FieldPath, patterns: readonly string[] | undefined])[] =
     [
       ...Object.entries({ pull, push }).flatMap(([name, output]) => [
@@ -183,6 +187,8 @@ function checkForge({ pull, push, issue, label, review }: ForgeMay, path: FieldP
       [["issue", "allowLabels"], issue?.allowLabels],
       [["label", "add"], label?.add],
       [["label", "remove"], label?.remove],
+      [["status", "names"], status?.names],
+      [["check", "names"], check?.names],
     ];
   return [
     ...globs.flatMap(([fields, patterns = []]) => checkGlobs(patterns, [...path, ...fields])),

@@ -46,7 +46,7 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
     (spec) => checkSandbox(spec.sandbox, ["spec", "sandbox"]),
     (spec) => checkMay(spec.may, ["spec", "may"]),
     sized(checkStepsMay),
-    checkHold,
+    checkForAgents,
     sized(checkUniqueIds),
     sized(({ steps }) => steps.flatMap((step, index) => checkStep(step, [...STEPS, index]))),
     sized(({ finally: last = [] }) =>
@@ -99,10 +99,27 @@ function checkStepsMay({ may, steps, finally: last = [] }: WorkflowSpec): Findin
   return [...look(steps, STEPS), ...look(last, FINALLY)];
 }
 
-/** Warns where protected files go out that an agent may have changed, and no person looks at them. */
-function checkHold({ may, steps, finally: last = [] }: WorkflowSpec): Finding[] {
+/**
+ * Warns where protected files go out that an agent may have changed, and no person looks at them, and
+ * where an agent chooses the names of statuses.
+ */
+function checkForAgents({ may, steps, finally: last = [] }: WorkflowSpec): Finding[] {
   if ([...steps, ...last].every(({ agent }) => agent === undefined)) return [];
-  return FORGES.flatMap((forge) => checkForgeHold(may?.[forge] ?? {}, ["spec", "may", forge]));
+  return FORGES.flatMap((forge) => {
+    const [block, at] = [may?.[forge] ?? {}, ["spec", "may", forge]];
+    return [...checkForgeHold(block, at), ...checkForgeNames(block, at)];
+  });
+}
+
+/** A branch knows a check by its name alone. */
+function checkForgeNames({ status, check }: ForgeMay, at: FieldPath): Finding[] {
+  return Object.entries({ status, check }).flatMap(([name, output]) =>
+    output === undefined || output.names !== undefined ? [] : [warningAt(
+      [...at, name],
+      "An agent can report any name as green, also one that the branch requires: name those that " +
+        'it may report, such as names: ["svc/*"]',
+    )]
+  );
 }
 
 function checkForgeHold({ hold: all, pull, push }: ForgeMay, at: FieldPath): Finding[] {

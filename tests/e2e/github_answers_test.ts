@@ -68,6 +68,8 @@ function withIssues(fake: FakeGitHub): FakeGitHub {
 const say = (fake: FakeGitHub, body: string, issue = 7) =>
   fake.issues.comment({ repository: REPOSITORY, issue, user: MAIN, body });
 
+const RANDOM = "k3J9sQ1xZ7pLw2Vb8NtR5mYc6HdF4gTa0UeX";
+
 /** Our comments, without their markers. */
 const ours = (fake: FakeGitHub) =>
   fake.issues.comments.filter(({ user }) => user.id === TOKEN.id)
@@ -108,6 +110,11 @@ slowTest("report: eyes and a pending status first, then how it ended", async (pr
     [HEAD, "svc/review", "pending"],
     [HEAD, "svc/review", "success"],
   ]);
+  await daemon.apply(workflow("review", `printf 'result=t: %s%s' ghp_ ${RANDOM} >> "$SVC_OUTPUT"`));
+  await say(fake, "/review a token");
+  await daemon.settled();
+  await sent(daemon);
+  match(ours(fake)[0] ?? "", /^There is no answer: The answer has a token of GitHub: svc sends/);
   await daemon.apply(workflow("review", "exit 3"));
   await say(fake, "/review again");
   await daemon.settled();
@@ -118,7 +125,7 @@ slowTest("report: eyes and a pending status first, then how it ended", async (pr
   equal(fake.issues.reactions.at(-1)?.content, "confused");
   const deliveries = await daemon.json("get", "deliveries") as Record<string, string>[];
   const own = deliveries.filter(({ outcome }) => outcome === "skipped");
-  equal(own.length, 2, "created and edited by us");
+  equal(own.length, 3, "created, and edited twice, by us");
   match(
     own[0]?.["reason"] ?? "",
     /^svc's own comment "review" of task \S+: it starts nothing$/,

@@ -15,6 +15,7 @@ import { until } from "../helpers/until.ts";
 const SECRET = "0123456789abcdef0123456789abcdef";
 const ANNA = `U${"a".repeat(32)}`;
 const GROUP = `C${"b".repeat(32)}`;
+const RANDOM = "k3J9sQ1xZ7pLw2Vb8NtR5mYc6HdF4gTa0UeX";
 const ROOM = `R${"c".repeat(32)}`;
 
 const manifests = (api: string): Manifest[] => [
@@ -104,6 +105,8 @@ programTest("a push whose answer is lost is sent again, and arrives once", async
   await daemon.apply(...manifests(line.url), workflow("talk", "true"));
   await say(daemon, { type: "user", userId: ANNA });
   await daemon.settled();
+  const leaking = await daemon.svc(["line", "push", "latest", "--text", `hi ghp_${RANDOM}`]);
+  match(leaking.stderr, /^error: The text has a token of GitHub: svc sends nothing/);
   let lost = false;
   line.interfere = (carryOut) => {
     if (lost) return undefined;

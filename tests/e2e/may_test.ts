@@ -81,20 +81,30 @@ programTest("may: a task does what its workflow declared, and not more", async (
         "svc github comment --text again --key a",
         refused("svc github comment --text two --key b", "limit"),
         refused("svc github react --with eyes", "react"),
+        refused("svc github status --state success --context ci/build", "status"),
+        refused("svc github status --state success --context svc/build", "no-commit"),
         "svc github may -o json > may.json",
         "svc github may > may.text",
       ].join("\n"),
     },
   ];
-  const may = { github: { comment: { max: 1 }, status: {} } };
+  const may = { github: { comment: { max: 1 }, status: { names: ["svc/*"] } } };
   await daemon.apply(...STORES, connection(fake), workflow({ may, steps }), TRIGGER);
   const id = await runTask(fake, daemon);
   match(await refusal(daemon, "quiet"), /may of step "quiet" does not have comment.* nothing$/);
-  match(await refusal(daemon, "limit"), /may\.github\.comment allows 1 in a task.* used: a$/);
+  match(
+    await refusal(daemon, "limit"),
+    /may\.github\.comment allows 1 in a task.* used: a; renew one with --key a$/,
+  );
   match(
     await refusal(daemon, "react"),
     /may\.github\.react is not in Workflow "fix".* it allowed comment, status$/,
   );
+  match(
+    await refusal(daemon, "status"),
+    /may\.github\.status\.names of Workflow "fix" allows svc\/\*, and not "ci\/build"$/,
+  );
+  match(await refusal(daemon, "no-commit"), /has no commit that could have a status$/);
   deepEqual(JSON.parse(await refusal(daemon, "may.json")), {
     task_id: id,
     workflow: "fix",
@@ -135,6 +145,7 @@ programTest("may: a task does what its workflow declared, and not more", async (
       `github.comment task/${id} step may`,
       `github.react task/${id} socket may.github.react`,
       `github.react task/${id} step may.github.react`,
+      `github.status task/${id} step may.github.status.names`,
     ],
   );
   const metrics = (await daemon.send("/metrics", { method: "GET" })).text;

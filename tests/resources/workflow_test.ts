@@ -354,6 +354,14 @@ const MAYS: readonly [what: string, text: string, findings: readonly RegExp[]][]
   ["an approval", mayDo("{github: {review: {events: [comment, approve]}}}"), [
     /events\.1: A text from outside may talk the task into it/,
   ]],
+  ["names of statuses", mayDo("{github: {status: {names: ['svc/*']}}}", AGENT), []],
+  ["names that are no patterns", mayDo("{github: {status: {names: ['[']}}}"), [
+    /spec\.may\.github\.status\.names\.0: "\[" is not a glob/,
+  ]],
+  ["any name, without an agent", mayDo("{github: {status: {}}}"), []],
+  ["any name, with an agent", mayDo("{github: {status: {max: 2}}}", AGENT), [
+    /spec\.may\.github\.status: An agent can report any name as green/,
+  ]],
   ["no hold, without an agent", mayDo("{github: {pull: {hold: never}}}"), []],
   ["no hold, with an agent", mayDo("{github: {pull: {hold: never}}}", AGENT), [
     /spec\.may\.github\.pull\.hold: "never" sends what an agent has changed/,
@@ -404,6 +412,10 @@ for (const [what, text, findings] of MAYS) {
 }
 
 const FORGE_MAYS: readonly [what: string, text: string, findings: readonly RegExp[]][] = [
+  ["check runs of any name", mayDo("{github: {check: {}}}", AGENT), [
+    /spec\.may\.github\.check: An agent can report any name as green/,
+  ]],
+  ["check runs of some names", mayDo("{github: {check: {names: [svc]}}}", AGENT), []],
   ["a check run", mayDo("{gitlab: {check: {}}}"), [/spec\.may\.gitlab\.check: Unknown field/]],
   ["a repository of GitHub", mayDo("{github: {issue: {repository: a/b/c}}}"), [
     /repository: .*OWNER\/NAME/,
