@@ -27,6 +27,8 @@ export interface GitLabMergeRequest {
   target_branch: string;
   /** Newest commit of the source branch; the last one if the branch is gone. */
   sha: string;
+  /** Message of that commit. */
+  message: string;
   reviewers: number[];
   closed_at: string | null;
   merged_at: string | null;
@@ -58,6 +60,10 @@ export class GitLabMergeRequests {
   constructor(state: GitLabState, threads: GitLabThreads) {
     this.#state = state;
     this.#threads = threads;
+    threads.shownPull = (thread) => {
+      const one = this.all.find((one) => one.thread === thread);
+      return one === undefined ? threads.payloadOf(thread) : this.payloadOf(one);
+    };
   }
 
   find(project: number, iid: number): GitLabMergeRequest | undefined {
@@ -145,6 +151,7 @@ export class GitLabMergeRequests {
       source_branch: branch,
       target_branch: target,
       sha,
+      message: "",
       reviewers: [],
       closed_at: null,
       merged_at: null,
@@ -156,8 +163,10 @@ export class GitLabMergeRequests {
   }
 
   /** Brings the commits of a merge request to its project, where no branch has those of a fork. */
-  async #fetch({ project, source, thread, sha }: GitLabMergeRequest): Promise<void> {
+  async #fetch(one: GitLabMergeRequest): Promise<void> {
     const { git } = this.#state;
+    const { project, source, thread, sha } = one;
+    one.message = await git.run(source.path, "log", "-1", "--format=%B", sha);
     const ref = `refs/merge-requests/${thread.iid}/head`;
     await git.run(project.path, "fetch", "--quiet", git.directory(source.path), `+${sha}:${ref}`);
   }
@@ -190,7 +199,7 @@ export class GitLabMergeRequests {
       source_project_id: one.source.id,
       target_project_id: one.project.id,
       draft: DRAFT.test(one.thread.title),
-      last_commit: { id: one.sha },
+      last_commit: { id: one.sha, message: one.message },
       source: this.#state.shownProject(one.source),
       target: this.#state.shownProject(one.project),
     };

@@ -113,6 +113,8 @@ export class GitLabThreads {
   readonly executed: GitLabQuickAction[] = [];
   /** Names of the labels of each project by its id. */
   readonly labels = new Map<number, Set<string>>();
+  /** What payloads say of a merge request. */
+  shownPull: (thread: GitLabThread) => Record<string, unknown> = (one) => this.payloadOf(one);
   readonly #state: GitLabState;
 
   constructor(state: GitLabState) {
@@ -254,7 +256,65 @@ export class GitLabThreads {
           system: note.system,
           action,
         },
-        [isIssue ? "issue" : "merge_request"]: this.payloadOf(thread),
+        ...this.#shownThread(thread),
+      },
+    });
+  }
+
+  /** An issue or merge request under its name. */
+  #shownThread(thread: GitLabThread): Record<string, unknown> {
+    return thread.kind === "issues"
+      ? { issue: this.payloadOf(thread) }
+      : { merge_request: this.shownPull(thread) };
+  }
+
+  #tellAward(project: GitLabProject, award: GitLabAward): void {
+    const [kind = "", iid, , id] = award.to.split("/");
+    const thread = this.find(project.id, kind, Number(iid));
+    const note = this.notes.find((one) => one.thread === thread && one.id === Number(id));
+    if (thread === undefined) return;
+    this.#state.tell({
+      project,
+      event: "Emoji Hook",
+      payload: {
+        object_kind: "emoji",
+        event_type: "award",
+        user: this.#state.shownUser(award.user.id),
+        project_id: project.id,
+        project: this.#state.shownProject(project),
+        object_attributes: {
+          id: award.id,
+          name: award.name,
+          user_id: award.user.id,
+          awardable_type: note !== undefined
+            ? "Note"
+            : kind === "issues"
+            ? "Issue"
+            : "MergeRequest",
+          awardable_id: note?.id ?? thread.id,
+          action: "award",
+        },
+        ...note !== undefined && {
+          note: { id: note.id, note: note.body, internal: note.internal },
+        },
+        ...this.#shownThread(thread),
+      },
+    });
+  }
+
+  /** A status from outside makes a pipeline of its own. */
+  #tellStatus(project: GitLabProject, { id, sha, ref, status, author }: GitLabStatus): void {
+    this.#state.tell({
+      project,
+      event: "Pipeline Hook",
+      payload: {
+        object_kind: "pipeline",
+        object_attributes: { id, sha, ref, status, source: "external", tag: false },
+        merge_request: null,
+        user: this.#state.shownUser(author.id),
+        project: this.#state.shownProject(project),
+        commit: { id: sha },
+        builds: [],
       },
     });
   }
@@ -490,6 +550,7 @@ export class GitLabThreads {
           }
           const award = { id: this.#state.nextId(), project: project.id, to, name, user };
           this.awards.push(award);
+          this.#tellAward(project, award);
           return Response.json(shown(award), { status: 201 });
         },
       },
@@ -590,6 +651,7 @@ export class GitLabThreads {
           if (on === undefined) this.statuses.push(made);
           made.status = `${state}`;
           if (typeof description === "string") made.description = description;
+          this.#tellStatus(project, made);
           return Response.json(made, { status: 201 });
         },
       },
