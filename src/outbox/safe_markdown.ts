@@ -1,11 +1,12 @@
 /**
  * Makes the Markdown of an agent harmless, which a stranger may have dictated to it, before it goes
- * into a comment: it mentions no person, loads nothing, has no HTML and commands no bot. It still
- * reads as Markdown.
+ * into a comment: it mentions no person, loads nothing, has no HTML, and commands neither a bot nor
+ * GitLab, which carries out a line such as `/merge` with the rights of its author. It still reads as
+ * Markdown. The text is the same for every forge.
  *
  * The only structure that this file recognises is a closed block of code at the beginning of a line.
  * Everything else is made harmless character by character, whatever it would mean: a parser that
- * reads a text in another way than GitHub does would open a gap.
+ * reads a text in another way than a forge does would open a gap.
  *
  * @module
  */
@@ -21,8 +22,13 @@ export const MAX_TEXT = 65_000;
 /** The end of a text that was cut. */
 const CUT = "\n\n… (cut)";
 
-/** Languages of code blocks that GitHub draws; a drawing may load things. */
-const DRAWN = /^(mermaid|math|geojson|topojson|stl)$/i;
+/** Languages of code blocks that a forge draws; a drawing may load things. GitLab may have Kroki's. */
+const DRAWN = new RegExp(
+  "^(mermaid|math|geojson|topojson|stl|glql|actdiag|blockdiag|bpmn|bytefield|c4plantuml|d2|dbml|" +
+    "diagramsnet|ditaa|dot|erd|excalidraw|graphviz|mindmap|nomnoml|nwdiag|packetdiag|pikchr|plantuml|puml|" +
+    "rackdiag|seqdiag|structurizr|svgbob|symbolator|tikz|umlet|vega|vegalite|wavedrom|wireviz)$",
+  "i",
+);
 
 /** A line, or a block of code as a whole. */
 type Block =
@@ -39,16 +45,18 @@ export function safeMarkdown(text: string, most: number = MAX_TEXT): string {
   );
 }
 
-/** Words before the number of an issue that close it when a pull request or a commit is merged. */
+/** Words before the name of an issue that close it when a change or a commit is merged. */
 const CLOSING = new RegExp(
-  "\\b(close[sd]?|fix(?:es|ed)?|resolve[sd]?)" +
-    "(?=\\s*:?\\s+(?:#|gh-|https?://|[\\w.-]+/[\\w.-]+#))",
+  "\\b(clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?)" +
+    "(?=\\s*:?\\s+(?:issues?\\s+)?(?:#|g[hl]-|https?://|\\[(?:issue|work_item):|" +
+    // the last is an issue of Jira, which GitLab can close
+    "[\\w.-]+(?:/[\\w.-]+)*#\\d|(?-i:[A-Z][A-Z0-9_]+-\\d)))",
   "gi",
 );
 /** What keeps a commit from being tested. */
 const SKIPPED_CHECKS =
-  /\[(?=(?:skip|no)[ -](?:ci|actions)\]|(?:ci|actions)[ -]skip\])|\*\*\*(?=NO_CI\*\*\*)/gi;
-/** Lines that git or GitHub reads as facts about a commit. */
+  /\[(?=(?:skip|no)[ _-](?:ci|actions)\]|(?:ci|actions)[ _-]skip\])|\*\*\*(?=NO_CI\*\*\*)/gi;
+/** Lines that git or a forge reads as facts about a commit. */
 const TRAILER = /^(\s*)(co-authored-by|signed-off-by|skip-checks|svc-[a-z]+)(?=\s*:)/gim;
 
 /**
@@ -145,14 +153,15 @@ function fenced(code: readonly string[], language: string): string {
 }
 
 /**
- * A line of code without a command to a bot: bots read a comment as it was written, its code too, and
- * obey a line such as `/approve`. A path of several parts stays as it is.
+ * A line of code without a command: bots read a comment as it was written, its code too, and obey a line
+ * such as `/approve`, as GitLab does where it takes no fence for one. A path of several parts stays as
+ * it is.
  */
 function noCommand(line: string): string {
   return line.replace(/^(\s*)\/(?=[a-z][\w-]*(?:\s|$))/i, `$1${MARK}/`);
 }
 
-/** A line outside of code in which nothing is more than text to GitHub and to bots. */
+/** A line outside of code in which nothing is more than text to a forge and to bots. */
 function harmless(line: string): string {
   return line
     // an entity would become the character that it stands for
@@ -160,7 +169,9 @@ function harmless(line: string): string {
     .replaceAll(/@(?=\S)/g, `@${MARK}`)
     .replaceAll("![", `!${MARK}[`)
     .replaceAll(/<(?=[a-z/!?])/gi, `<${MARK}`)
-    .replace(/^(\s*)\/(?=\w)/, "$1\\/")
+    // behind characters that are not seen, too: somebody may take them away
+    .replace(/^([\s\p{Cf}]*)\/(?=\p{Cf}*\w)/u, "$1\\/")
+    .replace(/^(\s*):(?=:include)/, `$1:${MARK}`)
     // in a list, a quotation or a footnote a block of code begins anywhere in a line
     .replaceAll(/`{3,}|~{3,}/g, (fence) => fence.replaceAll(/./g, "\\$&"));
 }

@@ -5,9 +5,15 @@
  * @module
  */
 
-import { ok, strictEqual as equal } from "node:assert/strict";
+import { doesNotMatch, match, ok, strictEqual as equal } from "node:assert/strict";
 import MarkdownIt from "markdown-it";
-import { asCode, MAX_TEXT, safeMarkdown } from "../../src/outbox/safe_markdown.ts";
+import {
+  asCode,
+  MAX_TEXT,
+  safeMarkdown,
+  safeTitle,
+  withoutEffects,
+} from "../../src/outbox/safe_markdown.ts";
 
 const Z = "\u200b";
 
@@ -65,6 +71,11 @@ const CASES: readonly (readonly [name: string, text: string, safe: string])[] = 
     "`a\n/approve`\n[x](y 't\n/approve')\n| a\n|-\n/approve",
     "`a\n\\/approve`\n[x](y 't\n\\/approve')\n| a\n|-\n\\/approve",
   ],
+  [
+    "a slash command behind and among characters of no width",
+    "\u200b/merge\n\ufeff /approve\n\u2060\u200d/close\n\u00ad/\u00adlock\n//x",
+    "\u200b\\/merge\n\ufeff \\/approve\n\u2060\u200d\\/close\n\u00ad\\/\u00adlock\n//x",
+  ],
   ["a line break in an entity", "x&#10;/approve", `x&${Z}#10;/approve`],
   ["an escaped mention and image", "\\@a !\\[b] \\![c](d)", `\\@${Z}a !\\[b] \\!${Z}[c](d)`],
   [
@@ -90,6 +101,104 @@ const CASES: readonly (readonly [name: string, text: string, safe: string])[] = 
 for (const [name, text, safe] of CASES) {
   Deno.test(`harmless: ${name}`, () => equal(safeMarkdown(text), safe));
 }
+
+/** What GitLab takes for a command in a line, at the beginning or behind what only looks like it. */
+const QUICK_ACTION = /^\s*\/[a-z][\w-]*(?:\s|$)/i;
+
+/** The lines of a text as it is stored; GitLab takes away each `\r` before it looks for commands. */
+const rawLines = (text: string) => text.replaceAll("\r", "").split(/[\n\u2028\u2029]/);
+
+/** Texts with a quick action, wherever GitLab may look for one. */
+const QUICK_ACTIONS: Readonly<Record<string, string>> = {
+  "alone": "/merge",
+  "with an argument": '/assign @ada\n/label ~bug ~"needs review"\n/remove_due_date',
+  "in capitals": "/MERGE",
+  "behind a space": "x\n /merge",
+  "behind a tab": "\t/merge",
+  "as an indented block of code": "x\n\n    /merge\n",
+  "in a list": "- /merge\n  /approve\n* x\n/close\n1. /merge",
+  "in a quotation": "> /merge\n/approve",
+  "in a quotation of several lines": ">>>\n/merge\n>>>",
+  "in a quotation of several lines without an end": ">>>\n/merge",
+  "behind a comment of HTML": "<!-- x -->\n/merge\n<!-- y --> \n\n/approve",
+  "in a comment of HTML": "<!--\n/merge\n-->",
+  "in HTML": "<details>\n/merge\n</details>\n<p>\n\n/approve\n\n</p>",
+  "behind svc's own marker": "<!-- svc 01 review ff -->\n/merge",
+  "in a block of code": "\`\`\`\n/merge\n\`\`\`",
+  "in a block of code with a language": "\`\`\`sh\n/merge\n  /approve now\n\`\`\`",
+  "in a block of code without an end": "\`\`\`\n/merge",
+  "in a block of code with a longer fence": "\`\`\`\`\n\`\`\`\n/merge\n\`\`\`\n\`\`\`\`",
+  "in a block of code with another fence": "~~~\n/merge\n~~~\n/approve",
+  "behind the end of a block of code": "\`\`\`\nx\n\`\`\`\n/merge",
+  "in a code span of several lines": "\`\n/merge\n\`",
+  "in a formula": "$$\n/merge\n$$",
+  "in a table": "| a |\n|-|\n/merge",
+  "in front matter": "---\n/merge\n---\nx",
+  "in a definition": "[a]:\n/merge\n[^1]: x\n/approve",
+  "behind a backslash at the end of a line": "x\\\n/merge",
+  "behind other ends of lines": "a\r\n/merge\r\nb\r/approve\u2028/close\u2029/lock",
+  "behind what ends a line in other languages": "a\v/merge\nb\f/approve\nc\u0085/close",
+  "behind characters of no width": "\u200b/merge\n\ufeff/approve\n\u2060\u200d/close",
+  "with a character of no width within": "/\u200bmerge\n\u00ad/\u00adapprove",
+  "behind controls": "\u0000/merge\n\u001b/approve\n\u202e/close",
+  "in entities": "&#47;merge\n&sol;approve\n&#x2f;close",
+  "before a space that is none in ASCII": "/merge\u00a0x\n/approve\u3000",
+};
+
+for (const [where, text] of Object.entries(QUICK_ACTIONS)) {
+  Deno.test(`GitLab finds no quick action ${where}`, () => {
+    for (const safe of [safeMarkdown(text), asCode(text), safeMarkdown(`x\n${text}\ny`)]) {
+      for (const line of rawLines(safe)) ok(!QUICK_ACTION.test(line), JSON.stringify(safe));
+    }
+    doesNotMatch(safeMarkdown(text), /&(#47|#x2f|sol);/, "no entity becomes a slash");
+  });
+}
+
+Deno.test("GitLab draws nothing that may load things, and includes no file", () => {
+  for (
+    const language of ["mermaid", "plantuml", "kroki", "dot", "vega", "D2", "glql", "json:table"]
+  ) {
+    const [first] = safeMarkdown(`\`\`\`${language}\nx\n\`\`\``).split("\n");
+    equal(first, language === "kroki" ? "\`\`\`kroki" : "\`\`\`", language);
+  }
+  equal(safeMarkdown("::include{file=https://evil/?x}"), `:${Z}:include{file=https://evil/?x}`);
+});
+
+/** The pattern by which GitLab closes issues, with the forms of their names. */
+const GITLAB_CLOSING = new RegExp(
+  "\\b(?:[Cc]los(?:e[sd]?|ing)|[Ff]ix(?:e[sd]|ing)?|[Rr]esolv(?:e[sd]?|ing)|" +
+    "[Ii]mplement(?:s|ed|ing)?):? +(?:issues? +)?(?:[\\w./-]*#\\d+|GL-\\d+|\\[(?:issue|work_item):|" +
+    "https?://|[A-Z][A-Z0-9_]+-\\d+)",
+);
+
+Deno.test("no text of a stranger closes an issue at GitLab", () => {
+  for (
+    const text of [
+      "Closes #1",
+      "closing issues #1, #2 and #3",
+      "Fixing: tidepool#7",
+      "Implements brightwater/harbour/tidepool#7",
+      "implement issue https://gitlab.example.com/a/b/-/issues/7",
+      "Resolving GL-7",
+      "Fixed [issue:7]",
+      "Closes [work_item:a/b/7]",
+      "Fix ABC-12",
+    ]
+  ) {
+    match(text, GITLAB_CLOSING, "the pattern finds it");
+    doesNotMatch(withoutEffects(safeMarkdown(text)), GITLAB_CLOSING, text);
+    doesNotMatch(safeTitle(text, 255), GITLAB_CLOSING, text);
+  }
+  for (const text of ["Fix the C# client", "implement it", "fix utf-8", "Closes the door"]) {
+    equal(withoutEffects(text), text, "nothing is named");
+  }
+});
+
+Deno.test("no text of a stranger keeps GitLab from testing a commit", () => {
+  for (const text of ["[ci skip]", "[skip ci]", "[CI-SKIP]", "[skip_ci]", "[ci_skip]"]) {
+    doesNotMatch(withoutEffects(text), /\[(ci[ _-]skip|skip[ _-]ci)\]/i);
+  }
+});
 
 Deno.test("a text that is too long is cut, with its code closed, and says so", () => {
   for (const unit of ["@a ", "x".repeat(99) + "\n", "😀", "<b>![", "```\n@x\n```\n"]) {
@@ -163,6 +272,10 @@ const PIECES = [
   "&#64;",
   "&",
   "/approve",
+  "/merge",
+  ">>>",
+  "::include",
+  "\ufeff",
   "$$",
 ];
 
@@ -197,7 +310,7 @@ Deno.test("whatever a text is, what is made of it is harmless to a parser and to
         );}
     }
     equal(open, "", JSON.stringify(text));
-    ok(!/^\s*\/approve\s*$/m.test(safe), JSON.stringify(text));
+    for (const line of rawLines(safe)) ok(!QUICK_ACTION.test(line), JSON.stringify(text));
     const tokens = tokensOf(safe);
     equal(tokens.filter(({ type }) => type === "fence").length, code, JSON.stringify(text));
     for (const { type, content } of tokens) {
