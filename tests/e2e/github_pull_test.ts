@@ -30,6 +30,7 @@ import {
   messageOf,
   pushChange,
   REPOSITORY,
+  sendEvent,
 } from "../rigs/change_rig.ts";
 
 interface Rig extends AsyncDisposable {
@@ -138,6 +139,47 @@ changeTest(
     deepEqual(fake.pulls.pulls.map(({ issue }) => issue.title), ["Three"]);
     equal(fake.calls.filter(({ path }) => path.includes("git-receive-pack")).length, pushes);
     deepEqual(await heads(fake), ["main", "svc/fix-1"]);
+  },
+);
+
+changeTest(
+  "a task that svc's own pull request has started opens no other, one that a person has does",
+  async () => {
+    await using rig = await changeRig({ webhook: { own: "pulls" } });
+    const { fake, daemon, clone } = rig;
+    const first = await createPull(daemon, await clone.change({ a: "1\n" }), {
+      task: await ask(daemon),
+      title: "One",
+    });
+    await messageOf(daemon, first.outbox_id);
+    const [pull] = fake.pulls.pulls;
+    const other = manifestsOf(fake.url, { webhook: { own: "pulls" } })
+      .filter(({ kind }) => kind === "Trigger")
+      .map((one) => ({ ...one, metadata: { name: "other" } }));
+    await daemon.apply(...other);
+    const start = async (sender: { readonly login: string; readonly id: number }) => {
+      const head = { ref: pull?.head.branch, repo: { full_name: REPOSITORY } };
+      const { body } = pull?.issue ?? {};
+      const pull_request = { number: pull?.number, title: "One", body, head };
+      const repository = { full_name: REPOSITORY };
+      await sendEvent(daemon, "other", "pull_request", {
+        action: "labeled",
+        pull_request,
+        repository,
+        sender: { ...sender, type: "User" },
+      });
+      const [task] = await daemon.tasks();
+      return task?.id ?? "";
+    };
+    const change = await clone.change({ b: "2\n" });
+    const created = async (task: string) =>
+      await createPull(daemon, change, { task, title: "Two", key: "two" });
+    await rejects(created(await start({ login: TOKEN.login, id: TOKEN.id })), {
+      code: "refused",
+      message: /was started by svc's own pull request "fix", so it opens no other$/,
+    });
+    const second = await created(await start(ADA));
+    equal((await messageOf(daemon, second.outbox_id)).state, "sent");
   },
 );
 

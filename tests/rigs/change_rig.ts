@@ -99,7 +99,7 @@ export async function ask(
 ): Promise<string> {
   const { number = 1, isPull = false, sender = { ...ADA, type: "User" }, path = "fix" } = given;
   const issue = isPull ? { number, pull_request: {} } : { number };
-  const body = JSON.stringify({
+  await sendEvent(daemon, path, "issue_comment", {
     action: "created",
     issue,
     comment: {
@@ -108,12 +108,22 @@ export async function ask(
     repository: { full_name: REPOSITORY },
     sender,
   });
-  const headers = githubHeaders(SECRET, body, "issue_comment");
+  const [task] = await daemon.tasks();
+  return task?.id ?? "";
+}
+
+/** Sends a signed event to a trigger, and waits until its task has ended. */
+export async function sendEvent(
+  daemon: TestDaemon,
+  path: string,
+  event: string,
+  payload: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const body = JSON.stringify(payload);
+  const headers = githubHeaders(SECRET, body, event);
   const answer = await daemon.send(`/webhook/${path}`, { headers, body });
   equal(answer.status, 200, answer.text);
   await daemon.settled();
-  const [task] = await daemon.tasks();
-  return task?.id ?? "";
 }
 
 /** A clone in which a test works as a step does. */

@@ -11,6 +11,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Connection } from "../../connections/find_connection.ts";
 import type { RestCall } from "../../connections/api/rest.ts";
 import { FORGE_WORDS, type ForgeName } from "../../base/forge_names.ts";
+import { isJsonObject } from "../../base/json.ts";
 import type { Asker, Forge, ForgeSubject, ForgeUser } from "../../connections/api/forge.ts";
 import type { ForgeTokens } from "../../connections/forge_tokens.ts";
 import { findSubject, FORGES_BY_NAME } from "../../connections/forges.ts";
@@ -93,16 +94,49 @@ export async function findPlace<Name extends "pull" | "push">(
   const search = searchIn({ project: task.project, output, connection, forge, repository }, host);
   const isSame = about?.repository.toLowerCase() === repository.toLowerCase();
   const own = await readOwnUser({ connection, at: search.at, host });
+  const payload = about && origin && payloadOf(origin.delivery);
+  const asker = about && forge.findAsker(payload);
+  if (output === "pull" && about !== undefined) {
+    const isOwn = own === undefined || asker !== undefined && host.ownUsers.isOwn(asker.id);
+    const key = isOwn
+      ? ownPullIn(payload, { about, forge, project: task.project }, host)
+      : undefined;
+    if (key !== undefined) throw startedByPull(task, key, forge);
+  }
   return {
     ...search,
     task,
     limits,
     connection,
     subject: isSame ? about : undefined,
-    asker: about && origin && forge.findAsker(payloadOf(origin.delivery)),
+    asker,
     isChecked: plan?.from?.permission === "write",
     own,
   };
+}
+
+/** The key of svc's own pull that an event is about; `undefined` for any other event. */
+function ownPullIn(
+  payload: unknown,
+  { about, forge, project }: {
+    readonly about: ForgeSubject;
+    readonly forge: Forge;
+    readonly project: string;
+  },
+  { markers }: Pick<PlaceHost, "markers">,
+): string | undefined {
+  const doing = isJsonObject(payload) ? forge.findDoing(payload) : undefined;
+  if (doing?.what !== "pull") return undefined;
+  const { repository } = about;
+  const place = { forge: forge.name, project, repository, branch: doing.branch };
+  return markers.findPull(doing.body, place)?.key;
+}
+
+/** Two triggers that get each other's pulls would open them without end. */
+function startedByPull({ id }: Task, key: string, { words }: Forge): AppError {
+  const message =
+    `Task ${id} was started by svc's own ${words.pull} "${key}", so it opens no other`;
+  return new AppError("refused", message);
 }
 
 function searchIn(

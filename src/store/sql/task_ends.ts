@@ -10,7 +10,10 @@ import type { NewMessage } from "../outbox_records.ts";
 import { addToOutbox } from "./outbox.ts";
 import type { SqlSession } from "./session.ts";
 
-/** Removes the end of a task once its triggers have fired, unless another call has done so. */
+/**
+ * Removes the end of a task once its triggers have fired, unless another call has done so. Its answers are
+ * what the trigger reports: they count against no limit of `may`, so none can be reached.
+ */
 export async function forgetTaskEnd(
   db: SqlSession,
   taskId: string,
