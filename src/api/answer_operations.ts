@@ -6,6 +6,7 @@
  */
 
 import Type from "typebox";
+import { FORGE_WORDS, type ForgeName, ofForge } from "../base/forge_names.ts";
 import { CHECK_CONCLUSIONS, CHECK_STATUSES } from "../base/github_names.ts";
 import { defineOperation, json, OPTIONAL_TEXT, TASK, TEXT } from "./operation.ts";
 
@@ -19,6 +20,13 @@ export interface Queued extends Readonly<Record<string, unknown>> {
   readonly state: "pending" | "held";
   /** Why it waits; `null` for one that does not. */
   readonly held_for: string | null;
+}
+
+/** The issue or pull that a message goes to. */
+export interface OnThread {
+  readonly number: number;
+  /** As people write it: `acme/site#42`, of a merge request `acme/site!42`. */
+  readonly reference: string;
 }
 
 /** A step answers to its own task only. */
@@ -35,49 +43,80 @@ const ANNOTATION = Type.Object({
   title: Type.Optional(Type.String({ maxLength: 255 })),
 }, { additionalProperties: false });
 
+/** The operations that answer at any forge. */
+function answersAt(forge: ForgeName) {
+  const { pull } = FORGE_WORDS[forge];
+  return {
+    comment: defineOperation({
+      summary: "Puts a comment on what a task is about into the outbox",
+      input: {
+        task: TASK,
+        text: TEXT,
+        key: OPTIONAL_TEXT,
+        format: Type.Optional(Type.Enum(["markdown", "text"])),
+      },
+      output: json<Queued & OnThread>(),
+      role: "operator",
+      grants: OWN_TASK,
+      tool: {
+        for: "step",
+        description:
+          `Comments on the issue or ${pull} that the task is about, in Markdown. A later ` +
+          "comment with the same key replaces the text of the earlier one.",
+        readOnly: false,
+        fromOutside: false,
+        forge,
+        output: "comment",
+      },
+    }),
+    status: defineOperation({
+      summary: "Puts a status of the commit that a task is about into the outbox",
+      input: {
+        task: TASK,
+        state: Type.Enum(["pending", "success", "failure", "error"]),
+        context: TEXT,
+        description: OPTIONAL_TEXT,
+        sha: OPTIONAL_TEXT,
+      },
+      output: json<Queued & { readonly context: string }>(),
+      role: "operator",
+      grants: OWN_TASK,
+      tool: {
+        for: "step",
+        description:
+          "Sets the status of the commit that the task is about. The context names the " +
+          "check, such as svc/review; the description is one short line.",
+        readOnly: false,
+        fromOutside: false,
+        forge,
+        output: "status",
+      },
+    }),
+    react: defineOperation({
+      summary: "Puts a reaction to what a task is about into the outbox",
+      input: {
+        task: TASK,
+        content: Type.Enum(["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"]),
+      },
+      output: json<Queued & { readonly content: string }>(),
+      role: "operator",
+      grants: OWN_TASK,
+      tool: {
+        for: "step",
+        description: `Puts a reaction on the comment, issue or ${pull} that the task is about.`,
+        readOnly: false,
+        fromOutside: false,
+        forge,
+        output: "react",
+      },
+    }),
+  };
+}
+
 /** The operations that answer, by name. */
 export const ANSWER_OPERATIONS = {
-  "github.comment": defineOperation({
-    summary: "Puts a comment on what a task is about into the outbox",
-    input: {
-      task: TASK,
-      text: TEXT,
-      key: OPTIONAL_TEXT,
-      format: Type.Optional(Type.Enum(["markdown", "text"])),
-    },
-    output: json<Queued & { readonly number: number }>(),
-    role: "operator",
-    grants: OWN_TASK,
-    tool: {
-      for: "step",
-      description: "Comments on the issue or pull request that the task is about, in Markdown. A " +
-        "later comment with the same key replaces the text of the earlier one.",
-      readOnly: false,
-      fromOutside: false,
-      output: "comment",
-    },
-  }),
-  "github.status": defineOperation({
-    summary: "Puts a status of the commit that a task is about into the outbox",
-    input: {
-      task: TASK,
-      state: Type.Enum(["pending", "success", "failure", "error"]),
-      context: TEXT,
-      description: OPTIONAL_TEXT,
-      sha: OPTIONAL_TEXT,
-    },
-    output: json<Queued & { readonly context: string }>(),
-    role: "operator",
-    grants: OWN_TASK,
-    tool: {
-      for: "step",
-      description: "Sets the status of the commit that the task is about. The context names the " +
-        "check, such as svc/review; the description is one short line.",
-      readOnly: false,
-      fromOutside: false,
-      output: "status",
-    },
-  }),
+  ...ofForge("github", answersAt("github")),
+  ...ofForge("gitlab", answersAt("gitlab")),
   "github.check": defineOperation({
     summary: "Puts a check run of the commit that a task is about into the outbox",
     input: {
@@ -92,23 +131,6 @@ export const ANSWER_OPERATIONS = {
     output: json<Queued & { readonly name: string }>(),
     role: "operator",
     grants: OWN_TASK,
-  }),
-  "github.react": defineOperation({
-    summary: "Puts a reaction to what a task is about into the outbox",
-    input: {
-      task: TASK,
-      content: Type.Enum(["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"]),
-    },
-    output: json<Queued & { readonly content: string }>(),
-    role: "operator",
-    grants: OWN_TASK,
-    tool: {
-      for: "step",
-      description: "Puts a reaction on the comment, issue or pull request that the task is about.",
-      readOnly: false,
-      fromOutside: false,
-      output: "react",
-    },
   }),
   "line.push": defineOperation({
     summary: "Puts a text for the conversation at LINE a task came from into the outbox",

@@ -6,13 +6,14 @@
  */
 
 import Type from "typebox";
+import { FORGE_WORDS, type ForgeName } from "../base/forge_names.ts";
 import { CHANGE_LIMITS } from "../git/change.ts";
 import { OWN_TASK, type Queued } from "./answer_operations.ts";
 import { defineOperation, json, OPTIONAL_TEXT, TASK, TEXT } from "./operation.ts";
 
 /** A change of files that was put into the outbox. */
 export interface QueuedChange extends Queued {
-  /** The branch that it goes to; `null` where only GitHub's answer tells. */
+  /** The branch that it goes to; `null` where only the answer of the forge tells. */
   readonly branch: string | null;
   /** The branch into which it is to be merged; `null` for commits onto a pull request. */
   readonly base: string | null;
@@ -32,66 +33,84 @@ const OBJECT_ID = Type.String({ pattern: "^[0-9a-f]{40}$", title: "the id of an 
 const CHANGE = { start: OBJECT_ID, tree: OBJECT_ID };
 const PACK = { maxBytes: CHANGE_LIMITS.packBytes };
 
-/** The operations that change files, by name. */
-export const CHANGE_OPERATIONS = {
-  "github.pr_create": defineOperation({
-    summary: "Puts a pull request into the outbox, or renews the one of its key",
-    input: {
-      task: TASK,
-      title: TEXT,
-      body: OPTIONAL_TEXT,
-      key: OPTIONAL_TEXT,
-      base: OPTIONAL_TEXT,
-      labels: Type.Optional(Type.Array(TEXT)),
-      ...CHANGE,
-    },
-    output: json<QueuedChange>(),
-    role: "operator",
-    grants: OWN_TASK,
-    attachment: PACK,
-    tool: {
-      for: "step",
-      description: "Opens a pull request with the files of the working tree as they are now, but " +
-        "nothing that .gitignore names; of the same key it renews the one that is open. No " +
-        "commit is needed. If `held_for` says why, a person has to send it.",
-      readOnly: false,
-      fromOutside: false,
-      output: "pull",
+/** The operations that change files at any forge. */
+function changesAt(forge: ForgeName) {
+  const { pull, pullCommand } = FORGE_WORDS[forge];
+  return {
+    create: defineOperation({
+      summary: `Puts a ${pull} into the outbox, or renews the one of its key`,
       input: {
         task: TASK,
         title: TEXT,
-        body: Type.Optional(Type.String({ description: "Markdown" })),
+        body: OPTIONAL_TEXT,
         key: OPTIONAL_TEXT,
-        base: Type.Optional(
-          Type.String({ description: "Branch to merge into; that of the repository by default" }),
-        ),
+        base: OPTIONAL_TEXT,
         labels: Type.Optional(Type.Array(TEXT)),
+        ...CHANGE,
       },
-    },
-  }),
-  "github.pr_update": defineOperation({
-    summary: "Puts another title or text of a task's pull request into the outbox",
-    input: { task: TASK, key: OPTIONAL_TEXT, title: OPTIONAL_TEXT, body: OPTIONAL_TEXT },
-    output: json<Queued>(),
-    role: "operator",
-    grants: OWN_TASK,
-  }),
-  "github.push": defineOperation({
-    summary: "Puts one more commit onto the pull request that a task is about into the outbox",
-    input: { task: TASK, message: OPTIONAL_TEXT, ...CHANGE },
-    output: json<QueuedChange>(),
-    role: "operator",
-    grants: OWN_TASK,
-    attachment: PACK,
-    tool: {
-      for: "step",
-      name: "github_pr_push",
-      description: "Puts one more commit onto the pull request that the task is about: the files " +
-        "of the working tree as they are now, but nothing that .gitignore names.",
-      readOnly: false,
-      fromOutside: false,
-      output: "push",
-      input: { task: TASK, message: OPTIONAL_TEXT },
-    },
-  }),
+      output: json<QueuedChange>(),
+      role: "operator",
+      grants: OWN_TASK,
+      attachment: PACK,
+      tool: {
+        for: "step",
+        description: `Opens a ${pull} with the files of the working tree as they are now, but ` +
+          "nothing that .gitignore names; of the same key it renews the one that is open. No " +
+          "commit is needed. If `held_for` says why, a person has to send it.",
+        readOnly: false,
+        fromOutside: false,
+        forge,
+        output: "pull",
+        input: {
+          task: TASK,
+          title: TEXT,
+          body: Type.Optional(Type.String({ description: "Markdown" })),
+          key: OPTIONAL_TEXT,
+          base: Type.Optional(
+            Type.String({ description: "Branch to merge into; that of the repository by default" }),
+          ),
+          labels: Type.Optional(Type.Array(TEXT)),
+        },
+      },
+    }),
+    update: defineOperation({
+      summary: `Puts another title or text of a task's ${pull} into the outbox`,
+      input: { task: TASK, key: OPTIONAL_TEXT, title: OPTIONAL_TEXT, body: OPTIONAL_TEXT },
+      output: json<Queued>(),
+      role: "operator",
+      grants: OWN_TASK,
+    }),
+    push: defineOperation({
+      summary: `Puts one more commit onto the ${pull} that a task is about into the outbox`,
+      input: { task: TASK, message: OPTIONAL_TEXT, ...CHANGE },
+      output: json<QueuedChange>(),
+      role: "operator",
+      grants: OWN_TASK,
+      attachment: PACK,
+      tool: {
+        for: "step",
+        name: `${forge}_${pullCommand}_push`,
+        description: `Puts one more commit onto the ${pull} that the task is about: the files ` +
+          "of the working tree as they are now, but nothing that .gitignore names.",
+        readOnly: false,
+        fromOutside: false,
+        forge,
+        output: "push",
+        input: { task: TASK, message: OPTIONAL_TEXT },
+      },
+    }),
+  };
+}
+
+const github = changesAt("github");
+const gitlab = changesAt("gitlab");
+
+/** The operations that change files, by name. */
+export const CHANGE_OPERATIONS = {
+  "github.pr_create": github.create,
+  "github.pr_update": github.update,
+  "github.push": github.push,
+  "gitlab.mr_create": gitlab.create,
+  "gitlab.mr_update": gitlab.update,
+  "gitlab.push": gitlab.push,
 };

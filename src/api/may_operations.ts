@@ -1,9 +1,10 @@
 /**
- * The operation that says what a task may do at a platform, and what is left of it.
+ * The operations that say what a task may do at a forge, and what is left of it.
  *
  * @module
  */
 
+import { FORGE_WORDS, type ForgeName, ofForge } from "../base/forge_names.ts";
 import type { Hold, OutputName } from "../resources/may.ts";
 import { defineOperation, json, TASK } from "./operation.ts";
 
@@ -39,20 +40,30 @@ export interface TaskMay {
   readonly refused: readonly { readonly output: OutputName; readonly why: string }[];
 }
 
-/** The operation, by its name. */
+function mayAt(forge: ForgeName) {
+  const { title } = FORGE_WORDS[forge];
+  return {
+    may: defineOperation({
+      summary: `What a task may do at ${title}, and what is left of it`,
+      input: { task: TASK },
+      output: json<TaskMay>(),
+      role: "read_only",
+      grants: { step: { own: "task", in: "task" } },
+      tool: {
+        for: "step",
+        description:
+          `What this task may still do at ${title}, and how many of each are left. Ask it ` +
+          "before you do work that would be refused.",
+        readOnly: true,
+        fromOutside: false,
+        forge,
+      },
+    }),
+  };
+}
+
+/** The operations, by name. */
 export const MAY_OPERATIONS = {
-  "github.may": defineOperation({
-    summary: "What a task may do at GitHub, and what is left of it",
-    input: { task: TASK },
-    output: json<TaskMay>(),
-    role: "read_only",
-    grants: { step: { own: "task", in: "task" } },
-    tool: {
-      for: "step",
-      description: "What this task may still do at GitHub, and how many of each are left. Ask it " +
-        "before you do work that would be refused.",
-      readOnly: true,
-      fromOutside: false,
-    },
-  }),
+  ...ofForge("github", mayAt("github")),
+  ...ofForge("gitlab", mayAt("gitlab")),
 };

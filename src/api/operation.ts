@@ -9,6 +9,7 @@
 import Type, { type Static, type TObject, type TProperties, type TString } from "typebox";
 import { defined } from "../base/defined.ts";
 import { MAX_DURATION_SECS } from "../base/duration.ts";
+import type { ForgeName } from "../base/forge_names.ts";
 import type { OutputName } from "../resources/may.ts";
 import type { RecordName } from "../resources/record_names.ts";
 import type { Access } from "./roles.ts";
@@ -42,6 +43,8 @@ export interface Tool {
   readonly input?: TProperties;
   /** What `may` has to have, by its name there; absent for what every step may. */
   readonly output?: OutputName;
+  /** The forge whose events bring the tasks that have it; absent for those of any event. */
+  readonly forge?: ForgeName;
 }
 
 /** One operation, as its file defines it; access that it does not grant is refused. */

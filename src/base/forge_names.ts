@@ -9,6 +9,20 @@ export const FORGES = ["github", "gitlab"] as const;
 /** One of {@linkcode FORGES}. */
 export type ForgeName = typeof FORGES[number];
 
+/** Things by their names at a forge: `comment` is `gitlab.comment` there. */
+export type OfForge<Forge extends ForgeName, Things> = {
+  readonly [Name in keyof Things & string as `${Forge}.${Name}`]: Things[Name];
+};
+
+/** The same things, by their names at a forge. */
+export function ofForge<Forge extends ForgeName, Things extends object>(
+  forge: Forge,
+  things: Things,
+): OfForge<Forge, Things> {
+  const named = Object.entries(things).map(([name, thing]) => [`${forge}.${name}`, thing]);
+  return Object.fromEntries(named) as OfForge<Forge, Things>;
+}
+
 /** What people at a forge call things, for sentences. */
 export interface ForgeWords {
   /** `GitHub`. */
@@ -44,3 +58,9 @@ export function capitalPull(words: ForgeWords, number: number): string {
   const name = namePull(words, number);
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
+
+/** The operations that open a pull of each forge, and that change its text. */
+export const PULL_OPERATIONS = {
+  github: { create: "github.pr_create", update: "github.pr_update" },
+  gitlab: { create: "gitlab.mr_create", update: "gitlab.mr_update" },
+} as const;

@@ -9,6 +9,7 @@ import type { Client } from "../api/client.ts";
 import type { QueuedChange } from "../api/change_operations.ts";
 import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
+import type { ForgeName } from "../base/forge_names.ts";
 import { packChange } from "../git/pack_change.ts";
 import type { Context } from "./command.ts";
 import type { OptionDefinition } from "./option.ts";
@@ -30,6 +31,7 @@ export const CHANGE = [
 export interface ChangePurpose {
   /** The task, in any way in which the daemon finds it. */
   readonly task: string;
+  readonly forge: ForgeName;
   readonly output: "pull" | "push";
   /** Name of the pull request, if the command line has one. */
   readonly key?: string | undefined;
@@ -77,15 +79,15 @@ export async function readChange(
 /** The whole id of the task, and where its change begins; throws where it may not make one. */
 async function askFirst(
   client: Client,
-  { task, output, key }: ChangePurpose,
+  { task, forge, output, key }: ChangePurpose,
 ): Promise<{ readonly task: string; readonly start: string | undefined }> {
-  const may = await client.call("github.may", { task });
+  const may = await client.call(`${forge}.may`, { task });
   const found = may.outputs.find((one) => one.output === output);
   if (found === undefined) {
     const rule = may.refused.find((one) => one.output === output)?.why;
     throw new AppError(
       "refused",
-      rule ?? `may.github.${output} is not in Workflow "${may.workflow}" of this task`,
+      rule ?? `may.${forge}.${output} is not in Workflow "${may.workflow}" of this task`,
     );
   }
   const isOver = found.left === 0 && (output === "push" || key !== undefined);
@@ -94,7 +96,7 @@ async function askFirst(
     const remedy = output === "push" ? "" : `: renew one with --key ${found.used[0]}`;
     throw new AppError(
       "refused",
-      `may.github.${output} of Workflow "${may.workflow}" allows ${found.max} in a task, and this ` +
+      `may.${forge}.${output} of Workflow "${may.workflow}" allows ${found.max} in a task, and this ` +
         `one has used ${used}${remedy}`,
     );
   }

@@ -10,7 +10,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { WallClock } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
-import type { ForgeName } from "../base/forge_names.ts";
+import { type ForgeName, ofForge } from "../base/forge_names.ts";
 import {
   addressOf,
   type AnswerAddress,
@@ -24,18 +24,12 @@ import type { Draft } from "../outbox/message_kind.ts";
 import type { AnswerSources } from "../outbox/origin.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import { refuseTokens } from "../outputs/leaks.ts";
-import {
-  limitsFor,
-  type LimitsOf,
-  type NamedLimits,
-  type OutputLimits,
-} from "../outputs/may_rules.ts";
-import { matchesAny } from "../outputs/path_rules.ts";
+import { limitsFor, type OutputLimits } from "../outputs/may_rules.ts";
 import type { ConnectionSpec } from "../resources/connection.ts";
 import type { OutputName } from "../resources/may.ts";
 import type { Task } from "../store/task_records.ts";
-import { heldBy, outputAsked } from "./outputs/output_asked.ts";
-import { queuedAs } from "./outputs/queued.ts";
+import { type AskedOf, heldBy, outputAsked } from "./outputs/output_asked.ts";
+import { queuedAs, threadOf } from "./outputs/queued.ts";
 import { findTask } from "./records/records.ts";
 import type { Handlers } from "./server/server.ts";
 
@@ -50,45 +44,55 @@ export function answerHandlers(
   host: AnswersHost,
 ): Pick<Handlers, keyof typeof ANSWER_OPERATIONS> {
   return {
-    "github.comment": (input, caller) => comment(input, caller, host),
-    "github.status": (input, caller) => status(input, caller, host),
+    ...ofForge("github", handlersAt("github", host)),
+    ...ofForge("gitlab", handlersAt("gitlab", host)),
     "github.check": (input, caller) => check(input, caller, host),
-    "github.react": (input, caller) => react(input, caller, host),
     "line.push": (input) => push(input, host),
   };
 }
 
+/** The handlers of one forge. */
+function handlersAt(forge: ForgeName, host: AnswersHost) {
+  return {
+    comment: (input: Input<"github.comment">, caller: Caller) =>
+      comment({ forge, input, caller }, host),
+    status: (input: Input<"github.status">, caller: Caller) =>
+      status({ forge, input, caller }, host),
+    react: (input: Input<"github.react">, caller: Caller) => react({ forge, input, caller }, host),
+  };
+}
+
 async function comment(
-  { task: id, text, key, format = "markdown" }: Input<"github.comment">,
-  caller: Caller,
+  given: AskedOf<Input<"github.comment">>,
   host: AnswersHost,
 ): Promise<Output<"github.comment">> {
-  const asked = await ask("comment", { id, caller, forge: "github" }, host);
+  const asked = await ask("comment", given, host);
   const { address, task } = asked;
+  const { text, key, format = "markdown" } = given.input;
   refuseTokens({ text, key: key ?? "" }, host);
   const draft = commentDraft(address, { text, key: key ?? task.trigger, format });
-  return { number: address.subject.number ?? 0, ...await queue(draft, draft.key, asked, host) };
+  return { ...threadOf(address.subject), ...await queue(draft, draft.key, asked, host) };
 }
 
 async function status(
-  { task: id, state, context, description = "", sha }: Input<"github.status">,
-  caller: Caller,
+  given: AskedOf<Input<"github.status">>,
   host: AnswersHost,
 ): Promise<Output<"github.status">> {
+  const { state, context, description = "", sha } = given.input;
   if (context.trim() === "") throw new AppError("invalid", "A status needs a context");
-  const asked = await ask("status", { id, caller, forge: "github" }, host);
+  const asked = await ask("status", given, host);
   refuseTokens({ context, description }, host);
-  refuseName(context, asked);
   const draft = statusDraft(asked.address, { state, context, description, sha });
   return { context, ...await queue(draft, context, asked, host) };
 }
 
 async function check(
-  { task: id, annotations, ...given }: Input<"github.check">,
+  input: Input<"github.check">,
   caller: Caller,
   host: AnswersHost,
 ): Promise<Output<"github.check">> {
-  const asked = await ask("check", { id, caller, forge: "github" }, host);
+  const { task: _task, annotations, ...given } = input;
+  const asked = await ask("check", { forge: "github", input, caller }, host);
   const { address, task } = asked;
   const { catalog } = host;
   const connection = catalog.find<ConnectionSpec>("Connection", task.project, address.connection);
@@ -103,7 +107,6 @@ async function check(
   if (status === "completed" && conclusion === undefined) {
     throw new AppError("invalid", "A check that is completed needs a conclusion");
   }
-  refuseName(name, asked);
   const { title = "", summary = "" } = given;
   refuseTokens({ name, title, summary, annotations: JSON.stringify(annotations ?? []) }, host);
   const draft = checkDraft(address, {
@@ -118,11 +121,11 @@ async function check(
 }
 
 async function react(
-  { task: id, content }: Input<"github.react">,
-  caller: Caller,
+  given: AskedOf<Input<"github.react">>,
   host: AnswersHost,
 ): Promise<Output<"github.react">> {
-  const asked = await ask("react", { id, caller, forge: "github" }, host);
+  const asked = await ask("react", given, host);
+  const { content } = given.input;
   return { content, ...await queue(reactionDraft(asked.address, content), content, asked, host) };
 }
 
@@ -130,17 +133,16 @@ async function push(
   { task: id, text }: Input<"line.push">,
   host: AnswersHost,
 ): Promise<Output<"line.push">> {
-  refuseTokens({ text }, host);
   const draft = await pushDraft(await findTask(id, host.store), text, host);
   const [outboxId = ""] = await host.outbox.enqueue([draft]);
   return { task_id: draft.taskId, to: String(draft.target["to"]), outbox_id: outboxId };
 }
 
 /** An answer that a task may give. */
-interface Asked<Name extends OutputName = OutputName> {
+interface Asked {
   readonly forge: ForgeName;
-  readonly output: Name;
-  readonly limits: LimitsOf[Name];
+  readonly output: OutputName;
+  readonly limits: OutputLimits;
   readonly task: Task;
   readonly address: AnswerAddress;
 }
@@ -150,16 +152,12 @@ interface Asked<Name extends OutputName = OutputName> {
  *
  * @throws {AppError} `refused` where it may not, or there is no place for it.
  */
-async function ask<Name extends "comment" | "status" | "react" | "check">(
-  output: Name,
-  { id, caller, forge }: {
-    readonly id: string;
-    readonly caller: Caller;
-    readonly forge: ForgeName;
-  },
+async function ask(
+  output: "comment" | "status" | "react" | "check",
+  { forge, input, caller }: AskedOf<{ readonly task: string }>,
   host: AnswersHost,
-): Promise<Asked<Name>> {
-  const task = await findTask(id, host.store);
+): Promise<Asked> {
+  const task = await findTask(input.task, host.store);
   const asked = await outputAsked(task, { forge, caller }, host.store);
   limitsFor(output, asked);
   const address = await addressOf(task, forge, host);
@@ -172,27 +170,10 @@ async function ask<Name extends "comment" | "status" | "react" | "check">(
   return { forge, output, limits: limitsFor(output, { ...asked, connection }), task, address };
 }
 
-/** Refuses a name of a status or a check run that the workflow does not allow. */
-function refuseName(
-  name: string,
-  { forge, output, limits: { names }, task: { workflow } }: Omit<Asked, "limits"> & {
-    readonly limits: NamedLimits;
-  },
-): void {
-  if (names === undefined || matchesAny(names, name)) return;
-  const message = `may.${forge}.${output}.names of Workflow "${workflow}" allows ` +
-    `${names.join(", ")}, and not "${name}"`;
-  throw new AppError("refused", message);
-}
-
 async function queue(
   draft: Draft,
   unit: string,
-  { forge, output, limits }: {
-    readonly forge: ForgeName;
-    readonly output: OutputName;
-    readonly limits: OutputLimits;
-  },
+  { forge, output, limits }: Pick<Asked, "forge" | "output" | "limits">,
   { outbox }: AnswersHost,
 ) {
   const { max } = limits;

@@ -14,7 +14,7 @@ import { type Caller, hasRole } from "../auth/caller.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { OutputName } from "../resources/may.ts";
-import { type MayHost, taskMay } from "./outputs/task_may.ts";
+import { forgesOf, type MayHost, taskMay } from "./outputs/task_may.ts";
 import type { Handlers } from "./server/server.ts";
 import { lookAtTask } from "./tasks/task_look.ts";
 
@@ -57,19 +57,24 @@ async function listTools(
   }
   if (grant.taskId === undefined) throw new AppError("forbidden", "This run has no task");
   const { taskId } = grant;
-  const outputs = possible(await taskMay(taskId, caller, host));
+  const forges = await forgesOf(taskId, host);
+  const possible = new Set((await Promise.all(forges.map(async (forge) => {
+    const may = await taskMay({ forge, input: { task: taskId }, caller }, host);
+    return possibleOf(may).map((output) => `${forge} ${output}`);
+  }))).flat());
   const tools = OFFERED.flatMap((one) => {
     const { operation: { grants }, tool } = one;
     const scope = grants.step;
     if (tool.for !== "step" || typeof scope !== "object" || scope.own !== "task") return [];
-    if (tool.output !== undefined && !outputs.includes(tool.output)) return [];
+    if (tool.forge !== undefined && !forges.includes(tool.forge)) return [];
+    if (tool.output !== undefined && !possible.has(`${tool.forge} ${tool.output}`)) return [];
     return [viewOf(one, { [scope.in]: taskId })];
   });
   return { task_id: taskId, tools };
 }
 
-/** The outputs that a step may ask for, where there is a place for them at GitHub. */
-function possible({ outputs, connection, repository }: TaskMay): readonly OutputName[] {
+/** The outputs that a step may ask for, where there is a place for them at the forge. */
+function possibleOf({ outputs, connection, repository }: TaskMay): readonly OutputName[] {
   const names = outputs.map(({ output }) => output);
   if (connection !== null) return names;
   if (repository === null) return [];

@@ -10,6 +10,7 @@ import type { OUTPUT_OPERATIONS } from "../api/output_operations.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { WallClock } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
+import { type ForgeName, ofForge } from "../base/forge_names.ts";
 import {
   issueDraft,
   labelDrafts,
@@ -24,8 +25,8 @@ import { refuseLeaks } from "../outputs/leaks.ts";
 import { limitsFor, type LimitsOf, type OutputLimits } from "../outputs/may_rules.ts";
 import type { OutputName } from "../resources/may.ts";
 import type { KnownSecrets } from "../secrets/known_secrets.ts";
-import { heldBy, outputAsked } from "./outputs/output_asked.ts";
-import { queuedAs } from "./outputs/queued.ts";
+import { type AskedOf, heldBy, outputAsked } from "./outputs/output_asked.ts";
+import { queuedAs, threadOf } from "./outputs/queued.ts";
 import { findTask } from "./records/records.ts";
 import type { Handlers } from "./server/server.ts";
 
@@ -41,42 +42,52 @@ export function outputHandlers(
   host: OutputsHost,
 ): Pick<Handlers, keyof typeof OUTPUT_OPERATIONS> {
   return {
-    "github.issue_create": (input, caller) => createIssue(input, caller, host),
-    "github.label": (input, caller) => label(input, caller, host),
-    "github.review": (input, caller) => review(input, caller, host),
+    ...ofForge("github", handlersAt("github", host)),
+    ...ofForge("gitlab", handlersAt("gitlab", host)),
+  };
+}
+
+/** The handlers of one forge. */
+function handlersAt(forge: ForgeName, host: OutputsHost) {
+  return {
+    issue_create: (input: Input<"github.issue_create">, caller: Caller) =>
+      createIssue({ forge, input, caller }, host),
+    label: (input: Input<"github.label">, caller: Caller) => label({ forge, input, caller }, host),
+    review: (input: Input<"github.review">, caller: Caller) =>
+      review({ forge, input, caller }, host),
   };
 }
 
 async function createIssue(
-  { task, title, body, key, labels = [] }: Input<"github.issue_create">,
-  caller: Caller,
+  given: AskedOf<Input<"github.issue_create">>,
   host: OutputsHost,
 ): Promise<Output<"github.issue_create">> {
-  const { limits, address } = await ask("issue", { task, caller }, host);
+  const { title, body, key, labels = [] } = given.input;
+  const { limits, address } = await ask("issue", given, host);
   refuseLeaks({ title, body, key: key ?? "", ...numbered("label", labels) }, host);
   const draft = issueDraft(address, { title, text: body, key, labels }, limits);
-  const [queued] = await queue([draft], ["issue", limits], host);
+  const [queued] = await queue([draft], { ...given, output: "issue", limits }, host);
   return { ...queued, title: String(draft.body["title"]) };
 }
 
 async function label(
-  { task, add = [], remove = [] }: Input<"github.label">,
-  caller: Caller,
+  given: AskedOf<Input<"github.label">>,
   host: OutputsHost,
 ): Promise<Output<"github.label">> {
-  const { limits, address } = await ask("label", { task, caller }, host);
+  const { add = [], remove = [] } = given.input;
+  const { limits, address } = await ask("label", given, host);
   refuseLeaks(numbered("label", [...add, ...remove]), host);
   const drafts = labelDrafts(address, { add, remove }, limits);
-  const [queued, ids] = await queue(drafts, ["label", limits], host);
-  return { number: address.subject?.number ?? 0, ...queued, outbox_ids: ids };
+  const [queued, ids] = await queue(drafts, { ...given, output: "label", limits }, host);
+  return { ...threadOf(address.subject), ...queued, outbox_ids: ids };
 }
 
 async function review(
-  { task, body, key, event = "comment", comments = [] }: Input<"github.review">,
-  caller: Caller,
+  given: AskedOf<Input<"github.review">>,
   host: OutputsHost,
 ): Promise<Output<"github.review">> {
-  const { limits, address } = await ask("review", { task, caller }, host);
+  const { body, key, event = "comment", comments = [] } = given.input;
+  const { limits, address } = await ask("review", given, host);
   refuseLeaks({
     body,
     key: key ?? "",
@@ -95,8 +106,8 @@ async function review(
       text: body,
     })),
   }, limits);
-  const [queued] = await queue([draft], ["review", limits], host);
-  return { number: address.subject?.number ?? 0, ...queued };
+  const [queued] = await queue([draft], { ...given, output: "review", limits }, host);
+  return { ...threadOf(address.subject), ...queued };
 }
 
 /** Texts by their names in a refusal: `label 1`. */
@@ -111,23 +122,27 @@ function numbered(name: string, texts: readonly string[]): Readonly<Record<strin
  */
 async function ask<Name extends "issue" | "label" | "review">(
   output: Name,
-  { task: id, caller }: { readonly task: string; readonly caller: Caller },
+  { forge, input, caller }: AskedOf<{ readonly task: string }>,
   host: OutputsHost,
 ): Promise<{ readonly limits: LimitsOf[Name]; readonly address: OutputAddress }> {
-  const task = await findTask(id, host.store);
-  const asked = await outputAsked(task, { forge: "github", caller }, host.store);
+  const task = await findTask(input.task, host.store);
+  const asked = await outputAsked(task, { forge, caller }, host.store);
   const limits = limitsFor(output, asked);
   const named = "repository" in limits ? limits.repository : undefined;
-  const address = await outputAddressOf(task, { forge: "github", named }, host);
+  const address = await outputAddressOf(task, { forge, named }, host);
   return { limits: limitsFor(output, { ...asked, connection: address.connection }), address };
 }
 
 async function queue(
   drafts: readonly Draft[],
-  [output, limits]: readonly [OutputName, OutputLimits],
+  { forge, output, limits }: {
+    readonly forge: ForgeName;
+    readonly output: OutputName;
+    readonly limits: OutputLimits;
+  },
   { outbox }: OutputsHost,
 ): Promise<readonly [Queued, readonly string[]]> {
-  const held = heldBy({ forge: "github", output }, limits);
+  const held = heldBy({ forge, output }, limits);
   const ids = await outbox.enqueue(drafts.map((draft) => ({ ...draft, ...defined({ held }) })));
   const [draft] = drafts;
   if (draft === undefined) throw new Error(`Nothing is asked for of ${output}`);

@@ -9,6 +9,7 @@ import type { Client } from "../api/client.ts";
 import type { Input } from "../api/operations.ts";
 import { utf8 } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
+import { type ForgeName, FORGES, PULL_OPERATIONS } from "../base/forge_names.ts";
 import { fileFault } from "../base/file_fault.ts";
 import { type JsonObject, toJson } from "../base/json.ts";
 import type { Piece } from "../base/outside_marks.ts";
@@ -30,6 +31,7 @@ export interface StepFiles {
 
 /** What a change is packed for. */
 export interface WantedChange {
+  readonly forge: ForgeName;
   readonly output: "pull" | "push";
   /** Name of the pull request. */
   readonly key?: string;
@@ -48,23 +50,33 @@ export interface StepCall {
   readonly signal: AbortSignal;
 }
 
+/** An operation that a step calls with something of its own. */
+type StepTool = (given: JsonObject, call: StepCall) => Promise<readonly Piece[]>;
+
 /** The operations that a step calls with something of its own, by name. */
-export const STEP_TOOLS: Readonly<
-  Record<string, (given: JsonObject, call: StepCall) => Promise<readonly Piece[]>>
-> = {
+export const STEP_TOOLS: Readonly<Record<string, StepTool>> = {
   "task.look": lookAtTask,
-  "github.pr_create": async (given, call) => {
-    const key = typeof given["key"] === "string" ? { key: given["key"] } : {};
-    await using change = await call.step.packChange({ output: "pull", ...key }, call);
-    const asked = { ...given, ...change.input } as Input<"github.pr_create">;
-    return answer(await call.client.callWith("github.pr_create", asked, change.sending));
-  },
-  "github.push": async (given, call) => {
-    await using change = await call.step.packChange({ output: "push" }, call);
-    const asked = { ...given, ...change.input } as Input<"github.push">;
-    return answer(await call.client.callWith("github.push", asked, change.sending));
-  },
+  ...Object.fromEntries(FORGES.flatMap(changeTools)),
 };
+
+/** Those that hand a change over to a forge. */
+function changeTools(forge: ForgeName): readonly (readonly [name: string, tool: StepTool])[] {
+  const { create } = PULL_OPERATIONS[forge];
+  const push = `${forge}.push` as const;
+  return [
+    [create, async (given, call) => {
+      const key = typeof given["key"] === "string" ? { key: given["key"] } : {};
+      await using change = await call.step.packChange({ forge, output: "pull", ...key }, call);
+      const asked = { ...given, ...change.input } as Input<typeof create>;
+      return answer(await call.client.callWith(create, asked, change.sending));
+    }],
+    [push, async (given, call) => {
+      await using change = await call.step.packChange({ forge, output: "push" }, call);
+      const asked = { ...given, ...change.input } as Input<typeof push>;
+      return answer(await call.client.callWith(push, asked, change.sending));
+    }],
+  ];
+}
 
 const answer = (value: unknown): readonly Piece[] => [{ text: toJson(value) }];
 

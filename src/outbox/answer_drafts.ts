@@ -93,18 +93,35 @@ async function placeOf(
   forge?: ForgeName,
 ): Promise<AnswerAddress & { readonly project: string }> {
   const origin = await findOrigin(task, findSubject, host.store);
-  const found = origin?.found.forge;
-  if (origin === undefined || forge !== undefined && found !== forge) {
+  refuseOther(task, origin?.found, forge);
+  if (origin === undefined) {
     const which = FORGES.filter((one) => forge === undefined || one === forge)
       .map((one) => FORGE_WORDS[one].title).join(" or ");
     const message = `Task ${task.id} did not come from an event of ${which}`;
-    const remedy = found === undefined
-      ? "so svc cannot answer it"
-      : `but of ${FORGE_WORDS[found].title}: answer it with svc ${found}`;
-    throw new AppError("refused", `${message}, ${remedy}`);
+    throw new AppError("refused", `${message}, so svc cannot answer it`);
   }
   const { found: subject, delivery, task: { project, trigger } } = origin;
   return { task, subject, connection: "", project, trigger, origin: delivery };
+}
+
+/**
+ * Refuses what is asked for at one forge by a task whose event is of another.
+ *
+ * @throws {AppError} `refused`.
+ */
+export function refuseOther(
+  task: Pick<Task, "id">,
+  subject: ForgeSubject | undefined,
+  wanted: ForgeName | undefined,
+): void {
+  if (subject === undefined || wanted === undefined || subject.forge === wanted) return;
+  throw new AppError("refused", otherForge(task, subject.forge));
+}
+
+/** Why a task may do nothing at another forge than that of its event, in one sentence. */
+export function otherForge({ id }: Pick<Task, "id">, from: ForgeName): string {
+  const { title } = FORGE_WORDS[from];
+  return `Task ${id} came from an event of ${title}, so it acts at ${title} only: use svc ${from}`;
 }
 
 /** The part that all messages to one address share. */

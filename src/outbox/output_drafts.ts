@@ -16,7 +16,7 @@ import { findAsker, findSubject } from "../connections/forges.ts";
 import type { LimitsOf } from "../outputs/may_rules.ts";
 import type { OutputName } from "../resources/may.ts";
 import type { Task } from "../store/task_records.ts";
-import { addressOf } from "./answer_drafts.ts";
+import { addressOf, refuseOther } from "./answer_drafts.ts";
 import { kindName, threadTarget } from "./forge_access.ts";
 import { ANSWER_KEY } from "./marker.ts";
 import { type Draft, MAX_STORED } from "./message_kind.ts";
@@ -72,8 +72,8 @@ export async function outputAddressOf(
   const origin = await findOrigin(task, (payload) => ({ payload }), host.store);
   const payload = origin?.found.payload;
   const subject = findSubject(payload);
-  const isThere = subject?.forge === forge &&
-    subject.repository.toLowerCase() === named.toLowerCase();
+  refuseOther(task, subject, forge);
+  const isThere = subject?.repository.toLowerCase() === named.toLowerCase();
   const query = { project: task.project, platform: forge, repository: named };
   return {
     task,
@@ -112,7 +112,7 @@ export function issueDraft(
   if (text.trim() === "") throw new AppError("invalid", "The body is empty: say what the issue is");
   const asked = labels.map((label) => checkedLabel(label, forge));
   allow(asked, limits.allowLabels, `may.${forge}.issue.allowLabels`);
-  const about = subject === undefined ? `on-${trigger}` : aboutOf(subject) ?? `on-${trigger}`;
+  const about = aboutOf(subject) ?? `on-${trigger}`;
   const name = key === undefined ? "" : `${task.workflow}/${about}/${checkedKey(key)}`;
   if (name !== "" && !ANSWER_KEY.test(name)) {
     throw new AppError("invalid", `The names of workflow, trigger and key are too long together`);
@@ -133,11 +133,12 @@ export function issueDraft(
   };
 }
 
-/** Names the issue or pull of an event within the key of an issue. */
-function aboutOf(subject: ForgeSubject): string | undefined {
-  const { number, on } = threadTarget(subject) ?? {};
-  if (number === undefined) return undefined;
-  return on === undefined || on === "issue" ? `${number}` : `pull-${number}`;
+/** Names the issue or pull of an event in keys and branches; `undefined` if it has none. */
+export function aboutOf(subject: ForgeSubject | undefined): string | undefined {
+  const { number, on } = subject === undefined ? {} : threadTarget(subject) ?? {};
+  if (subject === undefined || number === undefined) return undefined;
+  const isApart = on !== undefined && on !== "issue";
+  return isApart ? `${FORGE_WORDS[subject.forge].pullCommand}-${number}` : `${number}`;
 }
 
 /** Labels that a task wants to add and to remove. */
@@ -292,7 +293,7 @@ function checkedKey(key: string): string {
  * A label that a path of the API can name: `..` would name something else. GitLab takes a comma for the
  * end of a label, and what stands behind it for another one, which no pattern was asked about.
  */
-function checkedLabel(given: string, forge: ForgeName): string {
+export function checkedLabel(given: string, forge: ForgeName): string {
   const label = given.trim();
   const most = MAX_LABEL[forge];
   const isText = label.isWellFormed() && replaceControls(label, () => "") === label;

@@ -7,6 +7,7 @@
  */
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { ofForge } from "../../src/base/forge_names.ts";
 import { ATTACHED_TYPE } from "../../src/api/attached_type.ts";
 import { defineOperation, json } from "../../src/api/operation.ts";
 import {
@@ -59,6 +60,40 @@ const id = ({ task }: Named) => ({ id: task });
 const trigger = ({ project }: Named) => ({ name: "push", project });
 
 const CHANGE = { start: "a".repeat(40), tree: "b".repeat(40) };
+
+/** The operations of each forge. */
+const AT_FORGE = {
+  comment: { ...OPERATE, step: "own", input: ({ task }: Named) => ({ task, text: "x" }) },
+  status: {
+    ...OPERATE,
+    step: "own",
+    input: ({ task }: Named) => ({ task, state: "success", context: "x" } as const),
+  },
+  react: {
+    ...OPERATE,
+    step: "own",
+    input: ({ task }: Named) => ({ task, content: "eyes" } as const),
+  },
+  issue_create: {
+    ...OPERATE,
+    step: "own",
+    input: ({ task }: Named) => ({ task, title: "x", body: "x" }),
+  },
+  label: { ...OPERATE, step: "own", input: ({ task }: Named) => ({ task, add: ["x"] }) },
+  review: { ...OPERATE, step: "own", input: ({ task }: Named) => ({ task, body: "x" }) },
+  may: { role: "read_only", step: "own", input: ({ task }: Named) => ({ task }) },
+  push: { ...OPERATE, step: "own", input: ({ task }: Named) => ({ task, ...CHANGE }) },
+} as const;
+const CREATE_PULL = {
+  ...OPERATE,
+  step: "own",
+  input: ({ task }: Named) => ({ task, title: "x", ...CHANGE }),
+} as const;
+const UPDATE_PULL = {
+  ...OPERATE,
+  step: "own",
+  input: ({ task }: Named) => ({ task, title: "x" }),
+} as const;
 
 const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "connect.github": { ...ADMINISTER, input: () => ({ repository: "a/b" }) },
@@ -131,33 +166,17 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "source.replay": { ...OPERATE, input: () => ({ id: "01EVENT" }) },
   "source.bind": { ...OPERATE, input: ({ task }) => ({ id: "01EVENT", task }) },
   "slack.reply": { ...OPERATE, step: "own", input: ({ task }) => ({ task, text: "x" }) },
-  "github.comment": { ...OPERATE, step: "own", input: ({ task }) => ({ task, text: "x" }) },
-  "github.pr_create": {
-    ...OPERATE,
-    step: "own",
-    input: ({ task }) => ({ task, title: "x", ...CHANGE }),
-  },
-  "github.pr_update": { ...OPERATE, step: "own", input: ({ task }) => ({ task, title: "x" }) },
-  "github.push": { ...OPERATE, step: "own", input: ({ task }) => ({ task, ...CHANGE }) },
-  "github.status": {
-    ...OPERATE,
-    step: "own",
-    input: ({ task }) => ({ task, state: "success", context: "x" }),
-  },
-  "github.issue_create": {
-    ...OPERATE,
-    step: "own",
-    input: ({ task }) => ({ task, title: "x", body: "x" }),
-  },
-  "github.label": { ...OPERATE, step: "own", input: ({ task }) => ({ task, add: ["x"] }) },
-  "github.review": { ...OPERATE, step: "own", input: ({ task }) => ({ task, body: "x" }) },
+  ...ofForge("github", AT_FORGE),
+  ...ofForge("gitlab", AT_FORGE),
+  "github.pr_create": CREATE_PULL,
+  "github.pr_update": UPDATE_PULL,
+  "gitlab.mr_create": CREATE_PULL,
+  "gitlab.mr_update": UPDATE_PULL,
   "github.check": {
     ...OPERATE,
     step: "own",
     input: ({ task }) => ({ task, name: "x", status: "in_progress" }),
   },
-  "github.react": { ...OPERATE, step: "own", input: ({ task }) => ({ task, content: "eyes" }) },
-  "github.may": { role: "read_only", step: "own", input: ({ task }) => ({ task }) },
   "line.push": { ...OPERATE, step: "own", input: ({ task }) => ({ task, text: "x" }) },
   "outbox.wait": { ...READ, input: () => ({ id: "01MESSAGE" }) },
   "mcp.tools": { role: "read_only", step: "own", input: ({ task }) => ({ task }) },

@@ -205,7 +205,7 @@ slowTest("from a step: comment, status and react, to its own task only", async (
   ]);
   const logs = await daemon.svc(["task", "logs", task?.id ?? ""]);
   match(logs.stdout + logs.stderr, /commented on brightwater\/tidepool#7/);
-  match(logs.stdout + logs.stderr, /c{40} is not a commit of pull request 7: name one that is/);
+  match(logs.stdout + logs.stderr, /c{40} is not a commit of pull request #7: name one that is/);
   await say(fake, "another");
   const [second] = await daemon.settled();
   ok(second !== undefined && second.id !== task?.id);

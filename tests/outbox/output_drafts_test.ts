@@ -115,7 +115,7 @@ Deno.test("each label is a message of its own, and counts once", () => {
 Deno.test("at GitLab the issue and the merge request of one number are two", () => {
   const issues = [AT_GITLAB, ON_ISSUE].map((at) => issue({ key: "x" }, {}, at));
   deepEqual(issues.map(({ kind, key }) => [kind, key]), [
-    ["gitlab-issue", "triage/pull-42/x"],
+    ["gitlab-issue", "triage/mr-42/x"],
     ["gitlab-issue", "triage/42/x"],
   ]);
   const labels = [ADDRESS, AT_GITLAB, ON_ISSUE].flatMap((at) =>

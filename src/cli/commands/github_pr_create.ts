@@ -45,7 +45,7 @@ export const command: Command = defineCommand({
     return await interruptible(context.io, (signal) =>
       reportMessage(context, {
         async queue(client) {
-          const purpose = { task, output: "pull", key } as const;
+          const purpose = { task, forge: "github", output: "pull", key } as const;
           await using change = await readChange(context, { client, signal, purpose });
           const given = { ...change.input, title, labels, ...defined({ body, key, base }) };
           return await client.callWith("github.pr_create", given, change.sending);

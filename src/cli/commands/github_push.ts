@@ -35,7 +35,7 @@ export const command: Command = defineCommand({
     return await interruptible(context.io, (signal) =>
       reportMessage(context, {
         async queue(client) {
-          const purpose = { task, output: "push" } as const;
+          const purpose = { task, forge: "github", output: "push" } as const;
           await using change = await readChange(context, { client, signal, purpose });
           const given = { ...change.input, ...defined({ message }) };
           return await client.callWith("github.push", given, change.sending);

@@ -57,7 +57,7 @@ function stepOf(io: Io): StepFiles | undefined {
     output: io.env("SVC_OUTPUT"),
     payload: io.env("SVC_PAYLOAD_FILE"),
     goal: io.env("SVC_GOAL_FILE"),
-    packChange: ({ output, key }, { client, signal }) =>
-      readChange({ io, options: EVERY_FILE }, { client, signal, purpose: { task, output, key } }),
+    packChange: (wanted, { client, signal }) =>
+      readChange({ io, options: EVERY_FILE }, { client, signal, purpose: { task, ...wanted } }),
   };
 }

@@ -6,6 +6,7 @@
  */
 
 import { AppError, messageOf } from "../../base/errors.ts";
+import { FORGE_WORDS, type ForgeName, ofForge } from "../../base/forge_names.ts";
 import type { Log } from "../../base/log.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { DEFAULT_OUTPUTS, type OutputName } from "../../resources/may.ts";
@@ -23,17 +24,25 @@ export interface AuditedOutputsHost extends Pick<AuditLog, "startAudited" | "aud
 
 /** The output of each operation that asks for one. */
 export const OUTPUT_OF: Readonly<Record<string, OutputName>> = {
-  "github.comment": "comment",
-  "github.status": "status",
-  "github.react": "react",
-  "github.pr_create": "pull",
-  "github.pr_update": "pull",
-  "github.push": "push",
-  "github.issue_create": "issue",
-  "github.label": "label",
-  "github.review": "review",
+  ...ofForge("github", outputsAt("github")),
+  ...ofForge("gitlab", outputsAt("gitlab")),
   "github.check": "check",
 };
+
+function outputsAt(forge: ForgeName): Readonly<Record<string, OutputName>> {
+  const { pullCommand } = FORGE_WORDS[forge];
+  return {
+    comment: "comment",
+    status: "status",
+    react: "react",
+    [`${pullCommand}_create`]: "pull",
+    [`${pullCommand}_update`]: "pull",
+    push: "push",
+    issue_create: "issue",
+    label: "label",
+    review: "review",
+  };
+}
 
 type Handler = (
   input: { readonly task: string },

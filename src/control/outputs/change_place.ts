@@ -17,6 +17,7 @@ import type { ForgeTokens } from "../../connections/forge_tokens.ts";
 import { findSubject, FORGES_BY_NAME } from "../../connections/forges.ts";
 import type { OwnUsers } from "../../connections/own_users.ts";
 import { askingStep, limitsFor, type LimitsOf } from "../../outputs/may_rules.ts";
+import { refuseOther } from "../../outbox/answer_drafts.ts";
 import { findForgeFor, kindName, readOwnUser } from "../../outbox/forge_access.ts";
 import { rightsOfMessage } from "../../outbox/github_rights.ts";
 import type { PullSearch } from "../../outbox/pulls.ts";
@@ -73,7 +74,8 @@ export async function findPlace<Name extends "pull" | "push">(
   const asked = { forge: name, workflow: task.workflow, plan, step: askingStep(caller) };
   const declared = limitsFor(output, asked);
   const origin = await findOrigin(task, findSubject, host.store);
-  const about = origin?.found.forge === name ? origin.found : undefined;
+  refuseOther(task, origin?.found, name);
+  const about = origin?.found;
   const named = output === "pull" ? (declared as LimitsOf["pull"]).repository : undefined;
   const repository = named ?? about?.repository;
   if (repository === undefined) {

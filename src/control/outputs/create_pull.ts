@@ -11,6 +11,7 @@ import { capitalPull } from "../../base/forge_names.ts";
 import { asAppError, kindName } from "../../outbox/forge_access.ts";
 import type { PullBody, PullTextBody } from "../../outbox/pull.ts";
 import { findBranch, findSame } from "../../outbox/pulls.ts";
+import { aboutOf, checkedLabel } from "../../outbox/output_drafts.ts";
 import { type Draft, MAX_STORED } from "../../outbox/message_kind.ts";
 import { branchOf } from "../../outbox/pull_branches.ts";
 import { titleOf } from "../../outbox/pull_text.ts";
@@ -152,7 +153,7 @@ function sharedDraft(place: Place, key: string) {
     project: task.project,
     connection: connection.name,
     kind: kindName(forge.name, "pull"),
-    target: { repository, subject: aboutOf(place) ?? task.trigger },
+    target: { repository, subject: aboutOf(place.subject) ?? task.trigger },
     taskId: task.id,
     counted: { output: "pull", unit: key, max: limits.max },
   };
@@ -174,15 +175,8 @@ function sharedBody(place: Place, key: string) {
 
 /** The first branch of a key. */
 function branchFor(place: Place, key: string): string {
-  const about = aboutOf(place);
+  const about = aboutOf(place.subject);
   return branchOf({ prefix: place.limits.branch, key, ...about === undefined ? {} : { about } });
-}
-
-/** Names what the event is about: the number, which at some forges an issue and a pull may share. */
-function aboutOf({ subject, forge: { words } }: Place): string | undefined {
-  if (subject?.number === undefined) return undefined;
-  const isApart = subject.isPull && words.pullSign !== "#";
-  return `${isApart ? `${words.pullCommand}-` : ""}${subject.number}`;
 }
 
 function shownTitle(title: string, { limits, forge: { words } }: Place): string {
@@ -195,6 +189,7 @@ function checkLabels(
   { forge, limits, task: { workflow } }: Place,
 ): void {
   const { allowLabels, labels: always } = limits;
+  for (const label of labels) checkedLabel(label, forge.name);
   const refused = labels.find((label) =>
     !always.includes(label) && !matchesAny(allowLabels, label)
   );

@@ -11,6 +11,13 @@ import type { Hold, OutputName } from "../../resources/may.ts";
 import type { Task } from "../../store/task_records.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 
+/** What a caller asks for, and at which forge. */
+export interface AskedOf<Asked> {
+  readonly forge: ForgeName;
+  readonly input: Asked;
+  readonly caller: Caller;
+}
+
 /**
  * What a caller may ask of a task, without a Connection yet.
  *
@@ -18,7 +25,7 @@ import type { TaskStore } from "../../store/task_store.ts";
  */
 export async function outputAsked(
   { id, workflow }: Task,
-  { forge, caller }: { readonly forge: ForgeName; readonly caller: Caller },
+  { forge, caller }: Pick<AskedOf<unknown>, "forge" | "caller">,
   store: Pick<TaskStore, "findPlan">,
 ): Promise<Omit<OutputAsked, "connection">> {
   const step = askingStep(caller);

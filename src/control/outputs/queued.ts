@@ -4,7 +4,9 @@
  * @module
  */
 
-import type { Queued } from "../../api/answer_operations.ts";
+import type { OnThread, Queued } from "../../api/answer_operations.ts";
+import { FORGE_WORDS } from "../../base/forge_names.ts";
+import type { ForgeSubject } from "../../connections/api/forge.ts";
 import type { Draft } from "../../outbox/message_kind.ts";
 
 /** The fields that every such answer has. */
@@ -21,4 +23,13 @@ export function queuedAs(
     state: held === undefined ? "pending" : "held",
     held_for: held ?? null,
   };
+}
+
+/** The issue or pull that a message goes to. */
+export function threadOf(subject: ForgeSubject | undefined): OnThread {
+  const { forge, repository, number, isPull } = subject ?? {};
+  // The message could not have been made without.
+  if (forge === undefined || number === undefined) throw new Error("There is no issue or pull");
+  const sign = isPull === true ? FORGE_WORDS[forge].pullSign : "#";
+  return { number, reference: `${repository}${sign}${number}` };
 }
