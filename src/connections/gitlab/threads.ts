@@ -81,8 +81,8 @@ export function gitLabThreads({ repository, call, clock }: RepositoryHost): Forg
     async react(to, content) {
       const awards = `${path}/${to}/award_emoji`;
       const name = EMOJI[content] ?? content;
-      const user = await own();
       const isThere = async () => {
+        const user = await own();
         for await (const { data } of pages(`${awards}?per_page=100`)) {
           const found = listIn(data).some((award) =>
             objectIn(award)["name"] === name && idIn(objectIn(award)["user"], "id") === user
@@ -91,10 +91,11 @@ export function gitLabThreads({ repository, call, clock }: RepositoryHost): Forg
         }
         return false;
       };
-      // GitLab refuses one that is there, with the status of what is not there.
-      if (await isThere()) return;
       const answer = await call({ method: "POST", path: awards, body: { name } });
-      if (!answer.ok && !(answer.status === 404 && await isThere())) throw new CallFailed(answer);
+      // GitLab refuses one that is there, with the status of what is not there.
+      if (!answer.ok && !(answer.kind === "refused" && await isThere())) {
+        throw new CallFailed(answer);
+      }
     },
 
     async hasLabel(label) {

@@ -108,9 +108,10 @@ Deno.test("a project that has moved is told for reading and for writing", async 
 });
 
 const READS = { token: "glpat-reads", user: BOT.id, scopes: ["read_api"] };
+const LITTLE = { token: "glpat-little", user: BOT.id, scopes: ["read_user"] };
 const ENDED = { token: "glpat-ended", user: BOT.id, ended: "expired" } as const;
 const OTHER = { token: "glpat-other", user: BOT.id, of: "brightwater/other" };
-const tokens = [GITLAB_TOKEN, READS, ENDED, OTHER];
+const tokens = [GITLAB_TOKEN, READS, LITTLE, ENDED, OTHER];
 
 for (
   const [name, given, status, said] of [
@@ -126,6 +127,12 @@ for (
       { token: READS.token, method: "POST" as Method },
       403,
       /insufficient_scope.*: the token needs the scope api$/,
+    ],
+    [
+      "a missing scope of several",
+      { token: LITTLE.token },
+      403,
+      /: the token needs the scope api or read_api$/,
     ],
     ["a token of another project", { token: OTHER.token }, 404, /does not exist, was renamed, or/],
     [
