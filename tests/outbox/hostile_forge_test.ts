@@ -93,7 +93,7 @@ for (const [work, forge] of CASES) {
   slow(`${what} in a repository that is renamed before any call`, async () => {
     await atEachCall([work, forge], (site) => site.forge.rename(), (site, result, at) => {
       if (result.result !== "sent") {
-        match(saidBy(site, result), /was renamed or transferred, write its new name$/, at);
+        match(saidBy(site, result), /was renamed or transferred, write its new (name|path)$/, at);
       }
       return unharmed(site, []);
     });

@@ -120,6 +120,7 @@ export async function gitLabFake(): Promise<ForgeFake & { readonly fake: FakeGit
       if (project === undefined) return;
       project.earlier.push(project.path);
       project.path = "brightwater/lagoon";
+      state.members.set(project.path, state.members.get(GITLAB_PROJECT) ?? new Map());
     },
     notFound: () => Response.json({ message: "404 Project Not Found" }, { status: 404 }),
     [Symbol.asyncDispose]: () => fake[Symbol.asyncDispose](),
