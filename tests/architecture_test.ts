@@ -42,7 +42,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   store: "agents base resources signatures",
   auth: "api base resources store",
   tasks: "agents auth base cel egress resources secrets shell signatures store",
-  connections: "base git http resources store tasks",
+  connections: "base git http resources signatures store tasks",
   plugins: "auth base resources secrets shell store",
   intake:
     "api base cel connections http platforms plugins resources secrets signatures store tasks",

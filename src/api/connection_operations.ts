@@ -8,6 +8,7 @@
 import Type from "typebox";
 import type { ErrorCode } from "../base/errors.ts";
 import { ORGANIZATION_PATTERN, REPOSITORY_PATTERN } from "../base/github_names.ts";
+import { GROUP_PATTERN, HOOK_EVENTS, PROJECT_PATTERN } from "../base/gitlab_names.ts";
 import {
   defineOperation,
   json,
@@ -88,7 +89,7 @@ export interface Disconnected {
   readonly revoke_at: string | null;
 }
 
-/** An event that GitHub could not deliver. */
+/** An event that a forge could not deliver. */
 export interface MissedEvent {
   readonly guid: string;
   readonly event: string;
@@ -140,6 +141,16 @@ const GITHUB_WAY = {
   events: Type.Optional(Type.Array(TEXT, { minItems: 1 })),
 };
 
+/** How GitLab and svc are to reach each other. */
+const GITLAB_WAY = {
+  name: OPTIONAL_TEXT,
+  project: PROJECT,
+  api: Type.Optional(URL_BASE),
+  url: Type.Optional(URL_BASE),
+  endpoint: Type.Optional(Type.String({ description: "Endpoint of own triggers" })),
+  events: Type.Optional(Type.Array(Type.Enum([...HOOK_EVENTS.keys()]), { minItems: 1 })),
+};
+
 /** The operations on Connections, by name. */
 export const CONNECTION_OPERATIONS = {
   "connect.github": defineOperation({
@@ -181,6 +192,19 @@ export const CONNECTION_OPERATIONS = {
     output: lines<ConnectionLine<Connected>>(),
     role: "admin", // it stores a key
   }),
+  "connect.gitlab": defineOperation({
+    summary: "Connects a project or a group at GitLab: webhooks, secret, package",
+    input: {
+      repository: Type.Optional(
+        Type.String({ pattern: PROJECT_PATTERN, title: "a project: GROUP/PROJECT" }),
+      ),
+      group: Type.Optional(Type.String({ pattern: GROUP_PATTERN, title: "the name of a group" })),
+      ...GITLAB_WAY,
+      token: OPTIONAL_SECRET,
+    },
+    output: lines<ConnectionLine<Connected>>(),
+    role: "admin", // it stores a token and makes webhooks
+  }),
   "connect.slack": defineOperation({
     summary: "Connects an app at Slack over Socket Mode: tokens, package, socket",
     input: {
@@ -219,7 +243,7 @@ export const CONNECTION_OPERATIONS = {
     role: "admin",
   }),
   "connection.repair": defineOperation({
-    summary: "Recovers the events that GitHub could not deliver",
+    summary: "Recovers the events that a forge could not deliver",
     input: { name: TEXT, project: PROJECT, since_secs: OPTIONAL_SECS, dry_run: Type.Boolean() },
     output: lines<ConnectionLine<Repaired>>(),
     role: "operator",

@@ -26,3 +26,23 @@ export function isProject(text: string): boolean {
 export function isGroup(text: string): boolean {
   return GROUP.test(text);
 }
+
+/** Events that a webhook can send, and their switches in the API. */
+export const HOOK_EVENTS: ReadonlyMap<string, string> = new Map([
+  ["push", "push_events"],
+  ["tag_push", "tag_push_events"],
+  ["issue", "issues_events"],
+  ["note", "note_events"],
+  ["merge_request", "merge_requests_events"],
+  ["pipeline", "pipeline_events"],
+  ["job", "job_events"],
+  ["release", "releases_events"],
+  ["deployment", "deployment_events"],
+  ["wiki_page", "wiki_page_events"],
+  ["emoji", "emoji_events"],
+  ["confidential_issue", "confidential_issues_events"],
+  ["confidential_note", "confidential_note_events"],
+]);
+
+/** Events of GitLab that the triggers of the package take. */
+export const GITLAB_PACKAGE_EVENTS = ["push", "merge_request", "note", "release"] as const;

@@ -58,6 +58,7 @@ export async function describeResource(facts: Facts): Promise<string> {
       : []),
     ...texts(status["missing"]),
     ...texts(status["faults"]),
+    ...(typeof status["fault"] === "string" ? [status["fault"]] : []),
   ];
   const usedBy = texts(status["used_by"]);
   const head: Line[] = [

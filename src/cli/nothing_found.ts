@@ -15,7 +15,8 @@ const FIRST: Readonly<Record<string, string>> = {
   tasks: "A trigger starts them; by hand: svc trigger fire TRIGGER",
   deliveries: "Send one: svc trigger send TRIGGER -f FILE",
   triggers: "Apply one: svc apply -f FILE; or install a package: svc integration list",
-  connections: "Make one: svc connect github OWNER/REPO; or svc connect slack, svc connect line",
+  connections:
+    "Make one: svc connect github OWNER/REPO; or svc connect gitlab, svc connect slack, svc connect line",
   secretstores: "Make one: svc secret set STORE KEY",
   outbox: "Answers to tasks and messages of Notifications wait here until they are sent",
   nodes: "A node is a daemon that shares a database with others",

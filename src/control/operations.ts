@@ -20,7 +20,7 @@ import { accessHandlers } from "./access_operations.ts";
 import { answerHandlers } from "./answer_operations.ts";
 import { changeHandlers } from "./change_operations.ts";
 import { connectionHandlers } from "./connections/connection_operations.ts";
-import type { ConnectHost } from "./connections/connect_github.ts";
+import type { ConnectHost } from "./connections/connect_forge.ts";
 import { type DeliveriesHost, deliveryHandlers } from "./deliveries/delivery_operations.ts";
 import { doctorHandlers } from "./doctor_operations.ts";
 import { mcpHandlers } from "./mcp_tools.ts";

@@ -17,7 +17,7 @@ import { NextFires } from "../control/resources/next_fires.ts";
 import { controlHandler, type ControlHost } from "../control/server/server.ts";
 import { FaultChecks } from "../notifications/fault_checks.ts";
 import { serve } from "../http/server/serve.ts";
-import { GitHubLogs } from "../intake/github_logs.ts";
+import { ForgeLogs } from "../intake/forge_logs.ts";
 import { webhookHandler } from "../intake/routes.ts";
 import { readDescriptorLimit } from "../shell/descriptor_limit.ts";
 import { urlOf } from "./addresses.ts";
@@ -61,11 +61,11 @@ export async function openServers(parts: DaemonParts): Promise<Servers> {
   const manifests = opening.use(
     new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups, clock }),
   );
-  const githubLogs = busy.use(new GitHubLogs(intake.pipeline));
+  const forgeLogs = busy.use(new ForgeLogs(intake.pipeline));
   const answer = controlPlane(parts, report, {
     auditLog: opening.use(createAuditLog(state)),
     manifests,
-    githubLogs,
+    forgeLogs,
     receiveOwn: (request) => webhook.answer(request),
     signal: stopping.signal,
   });
@@ -96,13 +96,13 @@ export async function openServers(parts: DaemonParts): Promise<Servers> {
     maxConnections: Math.floor(descriptors * WEBHOOK_SHARE),
     drainMs: DRAIN_MS,
   });
-  githubLogs.start(); // events that GitHub sends again arrive at the webhook server
+  forgeLogs.start(); // events that GitHub sends again arrive at the webhook server
   const open = opening.move();
   return { webhookUrl: webhook.url, controlUrl, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
 /** The parts of the servers that the control plane uses. */
-interface ControlParts extends Pick<OperationsHost, "manifests" | "githubLogs" | "receiveOwn"> {
+interface ControlParts extends Pick<OperationsHost, "manifests" | "forgeLogs" | "receiveOwn"> {
   readonly auditLog: AuditLog;
   /** Aborts when the daemon stops. */
   readonly signal: AbortSignal;
@@ -112,7 +112,7 @@ interface ControlParts extends Pick<OperationsHost, "manifests" | "githubLogs" |
 function controlPlane(
   { config, state, execution, intake }: DaemonParts,
   { degraded, status, rates, minutes, sizes, metrics }: SelfReport,
-  { auditLog, manifests, githubLogs, receiveOwn, signal }: ControlParts,
+  { auditLog, manifests, forgeLogs, receiveOwn, signal }: ControlParts,
 ): (identify: ControlHost["identify"]) => (request: Request) => Promise<Response> {
   const { env, timeLimits, umask, stepEnv } = config;
   const { worker, inboxes, directories, sandboxes, machine, plugins, outbox } = execution;
@@ -136,7 +136,7 @@ function controlPlane(
     sockets: intake.sockets,
     nextFires: new NextFires(),
     manifests,
-    githubLogs,
+    forgeLogs,
     receiveOwn,
     degraded,
     status,

@@ -30,7 +30,7 @@ export type ConnectedPlatform = typeof CONNECTED_PLATFORMS[number];
 export const LINE_API_URL = "https://api.line.me";
 
 /** Base URLs of the APIs, without a slash at their end. */
-const API_URLS: Readonly<Record<ConnectedPlatform, string>> = {
+export const API_URLS: Readonly<Record<ConnectedPlatform, string>> = {
   github: "https://api.github.com",
   gitlab: "https://gitlab.com/api/v4",
   slack: SLACK_API_URL,

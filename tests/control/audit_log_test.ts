@@ -117,6 +117,7 @@ const AUDITED_ELSEWHERE = {
   "delivery.delete": "tests/e2e/delete_records_test.ts",
   "connect.github": "tests/e2e/connect_github_test.ts",
   "connect.github_app": "tests/e2e/github_app_test.ts",
+  "connect.gitlab": "tests/e2e/connect_gitlab_test.ts",
   "connect.slack": "tests/e2e/connect_slack_test.ts",
   "connect.line": "tests/e2e/connect_line_test.ts",
   "connection.disconnect": "tests/e2e/connect_github_test.ts",

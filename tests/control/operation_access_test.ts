@@ -97,6 +97,7 @@ const UPDATE_PULL = {
 
 const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "connect.github": { ...ADMINISTER, input: () => ({ repository: "a/b" }) },
+  "connect.gitlab": { ...ADMINISTER, input: () => ({ repository: "a/b" }) },
   "connect.github_manifest": {
     ...ADMINISTER,
     input: () => ({ url: "https://hooks.example.com", redirect_url: "https://svc.invalid/" }),

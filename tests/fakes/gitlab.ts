@@ -30,6 +30,8 @@ export interface GitLabToken {
   readonly scopes?: readonly string[];
   /** The project or group that it is of; absent for a personal one. */
   readonly of?: string;
+  /** `2030-01-31`. */
+  readonly expires_at?: string;
   /** Why it is refused. */
   ended?: "expired" | "revoked";
 }

@@ -70,8 +70,8 @@ export function projectRoutes(state: GitLabState): readonly GitLabRoute[] {
       in: "api",
       method: "GET",
       path: /^\/personal_access_tokens\/self$/,
-      answer: ({ token: { scopes = ["api"] }, user }) =>
-        Response.json({ id: 1, name: "svc", scopes, user_id: user.id, active: true }),
+      answer: ({ token: { scopes = ["api"], expires_at = null }, user }) =>
+        Response.json({ id: 1, name: "svc", scopes, user_id: user.id, active: true, expires_at }),
     },
     {
       in: "project",

@@ -46,6 +46,11 @@ const ROWS: readonly Row[] = [
     () => import("./connect_github.ts"),
   ],
   [
+    "connect gitlab",
+    "connect a GitLab project or group",
+    () => import("./connect_gitlab.ts"),
+  ],
+  [
     "connect slack",
     "connect a Slack app, without a public address",
     () => import("./connect_slack.ts"),

@@ -12,46 +12,43 @@ import type { ApiAccess } from "../api/api_call.ts";
 import { timeOf } from "../api/rest_client.ts";
 import { callGitHub } from "./github_client.ts";
 import type { RestFailure } from "../api/rest.ts";
+import type { HookLog, LoggedRequest, LoggedTry, LogPage } from "../api/hooks.ts";
+import { toHex, utf8 } from "../../base/bytes.ts";
+import { logRetentionMs } from "../../resources/connection.ts";
+import { hmacKey, hmacOf } from "../../signatures/hmac_digest.ts";
 import { type HookOwner, hookPath } from "./hooks.ts";
 
-/** A try to deliver an event. */
-export interface LoggedTry {
-  /** The digits of a number that is too large for a double. */
-  readonly id: string;
-  /** `X-GitHub-Delivery` of the request: all tries of an event have the same. */
-  readonly guid: string;
-  /** Milliseconds since the epoch, by GitHub's clock. */
-  readonly at: number;
-  /** Status of the answer; 0 if there was none. */
-  readonly statusCode: number;
-  /** The result in words, such as `failed to connect to host`. */
-  readonly status: string;
-  readonly event: string;
-  /** `action` of the event; empty if it has none. */
-  readonly action: string;
-  readonly redelivery: boolean;
-}
-
-/** A page of the log, newest first. */
-export interface LogPage {
-  readonly tries: readonly LoggedTry[];
-  /** Path of the page after it; absent on the last one. */
-  readonly next?: string;
-  /** GitHub's time of the answer, in milliseconds since the epoch. */
-  readonly now?: number;
-  /** End of the token in milliseconds since the epoch, if the answer says it. */
-  readonly tokenEndsAt?: number;
-  /** For the next call of the same page. */
-  readonly etag?: string;
+/** The log of a webhook. */
+export function gitHubLog(access: ApiAccess, owner: HookOwner, hook: number): HookLog {
+  const at = { owner, hook };
+  return {
+    title: "GitHub",
+    hook,
+    idHeader: "x-github-delivery",
+    keptMs: logRetentionMs(access.api),
+    mostResends: 3,
+    pings: true,
+    readPage: (path = logPath(owner, hook), etag) => readLogPage(access, path, etag),
+    read: (id) => readLogged(access, { ...at, id }),
+    resend: async ({ id }) => {
+      const failure = await redeliver(access, { ...at, id });
+      if (failure === undefined) return "sent";
+      return failure.status === 404 || failure.status === 422 ? "gone" : failure;
+    },
+    isSignedWith({ headers, body }, secret) {
+      const ours = toHex(hmacOf(hmacKey("sha256", utf8(secret)), utf8(body)));
+      return headers["x-hub-signature-256"] === `sha256=${ours}`;
+    },
+  };
 }
 
 /** Path of the first page of the log of a webhook. */
-export function logPath(owner: HookOwner, hook: number): string {
+function logPath(owner: HookOwner, hook: number): string {
   return `${hookPath(owner, hook)}/deliveries?per_page=100`;
 }
 
 /** Reads a page; `unchanged` if it is the same as with this `etag`. */
-export async function readLogPage(
+async function readLogPage(
   access: ApiAccess,
   path: string,
   etag?: string,
@@ -101,6 +98,7 @@ function toTry(item: unknown): LoggedTry | undefined {
     event: textIn(event),
     action: textIn(action),
     redelivery: item["redelivery"] === true,
+    isPing: event === "ping",
   };
 }
 
@@ -112,23 +110,11 @@ function idText(id: unknown): string | undefined {
   return typeof id === "number" ? String(id) : findRawNumber(id);
 }
 
-/** The request of a try, and its answer. */
-export interface LoggedRequest {
-  /** Headers of the request, names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The body as the log writes it: mostly, but not always, the bytes that were sent. */
-  readonly body: string;
-  /** Body of the answer; empty if there was none. */
-  readonly answer: string;
-  /** Headers of the answer, names in lower case. */
-  readonly answerHeaders: Readonly<Record<string, string>>;
-}
-
 /** Longest answer that is read: GitHub's largest body, which is somewhat longer in the log. */
 const MAX_LOGGED_BYTES = 64 * 1024 * 1024;
 
 /** Reads the request of a try; `undefined` if it is no longer in the log. */
-export async function readLogged(
+async function readLogged(
   access: ApiAccess,
   { owner, hook, id }: { readonly owner: HookOwner; readonly hook: number; readonly id: string },
 ): Promise<LoggedRequest | undefined | RestFailure> {
@@ -167,7 +153,7 @@ function headersOf(json: string | undefined): Record<string, string> {
  *
  * @returns Why GitHub refuses; `undefined` if it will send it.
  */
-export async function redeliver(
+async function redeliver(
   access: ApiAccess,
   { owner, hook, id }: { readonly owner: HookOwner; readonly hook: number; readonly id: string },
 ): Promise<RestFailure | undefined> {

@@ -8,9 +8,10 @@
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import { isOrganization, isRepository } from "../../base/github_names.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, textIn } from "../../base/json.ts";
 import type { GitHubSpec } from "../../resources/connection.ts";
 import { type ApiAccess, apiError } from "../api/api_call.ts";
+import { type EnsuredHook, type Hook, type HookSettings, isSameUrl } from "../api/hooks.ts";
 import { callGitHub, listAll, mustCall } from "./github_client.ts";
 import type { RestFailure } from "../api/rest.ts";
 import { EndlessListError } from "../api/pages.ts";
@@ -31,34 +32,6 @@ export function hookOwnerOf({ app, repository, organization }: GitHubSpec): Hook
 /** Path of a webhook. */
 export function hookPath(owner: HookOwner, id: number): string {
   return owner.app === true ? "/app/hook" : `${pathOf(owner)}/hooks/${id}`;
-}
-
-/** A webhook as GitHub shows it, without its secret. */
-export interface Hook {
-  readonly id: number;
-  readonly url: string;
-  readonly active: boolean;
-  readonly events: readonly string[];
-  readonly contentType: string;
-  /** Whether GitHub does not check certificates. */
-  readonly insecure: boolean;
-}
-
-/** The settings that a webhook must have. */
-export interface HookSettings {
-  readonly url: string;
-  readonly secret: string;
-  /** Events that it must send; other events stay. */
-  readonly events: readonly string[];
-}
-
-/** The result of {@linkcode ensureHook}. */
-export interface EnsuredHook {
-  readonly hook: Hook;
-  /** `configured` if the webhook existed with other settings. */
-  readonly action: "created" | "configured" | "unchanged";
-  /** The settings that were corrected, one part of a sentence each. */
-  readonly changes: readonly string[];
 }
 
 /**
@@ -113,7 +86,10 @@ export async function ensureAppHook(
   const existing = toAppHook(id, data);
   if (existing === undefined) throw noHook();
   const changes = differences(existing, { ...wanted, events: [] });
-  if (changes.length === 0 && !anew) return { hook: existing, action: "unchanged", changes };
+  const { secret } = wanted;
+  if (changes.length === 0 && !anew) {
+    return { hook: existing, action: "unchanged", changes, secret };
+  }
   const body = configOf(wanted);
   const set = toAppHook(
     id,
@@ -124,6 +100,7 @@ export async function ensureAppHook(
     hook: set,
     action: "configured",
     changes: [...changes, ...(anew ? ["its secret"] : [])],
+    secret,
   };
 }
 
@@ -176,8 +153,9 @@ export async function ensureHook(
     readonly id?: number | undefined;
   },
 ): Promise<EnsuredHook> {
+  const { secret } = wanted;
   const existing = known.find((hook) => hook.id === id) ??
-    known.find(({ url }) => sameUrl(url, wanted.url));
+    known.find(({ url }) => isSameUrl(url, wanted.url));
   if (existing === undefined) {
     const body = {
       name: "web",
@@ -191,12 +169,12 @@ export async function ensureHook(
       path: `${pathOf(owner)}/hooks`,
       body,
     });
-    return { hook: readHook(data), action: "created", changes: [] };
+    return { hook: readHook(data), action: "created", changes: [], secret };
   }
   const changes = differences(existing, wanted);
-  if (changes.length === 0) return { hook: existing, action: "unchanged", changes };
+  if (changes.length === 0) return { hook: existing, action: "unchanged", changes, secret };
   const hook = await setHook(access, owner, { hook: existing, wanted });
-  return { hook, action: "configured", changes };
+  return { hook, action: "configured", changes, secret };
 }
 
 /**
@@ -255,16 +233,10 @@ function differences(hook: Hook, { url, events }: Pick<HookSettings, "url" | "ev
     ? []
     : events.filter((event) => !hook.events.includes(event));
   return [
-    ...(sameUrl(hook.url, url) ? [] : [`its address was ${hook.url}`]),
-    ...(hook.active ? [] : ["it was switched off"]),
-    ...(hook.contentType === "json" ? [] : [`its content type was "${hook.contentType}"`]),
-    ...(hook.insecure ? ["it did not check certificates"] : []),
+    ...(isSameUrl(hook.url, url) ? [] : [`its address was ${hook.url}`]),
+    ...hook.faults,
     ...(missing.length === 0 ? [] : [`it did not send ${missing.join(", ")}`]),
   ];
-}
-
-function sameUrl(one: string, other: string): boolean {
-  return (URL.parse(one)?.href ?? one) === (URL.parse(other)?.href ?? other);
 }
 
 function readHook(data: unknown): Hook {
@@ -286,9 +258,11 @@ function toHook(data: unknown): Hook | undefined {
   return {
     id,
     url: typeof url === "string" ? url : "",
-    active: active === true,
     events: Array.isArray(events) ? events.filter((event) => typeof event === "string") : [],
-    contentType: typeof contentType === "string" ? contentType : "",
-    insecure: insecure === "1" || insecure === 1,
+    faults: [
+      ...(active === true ? [] : ["it was switched off"]),
+      ...(contentType === "json" ? [] : [`its content type was "${textIn(contentType)}"`]),
+      ...(insecure === "1" || insecure === 1 ? ["it did not check certificates"] : []),
+    ],
   };
 }

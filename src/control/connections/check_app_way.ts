@@ -7,12 +7,8 @@
 import type { Connected } from "../../api/connection_operations.ts";
 import { AppError } from "../../base/errors.ts";
 import type { ApiAccess } from "../../connections/api/api_call.ts";
-import {
-  type LoggedTry,
-  logPath,
-  readLogPage,
-  redeliver,
-} from "../../connections/github/delivery_log.ts";
+import type { HookLog, LoggedTry } from "../../connections/api/hooks.ts";
+import { gitHubLog } from "../../connections/github/delivery_log.ts";
 import { ensureAppHook } from "../../connections/github/hooks.ts";
 import type { ConnectionWork } from "./lines.ts";
 import { type PingHost, waitForPing } from "./wait_for_ping.ts";
@@ -59,16 +55,15 @@ export async function* checkAppWay(at: AppWay): ConnectionWork<Connected["check"
 }
 
 async function pingAgain({ access, id, project, endpoint, key, wanted, host, signal }: AppWay) {
-  const owner = { app: true };
-  const found = await findPing(access, id, signal);
+  const log = gitHubLog(access, { app: true }, id);
+  const found = await findPing(log, access, signal);
   if (found === undefined) return "none";
   const since = host.clock.now();
-  const failure = await redeliver(access, { owner, hook: id, id: found.ping.id });
-  if (failure !== undefined) throw new AppError("refused", failure.message);
+  const sent = await log.resend(found.ping);
+  if (sent === "gone") return "none";
+  if (sent !== "sent") throw new AppError("refused", sent.message);
   return await waitForPing({
-    access,
-    owner,
-    hook: id,
+    log,
     url: wanted.url,
     project,
     endpoint,
@@ -82,16 +77,15 @@ async function pingAgain({ access, id, project, endpoint, key, wanted, host, sig
 
 /** The newest ping in the log, which may be behind, and the ids of all tries in it. */
 async function findPing(
-  access: ApiAccess,
-  id: number,
+  log: HookLog,
+  { clock }: ApiAccess,
   signal: AbortSignal,
 ): Promise<{ readonly ping: LoggedTry; readonly before: ReadonlySet<string> } | undefined> {
-  const { clock } = access;
   const end = clock.monotonicMs() + LOGGED_MS;
   for (;;) {
-    const page = await readLogPage(access, logPath({ app: true }, id));
+    const page = await log.readPage();
     const tries = typeof page === "object" && "tries" in page ? page.tries : [];
-    const ping = tries.find(({ event }) => event === "ping");
+    const ping = tries.find(({ isPing }) => isPing);
     if (ping !== undefined) return { ping, before: new Set(tries.map((one) => one.id)) };
     // Other tries, and no ping: it has left the log.
     if (tries.length > 0 || clock.monotonicMs() >= end || signal.aborted) return undefined;

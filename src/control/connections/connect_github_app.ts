@@ -18,7 +18,8 @@ import type { ApiAccess } from "../../connections/api/api_call.ts";
 import { convertManifest, manifestOf, type NewApp } from "../../connections/github/app_manifest.ts";
 import type { Installation } from "../../connections/github/app_token.ts";
 import { callGitHub } from "../../connections/github/github_client.ts";
-import { ensureAppHook, type EnsuredHook, isGitea } from "../../connections/github/hooks.ts";
+import type { EnsuredHook } from "../../connections/api/hooks.ts";
+import { ensureAppHook, isGitea } from "../../connections/github/hooks.ts";
 import { appPage, gitHubSite, installPage } from "../../connections/github/app_pages.ts";
 import { webhookPath } from "../../intake/webhook_path.ts";
 import {
@@ -29,7 +30,7 @@ import {
 import { defaultConnectionName } from "../../resources/names.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
 import { apply } from "../resources/apply.ts";
-import type { ConnectHost } from "./connect_github.ts";
+import type { ConnectHost } from "./connect_forge.ts";
 import { checkAppWay } from "./check_app_way.ts";
 import {
   connectionFile,

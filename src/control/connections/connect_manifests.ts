@@ -1,6 +1,6 @@
 /**
- * The manifests of a Connection to GitHub: the package if no trigger takes its events yet, the
- * secret that GitHub signs with, the token, and the Connection itself.
+ * The manifests of a Connection to a forge: the package if no trigger takes its events yet, the
+ * secret that the forge signs with, the token, and the Connection itself.
  *
  * @module
  */
@@ -8,11 +8,12 @@
 import type { ManifestFile } from "../../api/resource_operations.ts";
 import { toHex } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
+import type { ForgeName } from "../../base/forge_names.ts";
 import { signingStoresAt, triggersAt } from "../../connections/endpoints.ts";
 import { endpointsOfPackage, secretTemplatesOf } from "../../integrations/package_resources.ts";
 import { type IntegrationPackage, manifestsOf, packageNamed } from "../../integrations/packages.ts";
 import type { Catalog } from "../../resources/catalog.ts";
-import { apiUrlOf, type ConnectionSpec } from "../../resources/connection.ts";
+import { API_URLS, apiUrlOf, type ConnectionSpec } from "../../resources/connection.ts";
 import type { Resource } from "../../resources/resource.ts";
 import { MASK } from "../../resources/names.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
@@ -29,34 +30,50 @@ export interface Receiving {
   readonly installs: boolean;
 }
 
+/** A forge, and its name for people. */
+export interface NamedForge {
+  readonly forge: ForgeName;
+  readonly title: string;
+}
+
+const GITHUB: NamedForge = { forge: "github", title: "GitHub" };
+
 /**
- * The endpoint that takes events of GitHub in a project, with triggers that exist or those of the
+ * The endpoint that takes events of a forge in a project, with triggers that exist or those of the
  * package.
  *
  * @throws {AppError} `refused` when no trigger is at the endpoint, or its requests are not
  * verified.
  */
 export function receivingOf(
-  { project, endpoint }: { readonly project: string; readonly endpoint: string | undefined },
+  { project, endpoint, forge = GITHUB }: {
+    readonly project: string;
+    readonly endpoint: string | undefined;
+    readonly forge?: NamedForge;
+  },
   catalog: Catalog,
 ): Receiving {
-  if (endpoint !== undefined) return ofEndpoints([endpoint], project, catalog);
-  const pack = packageNamed("github");
+  if (endpoint !== undefined) return ofEndpoints([endpoint], { project, forge }, catalog);
+  const pack = packageNamed(forge.forge);
   const endpoints = [...endpointsOfPackage(pack).keys()];
   const there = endpoints.filter((one) =>
     triggersAt({ project, endpoint: one }, catalog).length > 0
   );
-  if (there.length > 0) return ofEndpoints(there, project, catalog);
+  if (there.length > 0) return ofEndpoints(there, { project, forge }, catalog);
   const [template] = secretTemplatesOf(pack);
   if (template === undefined) throw new Error("The package has no SecretStore");
   return { endpoints, store: template.name, files: filesOf(pack), installs: true };
 }
 
-function ofEndpoints(endpoints: readonly string[], project: string, catalog: Catalog): Receiving {
+function ofEndpoints(
+  endpoints: readonly string[],
+  { project, forge: { forge, title } }: { readonly project: string; readonly forge: NamedForge },
+  catalog: Catalog,
+): Receiving {
   const stores = endpoints.map((endpoint) => {
     if (triggersAt({ project, endpoint }, catalog).length === 0) {
       const message = `No trigger of project "${project}" has the endpoint "${endpoint}": apply ` +
-        "one, or leave --endpoint out to install the package github";
+        `one, or leave --endpoint out to install the package ${forge}`;
       throw new AppError("refused", message);
     }
     return signingStoresAt({ project, endpoint }, catalog);
@@ -65,7 +82,7 @@ function ofEndpoints(endpoints: readonly string[], project: string, catalog: Cat
   if (store === undefined || others.length > 0) {
     const found = store === undefined ? "none" : [store, ...others].join(", ");
     const message = `The triggers at ${endpoints.join(", ")} must name one SecretStore under ` +
-      `event.webhook.secret, found ${found}: GitHub signs with a value of it`;
+      `event.webhook.secret, found ${found}: ${title} signs with a value of it`;
     throw new AppError("refused", message);
   }
   return { endpoints, store, files: [], installs: false };
@@ -141,8 +158,9 @@ export function tokenStoreOf(
     readonly key?: string;
   },
 ): { readonly store: string; readonly key: string } {
-  const { token, app } = known?.spec.github ?? {};
-  const place = (token ?? app?.privateKey)?.fromSecret ?? { store: name, key };
+  const { github, gitlab } = known?.spec ?? {};
+  const token = github?.token ?? github?.app?.privateKey ?? gitlab?.token;
+  const place = token?.fromSecret ?? { store: name, key };
   const triggers = catalog.list("Trigger", project) as Resource<TriggerSpec>[];
   const signs = place.store === signing ||
     triggers.some(({ spec }) => spec.event.webhook?.secret?.fromRef === place.store);
@@ -160,9 +178,9 @@ export function newSecret(): string {
 /** Address of a webhook that is to send nothing: no name below it exists. */
 const DEAD_URL = "https://svc.invalid";
 
-/** How GitHub and svc reach each other. */
-export interface GitHubWay {
-  /** Whether GitHub sends events, or svc reads them from its log. */
+/** How a forge and svc reach each other. */
+export interface ForgeWay {
+  /** Whether the forge sends events, or svc reads them from its log. */
   readonly events: "push" | "pull";
   /** Base URL of the API, without a slash at its end. */
   readonly api: string;
@@ -171,22 +189,22 @@ export interface GitHubWay {
 }
 
 /**
- * The way between GitHub and svc that a person asks for; the API of a Connection that is there stays.
+ * The way between a forge and svc that a person asks for; the API of a Connection that is there stays.
  *
- * @throws {AppError} `usage` where GitHub is to send events, and no address is given.
+ * @throws {AppError} `usage` where the forge is to send events, and no address is given.
  */
 export function wayOf(
   input: { readonly pull?: boolean; readonly url?: string; readonly api?: string },
   known: Resource<ConnectionSpec> | undefined,
-): GitHubWay {
+  { forge, title }: NamedForge = GITHUB,
+): ForgeWay {
   const events = input.pull === true ? "pull" : "push";
   if (events === "push" && input.url === undefined) {
-    const message =
-      "GitHub needs an address that reaches the daemon: give it with --url, or use --pull " +
-      "without one";
+    const or = forge === "github" ? ", or use --pull without one" : "";
+    const message = `${title} needs an address that reaches the daemon: give it with --url${or}`;
     throw new AppError("usage", message);
   }
   const given = input.api ?? (known === undefined ? undefined : apiUrlOf(known.spec));
-  const api = (given ?? "https://api.github.com").replace(/\/+$/, "");
+  const api = (given ?? API_URLS[forge]).replace(/\/+$/, "");
   return { events, api, base: (input.url ?? DEAD_URL).replace(/\/+$/, "") };
 }

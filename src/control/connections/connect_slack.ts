@@ -29,7 +29,7 @@ import {
   type TokenPlace,
   tokenPlaces,
 } from "./chat_manifests.ts";
-import type { ConnectHost } from "./connect_github.ts";
+import type { ConnectHost } from "./connect_forge.ts";
 import { connectionFile, newSecret } from "./connect_manifests.ts";
 import type { ConnectionWork } from "./lines.ts";
 

@@ -5,10 +5,13 @@
  */
 
 import type { CONNECTION_OPERATIONS } from "../../api/connection_operations.ts";
+import { AppError } from "../../base/errors.ts";
 import type { AuditLog } from "../records/audit_log.ts";
 import type { Handlers } from "../server/server.ts";
-import { connectGitHub, type ConnectHost } from "./connect_github.ts";
+import { connectForge, type ConnectHost } from "./connect_forge.ts";
+import { connectingGitHub } from "./connect_github.ts";
 import { appManifest, connectGitHubApp } from "./connect_github_app.ts";
+import { connectingGitLab } from "./connect_gitlab.ts";
 import { connectLine } from "./connect_line.ts";
 import { connectSlack } from "./connect_slack.ts";
 import { disconnect } from "./disconnect.ts";
@@ -21,9 +24,18 @@ export function connectionHandlers(
 ): Pick<Handlers, keyof typeof CONNECTION_OPERATIONS> {
   return {
     "connect.github": (input, caller, signal) => {
-      const targets = [input.repository ?? input.organization ?? ""];
-      const what = { operation: "connect.github", targets, caller };
-      return audited(what, connectGitHub(input, caller, host, signal), host);
+      const { repository, organization, ...rest } = input;
+      const to = onlyOne(repository, organization, "one repository or one organization");
+      const what = { operation: "connect.github", targets: [to], caller };
+      const way = connectingGitHub({ repository, organization });
+      return audited(what, connectForge({ ...rest, to }, way, { caller, host, signal }), host);
+    },
+    "connect.gitlab": (input, caller, signal) => {
+      const { repository, group, ...rest } = input;
+      const to = onlyOne(repository, group, "one project or one group");
+      const what = { operation: "connect.gitlab", targets: [to], caller };
+      const way = connectingGitLab({ project: repository, group });
+      return audited(what, connectForge({ ...rest, to }, way, { caller, host, signal }), host);
     },
     "connect.github_manifest": (input) => Promise.resolve(appManifest(input, host)),
     "connect.github_app": (input, caller, signal) => {
@@ -49,4 +61,10 @@ export function connectionHandlers(
     },
     "connection.repair": (input, _caller, signal) => toLines(repair(input, host, signal), host),
   };
+}
+
+function onlyOne(one: string | undefined, other: string | undefined, what: string): string {
+  const to = one ?? other;
+  if (to !== undefined && (one === undefined || other === undefined)) return to;
+  throw new AppError("usage", `Name ${what}`);
 }

@@ -11,7 +11,8 @@ import type { Caller } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
 import type { ForgeTokens } from "../../connections/forge_tokens.ts";
 import { appPage } from "../../connections/github/app_pages.ts";
-import { deleteHook, hookOwnerOf, hookPage } from "../../connections/github/hooks.ts";
+import { forgeHooksOf } from "../../connections/forge_hooks.ts";
+import { gitLabSite } from "../../connections/gitlab/hooks.ts";
 import { secretTemplatesOf } from "../../integrations/package_resources.ts";
 import { type IntegrationPackage, labelOf, packageNamed } from "../../integrations/packages.ts";
 import {
@@ -19,6 +20,7 @@ import {
   connectedTo,
   connection as kind,
   type ConnectionSpec,
+  hooksOf,
   platformOfConnection,
 } from "../../resources/connection.ts";
 import { KINDS } from "../../resources/kinds.ts";
@@ -59,23 +61,23 @@ async function* deleteHooks(
   host: DisconnectHost,
   signal: AbortSignal,
 ): AsyncGenerator<{ readonly step: string }, Disconnected["hooks"], undefined> {
-  const { github } = found.spec;
-  if (github === undefined) return [];
-  const { hooks = [], app } = github;
-  if (app !== undefined) return []; // its webhook goes with it, and only its owner can delete it
-  const owner = hookOwnerOf(github);
-  const api = apiUrlOf(found.spec);
+  const { spec } = found;
+  const hooks = hooksOf(spec);
+  if (hooks.length === 0) return [];
+  // The webhook of an app goes with it, and only its owner can delete it.
+  if (spec.github?.app !== undefined) return [];
   const access = host.forgeTokens.hookAccess(found, signal);
   const done: { readonly id: number; readonly was: "deleted" | "gone" }[] = [];
-  for (const { id } of hooks) {
+  for (const { id, project } of hooks) {
+    const at = forgeHooksOf(spec, access, project);
     try {
-      const was = await deleteHook(access, owner, id);
+      const was = await at.delete(id);
       done.push({ id, was });
       yield { step: was === "gone" ? `webhook ${id} no longer existed` : `webhook ${id} deleted` };
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       const message = `Webhook ${id} could not be deleted, and the Connection stays: ` +
-        `${error.message}. Instead, delete it at ${hookPage(api, owner, id)}, then svc delete ` +
+        `${error.message}. Instead, delete it at ${at.page(id)}, then svc delete ` +
         `connection ${found.name}`;
       throw new AppError(error.code, message, { cause: error });
     }
@@ -93,7 +95,7 @@ export async function deleteResources(
 ): Promise<readonly string[]> {
   const { project, name, spec } = found;
   const stores = tokenStoresOf(spec);
-  const signing = (spec.github?.hooks ?? []).flatMap(({ endpoint }) =>
+  const signing = hooksOf(spec).flatMap(({ endpoint }) =>
     signingStoresAt({ project, endpoint }, host.catalog)
   );
   const common = { project, ignore_missing: true } as const;
@@ -118,10 +120,11 @@ export async function deleteResources(
 }
 
 /** SecretStores that hold tokens of a Connection. */
-function tokenStoresOf({ github, slack, line }: ConnectionSpec): string[] {
+function tokenStoresOf({ github, gitlab, slack, line }: ConnectionSpec): string[] {
   const places = [
     github?.token,
     github?.app?.privateKey,
+    gitlab?.token,
     slack?.botToken,
     slack?.appToken,
     line?.channelAccessToken,
@@ -159,6 +162,14 @@ function revokeAt(spec: ConnectionSpec): string {
   if (spec.slack !== undefined) return "https://api.slack.com/apps";
   if (spec.line !== undefined) {
     return "https://developers.line.biz/console/, where you also switch off Use webhook";
+  }
+  if (spec.gitlab !== undefined) {
+    const { project, group } = spec.gitlab;
+    const of = project ?? `groups/${group}`;
+    return `${
+      gitLabSite(apiUrlOf(spec))
+    }/${of}/-/settings/access_tokens, or in the settings of the ` +
+      "token's owner";
   }
   const { origin } = new URL(apiUrlOf(spec));
   return origin === "https://api.github.com"

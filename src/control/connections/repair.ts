@@ -1,5 +1,5 @@
 /**
- * `svc connection repair`: goes through GitHub's log of a Connection now.
+ * `svc connection repair`: goes through the log of a Connection's forge now.
  *
  * @module
  */
@@ -8,32 +8,37 @@ import type { MissedEvent as Shown, Repaired } from "../../api/connection_operat
 import type { Input } from "../../api/operations.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import { type MissedEvent, tryText } from "../../connections/github/missed_events.ts";
-import { connection as kind, type ConnectionSpec } from "../../resources/connection.ts";
+import { type MissedEvent, tryText } from "../../connections/hooks/missed_events.ts";
+import {
+  connection as kind,
+  type ConnectionSpec,
+  forgeNameOf,
+  hooksOf,
+} from "../../resources/connection.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
 import { findResource } from "../resources/queries.ts";
-import type { ConnectHost } from "./connect_github.ts";
+import type { ConnectHost } from "./connect_forge.ts";
 import { type ConnectionWork, stepsOf } from "./lines.ts";
 
 /**
- * Has GitHub send again what its log shows as missed.
+ * Has the forge send again what its log shows as missed.
  *
- * @throws {AppError} `not_found`; `refused` for a Connection that has no webhooks at GitHub.
+ * @throws {AppError} `not_found`; `refused` for a Connection that has no webhooks at a forge.
  */
 export async function* repair(
   input: Input<"connection.repair">,
-  { catalog, clock, githubLogs }: ConnectHost,
+  { catalog, clock, forgeLogs }: ConnectHost,
   signal: AbortSignal,
 ): ConnectionWork<Repaired> {
   const { project = DEFAULT_PROJECT, name, since_secs: since, dry_run: dryRun } = input;
   const found = findResource(kind, { project, name }, catalog) as Resource<ConnectionSpec>;
-  if ((found.spec.github?.hooks ?? []).length === 0) {
-    const message = `Connection "${name}" has no webhooks at GitHub: svc connect github ` +
-      "creates them";
+  if (hooksOf(found.spec).length === 0) {
+    const forge = forgeNameOf(found.spec) ?? "github";
+    const message = `Connection "${name}" has no webhooks: svc connect ${forge} creates them`;
     throw new AppError("refused", message);
   }
   const done = yield* stepsOf((onStep) =>
-    githubLogs.run(found, {
+    forgeLogs.run(found, {
       dryRun,
       onStep,
       signal,

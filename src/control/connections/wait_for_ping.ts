@@ -1,27 +1,19 @@
 /**
- * Waits for the `ping` of a webhook: as this daemon receives it, and as GitHub's log has it.
+ * Waits for the ping of a webhook: as this daemon receives it, and as the log of the forge has it.
  *
  * @module
  */
 
-import { toHex, utf8 } from "../../base/bytes.ts";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { triggersAt } from "../../connections/endpoints.ts";
-import type { ApiAccess } from "../../connections/api/api_call.ts";
-import {
-  type LoggedTry,
-  logPath,
-  readLogged,
-  readLogPage,
-} from "../../connections/github/delivery_log.ts";
+import type { HookLog, LoggedTry } from "../../connections/api/hooks.ts";
 import {
   diagnosePing,
   type PingDiagnosis,
   type PingFacts,
-} from "../../connections/github/diagnose_ping.ts";
-import type { HookOwner } from "../../connections/github/hooks.ts";
+} from "../../connections/hooks/diagnose_ping.ts";
 import type { Catalog } from "../../resources/catalog.ts";
-import { hmacKey, hmacOf } from "../../signatures/hmac_digest.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 
 /** The deliveries of a daemon, and the address at which it takes them. */
@@ -35,9 +27,7 @@ export interface PingHost {
 
 /** The ping that is waited for. */
 export interface AwaitedPing {
-  readonly access: ApiAccess;
-  readonly owner: HookOwner;
-  readonly hook: number;
+  readonly log: HookLog;
   readonly url: string;
   readonly project: string;
   readonly endpoint: string;
@@ -55,20 +45,16 @@ export interface AwaitedPing {
 const WAIT_MS = 30_000;
 /**
  * Time between two reads of the daemon's own deliveries, and how many of these come to one read of
- * GitHub's log.
+ * the log.
  */
 const POLL_MS = 250;
 const POLLS_A_CALL = 6;
-/** How long to wait for the daemon's own record when GitHub's log has a good answer. */
+/** How long to wait for the daemon's own record when the log has a good answer. */
 const RECORD_MS = 2000;
 
 /** Ids of the tries in the log; none without a log. */
-export async function loggedBefore(
-  access: ApiAccess,
-  owner: HookOwner,
-  hook: number,
-): Promise<ReadonlySet<string>> {
-  const page = await readLogPage(access, logPath(owner, hook));
+export async function loggedBefore(log: HookLog): Promise<ReadonlySet<string>> {
+  const page = await log.readPage();
   return new Set(typeof page === "object" && "tries" in page ? page.tries.map(({ id }) => id) : []);
 }
 
@@ -90,7 +76,7 @@ export async function waitForPing(
       const isWrong = tried !== undefined && !isAnswered(tried);
       const isElsewhere = answeredAt !== undefined && now - answeredAt >= RECORD_MS;
       if (late || isWrong || isElsewhere) {
-        // It may have arrived while GitHub was asked.
+        // It may have arrived while the forge was asked.
         if (await hasArrived(ping, host)) return undefined;
         return diagnosePing(await factsOf(ping, tried, host));
       }
@@ -99,7 +85,7 @@ export async function waitForPing(
   }
 }
 
-/** Whether a delivery has come that only GitHub could sign. */
+/** Whether a delivery has come that only the forge could sign. */
 async function hasArrived(
   { project, endpoint, key, since }: AwaitedPing,
   { store, catalog }: PingHost,
@@ -115,38 +101,29 @@ function isAnswered({ statusCode }: LoggedTry): boolean {
   return statusCode >= 200 && statusCode < 300;
 }
 
-/** The newest ping since then in the log, if there is one. */
-async function findPing(
-  { access, owner, hook, before }: AwaitedPing,
-): Promise<LoggedTry | undefined> {
-  const page = await readLogPage(access, logPath(owner, hook));
+/** The newest ping since then in the log, if there is one; else the newest of other tries. */
+async function findPing({ log, before }: AwaitedPing): Promise<LoggedTry | undefined> {
+  const page = await log.readPage();
   if (typeof page !== "object" || !("tries" in page)) return undefined;
-  return page.tries.find(({ id, event }) => event === "ping" && !before.has(id));
+  const since = page.tries.filter(({ id }) => !before.has(id));
+  // A forge that cannot ping has sent an event again.
+  return since.find(({ isPing }) => isPing) ?? (log.pings ? undefined : since[0]);
 }
 
 async function factsOf(
-  ping: AwaitedPing,
+  { url, log, secret }: AwaitedPing,
   tried: LoggedTry | undefined,
   { status }: PingHost,
 ): Promise<PingFacts> {
-  const { url, access, owner, hook, secret } = ping;
   const listensAt = status().webhookUrl;
-  if (tried === undefined) return { url, listensAt };
-  const read = await readLogged(access, { owner, hook, id: tried.id });
+  const common = { title: log.title, url, listensAt };
+  if (tried === undefined) return common;
+  const read = await log.read(tried.id);
   const logged = read !== undefined && "body" in read ? read : undefined;
-  const signature = logged?.headers["x-hub-signature-256"];
-  const ours = logged === undefined
-    ? undefined
-    : `sha256=${toHex(hmacOf(hmacKey("sha256", utf8(secret)), utf8(logged.body)))}`;
+  const signedByUs = logged === undefined ? false : log.isSignedWith(logged, secret);
   const { statusCode, status: said } = tried;
   return {
-    url,
-    listensAt,
-    logged: {
-      statusCode,
-      status: said,
-      answer: logged?.answer ?? "",
-      signedByUs: signature !== undefined && signature === ours,
-    },
+    ...common,
+    logged: { statusCode, status: said, answer: logged?.answer ?? "", ...defined({ signedByUs }) },
   };
 }

@@ -16,7 +16,8 @@ import { AppError } from "../../../src/base/errors.ts";
 import type { ApiAccess } from "../../../src/connections/api/api_call.ts";
 import { listHooks } from "../../../src/connections/github/hooks.ts";
 import { pagesOf } from "../../../src/connections/api/pages.ts";
-import { type HookLog, readLog } from "../../../src/connections/github/repair_hook.ts";
+import { gitHubLog } from "../../../src/connections/github/delivery_log.ts";
+import { type LogReading, readLog } from "../../../src/connections/hooks/repair_hook.ts";
 import { ForgeTokens } from "../../../src/connections/forge_tokens.ts";
 import { OwnUsers } from "../../../src/connections/own_users.ts";
 import { atGitHub } from "../../rigs/github_sending.ts";
@@ -95,15 +96,13 @@ for (const [where, next] of Object.entries(ENDLESS)) {
     });
     endless(fake, next, (n) => [one(n)]);
     await using temp = await tempStore();
-    const log: HookLog = {
-      access: access(fake),
-      owner: { repository: "brightwater/tidepool" },
-      hook: 7,
+    const reading: LogReading = {
+      log: gitHubLog(access(fake), { repository: "brightwater/tidepool" }, 7),
       project: "default",
       upTo: now - HOUR,
       signal: new AbortController().signal,
     };
-    const found = await readLog(log, { store: temp.store, clock: systemClock });
+    const found = await readLog(reading, { store: temp.store, clock: systemClock });
     ok(typeof found === "object" && "missed" in found);
     ok(fake.calls.length <= 501, `${fake.calls.length}`);
     equal(found.missed.length, fake.calls.length, "what was read is not thrown away");

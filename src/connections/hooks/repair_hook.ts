@@ -1,5 +1,5 @@
 /**
- * Repairs the gaps of a webhook: reads GitHub's log as far back as needed, and has GitHub send every
+ * Repairs the gaps of a webhook: reads the log of its forge as far back as needed, and has it send every
  * event again that is not stored here, oldest first, one a second.
  *
  * @module
@@ -9,13 +9,9 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { HeaderPage } from "../../store/delivery_records.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
-import type { ApiAccess } from "../api/api_call.ts";
+import type { HookLog, LoggedTry, LogPage } from "../api/hooks.ts";
 import type { RestFailure } from "../api/rest.ts";
-import { logRetentionMs } from "../../resources/connection.ts";
-import { type LoggedTry, type LogPage, logPath, readLogPage, redeliver } from "./delivery_log.ts";
-import type { HookOwner } from "./hooks.ts";
 import {
-  MAX_REDELIVERIES,
   meaningOf,
   type MissedEvent,
   missedEvents,
@@ -25,13 +21,11 @@ import {
 } from "./missed_events.ts";
 import { EndlessListError, pagesOf } from "../api/pages.ts";
 
-/** The log of a webhook, and how to read it. */
-export interface HookLog {
-  readonly access: ApiAccess;
-  readonly owner: HookOwner;
-  readonly hook: number;
+/** The log of a webhook, and from where to read it. */
+export interface LogReading {
+  readonly log: HookLog;
   readonly project: string;
-  /** Time up to which nothing is missing, by GitHub's clock, in milliseconds since the epoch. */
+  /** Time up to which nothing is missing, by the forge's clock, in milliseconds since the epoch. */
   readonly upTo: number;
   readonly signal: AbortSignal;
 }
@@ -52,6 +46,8 @@ export interface LogFindings {
   readonly missed: readonly MissedEvent[];
   /** Time of the newest delivered try, in milliseconds since the epoch. */
   readonly arrivedAt?: number;
+  /** Time of the newest try, in milliseconds since the epoch. */
+  readonly lastAt?: number;
   /** End of the token in milliseconds since the epoch, if an answer said it. */
   readonly tokenEndsAt?: number;
   /** The time for which the log could not be read, and why as one sentence without a full stop. */
@@ -69,39 +65,39 @@ const MOST_OF_LOG = { pages: 500, withinMs: 5 * 60_000 };
 const MAX_TRIES = 50_000;
 /** Deliveries that one call of the store reads. */
 const PAGE = 500;
-/** Header that names an event at GitHub, in lower case. */
-export const GUID = "x-github-delivery";
 
 /** Reads a log; `unchanged` if it is the same as with this `etag`. */
 export async function readLog(
-  log: HookLog,
+  { log, project, upTo }: LogReading,
   host: LogHost,
   etag?: string,
 ): Promise<LogFindings | "unchanged" | RestFailure> {
-  const { access, owner, hook, upTo } = log;
-  const first = await readLogPage(access, logPath(owner, hook), etag);
+  const first = await log.readPage(undefined, etag);
   if (first === "unchanged" || "ok" in first) return first;
   const local = host.clock.now();
   const now = first.now ?? local;
-  const oldest = now - logRetentionMs(access.api);
+  const oldest = now - log.keptMs;
   const from = Math.max(upTo - OVERLAP_MS, oldest);
-  const read = await readBack(first, { access, from, clock: host.clock });
+  const read = await readBack(first, { log, from, clock: host.clock });
   if ("ok" in read) return read;
   const { tries, cut } = read;
   // An event that an earlier run has given up is in the overlap too, and must not count twice.
   const wasGivenUp = ({ at, redeliveries }: MissedEvent) =>
-    at < upTo + DATE_MS && redeliveries >= MAX_REDELIVERIES;
+    at < upTo + DATE_MS && redeliveries >= log.mostResends;
   const missed = missedEvents(tries.filter(({ at }) => at >= from))
     .filter((event) => !wasGivenUp(event));
   const arrivedAt = tries.find(wasDelivered)?.at;
   const ahead = local - now;
-  const stored = await findStored(missed, { project: log.project, ahead }, host);
+  const stored = await findStored(missed, { log, project, ahead }, host);
   return {
     now,
     ahead,
     missed: missed.filter(({ guid }) => !stored.has(guid)),
-    ...defined({ arrivedAt, tokenEndsAt: first.tokenEndsAt }),
-    ...beyondOf(upTo, cut ?? { at: oldest, why: "GitHub's log does not reach that far back" }),
+    ...defined({ arrivedAt, lastAt: tries[0]?.at, tokenEndsAt: first.tokenEndsAt }),
+    ...beyondOf(
+      upTo,
+      cut ?? { at: oldest, why: `${log.title}'s log does not reach that far back` },
+    ),
     ...defined({ etag: first.etag }),
   };
 }
@@ -117,8 +113,8 @@ interface Cut {
 /** The tries of a log, newest first, from its first page back to a time. */
 async function readBack(
   first: LogPage,
-  { access, from, clock }: {
-    readonly access: ApiAccess;
+  { log, from, clock }: {
+    readonly log: HookLog;
     readonly from: number;
     readonly clock: Clock;
   },
@@ -131,14 +127,14 @@ async function readBack(
     return last !== undefined && last.at >= from;
   };
   if (!take(first) || first.next === undefined) return { tries };
-  const read = (path: string) => readLogPage(access, path);
+  const read = (path: string) => log.readPage(path);
   try {
     for await (const page of pagesOf(first.next, { read, clock, most: MOST_OF_LOG })) {
       if (page === "unchanged") break;
       if ("ok" in page) return page;
       if (!take(page)) break;
       if (tries.length > MAX_TRIES) {
-        throw new EndlessListError(`GitHub's log has more than ${MAX_TRIES} entries`);
+        throw new EndlessListError(`${log.title}'s log has more than ${MAX_TRIES} entries`);
       }
     }
     return { tries };
@@ -159,7 +155,11 @@ const ALLOWANCE_MS = 3600_000;
 /** Ids of those of these events that are stored here. */
 async function findStored(
   missed: readonly MissedEvent[],
-  { project, ahead }: { readonly project: string; readonly ahead: number },
+  { log, project, ahead }: {
+    readonly log: HookLog;
+    readonly project: string;
+    readonly ahead: number;
+  },
   { store }: LogHost,
 ): Promise<ReadonlySet<string>> {
   const [oldest] = missed;
@@ -171,7 +171,7 @@ async function findStored(
   for (;;) {
     const page: HeaderPage = await store.listHeaderValues({
       project,
-      header: GUID,
+      header: log.idHeader,
       since,
       limit: PAGE,
       ...defined({ before }),
@@ -199,44 +199,43 @@ const PAUSE_MS = 1000;
 /** Longest wait for an event that is sent again. */
 const ARRIVES_WITHIN_MS = 60_000;
 const POLL_MS = 250;
-/** Time between two readings of GitHub's log during that wait. */
+/** Time between two readings of the log during that wait. */
 const LOG_EVERY_MS = 3000;
 /** Number of unreachable events after which no further event is tried. */
 const MAX_UNREACHED = 2;
 
-/** Has GitHub send each event again; `onStep` reports the progress. */
+/** Has the forge send each event again; `onStep` reports the progress. */
 export async function redeliverMissed(
-  log: HookLog,
+  reading: LogReading,
   { missed, arrivedAt }: Pick<LogFindings, "missed" | "arrivedAt">,
   { onStep, ...host }: LogHost & { readonly onStep: (text: string) => void },
 ): Promise<RepairedHook> {
+  const { log, signal } = reading;
   const repaired: MissedEvent[] = [];
   const lost: MissedEvent[] = [];
   const unreached: MissedEvent[] = [];
   for (const [index, event] of missed.entries()) {
-    if (log.signal.aborted || unreached.length >= MAX_UNREACHED) break;
-    if (index > 0) await host.clock.pause(PAUSE_MS, log.signal);
+    if (signal.aborted || unreached.length >= MAX_UNREACHED) break;
+    if (index > 0) await host.clock.pause(PAUSE_MS, signal);
     onStep(`${event.event} ${event.guid}, ${index + 1} of ${missed.length}`);
-    const end = await redeliverUntilClear(log, event, host);
-    if ("failure" in end) {
-      const { status } = end.failure;
-      if (status !== 404 && status !== 422) return { repaired, lost, ...faultOf(end.failure) };
-      lost.push(event); // the log no longer has it
-    } else if (end.means === "arrived") repaired.push(event);
+    const end = await redeliverUntilClear(reading, event, host);
+    if ("failure" in end) return { repaired, lost, ...faultOf(end.failure) };
+    if (end.means === "gone") lost.push(event);
+    else if (end.means === "arrived") repaired.push(event);
     else if (end.means === "refused") lost.push(end.event);
     else unreached.push(end.event);
   }
-  if (log.signal.aborted) return { repaired, lost, fault: "The repair was ended" };
+  if (signal.aborted) return { repaired, lost, fault: "The repair was ended" };
   // An unreachable event is given up only if others were delivered since.
   const isPoison = ({ redeliveries, last }: MissedEvent) =>
-    redeliveries >= MAX_REDELIVERIES &&
+    redeliveries >= log.mostResends &&
     (repaired.length > 0 || arrivedAt !== undefined && arrivedAt > last.at);
   const [blocked] = unreached.filter((event) => !isPoison(event));
   lost.push(...unreached.filter(isPoison));
   if (blocked === undefined) return { repaired, lost };
-  const fault = `GitHub could not deliver ${blocked.event} ${blocked.guid} again (${
+  const fault = `${log.title} could not deliver ${blocked.event} ${blocked.guid} again (${
     tryText(blocked.last)
-  }): check that its webhook's address is reachable; svc keeps trying until GitHub forgets it`;
+  }): check that its webhook's address is reachable; svc keeps trying until ${log.title} forgets it`;
   return { repaired, lost, fault };
 }
 
@@ -250,37 +249,39 @@ export function faultOf(
 /** The end of a redelivery: a failed call, or the event with its last try. */
 type RedeliveryEnd =
   | { readonly failure: RestFailure }
-  | { readonly event: MissedEvent; readonly means: TryMeaning };
+  | { readonly event: MissedEvent; readonly means: TryMeaning | "gone" };
 
 /** Sends an event again, several times if a server refuses it. */
 async function redeliverUntilClear(
-  log: HookLog,
+  reading: LogReading,
   event: MissedEvent,
   host: LogHost,
 ): Promise<RedeliveryEnd> {
+  const { log, signal } = reading;
   for (let last = event;;) {
-    const end = await redeliverOne(log, last, host);
+    const end = await redeliverOne(reading, last, host);
     if ("failure" in end || end.means !== "refused") return end;
-    if (end.event.redeliveries >= MAX_REDELIVERIES || log.signal.aborted) return end;
+    if (end.event.redeliveries >= log.mostResends || signal.aborted) return end;
     last = end.event;
-    await host.clock.pause(PAUSE_MS, log.signal);
+    await host.clock.pause(PAUSE_MS, signal);
   }
 }
 
 /** Sends an event again and waits until it is stored here, or its try is in the log. */
 async function redeliverOne(
-  log: HookLog,
+  reading: LogReading,
   event: MissedEvent,
   host: LogHost,
 ): Promise<RedeliveryEnd> {
-  const { access, owner, hook, signal } = log;
+  const { log, signal } = reading;
   const { clock } = host;
   const since = clock.now() - POLL_MS;
-  const failure = await redeliver(access, { owner, hook, id: event.last.id });
-  if (failure !== undefined) return { failure };
+  const sent = await log.resend(event.last);
+  if (sent === "gone") return { event, means: "gone" };
+  if (sent !== "sent") return { failure: sent };
   const started = clock.monotonicMs();
   for (let logAt = started + LOG_EVERY_MS;;) {
-    if (await isStored(event.guid, since, log, host)) return { event, means: "arrived" };
+    if (await isStored(event.guid, since, reading, host)) return { event, means: "arrived" };
     const now = clock.monotonicMs();
     const isLate = now - started >= ARRIVES_WITHIN_MS || signal.aborted;
     if (isLate || now >= logAt) {
@@ -299,19 +300,20 @@ async function redeliverOne(
 async function isStored(
   guid: string,
   since: number,
-  { project }: HookLog,
+  { log, project }: LogReading,
   { store }: LogHost,
 ): Promise<boolean> {
-  const { values } = await store.listHeaderValues({ project, header: GUID, since, limit: PAGE });
+  const header = log.idHeader;
+  const { values } = await store.listHeaderValues({ project, header, since, limit: PAGE });
   return values.includes(guid);
 }
 
 /** The newest try of an event, if it is newer than `last`. */
 async function findNewer(
-  { access, owner, hook }: HookLog,
+  log: HookLog,
   { guid, last }: MissedEvent,
 ): Promise<LoggedTry | undefined> {
-  const page = await readLogPage(access, logPath(owner, hook));
+  const page = await log.readPage();
   if (page === "unchanged" || "ok" in page) return undefined;
   const newest = page.tries.find((logged) => logged.guid === guid);
   return newest?.id === last.id ? undefined : newest;

@@ -5,12 +5,8 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
-import type { LoggedTry } from "../../../src/connections/github/delivery_log.ts";
-import {
-  lostText,
-  meaningOf,
-  missedEvents,
-} from "../../../src/connections/github/missed_events.ts";
+import type { LoggedTry } from "../../../src/connections/api/hooks.ts";
+import { lostText, meaningOf, missedEvents } from "../../../src/connections/hooks/missed_events.ts";
 
 let ids = 0;
 
@@ -27,6 +23,7 @@ function tried(guid: string, at: number, given: Partial<LoggedTry> = {}): Logged
     event: "push",
     action: "",
     redelivery: false,
+    isPing: false,
     ...given,
   };
 }
@@ -43,7 +40,7 @@ const CASES: readonly (readonly [string, readonly LoggedTry[], readonly string[]
     tried("a", 1, { statusCode: 404 }),
   ], ["a"]],
   ["a redirection, which GitHub does not follow", [tried("a", 1, { statusCode: 302 })], ["a"]],
-  ["a ping", [tried("a", 1, { event: "ping" })], []],
+  ["a ping", [tried("a", 1, { isPing: true })], []],
   ["oldest first, whatever their order", [tried("b", 3), tried("c", 9), tried("a", 1)], [
     "a",
     "b",

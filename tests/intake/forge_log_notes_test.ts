@@ -9,7 +9,7 @@ import { EventHub } from "../../src/base/event_hub.ts";
 import { HealthConditions } from "../../src/base/health_conditions.ts";
 import { createLog } from "../../src/base/log.ts";
 import type { Connection } from "../../src/connections/find_connection.ts";
-import { LogNotes, type LogRun } from "../../src/intake/github_log_notes.ts";
+import { LogNotes, type LogRun } from "../../src/intake/forge_log_notes.ts";
 import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import type { ConnectionState } from "../../src/store/connection_records.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";

@@ -1,5 +1,5 @@
 /**
- * Stores and reports the results of reading GitHub's logs: marks, gaps, lost events, and Connections
+ * Stores and reports the results of reading the logs of forges: marks, gaps, lost events, and Connections
  * that do not work.
  *
  * @module
@@ -10,8 +10,8 @@ import { rfc3339 } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
 import type { HealthConditions } from "../base/health_conditions.ts";
 import { conditionOf, type Connection } from "../connections/find_connection.ts";
-import { lostText, type MissedEvent } from "../connections/github/missed_events.ts";
-import type { LogFindings, RepairedHook } from "../connections/github/repair_hook.ts";
+import { lostText, type MissedEvent } from "../connections/hooks/missed_events.ts";
+import type { LogFindings, RepairedHook } from "../connections/hooks/repair_hook.ts";
 import { connectedTo } from "../resources/connection.ts";
 import type { ConnectionNews, ConnectionState } from "../store/connection_records.ts";
 import type { KnownSecrets } from "../secrets/known_secrets.ts";
@@ -101,7 +101,7 @@ export class LogNotes {
     if (counted === 0) return;
     const { project, name } = connection;
     const facts = { project, connection: name, repaired: counted, lost: lost.length };
-    this.#host.log.info("GitHub redelivered missed events", facts);
+    this.#host.log.info("missed events were sent again", facts);
   }
 
   async #noteBeyond(

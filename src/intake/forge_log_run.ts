@@ -1,30 +1,37 @@
 /**
- * Reads GitHub's logs for the webhooks of one Connection: has GitHub send missed events again
- * (`events: push`), or takes the events from the log (`events: pull`).
+ * Reads the logs of the webhooks of one Connection: has the forge send missed events again
+ * (`events: push`), or takes the events from the log (`events: pull`, at GitHub alone).
  *
  * @module
  */
 
+import { rfc3339 } from "../base/clock.ts";
 import { messageOf, toAppError } from "../base/errors.ts";
 import type { Connection } from "../connections/find_connection.ts";
 import type { ForgeTokens } from "../connections/forge_tokens.ts";
 import type { RestFailure } from "../connections/api/rest.ts";
-import { readLogged } from "../connections/github/delivery_log.ts";
-import { findHook, hookOwnerOf, isGitea } from "../connections/github/hooks.ts";
-import type { MissedEvent } from "../connections/github/missed_events.ts";
+import type { ForgeHooks, Hook } from "../connections/api/hooks.ts";
+import { forgeHooksOf } from "../connections/forge_hooks.ts";
+import { isGitea } from "../connections/github/hooks.ts";
+import type { MissedEvent } from "../connections/hooks/missed_events.ts";
 import {
   faultOf,
-  GUID,
-  type HookLog,
   type LogFindings,
   type LogHost,
+  type LogReading,
   readLog,
   redeliverMissed,
   type RepairedHook,
-} from "../connections/github/repair_hook.ts";
+} from "../connections/hooks/repair_hook.ts";
 import type { Catalog } from "../resources/catalog.ts";
-import { connectedTo, type GitHubSpec } from "../resources/connection.ts";
-import { LogNotes, type LogNotesHost, type LogRun } from "./github_log_notes.ts";
+import {
+  apiUrlOf,
+  connectedTo,
+  type ConnectionHook,
+  forgeNameOf,
+  hooksOf,
+} from "../resources/connection.ts";
+import { LogNotes, type LogNotesHost, type LogRun } from "./forge_log_notes.ts";
 import { takePulled } from "./pulled.ts";
 import type { WebhookHost } from "./webhook.ts";
 
@@ -50,10 +57,8 @@ export interface LogRunOptions {
 }
 
 /** A webhook of a Connection. */
-interface HookOfConnection {
+interface HookOfConnection extends ConnectionHook {
   readonly connection: Connection;
-  readonly id: number;
-  readonly endpoint: string;
   /** Time up to which nothing is missing. */
   readonly upTo: number;
   /** Whether `upTo` is where the last run stopped, and not a begin that an operator chose. */
@@ -79,7 +84,7 @@ export class LogRuns {
 
   /** Reads the logs of all webhooks of a Connection, up to the first fault. */
   async run(connection: Connection, options: LogRunOptions): Promise<LogRun> {
-    const hooks = connection.spec.github?.hooks ?? [];
+    const hooks = hooksOf(connection.spec);
     const before = await this.notes.stateOf(connection);
     let all = NOTHING;
     let keepsLog = hooks.length > 0;
@@ -90,11 +95,11 @@ export class LogRuns {
       }
       return { ...NOTHING, ...lack };
     }
-    for (const { id, endpoint } of hooks) {
-      const mark = before?.marks[String(id)];
+    for (const hook of hooks) {
+      const mark = before?.marks[String(hook.id)];
       const upTo = options.since ?? mark ?? connection.createdAt;
       const isMark = options.since === undefined && mark !== undefined;
-      const done = await this.#hook({ connection, id, endpoint, upTo, isMark }, options);
+      const done = await this.#hook({ ...hook, connection, upTo, isMark }, options);
       if (done === "no log") keepsLog = false;
       else all = joined(all, done);
       if (all.fault !== undefined) break;
@@ -130,34 +135,41 @@ export class LogRuns {
   }
 
   async #readHook(
-    { connection, id, endpoint, upTo, isMark }: HookOfConnection,
+    { connection, id, endpoint, project: of, upTo, isMark }: HookOfConnection,
     { dryRun = false, onStep = () => {}, signal }: LogRunOptions,
   ): Promise<LogRun | "no log"> {
-    const github = githubOf(connection);
-    const owner = hookOwnerOf(github);
+    const { spec, project } = connection;
     const access = this.#host.forgeTokens.hookAccess(connection, signal);
-    const log: HookLog = { access, owner, hook: id, project: connection.project, upTo, signal };
-    const isPull = github.events === "pull";
-    const at = `${connection.project}\n${connection.name}\n${connection.createdAt}\n${id}`;
-    const found = await readLog(log, this.#host, isPull ? this.#etags.get(at) : undefined);
+    const hooks = forgeHooksOf(spec, access, of);
+    const reading: LogReading = { log: hooks.log(id), project, upTo, signal };
+    const isPull = spec.github?.events === "pull";
+    const at = `${project}\n${connection.name}\n${connection.createdAt}\n${id}`;
+    const found = await readLog(reading, this.#host, isPull ? this.#etags.get(at) : undefined);
     if (found === "unchanged") return NOTHING;
-    if ("ok" in found) return await whyNoLog(found, log, connection);
+    if ("ok" in found) return await whyNoLog(found, { hooks, id, connection });
     const { missed } = found;
     if (dryRun) return { missed, repaired: [], lost: [] };
+    const off = isPull ? undefined : await switchedOn(hooks, id, found);
     const ended = isPull
-      ? await this.#pull(log, found, { connection, endpoint })
-      : await redeliverMissed(log, found, { ...this.#host, onStep });
+      ? await this.#pull(reading, found, { connection, endpoint })
+      : off?.fault === undefined
+      ? await redeliverMissed(reading, found, { ...this.#host, onStep })
+      : { repaired: [], lost: [], ...off };
     if (ended.fault === undefined && found.etag !== undefined) this.#etags.set(at, found.etag);
     // An operator who chose the begin need not hear that the log does not reach so far back.
     const { beyond: _, ...withoutBeyond } = found;
-    const reported = isMark ? found : withoutBeyond;
+    const reported = off?.beyond !== undefined
+      ? { ...found, beyond: off.beyond }
+      : isMark
+      ? found
+      : withoutBeyond;
     await this.notes.hookDone(connection, { id, found: reported, ended, isPull });
     return { missed, ...ended };
   }
 
   /** Takes the events of the log, oldest first. */
   async #pull(
-    { access, owner, hook, signal }: HookLog,
+    { log, signal }: LogReading,
     { missed }: LogFindings,
     { connection, endpoint }: { connection: Connection; endpoint: string },
   ): Promise<RepairedHook> {
@@ -166,9 +178,9 @@ export class LogRuns {
     const lost: MissedEvent[] = [];
     for (const event of missed) {
       if (signal.aborted) return { repaired, lost, fault: "The reading was ended" };
-      const taken = `${project}\n${hook}\n${event.guid}`;
+      const taken = `${project}\n${log.hook}\n${event.guid}`;
       if (this.#taken.has(taken)) continue;
-      const read = await readLogged(access, { owner, hook, id: event.last.id });
+      const read = await log.read(event.last.id);
       if (read !== undefined && "ok" in read) return { repaired, lost, ...faultOf(read) };
       if (read === undefined) {
         lost.push(event);
@@ -176,7 +188,7 @@ export class LogRuns {
       }
       const { body } = read;
       // The id of the event in the log is also its id here.
-      const headers = { ...read.headers, [GUID]: event.guid };
+      const headers = { ...read.headers, [log.idHeader]: event.guid };
       try {
         await takePulled({ project, endpoint, connection: name, headers, body }, this.#host);
       } catch (error) {
@@ -190,21 +202,60 @@ export class LogRuns {
   }
 }
 
+/** What came of a webhook that its forge had switched off. */
+interface SwitchedOn extends Pick<RepairedHook, "fault" | "broken"> {
+  /** The time in which nothing was sent. */
+  readonly beyond?: NonNullable<LogFindings["beyond"]>;
+}
+
+/**
+ * Switches a webhook on again that its forge has switched off after deliveries that failed: a ping that
+ * arrives does. What happened meanwhile is in no log. `undefined` if it is on.
+ */
+async function switchedOn(
+  hooks: ForgeHooks,
+  id: number,
+  { now, lastAt }: LogFindings,
+): Promise<SwitchedOn | undefined> {
+  const hook = await hooks.find(id);
+  if (hook === undefined || "ok" in hook || hook.off === undefined) return undefined;
+  await hooks.ping(id);
+  const again = await hooks.find(id);
+  if (again !== undefined && !("ok" in again) && again.off === undefined) {
+    const why = `${hooks.title} had switched webhook ${id} off, because deliveries failed`;
+    return { beyond: { from: lastAt ?? now, to: now, why } };
+  }
+  return { fault: offText(hooks, hook), broken: hook.off.until === undefined };
+}
+
+/** What a webhook that is off means, and what to do. */
+function offText({ title, page }: ForgeHooks, { id, off }: Hook): string {
+  const until = off?.until === undefined ? "for good" : `until ${rfc3339(off.until)}`;
+  return `${title} has switched webhook ${id} off ${until}, because deliveries failed, and sends ` +
+    "nothing: what happens meanwhile is lost. Check that its address reaches the daemon; svc then " +
+    `switches it on again by a test (see ${page(id)})`;
+}
+
 /** Why a log cannot be read: the webhook is gone, or the server keeps no log. */
 async function whyNoLog(
   failure: RestFailure,
-  { access, owner, hook }: HookLog,
-  { name, spec }: Connection,
+  { hooks, id, connection: { name, spec } }: {
+    readonly hooks: ForgeHooks;
+    readonly id: number;
+    readonly connection: Connection;
+  },
 ): Promise<LogRun | "no log"> {
   if (failure.status !== 404) return { ...NOTHING, ...faultOf(failure) };
-  const found = await findHook(access, owner, hook);
+  const found = await hooks.find(id);
   if (found !== undefined && "ok" in found) return { ...NOTHING, ...faultOf(found) };
   if (found !== undefined) {
-    return isGitea(access.api) ? "no log" : { ...NOTHING, ...faultOf(failure) };
+    // Gitea and Forgejo keep none, and GitLab has it from version 17.3 on.
+    const hasNone = spec.gitlab !== undefined || isGitea(apiUrlOf(spec));
+    return hasNone ? "no log" : { ...NOTHING, ...faultOf(failure) };
   }
   const fault =
-    `Webhook ${hook} of ${connectedTo(spec)} is gone, or the token may not see it (GitHub ` +
-    `answered 404): run svc connect github again for Connection "${name}"`;
+    `Webhook ${id} of ${connectedTo(spec)} is gone, or the token may not see it (${hooks.title} ` +
+    `answered 404): run svc connect ${forgeNameOf(spec)} again for Connection "${name}"`;
   return { ...NOTHING, fault, broken: true };
 }
 
@@ -215,9 +266,4 @@ function joined(one: LogRun, other: LogRun): LogRun {
     repaired: [...one.repaired, ...other.repaired],
     lost: [...one.lost, ...other.lost],
   };
-}
-
-function githubOf({ spec }: Connection): GitHubSpec {
-  if (spec.github === undefined) throw new Error("Only Connections to GitHub have logs");
-  return spec.github;
 }

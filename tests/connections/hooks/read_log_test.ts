@@ -7,12 +7,13 @@
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { systemClock } from "../../../src/base/clock.ts";
+import { gitHubLog } from "../../../src/connections/github/delivery_log.ts";
 import {
-  type HookLog,
   type LogFindings,
+  type LogReading,
   readLog,
   redeliverMissed,
-} from "../../../src/connections/github/repair_hook.ts";
+} from "../../../src/connections/hooks/repair_hook.ts";
 import { type FakeGitHub, fakeGitHub, TOKEN } from "../../fakes/github.ts";
 import { accept } from "../../helpers/store_records.ts";
 import { tempStore } from "../../helpers/temp_store.ts";
@@ -20,7 +21,7 @@ import { tempStore } from "../../helpers/temp_store.ts";
 const REPOSITORY = "brightwater/tidepool";
 const HOUR = 3600_000;
 
-async function logOf(github: FakeGitHub, upTo: number): Promise<HookLog> {
+async function logOf(github: FakeGitHub, upTo: number): Promise<LogReading> {
   const access = { api: github.url, token: () => TOKEN.token, clock: systemClock };
   const owner = { repository: REPOSITORY };
   if (github.hooks.hooks.size === 0) {
@@ -35,7 +36,7 @@ async function logOf(github: FakeGitHub, upTo: number): Promise<HookLog> {
   }
   await github.hooks.rest();
   const signal = new AbortController().signal;
-  return { access, owner, hook: 7, project: "default", upTo, signal };
+  return { log: gitHubLog(access, owner, 7), project: "default", upTo, signal };
 }
 
 async function lose(github: FakeGitHub, guids: readonly string[]): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * Follows GitHub's log of deliveries for each Connection: regularly for deliveries that failed, every
+ * Follows the log of deliveries of each Connection to a forge: regularly for deliveries that failed, every
  * few seconds if the log brings the events themselves.
  *
  * @module
@@ -7,9 +7,9 @@
 
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import type { Connection } from "../connections/find_connection.ts";
-import { repairEverySecs } from "../resources/connection.ts";
-import type { LogRun } from "./github_log_notes.ts";
-import { type LogRunOptions, LogRuns, type LogRunsHost } from "./github_log_run.ts";
+import { hooksOf, repairEverySecs } from "../resources/connection.ts";
+import type { LogRun } from "./forge_log_notes.ts";
+import { type LogRunOptions, LogRuns, type LogRunsHost } from "./forge_log_run.ts";
 import { compareServed } from "./served_connections.ts";
 
 /** Time between two readings for a Connection with `events: pull`. */
@@ -19,8 +19,8 @@ const VARIES = 0.2;
 /** Time until the next run after one that failed inside svc. */
 const RETRY_MS = 60_000;
 
-/** Follows the logs of all Connections to GitHub, from {@linkcode GitHubLogs.start} until disposed. */
-export class GitHubLogs implements AsyncDisposable {
+/** Follows the logs of all Connections to forges, from {@linkcode ForgeLogs.start} until disposed. */
+export class ForgeLogs implements AsyncDisposable {
   readonly #host: LogRunsHost;
   readonly #runs: LogRuns;
   readonly #turns = new KeyedMutex();
@@ -36,7 +36,7 @@ export class GitHubLogs implements AsyncDisposable {
     this.#runs = new LogRuns(host);
   }
 
-  /** Begins. The daemon must be listening: GitHub then sends missed events again. */
+  /** Begins. The daemon must be listening: the forge then sends missed events again. */
   start(): void {
     this.#subscription = this.#host.events.on("resourcesChanged", () => this.#sync());
     this.#sync();
@@ -96,7 +96,7 @@ export class GitHubLogs implements AsyncDisposable {
       } catch (error) {
         if (signal.aborted) return;
         const { project, name } = connection;
-        log.warn("GitHub's delivery log could not be checked", { project, name, error });
+        log.warn("the log of deliveries could not be checked", { project, name, error });
         pauseMs = RETRY_MS;
       }
       await clock.pause(pauseMs, AbortSignal.any([signal, wake.signal]));
@@ -113,8 +113,8 @@ function identityOf(connection: Connection): string | undefined {
 
 /** Time between two runs; `undefined` if the log is not read. */
 function everyMs({ spec }: Connection): number | undefined {
-  if (spec.github === undefined || (spec.github.hooks ?? []).length === 0) return undefined;
-  if (spec.github.events === "pull") return PULL_EVERY_MS;
+  if (hooksOf(spec).length === 0) return undefined;
+  if (spec.github?.events === "pull") return PULL_EVERY_MS;
   const secs = repairEverySecs(spec);
   return secs === undefined ? undefined : secs * 1000;
 }

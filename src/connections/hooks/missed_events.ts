@@ -1,11 +1,11 @@
 /**
- * The events that GitHub could not deliver, by its log. Pure.
+ * The events that a forge could not deliver, by its log. Pure.
  *
  * @module
  */
 
 import { rfc3339 } from "../../base/clock.ts";
-import type { LoggedTry } from "./delivery_log.ts";
+import type { LoggedTry } from "../api/hooks.ts";
 
 /** An event that was not delivered. */
 export interface MissedEvent {
@@ -17,13 +17,13 @@ export interface MissedEvent {
   readonly at: number;
   /** The last try to deliver it. */
   readonly last: LoggedTry;
-  /** How often GitHub was asked to send it again. */
+  /** How often the forge was asked to send it again. */
   readonly redeliveries: number;
 }
 
 /**
  * The events of which no try was delivered, oldest first. A redirection does not count as delivered:
- * GitHub does not follow it, and login pages redirect. A missed `ping` needs no repair.
+ * forges do not follow it, and login pages redirect. A missed ping needs no repair.
  */
 export function missedEvents(tries: readonly LoggedTry[]): MissedEvent[] {
   const groups = new Map<string, LoggedTry[]>();
@@ -34,14 +34,16 @@ export function missedEvents(tries: readonly LoggedTry[]): MissedEvent[] {
   }
   return [...groups.values()].flatMap((group) => {
     const [first, ...rest] = group.toSorted(byTime);
-    if (first === undefined || first.event === "ping" || group.some(wasDelivered)) return [];
+    if (first === undefined || group.some(({ isPing }) => isPing) || group.some(wasDelivered)) {
+      return [];
+    }
     const { guid, event, action, at } = first;
-    const redeliveries = group.filter(({ redelivery }) => redelivery).length;
+    const redeliveries = group.filter((one) => one.redelivery ?? one !== first).length;
     return [{ guid, event, action, at, last: rest.at(-1) ?? first, redeliveries }];
   }).toSorted((a, b) => a.at - b.at || byId(a.last.id, b.last.id));
 }
 
-/** Whether a try was delivered, by GitHub's rule. */
+/** Whether a try was delivered, by the rule of forges. */
 export function wasDelivered({ statusCode }: LoggedTry): boolean {
   return statusCode >= 200 && statusCode < 300;
 }
@@ -54,9 +56,6 @@ function byTime(a: LoggedTry, b: LoggedTry): number {
 function byId(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
-
-/** How often GitHub is asked to send one event again. */
-export const MAX_REDELIVERIES = 3;
 
 /** The meaning of the result of a try. */
 export type TryMeaning =
