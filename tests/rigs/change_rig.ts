@@ -143,15 +143,18 @@ export interface Change {
 }
 
 /** Clones the repository. */
-export async function cloneOf(fake: FakeGitHubWithGit): Promise<Clone> {
+export async function cloneOf(
+  fake: Pick<FakeGitHubWithGit, "git">,
+  repository = REPOSITORY,
+): Promise<Clone> {
   const dir = await tempDir();
   const path = `${dir.path}/clone`;
-  await git(dir.path, "clone", "--quiet", fake.git.directory(REPOSITORY), path);
+  await git(dir.path, "clone", "--quiet", fake.git.directory(repository), path);
   return {
     path,
     async checkOut(revision) {
       await git(path, "fetch", "--quiet", "origin", "+refs/heads/*:refs/remotes/origin/*");
-      const isBranch = await fake.git.find(REPOSITORY, `refs/heads/${revision}`);
+      const isBranch = await fake.git.find(repository, `refs/heads/${revision}`);
       await git(path, "checkout", "--quiet", "--force", "--detach", isBranch ?? revision);
       return await git(path, "rev-parse", "HEAD");
     },

@@ -18,6 +18,16 @@ export type Interference = (
   carryOut: () => Promise<Response>,
 ) => Response | Promise<Response> | undefined;
 
+/** What svc makes of a pull. */
+export interface FakePullFacts {
+  /** As the forge keeps it: a draft says so there at GitLab. */
+  readonly title: string;
+  readonly sha: string;
+  readonly labels: readonly string[];
+  /** Logins. */
+  readonly reviewers: readonly string[];
+}
+
 /** The fake of a forge with one repository. */
 export interface ForgeFake extends AsyncDisposable {
   readonly name: ForgeName;
@@ -34,6 +44,10 @@ export interface ForgeFake extends AsyncDisposable {
   interfere(how: Interference | undefined): void;
   /** Opens a pull of a person from a branch; returns its number. */
   openPull(branch: string): Promise<number>;
+  /** The pulls from a branch, open or not. */
+  pullsFrom(branch: string): readonly FakePullFacts[];
+  /** Login of a person who can be asked for a review. */
+  readonly person: string;
   /** How many pulls there are, open or not. */
   pulls(): number;
   /** A person closes the only pull at a time. */
@@ -71,6 +85,14 @@ export async function gitHubFake(
     async openPull(head) {
       return (await fake.pulls.open({ repository: REPOSITORY, user: ada, head })).number;
     },
+    person: "ada",
+    pullsFrom: (branch) =>
+      pulls.filter(({ head }) => head.branch === branch).map(({ head, issue, reviewers }) => ({
+        title: issue.title,
+        sha: head.sha,
+        labels: issue.labels ?? [],
+        reviewers,
+      })),
     pulls: () => pulls.length,
     async closePull(at) {
       const [pull] = pulls;
@@ -108,6 +130,14 @@ export async function gitLabFake(): Promise<ForgeFake & { readonly fake: FakeGit
     async openPull(branch) {
       return (await fake.mergeRequests.open(GITLAB_PROJECT, { user: ADA, branch })).thread.iid;
     },
+    person: ADA.username,
+    pullsFrom: (branch) =>
+      all.filter(({ source_branch }) => source_branch === branch).map((one) => ({
+        title: one.thread.title,
+        sha: one.sha,
+        labels: one.thread.labels,
+        reviewers: one.reviewers.map((id) => state.users.get(id)?.username ?? ""),
+      })),
     pulls: () => all.length,
     async closePull(at) {
       const [one] = all;
