@@ -10,18 +10,11 @@ import { isJsonObject, type JsonObject, objectIn } from "../base/json.ts";
 import { SHA } from "../base/forge_names.ts";
 import { pagesOf } from "../connections/api/pages.ts";
 import { AppError } from "../base/errors.ts";
-import { CallFailed, mustBeOk } from "../connections/api/forge.ts";
+import { mustBeOk } from "../connections/api/forge.ts";
 import { forgeKind, type ForgeSending, isByUser, ownUserOf, placeOf } from "./forge_access.ts";
 import type { FindResult, SendResult } from "./message_kind.ts";
-import { bodyWithin, footerOf } from "./pull_text.ts";
-import {
-  elsewhere,
-  isInPatch,
-  linesOfPatch,
-  type PatchLines,
-  type ReviewComment,
-  reviewCommentsIn,
-} from "./review_comments.ts";
+import { isInPatch, type ReviewComment, reviewCommentsIn } from "./review_comments.ts";
+import { readPatches, reviewText } from "./review_parts.ts";
 import { safeMarkdown } from "./safe_markdown.ts";
 
 /** The kind `github-review`; its id is that of the review, the commit and the event. */
@@ -53,7 +46,7 @@ async function send(sending: ForgeSending): Promise<SendResult> {
     const review = `${pull}/reviews/${id}`;
     const known = await textsAt(review, sending);
     const left = comments.filter((comment) => !known.has(nameOf(comment.path, comment.text)));
-    const text = { body: bodyOf(sending, left) };
+    const text = { body: reviewText(sending, { left, marker: markerOf(sending) }) };
     const renewed = await call({ method: "PUT", path: review, body: text });
     if (renewed.ok) return { result: "sent", externalId: previousId };
     if (renewed.status !== 404) mustBeOk(renewed);
@@ -68,7 +61,10 @@ async function send(sending: ForgeSending): Promise<SendResult> {
       body: {
         commit_id: sha,
         event: event.toUpperCase(),
-        body: bodyOf(sending, comments.filter((comment) => !placed.has(comment))),
+        body: reviewText(sending, {
+          left: comments.filter((comment) => !placed.has(comment)),
+          marker: markerOf(sending),
+        }),
         comments: [...placed].map((comment) => shownAt(comment, sending)),
       },
     });
@@ -93,14 +89,6 @@ async function headOf(sending: ForgeSending): Promise<string> {
   const head = isJsonObject(data) && isJsonObject(data["head"]) ? data["head"]["sha"] : undefined;
   if (typeof head === "string" && SHA.test(head)) return head;
   throw new AppError("refused", "The answer about the pull request names no commit");
-}
-
-/** The text of the review, with the comments that stand on no line. */
-function bodyOf(sending: ForgeSending, left: readonly ReviewComment[]): string {
-  const { message: { taskId, body } } = sending;
-  const text = [String(body["text"]), ...elsewhere(left)].filter((part) => part !== "");
-  const work = { taskId, workflow: String(body["workflow"]), asker: String(body["asker"]) };
-  return bodyWithin(text.join("\n\n"), `${footerOf(work)}\n\n${markerOf(sending)}`);
 }
 
 /** The marker, also of each comment on a line: the event of any of them starts nothing. */
@@ -128,28 +116,11 @@ async function placedIn(
   comments: readonly ReviewComment[],
   sending: ForgeSending,
 ): Promise<ReadonlySet<ReviewComment>> {
-  const missing = new Set(comments.map(({ path }) => path));
-  const patches = new Map<string, PatchLines>();
-  if (missing.size === 0) return new Set();
-  const read = async (path: string) => mustBeOk(await sending.call({ path }));
   const first = `${pullOf(sending)}/files?per_page=50`;
-  try {
-    for await (const { data } of pagesOf(first, { read, clock: sending.host.clock })) {
-      for (const file of Array.isArray(data) ? data : []) {
-        if (!isJsonObject(file) || !missing.delete(String(file["filename"]))) continue;
-        const { patch } = file; // absent for a binary file, and a very long one
-        if (typeof patch === "string") patches.set(String(file["filename"]), linesOfPatch(patch));
-      }
-      if (missing.size === 0) break;
-    }
-  } catch (error) {
-    // A list that is too long costs the lines that it would have named, not the review.
-    const isTooLong = error instanceof CallFailed
-      ? error.failure.kind === "refused"
-      : error instanceof AppError && error.code === "refused";
-    if (!isTooLong) throw error;
-  }
-  return new Set(comments.filter((comment) => isInPatch(comment, patches.get(comment.path))));
+  const patches = await readPatches(comments, { first, members: ["filename", "patch"] }, sending);
+  return new Set(
+    comments.filter((comment) => isInPatch(comment, patches.get(comment.path)?.lines)),
+  );
 }
 
 /** The comments that a review has already, by path and text. */

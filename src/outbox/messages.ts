@@ -9,6 +9,7 @@ import { email } from "./email.ts";
 import { commentKinds } from "./comment.ts";
 import { githubCheckKinds } from "./github_check.ts";
 import { githubReviewKinds } from "./github_review.ts";
+import { gitlabReviewKinds } from "./gitlab_review.ts";
 import { pullKinds } from "./pull.ts";
 import { pushKinds } from "./push.ts";
 import { issueKinds } from "./issue.ts";
@@ -30,6 +31,7 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
   ...issueKinds,
   ...labelKinds,
   ...githubReviewKinds,
+  ...gitlabReviewKinds,
   ...githubCheckKinds,
   linePush,
   slackPost,

@@ -215,8 +215,7 @@ export function reviewDraft(
     throw new AppError("refused", message + limits.events.join(", "));
   }
   if (forge === "gitlab" && event === "request_changes") {
-    const message =
-      "GitLab's API takes no review that asks for changes: say in its text what to change";
+    const message = "svc cannot ask for changes at GitLab: say in a comment what to change";
     throw new AppError("refused", message);
   }
   if (comments.length > limits.comments) {

@@ -1,5 +1,5 @@
 /**
- * Comments of a review on lines of a diff. GitHub takes one only on a line that the diff shows; the
+ * Comments of a review on lines of a diff. A forge takes one only on a line that the diff shows; the
  * others go into the text of the review. Pure.
  *
  * @module
@@ -21,12 +21,20 @@ export interface ReviewComment {
   readonly text: string;
 }
 
-/** The lines of one file that a diff shows, by side: for each the number of its part of the diff. */
-export type PatchLines = Readonly<Record<DiffSide, ReadonlyMap<number, number>>>;
+/** The lines of one file that a diff shows, by side. */
+export type PatchLines = Readonly<Record<DiffSide, ReadonlyMap<number, PatchLine>>>;
+
+/** A line that a diff shows. */
+export interface PatchLine {
+  /** Number of its part of the diff. */
+  readonly hunk: number;
+  /** Its number on the other side; absent for a line that is on one side only. */
+  readonly other?: number;
+}
 
 /** The lines of a file's patch in the form of `git diff`, without the lines that name the file. */
 export function linesOfPatch(patch: string): PatchLines {
-  const lines = { LEFT: new Map<number, number>(), RIGHT: new Map<number, number>() };
+  const lines = { LEFT: new Map<number, PatchLine>(), RIGHT: new Map<number, PatchLine>() };
   let [left, right, hunk] = [0, 0, 0];
   for (const text of patch.split("\n")) {
     const header = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/.exec(text);
@@ -34,8 +42,11 @@ export function linesOfPatch(patch: string): PatchLines {
     if (header !== null) {
       [left, right, hunk] = [Number(header[1]), Number(header[2]), hunk + 1];
     } else if (hunk > 0 && sign !== "\\" && sign !== undefined) {
-      if (sign !== "+") lines.LEFT.set(left++, hunk);
-      if (sign !== "-") lines.RIGHT.set(right++, hunk);
+      const isBoth = sign !== "+" && sign !== "-";
+      if (sign !== "+") lines.LEFT.set(left, { hunk, ...isBoth ? { other: right } : {} });
+      if (sign !== "-") lines.RIGHT.set(right, { hunk, ...isBoth ? { other: left } : {} });
+      if (sign !== "+") left++;
+      if (sign !== "-") right++;
     }
   }
   return lines;
@@ -46,8 +57,8 @@ export function isInPatch(
   { line, side, startLine = line }: ReviewComment,
   patch: PatchLines | undefined,
 ): boolean {
-  const hunk = patch?.[side].get(line);
-  return hunk !== undefined && startLine <= line && patch?.[side].get(startLine) === hunk;
+  const hunk = patch?.[side].get(line)?.hunk;
+  return hunk !== undefined && startLine <= line && patch?.[side].get(startLine)?.hunk === hunk;
 }
 
 /** Comments that stand on no line, as parts of a text. */

@@ -1,8 +1,7 @@
 /**
  * Makes the Markdown of an agent harmless, which a stranger may have dictated to it, before it goes
- * into a comment: it mentions no person, loads nothing, has no HTML, and commands neither a bot nor
- * GitLab, which carries out a line such as `/merge` with the rights of its author. It still reads as
- * Markdown. The text is the same for every forge.
+ * to any forge: it mentions no person, loads nothing, has no HTML, and commands neither a bot nor GitLab
+ * (`/merge`). It still reads as Markdown.
  *
  * The only structure that this file recognises is a closed block of code at the beginning of a line.
  * Everything else is made harmless character by character, whatever it would mean: a parser that

@@ -116,7 +116,8 @@ export class FakeGit {
     if (parent !== undefined) await runGit(["read-tree", parent], { env });
     for (const [path, text] of Object.entries(files)) {
       if (text === null) {
-        await runGit(["update-index", "--force-remove", path], { env });
+        const input = `0 ${"0".repeat(40)}\t${path}\n`;
+        await runGit(["update-index", "--index-info"], { env, input });
         continue;
       }
       const blob = await runGit(["hash-object", "-w", "--stdin"], { env, input: text });

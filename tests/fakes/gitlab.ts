@@ -10,6 +10,7 @@ import { FakeGit } from "./git_repositories.ts";
 import { gitRouteOf } from "./gitlab_git.ts";
 import { GitLabMergeRequests } from "./gitlab_merge_requests.ts";
 import { projectRoutes } from "./gitlab_projects.ts";
+import { GitLabReviews } from "./gitlab_reviews.ts";
 import { GitLabThreads } from "./gitlab_threads.ts";
 
 /** A user. Bots of project and group tokens are users as well: `project_ID_bot_HEX`. */
@@ -291,6 +292,7 @@ export interface FakeGitLab extends AsyncDisposable {
   readonly git: FakeGit;
   readonly threads: GitLabThreads;
   readonly mergeRequests: GitLabMergeRequests;
+  readonly reviews: GitLabReviews;
   /** Called for each request before its route; the last one set counts. */
   interfere: GitLabInterference | undefined;
 }
@@ -312,11 +314,13 @@ export async function fakeGitLab(options: GitLabOptions = {}): Promise<FakeGitLa
   const tokens = [...options.tokens ?? [GITLAB_TOKEN]];
   const threads = new GitLabThreads(state);
   const mergeRequests = new GitLabMergeRequests(state, threads);
+  const reviews = new GitLabReviews(state, threads, mergeRequests);
   const routes: readonly GitLabRoute[] = [
     ...options.routes?.(state) ?? [],
     ...projectRoutes(state),
     ...threads.routes,
     ...mergeRequests.routes,
+    ...reviews.routes,
   ];
   const pushed = async (push: GitLabPush) => {
     await state.pushed(push);
@@ -355,6 +359,7 @@ export async function fakeGitLab(options: GitLabOptions = {}): Promise<FakeGitLa
     git: state.git,
     threads,
     mergeRequests,
+    reviews,
     async [Symbol.asyncDispose]() {
       ended.abort();
       await server.finished;

@@ -30,6 +30,8 @@ export interface GitLabMergeRequest {
   /** Message of that commit. */
   message: string;
   reviewers: number[];
+  /** Commit from which its diff goes; not known while GitLab prepares it. */
+  base: string | undefined;
   closed_at: string | null;
   merged_at: string | null;
 }
@@ -153,6 +155,7 @@ export class GitLabMergeRequests {
       sha,
       message: "",
       reviewers: [],
+      base: undefined,
       closed_at: null,
       merged_at: null,
     };
@@ -169,6 +172,7 @@ export class GitLabMergeRequests {
     one.message = await git.run(source.path, "log", "-1", "--format=%B", sha);
     const ref = `refs/merge-requests/${thread.iid}/head`;
     await git.run(project.path, "fetch", "--quiet", git.directory(source.path), `+${sha}:${ref}`);
+    one.base = await git.tryRun(project.path, "merge-base", one.target_branch, sha);
   }
 
   #tell(
@@ -206,9 +210,11 @@ export class GitLabMergeRequests {
   }
 
   #shown(one: GitLabMergeRequest) {
-    const { thread, source, project, reviewers, ...rest } = one;
+    const { thread, source, project, reviewers, base, ...rest } = one;
     const draft = DRAFT.test(thread.title);
+    const refs = { base_sha: base, start_sha: base, head_sha: one.sha };
     return {
+      diff_refs: base === undefined ? null : refs,
       ...this.#threads.shown(thread),
       ...rest,
       source_project_id: source.id,

@@ -42,6 +42,8 @@ export interface GitLabNote {
   /** Written by GitLab itself, about what the author did. */
   readonly system: boolean;
   readonly internal: boolean;
+  /** The line of a diff on which it stands. */
+  readonly position?: Readonly<Record<string, unknown>>;
   readonly created_at: string;
   updated_at: string;
 }
@@ -139,11 +141,25 @@ export class GitLabThreads {
     thread: GitLabThread,
     author: GitLabUser,
     body: string,
-    { system = false, internal = false }: { system?: boolean; internal?: boolean } = {},
+    { system = false, internal = false, position }: {
+      system?: boolean;
+      internal?: boolean;
+      position?: Readonly<Record<string, unknown>>;
+    } = {},
   ): GitLabNote {
     const now = this.#state.now();
     const id = this.#state.nextId();
-    const note = { id, thread, author, body, system, internal, created_at: now, updated_at: now };
+    const note = {
+      id,
+      thread,
+      author,
+      body,
+      system,
+      internal,
+      ...position !== undefined && { position },
+      created_at: now,
+      updated_at: now,
+    };
     this.notes.push(note);
     if (!system) this.#tellNote("create", note);
     return note;
@@ -175,7 +191,7 @@ export class GitLabThreads {
     const { kind, author } = given;
     const thread: GitLabThread = {
       ...given,
-      description: this.#withoutActions(given.description, author, `${kind}/${iid}`),
+      description: this.withoutActions(given.description, author, `${kind}/${iid}`),
       project: project.id,
       iid,
       id: this.#state.nextId(),
@@ -200,7 +216,7 @@ export class GitLabThreads {
     if (typeof body["title"] === "string") thread.title = body["title"];
     if (typeof body["description"] === "string") {
       const on = `${thread.kind}/${thread.iid}`;
-      thread.description = this.#withoutActions(body["description"], user, on);
+      thread.description = this.withoutActions(body["description"], user, on);
     }
     if (body["state_event"] === "close") thread.state = "closed";
     if (body["state_event"] === "reopen") thread.state = "opened";
@@ -218,7 +234,7 @@ export class GitLabThreads {
   }
 
   /** A text without its quick actions, which are carried out. */
-  #withoutActions(text: string, user: GitLabUser, on: string): string {
+  withoutActions(text: string, user: GitLabUser, on: string): string {
     return text.replaceAll("\r", "").replace(QUICK_ACTION, (found: string, ...rest: unknown[]) => {
       const { cmd } = rest.at(-1) as { cmd?: string };
       if (cmd === undefined) return found;
@@ -341,6 +357,17 @@ export class GitLabThreads {
     return { iid, id, title, description, state, author_id: author.id, labels: shown };
   }
 
+  /** A note as the API shows it. */
+  shownNote({ thread, author, ...note }: GitLabNote) {
+    return {
+      type: note.position === undefined ? null : "DiffNote",
+      ...note,
+      author: this.#state.shownUser(author.id),
+      noteable_iid: thread.iid,
+      noteable_type: thread.kind === "issues" ? "Issue" : "MergeRequest",
+    };
+  }
+
   /** An issue as the API shows it, and the part of a merge request that is the same. */
   shown({ author, ...thread }: GitLabThread) {
     const path = this.#state.projects.get(thread.project)?.path ?? "";
@@ -433,12 +460,7 @@ export class GitLabThreads {
   #noteRoutes(): readonly GitLabRoute[] {
     const all = /^\/(issues|merge_requests)\/([0-9]+)\/notes$/;
     const one = /^\/(issues|merge_requests)\/([0-9]+)\/notes\/([0-9]+)$/;
-    const shown = ({ thread, author, ...note }: GitLabNote) => ({
-      ...note,
-      author: this.#state.shownUser(author.id),
-      noteable_iid: thread.iid,
-      noteable_type: thread.kind === "issues" ? "Issue" : "MergeRequest",
-    });
+    const shown = (note: GitLabNote) => this.shownNote(note);
     const withNote = (request: ProjectRequest, answer: (note: GitLabNote) => Response) =>
       this.#with(request, (thread) => {
         const note = this.notes.find((found) =>
@@ -471,7 +493,7 @@ export class GitLabThreads {
             const wrong = faultOfNote(body);
             if (wrong !== undefined) return wrong;
             const on = `${thread.kind}/${thread.iid}`;
-            const text = this.#withoutActions(`${body}`, user, on);
+            const text = this.withoutActions(`${body}`, user, on);
             if (text.trim() === "") {
               // There is nothing but commands: no note is made.
               const summary = ["Applied the commands."];
@@ -497,7 +519,7 @@ export class GitLabThreads {
             if (note.author.id !== user.id && level < 40) return problem(403, "Forbidden");
             const wrong = faultOfNote(body);
             if (wrong !== undefined) return wrong;
-            note.body = this.#withoutActions(
+            note.body = this.withoutActions(
               `${body}`,
               user,
               `${note.thread.kind}/${note.thread.iid}`,

@@ -193,7 +193,7 @@ const REFUSED: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
   ],
   "a review that asks for changes at GitLab": [
     () => review({ event: "request_changes" }, { events: ["request_changes"] }, AT_GITLAB),
-    /^GitLab's API takes no review that asks for changes/,
+    /^svc cannot ask for changes at GitLab: say/,
   ],
   "a review of an issue at GitLab": [
     () => review({}, {}, ON_ISSUE),
