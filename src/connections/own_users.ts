@@ -15,6 +15,8 @@ export class OwnUsers {
   readonly #store: ConnectionStore;
   readonly #clock: WallClock;
   readonly #ids = new Map<string, string>();
+  /** The tokens with which this run of the daemon has asked. */
+  readonly #tokens = new Map<string, string>();
 
   /** Empty before {@linkcode OwnUsers.load}. */
   constructor(store: ConnectionStore, clock: WallClock) {
@@ -40,12 +42,19 @@ export class OwnUsers {
     return this.#ids.get(keyOf(connection));
   }
 
-  /** Remembers the user of a Connection. */
+  /** Whether this run of the daemon has found the user with this token: another may be another user's. */
+  isOfToken(connection: Connection, token: string): boolean {
+    return this.#tokens.get(keyOf(connection)) === token;
+  }
+
+  /** Remembers the user of a Connection, and the token with which it was found. */
   async learn(
     connection: Connection,
     { userId, login }: { readonly userId: string; readonly login: string },
+    token?: string,
   ): Promise<void> {
     this.#ids.set(keyOf(connection), userId);
+    if (token !== undefined) this.#tokens.set(keyOf(connection), token);
     const { project, name, createdAt } = connection;
     const key: ConnectionKey = { project, name, createdAt };
     await this.#store.noteConnection(key, { userId, login }, this.#clock.now());

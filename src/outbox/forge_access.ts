@@ -121,7 +121,10 @@ function viaForge<Result>(
   return async (claimed, host) => {
     let writes = 0;
     try {
-      return { ...await work(toSending(to, claimed, host, () => void writes++)), writes };
+      const sending = toSending(to, claimed, host, () => void writes++);
+      // Elsewhere some events have room for no marker: their user alone tells that they are svc's.
+      if (to.forge.name !== "github") await ownUserOf(sending);
+      return { ...await work(sending), writes };
     } catch (error) {
       const result = error instanceof CallFailed
         ? resultOfFailure(error.failure)
@@ -257,11 +260,20 @@ export function markedIn(
 }
 
 /**
- * Id of the user as which the Connection writes, fetched once; `undefined` if the API does not say.
+ * Id of the user as which the Connection writes, fetched once for each personal token: that of a project
+ * at GitLab has a user of its own. `undefined` if the API does not say.
  */
 export async function ownUserOf(sending: ForgeSending): Promise<string | undefined> {
-  const known = sending.host.ownUsers.find(sending.connection);
-  return known ?? (await readOwnUser(sending))?.userId;
+  const { connection, at, host: { ownUsers } } = sending;
+  const known = ownUsers.find(connection);
+  if (connection.spec.github?.app !== undefined) {
+    return known ?? (await readOwnUser(sending))?.userId;
+  }
+  const token = await sending.token();
+  if (known !== undefined && ownUsers.isOfToken(connection, token)) return known;
+  const user = await at.readOwnUser();
+  if (user !== undefined) await ownUsers.learn(connection, user, token);
+  return user?.userId ?? known;
 }
 
 /** The user as which the Connection writes, asked for and remembered; `undefined` as above. */
