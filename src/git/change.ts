@@ -76,6 +76,8 @@ export interface GitRemote {
   readonly url: string;
   /** Value of the header `Authorization`. */
   readonly authorization: string;
+  /** What the token needs for a push, for sentences: `the permission contents=write`. */
+  readonly needs: string;
   readonly signal: AbortSignal;
 }
 

@@ -115,8 +115,9 @@ async function advertise(
     const request = { headers: headersOf(remote), timeoutMs: LIST_MS, signal: remote.signal };
     const url = `${remote.url}/info/refs?service=${SERVICE}`;
     const answer = await exchange(url, request, clock, async (response) => {
-      const wrong = await failureOfStatus(response, { host, now: clock.now() }) ??
-        faultOfType(response, "advertisement", host);
+      const wrong =
+        await failureOfStatus(response, { host, needs: remote.needs, now: clock.now() }) ??
+          faultOfType(response, "advertisement", host);
       return wrong ?? await readAdvertisement(response, keep, host);
     });
     return "answered" in answer ? failureOf(answer, false) : answer;
@@ -208,7 +209,11 @@ async function send(
       },
       clock,
       async (response): Promise<PushResult | Declined> => {
-        const wrong = await failureOfStatus(response, { host, now: clock.now() });
+        const wrong = await failureOfStatus(response, {
+          host,
+          needs: remote.needs,
+          now: clock.now(),
+        });
         if (wrong !== undefined) return { ...wrong, mayHaveArrived: response.status >= 500 };
         const strange = faultOfType(response, "result", host);
         if (strange !== undefined) return { ...strange, mayHaveArrived: true };

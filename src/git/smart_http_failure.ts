@@ -17,10 +17,16 @@ const MAX_PAGE = 64 * 1024;
 /** Pause after an exceeded rate if the answer names none. */
 const LIMIT_SECS = 60;
 
+/** Names of public servers in sentences; others are named by their hosts. */
+const TITLES: Readonly<Record<string, string>> = {
+  "github.com": "GitHub",
+  "gitlab.com": "GitLab",
+};
+
 /** The server in sentences. */
 export function nameOfServer(url: string): string {
   const host = URL.parse(url)?.host ?? "an address that is not a URL";
-  return host === "github.com" ? "GitHub" : host;
+  return TITLES[host] ?? host;
 }
 
 /** A failure that another try would not change, and that has changed nothing. */
@@ -49,7 +55,12 @@ function isUnanswered(error: unknown): error is Unanswered {
 /** The failure that a status stands for; `undefined` for 200. */
 export async function failureOfStatus(
   response: Response,
-  { host, now }: { readonly host: string; readonly now: number },
+  { host, needs, now }: {
+    readonly host: string;
+    /** See `GitRemote.needs`; the server may name something else. */
+    readonly needs: string;
+    readonly now: number;
+  },
 ): Promise<GitFailure | undefined> {
   const { status, headers } = response;
   if (status === 200) return undefined;
@@ -67,12 +78,14 @@ export async function failureOfStatus(
     const reason = `${host} answered with status ${status}${quoted}`;
     return { result: "later", reason, mayHaveArrived: false, ...defined({ afterSecs: pause }) };
   }
-  return refused(`${host} ${meaningOf(status, headers)}${quoted}`);
+  return refused(`${host} ${meaningOf(status, headers, needs)}${quoted}`);
 }
 
-function meaningOf(status: number, headers: Headers): string {
-  const right = headers.get("x-accepted-github-permissions") ?? "contents=write";
-  const needs = `the token needs the permission ${plainOutput(right, 100)}`;
+function meaningOf(status: number, headers: Headers, usual: string): string {
+  const right = headers.get("x-accepted-github-permissions");
+  const needs = `the token needs ${
+    right === null ? usual : `the permission ${plainOutput(right, 100)}`
+  }`;
   if (status === 401) return "refuses the token: it is wrong, has expired or was revoked";
   if (status === 403) return `does not allow the push: ${needs}`;
   if (status === 404) {

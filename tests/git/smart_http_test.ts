@@ -17,6 +17,7 @@ function remoteAt(url: string, token = TOKEN.token): GitRemote {
   return {
     url,
     authorization: `Basic ${btoa(`x-access-token:${token}`)}`,
+    needs: "the permission contents=write",
     signal: new AbortController().signal,
   };
 }

@@ -40,6 +40,7 @@ Deno.test(skippable(NAME, missing("git")), async () => {
   const remote = {
     url: `${fake.url}/${REPOSITORY}.git`,
     authorization: `Basic ${btoa(`x-access-token:${TOKEN.token}`)}`,
+    needs: "the permission contents=write",
     signal: host.signal,
   };
   for (let round = 0; round < ROUNDS.count; round++) {

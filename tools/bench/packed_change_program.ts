@@ -57,7 +57,7 @@ const largeBytes = await peakOf(async () => {
   const { url, authorization } = job;
   const start = performance.now();
   const pushed = await pushRef(
-    { url, authorization, signal: host.signal },
+    { url, authorization, needs: "", signal: host.signal },
     { ref: "refs/heads/svc/bench", old: "0".repeat(40), new: commit, pack: change.pack(commit) },
     systemClock,
   );

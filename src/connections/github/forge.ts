@@ -35,6 +35,7 @@ export const GITHUB: Forge = {
     url: gitUrlOf(api, repository),
     // of a personal token, and of that of an App
     authorization: `Basic ${toBase64(utf8(`x-access-token:${token}`))}`,
+    needs: "the permission contents=write",
   }),
   mailOf: ({ userId, login }, api) => {
     const { hostname } = new URL(api);

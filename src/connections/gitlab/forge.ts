@@ -35,6 +35,7 @@ export const GITLAB: Forge = {
     url: gitUrlOf(api, repository),
     // Any user will do but an empty one: the token says who it is.
     authorization: `Basic ${toBase64(utf8(`oauth2:${token}`))}`,
+    needs: "the scope api, and the role Developer of its user",
   }),
   mailOf: ({ userId, login }, api) => {
     const { hostname } = new URL(api);

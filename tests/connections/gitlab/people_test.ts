@@ -122,6 +122,7 @@ Deno.test("git is at the host of the API, and mails are GitLab's", () => {
   deepEqual(git("https://gitlab.com/api/v4"), {
     url: "https://gitlab.com/a/b/c.git",
     authorization: `Basic ${btoa("oauth2:glpat-x")}`,
+    needs: "the scope api, and the role Developer of its user",
   });
   equal(
     git("https://x.example:8443/gitlab/api/v4/").url,
