@@ -1,7 +1,7 @@
 /**
- * The kinds `github-pull` and `gitlab-pull`: a branch with one commit of svc's own and the pull request
- * from it, in one message, which later messages of its key renew. Each part is looked for before it is made, so that a
- * message goes on after a crash at any point and makes nothing twice. Commits of others are never
+ * The kinds `github-pull` and `gitlab-pull`: a branch with one commit of svc's own and the pull from it,
+ * in one message, which later messages of its key renew. Each part is looked for before it is made, so
+ * that a message goes on after a crash at any point and makes nothing twice. Commits of others are never
  * overwritten.
  *
  * @module

@@ -1,6 +1,6 @@
 /**
- * The kinds `github-push` and `gitlab-push`: one commit of svc's own onto the pull request of an event. It only ever goes
- * forward: a branch that has moved since is left as it is.
+ * The kinds `github-push` and `gitlab-push`: one commit of svc's own onto the pull of an event. It only
+ * ever goes forward: a branch that has moved since is left as it is.
  *
  * @module
  */

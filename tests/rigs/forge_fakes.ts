@@ -62,7 +62,9 @@ export interface ForgeFake extends AsyncDisposable {
 export async function gitHubFake(
   { tokens = [TOKEN] }: { readonly tokens?: readonly FakeToken[] } = {},
 ): Promise<ForgeFake & { readonly fake: FakeGitHubWithGit }> {
-  const fake = await fakeGitHubWithGit({ tokens });
+  const permissions = { [TOKEN.login]: "admin", ada: "write" } as const;
+  const repositories = [{ full_name: REPOSITORY, permissions, default_branch: "main" }];
+  const fake = await fakeGitHubWithGit({ tokens, repositories });
   const { url, git, calls, pulls: { pulls } } = fake;
   const ada = { login: "ada", id: 7 };
   return {

@@ -1,6 +1,6 @@
 /**
- * `github.pr_create`, `gitlab.mr_create` and the operations that change their text: from what a step hands over to the message that opens or
- * renews a pull request.
+ * `github.pr_create` and `gitlab.mr_create`, and `…_update`: from what a step hands over to the message
+ * that opens or renews a pull.
  *
  * @module
  */
@@ -33,7 +33,7 @@ import {
 type Place = ChangePlace<"pull">;
 
 /**
- * Puts a pull request into the outbox. If the one of its key has the same content already, only its
+ * Puts a pull into the outbox. If the one of its key has the same content already, only its
  * title and text are renewed.
  *
  * @throws {AppError} `refused` with the rule that forbids it, `invalid`, `overloaded`.
@@ -112,7 +112,7 @@ async function findBranches(
 }
 
 /**
- * Puts another title or text of a pull request into the outbox.
+ * Puts another title or text of a pull into the outbox.
  *
  * @throws {AppError} `refused` with the rule that forbids it, `invalid`.
  */

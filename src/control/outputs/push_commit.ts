@@ -1,6 +1,6 @@
 /**
- * `github.push` and `gitlab.push`: from what a step hands over to the message that brings one more commit onto the pull
- * request of its event.
+ * `github.push` and `gitlab.push`: from what a step hands over to the message that brings one more commit
+ * onto the pull of its event.
  *
  * @module
  */
