@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { BaseLink } from "./base_links.ts";
+
 /** A change that a step hands over: a pack of git, which is a stranger's until it was checked. */
 export interface PackedChange {
   /** Path of the file with the pack. */
@@ -60,6 +62,8 @@ export interface CheckedChange extends AsyncDisposable {
   readonly tree: string;
   /** In the order of their paths; never empty. */
   readonly files: readonly ChangedFile[];
+  /** The symbolic links that were there before, at the top and in directories there that begin with a dot. */
+  readonly links: readonly BaseLink[];
   /** The bytes of a new object. */
   readBlob(id: string): Promise<Uint8Array<ArrayBuffer>>;
   /** Makes a commit of the tree; returns its id. The same commit has the same id. */

@@ -131,6 +131,23 @@ function* pairsOf(
   }
 }
 
+/**
+ * The directories and symbolic links in a tree whose names are UTF-8; other work goes on meanwhile.
+ *
+ * @throws {AppError} `refused` for an object that is no tree.
+ */
+export async function* waysIn(
+  tree: Uint8Array,
+): AsyncGenerator<{ readonly name: string; readonly isLink: boolean; readonly id: string }> {
+  let steps = 0;
+  for (let entry = entryAt(tree, 0); entry !== undefined; entry = entryAt(tree, entry.end)) {
+    if (++steps % PER_TURN === 0) await nextTurn();
+    const isLink = equalBytes(entry.mode, LINK);
+    const name = isLink || entry.isFolder ? findText(entry.name) : undefined;
+    if (name !== undefined) yield { name, isLink, id: entry.id.toHex() };
+  }
+}
+
 /** The names in a tree. */
 async function* namesOf(tree: Uint8Array): AsyncGenerator<string> {
   let steps = 0;
@@ -159,6 +176,7 @@ function entryAt(tree: Uint8Array, at: number): Entry | undefined {
 }
 
 const FOLDER = utf8(MODES.directory);
+const LINK = utf8(MODES.link);
 
 /** The order of git: the name of a directory counts as if a slash were behind it. */
 function orderOf(one: Entry, other: Entry): number {

@@ -149,11 +149,14 @@ class ChangeReader {
       `${rev}^{tree}`,
     ]);
     if (start === undefined || startTree === undefined) throw this.#lacks(name);
-    const tree = "all" in of ? await this.#treeOfFiles() : committed;
+    const [tree, links] = await Promise.all([
+      "all" in of ? this.#treeOfFiles() : committed,
+      this.#linksOf(startTree),
+    ]);
     if (tree === undefined) throw refused(`There is no commit "${rev}" here`);
     if (tree === startTree) throw await this.#nothing(startTree, of);
     const objects = await this.#list(startTree, tree);
-    const pack = await this.#pack([start, startTree, tree, ...objects.ids]);
+    const pack = await this.#pack([...new Set([start, startTree, tree, ...links, ...objects.ids])]);
     return { start, tree, pack };
   }
 
@@ -214,6 +217,28 @@ class ChangeReader {
       throw new AppError("too_large", `The change has ${files} files, at most ${most}`);
     }
     return { ids: [...ids], files };
+  }
+
+  /**
+   * The objects of links that lead from a protected place to another one, see {@linkcode findLinks}: those
+   * of all links at the top and in directories there that begin with a dot, and these directories.
+   */
+  async #linksOf(tree: string): Promise<string[]> {
+    const top = await this.#listTree(tree);
+    const hidden = top.filter(({ mode, name }) => mode === "040000" && name.startsWith("."));
+    const below = hidden.length === 0
+      ? []
+      : await this.#listTree(tree, "-r", "-t", "--", ...hidden.map(({ name }) => name));
+    return [...top.filter(({ mode }) => mode === "120000"), ...below]
+      .flatMap(({ mode, id }) => mode === "120000" || mode === "040000" ? [id] : []);
+  }
+
+  async #listTree(tree: string, ...args: readonly string[]) {
+    const [recursive, paths] = [args.slice(0, 2), args.slice(2)];
+    const line = ["ls-tree", "-z", "--full-tree", ...recursive, tree, ...paths];
+    const { out } = await this.#git(line, { maxBytes: MAX_LIST_BYTES });
+    const entries = textOf(out).matchAll(/([0-9]{6}) [a-z]+ ([0-9a-f]+)\t([^\0]*)\0/g);
+    return [...entries].map(([, mode = "", id = "", name = ""]) => ({ mode, id, name }));
   }
 
   async #pack(ids: readonly string[]): Promise<Uint8Array<ArrayBuffer>> {

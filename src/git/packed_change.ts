@@ -35,6 +35,7 @@ import {
   type TreeChange,
   type TreeSide,
 } from "./compare_trees.ts";
+import { type BaseLink, findLinks } from "./base_links.ts";
 import { type GitPlace, mustGit, runGit, wordsOfGit } from "./git_program.ts";
 import { ObjectReader } from "./object_reader.ts";
 
@@ -97,6 +98,7 @@ class OpenChange implements CheckedChange {
   readonly #pack: string;
   readonly #place: GitPlace;
   readonly #limits: ChangeLimits;
+  #links: readonly BaseLink[] = [];
   #reader: ObjectReader | undefined;
   #files: readonly ChangedFile[] = [];
   #blobs: ReadonlySet<string> = new Set();
@@ -119,6 +121,10 @@ class OpenChange implements CheckedChange {
     return this.#files;
   }
 
+  get links(): readonly BaseLink[] {
+    return this.#links;
+  }
+
   async check(): Promise<void> {
     await this.#takeIn();
     this.#objects = await this.#listObjects();
@@ -128,6 +134,7 @@ class OpenChange implements CheckedChange {
     const changes = await this.#compare();
     this.#newIds = newIdsOf(changes, this.tree);
     this.#checkSizes(changes);
+    this.#links = await this.#findLinks();
     await this.#checkContent(changes);
     this.#files = await this.#describe(changes);
     this.#blobs = new Set(changes.flatMap(({ after }) => isBlob(after) ? [after.id] : []));
@@ -217,6 +224,22 @@ class OpenChange implements CheckedChange {
     }
     if (files === 0) throw refused("Nothing has changed");
     return changes;
+  }
+
+  /** The links that the change finds; its pack has them with the directories in which they are. */
+  async #findLinks(): Promise<readonly BaseLink[]> {
+    let left = this.#limits.bytes;
+    return await findLinks(await this.#rootOf(this.start), {
+      readTree: async (id) => {
+        left -= this.#mustBe(id, "tree").bytes;
+        if (left < 0) throw new AppError("too_large", "The repository has too large directories");
+        return await this.#read(id, this.#limits.bytes);
+      },
+      readLink: async (id) => {
+        this.#mustBe(id, "blob");
+        return new TextDecoder().decode(await this.#read(id, MAX_LINK_BYTES));
+      },
+    });
   }
 
   async #rootOf(commit: string): Promise<string> {

@@ -45,12 +45,23 @@ export interface PathVerdict {
   readonly protected: readonly string[];
 }
 
-/** Judges the paths of a change; those of files that it deletes or moves away count too. */
-export function mayTouch(paths: readonly string[], rules: PathRules): PathVerdict {
+/**
+ * Judges the paths of a change; those of files that it deletes or moves away count too.
+ *
+ * @param links The symbolic links of the repository: what a protected one leads to is protected.
+ */
+export function mayTouch(
+  paths: readonly string[],
+  rules: PathRules,
+  links: readonly { readonly path: string; readonly target: string }[] = [],
+): PathVerdict {
   const { allow, deny, free = [], workflows } = rules;
   const allowed = allow && compile(allow);
   const free_ = compile(free);
   const denied = (deny ?? []).map((pattern) => ({ pattern, glob: globOf(folded(pattern)) }));
+  const behind = links.flatMap(({ path, target }) => isProtected(path) ? [folded(target)] : []);
+  const isBehind = (name: string) =>
+    behind.some((target) => target === "" || name === target || name.startsWith(`${target}/`));
   const refused: { path: string; why: string }[] = [];
   const held: string[] = [];
   for (const path of paths) {
@@ -63,7 +74,7 @@ export function mayTouch(paths: readonly string[], rules: PathRules): PathVerdic
       refused.push({ path, why: "the workflows of GitHub Actions need workflows: true" });
     } else if (!isFree && allowed !== undefined && !matches(allowed, path)) {
       refused.push({ path, why: "paths.allow has no pattern for it" });
-    } else if (!isFree && isProtected(path)) held.push(path);
+    } else if (!isFree && (isProtected(path) || isBehind(name))) held.push(path);
   }
   return { refused, protected: held };
 }

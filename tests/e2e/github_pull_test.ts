@@ -32,6 +32,7 @@ import {
   REPOSITORY,
   sendEvent,
 } from "../rigs/change_rig.ts";
+import { git } from "../rigs/git_repository.ts";
 
 interface Rig extends AsyncDisposable {
   readonly fake: FakeGitHubWithGit;
@@ -388,6 +389,18 @@ changeTest("protected files wait for a person; allow.outputs counts when it is s
   await daemon.json("outbox", "retry", held.outbox_id);
   equal((await messageOf(daemon, held.outbox_id)).state, "sent");
   deepEqual(await heads(fake), ["main", "svc/fix-1"]);
+});
+
+changeTest("what a protected link of the repository leads to waits for a person, too", async () => {
+  await using rig = await changeRig();
+  const { daemon, clone } = rig;
+  await Deno.symlink("other", `${clone.path}/.vscode`);
+  await clone.change({ "other/settings.json": "{}\n" });
+  await git(clone.path, "commit", "--quiet", "-m", "A link");
+  await git(clone.path, "push", "--quiet", "origin", "HEAD:main");
+  const change = await clone.change({ "other/tasks.json": "{}\n", "others": "\n" });
+  const held = await createPull(daemon, change, { task: await ask(daemon), title: "Fix" });
+  match(held.held_for ?? "", /^1 file is protected \(other\/tasks\.json\)$/);
 });
 
 changeTest("GitHub's words about drafts, rules and rights reach the message", async () => {

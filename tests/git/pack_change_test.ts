@@ -11,7 +11,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { systemClock } from "../../src/base/clock.ts";
-import { CHANGE_LIMITS } from "../../src/git/change.ts";
+import { CHANGE_LIMITS, type CheckedChange } from "../../src/git/change.ts";
 import { type ChangeWanted, packChange, type WholeChange } from "../../src/git/pack_change.ts";
 import { openPackedChange } from "../../src/git/packed_change.ts";
 import { missing, skippable } from "../helpers/requirements.ts";
@@ -51,13 +51,21 @@ async function repositoryRig() {
     start,
     pack,
     write: (name: string, text: string) => Deno.writeTextFile(`${top}/${name}`, text),
-    /** The paths that the daemon finds in a change, each with what happened to it. */
-    async open({ start, tree, pack }: WholeChange) {
+    /** What the daemon finds in a change. */
+    async read<Found>({ start, tree, pack }: WholeChange, look: (change: CheckedChange) => Found) {
       const file = `${dir.path}/given.pack`;
       await Deno.writeFile(file, pack);
       const host = { dir: dir.path, path: PATH, signal, clock: systemClock };
       await using change = await openPackedChange({ pack: file, start, tree }, host);
-      return change.files.map(({ change, path, newMode }) => `${change} ${path} ${newMode}`.trim());
+      return look(change);
+    },
+    /** The paths in a change, each with what happened to it. */
+    open(change: WholeChange): Promise<readonly string[]> {
+      return this.read(
+        change,
+        ({ files }) =>
+          files.map(({ change, path, newMode }) => `${change} ${path} ${newMode}`.trim()),
+      );
     },
     /** The names of the objects in a pack. */
     async objects({ pack }: WholeChange) {
@@ -133,6 +141,58 @@ test("the pack holds what differs and nothing else of the repository", async (ri
   equal(found.length, 9, "a commit, two roots, two src, two deep, two a");
   const other = await git(rig.top, "rev-parse", "HEAD:src/b");
   equal(found.includes(other), false);
+});
+
+test("the pack tells the daemon where the links at the top and below dots lead", async (rig) => {
+  const { top } = rig;
+  await Deno.mkdir(`${top}/.config/deep`, { recursive: true });
+  const links = {
+    ".vscode": "./a/../src",
+    ".idea": "a/deep/",
+    "a": "src",
+    ".config/deep/x": "../../src/b",
+    ".config/y": "../.idea/z",
+    ".out": "../elsewhere",
+    ".etc": "/etc",
+    ".ring": "ring",
+    "ring": ".ring",
+    ".all": ".",
+  };
+  for (const [name, target] of Object.entries(links)) await Deno.symlink(target, `${top}/${name}`);
+  await git(top, "add", ".");
+  await git(top, "commit", "--quiet", "-m", "links");
+  const from = await git(top, "rev-parse", "HEAD");
+  await rig.write("src/b", "changed\n");
+  const change = await rig.pack(ALL, from);
+  const found = await rig.read(change, ({ links }) => links);
+  deepEqual(Object.fromEntries(found.map(({ path, target }) => [path, target])), {
+    ".all": "",
+    ".config/deep/x": "src/b",
+    ".config/y": "src/deep/z",
+    ".idea": "src/deep",
+    ".vscode": "src",
+    "a": "src",
+  });
+  const link = await git(top, "rev-parse", "HEAD:.vscode");
+  const without = (await rig.objects(change)).filter((id) => id !== link);
+  const child = new Deno.Command("git", {
+    args: ["-C", top, "-c", "core.hooksPath=/dev/null", "pack-objects", "--quiet", "--stdout"],
+    stdin: "piped",
+    stdout: "piped",
+    env: { GIT_OBJECT_DIRECTORY: `${top}/.git/objects` },
+  }).spawn();
+  const changed = await git(top, "hash-object", "-w", "src/b");
+  ok(without.includes(changed));
+  await git(top, "add", ".");
+  equal(await git(top, "write-tree"), change.tree);
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(without.map((id) => `${id}\n`).join("")));
+  await writer.close();
+  const pack = new Uint8Array((await child.output()).stdout);
+  await rejects(rig.read({ ...change, pack }, () => {}), {
+    code: "refused",
+    message: new RegExp(`lacks the object ${link}, a blob`),
+  });
 });
 
 test("what is staged or committed counts as the files are; without --all only what is committed", async (rig) => {

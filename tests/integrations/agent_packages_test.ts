@@ -1,6 +1,6 @@
 /**
  * The packages of coding agents: what each consists of, and that an installation makes it. What the
- * agents do, tests/e2e/real_agents_test.ts looks at.
+ * agents do, tests/e2e/real_agents looks at.
  *
  * @module
  */
@@ -28,6 +28,12 @@ Deno.test("a package of an agent is its Agent, a SecretStore and a guide, all of
     );
     match(read(name, "secrets-template.yaml"), /^ {4}api_key: "<your-[a-z-]+>"$/m);
   }
+});
+
+Deno.test("each package of an agent is tried end to end, in a file of its own", () => {
+  const files = [...Deno.readDirSync(join(ROOT, "tests/e2e/real_agents"))].map(({ name }) => name);
+  const wanted = AGENT_PACKAGES.map(({ name }) => `${name.replaceAll("-", "_")}_test.ts`);
+  deepEqual(files.toSorted(), wanted.toSorted());
 });
 
 Deno.test("the versions that the packages name as tried are those that tests install", async () => {

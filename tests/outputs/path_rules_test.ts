@@ -53,6 +53,21 @@ for (const [rules, path, verdict] of CASES) {
   });
 }
 
+Deno.test("paths: what a protected link leads to is protected, and nothing beside it", () => {
+  const links = [
+    { path: ".vscode", target: "Other" },
+    { path: "AGENTS.md", target: "docs/agents.txt" },
+    { path: "lib", target: "src" },
+  ];
+  const paths = ["other/a/b", "other", "others/a", "docs/agents.txt", "docs/a", "src/a"];
+  const verdict = mayTouch(paths, { workflows: false }, links);
+  deepEqual(verdict.protected, ["other/a/b", "other", "docs/agents.txt"]);
+  const free = mayTouch(paths, { workflows: false, free: ["other/**"] }, links);
+  deepEqual(free.protected, ["other", "docs/agents.txt"]);
+  const all = mayTouch(["src/a"], { workflows: false }, [{ path: ".x", target: "" }]);
+  deepEqual(all.protected, ["src/a"]);
+});
+
 Deno.test("paths: each path of a change is judged by itself", () => {
   const paths = ["src/a.ts", "Cargo.toml", "b.pem", ".github/workflows/x", "c"];
   const rules = { allow: ["src/", "Cargo.toml", "*.pem"], deny: ["*.pem"], workflows: false };

@@ -1,6 +1,7 @@
 /**
- * The coding agents themselves, end to end: each package installed, its program run by a step in its
- * sandbox, against the stand-in of the API of its model.
+ * A coding agent itself, end to end: its package installed, its program run by a step in its sandbox,
+ * against the stand-in of the API of its model. Each has a file of its own in `tests/e2e/real_agents`, so
+ * that they run beside each other.
  *
  * @module
  */
@@ -19,14 +20,9 @@ import { processesMarked, textsHeld } from "../helpers/process_memory.ts";
 import { longTest } from "../helpers/program.ts";
 import { NO_SANDBOX } from "../helpers/sandbox.ts";
 import { untilFile } from "../helpers/until.ts";
-import { git } from "../rigs/git_repository.ts";
-import { type ModelApi, modelApi } from "../rigs/model_api.ts";
-import {
-  AGENT_PACKAGES,
-  type AgentPackage,
-  AGENTS_FOLDER,
-  NO_AGENTS,
-} from "../rigs/real_agents.ts";
+import { git } from "./git_repository.ts";
+import { type ModelApi, modelApi } from "./model_api.ts";
+import { AGENT_PACKAGES, type AgentPackage, AGENTS_FOLDER, NO_AGENTS } from "./real_agents.ts";
 
 const KEY = "key-of-the-real-api-8f3a1c";
 /** What the agents have instead. */
@@ -124,7 +120,10 @@ const WORD = "heliotrope";
 /** Its retries after 429 take more than a minute; tests/fixtures/agents has what it prints then. */
 const SLOW_LIMIT = "qwen-code";
 
-for (const agent of AGENT_PACKAGES) {
+/** Tests that the agent of a package works in its sandbox. */
+export function testAgent(name: string): void {
+  const agent = AGENT_PACKAGES.find((one) => one.name === name);
+  if (agent === undefined) throw new Error(`There is no package of an agent "${name}"`);
   longTest(
     `${agent.name} ${agent.version} works in its sandbox, and its key is nowhere in it`,
     async (program, t) => {

@@ -63,7 +63,7 @@ export async function judgeChange(
       `this change has ${sizeText(bytes)}`;
     throw new AppError("refused", message);
   }
-  const verdict = mayTouch(files.map(({ path }) => path), limits.paths);
+  const verdict = mayTouch(files.map(({ path }) => path), limits.paths, change.links);
   if (verdict.refused.length > 0) {
     const named = verdict.refused.slice(0, MAX_NAMED).map(({ path, why }) =>
       `${shown(path)} (${why})`
