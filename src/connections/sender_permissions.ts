@@ -92,7 +92,9 @@ export class SenderPermissions implements SenderCheck {
     signal: AbortSignal,
   ): Promise<SenderRefusal | undefined> {
     if (coverage.payload !== "all" || !isJsonObject(payload)) {
-      return no("No signature covers the payload, so svc cannot know whose event it is");
+      const isGitLab = findSubject(payload)?.forge === "gitlab";
+      const help = isGitLab ? ": give the webhook at GitLab a signing token (whsec_…)" : "";
+      return no(`No signature covers the payload, so svc cannot know whose event it is${help}`);
     }
     const subject = findSubject(payload);
     if (subject === undefined) {

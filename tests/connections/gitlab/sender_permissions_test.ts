@@ -144,7 +144,7 @@ test("the id of the user counts, and not the name that the payload gives", async
 test("a request with the plain token of the webhook starts nothing", async (rig) => {
   match(
     await rig.ask(rig.note(IDS.owner), { coverage: { payload: [] } }),
-    /^cancelled: .*No signature covers the payload/,
+    /^cancelled: .*No signature covers the payload.*: give the webhook at GitLab a signing token/,
   );
   equal(rig.gitlab.calls.length, 0);
 });
