@@ -1,6 +1,6 @@
 /**
- * Issues that tasks file: one of each key while it is open, found again after a lost answer, and no
- * more open ones than the workflow may have.
+ * Issues that tasks file at GitHub, by what only GitHub does; thread_kinds_test.ts has the rules of all
+ * forges.
  *
  * @module
  */
@@ -62,19 +62,8 @@ Deno.test("a long text is cut so that all of it is as long as GitHub takes", asy
   deepEqual(await github.find({ target: {}, body }), { result: "found", externalId: "1" });
 });
 
-Deno.test("the next one of a key renews the open issue", async () => {
-  await using github = await rig();
-  await github.send(KEYED);
-  github.written();
-  const next = { ...KEYED, body: { ...BODY, title: "Still flaky" }, previousId: "1" };
-  deepEqual(await github.send(next), { result: "sent", externalId: "1" });
-  equal(only(github.fake.issues.issues).title, "Still flaky");
-  deepEqual(github.written(), ["PATCH /issues/1", "POST /issues/1/labels"]);
-});
-
 for (
   const [what, end] of [
-    ["closed", { state: "closed" }],
     ["deleted", { gone: 410 }],
     ["moved to another repository", { gone: 301 }],
   ] as const
@@ -88,29 +77,11 @@ for (
   });
 }
 
-Deno.test("an issue that may have arrived is found by its marker, and by no other one", async () => {
-  await using github = await rig();
-  deepEqual(await github.find(KEYED), { result: "absent" });
-  await github.send(KEYED);
-  deepEqual(await github.find(KEYED), { result: "found", externalId: "1" });
-  deepEqual(await github.find({ ...KEYED, key: "triage/42/other" }), { result: "absent" });
-  deepEqual(await github.find({ target: {}, body: BODY }), { result: "absent" });
-});
-
 Deno.test("an issue without a key is found by the id of its message", async () => {
   await using github = await rig();
   const given = { target: {}, body: BODY };
   await github.send(given);
   deepEqual(await github.find(given), { result: "found", externalId: "1" });
-});
-
-Deno.test("a marker that somebody else has copied finds nothing", async () => {
-  await using github = await rig();
-  await github.send(KEYED);
-  const ours = only(github.fake.issues.issues);
-  const user = { login: "mallory", id: 666 };
-  github.fake.issues.issues.splice(0, 1, { ...ours, number: 9, user });
-  deepEqual(await github.find(KEYED), { result: "absent" });
 });
 
 Deno.test("a closed issue and a pull request are not found", async () => {
@@ -127,36 +98,8 @@ Deno.test("a closed issue and a pull request are not found", async () => {
   deepEqual(await github.find(KEYED), { result: "absent" });
 });
 
-Deno.test("no more issues of a workflow are open than it may have", async () => {
+Deno.test("a label of a step may be written in another case", async () => {
   await using github = await rig();
-  const given = (key: string, workflow = "triage") => ({
-    target: {},
-    key: `${workflow}/42/${key}`,
-    body: { ...BODY, workflow, open: 2 },
-  });
-  for (const key of ["a", "b"]) equal((await github.send(given(key))).result, "sent");
-  const refused = await github.send(given("c"));
-  equal(refused.result, "refused");
-  match(
-    JSON.stringify(refused),
-    /may.github.issue of Workflow \\"triage\\" allows 2 open issues \(open\), and brightwater/,
-  );
-  equal((await github.send(given("c", "triage-2"))).result, "sent", "of another workflow");
-  equal((await github.send({ ...given("a"), previousId: "1" })).result, "sent", "renewed");
-  const [first] = github.fake.issues.issues;
-  ok(first !== undefined);
-  first.state = "closed";
-  equal((await github.send(given("c"))).result, "sent", "one was closed");
-});
-
-Deno.test("a label of a step must be there, one of the workflow is made", async () => {
-  await using github = await rig();
-  const asked = { ...KEYED, body: { ...BODY, asked: ["urgent"] } };
-  deepEqual(await github.send(asked), {
-    result: "refused",
-    reason: 'brightwater/tidepool has no label "urgent": make it there, then send this again',
-  });
-  deepEqual(github.written(), []);
   const known = { ...KEYED, body: { ...BODY, labels: ["new"], asked: ["BUG"] } };
   equal((await github.send(known)).result, "sent");
   deepEqual(only(github.fake.issues.issues).labels, ["new", "bug"]);

@@ -1,10 +1,11 @@
 /**
- * Labels: only those that the repository has, and nothing else that a name could reach.
+ * Labels with names that a path has to encode, and in the case that GitHub gives them;
+ * thread_kinds_test.ts has the rules of all forges.
  *
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import { labelKinds } from "../../src/outbox/label.ts";
 import { githubSending, REPOSITORY } from "../rigs/github_sending.ts";
 
@@ -34,18 +35,4 @@ Deno.test("labels come and go, also a second time", async () => {
     for (let time = 0; time < 2; time++) deepEqual(await github.change(label, false), SENT);
   }
   deepEqual(github.labels(), ["Good first issue"]);
-});
-
-Deno.test("a label that the repository lacks is not made", async () => {
-  await using github = await rig([]);
-  const refused = await github.change("urgent", true);
-  equal(refused.result, "refused");
-  match(JSON.stringify(refused), /has no label \\"urgent\\"/);
-  deepEqual(github.written(), []);
-});
-
-Deno.test("a label of an issue that is gone is refused", async () => {
-  await using github = await rig([]);
-  const gone = await github.send({ target: { number: 8, label: "bug" }, body: { set: false } });
-  equal(gone.result, "refused");
 });
