@@ -13,6 +13,7 @@ import {
 } from "node:assert/strict";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { FORGE_WORDS, type ForgeName, FORGES } from "../src/base/forge_names.ts";
 import { COMMANDS } from "../src/cli/commands/commands.ts";
 import { EVENTS } from "../src/resources/events.ts";
 import { KINDS } from "../src/resources/kinds.ts";
@@ -600,9 +601,21 @@ function commandFile(words: string): string {
   return `src/cli/commands/${words.replace(/ test$/, " try").replace(/[ -]/g, "_")}.ts`;
 }
 
+/** The words after that of the forge, from the name of a file that makes a command for each. */
+function forgeWords(path: string, forge: ForgeName): string {
+  const words = /\/forge_(\w+)\.ts$/.exec(path)?.[1] ?? "";
+  return words.replaceAll("_", " ").replace(/^pull /, `${FORGE_WORDS[forge].pullCommand} `);
+}
+
 Deno.test("commands.ts holds every command, and a command's file is named by its words", async () => {
-  const exported = (await exportsOf("src/cli/commands")).filter(({ value }) =>
-    has(value, "run", "examples")
+  const exported = (await exportsOf("src/cli/commands")).flatMap(({ path, name, value }) =>
+    has(value, "run", "examples") ? [{ path, name, value }] : has(value, ...FORGES) // made once for all forges
+      ? FORGES.map((forge) => ({
+        path: commandFile(`${forge} ${forgeWords(path, forge)}`),
+        name: "command",
+        value: (value as Record<string, unknown>)[forge],
+      }))
+      : []
   );
   const listed = await Promise.all(COMMANDS.map(async ({ words, load }) => ({
     path: commandFile(words),

@@ -6,7 +6,7 @@
  */
 
 import Type from "typebox";
-import { FORGE_WORDS, type ForgeName, ofForge } from "../base/forge_names.ts";
+import { FORGE_WORDS, type ForgeName, ofForge, REVIEW_EVENTS } from "../base/forge_names.ts";
 import { type OnThread, OWN_TASK, type Queued } from "./answer_operations.ts";
 import { defineOperation, json, OPTIONAL_TEXT, TASK, TEXT } from "./operation.ts";
 
@@ -68,7 +68,7 @@ function outputsAt(forge: ForgeName) {
         task: TASK,
         body: TEXT,
         key: OPTIONAL_TEXT,
-        event: Type.Optional(Type.Enum(["comment", "request_changes", "approve"])),
+        event: Type.Optional(Type.Enum([...REVIEW_EVENTS[forge]])),
         comments: Type.Optional(Type.Array(COMMENT, { maxItems: 100 })),
       },
       output: json<Queued & OnThread>(),

@@ -64,3 +64,11 @@ export const PULL_OPERATIONS = {
   github: { create: "github.pr_create", update: "github.pr_update" },
   gitlab: { create: "gitlab.mr_create", update: "gitlab.mr_update" },
 } as const;
+
+/** What a review can say. */
+export type ReviewEvent = "comment" | "request_changes" | "approve";
+/** What a review can say at each forge; svc cannot ask for changes at GitLab. */
+export const REVIEW_EVENTS: Readonly<Record<ForgeName, readonly ReviewEvent[]>> = {
+  github: ["comment", "request_changes", "approve"],
+  gitlab: ["comment", "approve"],
+};

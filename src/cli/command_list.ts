@@ -28,7 +28,7 @@ export const SECTIONS: readonly (readonly [heading: string, firstWords: readonly
   ["Triggers and deliveries", ["trigger", "delivery"]],
   ["Tasks", ["task", "agent", "sandbox", "mcp"]],
   ["Chat", ["source", "slack"]],
-  ["Answers", ["github", "line", "outbox", "notification"]],
+  ["Answers", ["github", "gitlab", "line", "outbox", "notification"]],
   ["Access and plugins", ["token", "audit", "policy"]],
   ["Database", ["db", "node"]],
   ["Tools for scripts", ["tool"]],

@@ -4,13 +4,15 @@
  * @module
  */
 
+import type { ForgeWords } from "../base/forge_names.ts";
 import type { OptionDefinition } from "./option.ts";
 
 /** The option that names a pull request. */
-export const PULL_KEY = {
-  flags: "--key <key>",
-  help: "name of the pull request (default: the name of the trigger)",
-} as const satisfies OptionDefinition;
+export const pullKey = ({ pull }: ForgeWords) =>
+  ({
+    flags: "--key <key>",
+    help: `name of the ${pull} (default: the name of the trigger)`,
+  }) as const satisfies OptionDefinition;
 
 /** What the id tells under which the daemon keeps a pull request: `NUMBER SHA URL`. */
 export function pullIds(
@@ -24,7 +26,8 @@ export function pullIds(
 export function pullSent(
   { repository }: { readonly repository: string },
   externalId: string | null,
+  { pullSign }: ForgeWords,
 ): string {
   const { number, url } = pullIds(externalId);
-  return `sent as ${url ?? `${repository}#${number ?? "?"}`}`;
+  return `sent as ${url ?? `${repository}${pullSign}${number ?? "?"}`}`;
 }

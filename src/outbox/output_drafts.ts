@@ -214,10 +214,6 @@ export function reviewDraft(
     const message = `may.${forge}.review.events does not have ${event}: it allows `;
     throw new AppError("refused", message + limits.events.join(", "));
   }
-  if (forge === "gitlab" && event === "request_changes") {
-    const message = "svc cannot ask for changes at GitLab: say in a comment what to change";
-    throw new AppError("refused", message);
-  }
   if (comments.length > limits.comments) {
     const message = `may.${forge}.review.comments allows ${limits.comments} comments on lines`;
     throw new AppError("refused", `${message}, and these are ${comments.length}`);

@@ -6,7 +6,7 @@
  */
 
 import { AppError } from "../base/errors.ts";
-import type { ForgeName } from "../base/forge_names.ts";
+import type { ForgeName, ReviewEvent } from "../base/forge_names.ts";
 import type { ConnectionSpec } from "../resources/connection.ts";
 import {
   bytesOf,
@@ -95,9 +95,6 @@ export interface LimitsOf {
     readonly events: readonly ReviewEvent[];
   };
 }
-
-/** What a review says of a pull request. */
-export type ReviewEvent = "comment" | "request_changes" | "approve";
 
 /** The limits of an output that `may` declares; `undefined` for one that it does not. */
 export function limitsOf<Name extends OutputName>(

@@ -5,7 +5,7 @@
  */
 
 import Type from "typebox";
-import { type ForgeName, FORGES } from "../base/forge_names.ts";
+import { type ForgeName, FORGES, REVIEW_EVENTS } from "../base/forge_names.ts";
 import { REPOSITORY_PATTERN } from "../base/github_names.ts";
 import { PROJECT_PATTERN } from "../base/gitlab_names.ts";
 import { findGlobFault } from "../base/glob.ts";
@@ -80,7 +80,7 @@ const CHANGE = {
 const Color = Type.Object({ max: Type.Optional(Max), names: Type.Optional(Globs) }, CLOSED);
 
 /** The fields that the block of every forge has. */
-const forgeFields = (repository: Type.TString) => ({
+const forgeFields = (forge: ForgeName, repository: Type.TString) => ({
   hold: Type.Optional(Hold),
   comment: Type.Optional(
     Type.Object({ max: Type.Optional(Max), hold: Type.Optional(Hold) }, CLOSED),
@@ -121,9 +121,9 @@ const forgeFields = (repository: Type.TString) => ({
     max: Type.Optional(Max),
     comments: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
     events: Type.Optional(
-      Type.Array(Type.Enum(["comment", "request_changes", "approve"]), {
+      Type.Array(Type.Enum([...REVIEW_EVENTS[forge]]), {
         minItems: 1,
-        title: "a list of at least one of comment, request_changes and approve",
+        title: `a list of at least one of ${REVIEW_EVENTS[forge].join(", ")}`,
       }),
     ),
     hold: Type.Optional(Hold),
@@ -131,12 +131,18 @@ const forgeFields = (repository: Type.TString) => ({
 });
 
 const GitHubMay = Type.Object({
-  ...forgeFields(Type.String({ pattern: REPOSITORY_PATTERN, title: "a repository: OWNER/NAME" })),
+  ...forgeFields(
+    "github",
+    Type.String({ pattern: REPOSITORY_PATTERN, title: "a repository: OWNER/NAME" }),
+  ),
   check: Type.Optional(Color),
 }, CLOSED);
 
 const GitLabMay = Type.Object(
-  forgeFields(Type.String({ pattern: PROJECT_PATTERN, title: "a project: GROUP/PROJECT" })),
+  forgeFields(
+    "gitlab",
+    Type.String({ pattern: PROJECT_PATTERN, title: "a project: GROUP/PROJECT" }),
+  ),
   CLOSED,
 );
 

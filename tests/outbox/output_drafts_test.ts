@@ -191,10 +191,6 @@ const REFUSED: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
     () => label(["bug"], [], {}, AT_GITLAB),
     /^may.gitlab.label.add does not have "bug"/,
   ],
-  "a review that asks for changes at GitLab": [
-    () => review({ event: "request_changes" }, { events: ["request_changes"] }, AT_GITLAB),
-    /^svc cannot ask for changes at GitLab: say/,
-  ],
   "a review of an issue at GitLab": [
     () => review({}, {}, ON_ISSUE),
     /has no merge request to review$/,

@@ -420,6 +420,9 @@ const FORGE_MAYS: readonly [what: string, text: string, findings: readonly RegEx
   ["a repository of GitHub", mayDo("{github: {issue: {repository: a/b/c}}}"), [
     /repository: .*OWNER\/NAME/,
   ]],
+  ["a review that asks for changes", mayDo("{gitlab: {review: {events: [request_changes]}}}"), [
+    /review\.events\.0: .*comment.*approve/,
+  ]],
   ["a project in two groups", mayDo("{gitlab: {issue: {repository: a/b/c}}}"), []],
   ["a project above", mayDo("{gitlab: {pull: {repository: a/../c}}}"), [
     /repository: .*GROUP\/PROJECT/,

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { FORGE_WORDS, type ForgeName } from "../../base/forge_names.ts";
+import type { ForgeCommands } from "../at_forges.ts";
 import { type CommandEntry } from "../command.ts";
 
 /** Words, summary, file, and whether the command is `served` or `internal` ({@linkcode CommandEntry}). */
@@ -14,6 +16,52 @@ type Row = readonly [
   load: CommandEntry["load"],
   use?: "served" | "internal",
 ];
+
+/** The commands of a forge that are made by a description for all forges. */
+function forgeRows(forge: ForgeName): readonly Row[] {
+  const { pull, pullCommand } = FORGE_WORDS[forge];
+  const rows: readonly (readonly [
+    words: string,
+    summary: string,
+    load: () => Promise<{ readonly commands: ForgeCommands }>,
+    use?: "served",
+  ])[] = [
+    ["comment", "comment on what a task is about", () => import("./forge_comment.ts"), "served"],
+    [
+      "status",
+      "set the status of the commit that a task is about",
+      () => import("./forge_status.ts"),
+      "served",
+    ],
+    ["issue create", "file an issue for a task", () => import("./forge_issue_create.ts")],
+    ["label", "label what a task is about", () => import("./forge_label.ts")],
+    ["review", `review the ${pull} that a task is about`, () => import("./forge_review.ts")],
+    [
+      `${pullCommand} create`,
+      `open a ${pull}, or renew it`,
+      () => import("./forge_pull_create.ts"),
+    ],
+    [
+      `${pullCommand} update`,
+      `change the title or text of a ${pull}`,
+      () => import("./forge_pull_update.ts"),
+    ],
+    ["push", `put a commit onto a task's ${pull}`, () => import("./forge_push.ts")],
+    ["react", "react to what a task is about", () => import("./forge_react.ts"), "served"],
+    [
+      "may",
+      "show what a task may do, and what is left of it",
+      () => import("./forge_may.ts"),
+      "served",
+    ],
+  ];
+  return rows.map(([words, summary, load, ...use]) => [
+    `${forge} ${words}`,
+    summary,
+    async () => ({ command: (await load()).commands[forge] }),
+    ...use,
+  ]);
+}
 
 const ROWS: readonly Row[] = [
   ["init", "create the data directory", () => import("./init.ts")],
@@ -122,60 +170,13 @@ const ROWS: readonly Row[] = [
     () => import("./slack_reply.ts"),
     "served",
   ],
-  [
-    "github comment",
-    "comment on what a task is about",
-    () => import("./github_comment.ts"),
-    "served",
-  ],
-  [
-    "github status",
-    "set the status of the commit that a task is about",
-    () => import("./github_status.ts"),
-    "served",
-  ],
-  [
-    "github issue create",
-    "file an issue for a task",
-    () => import("./github_issue_create.ts"),
-  ],
-  [
-    "github label",
-    "label what a task is about",
-    () => import("./github_label.ts"),
-  ],
-  [
-    "github review",
-    "review the pull request that a task is about",
-    () => import("./github_review.ts"),
-  ],
+  ...forgeRows("github"),
   [
     "github check",
     "set a check run of the commit that a task is about",
     () => import("./github_check.ts"),
   ],
-  [
-    "github pr create",
-    "open a pull request, or renew it",
-    () => import("./github_pr_create.ts"),
-  ],
-  [
-    "github pr update",
-    "change the title or text of a pull request",
-    () => import("./github_pr_update.ts"),
-  ],
-  [
-    "github push",
-    "put a commit onto a task's pull request",
-    () => import("./github_push.ts"),
-  ],
-  ["github react", "react to what a task is about", () => import("./github_react.ts"), "served"],
-  [
-    "github may",
-    "show what a task may do, and what is left of it",
-    () => import("./github_may.ts"),
-    "served",
-  ],
+  ...forgeRows("gitlab"),
   [
     "line push",
     "push to the LINE conversation a task came from",
