@@ -106,7 +106,7 @@ const ROWS: readonly Row[] = [
   ["connect line", "connect a LINE channel", () => import("./connect_line.ts")],
   [
     "connection repair",
-    "recover events that GitHub could not deliver",
+    "recover events that a forge could not deliver",
     () => import("./connection_repair.ts"),
   ],
   ["disconnect", "delete a Connection and its webhooks", () => import("./disconnect.ts")],

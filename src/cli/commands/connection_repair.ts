@@ -13,10 +13,10 @@ import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
 export const command: Command = defineCommand({
-  help: "Looks in GitHub's log for events that it could not deliver, and has GitHub send the " +
-    "missing ones again. The daemon does this by itself when it starts and every five minutes; " +
-    "this command does it now. GitHub keeps its log for three days (GitHub Enterprise for " +
-    "seven). Exit 1 if an event is lost or not recovered yet.",
+  help: "Looks in the log of GitHub or GitLab for events that it could not deliver, and has it " +
+    "send the missing ones again. The daemon does this by itself when it starts and every five minutes; " +
+    "this command does it now. GitHub keeps its log for three days (GitHub Enterprise and " +
+    "GitLab for seven). Exit 1 if an event is lost or not recovered yet.",
   arguments: [{ name: "<name>", help: "name of the Connection", complete: "connection" }],
   options: [
     {

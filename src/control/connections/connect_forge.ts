@@ -109,6 +109,8 @@ export interface ForgeConnecting {
   readonly forge: ForgeName;
   readonly title: string;
   readonly packageEvents: readonly string[];
+  /** What it means where the forge does not sign; absent where it always does. */
+  readonly unsigned?: string;
   /** A random secret, with which the forge is to sign. */
   readonly newSecret: () => string;
   /** Why the plan cannot be; `undefined` if it can. */
@@ -164,6 +166,9 @@ export async function* connectForge(
     },
   );
   for (const one of ensured) yield { step: hookText(one) };
+  if (way.unsigned !== undefined && ensured.some(({ hook }) => hook.isSigned !== true)) {
+    yield { note: way.unsigned };
+  }
   const hooks = ensured.map(({ endpoint, hook, project }) => (
     { endpoint, id: hook.id, ...defined({ project }) }
   ));

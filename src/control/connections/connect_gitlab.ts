@@ -31,6 +31,8 @@ export function connectingGitLab(asked: GitLabOwner): ForgeConnecting {
     forge: "gitlab",
     title: "GitLab",
     packageEvents: GITLAB_PACKAGE_EVENTS,
+    unsigned: "this GitLab does not sign what it sends (before version 19.0): triggers with from " +
+      "start nothing, because only a signature tells who has caused an event",
     newSecret: newSigningToken,
     whyNot: () => undefined,
     check: (plan, access) => check(plan, access, asked),
