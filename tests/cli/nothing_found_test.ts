@@ -11,7 +11,7 @@ const CASES: readonly (readonly [what: string, says: string])[] = [
   ],
   [
     "conn",
-    "No connections yet. Make one: svc connect github OWNER/REPO; or svc connect slack, svc connect " +
+    "No connections yet. Make one: svc connect github OWNER/REPO; or svc connect gitlab, svc connect slack, svc connect " +
     "line",
   ],
   ["audit", "No rows in the audit yet. One is written whenever a plugin is applied or run"],

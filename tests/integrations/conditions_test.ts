@@ -135,7 +135,7 @@ function named(name: string, payloads: readonly unknown[]): [string, unknown][] 
 
 Deno.test("the conditions of every package and example are looked at", () => {
   const platforms = new Set(CONDITIONS.map(({ platform }) => platform));
-  deepEqual([...platforms].toSorted(), ["github", "line", "slack"]);
+  deepEqual([...platforms].toSorted(), ["github", "gitlab", "line", "slack"]);
   ok(CONDITIONS.length >= 10, `${CONDITIONS.length}`);
 });
 

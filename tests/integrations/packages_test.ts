@@ -56,10 +56,10 @@ Deno.test("only the manifests of the directory itself are applied, the template 
 
 Deno.test("packageNamed finds those of the program, and names them where there is none", () => {
   equal(packageNamed("github").title, "GitHub");
-  throws(() => packageNamed("gitlab"), {
+  throws(() => packageNamed("gitea"), {
     code: "not_found",
     message:
-      'Unknown integration "gitlab": use one of claude-code, codex, copilot, gemini-cli, github, line, opencode, ' +
+      'Unknown integration "gitea": use one of claude-code, codex, copilot, gemini-cli, github, gitlab, line, opencode, ' +
       "qwen-code, slack",
   });
 });
