@@ -17,12 +17,15 @@ export interface PackageCase {
   /** Secrets to install it with, by key. */
   readonly secrets: Readonly<Record<string, string>>;
   /** Where its agents start only for some: the platform, as it says who those are. */
-  readonly platform?: () => AsyncDisposable & {
-    /** The Connection to it, and its token. */
-    readonly manifests: readonly Manifest[];
-  };
+  readonly platform?: () => CasePlatform | Promise<CasePlatform>;
   /** In the order they are sent; every trigger of the package is in one that starts a task. */
   readonly requests: readonly PackageRequest[];
+}
+
+/** A platform that says who may start agents. */
+export interface CasePlatform extends AsyncDisposable {
+  /** The Connection to it, and its token. */
+  readonly manifests: readonly Manifest[];
 }
 
 /** One request and what has to come of it. */

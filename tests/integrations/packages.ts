@@ -5,9 +5,10 @@
  */
 
 import { github } from "./github.ts";
+import { gitlab } from "./gitlab.ts";
 import { line } from "./line.ts";
 import type { PackageCase } from "./package_case.ts";
 import { slack } from "./slack.ts";
 
 /** Every package. */
-export const PACKAGES: readonly PackageCase[] = [github, line, slack];
+export const PACKAGES: readonly PackageCase[] = [github, gitlab, line, slack];
