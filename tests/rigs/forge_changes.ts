@@ -46,18 +46,19 @@ export function manifestsAt(
   ];
 }
 
-/** A person comments on an issue; resolves to the id of the task that this starts. */
+/** A person comments on an issue or a pull; resolves to the id of the task that this starts. */
 export async function askAt(
   { name, repository }: ForgeFake,
   daemon: TestDaemon,
   number: number,
+  isPull = false,
 ): Promise<string> {
-  const id = 10_000_000 + number;
+  const id = crypto.getRandomValues(new Uint32Array(1))[0] ?? 1;
   const body = JSON.stringify(
     name === "github"
       ? {
         action: "created",
-        issue: { number },
+        issue: isPull ? { number, pull_request: {} } : { number },
         comment: { id },
         repository: { full_name: repository },
         sender: { login: "ada", id: 7, type: "User" },
@@ -66,8 +67,13 @@ export async function askAt(
         object_kind: "note",
         user: { id: 77, username: "ada-pereira" },
         project: { id: 1, path_with_namespace: repository },
-        object_attributes: { id, note: "Mend it", noteable_type: "Issue", action: "create" },
-        issue: { id: number, iid: number },
+        object_attributes: {
+          id,
+          note: "Mend it",
+          noteable_type: isPull ? "MergeRequest" : "Issue",
+          action: "create",
+        },
+        [isPull ? "merge_request" : "issue"]: { id: number, iid: number },
       },
   );
   const headers = name === "github"
@@ -91,4 +97,17 @@ export async function createPullAt(
 ): Promise<Output<"github.pr_create">> {
   using client = daemon.client();
   return await client.callWith(CREATE[name], { ...given, ...change }, { attachment: pack });
+}
+
+const PUSH = { github: "github.push", gitlab: "gitlab.push" } as const;
+
+/** Asks for a commit onto the pull of a task. */
+export async function pushChangeAt(
+  { name }: ForgeFake,
+  daemon: TestDaemon,
+  { pack, ...change }: Change,
+  given: Omit<Input<"github.push">, "start" | "tree">,
+): Promise<Output<"github.push">> {
+  using client = daemon.client();
+  return await client.callWith(PUSH[name], { ...given, ...change }, { attachment: pack });
 }
