@@ -5,6 +5,7 @@
  * @module
  */
 
+import { FORGES } from "../base/forge_names.ts";
 import type { ConnectedPlatform } from "./connection.ts";
 import { whyNeverAnswered } from "./report.ts";
 import type { FieldPath } from "./resource.ts";
@@ -37,11 +38,14 @@ export function platformUses(spec: TriggerSpec): readonly PlatformUse[] {
       consequence: "tasks fail, because svc cannot ask who may start them",
     });
   }
-  if (report?.github !== undefined && whyNeverAnswered(spec, "github") === undefined) {
+  for (const platform of FORGES) {
+    if (report?.[platform] === undefined || whyNeverAnswered(spec, platform) !== undefined) {
+      continue;
+    }
     uses.push({
-      platform: "github",
+      platform,
       does: "answers",
-      at: ["spec", "report", "github"],
+      at: ["spec", "report", platform],
       consequence: "no task is answered",
     });
   }
