@@ -8,7 +8,14 @@ import type { Sample } from "./sample.ts";
 
 /** GitLab. */
 export const sample: Sample = {
-  handshakes: [],
+  handshakes: [{
+    payload: {
+      object_kind: "access_token",
+      object_attributes: { id: 1, name: "pat_for_webhook_event" },
+      event_name: "expiring_access_token",
+    },
+    answer: [200, '{"status":"pong"}'],
+  }],
   events: [
     {
       payload: { object_kind: "push" },
