@@ -9,7 +9,7 @@ import type { Input, Output } from "../../api/operations.ts";
 import { AppError } from "../../base/errors.ts";
 import { capitalPull } from "../../base/forge_names.ts";
 import type { FoundPull } from "../../connections/api/forge.ts";
-import { asAppError, kindName } from "../../outbox/forge_access.ts";
+import { asAppError, kindName, threadTarget } from "../../outbox/forge_access.ts";
 import type { PushBody } from "../../outbox/push.ts";
 import type { Draft } from "../../outbox/message_kind.ts";
 import { refuseLeaks } from "../../outputs/leaks.ts";
@@ -58,7 +58,7 @@ export async function pushCommitOf(
       project: task.project,
       connection: connection.name,
       kind: kindName(forge, "push"),
-      target: { repository, number },
+      target: { repository, ...threadTarget({ forge, number, isPull: true }) },
       key: "", // none replaces another
       body,
       taskId: task.id,
