@@ -39,14 +39,14 @@ import {
   type SendResult,
 } from "./message_kind.ts";
 
-/** GitHub's secondary rate limits for requests that write (https://docs.github.com/en/rest). */
+/** GitHub's secondary rate limits for requests that write (https://docs.github.com/en/rest); GitLab's are wider. */
 const RATES: readonly Rate[] = [
   { most: 1, perMs: 1000 },
   { most: 80, perMs: 60_000 },
   { most: 500, perMs: 3600_000 },
 ];
 
-/** By how much GitHub's clock may be behind the clock of this machine. */
+/** By how much the clock of a forge may be behind the clock of this machine. */
 export const CLOCKS_DIFFER_MS = 24 * 3600_000;
 
 /** `on` of a target whose number is that of a pull, at forges that number issues and pulls apart. */
