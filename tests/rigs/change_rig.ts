@@ -144,7 +144,7 @@ export interface Change {
 
 /** Clones the repository. */
 export async function cloneOf(
-  fake: Pick<FakeGitHubWithGit, "git">,
+  fake: { readonly git: Pick<FakeGitHubWithGit["git"], "directory" | "find"> },
   repository = REPOSITORY,
 ): Promise<Clone> {
   const dir = await tempDir();

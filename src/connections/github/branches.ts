@@ -12,18 +12,27 @@ import {
   type RepositoryHost,
 } from "../api/forge.ts";
 import { nameOf } from "../api/platform_name.ts";
+import { apiUrlOf } from "../../resources/connection.ts";
+import { treeId } from "../api/tree_id.ts";
+import { isGitea } from "./hooks.ts";
+
+/** Most pages of a root tree at Gitea. */
+const MAX_PAGES = 10;
 
 /** The branches of a repository. */
-export function gitHubBranches({ repository, call }: RepositoryHost): ForgeBranches {
+export function gitHubBranches({ connection, repository, call }: RepositoryHost): ForgeBranches {
   const path = `/repos/${repository}`;
+  const isOther = isGitea(apiUrlOf(connection.spec));
+  const refs = isOther ? "git/refs" : "git/ref";
   return {
     async headOf(branch) {
-      const answer = await call({ path: `${path}/git/ref/heads/${pathOf(branch)}` });
+      const answer = await call({ path: `${path}/${refs}/heads/${pathOf(branch)}` });
       if (!answer.ok && answer.status === 404) return undefined;
-      const { object, ref } = objectIn(mustBeOk(answer).data);
-      const sha = textIn(objectIn(object)["sha"]);
-      // Gitea lists what begins with the name.
-      return ref === `refs/heads/${branch}` && sha !== "" ? sha : undefined;
+      // Gitea lists all that begins with the name.
+      const found = [mustBeOk(answer).data].flat().map(objectIn)
+        .find(({ ref }) => ref === `refs/heads/${branch}`);
+      const sha = textIn(objectIn(found?.["object"])["sha"]);
+      return sha === "" ? undefined : sha;
     },
 
     async compare(from, to) {
@@ -38,10 +47,34 @@ export function gitHubBranches({ repository, call }: RepositoryHost): ForgeBranc
         isKnown: Number.isSafeInteger(ahead) && ahead >= 0,
         ahead,
         behind: Number(data["behind_by"] ?? 0),
-        commits: Array.isArray(data["commits"]) ? data["commits"].map(toCommit) : [],
+        commits: Array.isArray(data["commits"])
+          ? data["commits"].map((one) => isOther ? commitOfGitea(one) : toCommit(one))
+          : [],
       };
     },
   };
+
+  function commitOfGitea(data: unknown): ComparedCommit {
+    const commit = toCommit(data);
+    return { ...commit, tree: () => treeAtGitea(commit.sha) };
+  }
+
+  /** Gitea names a commit where its tree should stand, so the root is listed, and its id computed. */
+  async function treeAtGitea(sha: string): Promise<string> {
+    const entries: unknown[] = [];
+    for (let page = 1; page <= MAX_PAGES; page++) {
+      const query = new URLSearchParams({ page: String(page), per_page: "1000" });
+      const data = objectIn(
+        mustBeOk(await call({ path: `${path}/git/trees/${sha}?${query}` })).data,
+      );
+      if (!Array.isArray(data["tree"]) || data["tree"].length === 0) return "";
+      for (const one of data["tree"].map(objectIn)) {
+        entries.push({ ...one, name: one["path"], id: one["sha"] });
+      }
+      if (entries.length === data["total_count"]) return treeId(entries);
+    }
+    return "";
+  }
 }
 
 function toCommit(data: unknown): ComparedCommit {

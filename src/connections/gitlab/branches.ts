@@ -15,7 +15,7 @@ import { EndlessListError, pagesOf } from "../api/pages.ts";
 import { nameOf } from "../api/platform_name.ts";
 import type { RestData } from "../api/rest.ts";
 import { projectPath } from "./gitlab_client.ts";
-import { treeId } from "./tree_id.ts";
+import { treeId } from "../api/tree_id.ts";
 
 /** A comparison holds the diffs too. */
 const COMPARED_BYTES = 64 * 1024 * 1024;

@@ -11,7 +11,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { CallFailed, type ForgeRepository } from "../../../src/connections/api/forge.ts";
-import { treeId } from "../../../src/connections/gitlab/tree_id.ts";
+import { treeId } from "../../../src/connections/api/tree_id.ts";
 import { type FakeGitLab, fakeGitLab, GITLAB_PROJECT } from "../../fakes/gitlab.ts";
 import { gitLabProject } from "../../rigs/gitlab_project.ts";
 

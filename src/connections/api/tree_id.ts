@@ -1,5 +1,5 @@
 /**
- * The id of a tree of git, computed from a list of its entries as GitLab's API gives it. Pure.
+ * The id of a tree of git, computed from a list of its entries as GitLab's and Gitea's APIs give it. Pure.
  *
  * ```ts
  * import { treeId } from "./tree_id.ts";
