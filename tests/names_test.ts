@@ -67,6 +67,7 @@ Deno.test("fields of answers are in snake_case", () => {
 /** Gauges that count things; everything else names its unit. */
 const COUNTS = [
   "svc_tasks",
+  "svc_waits_open",
   "svc_outbox_messages",
   "svc_plugins_running",
   "svc_plugins_queued",

@@ -55,7 +55,7 @@ export type WaitsForView = {
   readonly limit?: number;
   /** The nodes that may run it. */
   readonly nodes?: readonly string[];
-  /** Id of the step that is to be tried again. */
+  /** Id of the step that is to be tried again, or that waits. */
   readonly step?: string;
   /** Name of the agent; with `until` if it is limited until then. */
   readonly agent?: string;
@@ -84,10 +84,9 @@ export type TaskRecord = {
   readonly directory?: string;
   readonly cancel_reason?: string;
   /**
-   * There while it is pending: `ready` for a worker, `queued` for room, `delayed` until a time, or
-   * `waiting` in its midst, for an agent.
+   * There while it is pending: `ready` for a worker, `queued` for room, or `delayed` until a time.
    */
-  readonly readiness?: "ready" | "queued" | "delayed" | "waiting";
+  readonly readiness?: "ready" | "queued" | "delayed";
   /** There while it waits. */
   readonly waits_for?: WaitsForView;
   /**

@@ -45,7 +45,7 @@ export interface Status {
     readonly queued: number;
     /** Those of the pending ones that wait for a time: debounce, rate limit. */
     readonly delayed: number;
-    /** Those of the pending ones that have begun, and wait for an agent. */
+    /** Those that have begun, and have no worker until a step of them goes on. */
     readonly waiting: number;
     readonly running: number;
     /** Age of the oldest in seconds; `null` when none waits. */

@@ -65,8 +65,10 @@ export interface InboxEntry {
 export interface PlannedStepView {
   readonly id: string;
   /** `run` is a shell line. */
-  readonly kind: "run" | "agent";
-  /** Name of the Agent; `null` for a shell line. */
+  readonly kind: "run" | "agent" | "wait";
+  /** What it waits for, as it is written; absent of a step that runs something. */
+  readonly wait_for?: { readonly for?: string | number; readonly until?: string };
+  /** Name of the Agent; `null` for a step without one. */
   readonly agent: string | null;
   /** The Agents that take over from it, in this order, and the sandbox that it has with each. */
   readonly fallbacks: readonly Pick<PlannedStepView, "agent" | "sandbox">[];
@@ -298,6 +300,13 @@ export const TASK_OPERATIONS = {
         reason: OPTIONAL_TEXT,
       },
     },
+  }),
+  "task.continue": defineOperation({
+    summary: "Ends the wait of a step by hand, so that its task goes on",
+    input: { id: TASK, step: TEXT, reason: TEXT },
+    output: json<{ readonly id: string; readonly step: string }>(),
+    role: "operator",
+    console: true,
   }),
   "task.cancel.matching": defineOperation({
     summary: "Cancels the tasks that match, those that wait first",

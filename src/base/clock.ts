@@ -96,3 +96,10 @@ export function rfc3339(ms: number): string {
 export function timeInName(ms: number): string {
   return rfc3339(ms).replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
 }
+
+/** The time of a text in RFC 3339, in milliseconds since the epoch; `undefined` of any other text. */
+export function findInstant(text: string): number | undefined {
+  const pattern = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/;
+  const at = pattern.test(text) ? Date.parse(text) : NaN;
+  return Number.isFinite(at) ? at : undefined;
+}

@@ -59,9 +59,12 @@ export async function describeTask(facts: TaskFacts): Promise<string> {
   ]);
   const headers = ["STEP", "STATE", "ATTEMPTS", "EXIT", "DURATION", "REASON"];
   const sessions = new Set(steps.flatMap(({ session }) => text(session) || []));
-  const open = state === "pending" || state === "running";
+  const open = state === "pending" || state === "running" || state === "waiting";
+  const waitsFor = part(view, "waits_for");
+  const waits = state === "waiting" && waitsFor["what"] === "time" ? text(waitsFor["step"]) : "";
   const next = [
     `svc task logs ${id}${open ? " -f" : ""}`,
+    ...(waits === "" ? [] : [`svc task continue ${id} ${waits} --reason "..."`]),
     ...(open ? [`svc task cancel ${id}`] : []),
     ...(state === "failed" || state === "cancelled" ? [`svc task retry ${id}`] : []),
     ...(delivery === "" ? [] : [`svc delivery explain ${delivery}`]),

@@ -36,6 +36,7 @@ export interface ReportSources extends AnswerSources {
 const STATUS_OF: Readonly<Record<TaskState, StatusState>> = {
   pending: "pending",
   running: "pending",
+  waiting: "pending",
   succeeded: "success",
   failed: "failure",
   cancelled: "error",

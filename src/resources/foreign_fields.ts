@@ -23,6 +23,8 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   "timeout-minutes": ["timeout"],
   "timeoutSeconds": ["timeout"],
   "retries": ["retry"],
+  "sleep": ["waitFor"],
+  "wait": ["waitFor"],
   "jobs": ["steps"],
   "on": ["event"],
   "post": ["finally"],

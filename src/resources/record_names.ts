@@ -16,20 +16,21 @@ export const RECORD_NAMES = {
   "token": "tokens",
   "control-audit": "control-audits",
   "node": "nodes",
+  "wait": "waits",
 } as const;
 
 /** A type of record, by its singular. */
 export type RecordName = keyof typeof RECORD_NAMES;
 
-/** A type of record with generated ids, which svc finds by a part; a node is found by its name. */
-export type NumberedRecord = Exclude<RecordName, "node">;
+/** A type of record with generated ids, which svc finds by a part; nodes and waits are found by names. */
+export type NumberedRecord = Exclude<RecordName, "node" | "wait">;
 
 /** The plurals, in the order in which they are listed. */
 export const RECORD_PLURALS: readonly string[] = Object.values(RECORD_NAMES);
 
 /** Whether svc finds records of this type by a part of their id. */
 export function isNumbered(name: RecordName): name is NumberedRecord {
-  return name !== "node";
+  return name !== "node" && name !== "wait";
 }
 
 /** The type of record by its singular or plural, in any case. */

@@ -1,5 +1,5 @@
 /**
- * One step of a Workflow: a command or an agent, its dependencies, and its behaviour on failure.
+ * One step of a Workflow: a command, an agent or a wait, its dependencies, and its behaviour on failure.
  *
  * @module
  */
@@ -18,6 +18,7 @@ import { checkSandbox, NO_SANDBOX, SandboxField, sandboxReferences } from "./san
 import { checkShell, Shell } from "./shell.ts";
 import { checkShellLine } from "./shell_line.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
+import { checkWaitFor, WaitFor, waitForExpressions } from "./wait_for.ts";
 
 /** Names of steps: usable in CEL as `steps.<id>`. */
 const StepId = Type.String({
@@ -63,6 +64,9 @@ const ON_LIMIT = ["wait", "fail"] as const;
 /** The fields that only a step with an agent has. */
 const AGENT_FIELDS = ["prompt", "template", "session", "onLimit"] as const;
 
+/** The fields that a step with `waitFor` has, which runs nothing. */
+const WAIT_FIELDS = ["id", "waitFor", "needs", "when", "continueOnError"];
+
 /** Schema of one step. */
 export const StepSchema = Type.Object({
   id: StepId,
@@ -71,6 +75,7 @@ export const StepSchema = Type.Object({
   agent: Type.Optional(AgentField),
   session: Type.Optional(Session),
   onLimit: Type.Optional(Type.Enum([...ON_LIMIT])),
+  waitFor: Type.Optional(WaitFor),
   prompt: Type.Optional(Type.String({ minLength: 1, title: "a prompt" })),
   template: Type.Optional(Name),
   sandbox: Type.Optional(SandboxField),
@@ -85,7 +90,8 @@ export const StepSchema = Type.Object({
   workdir: Type.Optional(Type.String({ minLength: 1, title: "a directory" })),
 }, {
   additionalProperties: false,
-  title: 'a step: a mapping with "id", and "run" or "agent", such as {id: test, run: make test}',
+  title: 'a step: a mapping with "id", and "run", "agent" or "waitFor", such as ' +
+    "{id: test, run: make test}",
 });
 
 /** One step of a workflow, as written by the user. */
@@ -95,6 +101,7 @@ export type Step = Type.Static<typeof StepSchema>;
 export function checkStep(step: Step, at: FieldPath): Finding[] {
   return [
     ...checkWhatRuns(step, at),
+    ...(step.waitFor === undefined ? [] : checkWaitFor(step.waitFor, [...at, "waitFor"])),
     ...(step.run === undefined ? [] : checkShellLine(step.run, [...at, "run"])),
     ...checkShell(step.shell, [...at, "shell"]),
     ...(step.prompt === undefined ? [] : checkTemplate(step.prompt, [...at, "prompt"])),
@@ -108,12 +115,20 @@ export function checkStep(step: Step, at: FieldPath): Finding[] {
 }
 
 function checkWhatRuns(step: Step, at: FieldPath): Finding[] {
-  const { run, agent, prompt, template } = step;
+  const { run, agent, waitFor, prompt, template } = step;
+  if (waitFor !== undefined) {
+    const field = Object.keys(step).find((name) => !WAIT_FIELDS.includes(name));
+    if (field === undefined) return [];
+    return [errorAt([...at, field], `A step with "waitFor" runs nothing, so it has no "${field}"`)];
+  }
   if (run !== undefined && agent !== undefined) {
     return [errorAt([...at, "agent"], 'A step has either "run" or "agent", remove one of them')];
   }
   if (run === undefined && agent === undefined) {
-    return [errorAt(at, 'A step needs "run" (a shell line) or "agent" (the name of an Agent)')];
+    return [errorAt(
+      at,
+      'A step needs "run" (a shell line), "agent" (the name of an Agent) or "waitFor" (a time)',
+    )];
   }
   if (run !== undefined) {
     const field = AGENT_FIELDS.find((name) => Object.hasOwn(step, name));
@@ -156,12 +171,13 @@ export function agentNames({ agent }: Pick<Step, "agent">): readonly string[] {
 
 /** The expressions of a step at path `at`. */
 export function stepExpressions(
-  { when, session, prompt, workdir, env }: Step,
+  { when, session, waitFor, prompt, workdir, env }: Step,
   at: FieldPath,
 ): FieldExpression[] {
   return [
     ...expressionAt(when, [...at, "when"]),
     ...expressionAt(session?.key, [...at, "session", "key"]),
+    ...waitForExpressions(waitFor, [...at, "waitFor"]),
     ...templateExpressions(prompt, [...at, "prompt"]),
     ...templateExpressions(workdir, [...at, "workdir"]),
     ...envExpressions(env, [...at, "env"]),

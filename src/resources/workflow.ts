@@ -148,14 +148,21 @@ function checkUniqueIds(spec: WorkflowSpec): Finding[] {
   return [...look(spec.steps, "steps"), ...look(spec.finally ?? [], "finally")];
 }
 
-/** Checks `finally`: its steps run one after the other, so `needs` is refused. */
+/**
+ * Checks `finally`: its steps run one after the other, so `needs` is refused; and they end the task, so
+ * none waits.
+ */
 function checkFinally(steps: readonly Step[]): Finding[] {
-  return steps.flatMap((step, index) =>
-    step.needs === undefined ? [] : [errorAt(
+  return steps.flatMap((step, index) => [
+    ...step.needs === undefined ? [] : [errorAt(
       [...FINALLY, index, "needs"],
       'Steps under "finally" run one after the other when all other steps have ended: remove "needs"',
-    )]
-  );
+    )],
+    ...step.waitFor === undefined ? [] : [errorAt(
+      [...FINALLY, index, "waitFor"],
+      'Steps under "finally" end the task, so none of them waits: remove "waitFor", or the step',
+    )],
+  ]);
 }
 
 /**

@@ -25,9 +25,9 @@ export interface BackupFacts {
 export interface CheckFacts extends BackupFacts {
   /** One sentence for each fault; empty when there is none. */
   readonly faults: readonly string[];
-  /** Number of pending tasks. */
-  readonly pending: number;
-  /** Number of tasks that run, or ran when their daemon ended. */
+  /** Number of tasks that have not ended. */
+  readonly openTasks: number;
+  /** Of these, those that run, or ran when their daemon ended. */
   readonly running: number;
   /** The SecretStores, their values sealed. */
   readonly secretStores: readonly Resource[];

@@ -36,6 +36,7 @@ import type {
   TaskStore,
 } from "./task_store.ts";
 import type { TurnStore } from "./turn_store.ts";
+import type { WaitStore } from "./wait_store.ts";
 
 /**
  * Storage of one data directory. An implementation is a plain object with its methods as properties
@@ -58,6 +59,7 @@ export interface Store
     TaskCounter,
     InboxStore,
     TurnStore,
+    WaitStore,
     SourceEventRecorder,
     SourceEventQueue,
     SourceEventStore,

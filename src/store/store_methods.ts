@@ -24,6 +24,7 @@ const CHANGED = {
   token: { record: "token" },
   "control-audit": { record: "control-audit" },
   node: { record: "node" },
+  wait: { record: "wait" },
 } as const satisfies Record<RecordName, DaemonEvents["recordsChanged"]>;
 const NONE_REPLACED: readonly string[] = [];
 const NONE_INTERRUPTED: readonly ClaimedTask[] = [];
@@ -192,6 +193,14 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
   // a turn that it gives up may go to a parked task, as one that ends
   takeTurn: (events, _, { taskId }) => mayWakeTasks(events, undefined, taskId),
   endTurn: mayWakeTasks,
+  openWait: changes("wait"),
+  continueWait(events, result, taskId) {
+    if (result.is !== "over") return;
+    changed(events, "wait");
+    mayWakeTasks(events, undefined, taskId);
+  },
+  listWaits: "read",
+  countWaits: "read",
   noteLimit: (events) => events.publish("tasksStored", { replaced: NONE_REPLACED }),
   listAgentUse: "read",
   saveSession: changesNothing,

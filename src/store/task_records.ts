@@ -8,11 +8,24 @@ import type { FailureKind } from "../agents/agent_failure.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Coverage } from "../signatures/coverage.ts";
 import type { ListQuery } from "./list_query.ts";
+import type { WaitKind } from "./wait_records.ts";
 
 /** States of a task; the last three are final. */
-export const TASK_STATES = ["pending", "running", "succeeded", "failed", "cancelled"] as const;
+export const TASK_STATES = [
+  "pending",
+  "running",
+  "waiting",
+  "succeeded",
+  "failed",
+  "cancelled",
+] as const;
 /** One of {@linkcode TASK_STATES}. */
 export type TaskState = typeof TASK_STATES[number];
+
+/** Whether a task in this state has not ended. */
+export function isUnfinished(state: TaskState): boolean {
+  return state === "pending" || state === "running" || state === "waiting";
+}
 
 /** States of a step. */
 export type StepState = TaskState | "skipped";
@@ -171,7 +184,7 @@ export interface ReachedHost {
   readonly tokensOut?: number;
 }
 
-/** Why a pending task does not run yet. */
+/** Why a task that is pending or waiting does not run. */
 export type TaskReadiness =
   /** It waits for a worker only, if need be of certain nodes. */
   | {
@@ -208,6 +221,8 @@ export type TaskReadiness =
     readonly agent?: string;
     /** What it waits for: a free seat or session of the agent, or the end of the agent's limit. */
     readonly for?: "seat" | "session" | "limit";
+    /** The open wait of the first step that has one; absent if it waits for an agent only. */
+    readonly wait?: { readonly position: number; readonly kind: WaitKind };
   };
 
 /** One run of a workflow. */
@@ -243,10 +258,12 @@ export interface Task {
   readonly node?: string;
   /** Name of that node; absent if it is no longer known, and if `node` is absent. */
   readonly nodeName?: string;
-  /** As of the time of reading; absent if it is not pending. */
+  /** As of the time of reading; absent unless it is pending or waiting. */
   readonly readiness?: TaskReadiness;
   /** Reason of a request to cancel it; empty without one. */
   readonly cancelReason: string;
+  /** Milliseconds that workers have run it up to now, without the run that is under way. */
+  readonly activeMs: number;
   /** Every step of its workflow, in order; empty when it never had a plan. */
   readonly steps: readonly StepRecord[];
 }
@@ -310,16 +327,18 @@ export interface TaskEnd {
   readonly followed?: boolean;
   /** Ended steps to be stored in the same transaction. */
   readonly steps?: readonly StepRecord[];
+  /** Whether waits of the task may be open; they end with it. */
+  readonly mayHaveWaits?: boolean;
 }
 
-/** Number of pending and running tasks, and the age of the oldest pending ones. */
+/** Number of tasks that have not ended, and the age of the oldest pending ones. */
 export interface TaskCounts {
   readonly pending: number;
   /** Of these, those that have to wait for room (`concurrency`, `maxParallel`). */
   readonly queued: number;
   /** Of the pending ones, those that have to wait for a time (debounce, rate limit). */
   readonly delayed: number;
-  /** Of the pending ones, those that have begun and wait for an agent. */
+  /** Those that have begun, and have no worker until a step of them goes on. */
   readonly waiting: number;
   readonly running: number;
   /**

@@ -46,12 +46,15 @@ export interface TaskQueue {
   claimInterrupted(): Promise<ClaimedTask[]>;
   /**
    * Puts a running task back in the queue; its finished steps are kept, and these records of steps
-   * stored.
+   * stored. `activeMs`: how long the worker has run it, in milliseconds.
    */
-  requeueTask(taskId: string, steps?: readonly StepRecord[]): Promise<void>;
+  requeueTask(taskId: string, steps?: readonly StepRecord[], activeMs?: number): Promise<void>;
   /** Ends a running task; `false` when it had ended already. */
   finishTask(end: TaskEnd): Promise<boolean>;
-  /** Ends a pending task, or marks a running one to be stopped; `followed` as in a `TaskEnd`. */
+  /**
+   * Ends a pending task, or marks a started one to be stopped, and ends its waits; `followed` as in a
+   * `TaskEnd`.
+   */
   cancelTask(
     taskId: string,
     end: { reason: string; now: number; followed?: boolean },

@@ -52,8 +52,14 @@ export type TurnAnswer =
 export interface Parking {
   /** Records of its steps that are stored with it. */
   readonly steps: readonly StepRecord[];
-  /** When it goes on even without a turn, in milliseconds since the epoch. */
+  /** When it goes on by itself, in milliseconds since the epoch. */
   readonly until?: number;
+  /** The steps whose waits were open when the worker last looked, by position. */
+  readonly waits?: readonly number[];
+  /** Whether others may run in its workspace meanwhile: its files are its own. */
+  readonly hasOwnFiles?: boolean;
+  /** Milliseconds for which the worker has run it. */
+  readonly activeMs?: number;
   /** Whether only the steps that end it are left: then it waits also if it is cancelled. */
   readonly isEnding?: boolean;
   /** Milliseconds since the epoch: so a clock that was set back is known. */

@@ -23,13 +23,14 @@ export interface TurnStore {
   takeTurn(asked: AskedTurn): Promise<TurnAnswer>;
   /**
    * Ends the turn of a step, or its waiting for one. The next in the queue gets it, and its task is
-   * ready if it was parked. Without `position`: of all steps of the task.
+   * ready if it was waiting. Without `position`: of all steps of the task.
    */
   endTurn(taskId: string, position?: number): Promise<void>;
   /**
-   * Gives a running task back until one of its steps gets a turn, or until a time. It keeps the room
-   * that it occupies. If a step of it got its turn meanwhile, or it was cancelled before its end, or nothing
-   * would ever wake it, it is ready at once.
+   * Gives a running task back until one of its steps can go on: it gets a turn, its wait is over, or a
+   * time has come. It keeps the room that it occupies in its group, and that in its workspace unless it
+   * has files of its own and waits for no turn. If a step of it can go on already, or it was cancelled
+   * before its end, or nothing would ever wake it, it is ready at once.
    */
   parkTask(taskId: string, parking: Parking): Promise<void>;
   /**

@@ -264,6 +264,11 @@ export function mayHaveTurns(plan: string): boolean {
   return plan.includes('"agent":');
 }
 
+/** Whether a step of a stored plan waits for something other than an agent; see {@linkcode mayHaveTurns}. */
+export function mayHaveWaits(plan: string): boolean {
+  return plan.includes('"waitFor":');
+}
+
 /** Copies agent, prompt, shell and sandbox into a step. */
 function planStep(
   { agent: agentField, template: templateName, sandbox: own, ...step }: Step,
@@ -278,6 +283,7 @@ function planStep(
     return { ...planSandbox(own ?? agent?.sandbox ?? around), agent: plannedAgent(name, agent) };
   };
   const [first, ...others] = agentNames({ ...defined({ agent: agentField }) });
+  if (step.waitFor !== undefined) return step; // it runs nothing
   if (first === undefined) {
     return { ...defined({ shell }), ...step, ...planSandbox(own ?? around) };
   }

@@ -14,11 +14,13 @@ import type { DatabaseSize } from "../store/maintenance.ts";
 import type { OutboxCounts } from "../store/outbox_records.ts";
 import type { Store } from "../store/store.ts";
 import type { TaskCounts } from "../store/task_records.ts";
+import { WAIT_KINDS } from "../store/wait_records.ts";
 
 /** Every metric that is read, its name without the prefix `svc_`. */
 export const READ = [
   { name: "uptime_seconds", type: "gauge", help: "Time since the daemon started" },
   { name: "tasks", type: "gauge", help: "Tasks that have not ended" },
+  { name: "waits_open", type: "gauge", help: "Steps that wait for something but an agent" },
   {
     name: "oldest_pending_task_age_seconds",
     type: "gauge",
@@ -90,7 +92,7 @@ export interface Sizes {
 
 /** The parts of the daemon that have the values. */
 export interface ReadingsHost {
-  readonly store: Pick<Store, "counts" | "outboxCounts" | "databaseSize">;
+  readonly store: Pick<Store, "counts" | "countWaits" | "outboxCounts" | "databaseSize">;
   readonly clock: Clock;
   readonly dirs: Pick<DataDir, "root" | "database">;
   /** Start of the daemon, in milliseconds since the epoch. */
@@ -151,6 +153,7 @@ export async function takeReadings(host: ReadingsHost): Promise<Readings> {
 /** The answers of the database. */
 interface Stored {
   readonly counts: TaskCounts;
+  readonly waits: Awaited<ReturnType<Store["countWaits"]>>;
   readonly outbox: OutboxCounts;
   readonly size: DatabaseSize;
 }
@@ -158,6 +161,7 @@ interface Stored {
 /** The readings while the database is away. */
 const NOTHING_STORED = {
   tasks: [],
+  waits_open: [],
   oldest_pending_task_age_seconds: [],
   outbox_messages: [],
   oldest_outbox_message_age_seconds: [],
@@ -179,32 +183,38 @@ export async function answerInTime<T>(
 
 /** `undefined` when the database cannot answer now. */
 async function findStored({ store, clock }: ReadingsHost): Promise<Stored | undefined> {
-  const asked = Promise.all([store.counts(), store.outboxCounts(), store.databaseSize()]);
+  const asked = Promise.all([
+    store.counts(),
+    store.countWaits(),
+    store.outboxCounts(),
+    store.databaseSize(),
+  ]);
   try {
     const answer = await answerInTime(asked, clock);
     if (answer === undefined) return undefined;
-    const [counts, outbox, size] = answer;
-    return { counts, outbox, size };
+    const [counts, waits, outbox, size] = answer;
+    return { counts, waits, outbox, size };
   } catch (error) {
     if (error instanceof AppError && error.code === "overloaded") return undefined;
     throw error;
   }
 }
 
-function storedReadings({ counts, outbox, size }: Stored, now: number): StoredReadings {
+function storedReadings({ counts, waits, outbox, size }: Stored, now: number): StoredReadings {
   const age = (since: number | undefined) =>
     since === undefined ? 0 : Math.max(0, now - since) / 1000;
   return {
     tasks: [
       {
         state: "ready",
-        value: counts.pending - counts.queued - counts.delayed - counts.waiting,
+        value: counts.pending - counts.queued - counts.delayed,
       },
       { state: "queued", value: counts.queued },
       { state: "delayed", value: counts.delayed },
       { state: "waiting", value: counts.waiting },
       { state: "running", value: counts.running },
     ],
+    waits_open: WAIT_KINDS.map((kind) => ({ kind, value: waits[kind] })),
     oldest_pending_task_age_seconds: [
       { state: "any", value: age(counts.oldestPendingAt) },
       { state: "ready", value: age(counts.oldestReadyAt) },

@@ -81,6 +81,11 @@ const MEANINGS: { readonly [Name in StoreMethod]?: AfterCall<Observed, Name> } =
     running.delete(taskId);
     observer.taskLeft?.(taskId, "interrupted");
   },
+  parkTask({ observer, running }, _, taskId, { steps }) {
+    for (const step of steps) stepStored(observer, taskId, step);
+    running.delete(taskId);
+    observer.taskLeft?.(taskId, "waiting");
+  },
   cancelTask({ observer }, result) {
     if (result === "cancelled") observer.taskEnded?.("cancelled");
   },

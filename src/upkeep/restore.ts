@@ -35,7 +35,7 @@ const CANCELLED = "cancelled when a backup was restored";
 export interface RestoreRequest {
   /** Absolute path of the copy. */
   readonly file: string;
-  /** Whether tasks that were pending or running in the copy are cancelled instead of run. */
+  /** Whether tasks that had not ended in the copy are cancelled instead of run. */
   readonly cancelTasks: boolean;
   /** Whether SecretStores whose key is lost are left out. */
   readonly dropSecrets: boolean;
@@ -59,7 +59,7 @@ export interface RestoreResult {
   readonly kept: string | undefined;
   /** Version of the copy's schema before it was migrated. */
   readonly schemaVersion: number;
-  /** Number of pending and running tasks in the copy. */
+  /** Number of tasks in the copy that had not ended. */
   readonly openTasks: number;
   /** Whether the open tasks were cancelled. */
   readonly cancelled: boolean;
@@ -118,7 +118,7 @@ export async function* restore(
     const kept = await keep(database, clock);
     await Deno.rename(part, database);
     await syncDirectory(dirname(database));
-    const openTasks = facts.pending + facts.running;
+    const { openTasks } = facts;
     const dropped = leaveOut.map(({ project, name }) => `${project}/${name}`);
     const { schemaVersion } = facts;
     return {

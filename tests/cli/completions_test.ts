@@ -50,9 +50,9 @@ const CASES: readonly { words: readonly string[]; gives: readonly string[] }[] =
   { words: ["ta"], gives: ["task"] },
   {
     words: ["task", ""],
-    gives: ["logs", "plan", "cancel", "retry", "wait", "inbox", "workspace"],
+    gives: ["logs", "plan", "cancel", "continue", "retry", "wait", "inbox", "workspace"],
   },
-  { words: ["task", "c"], gives: ["cancel"] },
+  { words: ["task", "c"], gives: ["cancel", "continue"] },
   { words: ["tool", "p"], gives: ["payload-extract"] },
   { words: ["get", "-o", ""], gives: ["table", "wide", "json", "yaml", "name"] },
   { words: ["get", "--output", "j"], gives: ["json"] },

@@ -137,6 +137,7 @@ const AUDITED_ELSEWHERE = {
   "github.issue_create": "tests/control/audited_outputs_test.ts",
   "gitlab.issue_create": "tests/control/audited_outputs_test.ts",
   "outbox.send": "tests/control/held_messages_test.ts",
+  "task.continue": "tests/control/task_continue_test.ts",
 } satisfies Partial<Record<OperationName, string>>;
 
 type AuditedName = keyof typeof AUDITED | keyof typeof AUDITED_ELSEWHERE;

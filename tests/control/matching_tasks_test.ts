@@ -197,7 +197,7 @@ controlTest("without a filter, and in other states, nothing is done", async (rig
     }
   }
   await rejects(cancel(rig, { state: "failed" }), {
-    message: 'Tasks are cancelled in the state pending or running, not "failed"',
+    message: 'Tasks are cancelled in the state pending or waiting or running, not "failed"',
   });
   await rejects(retry(rig, { state: "running" }), { code: "usage" });
   await rejects(cancel(rig, { state: "running", reason: "x".repeat(501) }), { code: "invalid" });

@@ -139,6 +139,7 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "task.workspace": { ...READ, input: id },
   "task.workspace.clean": { ...OPERATE, input: id },
   "task.cancel": { ...OPERATE, step: "own", input: ({ task }) => ({ ids: [task] }) },
+  "task.continue": { ...OPERATE, input: ({ task }) => ({ id: task, step: "build", reason: "x" }) },
   "task.cancel.matching": { ...OPERATE, input: () => ({ trigger: "push" }) },
   "task.retry.matching": { ...OPERATE, input: () => ({ state: "failed" }) },
   "task.retry": { ...OPERATE, input: id },

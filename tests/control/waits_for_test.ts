@@ -66,8 +66,9 @@ const ALONE: readonly (readonly [TaskReadiness, string])[] = [
 ];
 
 for (const [readiness, text] of ALONE) {
-  Deno.test(`a pending task: ${text}`, () => {
-    const word = text.startsWith("waits for a worker") ? "ready" : readiness.is;
+  Deno.test(`a task that is ${readiness.is}: ${text}`, () => {
+    const isReady = text.startsWith("waits for a worker") && readiness.is !== "waiting";
+    const word = isReady ? "ready" : readiness.is === "waiting" ? undefined : readiness.is;
     const found = explain(readiness);
     deepEqual([found?.text, found?.readiness], [text, word]);
   });

@@ -325,6 +325,62 @@ programTest(
   },
 );
 
+programTest(
+  "docs/workflows.md: a task waits for half an hour and until a time, and goes on after both",
+  async () => {
+    const page = await Deno.readTextFile(join(ROOT, "docs/workflows.md"));
+    const [, example = ""] = /## Waiting\n\n```yaml\n(.*?)```/s.exec(page) ?? [];
+    await using home = await tempDir();
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    const clock = movableClock("2030-01-31T08:00:00Z");
+    const triggers = ["canary", "other"].map((name) =>
+      `---
+kind: Trigger
+metadata: {name: ${name}}
+spec: {event: {source: webhook, webhook: {allowUnsigned: true}}, action: {workflow: ${name}, workspace: default}}
+`
+    );
+    const other =
+      "---\nkind: Workflow\nmetadata: {name: other}\nspec: {steps: [{id: a, run: 'true'}]}\n";
+    const text = `${example}${other}${triggers.join("")}`;
+    await using daemon = await inProcess({ clock, home: home.path, path: directory.path });
+    const { client } = daemon;
+    await client.call("apply", { files: [{ name: "canary.yaml", text }], dry_run: false });
+    const fire = (name: string, payload = {}) =>
+      client.call("trigger.fire", { name, payload: JSON.stringify(payload) });
+    const canary = async () => {
+      const { items } = await client.call("get", { what: "tasks", workflow: "canary" });
+      return items[0] as unknown as TaskRecord;
+    };
+    const at = async (step: string, state: string) =>
+      await until(`step ${step} ${state}`, async () => {
+        const { steps } = await canary();
+        return steps.some((one) => one.id === step && one.state === state) || undefined;
+      });
+    await fire("canary", { announce_at: "2030-01-31T09:00:00Z" });
+    await at("soak", "waiting");
+    clock.set("2030-01-31T08:31:00Z");
+    await fire("other"); // a worker that has something to do sees at once that the clock was set
+    await at("quiet", "waiting");
+    const { items } = await client.call("get", { what: "waits" });
+    deepEqual(items.map(({ step, due_at }) => [step, due_at]), [
+      ["quiet", "2030-01-31T09:00:00.000Z"],
+    ]);
+    clock.set("2030-01-31T09:00:00Z");
+    await fire("other");
+    await at("announce", "succeeded");
+    equal(
+      await Deno.readTextFile(`${directory.path}/workspaces/default/deployed`),
+      "canary\nall\nannounced\n",
+    );
+  },
+  {
+    sanitizeOps: false, // connections of this process to its own daemon
+    sanitizeResources: false,
+    fileOnly: "a clock that is not that of PostgreSQL is refused",
+  },
+);
+
 /** A daemon in this process, whose clock can be moved. */
 interface InProcess extends AsyncDisposable {
   readonly client: Client;

@@ -304,7 +304,8 @@ export class TestDaemon implements AsyncDisposable {
     using client = this.client(); // a process for each look would take longer than most tasks
     await until("the end of every task", async () => {
       const { counts } = await client.call("status", {}) as { counts: Record<string, number> };
-      return counts["tasks_pending"] === 0 && counts["tasks_running"] === 0 ? true : undefined;
+      const open = ["tasks_pending", "tasks_running", "tasks_waiting"];
+      return open.every((name) => counts[name] === 0) ? true : undefined;
     }, withinMs);
     return await this.tasks();
   }

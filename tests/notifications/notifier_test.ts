@@ -54,6 +54,7 @@ function taskOf(given: Partial<Task> = {}): Task {
     depth: 0,
     directory: "",
     cancelReason: "",
+    activeMs: 0,
     steps: [],
     ...given,
   };

@@ -135,15 +135,15 @@ test("where no agent is logged in, the step fails as the last one did", async (r
 
 test("where every agent is limited, the step waits for the first that resets", async (rig) => {
   const later = { ...LIMITED, result: "You've hit your limit, try again in 40 minutes" };
-  const { state, until, task } = await rig.all(
+  const { state, parked, task } = await rig.all(
     steps("agent: [a, b]"),
     agents(agent("a", [later]), agent("b", [LIMITED])),
   );
   equal(state, "waiting");
-  equal(Math.round(((until ?? 0) - Date.now()) / 60_000), 20);
+  equal(Math.round(((parked?.until ?? 0) - Date.now()) / 60_000), 20);
   match(
     stepsOf(task.steps).join(),
-    /^fix pending: waits until .*Z, when the limit of Agent "b" resets$/,
+    /^fix waiting: waits until .*Z, when the limit of Agent "b" resets$/,
   );
 });
 
@@ -181,7 +181,7 @@ test("a step without a seat waits, and goes on in the seat that is freed", async
   equal(waits.state, "waiting");
   await rig.store.parkTask(second.task.id, { steps: [], now: Date.now() });
   const task = await rig.task(second.task.id);
-  deepEqual(stepsOf(task.steps), ['fix pending: waits for a turn of Agent "a"']);
+  deepEqual(stepsOf(task.steps), ['fix waiting: waits for a turn of Agent "a"']);
   deepEqual((await rig.store.claimTasks(10, Date.now())).tasks, []);
   equal((await rig.run(first)).state, "succeeded");
   equal((await rig.run(await rig.reclaim(second.task.id))).state, "succeeded");
@@ -197,7 +197,7 @@ test("steps beside one that waits go on, and the task is parked at their end", a
     agents(agent("a", [LIMITED])),
   );
   equal(state, "waiting");
-  deepEqual(task.steps.map((one) => one.state), ["pending", "succeeded", "succeeded"]);
+  deepEqual(task.steps.map((one) => one.state), ["waiting", "succeeded", "succeeded"]);
   ok(await readText(rig, "c-ran") === "");
 });
 
@@ -298,8 +298,8 @@ async function takeSeat(rig: RunRig, taskId: string): Promise<void> {
 }
 
 /** Parks a task whose run has ended with this result. */
-async function park(rig: RunRig, id: string, { until, isEnding }: TaskResult): Promise<void> {
-  const parking = { steps: [], now: Date.now(), ...defined({ until, isEnding }) };
+async function park(rig: RunRig, id: string, { parked, isEnding }: TaskResult): Promise<void> {
+  const parking = { ...parked, steps: [], now: Date.now(), ...defined({ isEnding }) };
   await rig.store.parkTask(id, parking);
 }
 
@@ -319,7 +319,7 @@ test("a step under finally waits without a worker, behind no step of its own tas
   deepEqual((await rig.store.claimTasks(10, Date.now())).tasks, []);
   deepEqual(stepsOf((await rig.task(second.task.id)).steps), [
     "fix cancelled: cancelled",
-    'z pending: waits for a turn of Agent "a"',
+    'z waiting: waits for a turn of Agent "a"',
   ]);
   equal((await rig.run(first)).state, "succeeded");
   equal((await rig.run(await rig.reclaim(second.task.id), { cancel })).state, "cancelled");
@@ -346,7 +346,7 @@ test("the time that a step waits for a limit does not begin anew each time it as
   const claimed = await rig.claim(steps("agent: a, timeout: 5m"), one);
   const first = await rig.run(claimed);
   equal(first.state, "waiting");
-  await park(rig, claimed.task.id, { ...first, until: Date.now() - 1 });
+  await park(rig, claimed.task.id, { ...first, parked: { until: Date.now() - 1 } });
   const again = await rig.reclaim(claimed.task.id);
   const { startedAt = 0 } = again.task;
   const later = { ...again, task: { ...again.task, startedAt: startedAt - 3 * 60_000 } };

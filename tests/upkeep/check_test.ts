@@ -65,9 +65,31 @@ const IMPOSSIBLE: readonly {
     says: /There are turns of agents of tasks that have ended or do not exist: T/,
   },
   {
-    name: "a parked task that nothing wakes",
-    sql: "UPDATE tasks SET readiness = -1",
+    name: "a waiting task that nothing wakes",
+    sql: "UPDATE tasks SET state = 'waiting', started_at = 1",
     says: /There are tasks that wait for nothing, so they never go on: 01J/,
+  },
+  {
+    name: "a waiting task that has never begun",
+    sql: "UPDATE tasks SET state = 'waiting', run_at = 1",
+    says: /There are tasks that wait and cannot: 01J/,
+  },
+  {
+    name: "a waiting task that is to be stopped, and its wait is open",
+    sql: `UPDATE tasks SET state = 'waiting', started_at = 1, cancel_reason = 'no';
+          INSERT INTO waits SELECT id, 0, project, 'time', 'open', 9, 0, 1, NULL, NULL FROM tasks`,
+    says: /There are tasks that wait and cannot: 01J/,
+  },
+  {
+    name: "an open wait of a task that has ended",
+    sql: `UPDATE tasks SET state = 'failed', finished_at = 1;
+          INSERT INTO waits SELECT id, 0, project, 'time', 'open', 9, 0, 1, NULL, NULL FROM tasks`,
+    says: /There are waits of tasks that do not exist, or open ones of ended tasks: 01J/,
+  },
+  {
+    name: "the wait of no task",
+    sql: "INSERT INTO waits VALUES ('T', 0, 'default', 'time', 'over', 9, 0, 1, 2, '{}')",
+    says: /There are waits of tasks that do not exist, or open ones of ended tasks: T/,
   },
   {
     name: "the pack of a message that was sent",

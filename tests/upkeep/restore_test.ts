@@ -189,7 +189,9 @@ Deno.test("restore ends the tasks that were open in the copy, if it is told to",
     await store.claimTasks(1, 5);
     await store.finishTask({ taskId: taskIdOf(1), state: "succeeded", reason: "", now: 8 });
     await store.claimTasks(1, 5);
-    await store.parkTask(taskIdOf(2), { steps: [], until: 1e12, now: 8 });
+    const wait = { taskId: taskIdOf(2), position: 0, project: "default", kind: "time" } as const;
+    await store.openWait({ ...wait, dueAt: 1e12, isRelative: true, now: 8 });
+    await store.parkTask(taskIdOf(2), { steps: [], until: 1e12, waits: [0], now: 8 });
   }
   const file = await copyThenChange(rig);
   const result = await restored(rig, file, { cancelTasks: true });
@@ -210,6 +212,12 @@ Deno.test("restore ends the tasks that were open in the copy, if it is told to",
     rowsOf(rig.dirs.database, `SELECT ${columns}, process_group AS g FROM steps`)
       .map((row) => ({ ...row })),
     [{ state: "cancelled", reason: why, at: NOW, g: null }],
+  );
+  deepEqual(
+    rowsOf(rig.dirs.database, "SELECT state, over_at FROM waits").map((row) => ({ ...row })),
+    [
+      { state: "over", over_at: NOW },
+    ],
   );
   deepEqual(await faultsOf(rig), []);
 });

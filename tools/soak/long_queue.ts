@@ -107,7 +107,8 @@ async function queue(daemon: TestDaemon, path: string, count: number): Promise<s
 /** The number of pending and running tasks. */
 async function open(daemon: TestDaemon): Promise<number> {
   const { counts } = await daemon.json("status") as { counts: Record<string, number> };
-  return (counts["tasks_pending"] ?? 0) + (counts["tasks_running"] ?? 0);
+  const open = ["tasks_pending", "tasks_running", "tasks_waiting"];
+  return open.reduce((sum, name) => sum + (counts[name] ?? 0), 0);
 }
 
 /** The time that `act` takes, in milliseconds. */

@@ -84,7 +84,7 @@ function Figures({ state: { rates, queue, outbox, settings }, stats }: {
         {
           label: "Pending",
           value: queue.pending,
-          note: pending.join(", ") || "no task is pending",
+          note: pending.join(", "),
           ...trend(stats?.queue?.pending),
           ...(queue.pending > 0 ? { tone: "pending" } : {}),
         },

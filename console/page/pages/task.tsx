@@ -150,7 +150,8 @@ function titleOf({ state, readiness, workflow }: TaskRecord, failed?: Step): str
         readiness === undefined || readiness === "ready" ? "pending" : readiness
       }`;
     case "running":
-      return `${workflow} is running`;
+    case "waiting":
+      return `${workflow} is ${state}`;
     case "cancelled":
       return `${workflow} was cancelled`;
     default:
@@ -170,7 +171,7 @@ function whenOf({ state, created_at, started_at, finished_at }: TaskRecord) {
     );
   }
   const took = <Took from={started_at} to={finished_at} />;
-  if (state === "running") return <>for {took}</>;
+  if (state === "running" || state === "waiting") return <>for {took}</>;
   return (
     <>
       <Ago at={finished_at} />
@@ -183,9 +184,9 @@ function CancelAction({ task: { id, state } }: { readonly task: TaskRecord }) {
   return (
     <Action
       label="Cancel"
-      question={state === "running"
-        ? "svc asks running steps to stop and kills them after 5 seconds. Then the finally steps run."
-        : "It ends before any step starts."}
+      question={state === "pending"
+        ? "It ends before any step starts."
+        : "svc asks running steps to stop and kills them after 5 seconds. Then the finally steps run."}
       command={`svc task cancel ${id}`}
       act={async () => {
         const { tasks: [done] } = await call("task.cancel", { ids: [id] });

@@ -21,7 +21,7 @@ const FIELDS: readonly FilterField[] = [
   {
     name: "state",
     label: "State",
-    choices: ["pending", "running", "succeeded", "failed", "cancelled"],
+    choices: ["pending", "running", "waiting", "succeeded", "failed", "cancelled"],
   },
   { name: "trigger", label: "Trigger" },
   { name: "workflow", label: "Workflow" },

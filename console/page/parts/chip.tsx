@@ -36,6 +36,7 @@ const STATES: Readonly<Record<string, readonly [keyof typeof SIGNS, Tone, said?:
   skipped: ["dash", "quiet"],
   duplicate: ["equal", "quiet"],
   pending: ["clock", "pending"],
+  waiting: ["pause", "pending"],
   held: ["pause", "pending"],
   running: ["play", "busy"],
   failed: ["cross", "bad"],

@@ -113,6 +113,7 @@ const ROWS: readonly Row[] = [
   ["task logs", "show the output of a task; also svc logs", () => import("./task_logs.ts")],
   ["task plan", "show the steps of a task and what each waits for", () => import("./task_plan.ts")],
   ["task cancel", "cancel tasks", () => import("./task_cancel.ts")],
+  ["task continue", "end the wait of a step by hand", () => import("./task_continue.ts")],
   ["task retry", "retry a failed task", () => import("./task_retry.ts")],
   ["task wait", "wait until tasks have ended", () => import("./task_wait.ts")],
   ["task inbox", "read a task's messages, or send one", () => import("./task_inbox.ts"), "served"],

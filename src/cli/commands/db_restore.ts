@@ -74,7 +74,7 @@ function restoredText(restored: Restored): string {
   if (kept !== null) lines.push(`The old database is ${kept}`);
   if (open_tasks > 0) {
     const what = cancelled ? "were ended" : "go on when the daemon starts";
-    lines.push(`Tasks that were pending or running: ${open_tasks}; they ${what}`);
+    lines.push(`Tasks that had not ended: ${open_tasks}; they ${what}`);
   }
   if (pending_messages > 0) {
     lines.push(`Messages in the outbox: ${pending_messages}; they are sent when the daemon starts`);

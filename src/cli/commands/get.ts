@@ -42,7 +42,7 @@ const OPTIONS = [
   { flags: "--trigger <name>", help: "only records of this trigger", complete: "trigger" },
   {
     flags: "--state <state>",
-    help: "only tasks in this state: pending, running, succeeded, failed, cancelled; or " +
+    help: "only tasks in this state: pending, running, waiting, succeeded, failed, cancelled; or " +
       "source-events: received, routed, ignored, needs_attention, failed …; or outbox: held, " +
       "pending, sent, failed, dropped",
     complete: [...new Set([...TASK_STATES, ...SOURCE_EVENT_STATES, ...MESSAGE_STATES])],

@@ -94,11 +94,12 @@ function queueText(
   const waits = oldest_pending_secs === null
     ? ""
     : `, the oldest for ${shortDuration(oldest_pending_secs * 1000)}`;
-  const unready = [[queued, "queued"], [delayed, "delayed"], [waiting, "waiting"]]
+  const unready = [[queued, "queued"], [delayed, "delayed"]]
     .filter(([n]) => n !== 0)
     .map(([n, word]) => `${n} ${word}`).join(", ");
   const later = unready === "" ? "" : ` (${unready})`;
-  return `${running} running, ${pending} pending${later}${waits}`;
+  const inMidst = waiting === 0 ? "" : `, ${waiting} waiting`;
+  return `${running} running, ${pending} pending${later}${waits}${inMidst}`;
 }
 
 function outboxText(

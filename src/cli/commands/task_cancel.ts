@@ -24,13 +24,14 @@ import { waitForTasks } from "../wait_for_tasks.ts";
 const OPTIONS = [
   { flags: "--reason <text>", help: "why; it is kept with the task" },
   { flags: "--no-wait", help: "do not wait until they have ended" },
-  ...matchingOptions(["pending", "running"]),
+  ...matchingOptions(["pending", "waiting", "running"]),
   ...CONNECTION,
   OUTPUT_TEXT_JSON,
 ] as const satisfies readonly OptionDefinition[];
 
 export const command: Command = defineCommand({
-  help: "Cancels tasks. A pending task ends at once; every process of a running one gets TERM " +
+  help:
+    "Cancels tasks. A pending task ends at once, a waiting one after its finally steps; every process of a running one gets TERM " +
     "and, after 5 seconds, KILL, then its finally steps run. Waits until all have ended. " +
     "Exit 1 when a task had already ended. With filters instead of tasks, all that match and " +
     "have not ended; asks first.",

@@ -78,7 +78,11 @@ function limitText(
   return `${shortDuration(secs * 1000)}${from === null || from === own ? "" : ` (${from})`}`;
 }
 
-function runsText({ agent, fallbacks, finally: isLast }: PlannedStepView): string {
+function runsText({ agent, fallbacks, finally: isLast, wait_for: wait }: PlannedStepView): string {
+  if (wait !== undefined) {
+    if (wait.for === undefined) return `waits until ${wait.until}`;
+    return `waits ${typeof wait.for === "number" ? `${wait.for}s` : wait.for}`;
+  }
   const runs = agent === null ? "shell" : `agent ${agentNames({ agent, fallbacks })}`;
   return runs + (isLast ? ", finally" : "");
 }

@@ -16,6 +16,7 @@ import type { SourceEventQuery } from "../../store/source_event_records.ts";
 import type { SourceEventStore, ThreadStore } from "../../store/source_event_store.ts";
 import type { TaskQuery } from "../../store/task_records.ts";
 import type { TaskStore } from "../../store/task_store.ts";
+import type { WaitStore } from "../../store/wait_store.ts";
 
 /** The part of the store that types of records read. */
 export type RecordStore =
@@ -27,7 +28,8 @@ export type RecordStore =
   & SourceEventStore
   & TaskStore
   & ThreadStore
-  & TokenStore;
+  & TokenStore
+  & Pick<WaitStore, "listWaits">;
 
 /** One type of record; `Part` is the part of the store that it reads. */
 export interface RecordType<Row, Name extends RecordName = RecordName, Part = RecordStore> {

@@ -29,6 +29,7 @@ import { type ResolveHost, resolveId } from "./resolve.ts";
 import { TASKS } from "./task_record_type.ts";
 import { BINDINGS, SOURCE_EVENTS } from "./source_event_views.ts";
 import { table } from "./views.ts";
+import { WAITS } from "./wait_record_type.ts";
 
 /**
  * Drops the type of the rows, which is safe because each type gets only rows that it has listed
@@ -77,6 +78,7 @@ const RECORDS: { readonly [Name in RecordName]: RecordType<unknown, Name> } = {
     filters: ["before", "after", "until"],
   }),
   "node": eraseRow(NODES),
+  "wait": eraseRow(WAITS),
 };
 
 /** Newest audit rows that are searched for an id. */

@@ -102,6 +102,7 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
       projects: projectsOf(host.catalog).length,
       tasks_pending: pending,
       tasks_running: running,
+      tasks_waiting: waiting,
     },
     queue: {
       pending,

@@ -33,7 +33,7 @@ export const TASKS: RecordType<ExplainedTask, "task", TaskStore> = {
   passing: ["silent_since"],
   open: {
     isOpen: (task) => task.finishedAt === undefined,
-    states: ["running", "pending"],
+    states: ["running", "pending", "waiting"],
     pending: "pending",
   },
 };

@@ -14,8 +14,8 @@ import { takesTasks } from "./node_faults.ts";
 
 /** What a task waits for. */
 export interface WaitsFor {
-  /** Whether a pending task waits only for a worker, for room, for a time, or for an agent. */
-  readonly readiness?: TaskReadiness["is"];
+  /** Whether a pending task waits only for a worker, for room, or for a time. */
+  readonly readiness?: Exclude<TaskReadiness["is"], "waiting">;
   /** The reason of the task: a sentence without a subject and a full stop. */
   readonly text: string;
   readonly view: WaitsForView;
@@ -51,8 +51,8 @@ export function whatItWaitsFor(
       return readiness.until > known.now ? delayed(readiness) : ready({ is: "ready" }, known);
     case "waiting":
       return (readiness.until ?? Infinity) > known.now
-        ? waiting(readiness)
-        : ready({ is: "ready" }, known);
+        ? waiting(readiness, task)
+        : forWorker({ is: "ready" }, known);
     case "ready":
       return ready(readiness, known);
   }
@@ -99,12 +99,18 @@ function delayed(
 }
 
 function waiting(
-  { until, agent, for: what }: Extract<TaskReadiness, { readonly is: "waiting" }>,
+  { until, agent, for: what, wait }: Extract<TaskReadiness, { readonly is: "waiting" }>,
+  { steps }: Pick<Task, "steps">,
 ): WaitsFor {
   const time = until === undefined ? {} : { until: rfc3339(until) };
   if (agent === undefined) {
+    const step = wait === undefined ? undefined : steps[wait.position]?.id;
+    const where = step === undefined ? "" : ` in step ${step}`;
     const when = time.until === undefined ? "" : ` until ${time.until}`;
-    return { readiness: "waiting", text: `waits${when}`, view: { what: "time", ...time } };
+    return {
+      text: `waits${where}${when}`,
+      view: { what: "time", ...time, ...defined({ step }) },
+    };
   }
   const texts = {
     seat: `waits for agent ${agent}, whose turns are all taken (maxParallel)`,
@@ -112,7 +118,6 @@ function waiting(
     limit: `waits for agent ${agent}, limited until ${time.until}`,
   };
   return {
-    readiness: "waiting",
     text: texts[what ?? "seat"],
     view: { what: "agent", agent, ...(what === "limit" ? time : {}) },
   };

@@ -167,6 +167,9 @@ function howRecordsGo(record: RecordName): string {
         'delete task ID; "svc outbox drop ID" keeps one from being sent';
     case "token":
       return "A token cannot be deleted: svc token revoke ID ends it";
+    case "wait":
+      return 'A wait cannot be deleted: "svc task continue TASK STEP" ends it, "svc task cancel TASK" ' +
+        "its task";
     case "node":
       return "A node cannot be deleted: svc node forget NAME removes it from the list";
     case "audit":

@@ -42,7 +42,10 @@ export async function* cancelMatching(
   { host, signal }: { readonly host: TasksHost; readonly signal: AbortSignal },
 ): AsyncGenerator<MatchingLine> {
   const why = cancelReason(reason, caller, host);
-  const tasks = await collect(filter, { states: ["pending", "running"], done: "cancelled" }, host);
+  const tasks = await collect(filter, {
+    states: ["pending", "waiting", "running"],
+    done: "cancelled",
+  }, host);
   yield* forEach(tasks, { dryRun, signal }, async ({ id }) => await cancelOne(id, why, host));
 }
 

@@ -18,6 +18,7 @@ import {
   taskWorkspace,
 } from "./task_actions.ts";
 import { taskLogs } from "./task_logs.ts";
+import { type ContinueHost, continueTask } from "./task_continue.ts";
 import { type PlanHost, taskPlan } from "./task_plan.ts";
 import { readTaskLog } from "./log_read.ts";
 import { retryTask } from "./task_retry.ts";
@@ -25,7 +26,7 @@ import { waitForTasks } from "./task_wait.ts";
 
 /** The handlers, by name of the operation. */
 export function taskHandlers(
-  host: TasksHost & PlanHost,
+  host: TasksHost & PlanHost & ContinueHost,
 ): Pick<Handlers, keyof typeof TASK_OPERATIONS> {
   return {
     "task": async ({ id }) => taskView(await findTask(id, host.store)),
@@ -34,6 +35,7 @@ export function taskHandlers(
     "task.log.read": (input) => readTaskLog(input, host),
     "task.wait": (input, _caller, signal) => waitForTasks(input, host, signal),
     "task.cancel": (input, caller) => cancelTasks(input, caller, host),
+    "task.continue": (input, caller) => continueTask(input, caller, host),
     "task.cancel.matching": (input, caller, signal) =>
       cancelMatching(input, caller, { host, signal }),
     "task.retry.matching": (input, _caller, signal) => retryMatching(input, { host, signal }),

@@ -7,6 +7,7 @@
 
 import type { Input, Output } from "../../api/operations.ts";
 import type { PlannedStepView } from "../../api/task_operations.ts";
+import { defined } from "../../base/defined.ts";
 import { findDurationSecs } from "../../base/duration.ts";
 import { NO_SANDBOX } from "../../resources/sandbox.ts";
 import { DEFAULT_SANDBOX, type Plan, type PlannedStep } from "../../tasks/plan.ts";
@@ -60,7 +61,8 @@ function stepViews(
     const isRequired = requires(required, { hasAgent, hasSession: false });
     return {
       id: step.id,
-      kind: step.agent === undefined ? "run" : "agent",
+      kind: step.waitFor !== undefined ? "wait" : step.agent === undefined ? "run" : "agent",
+      ...defined({ wait_for: step.waitFor }),
       agent: step.agent?.name ?? null,
       fallbacks: (step.fallbacks ?? []).map(({ agent, sandbox }) => ({
         agent: agent?.name ?? null,
@@ -69,11 +71,13 @@ function stepViews(
       needs: needs[position] ?? [],
       when: step.when ?? null,
       finally: isFinally,
-      ...limitView(limitOf(step, { isFinally, plan, limits })),
+      ...limitView(
+        step.waitFor === undefined ? limitOf(step, { isFinally, plan, limits }) : undefined,
+      ),
       attempts: step.retry?.attempts ?? 1,
       continue_on_error: step.continueOnError === true,
       may: step.may ?? null,
-      sandbox: sandboxView(step.sandbox, isRequired),
+      sandbox: sandboxView(step.sandbox, isRequired && step.waitFor === undefined),
     };
   });
 }

@@ -10,6 +10,7 @@ import type {
   ClaimedSourceEvent,
   SourceEventState,
 } from "../../store/source_event_records.ts";
+import { isUnfinished } from "../../store/task_records.ts";
 import type { SlackEvent } from "./normalise.ts";
 
 /** The destination of an event. */
@@ -49,7 +50,7 @@ export function chooseRoute(facts: RouteFacts): Route {
 }
 
 function inBoundThread({ event }: RouteFacts, { id, state }: BoundTask): Route {
-  if (state === "pending" || state === "running") return { to: "inbox", taskId: id };
+  if (state !== undefined && isUnfinished(state)) return { to: "inbox", taskId: id };
   if (event.kind === "reaction") {
     return nowhere("ignored", "the task of its thread has ended, and a reaction starts no other");
   }

@@ -97,9 +97,9 @@ export const BATCHED: { readonly [Name in Batched]: BatchedMethod<Name> } = {
   requeueTask: {
     batcher: "tasks",
     asksFor: (request, taskId) => request.addTask(taskId),
-    run({ set, fence }, taskId, steps) {
+    run({ set, fence }, taskId, steps, activeMs) {
       fence.check(taskId);
-      set.requeue(taskId, steps);
+      set.requeue(taskId, steps, activeMs);
     },
   },
   finishTask: {

@@ -7,13 +7,14 @@
  */
 
 import type { CheckFacts, Progress } from "../maintenance.ts";
-import { number, text } from "../sql/columns.ts";
+import { number } from "../sql/columns.ts";
 import {
   IMPOSSIBLE_ROWS,
   type ImpossibleRows,
   listed,
   MAX_LISTED,
 } from "../sql/impossible_rows.ts";
+import { UNFINISHED } from "../sql/readiness.ts";
 import { verifyAudit } from "./audit/audit_chain.ts";
 import { connectFault } from "./database/connect_fault.ts";
 import { Connections, type ConnectOptions, type Session } from "./database/connections.ts";
@@ -54,7 +55,7 @@ export interface SharedCheckFacts extends CheckFacts {
   readonly database: string;
 }
 
-const NOTHING = { faults: [], pending: 0, running: 0, secretStores: [] };
+const NOTHING = { faults: [], openTasks: 0, running: 0, secretStores: [] };
 
 /**
  * Looks through it; yields its progress.
@@ -114,10 +115,10 @@ function unhurried<T>(db: Session, work: () => Promise<T>): Promise<T> {
   });
 }
 
-async function countTasks(db: Session): Promise<Pick<CheckFacts, "pending" | "running">> {
-  const rows = await db.all(
-    "SELECT state, count(*) AS n FROM tasks WHERE state IN ('pending', 'running') GROUP BY state",
-  );
-  const of = new Map(rows.map((row) => [text(row, "state"), number(row, "n")]));
-  return { pending: of.get("pending") ?? 0, running: of.get("running") ?? 0 };
+async function countTasks(db: Session): Promise<Pick<CheckFacts, "openTasks" | "running">> {
+  const row = await db.get(
+    `SELECT count(*) AS open, count(*) FILTER (WHERE state = 'running') AS running FROM tasks
+     WHERE ${UNFINISHED}`,
+  ) ?? {};
+  return { openTasks: number(row, "open"), running: number(row, "running") };
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { CancelResult, TaskState } from "../task_records.ts";
+import { type CancelResult, isUnfinished, type TaskState } from "../task_records.ts";
 import type { Found } from "./needs.ts";
 
 /** A task that is to be cancelled. */
@@ -16,10 +16,10 @@ export interface CancelledTask {
 
 /**
  * A task that never started ends at once. A started one is marked to be stopped, also while it
- * waits to continue after an interruption, because its `finally` steps have to run. A task that has
- * ended or does not exist stays as it is.
+ * waits in its midst or to continue after an interruption, because its `finally` steps have to run. A
+ * task that has ended or does not exist stays as it is.
  */
 export function decideCancel(task: Found<CancelledTask>): CancelResult {
-  if (task === "none" || (task.state !== "pending" && task.state !== "running")) return "ended";
+  if (task === "none" || !isUnfinished(task.state)) return "ended";
   return task.hasStarted ? "stopping" : "cancelled";
 }

@@ -13,6 +13,7 @@ import type {
   SourceEventFacts,
   SourceEventState,
 } from "../source_event_records.ts";
+import { isUnfinished } from "../task_records.ts";
 
 /** Facts that may have changed since the destination was decided. */
 export interface RoutingFacts {
@@ -62,7 +63,7 @@ function endAs({ state, reason }: { state: SourceEventState; reason: string }): 
 }
 
 function isOpen(task: BoundTask | undefined): boolean {
-  return task?.state === "pending" || task?.state === "running";
+  return task?.state !== undefined && isUnfinished(task.state);
 }
 
 /** Final state of an event that was to start a task. */

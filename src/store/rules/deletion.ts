@@ -6,7 +6,7 @@
 
 import { AppError } from "../../base/errors.ts";
 import type { SourceEventState } from "../source_event_records.ts";
-import type { TaskState } from "../task_records.ts";
+import { isUnfinished, type TaskState } from "../task_records.ts";
 
 /** A task that is to go. */
 export interface DoomedTask {
@@ -32,7 +32,7 @@ export interface DeletionFacts {
  * @throws {AppError} `conflict` with what to do first.
  */
 export function checkDeletion({ tasks, waitingMessages, events }: DeletionFacts): void {
-  const open = tasks.find(({ state }) => state === "pending" || state === "running");
+  const open = tasks.find(({ state }) => isUnfinished(state));
   if (open !== undefined) {
     const { id, state } = open;
     throw conflict(`task ${id} is ${state}: cancel it first, with "svc task cancel ${id}"`);

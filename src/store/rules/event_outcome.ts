@@ -11,7 +11,7 @@
 import { shortDuration } from "../../base/duration.ts";
 import type { DedupTimes } from "../../resources/dedup_times.ts";
 import type { Admitted, EventOutcome } from "../delivery_records.ts";
-import type { NewTask, TaskState } from "../task_records.ts";
+import { isUnfinished, type NewTask, type TaskState } from "../task_records.ts";
 import { limitsOf, sameLimits, type TaskLimits } from "./limits.ts";
 import type { Found, Needs } from "./needs.ts";
 import { type RateState, reserveRateSlot } from "./rate_limit.ts";
@@ -136,7 +136,7 @@ export function decideOutcome(
  */
 function makesDuplicate({ receivedAt, state }: EarlierEvent, arrival: Arrival): boolean {
   return receivedAt > arrival.receivedAt - arrival.dedupWindowMs &&
-    (state === "pending" || state === "running" || state === "succeeded");
+    (isUnfinished(state) || state === "succeeded");
 }
 
 function duplicateOf(first: EarlierEvent, arrival: Arrival): OutcomeDecision {

@@ -1,7 +1,8 @@
 /**
  * When a pending task is ready: it is delayed until its time, then queued for room in its group,
  * then for room in its workspace. A task occupies room in each limit it has passed until it ends, so
- * each task that ends promotes the next one. One that was parked (`turns.ts`) keeps its room.
+ * each task that ends promotes the next one. One that waits in its midst (`parking.ts`) may have given
+ * the room in its workspace back, and is queued for it again when it goes on.
  *
  * @module
  */
@@ -10,10 +11,11 @@ import type { TaskLimits } from "./limits.ts";
 import type { Found, Needs } from "./needs.ts";
 
 /**
- * Whether a pending task is `ready` for a worker, queued for room, or delayed until its time; or it
- * has begun and its steps are `waiting`, for a turn of an agent or for a time.
+ * Whether a pending task is `ready` for a worker, queued for room, or delayed until its time. Of a
+ * waiting task it says what it keeps: all its room (`ready`), or that in its group alone
+ * (`queuedInWorkspace`).
  */
-export type Readiness = "delayed" | "queuedInGroup" | "queuedInWorkspace" | "ready" | "waiting";
+export type Readiness = "delayed" | "queuedInGroup" | "queuedInWorkspace" | "ready";
 
 /** How full the group and the workspace of a task are, without the task itself. */
 export interface CapacityFacts {

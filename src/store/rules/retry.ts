@@ -6,7 +6,7 @@
  */
 
 import { defined } from "../../base/defined.ts";
-import type { RetryOf, TaskState } from "../task_records.ts";
+import { isUnfinished, type RetryOf, type TaskState } from "../task_records.ts";
 import type { TaskLimits } from "./limits.ts";
 import type { Found } from "./needs.ts";
 
@@ -33,7 +33,7 @@ export function decideRetry(
   old: Found<RetriedTask>,
 ): RetryDecision {
   if (old === "none") return { refused: "not_found", message: `No task "${of}"` };
-  if (old.state === "pending" || old.state === "running") {
+  if (isUnfinished(old.state)) {
     return conflict(`Task ${of} has not ended: cancel it, or wait for it`);
   }
   if (keepDirectory && !old.hasDirectory) {

@@ -81,25 +81,3 @@ export function isInForce({ until, notedAt }: Omit<NotedLimit, "agent">, now: nu
 export function hasSeat({ held, seats }: { held: number; seats: number | undefined }): boolean {
   return seats === undefined || held < seats;
 }
-
-/** The facts about a task that its worker gives back until a step of it gets a turn. */
-export interface ParkedTask {
-  /** Whether a step of it holds a turn, which it may have got just now. */
-  readonly hasTurn: boolean;
-  /** Whether a step of it is in a queue. */
-  readonly isQueued: boolean;
-  /** Whether it goes on at a certain time. */
-  readonly hasTime: boolean;
-  /** Whether it is to be stopped. */
-  readonly isCancelled: boolean;
-  /** Whether only the steps that end it are left, which a cancellation does not stop. */
-  readonly isEnding: boolean;
-}
-
-/** Whether such a task waits, or is ready at once: no task may wait for what never comes. */
-export function decidePark(
-  { hasTurn, isQueued, hasTime, isCancelled, isEnding }: ParkedTask,
-): "waiting" | "ready" {
-  const goesOn = hasTurn || (isCancelled && !isEnding);
-  return !goesOn && (isQueued || hasTime) ? "waiting" : "ready";
-}

@@ -7,6 +7,7 @@
 import type { Binding, BindingQuery, ThreadKey } from "../source_event_records.ts";
 import { number, text } from "./columns.ts";
 import { type Conditions, idRange, prefixEnd } from "./queries.ts";
+import { UNFINISHED } from "./readiness.ts";
 import type { Row } from "./row.ts";
 import type { SqlSession } from "./session.ts";
 import { EVENT_COLUMNS, threadValues, toSourceEvent, toThread } from "./source_events.ts";
@@ -64,7 +65,7 @@ export async function bindRetry(
      WHERE task_id IN (SELECT ?3 UNION ALL SELECT id FROM tasks
        WHERE delivery_id = (SELECT delivery_id FROM tasks WHERE id = ?3) AND retry_of IS NOT NULL)
      AND NOT EXISTS (SELECT 1 FROM tasks
-       WHERE tasks.id = bindings.task_id AND state IN ('pending', 'running'))`,
+       WHERE tasks.id = bindings.task_id AND ${UNFINISHED})`,
     retry.id,
     retry.now,
     retry.of,

@@ -5,6 +5,7 @@
  */
 
 import { text } from "./columns.ts";
+import { UNFINISHED } from "./readiness.ts";
 import type { Row } from "./row.ts";
 
 /** Most faults of one kind that are listed. */
@@ -30,16 +31,16 @@ export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
     show: (ids) => `There are tasks whose plan is gone: ${ids}`,
   },
   {
-    sql: "SELECT id FROM tasks WHERE state IN ('pending', 'running') AND plan_hash IS NULL",
+    sql: `SELECT id FROM tasks WHERE ${UNFINISHED} AND plan_hash IS NULL`,
     show: (ids) => `There are tasks that wait or run without a plan: ${ids}`,
   },
   {
     sql: `SELECT id FROM tasks
-          WHERE state NOT IN ('pending', 'running', 'succeeded', 'failed', 'cancelled')`,
+          WHERE state NOT IN ('pending', 'running', 'waiting', 'succeeded', 'failed', 'cancelled')`,
     show: (ids) => `There are tasks in no state: ${ids}`,
   },
   {
-    sql: "SELECT id FROM tasks WHERE (finished_at IS NULL) <> (state IN ('pending', 'running'))",
+    sql: `SELECT id FROM tasks WHERE (finished_at IS NULL) <> (${UNFINISHED})`,
     show: (ids) => `There are tasks whose state and end time contradict each other: ${ids}`,
   },
   {
@@ -54,13 +55,26 @@ export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
   },
   {
     sql: `SELECT DISTINCT task_id AS id FROM turns WHERE NOT EXISTS (SELECT 1 FROM tasks
-          WHERE tasks.id = turns.task_id AND tasks.state IN ('pending', 'running'))`,
+          WHERE tasks.id = turns.task_id AND tasks.${UNFINISHED})`,
     show: (ids) => `There are turns of agents of tasks that have ended or do not exist: ${ids}`,
   },
   {
-    sql: `SELECT id FROM tasks WHERE state = 'pending' AND readiness = -1 AND run_at IS NULL
-          AND NOT EXISTS (SELECT 1 FROM turns WHERE task_id = tasks.id AND turns.state = 'waiting')`,
+    sql: `SELECT id FROM tasks WHERE state = 'waiting' AND run_at IS NULL
+          AND NOT EXISTS (SELECT 1 FROM turns WHERE task_id = tasks.id AND turns.state = 'waiting')
+          AND NOT EXISTS (SELECT 1 FROM waits WHERE task_id = tasks.id AND waits.state = 'open')`,
     show: (ids) => `There are tasks that wait for nothing, so they never go on: ${ids}`,
+  },
+  {
+    sql: `SELECT id FROM tasks WHERE state = 'waiting'
+          AND (started_at IS NULL OR readiness NOT IN (0, 1) OR cancel_reason IS NOT NULL
+            AND EXISTS (SELECT 1 FROM waits WHERE task_id = tasks.id AND waits.state = 'open'))`,
+    show: (ids) => `There are tasks that wait and cannot: ${ids}`,
+  },
+  {
+    sql: `SELECT DISTINCT task_id AS id FROM waits WHERE NOT EXISTS (SELECT 1 FROM tasks
+          WHERE tasks.id = waits.task_id AND (waits.state = 'over' OR tasks.${UNFINISHED}))`,
+    show: (ids) =>
+      `There are waits of tasks that do not exist, or open ones of ended tasks: ${ids}`,
   },
   {
     sql:

@@ -7,6 +7,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { InboxMessage } from "../task_records.ts";
 import { json, number } from "./columns.ts";
+import { UNFINISHED } from "./readiness.ts";
 import type { Row } from "./row.ts";
 import type { SqlSession } from "./session.ts";
 
@@ -21,7 +22,7 @@ export async function addToInbox(
   now: number,
 ): Promise<InboxMessage | undefined> {
   const task = await db.get(
-    `SELECT 1 FROM tasks WHERE id = ? AND state IN ('pending', 'running') ${db.dialect.forUpdate}`,
+    `SELECT 1 FROM tasks WHERE id = ? AND ${UNFINISHED} ${db.dialect.forUpdate}`,
     taskId,
   );
   if (task === undefined) return undefined;

@@ -36,6 +36,7 @@ import { findSessions, saveSession } from "./sessions.ts";
 import { createToken, findToken, listTokens, revokeToken } from "./tokens.ts";
 import type { SqlSession } from "./session.ts";
 import { listAgentUse } from "./turns.ts";
+import { countWaits, listWaits } from "./waits.ts";
 
 /** A method of `Store` as it runs in a transaction, or outside of one where it only reads. */
 type SharedCall<Name extends StoreMethod> = (
@@ -64,6 +65,8 @@ export const SHARED_METHODS = {
   addToInbox,
   listInbox,
   listAgentUse,
+  listWaits,
+  countWaits,
   saveSession,
   findSessions,
   forgetTaskEnd,

@@ -37,11 +37,15 @@ export function toUnreadyTask(row: Row): UnreadyTask {
 }
 
 /** Columns that {@linkcode toDueTask} takes. */
-export const DUE_TASK_COLUMNS = `readiness, ${UNREADY_TASK_COLUMNS}`;
+export const DUE_TASK_COLUMNS = `state, readiness, ${UNREADY_TASK_COLUMNS}`;
 
 /** Converts a row with {@linkcode DUE_TASK_COLUMNS}. */
 export function toDueTask(row: Row): DueTask {
-  return { ...toUnreadyTask(row), readiness: toReadiness(number(row, "readiness")) };
+  return {
+    ...toUnreadyTask(row),
+    state: text(row, "state") as TaskState,
+    readiness: toReadiness(number(row, "readiness")),
+  };
 }
 
 /** Columns that {@linkcode toDebouncedTask} takes. */

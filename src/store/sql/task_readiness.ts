@@ -1,5 +1,5 @@
 /**
- * Why a pending task does not run yet, from its row: computed when it is read, so nothing is stored
+ * Why a task that is pending or waiting does not run, from its row: computed when it is read, so nothing is stored
  * that the end of another task would make wrong.
  *
  * @module
@@ -7,15 +7,20 @@
 
 import { defined } from "../../base/defined.ts";
 import type { TaskReadiness } from "../task_records.ts";
+import type { WaitKind } from "../wait_records.ts";
 import type { LimitKey } from "../transactions/task_rows.ts";
 import { number, optionalNumber } from "./columns.ts";
 import type { Row } from "./row.ts";
 import { READINESS, toReadiness } from "./readiness.ts";
 
-const IS_PARKED = `tasks.state = 'pending' AND tasks.readiness = ${READINESS.waiting}`;
-/** The condition on the first turn for which a parked task waits. */
+const IS_PARKED = "tasks.state = 'waiting'";
+/** The condition on the first turn for which such a task waits. */
 const IS_FIRST = `turn.task_id = tasks.id AND turn.state = 'waiting' AND turn.position =
   (SELECT min(position) FROM turns WHERE turns.task_id = tasks.id AND turns.state = 'waiting')`;
+
+/** The position of the first step of such a task whose wait is open. */
+const FIRST_OPEN = "(SELECT min(waits.position) FROM waits " +
+  "WHERE waits.task_id = tasks.id AND waits.state = 'open')";
 
 /** Columns of a row that {@linkcode limitKeyOf} and {@linkcode readinessOf} take, beside its state. */
 export const READINESS_COLUMNS = `tasks.readiness, tasks.run_at,
@@ -29,7 +34,10 @@ export const READINESS_COLUMNS = `tasks.readiness, tasks.run_at,
     ON other.project = turn.project AND other.agent = turn.agent AND other.session = turn.session
       AND other.state = 'held' WHERE ${IS_FIRST}) THEN 1 ELSE 0 END AS in_session,
   CASE WHEN ${IS_PARKED} THEN (SELECT min(agent) FROM agent_limits
-    WHERE agent_limits.project = tasks.project AND until = tasks.run_at) END AS limited_agent`;
+    WHERE agent_limits.project = tasks.project AND until = tasks.run_at) END AS limited_agent,
+  CASE WHEN ${IS_PARKED} THEN ${FIRST_OPEN} END AS wait_position,
+  CASE WHEN ${IS_PARKED} THEN (SELECT kind FROM waits AS first
+    WHERE first.task_id = tasks.id AND first.position = ${FIRST_OPEN}) END AS wait_kind`;
 
 /**
  * Most tasks that are counted in one limit, so that a list costs the same however many there are.
@@ -77,8 +85,16 @@ interface BesideRow {
   readonly nodes?: readonly string[] | undefined;
 }
 
-/** Why a pending task does not run yet; `undefined` of one that runs or has ended. */
+/** Why a task does not run; `undefined` of one that runs or has ended. */
 export function readinessOf(row: Row, { use, nodes }: BesideRow): TaskReadiness | undefined {
+  if (row["state"] === "waiting") {
+    return {
+      is: "waiting",
+      ...optionalNumber(row, "run_at", "until"),
+      ...forAgent(row),
+      ...forWait(row),
+    };
+  }
   if (row["state"] !== "pending") return undefined;
   switch (toReadiness(number(row, "readiness"))) {
     case "delayed": {
@@ -92,8 +108,6 @@ export function readinessOf(row: Row, { use, nodes }: BesideRow): TaskReadiness 
         ],
       };
     }
-    case "waiting":
-      return { is: "waiting", ...optionalNumber(row, "run_at", "until"), ...forAgent(row) };
     case "queuedInGroup":
       return queuedIn("group", use);
     case "queuedInWorkspace":
@@ -109,8 +123,17 @@ export function readinessOf(row: Row, { use, nodes }: BesideRow): TaskReadiness 
   }
 }
 
-/** The agent that a parked task waits for. The end of a limit is the time until which it was parked. */
-function forAgent(row: Row): Pick<Extract<TaskReadiness, { is: "waiting" }>, "agent" | "for"> {
+type Waiting = Extract<TaskReadiness, { is: "waiting" }>;
+
+/** The first open wait of a waiting task. */
+function forWait(row: Row): Pick<Waiting, "wait"> {
+  const { wait_kind: kind } = row;
+  if (typeof kind !== "string") return {};
+  return { wait: { position: number(row, "wait_position"), kind: kind as WaitKind } };
+}
+
+/** The agent that a waiting task waits for. The end of a limit is the time until which it waits. */
+function forAgent(row: Row): Pick<Waiting, "agent" | "for"> {
   const { agent, limited_agent: limited } = row;
   if (typeof agent === "string") {
     return { agent, for: number(row, "in_session") > 0 ? "session" : "seat" };

@@ -23,6 +23,7 @@ import type {
   TaskReadiness,
   TaskState,
 } from "../task_records.ts";
+import { isUnfinished } from "../task_records.ts";
 import { bytes, json, number, optionalNumber, text } from "./columns.ts";
 import type { Row } from "./row.ts";
 import type { SqlSession } from "./session.ts";
@@ -34,7 +35,7 @@ import type { SqlSession } from "./session.ts";
 export const TASK_COLUMNS = `tasks.id, tasks.project, tasks."trigger", tasks.workflow,
   tasks.workspace, tasks.state, tasks.reason, tasks.delivery_id, tasks.plan_hash, tasks.created_at,
   tasks.started_at, tasks.finished_at, tasks.restarts, tasks.parent_id, tasks.retry_of,
-  tasks.depth, tasks.directory, tasks.cancel_reason`;
+  tasks.depth, tasks.directory, tasks.cancel_reason, tasks.active_ms`;
 
 /** The states of a task that has ended. */
 export const ENDED_STATES: readonly TaskState[] = ["succeeded", "failed", "cancelled"];
@@ -80,6 +81,7 @@ export function toTask(row: Row, stored: StoredSteps): Task {
     ...(typeof row["node_name"] === "string" ? { nodeName: row["node_name"] } : {}),
     ...defined({ readiness: stored.readiness }),
     cancelReason: textOrEmpty(row, "cancel_reason"),
+    activeMs: number(row, "active_ms"),
     steps: toSteps(stored, state),
   };
 }
@@ -91,7 +93,7 @@ export function toTask(row: Row, stored: StoredSteps): Task {
 function toSteps({ plan, rows }: StoredSteps, state: TaskState): StepRecord[] {
   if (plan === undefined) return [];
   const known = new Map(rows.map((row) => [number(row, "position"), toStep(row)]));
-  const begun: StepState = state === "pending" || state === "running" ? "pending" : "skipped";
+  const begun: StepState = isUnfinished(state) ? "pending" : "skipped";
   return [...plan.steps, ...plan.finally ?? []].map((step, position) =>
     known.get(position) ?? { position, id: step.id, state: begun, reason: "" }
   );

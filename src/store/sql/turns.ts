@@ -13,12 +13,11 @@ import {
   hasSeat,
   isInForce,
   type NotedLimit,
-  type ParkedTask,
   type StoredTurn,
 } from "../rules/turns.ts";
-import type { AgentLimit, AgentUse, AskedTurn, Parking, TurnAnswer } from "../turn_records.ts";
+import type { AgentLimit, AgentUse, AskedTurn, TurnAnswer } from "../turn_records.ts";
 import { number, storable, text } from "./columns.ts";
-import { READINESS } from "./readiness.ts";
+import { READINESS, UNFINISHED } from "./readiness.ts";
 import type { Row } from "./row.ts";
 import type { SqlSession } from "./session.ts";
 import { type SessionHost, useSession } from "./sessions.ts";
@@ -32,7 +31,7 @@ export interface TurnHost<Db extends SqlSession> extends SessionHost<Db> {
    */
   checkClaim(db: Db, taskId: string): void | Promise<void>;
   /**
-   * Makes those of these tasks ready that are parked. Called last: a call that parks one of them
+   * Makes those of these tasks ready that wait. Called last: a call that parks one of them
    * has locked its row, and waits for nothing that this transaction has.
    */
   wake(db: Db, taskIds: readonly string[]): void | Promise<void>;
@@ -141,8 +140,8 @@ export const noteLimit =
     if (until <= now) {
       await db.run("DELETE FROM agent_limits WHERE project = ? AND agent = ?", project, agent);
       const timed = await db.all(
-        `SELECT id FROM tasks WHERE project = ? AND state = 'pending' AND run_at IS NOT NULL
-           AND readiness = ${READINESS.waiting}`,
+        `SELECT id FROM tasks WHERE project = ? AND state = 'waiting' AND run_at IS NOT NULL
+           AND readiness = ${READINESS.ready}`,
         project,
       );
       return await wakeAll(host, db, timed.map((row) => text(row, "id")));
@@ -195,26 +194,6 @@ export async function listAgentUse(
   }));
 }
 
-/** Columns of a task that {@linkcode toParked} takes, beside its `cancel_reason`. */
-export const TURNS_OF_TASK = `CASE WHEN EXISTS (SELECT 1 FROM turns
-    WHERE turns.task_id = tasks.id AND turns.state = 'held') THEN 1 ELSE 0 END AS has_turn,
-  CASE WHEN EXISTS (SELECT 1 FROM turns
-    WHERE turns.task_id = tasks.id AND turns.state = 'waiting') THEN 1 ELSE 0 END AS is_queued`;
-
-/** The facts about a task that is to be parked. */
-export function toParked(
-  row: Row,
-  { until, isEnding = false }: Pick<Parking, "until" | "isEnding">,
-): ParkedTask {
-  return {
-    hasTurn: row["has_turn"] === 1,
-    isQueued: row["is_queued"] === 1,
-    hasTime: until !== undefined,
-    isCancelled: row["cancel_reason"] !== null,
-    isEnding,
-  };
-}
-
 async function findTurn(
   db: SqlSession,
   { taskId, position }: Pick<AskedTurn, "taskId" | "position">,
@@ -254,7 +233,7 @@ function toLimit(row: Row): NotedLimit {
  * has left of one that has ended keeps no seat.
  */
 const IS_OPEN = `EXISTS (SELECT 1 FROM tasks WHERE tasks.id = turns.task_id
-  AND tasks.state IN ('pending', 'running'))`;
+  AND tasks.${UNFINISHED})`;
 
 /**
  * Gives the free seats and sessions of these locked agents to the steps that wait for both, and makes

@@ -38,6 +38,7 @@ import * as taskCounts from "./tasks/task_counts.ts";
 import * as taskLists from "./tasks/task_lists.ts";
 import * as scheduling from "./tasks/task_scheduling.ts";
 import * as turns from "./turn_rows.ts";
+import * as waits from "./wait_rows.ts";
 
 /** A method of {@linkcode Store} as it runs inside a transaction. */
 type Inside<Name extends StoreMethod> = (
@@ -94,6 +95,8 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   endTurn: turns.endTurn,
   noteLimit: turns.noteLimit,
   pruneSessions: turns.pruneSessions,
+  openWait: waits.openWait,
+  continueWait: waits.continueWait,
   cancelTask: over(cancelTask),
   retryTask: changing(retryTask(taskLists.findTasks)),
   setTaskDirectory: over((rows, taskId, directory) => rows.setDirectory(taskId, directory)),

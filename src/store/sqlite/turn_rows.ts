@@ -17,8 +17,8 @@ const HOST: turns.TurnHost<Database> = {
   wake(db, taskIds) {
     for (const id of taskIds) {
       db.run(
-        `UPDATE tasks SET readiness = ${READINESS.ready}
-         WHERE id = ? AND state = 'pending' AND readiness = ${READINESS.waiting}`,
+        `UPDATE tasks SET state = 'pending'
+         WHERE id = ? AND state = 'waiting' AND readiness = ${READINESS.ready}`,
         id,
       );
     }

@@ -8,6 +8,7 @@
 import { decideCancel } from "../rules/cancel.ts";
 import type { CancelResult, TaskEnd } from "../task_records.ts";
 import type { TaskRows } from "./task_rows.ts";
+import { wakeTask } from "./park_task.ts";
 import { promoteQueued } from "./queue_for_room.ts";
 
 /** Ends a running task, once. */
@@ -16,8 +17,8 @@ export function finishTask(rows: TaskRows, end: TaskEnd): boolean {
 }
 
 /**
- * Ends a task that never started; marks a started one to be stopped. One that is parked gets a worker
- * for that.
+ * Ends a task that never started; marks a started one to be stopped. One that waits gets a worker for
+ * that, and nothing answers its waits any more.
  */
 export function cancelTask(
   rows: TaskRows,
@@ -28,7 +29,8 @@ export function cancelTask(
   const decision = decideCancel(task);
   if (decision === "stopping") {
     rows.requestCancel(taskId, end.reason);
-    if (task !== "none" && task.readiness === "waiting") rows.setReadiness(taskId, "ready");
+    rows.closeWaits(taskId, end.now);
+    if (task !== "none" && task.state === "waiting") wakeTask(rows, { id: taskId, ...task });
   }
   if (decision === "cancelled") endTask(rows, { ...end, taskId, state: "cancelled" }, "pending");
   return decision;
@@ -37,6 +39,7 @@ export function cancelTask(
 function endTask(rows: TaskRows, end: TaskEnd, from: "pending" | "running"): boolean {
   const limits = rows.endTask(end, from);
   if (limits === "none") return false;
+  if (end.mayHaveWaits === true) rows.closeWaits(end.taskId, end.now);
   if (end.followed === true) rows.noteTaskEnd(end.taskId);
   promoteQueued(rows, limits);
   return true;

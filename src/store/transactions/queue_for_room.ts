@@ -16,7 +16,7 @@ import {
   type PromotionFacts,
   type Queue,
 } from "../rules/readiness.ts";
-import type { DueTask, LimitKey, TaskRows, UnreadyTask } from "./task_rows.ts";
+import type { LimitKey, TaskRows, UnreadyTask } from "./task_rows.ts";
 
 /** Whether a due task is ready or queued, given how full its limits are now. */
 export function findReadiness(rows: TaskRows, limits: TaskLimits): DecidedReadiness {
@@ -47,14 +47,6 @@ export function queueOrMakeReady(rows: TaskRows, taskId: string, limits: TaskLim
   const { readiness, bringsNewLimit } = findReadiness(rows, limits);
   rows.setReadiness(taskId, readiness);
   if (bringsNewLimit) promoteQueued(rows, limits);
-}
-
-/** Queues the tasks whose time has come, or makes them ready; those that were parked have their room. */
-export function releaseDue(rows: TaskRows, due: readonly DueTask[]): void {
-  for (const { id, limits, readiness } of due) {
-    if (readiness === "waiting") rows.setReadiness(id, "ready");
-    else queueOrMakeReady(rows, id, limits);
-  }
 }
 
 /**

@@ -14,7 +14,9 @@ import type { Found } from "../rules/needs.ts";
 import type { RateState } from "../rules/rate_limit.ts";
 import type { RetriedTask } from "../rules/retry.ts";
 import type { Readiness } from "../rules/readiness.ts";
-import type { NewTask, RetryOf, TaskEnd } from "../task_records.ts";
+import type { ParkDecision } from "../rules/parking.ts";
+import type { NewTask, RetryOf, TaskEnd, TaskState } from "../task_records.ts";
+import type { Parking } from "../turn_records.ts";
 
 /** Identifies a trigger. */
 export type TriggerKey = Pick<NewTask, "project" | "trigger">;
@@ -33,8 +35,9 @@ export interface UnreadyTask {
   readonly limits: TaskLimits;
 }
 
-/** A task that may have been due, delayed or waiting until then. */
+/** A task that may have been due: a delayed one, or one that waits in its midst. */
 export interface DueTask extends UnreadyTask {
+  readonly state: TaskState;
   readonly readiness: Readiness;
 }
 
@@ -103,6 +106,12 @@ export interface TaskRows {
   leaveRoom(taskId: string, limits: TaskLimits): void;
   /** Stores whether a pending task is ready. */
   setReadiness(taskId: string, readiness: Readiness): void;
+  /** Stores what becomes of a running task that its worker gives back. */
+  park(taskId: string, parking: Parking, decision: ParkDecision): void;
+  /** Makes a waiting task pending again. */
+  wake(taskId: string, readiness: Readiness): void;
+  /** Ends the open waits of a task that ends, or is to be stopped. */
+  closeWaits(taskId: string, now: number): void;
   /** Marks a started task to be stopped; the first reason stays. */
   requestCancel(taskId: string, reason: string): void;
   /**

@@ -17,15 +17,7 @@ import { RunningSession, sessionKey } from "./agent_session.ts";
 import { type Attempt, type AttemptResult, attemptStep } from "./attempt_step.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
 import { retryInRun, type TaskContext } from "./task_context.ts";
-
-/** A step that waits. */
-export interface Waiting {
-  readonly state: "waiting";
-  /** A sentence for users, without its end. */
-  readonly reason: string;
-  /** When it goes on by itself, in milliseconds since the epoch; absent while it waits for a turn. */
-  readonly until?: number;
-}
+import type { Waiting } from "./waiting.ts";
 
 /** When this attempt began, and whether an earlier one was cut off. */
 export interface Beginning {

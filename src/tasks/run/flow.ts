@@ -49,16 +49,14 @@ export function isTasksReason(reason: string): boolean {
 
 /** Whether the state of a step is final. */
 export function isOver({ state }: Pick<Standing, "state">): boolean {
-  return state !== "pending" && state !== "running";
+  return state !== "pending" && state !== "running" && state !== "waiting";
 }
 
 /** The steps to start or to skip when all steps are in these states. */
 export function nextMoves(steps: readonly FlowStep[], standings: readonly Standing[]): Moves {
   const needs = needsByPosition(steps);
   const blockers = blockersOf(steps, standings, needs);
-  const pending = [...standings.keys()].filter((position) =>
-    standings[position]?.state === "pending"
-  );
+  const pending = [...standings.keys()].filter((position) => canStart(standings[position]?.state));
   return {
     ready: pending.filter((position) =>
       !blockers.has(position) && allOver(needs[position], standings)
@@ -71,6 +69,10 @@ export function nextMoves(steps: readonly FlowStep[], standings: readonly Standi
     }),
   };
 }
+
+/** Whether a step in this state can start, or look again whether it can go on. */
+const canStart = (state: Standing["state"] | undefined) =>
+  state === "pending" || state === "waiting";
 
 const HOW: Readonly<Record<string, string>> = { failed: "failed", cancelled: "was cancelled" };
 

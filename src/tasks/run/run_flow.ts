@@ -7,9 +7,9 @@
 
 import { CancellationScope } from "../cancellation_scope.ts";
 import { isOver, neverRan, nextMoves, OUT_OF_TIME } from "./flow.ts";
-import type { Waiting } from "./agent_turn.ts";
 import { runStep } from "./run_step.ts";
 import type { TaskContext, TaskRun } from "./task_context.ts";
+import type { Waiting } from "./waiting.ts";
 
 /** Most steps of one task that run in parallel. */
 const MAX_CONCURRENT_STEPS = 16;
@@ -21,6 +21,8 @@ const TRY_AGAIN_MS = 2000;
 export interface Parked {
   /** When the first of them goes on by itself; absent where all wait for a turn. */
   readonly until?: number;
+  /** The positions of those with an open wait. */
+  readonly waits: readonly number[];
 }
 
 /**
@@ -62,7 +64,7 @@ export async function runFlow(
       }
       if (running.size === 0) {
         const isParked = cancellation.why === undefined && waiting.size > 0;
-        return isParked ? parked([...waiting.values()]) : undefined;
+        return isParked ? parked(waiting) : undefined;
       }
       await oneOf(running, waiting.size > 0 ? TRY_AGAIN_MS : undefined, context);
     }
@@ -89,9 +91,11 @@ async function oneOf(
   }
 }
 
-function parked(waiting: readonly Waiting[]): Parked {
-  const times = waiting.flatMap(({ until }) => until ?? []);
-  return times.length === 0 ? {} : { until: Math.min(...times) };
+function parked(waiting: Iterable<readonly [position: number, Waiting]>): Parked {
+  const all = [...waiting];
+  const times = all.flatMap(([, { until }]) => until ?? []);
+  const waits = all.filter(([, { openedAt }]) => openedAt !== undefined).map(([at]) => at);
+  return times.length === 0 ? { waits } : { waits, until: Math.min(...times) };
 }
 
 /**
@@ -108,7 +112,7 @@ export async function runFinally(context: TaskContext): Promise<boolean | Parked
     if (isDone()) continue;
     await steps.flush();
     const waiting = await runStep({ step, position, isFinally: true }, context, cancellation);
-    if (waiting !== undefined) return signals.stop.aborted ? false : parked([waiting]);
+    if (waiting !== undefined) return signals.stop.aborted ? false : parked([[position, waiting]]);
     if (!isDone()) return false;
   }
   return true;

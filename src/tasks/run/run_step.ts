@@ -15,15 +15,17 @@ import type { CancelCause, CancellationScope } from "../cancellation_scope.ts";
 import type { PlannedStep } from "../plan.ts";
 import type { TaskContext } from "./task_context.ts";
 import { backoffSecs, timedOutWithTask } from "../time_limits.ts";
-import { attemptByAgents, type Waiting } from "./agent_turn.ts";
+import { attemptByAgents } from "./agent_turn.ts";
 import { type AttemptResult, attemptStep } from "./attempt_step.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
 import { INTERRUPTED } from "./step_recorder.ts";
+import { waitInStep } from "./wait_step.ts";
+import type { Waiting } from "./waiting.ts";
 
 /**
  * Runs a step to its end, or until `cancellation` ends it; the record is on its way to the store
- * when this resolves. A step that is to continue after a restart is recorded as `pending`, and so is one
- * that waits, which is returned.
+ * when this resolves. A step that is to continue after a restart is recorded as `pending`, and one that
+ * waits as `waiting`, and returned.
  */
 export async function runStep(
   placed: PositionedStep,
@@ -31,7 +33,8 @@ export async function runStep(
   cancellation: CancellationScope,
 ): Promise<Waiting | undefined> {
   const { step, position } = placed;
-  const whyNot = await whySkipped(step, context);
+  const hasBegun = context.steps.records[position]?.state === "waiting";
+  const whyNot = hasBegun ? undefined : await whySkipped(step, context);
   if (whyNot !== undefined) {
     context.steps.record({ ...blank(placed), state: "skipped", ...whyNot });
     return undefined;
@@ -41,10 +44,17 @@ export async function runStep(
   if (before?.reason === INTERRUPTED) {
     await log.note(`step "${step.id}" was interrupted and runs again`);
   }
-  const result = await makeAttempts(placed, context, { cancellation, log, before });
+  const result = step.waitFor === undefined
+    ? await makeAttempts(placed, context, { cancellation, log, before })
+    : await waitInStep(placed, context, log);
   if (result === undefined) return undefined;
-  if (result.state === "waiting") {
-    if (before?.reason !== result.reason) await log.note(`step "${step.id}" ${result.reason}`);
+  if (isWaiting(result)) {
+    if (before?.reason === result.reason) return result;
+    await log.note(`step "${step.id}" ${result.reason}`);
+    const { reason, openedAt: startedAt } = result;
+    if (startedAt !== undefined) {
+      context.steps.record({ ...blank(placed), startedAt, state: "waiting", reason });
+    }
     return result;
   }
   if (result.state === "failed") await log.note(`step "${step.id}" failed: ${result.reason}`);
@@ -90,7 +100,7 @@ async function makeAttempts(
       const { startedAt: _since, ...unstarted } = base;
       const { reason } = end;
       if (steps.records[placed.position]?.reason !== reason) {
-        steps.record({ ...(hasStarted ? base : unstarted), state: "pending", reason });
+        steps.record({ ...(hasStarted ? base : unstarted), state: "waiting", reason });
       }
       return end;
     }
@@ -126,6 +136,10 @@ function readySince({ position }: PositionedStep, context: TaskContext): number 
   const needs = new Set(needsOf(plan.steps, position));
   const ends = records.flatMap(({ id, finishedAt }) => needs.has(id) ? finishedAt ?? [] : []);
   return Math.max(task.startedAt ?? clock.now(), ...ends);
+}
+
+function isWaiting(result: StepRecord | Waiting): result is Waiting {
+  return result.state === "waiting";
 }
 
 /** The fields that every record of a step has. */

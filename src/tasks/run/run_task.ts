@@ -5,7 +5,6 @@
  * @module
  */
 
-import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
 import type { ClaimedTask, StepRecord } from "../../store/task_records.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
@@ -119,7 +118,10 @@ async function runAndCleanUp(run: TaskRun): Promise<TaskResult> {
   const since = host.clock.now();
   using cancellation = new CancellationScope(signals);
   const limitMs = taskLimitMs(plan, host.timeLimits);
-  if (limitMs !== undefined) cancellation.endAfter(limitMs, host.clock);
+  // Work counts, of earlier runs too, and no waiting.
+  if (limitMs !== undefined) {
+    cancellation.endAfter(Math.max(0, limitMs - task.activeMs), host.clock);
+  }
   try {
     const refusal = await checkSender(run);
     if (refusal !== undefined) return refusal;
@@ -194,7 +196,7 @@ async function runAllSteps(
 ): Promise<TaskResult | undefined> {
   const { plan, steps, signals } = context;
   const parked = await runFlow(context, cancellation);
-  if (parked !== undefined && !signals.stop.aborted) return waitingResult(parked);
+  if (parked !== undefined && !signals.stop.aborted) return waitingResult(parked, plan);
   if (cancellation.why === "timeout") skipForTime(context);
   if (cancellation.why === "cancel") cancelBegun(context);
   const ended = steps.records.slice(0, plan.steps.length);
@@ -208,14 +210,18 @@ async function runAllSteps(
   };
   await endTurnsOfUnrun(context);
   const done = await runFinally({ ...context, scope: context.scopeFor(facts) });
-  if (typeof done === "object") return { ...waitingResult(done), isEnding: true };
+  if (typeof done === "object") return { ...waitingResult(done, plan), isEnding: true };
   return done ? undefined : INTERRUPTED;
 }
 
-const waitingResult = ({ until }: Parked): TaskResult => ({
+const waitingResult = (
+  parked: Parked,
+  { workspace: { isolation = "shared" } }: Plan,
+): TaskResult => ({
   state: "waiting",
   reason: "",
-  ...defined({ until }),
+  parked,
+  hasOwnFiles: isolation !== "shared",
 });
 
 /** Why a task is cancelled; empty when no reason was given. */

@@ -24,6 +24,8 @@ import type { Lease } from "../../store/lease.ts";
 import type { LogStore } from "../../store/log_store.ts";
 import type { TaskRecorder } from "../../store/task_store.ts";
 import type { TurnStore } from "../../store/turn_store.ts";
+import type { Parking } from "../../store/turn_records.ts";
+import type { WaitStore } from "../../store/wait_store.ts";
 import type { ClaimedTask, StepRecord, Task } from "../../store/task_records.ts";
 import type { Inboxes } from "../step/inbox.ts";
 import type { ResolvePath } from "../../base/user_paths.ts";
@@ -44,7 +46,8 @@ import type { ScopeFacts } from "./task_scope.ts";
 export interface RunHost extends Core {
   readonly store:
     & TaskRecorder
-    & Pick<TurnStore, "takeTurn" | "endTurn" | "noteLimit" | "saveSession">;
+    & Pick<TurnStore, "takeTurn" | "endTurn" | "noteLimit" | "saveSession">
+    & Pick<WaitStore, "openWait">;
   /** Holds the secrets that steps refer to. */
   readonly catalog: Catalog;
   /** Hides secrets in the output of steps. */
@@ -111,8 +114,10 @@ export interface TaskResult {
   readonly reason: string;
   /** Records of steps that have to be stored together with the end of the task. */
   readonly steps?: readonly StepRecord[];
-  /** When a `waiting` task goes on by itself, in milliseconds since the epoch; absent before a turn only. */
-  readonly until?: number;
+  /** What a `waiting` task waits for. */
+  readonly parked?: Pick<Parking, "until" | "waits">;
+  /** Whether the files of a `waiting` task are its own. */
+  readonly hasOwnFiles?: boolean;
   /** Whether only `finally` steps of a `waiting` task are left. */
   readonly isEnding?: boolean;
   /** The shortage of the machine, if the `interrupted` task should not begin again at once. */

@@ -15,7 +15,7 @@ import type { TurnStore } from "../../store/turn_store.ts";
 import { mayHaveTurns } from "../plan.ts";
 import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { RunHost, RunSignals, TaskResult } from "./task_context.ts";
-import { announceEnd, storeResult } from "./store_result.ts";
+import { announceEnd, storeResult, type TimedResult } from "./store_result.ts";
 import { LOST, TaskWrites } from "./task_writes.ts";
 import { TASK_MARK } from "../step/inherited_env.ts";
 import type { WorkerLoad } from "../worker_load.ts";
@@ -332,7 +332,9 @@ class Worker implements TaskWorker {
   }
 
   async #runToEnd(claimed: ClaimedTask, signals: RunSignals, activity: Activity): Promise<void> {
-    const result = await this.#resultOf(claimed, signals, activity);
+    const since = this.#host.clock.monotonicMs();
+    const ended = await this.#resultOf(claimed, signals, activity);
+    const result = { ...ended, activeMs: Math.round(this.#host.clock.monotonicMs() - since) };
     const { id } = claimed.task;
     const isLost = this.#running.get(id)?.isLost === true;
     this.#running.delete(id);
@@ -391,7 +393,7 @@ class Worker implements TaskWorker {
     await this.#writes.untilStored(task.id, () => this.#host.store.requeueTask(task.id));
   }
 
-  #finish(claimed: ClaimedTask, result: TaskResult): Promise<void> {
+  #finish(claimed: ClaimedTask, result: TimedResult): Promise<void> {
     return storeResult(claimed, result, this.#host, this.#writes);
   }
 }

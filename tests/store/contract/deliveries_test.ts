@@ -50,6 +50,7 @@ eachStore("recordDelivery stores the delivery and its pending task", async (stor
     depth: 0,
     directory: "",
     cancelReason: "",
+    activeMs: 0,
     readiness: { is: "ready" },
     steps: [
       { position: 0, id: "build", state: "pending", reason: "" },

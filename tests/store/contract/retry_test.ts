@@ -45,6 +45,7 @@ eachStore(
       depth: 3,
       directory: "",
       cancelReason: "",
+      activeMs: 0,
       readiness: { is: "ready" },
       steps: [kept[0], { position: 1, id: "deploy", state: "pending", reason: "" }],
     });

@@ -194,11 +194,13 @@ class History {
 
   async #compare(): Promise<void> {
     const stored = await this.#store.listTasks({ limit: 999 });
-    const standing = stored.map(({ id, state, readiness }) => {
-      const parked = readiness?.is === "waiting" ? "parked" : "ready";
-      const over = state === "succeeded" ? "ended" : state;
-      return [numberOf(id), state === "pending" ? parked : over] as const;
-    });
+    const words = { pending: "ready", waiting: "parked", succeeded: "ended" };
+    const standing = stored.map(({ id, state }) =>
+      [
+        numberOf(id),
+        Object.hasOwn(words, state) ? words[state as keyof typeof words] : state,
+      ] as const
+    );
     const known = [...this.#model.tasks].map(([n, { state }]) => [n, state] as const);
     deepEqual(standing.toReversed(), known.toSorted(([a], [b]) => a - b), this.#story());
     const uses = await this.#store.listAgentUse("default", this.#now);

@@ -6,12 +6,10 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import {
-  decidePark,
   decideTurn,
   hasSeat,
   isInForce,
   type NotedLimit,
-  type ParkedTask,
   type StoredTurn,
   type TurnDecision,
 } from "../../../src/store/rules/turns.ts";
@@ -81,24 +79,4 @@ Deno.test("a limit counts until its end, by the clock that noted it", () => {
   equal(isInForce({ until: NOW + 1, notedAt: NOW + 60_000 }, NOW), true);
   equal(isInForce({ until: NOW + 1, notedAt: NOW + 60_001 }, NOW), false);
   equal(isInForce({ until: NOW, notedAt: 0 }, NOW), false);
-});
-
-Deno.test("a task is parked only for what will come", () => {
-  const parked = (facts: Partial<ParkedTask>) =>
-    decidePark({
-      hasTurn: false,
-      isQueued: false,
-      hasTime: false,
-      isCancelled: false,
-      isEnding: false,
-      ...facts,
-    });
-  equal(parked({}), "ready");
-  equal(parked({ isQueued: true }), "waiting");
-  equal(parked({ hasTime: true }), "waiting");
-  equal(parked({ isQueued: true, hasTurn: true }), "ready");
-  equal(parked({ isQueued: true, hasTime: true, isCancelled: true }), "ready");
-  equal(parked({ isQueued: true, isCancelled: true, isEnding: true }), "waiting");
-  equal(parked({ isQueued: true, hasTurn: true, isCancelled: true, isEnding: true }), "ready");
-  equal(parked({ isEnding: true }), "ready");
 });

@@ -188,6 +188,15 @@ const CALLS: Calls = {
     await METHODS.findTasks(db, T1);
     await METHODS.claimTasks(db, 5, 100);
   },
+  openWait: async (run, db) => {
+    const asked = { taskId: T1, position: 0, project: "default", kind: "time" } as const;
+    await run(db, { ...asked, dueAt: 9e15, isRelative: true, now: 5 });
+    await run(db, { ...asked, position: 1, dueAt: 9e15, isRelative: true, now: 5 });
+    await run(db, { ...asked, position: 1, dueAt: 9e15, isRelative: true, now: -1e9 });
+  },
+  continueWait: (run, db) => run(db, T1, 0, { who: "ada", reason: "", now: 6 }),
+  listWaits: (run, db) => run(db, { project: "default", limit: 5 }),
+  countWaits: (run, db) => run(db),
   endTurn: async (run, db) => {
     await run(db, T1, 0);
     await run(db, T1);

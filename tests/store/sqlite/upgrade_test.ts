@@ -90,6 +90,7 @@ Deno.test("a database of schema 1 opens with its tasks, which run on", async () 
     depth: 0,
     directory: "",
     cancelReason: "",
+    activeMs: 0,
     steps: [
       {
         position: 0,
@@ -216,6 +217,33 @@ Deno.test("a task of an upgraded database is parked, and goes on at its time", a
   await store.parkTask(taskId, { steps: [], until: 90, now: 60 });
   deepEqual((await store.claimTasks(9, 70)).tasks.map(({ task }) => task.id), [3, 4].map(taskIdOf));
   deepEqual((await store.claimTasks(9, 90)).tasks.map(({ task }) => task.id), [taskId]);
+});
+
+Deno.test("a task that was parked before an upgrade waits, with its room", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/svc.db`;
+  const old = new Database(path);
+  migrate(old, 15); // as of the version before
+  old.run("INSERT INTO plans VALUES (?, ?)", PLAN.hash, PLAN.json);
+  old.run("INSERT INTO plan_uses VALUES (?, 2)", PLAN.hash);
+  for (const [n, started, readiness] of [[1, 5, -1], [2, null, 1]] as const) {
+    old.run(
+      `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
+         plan_hash, created_at, started_at, readiness, run_at, workspace_max)
+       VALUES (?, 'default', 'push', 'ci', 'repo', 'pending', '', '', ?, ?, ?, ?, 90, 1)`,
+      taskIdOf(n),
+      PLAN.hash,
+      n,
+      started,
+      readiness,
+    );
+  }
+  old[Symbol.dispose]();
+  await using store = await openStore(path);
+  const states = (await store.listTasks({ limit: 9 })).map(({ state }) => state);
+  deepEqual(states, ["pending", "waiting"]);
+  deepEqual((await store.claimTasks(9, 70)).tasks, []);
+  deepEqual((await store.claimTasks(9, 90)).tasks.map(({ task }) => task.id), [taskIdOf(1)]);
 });
 
 Deno.test("an upgraded database has the schema of a new one", async () => {

@@ -41,10 +41,11 @@ export function stepsOf(task: TaskRecord, plan: Plan | undefined): readonly Step
   });
 }
 
-/** The step to show first: a failed step, else a running one. */
+/** The step to show first: a failed step, else a running one, else one that waits. */
 export function stepToShow(steps: readonly Step[]): Step | undefined {
   return steps.find((one) => one.state === "failed") ??
-    steps.find((one) => one.state === "running");
+    steps.find((one) => one.state === "running") ??
+    steps.find((one) => one.state === "waiting");
 }
 
 /** A step in one sentence, for screen readers. */

@@ -21,8 +21,9 @@ export interface Matching {
 /** The buttons for both actions. */
 export function Bulk({ matching }: { readonly matching: Matching }) {
   const { state } = matching.input;
-  const cancels = state === undefined || state === "pending" || state === "running";
-  const retries = state !== "pending" && state !== "running";
+  const isOpen = state === "pending" || state === "running" || state === "waiting";
+  const cancels = state === undefined || isOpen;
+  const retries = !isOpen;
   return (
     <div class="actions">
       {cancels && <BulkAction verb="cancel" matching={matching} terse={retries} />}

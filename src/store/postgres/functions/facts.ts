@@ -5,12 +5,11 @@
  * @module
  */
 
-import { READINESS } from "../../sql/readiness.ts";
+import { IN_WORKSPACE, READINESS, UNFINISHED } from "../../sql/readiness.ts";
 
-const UNFINISHED = "state IN ('pending', 'running')";
 const OF_GROUP = `tasks WHERE tasks.gate = rooms.gate AND ${UNFINISHED}`;
 const OF_WORKSPACE = `tasks WHERE tasks.project = rooms.project AND tasks.workspace = rooms.name
-      AND workspace_max IS NOT NULL AND ${UNFINISHED}`;
+      AND workspace_max IS NOT NULL AND ${IN_WORKSPACE}`;
 
 /**
  * Each key is looked up by itself: for a list of keys the planner, which sees no row yet, would go
@@ -133,8 +132,7 @@ BEGIN
     ) AS rooms;
     SELECT coalesce(json_agg(json_build_object(
       'project', rooms.project, 'name', rooms.name, 'depth', rooms.depth,
-      'open', (SELECT count(*) FROM ${OF_WORKSPACE} AND readiness IN
-        (${READINESS.waiting}, ${READINESS.ready})),
+      'open', (SELECT count(*) FROM ${OF_WORKSPACE} AND readiness = ${READINESS.ready}),
       'queued', ARRAY(SELECT id FROM ${OF_WORKSPACE} AND readiness = ${READINESS.queuedInWorkspace}
         ORDER BY id LIMIT rooms.depth),
       'newest', (SELECT id FROM ${OF_WORKSPACE} AND readiness = ${READINESS.queuedInWorkspace}

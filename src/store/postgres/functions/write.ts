@@ -61,7 +61,7 @@ DECLARE
 BEGIN
   SELECT * INTO made FROM json_to_record(changes) AS one(
     plans json, retries json, updates json, steps json, ended_steps json, dedup_keys json,
-    rates json, cursors json, task_ends json, forget_up_to bigint, ready text[], over text[],
+    rates json, cursors json, task_ends json, closed_waits json, forget_up_to bigint, ready text[], over text[],
     put_back text[]);
 
   IF made.plans IS NOT NULL THEN
@@ -116,6 +116,8 @@ BEGIN
       directory = CASE WHEN changed.directory IS NULL THEN tasks.directory
         ELSE nullif(changed.directory, '') END,
       ${given("waiting_since", "run_at")},
+      active_ms = tasks.active_ms + coalesce(changed.more_active_ms, 0),
+      claimed_at = CASE WHEN changed.more_active_ms IS NULL THEN tasks.claimed_at END,
       ${given("workspace", "workspace_max")},
       ${given("workspace", "gate", "decode(changed.gate, 'hex')")},
       ${given("workspace", "gate_max")},
@@ -125,7 +127,7 @@ BEGIN
     FROM json_to_recordset(made.updates) AS changed(id text, state text, reason text,
       finished_at bigint, readiness bigint, cancel_reason text, workspace text, workflow text,
       delivery_id text, plan_hash text, directory text, workspace_max bigint, run_at bigint,
-      waiting_since bigint, stays_on_node bigint,
+      waiting_since bigint, stays_on_node bigint, more_active_ms bigint,
       gate text, gate_max bigint, payload_from int, payload_length int, parent_id text,
       depth bigint, trace text)
     WHERE tasks.id = changed.id AND tasks.id = ANY (${idsOf("made.updates", "id")});
@@ -143,6 +145,12 @@ BEGIN
       finished_at bigint)
     WHERE steps.task_id = ended.task_id AND steps.state = 'running'
       AND steps.task_id = ANY (${idsOf("made.ended_steps", "task_id")});
+  END IF;
+  IF made.closed_waits IS NOT NULL THEN
+    UPDATE waits SET state = 'over', result = '{"by":"task"}', over_at = closed.over_at
+    FROM json_to_recordset(made.closed_waits) AS closed(task_id text, over_at bigint)
+    WHERE waits.task_id = closed.task_id AND waits.state = 'open'
+      AND waits.task_id = ANY (${idsOf("made.closed_waits", "task_id")});
   END IF;
   IF made.task_ends IS NOT NULL THEN
     INSERT INTO task_ends SELECT task_id FROM json_to_recordset(made.task_ends) AS one(task_id text)

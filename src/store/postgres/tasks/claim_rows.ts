@@ -9,6 +9,7 @@ import { type PlacedWorkspace, staysBehind } from "../../rules/placement.ts";
 import { json, number, text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
 import { TASK_COLUMNS, toClaimed } from "../../sql/tasks.ts";
+import { CUT_OFF_MS } from "../../sql/parking.ts";
 import { READINESS } from "../../sql/readiness.ts";
 import type { ClaimedTask, TaskMove } from "../../task_records.ts";
 import type { Session } from "../database/connections.ts";
@@ -32,7 +33,8 @@ const READY = `tasks.state = 'pending' AND tasks.readiness = ${READINESS.ready}`
  * task given back.
  */
 const TAKE = `UPDATE tasks SET state = 'running', node = ?1, run = ?2, epoch = epoch + 1,
-  restarts = restarts + (tasks.state = 'running')::int`;
+  restarts = restarts + (tasks.state = 'running')::int,
+  active_ms = active_ms + CASE WHEN tasks.state = 'running' THEN ${CUT_OFF_MS} ELSE 0 END`;
 
 /**
  * Takes those of these tasks that are ready, or whose run is gone. A task that another transaction
@@ -53,7 +55,7 @@ export async function takeTasks(
        WHERE id = ANY (?4) AND (${READY} OR (tasks.state = 'running' AND ${isGoneSql("tasks")}))
        FOR UPDATE SKIP LOCKED),
      taken AS (
-       ${TAKE}, started_at = COALESCE(started_at, ?3),
+       ${TAKE}, started_at = COALESCE(started_at, ?3), claimed_at = ?3,
          directory = CASE WHEN old.node IN ('', ?1) THEN old.directory END
        FROM old WHERE tasks.id = old.id
        RETURNING tasks.id, tasks.epoch, (old.state = 'running')::int AS is_interrupted,
@@ -106,6 +108,7 @@ async function beginAnew(
   }));
   const anew = [...begun].filter(([, isAnew]) => isAnew).map(([id]) => id);
   await db.run("DELETE FROM steps WHERE task_id = ANY (?)", anew);
+  await db.run("DELETE FROM waits WHERE task_id = ANY (?)", anew);
   for (const id of anew) await endTurns(db, id); // a step that is not reached yet keeps no seat
   return begun;
 }
@@ -114,7 +117,7 @@ async function beginAnew(
 export async function takeInterrupted(db: Session): Promise<TaskClaim[]> {
   const { node, run } = db.owner;
   const rows = await db.all(
-    `${TAKE} WHERE state = 'running' AND node = ?1 AND NOT ${isMineSql("tasks")}
+    `${TAKE}, claimed_at = NULL WHERE state = 'running' AND node = ?1 AND NOT ${isMineSql("tasks")}
      RETURNING id, epoch`,
     node,
     run,

@@ -7,12 +7,10 @@
 
 import { number, text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
-import { READINESS } from "../../sql/readiness.ts";
+import { IN_WORKSPACE, READINESS, UNFINISHED } from "../../sql/readiness.ts";
 import { limitId, limitKeyOf, type LimitUse, MOST_COUNTED } from "../../sql/task_readiness.ts";
 import type { LimitKey } from "../../transactions/task_rows.ts";
 import type { Session } from "../database/connections.ts";
-
-const UNFINISHED = "state IN ('pending', 'running')";
 
 /** How full the limits are in which these tasks are queued, by `limitId`. */
 export async function readLimitUses(
@@ -51,7 +49,7 @@ async function groupUses(db: Session, groups: KeyedLimits) {
 async function workspaceUses(db: Session, workspaces: KeyedLimits) {
   const uses = useOf("workspace_max", {
     tasks: `tasks WHERE tasks.project = room.project AND tasks.workspace = room.name
-      AND workspace_max IS NOT NULL AND ${UNFINISHED}`,
+      AND workspace_max IS NOT NULL AND ${IN_WORKSPACE}`,
     queued: READINESS.queuedInWorkspace,
   });
   const parts = workspaces.map(([, limit]) => limit.of === "workspace" ? limit : undefined);

@@ -8,9 +8,9 @@
 import { defined } from "../../../base/defined.ts";
 import { whatIsDue } from "../../rules/readiness.ts";
 import { text } from "../../sql/columns.ts";
-import { READINESS } from "../../sql/readiness.ts";
+import { READINESS, TIMED } from "../../sql/readiness.ts";
 import type { Claim, ClaimedTask } from "../../task_records.ts";
-import { releaseDue } from "../../transactions/queue_for_room.ts";
+import { releaseDue } from "../../transactions/park_task.ts";
 import type { Connections, Session } from "../database/connections.ts";
 import type { JobQueue } from "../jobs/job_queue.ts";
 import { changeTasks } from "../working_set/change_tasks.ts";
@@ -20,11 +20,10 @@ import type { Claims, TaskClaim } from "./claims.ts";
 /** Most due tasks that one claim handles, so that other calls do not wait long. */
 const DUE_BATCH = 500;
 
-/** Tasks that wait for their time: those that have not begun, and those that were parked. */
-const TIMED = `tasks
-  WHERE state = 'pending' AND readiness IN (${READINESS.waiting}, ${READINESS.delayed})`;
+/** Tasks that go on at a time: those that have not begun, and those that wait in their midst. */
+const THOSE_TIMED = `tasks WHERE ${TIMED}`;
 const DELAYED = `tasks WHERE state = 'pending' AND readiness = ${READINESS.delayed}`;
-const WAITING = `tasks WHERE state = 'pending' AND readiness = ${READINESS.waiting}`;
+const WAITING = "tasks WHERE state = 'waiting'";
 
 /** The methods of {@linkcode TaskClaims}. */
 export type ClaimMethod = "claimTasks" | "claimInterrupted";
@@ -103,7 +102,7 @@ function handOut<Taken extends TaskClaim>(
 
 /** The earliest time of a task that waits for one; `undefined` when none does. */
 async function findNextTime(db: Session): Promise<number | undefined> {
-  const at = (await db.get(`SELECT min(run_at) AS at FROM ${TIMED}`))?.["at"];
+  const at = (await db.get(`SELECT min(run_at) AS at FROM ${THOSE_TIMED}`))?.["at"];
   return typeof at === "number" ? at : undefined;
 }
 
@@ -112,7 +111,7 @@ async function releaseDueTasks(db: Session, now: number): Promise<void> {
   const { runAtUpTo, createdAfter } = whatIsDue(now);
   await db.lock("due");
   const due = await db.all(
-    `(SELECT id, run_at FROM ${TIMED} AND run_at <= ?1 ORDER BY run_at LIMIT ?3)
+    `(SELECT id, run_at FROM ${THOSE_TIMED} AND run_at <= ?1 ORDER BY run_at LIMIT ?3)
      UNION (SELECT id, run_at FROM ${DELAYED} AND created_at > ?2 ORDER BY created_at LIMIT ?3)
      UNION (SELECT id, run_at FROM ${WAITING} AND waiting_since > ?2 ORDER BY waiting_since LIMIT ?3)
      ORDER BY run_at, id`,

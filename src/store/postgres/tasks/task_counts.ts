@@ -1,5 +1,5 @@
 /**
- * Counts pending and running tasks, for `svc status` and the metrics. It counts in an index that
+ * Counts the tasks that have not ended, for `svc status` and the metrics. It counts in an index that
  * holds only those, so the number of ended tasks does not matter.
  *
  * @module
@@ -8,15 +8,15 @@
 import type { TaskCounts } from "../../task_records.ts";
 import { number, text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
-import { READINESS } from "../../sql/readiness.ts";
+import { READINESS, UNFINISHED } from "../../sql/readiness.ts";
 import type { Session } from "../database/connections.ts";
 
-/** Number of pending and running tasks, and the age of the oldest pending ones. */
+/** Number of tasks that have not ended, and the age of the oldest pending ones. */
 export async function counts(db: Session): Promise<TaskCounts> {
   const rows = await db.all(
     `SELECT open.*, tasks.created_at FROM
        (SELECT state, readiness, count(*) AS tasks, min(id) AS first FROM tasks
-        WHERE state IN ('pending', 'running') GROUP BY state, readiness) AS open
+        WHERE ${UNFINISHED} GROUP BY state, readiness) AS open
      JOIN tasks ON tasks.id = open.first ORDER BY open.first`,
   );
   const pending = rows.filter((row) => row["state"] === "pending");
@@ -33,7 +33,7 @@ export async function counts(db: Session): Promise<TaskCounts> {
       ),
     ),
     delayed: count(pending.filter(isDelayed)),
-    waiting: count(pending.filter(is(READINESS.waiting))),
+    waiting: count(rows.filter((row) => text(row, "state") === "waiting")),
     running: count(rows.filter((row) => text(row, "state") === "running")),
     ...(oldest && { oldestPendingAt: number(oldest, "created_at") }),
     ...(oldestReady && { oldestReadyAt: number(oldestReady, "created_at") }),

@@ -6,20 +6,23 @@
  */
 
 import { type PlacedWorkspace, staysBehind } from "../../rules/placement.ts";
-import { decidePark } from "../../rules/turns.ts";
 import { json, number, text } from "../../sql/columns.ts";
 import { READINESS } from "../../sql/readiness.ts";
 import { IS_UNUSED } from "../../sql/sessions.ts";
-import { endTurn, noteLimit, takeTurn, toParked, TURNS_OF_TASK } from "../../sql/turns.ts";
-import type { TurnHost } from "../../sql/turns.ts";
+import { PARKED_COLUMNS, toParked } from "../../sql/parking.ts";
+import { endTurn, noteLimit, takeTurn, type TurnHost } from "../../sql/turns.ts";
 import type { TaskState } from "../../task_records.ts";
+import { parkTask } from "../../transactions/park_task.ts";
 import type { TurnStore } from "../../turn_store.ts";
+import type { WaitStore } from "../../wait_store.ts";
 import type { Connections, Session } from "../database/connections.ts";
+import { openingWait } from "./wait_rows.ts";
 import { changeTasks } from "../working_set/change_tasks.ts";
+import type { BatchRequest } from "../working_set/batch_request.ts";
 import { ClaimFence, type HandedOut } from "../working_set/claim_fence.ts";
 
 /** Names of the methods that need the claims of this store. */
-export type TurnMethod = "takeTurn" | "endTurn" | "parkTask";
+export type TurnMethod = "takeTurn" | "endTurn" | "parkTask" | "openWait";
 
 const HOST: Omit<TurnHost<Session>, "checkClaim"> = {
   nodeOf: (db) => db.owner.node,
@@ -31,8 +34,8 @@ const HOST: Omit<TurnHost<Session>, "checkClaim"> = {
     // a call that parks one of them now comes first, or looks at its turns after this
     await db.all("SELECT 1 FROM tasks WHERE id = ANY (?) ORDER BY id FOR UPDATE", taskIds);
     const woken = await db.all(
-      `UPDATE tasks SET readiness = ${READINESS.ready}
-       WHERE id = ANY (?) AND state = 'pending' AND readiness = ${READINESS.waiting} RETURNING id`,
+      `UPDATE tasks SET state = 'pending'
+       WHERE id = ANY (?) AND state = 'waiting' AND readiness = ${READINESS.ready} RETURNING id`,
       taskIds,
     );
     if (woken.length === 0) return;
@@ -44,7 +47,7 @@ const HOST: Omit<TurnHost<Session>, "checkClaim"> = {
 export function turnMethods(
   connections: Connections,
   claims: HandedOut,
-): Pick<TurnStore, TurnMethod> {
+): Pick<TurnStore & WaitStore, TurnMethod> {
   const host: TurnHost<Session> = {
     ...HOST,
     async checkClaim(db, taskId) {
@@ -60,31 +63,29 @@ export function turnMethods(
       }, claims).check(taskId);
     },
   };
-  const [take, end] = [takeTurn(host), endTurn(host)];
+  const [take, end, open] = [takeTurn(host), endTurn(host), openingWait(host)];
   return {
     takeTurn: (asked) => connections.transaction((db) => take(db, asked)),
     endTurn: (taskId, position) => connections.transaction((db) => end(db, taskId, position)),
     parkTask: (taskId, parking) =>
       connections.transaction(async (db) => {
-        // its row is locked before its turns are looked at: see `wake`
-        await db.get("SELECT 1 FROM tasks WHERE id = ? FOR UPDATE", taskId);
+        // all locks first: what is looked at after that cannot change, see `wake`
+        const lock = (request: BatchRequest) => request.addTask(taskId);
+        await changeTasks(db, lock, () => {});
         const row = await db.get(
-          `SELECT cancel_reason, plan, ${TURNS_OF_TASK} FROM tasks JOIN plans ON hash = plan_hash
+          `SELECT cancel_reason, plan, ${PARKED_COLUMNS} FROM tasks JOIN plans ON hash = plan_hash
            WHERE id = ? AND state = 'running'`,
           taskId,
         );
         if (row === undefined) return;
         const { workspace } = json(row, "plan") as { readonly workspace: PlacedWorkspace };
-        const readiness = decidePark(toParked(row, parking));
-        await changeTasks(
-          db,
-          (request) => request.addClaim(taskId),
-          (set) => {
-            new ClaimFence(set, claims).check(taskId);
-            set.park(taskId, { ...parking, readiness, stays: staysBehind(workspace) });
-          },
-        );
+        await changeTasks(db, lock, (set) => {
+          new ClaimFence(set, claims).check(taskId);
+          set.setStays(taskId, staysBehind(workspace));
+          parkTask(set, taskId, parking, toParked(row, parking));
+        });
       }),
+    openWait: (asked) => connections.transaction((db) => open(db, asked)),
   };
 }
 

@@ -13,7 +13,14 @@ import { storableJson } from "./storable_json.ts";
 export type Columns = Readonly<Record<string, unknown>>;
 
 /** Tables in which a row has a key; when a batch changes it twice, the last change counts. */
-type Keyed = "plans" | "steps" | "dedup_keys" | "rates" | "cursors" | "task_ends";
+type Keyed =
+  | "plans"
+  | "steps"
+  | "dedup_keys"
+  | "rates"
+  | "cursors"
+  | "task_ends"
+  | "closed_waits";
 
 /** Ids of tasks whose jobs are added, ended or put back. */
 export interface JobChanges {
@@ -33,6 +40,7 @@ export class Changes {
     rates: new Map(),
     cursors: new Map(),
     task_ends: new Map(),
+    closed_waits: new Map(),
   };
   readonly #deliveries: Columns[] = [];
   readonly #tasks = new Map<string, Columns>();

@@ -8,9 +8,10 @@
 
 import type { Found } from "../../rules/needs.ts";
 import { READINESS } from "../../sql/readiness.ts";
+import { isUnfinished } from "../../task_records.ts";
 import type { LimitKey } from "../../transactions/task_rows.ts";
 import type { GroupFact, LimitFact, WorkspaceFact } from "./facts.ts";
-import { isUnfinished, type KnownTask, placeOf } from "./known_task.ts";
+import { type KnownTask, placeOf } from "./known_task.ts";
 import { MissingFact } from "./batch_request.ts";
 
 /**
@@ -130,7 +131,7 @@ export class KnownLimits {
 
 /** Adds a task to the lists of a limit. */
 function list({ limit, queued, members }: KnownLimit, task: KnownTask): void {
-  if (isUnfinished(task)) members.add(task);
+  if (isUnfinished(task.state)) members.add(task);
   if (placeOf(task, limit.of) === "queued") insertById(queued, task);
 }
 

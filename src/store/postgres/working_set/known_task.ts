@@ -7,7 +7,7 @@
 import type { TaskLimits } from "../../rules/limits.ts";
 import type { Readiness } from "../../rules/readiness.ts";
 import { READINESS, toReadiness } from "../../sql/readiness.ts";
-import type { TaskState } from "../../task_records.ts";
+import { isUnfinished, type TaskState } from "../../task_records.ts";
 import type { LimitKey, StoredTask } from "../../transactions/task_rows.ts";
 import type { TaskFact } from "./facts.ts";
 
@@ -72,14 +72,11 @@ export function toStoredTask(
 /** How a task counts in a limit: queued for it, occupying room, or neither (`apart`). */
 export type Place = "queued" | "open" | "apart";
 
-export const isUnfinished = ({ state }: KnownTask): boolean =>
-  state === "pending" || state === "running";
-
 const QUEUED_IN = { group: "queuedInGroup", workspace: "queuedInWorkspace" } as const;
 
 /** Whether a task that counts against a limit is queued there, occupies room there, or neither. */
 export function placeOf(task: KnownTask, of: LimitKey["of"]): Place {
-  if (!isUnfinished(task)) return "apart";
-  if (task.readiness === QUEUED_IN[of]) return "queued";
+  if (!isUnfinished(task.state)) return "apart";
+  if (task.readiness === QUEUED_IN[of]) return task.state === "waiting" ? "apart" : "queued";
   return READINESS[task.readiness] < READINESS[QUEUED_IN[of]] ? "open" : "apart";
 }

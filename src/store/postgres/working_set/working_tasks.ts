@@ -11,6 +11,7 @@ import type { DebouncedTask, ReplaceableTask } from "../../rules/event_outcome.t
 import { debounceDigest } from "../../rules/keys.ts";
 import type { GroupLimit, TaskLimits } from "../../rules/limits.ts";
 import type { Found } from "../../rules/needs.ts";
+import type { ParkDecision } from "../../rules/parking.ts";
 import type { Readiness } from "../../rules/readiness.ts";
 import { READINESS } from "../../sql/readiness.ts";
 import type { NewTask, RetryOf, StepRecord, TaskEnd } from "../../task_records.ts";
@@ -50,12 +51,12 @@ export class WorkingTasks implements TaskRows {
     return task === undefined ? "none" : { ...task.claim, state: task.state };
   }
 
-  /** Those of these tasks that are delayed or waiting. */
+  /** Those of these tasks that are delayed, or wait in their midst. */
   findTimed(ids: readonly string[]): DueTask[] {
     return ids.flatMap((id) => {
       const task = this.tasks.find(id);
-      const isTimed = task?.readiness === "delayed" || task?.readiness === "waiting";
-      return task?.state === "pending" && isTimed ? [task] : [];
+      const isDelayed = task?.state === "pending" && task.readiness === "delayed";
+      return task !== undefined && (isDelayed || task.state === "waiting") ? [task] : [];
     });
   }
 
@@ -211,31 +212,43 @@ export class WorkingTasks implements TaskRows {
    * Puts a running task back in the queue, with these records of its steps; it keeps the room that
    * it occupies.
    */
-  requeue(taskId: string, steps: readonly StepRecord[] = []): void {
+  requeue(taskId: string, steps: readonly StepRecord[] = [], activeMs = 0): void {
     const task = this.tasks.find(taskId);
     if (task?.state !== "running") return;
     for (const step of steps) this.saveStep(taskId, step);
-    this.changes.updateTask(taskId, { state: "pending" });
+    this.changes.updateTask(taskId, { state: "pending", more_active_ms: activeMs });
     this.tasks.change(task, { state: "pending" });
   }
 
-  /** Puts a running task back, to wait or to go on at once; `stays` says that only its node may run it. */
-  park(
-    taskId: string,
-    { steps, until, now, readiness, stays }: Parking & {
-      readonly readiness: "waiting" | "ready";
-      readonly stays: boolean;
-    },
-  ): void {
-    const task = this.tasks.get(taskId);
+  park(taskId: string, parking: Parking, decision: ParkDecision): void {
+    const { steps, until, now, activeMs = 0 } = parking;
+    const state = decision === "ready" ? "pending" : "waiting";
+    const readiness = decision === "waits outside" ? "queuedInWorkspace" : "ready";
     for (const step of steps) this.saveStep(taskId, step);
-    const waiting = { run_at: until, waiting_since: now, stays_on_node: Number(stays) };
-    this.changes.updateTask(taskId, {
-      state: "pending",
-      readiness: READINESS[readiness],
-      ...(readiness === "waiting" ? waiting : {}),
-    });
+    this.changes.updateTask(
+      taskId,
+      Object.assign(
+        { state, readiness: READINESS[readiness], more_active_ms: activeMs },
+        state === "waiting" ? { run_at: until, waiting_since: now } : {},
+      ),
+    );
+    this.tasks.change(this.tasks.get(taskId), { state, readiness });
+  }
+
+  wake(taskId: string, readiness: Readiness): void {
+    const task = this.tasks.get(taskId);
+    if (task.state !== "waiting") return;
+    this.changes.updateTask(taskId, { state: "pending", readiness: READINESS[readiness] });
     this.tasks.change(task, { state: "pending", readiness });
+  }
+
+  closeWaits(taskId: string, now: number): void {
+    this.changes.put("closed_waits", taskId, { task_id: taskId, over_at: now });
+  }
+
+  /** Stores whether a task may go on at its node alone, if it waits. */
+  setStays(taskId: string, stays: boolean): void {
+    this.changes.updateTask(taskId, { stays_on_node: Number(stays) });
   }
 
   /** Stores the task's own directory; an empty text says that it has none any more. */

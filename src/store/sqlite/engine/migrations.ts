@@ -337,6 +337,33 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX outputs_of_place ON outputs (place, output, number) WHERE place <> '';
   `,
+  `
+  -- What steps wait for, apart from agents: open once, and over once. is_relative: whether its time is
+  -- counted from when it opened.
+  CREATE TABLE waits (
+    task_id TEXT NOT NULL, position INTEGER NOT NULL, project TEXT NOT NULL, kind TEXT NOT NULL,
+    state TEXT NOT NULL, due_at INTEGER NOT NULL, is_relative INTEGER NOT NULL,
+    opened_at INTEGER NOT NULL, over_at INTEGER, result TEXT, PRIMARY KEY (task_id, position)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX waits_open ON waits (due_at, task_id, position) WHERE state = 'open';
+  -- How long workers have run it before the run that began at claimed_at.
+  ALTER TABLE tasks ADD COLUMN active_ms INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE tasks ADD COLUMN claimed_at INTEGER;
+  -- A task that waits in its midst is waiting. readiness 1: it has given the room in its workspace back.
+  DROP INDEX tasks_timed; DROP INDEX tasks_waiting; DROP INDEX tasks_unready;
+  DROP INDEX tasks_gated; DROP INDEX tasks_in_workspace;
+  UPDATE tasks SET state = 'waiting', readiness = 0 WHERE state = 'pending' AND readiness = -1;
+  CREATE INDEX tasks_timed ON tasks (run_at)
+    WHERE (state = 'waiting' OR state = 'pending' AND readiness = 3);
+  CREATE INDEX tasks_waiting ON tasks (waiting_since) WHERE state = 'waiting';
+  CREATE INDEX tasks_unready ON tasks (id, readiness, created_at)
+    WHERE state = 'pending' AND readiness > 0;
+  CREATE INDEX tasks_gated ON tasks (gate, readiness, id)
+    WHERE gate IS NOT NULL AND state IN ('pending', 'running', 'waiting');
+  CREATE INDEX tasks_in_workspace ON tasks (project, workspace, readiness, id)
+    WHERE workspace_max IS NOT NULL
+      AND (state IN ('pending', 'running') OR state = 'waiting' AND readiness = 0);
+  `,
 ];
 
 /** The version of the schema this program writes. */

@@ -13,6 +13,7 @@ import { findUnreadable } from "./check_rows.ts";
 import { findSchemaFaults, NOT_OURS } from "../engine/check_schema.ts";
 import { number, text } from "../../sql/columns.ts";
 import { IMPOSSIBLE_ROWS, listed, MAX_LISTED } from "../../sql/impossible_rows.ts";
+import { UNFINISHED } from "../../sql/readiness.ts";
 import { Database, fromSqliteError, toRead } from "../engine/database.ts";
 import { isOpenable } from "../engine/check_version.ts";
 import { SCHEMA_VERSION, versionOf } from "../engine/migrations.ts";
@@ -25,7 +26,7 @@ const NOTHING: CheckFacts = {
   bytes: 0,
   schemaVersion: 0,
   faults: [],
-  pending: 0,
+  openTasks: 0,
   running: 0,
   secretStores: [],
 };
@@ -112,8 +113,8 @@ function findSecretStores(db: Database): CheckFacts["secretStores"] {
   return loadResources(db).filter(({ kind }) => kind === "SecretStore");
 }
 
-function countTasks(db: Database): Pick<CheckFacts, "pending" | "running"> {
-  const count = (state: string) =>
-    number(db.get("SELECT count(*) AS n FROM tasks WHERE state = ?", state) ?? { n: 0 }, "n");
-  return { pending: count("pending"), running: count("running") };
+function countTasks(db: Database): Pick<CheckFacts, "openTasks" | "running"> {
+  const count = (condition: string) =>
+    number(db.get(`SELECT count(*) AS n FROM tasks WHERE ${condition}`) ?? { n: 0 }, "n");
+  return { openTasks: count(UNFINISHED), running: count("state = 'running'") };
 }

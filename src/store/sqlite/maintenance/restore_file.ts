@@ -11,7 +11,7 @@ import { recordControl } from "../../sql/control_audit.ts";
 import { refuseOtherSchema } from "../engine/check_schema.ts";
 import { Database, fromSqliteError } from "../engine/database.ts";
 import { migrate } from "../engine/migrations.ts";
-import { READINESS } from "../../sql/readiness.ts";
+import { READINESS, UNFINISHED } from "../../sql/readiness.ts";
 import { changeResources, replaceSealed } from "../resources/resource_rows.ts";
 import {
   countPendingMessages,
@@ -101,18 +101,22 @@ export async function makeReady(
 function cancelOpen(db: Database, { reason, now }: CancelOpen): void {
   db.run(
     `UPDATE steps SET state = 'cancelled', reason = ?, finished_at = ?, process_group = NULL
-       WHERE state IN ('pending', 'running')
-       AND task_id IN (SELECT id FROM tasks WHERE state IN ('pending', 'running'))`,
+       WHERE state IN ('pending', 'running', 'waiting')
+       AND task_id IN (SELECT id FROM tasks WHERE ${UNFINISHED})`,
     reason,
     now,
   );
   db.run(
     `UPDATE tasks SET state = 'cancelled', reason = ?, finished_at = ?, readiness = ${READINESS.ready}
-       WHERE state IN ('pending', 'running')`,
+       WHERE ${UNFINISHED}`,
     reason,
     now,
   );
   db.run("DELETE FROM turns"); // only open tasks have some
+  db.run(
+    `UPDATE waits SET state = 'over', result = '{"by":"task"}', over_at = ? WHERE state = 'open'`,
+    now,
+  );
 }
 
 /**

@@ -10,10 +10,11 @@ import type { DebouncedTask, ReplaceableTask } from "../../rules/event_outcome.t
 import { debounceDigest } from "../../rules/keys.ts";
 import type { GroupLimit, TaskLimits } from "../../rules/limits.ts";
 import type { Found } from "../../rules/needs.ts";
+import type { ParkDecision } from "../../rules/parking.ts";
 import type { Readiness } from "../../rules/readiness.ts";
 import { number, storable, text } from "../../sql/columns.ts";
 import { LIMIT_COLUMNS, toLimits } from "../../sql/limits.ts";
-import { READINESS } from "../../sql/readiness.ts";
+import { IN_WORKSPACE, READINESS, UNFINISHED } from "../../sql/readiness.ts";
 import type { SqlValue } from "../../sql/row.ts";
 import {
   DEBOUNCED_TASK_COLUMNS,
@@ -33,6 +34,7 @@ import type {
   TaskRows,
   UnreadyTask,
 } from "../../transactions/task_rows.ts";
+import type { Parking } from "../../turn_records.ts";
 import type { Database } from "../engine/database.ts";
 import { countUse, releasePlan, usePlan } from "./plan_rows.ts";
 
@@ -211,6 +213,38 @@ export class SqliteTaskRows implements TaskRows {
     this.db.run("UPDATE tasks SET readiness = ? WHERE id = ?", READINESS[readiness], taskId);
   }
 
+  park(taskId: string, parking: Parking, decision: ParkDecision): void {
+    const { steps, until, now, activeMs = 0 } = parking;
+    for (const step of steps) this.saveStep(taskId, step);
+    this.db.run(
+      `UPDATE tasks SET state = ?, readiness = ?, run_at = ?, waiting_since = ?,
+         active_ms = active_ms + ?, claimed_at = NULL WHERE id = ?`,
+      decision === "ready" ? "pending" : "waiting",
+      READINESS[decision === "waits outside" ? "queuedInWorkspace" : "ready"],
+      until ?? null,
+      now,
+      activeMs,
+      taskId,
+    );
+  }
+
+  wake(taskId: string, readiness: Readiness): void {
+    this.db.run(
+      "UPDATE tasks SET state = 'pending', readiness = ? WHERE id = ? AND state = 'waiting'",
+      READINESS[readiness],
+      taskId,
+    );
+  }
+
+  closeWaits(taskId: string, now: number): void {
+    this.db.run(
+      `UPDATE waits SET state = 'over', result = '{"by":"task"}', over_at = ?
+       WHERE task_id = ? AND state = 'open'`,
+      now,
+      taskId,
+    );
+  }
+
   requestCancel(taskId: string, reason: string): void {
     this.db.run(
       "UPDATE tasks SET cancel_reason = COALESCE(cancel_reason, ?) WHERE id = ?",
@@ -280,8 +314,7 @@ export class SqliteTaskRows implements TaskRows {
 }
 
 /** Unfinished tasks of a group (column `gate`). */
-const IN_GROUP = `tasks INDEXED BY tasks_gated
-  WHERE gate = ? AND state IN ('pending', 'running')`;
+const IN_GROUP = `tasks INDEXED BY tasks_gated WHERE gate = ? AND ${UNFINISHED}`;
 
 /**
  * Which tasks count against a limit, by an index whose next columns are the readiness and the id.
@@ -307,8 +340,7 @@ const SQL: Readonly<Record<LimitKey["of"], LimitSql>> = {
   // tasks of a workspace (project, workspace) that have a limit there
   workspace: {
     tasks: `tasks INDEXED BY tasks_in_workspace
-      WHERE project = ? AND workspace = ? AND workspace_max IS NOT NULL
-        AND state IN ('pending', 'running')`,
+      WHERE project = ? AND workspace = ? AND workspace_max IS NOT NULL AND ${IN_WORKSPACE}`,
     queued: `readiness = ${READINESS.queuedInWorkspace}`,
     open: `readiness < ${READINESS.queuedInWorkspace}`,
     max: "workspace_max",

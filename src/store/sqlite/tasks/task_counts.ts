@@ -1,5 +1,5 @@
 /**
- * Counts pending and running tasks, for `svc status` and the metrics. It counts in indexes that
+ * Counts the tasks that have not ended, for `svc status` and the metrics. It counts in indexes that
  * hold only those, so the number of ended tasks does not matter.
  *
  * @module
@@ -11,7 +11,7 @@ import type { Database } from "../engine/database.ts";
 import type { Row } from "../../sql/row.ts";
 import { READINESS } from "../../sql/readiness.ts";
 
-/** Number of pending and running tasks, and the age of the oldest pending ones. */
+/** Number of tasks that have not ended, and the age of the oldest pending ones. */
 export function counts(db: Database): TaskCounts {
   const count = (from: string) =>
     number(db.get(`SELECT count(*) AS n FROM tasks ${from}`) ?? {}, "n");
@@ -19,19 +19,17 @@ export function counts(db: Database): TaskCounts {
     db.get(`SELECT id, created_at AS at FROM tasks ${from} ORDER BY id LIMIT 1`) ?? {};
   const ready = `INDEXED BY tasks_ready WHERE state = 'pending' AND readiness = ${READINESS.ready}`;
   const unready =
-    `INDEXED BY tasks_unready WHERE state = 'pending' AND readiness <> ${READINESS.ready}`;
+    `INDEXED BY tasks_unready WHERE state = 'pending' AND readiness > ${READINESS.ready}`;
   const timed =
     `INDEXED BY tasks_timed_by_age WHERE state = 'pending' AND readiness = ${READINESS.delayed}`;
-  const parked =
-    `INDEXED BY tasks_waiting WHERE state = 'pending' AND readiness = ${READINESS.waiting}`;
   const [first, firstUnready] = [oldest(ready), oldest(unready)];
   const unreadyIsOlder = String(firstUnready["id"] ?? "~") < String(first["id"] ?? "~");
-  const [all, delayed, waiting] = [count(unready), count(timed), count(parked)];
+  const [all, delayed] = [count(unready), count(timed)];
   return {
     pending: count(ready) + all,
-    queued: all - delayed - waiting,
+    queued: all - delayed,
     delayed,
-    waiting,
+    waiting: count("INDEXED BY tasks_waiting WHERE state = 'waiting'"),
     running: count("INDEXED BY tasks_running WHERE state = 'running'"),
     ...optionalNumber(unreadyIsOlder ? firstUnready : first, "at", "oldestPendingAt"),
     ...optionalNumber(first, "at", "oldestReadyAt"),

@@ -1,5 +1,6 @@
 /**
- * Which tasks a worker gets: claims, requeues and parked tasks. A task whose time has come waits for room first.
+ * Which tasks a worker gets: claims, requeues and tasks that wait in their midst. A task whose time has
+ * come waits for room first.
  *
  * @module
  */
@@ -9,26 +10,24 @@ import type { Claim, ClaimedTask, StepRecord } from "../../task_records.ts";
 import { text } from "../../sql/columns.ts";
 import { isGone } from "../../rules/ownership.ts";
 import type { Database } from "../engine/database.ts";
-import { READINESS } from "../../sql/readiness.ts";
+import { READINESS, TIMED } from "../../sql/readiness.ts";
 import { whatIsDue } from "../../rules/readiness.ts";
-import { decidePark } from "../../rules/turns.ts";
-import { toParked, TURNS_OF_TASK } from "../../sql/turns.ts";
+import { CUT_OFF_MS, PARKED_COLUMNS, toParked } from "../../sql/parking.ts";
 import type { Parking } from "../../turn_records.ts";
 import { DUE_TASK_COLUMNS, toDueTask } from "../../sql/task_facts.ts";
 import type { DueTask } from "../../transactions/task_rows.ts";
-import { releaseDue } from "../../transactions/queue_for_room.ts";
+import * as parking from "../../transactions/park_task.ts";
 import { SqliteTaskRows } from "./sqlite_task_rows.ts";
 import { readClaimed } from "./task_lists.ts";
 
-/** Tasks that wait for their time: those that have not begun, and those that were parked. */
-const TIMED = `tasks INDEXED BY tasks_timed
-  WHERE state = 'pending' AND readiness IN (${READINESS.waiting}, ${READINESS.delayed})`;
+/** Tasks that go on at a time: those that have not begun, and those that wait in their midst. */
+const THOSE_TIMED = `tasks INDEXED BY tasks_timed WHERE ${TIMED}`;
 
 /** Claims the oldest tasks that are ready: marks them running and returns them. */
 export function claimTasks(db: Database, limit: number, now: number): Claim {
   // mostly no task waits for its time, and this query is quick
   const isTimed = firstTime(db) !== undefined;
-  if (isTimed) releaseDue(new SqliteTaskRows(db), findDue(db, now));
+  if (isTimed) parking.releaseDue(new SqliteTaskRows(db), findDue(db, now));
   const ids = db.all(
     `SELECT id FROM tasks INDEXED BY tasks_ready
      WHERE state = 'pending' AND readiness = ${READINESS.ready} ORDER BY id LIMIT ?`,
@@ -36,8 +35,8 @@ export function claimTasks(db: Database, limit: number, now: number): Claim {
   ).map((row) => text(row, "id"));
   for (const id of ids) {
     db.run(
-      `UPDATE tasks SET state = 'running', node = ?, started_at = COALESCE(started_at, ?)
-       WHERE id = ?`,
+      `UPDATE tasks SET state = 'running', node = ?1, started_at = COALESCE(started_at, ?2),
+         claimed_at = ?2 WHERE id = ?3`,
       db.node,
       now,
       id,
@@ -56,7 +55,12 @@ export function claimInterrupted(db: Database): ClaimedTask[] {
     .filter((row) => isGone(text(row, "node"), db.node))
     .map((row) => text(row, "id"));
   for (const id of ids) {
-    db.run("UPDATE tasks SET node = ?, restarts = restarts + 1 WHERE id = ?", db.node, id);
+    db.run(
+      `UPDATE tasks SET node = ?, restarts = restarts + 1, active_ms = active_ms + ${CUT_OFF_MS},
+         claimed_at = NULL WHERE id = ?`,
+      db.node,
+      id,
+    );
   }
   return ids.map((id) => readClaimed(db, id));
 }
@@ -66,9 +70,12 @@ export function requeueTask(
   db: Database,
   taskId: string,
   steps: readonly StepRecord[] = [],
+  activeMs = 0,
 ): void {
   const changed = db.run(
-    "UPDATE tasks SET state = 'pending' WHERE id = ? AND state = 'running'",
+    `UPDATE tasks SET state = 'pending', active_ms = active_ms + ?, claimed_at = NULL
+     WHERE id = ? AND state = 'running'`,
+    activeMs,
     taskId,
   );
   if (changed === 0) return;
@@ -76,23 +83,14 @@ export function requeueTask(
   for (const step of steps) rows.saveStep(taskId, step);
 }
 
-/** Puts a running task back until a step of it gets its turn, or until its time. */
-export function parkTask(db: Database, taskId: string, parking: Parking): void {
-  const task = db.get(
-    `SELECT cancel_reason, ${TURNS_OF_TASK} FROM tasks WHERE id = ? AND state = 'running'`,
+/** Puts a running task back until a step of it can go on. */
+export function parkTask(db: Database, taskId: string, given: Parking): void {
+  const row = db.get(
+    `SELECT cancel_reason, ${PARKED_COLUMNS} FROM tasks WHERE id = ? AND state = 'running'`,
     taskId,
   );
-  if (task === undefined) return;
-  const rows = new SqliteTaskRows(db);
-  for (const step of parking.steps) rows.saveStep(taskId, step);
-  const readiness = decidePark(toParked(task, parking));
-  db.run(
-    `UPDATE tasks SET state = 'pending', readiness = ?, run_at = ?, waiting_since = ? WHERE id = ?`,
-    READINESS[readiness],
-    parking.until ?? null,
-    parking.now,
-    taskId,
-  );
+  if (row === undefined) return;
+  parking.parkTask(new SqliteTaskRows(db), taskId, given, toParked(row, given));
 }
 
 /** Most due tasks that one claim handles, so that other calls do not wait long. */
@@ -100,7 +98,7 @@ const DUE_BATCH = 500;
 
 /** When the next task is due; `undefined` when none waits for its time. */
 function firstTime(db: Database): number | undefined {
-  const at = db.get(`SELECT min(run_at) AS at FROM ${TIMED}`)?.["at"];
+  const at = db.get(`SELECT min(run_at) AS at FROM ${THOSE_TIMED}`)?.["at"];
   return typeof at === "number" ? at : undefined;
 }
 
@@ -109,7 +107,7 @@ function findDue(db: Database, now: number): DueTask[] {
   const { runAtUpTo, createdAfter } = whatIsDue(now);
   return [
     ...db.all(
-      `SELECT ${DUE_TASK_COLUMNS} FROM ${TIMED} AND run_at <= ? ORDER BY run_at LIMIT ?`,
+      `SELECT ${DUE_TASK_COLUMNS} FROM ${THOSE_TIMED} AND run_at <= ? ORDER BY run_at LIMIT ?`,
       runAtUpTo,
       DUE_BATCH,
     ),
@@ -122,7 +120,7 @@ function findDue(db: Database, now: number): DueTask[] {
     ),
     ...db.all(
       `SELECT ${DUE_TASK_COLUMNS} FROM tasks INDEXED BY tasks_waiting
-       WHERE state = 'pending' AND readiness = ${READINESS.waiting} AND waiting_since > ?
+       WHERE state = 'waiting' AND waiting_since > ?
        ORDER BY waiting_since LIMIT ?`,
       createdAfter,
       DUE_BATCH,

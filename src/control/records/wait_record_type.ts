@@ -1,0 +1,57 @@
+/**
+ * Open waits of tasks as a type of record, by their task and step.
+ *
+ * @module
+ */
+
+import { rfc3339 } from "../../base/clock.ts";
+import { shortDuration } from "../../base/duration.ts";
+import type { Column } from "../../resources/kind.ts";
+import type { ListedWait } from "../../store/wait_records.ts";
+import type { WaitStore } from "../../store/wait_store.ts";
+import type { RecordType } from "./record_type.ts";
+
+/** Open waits that are searched for the one of a task. */
+const MAX_SEARCHED = 10_000;
+
+/** The type `wait`: the names `TASK.STEP` stand in the place of ids. */
+export const WAITS: RecordType<ListedWait, "wait", Pick<WaitStore, "listWaits">> = {
+  name: "wait",
+  list: (store, { project, limit }) =>
+    store.listWaits({ limit, ...(project === undefined ? {} : { project }) }),
+  find: async (store, given) =>
+    (await store.listWaits({ limit: MAX_SEARCHED })).filter((wait) => nameOf(wait) === given),
+  id: nameOf,
+  view: waitView,
+  columns: waitColumns,
+};
+
+function nameOf({ taskId, step }: ListedWait): string {
+  return `${taskId}.${step}`;
+}
+
+function waitView(wait: ListedWait): Record<string, unknown> {
+  return {
+    id: nameOf(wait),
+    project: wait.project,
+    task_id: wait.taskId,
+    step: wait.step,
+    trigger: wait.trigger,
+    workflow: wait.workflow,
+    for: wait.kind,
+    opened_at: rfc3339(wait.openedAt),
+    due_at: rfc3339(wait.dueAt),
+  };
+}
+
+function waitColumns(now: number): Column<ListedWait>[] {
+  return [
+    { header: "TASK", fit: "id", cell: ({ taskId }) => taskId },
+    { header: "STEP", fit: "name", cell: ({ step }) => step },
+    { header: "FOR", cell: ({ kind }) => kind },
+    { header: "SINCE", cell: ({ openedAt }) => shortDuration(now - openedAt) },
+    { header: "UNTIL", fit: "text", cell: ({ dueAt }) => rfc3339(dueAt) },
+    { header: "WORKFLOW", fit: "name", cell: ({ workflow }) => workflow },
+    { header: "TRIGGER", secondary: true, fit: "name", cell: ({ trigger }) => trigger },
+  ];
+}

@@ -1,0 +1,77 @@
+/**
+ * `task continue`: ends the wait of a step by hand, where what it waits for will not come, or not soon
+ * enough.
+ *
+ * @module
+ */
+
+import type { Input, Output } from "../../api/operations.ts";
+import { rfc3339 } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { type Caller, withClient } from "../../auth/caller.ts";
+import type { Task } from "../../store/task_records.ts";
+import type { WaitEnd } from "../../store/wait_records.ts";
+import type { WaitStore } from "../../store/wait_store.ts";
+import type { AuditLog } from "../records/audit_log.ts";
+import { findTask } from "../records/records.ts";
+import type { TasksHost } from "./task_actions.ts";
+
+/** The waits of a daemon, and its audit. */
+export interface ContinueHost
+  extends Pick<TasksHost, "clock" | "secrets">, Pick<AuditLog, "audited"> {
+  readonly store: TasksHost["store"] & Pick<WaitStore, "continueWait">;
+}
+
+/** Most characters of a reason. */
+const MAX_REASON = 500;
+
+/**
+ * Ends the open wait of a step; its task goes on. The operation is in the audit, also one that is
+ * refused here.
+ *
+ * @throws {AppError} `not_found`; `invalid` without a reason; `conflict` if the step does not wait.
+ */
+export async function continueTask(
+  { id, step, reason }: Input<"task.continue">,
+  caller: Caller,
+  host: ContinueHost,
+): Promise<Output<"task.continue">> {
+  if (reason.trim() === "" || reason.length > MAX_REASON) {
+    throw new AppError("invalid", `A reason has 1 to ${MAX_REASON} characters`);
+  }
+  const task = await findTask(id, host.store);
+  const position = task.steps.findIndex((one) => one.id === step);
+  if (position === -1) {
+    const ids = task.steps.map((one) => one.id).join(", ");
+    throw new AppError("not_found", `Task ${task.id} has no step "${step}": its steps are ${ids}`);
+  }
+  const what = { operation: "task.continue", targets: [`task/${task.id}`], caller };
+  return await host.audited(what, async () => {
+    const name = caller.name === "socket" ? "an operator" : caller.name;
+    const who = withClient(name, caller.client);
+    const result = await host.store.continueWait(task.id, position, {
+      who,
+      reason: host.secrets.redact(reason),
+      now: host.clock.now(),
+    });
+    if (result.is === "over") return { id: task.id, step };
+    throw new AppError(
+      "conflict",
+      whyNot(result.is, { task, step }, "end" in result ? result.end : undefined),
+    );
+  });
+}
+
+function whyNot(
+  is: "was over" | "none" | "ended",
+  { task: { id, state }, step }: { readonly task: Task; readonly step: string },
+  end: (WaitEnd & { readonly at: number }) | undefined,
+): string {
+  if (is === "ended") return `Task ${id} has ended, or is being cancelled`;
+  if (end === undefined) {
+    return `Step "${step}" of task ${id}, which is ${state}, does not wait for a time: ` +
+      '"svc get waits" lists the steps that do';
+  }
+  const by = end.by === "hand" ? `${end.who} ended it: ${end.reason}` : "its time came";
+  return `The wait of step "${step}" is over since ${rfc3339(end.at)}: ${by}`;
+}

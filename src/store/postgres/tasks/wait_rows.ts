@@ -1,0 +1,29 @@
+/**
+ * Waits in a database that several daemons share.
+ *
+ * @module
+ */
+
+import { continueWait, openWait, type WaitHost } from "../../sql/waits.ts";
+import { wakeTask } from "../../transactions/park_task.ts";
+import type { Session } from "../database/connections.ts";
+import { changeTasks } from "../working_set/change_tasks.ts";
+
+const HOST: Omit<WaitHost<Session>, "checkClaim"> = {
+  async lockTask(db, taskId) {
+    await changeTasks(db, (request) => request.addTask(taskId), () => {});
+  },
+  async wake(db, taskId) {
+    await changeTasks(db, (request) => request.addTask(taskId), (set) => {
+      const task = set.findTask(taskId);
+      if (task !== "none" && task.state === "waiting") wakeTask(set, { id: taskId, ...task });
+    });
+  },
+};
+
+/** Opens the wait of a step, once; refused for a task that another node runs by now. */
+export const openingWait = ({ checkClaim }: Pick<WaitHost<Session>, "checkClaim">) =>
+  openWait({ ...HOST, checkClaim });
+
+/** Ends an open wait by hand. */
+export const continueOpenWait = continueWait<Session>({ ...HOST, checkClaim() {} });

@@ -1,0 +1,28 @@
+/**
+ * Waits in SQLite, where one transaction comes after the other.
+ *
+ * @module
+ */
+
+import { DUE_TASK_COLUMNS, toDueTask } from "../sql/task_facts.ts";
+import * as waits from "../sql/waits.ts";
+import { wakeTask } from "../transactions/park_task.ts";
+import type { Database } from "./engine/database.ts";
+import { SqliteTaskRows } from "./tasks/sqlite_task_rows.ts";
+
+const HOST: waits.WaitHost<Database> = {
+  checkClaim() {},
+  lockTask() {},
+  wake(db, taskId) {
+    const row = db.get(
+      `SELECT ${DUE_TASK_COLUMNS} FROM tasks WHERE id = ? AND state = 'waiting'`,
+      taskId,
+    );
+    if (row !== undefined) wakeTask(new SqliteTaskRows(db), toDueTask(row));
+  },
+};
+
+/** Opens the wait of a step, once. */
+export const openWait = waits.openWait(HOST);
+/** Ends an open wait by hand. */
+export const continueWait = waits.continueWait(HOST);

@@ -1,0 +1,33 @@
+/**
+ * The storage interface for waits of tasks.
+ *
+ * @module
+ */
+
+import type {
+  AskedWait,
+  ContinueResult,
+  ListedWait,
+  Wait,
+  WaitKind,
+  WaitQuery,
+} from "./wait_records.ts";
+
+/** Waits of tasks. */
+export interface WaitStore {
+  /**
+   * Opens the wait of a step, and returns it as it is stored. A step that has one, also after a crash,
+   * gets that, open or over. One whose time has come by now is over.
+   */
+  openWait(asked: AskedWait): Promise<Wait>;
+  /** Ends an open wait by hand; its task is ready if it was waiting. The first who ends a wait has ended it. */
+  continueWait(
+    taskId: string,
+    position: number,
+    by: { readonly who: string; readonly reason: string; readonly now: number },
+  ): Promise<ContinueResult>;
+  /** Open waits, the one that is due first at the beginning. */
+  listWaits(query: WaitQuery): Promise<ListedWait[]>;
+  /** Number of open waits of each kind. */
+  countWaits(): Promise<Readonly<Record<WaitKind, number>>>;
+}

@@ -1,0 +1,17 @@
+/**
+ * A step that cannot go on, and gives the worker of its task back if no other step runs: it waits for a
+ * turn of an agent, or in a wait.
+ *
+ * @module
+ */
+
+/** A step that waits. */
+export interface Waiting {
+  readonly state: "waiting";
+  /** A sentence for users, without its end. */
+  readonly reason: string;
+  /** When it goes on by itself, in milliseconds since the epoch; absent while it waits for a turn. */
+  readonly until?: number;
+  /** When its wait was opened, in milliseconds since the epoch; absent of one that waits for an agent. */
+  readonly openedAt?: number;
+}

@@ -1,0 +1,37 @@
+import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { decideWait, type WaitDecision } from "../../../src/store/rules/waits.ts";
+
+const NOW = 1_000_000_000;
+const MIN = 60_000;
+
+const CASES: readonly [
+  what: string,
+  wait: { openedAt?: number; dueAt: number; isRelative?: boolean },
+  decision: WaitDecision,
+][] = [
+  ["its time has not come", { dueAt: NOW + 1 }, { is: "open" }],
+  ["its time is now", { dueAt: NOW }, { is: "over", end: { by: "time" } }],
+  ["its time passed long ago", { dueAt: NOW - 1e9 }, { is: "over", end: { by: "time" } }],
+  ["it was opened a little ahead", { openedAt: NOW + MIN, dueAt: NOW + 9 * MIN }, { is: "open" }],
+  [
+    "it was opened in a future, for ten minutes",
+    { openedAt: NOW + 100 * MIN, dueAt: NOW + 110 * MIN, isRelative: true },
+    { is: "moved", openedAt: NOW, dueAt: NOW + 10 * MIN },
+  ],
+  [
+    "it was opened in a future, until a time",
+    { openedAt: NOW + 100 * MIN, dueAt: NOW + 110 * MIN },
+    { is: "moved", openedAt: NOW, dueAt: NOW + 110 * MIN },
+  ],
+  [
+    "it was opened in a future, and its time has come all the same",
+    { openedAt: NOW + 100 * MIN, dueAt: NOW - 1 },
+    { is: "over", end: { by: "time" } },
+  ],
+];
+
+for (const [what, { openedAt = NOW - MIN, isRelative = false, ...wait }, decision] of CASES) {
+  Deno.test(`a wait of which ${what}`, () => {
+    deepEqual(decideWait({ openedAt, isRelative, ...wait }, NOW), decision);
+  });
+}
