@@ -16,6 +16,7 @@ import { RuntimeDirectory } from "../base/runtime_directory.ts";
 import { pathResolver, type ResolvePath } from "../base/user_paths.ts";
 import { createEvaluator, type Evaluator } from "../cel/evaluator.ts";
 import { AppEvents } from "../connections/app_events.ts";
+import { type VerifiedEvent, whyBeyondKey } from "../connections/beyond_key.ts";
 import { ForgeTokens } from "../connections/forge_tokens.ts";
 import { OwnUsers } from "../connections/own_users.ts";
 import { loadCatalog, ResourceWriter } from "../control/resources/resource_writer.ts";
@@ -84,7 +85,7 @@ export interface State extends Core, Storage {
   /** The tokens of Connections to GitHub. */
   readonly forgeTokens: ForgeTokens;
   /** Why an event starts nothing: it is the daemon's own doing, or its Connection does not cover it. */
-  readonly whyOwn: (event: GuardedEvent) => string | undefined;
+  readonly whyOwn: (event: GuardedEvent & VerifiedEvent) => string | undefined;
   /** Why a chain of tasks ends at an event. */
   readonly whyCut: (event: GuardedEvent) => string | undefined;
 
@@ -189,7 +190,8 @@ export async function openState(config: DaemonConfig): Promise<State> {
     ownUsers,
     markers,
     forgeTokens,
-    whyOwn: (event) => appEvents.whyUncovered(event) ?? ownEvents.whyOwn(event),
+    whyOwn: (event) =>
+      appEvents.whyUncovered(event) ?? whyBeyondKey(event, catalog) ?? ownEvents.whyOwn(event),
     whyCut: (event) => ownEvents.whyCut(event),
     rejections,
     unknownPaths,

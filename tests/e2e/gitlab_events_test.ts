@@ -281,3 +281,38 @@ test("the plain token of a webhook is no signature, so nothing starts", async ()
   const [task] = await site.tasks("fix");
   match(task ?? "", /^cancelled .*No signature covers the payload/);
 });
+
+test("what the webhook of one project signs about another starts nothing", async () => {
+  await using site = await setUp();
+  const { gitlab, daemon } = site;
+  const other = `whsec_${btoa("thirty-two bytes of another key!")}`;
+  await daemon.apply(
+    {
+      kind: "Connection",
+      metadata: { name: "theirs" },
+      spec: {
+        gitlab: {
+          project: "mallory/theirs",
+          api: gitlab.url,
+          token: { fromSecret: { store: "tidepool", key: "token" } },
+        },
+      },
+    },
+    secretStore("gitlab", { tidepool: SIGNING_TOKEN, theirs: other }),
+  );
+  gitlab.state.listeners.unshift(({ event, payload }) => {
+    const body = JSON.stringify(payload);
+    const headers = gitlabHeaders(other, body, event);
+    sent.push(daemon.send("/webhook/gitlab", { headers, body }));
+  });
+  const sent: Promise<{ status: number }>[] = [];
+  gitlab.threads.note(gitlab.threads.openIssue(PROJECT, { author: ADA }), ADA, "/svc fix it");
+  deepEqual((await Promise.all(sent)).map(({ status }) => status), [200, 200]);
+  await site.quiet();
+  await Promise.all(sent);
+  deepEqual(await site.tasks("fix"), ["succeeded"], "what the project's own webhook has sent");
+  const why = /the key of Connection "theirs" verified it, which is to mallory\/theirs/;
+  const refused = (await site.deliveries("watch")).filter(({ reason = "" }) => why.test(reason));
+  equal(refused.length, sent.length);
+  equal(refused.every(({ outcome }) => outcome === "skipped"), true);
+});

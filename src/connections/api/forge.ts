@@ -274,6 +274,8 @@ export interface Forge {
   readonly name: ForgeName;
   /** Those of `FORGE_WORDS`. */
   readonly words: ForgeWords;
+  /** What names the repository in a payload of this forge, whatever its type; `undefined` if nothing does. */
+  nameIn(payload: JsonObject): unknown;
   /** The subject of a payload; `undefined` if it is none of this forge, or names no repository. */
   findSubject(payload: unknown): ForgeSubject | undefined;
   /** Who caused an event; `undefined` if it does not say. */

@@ -6,6 +6,7 @@
 
 import { toBase64, utf8 } from "../../base/bytes.ts";
 import { FORGE_WORDS } from "../../base/forge_names.ts";
+import { objectIn } from "../../base/json.ts";
 import type { Forge } from "../api/forge.ts";
 import { gitHubBranches } from "./branches.ts";
 import { findDoing } from "./doing.ts";
@@ -19,6 +20,7 @@ import { gitHubThreads } from "./threads.ts";
 export const GITHUB: Forge = {
   name: "github",
   words: FORGE_WORDS.github,
+  nameIn: ({ repository }) => objectIn(repository)["full_name"],
   findSubject,
   findAsker,
   findDoing,

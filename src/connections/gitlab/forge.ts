@@ -6,6 +6,7 @@
 
 import { toBase64, utf8 } from "../../base/bytes.ts";
 import { FORGE_WORDS } from "../../base/forge_names.ts";
+import { objectIn } from "../../base/json.ts";
 import type { Forge } from "../api/forge.ts";
 import { gitLabBranches } from "./branches.ts";
 import { findDoing } from "./doing.ts";
@@ -19,6 +20,7 @@ import { gitLabThreads } from "./threads.ts";
 export const GITLAB: Forge = {
   name: "gitlab",
   words: FORGE_WORDS.gitlab,
+  nameIn: ({ project }) => objectIn(project)["path_with_namespace"],
   findSubject,
   findAsker,
   findDoing,

@@ -36,7 +36,12 @@ export interface TriggerEvent {
   readonly coverage?: Coverage;
   /** The request itself; absent for sources without any. */
   readonly request?: { readonly url: string; readonly method: string; readonly remote: string };
-  readonly delivery: { readonly id: string; readonly receivedAt: number };
+  readonly delivery: {
+    readonly id: string;
+    readonly receivedAt: number;
+    /** The key that verified it; absent if none did. */
+    readonly secret?: { readonly key: string } | undefined;
+  };
   /** The platform's id of the event, if it has one. */
   readonly platformKey?: string;
   /** Whether an operator redelivers it; then it is no duplicate of an earlier event. */
