@@ -199,6 +199,7 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
     changed(events, "wait");
     mayWakeTasks(events, undefined, taskId);
   },
+  endWaits: changes("wait"),
   listWaits: "read",
   countWaits: "read",
   noteLimit: (events) => events.publish("tasksStored", { replaced: NONE_REPLACED }),

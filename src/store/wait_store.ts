@@ -26,6 +26,8 @@ export interface WaitStore {
     position: number,
     by: { readonly who: string; readonly reason: string; readonly now: number },
   ): Promise<ContinueResult>;
+  /** Ends the open waits of a task whose steps will not run any more. */
+  endWaits(taskId: string, now: number): Promise<void>;
   /** Open waits, the one that is due first at the beginning. */
   listWaits(query: WaitQuery): Promise<ListedWait[]>;
   /** Number of open waits of each kind. */

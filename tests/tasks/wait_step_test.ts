@@ -238,3 +238,30 @@ test("when is asked once: what the step waits for is not lost when it turns", as
   worker.kick();
   deepEqual(states(await rig.ended(id)), ["x succeeded", "w succeeded"]);
 });
+
+test("the waits of a task whose time is up are over before its finally steps run", async (rig) => {
+  const id = await rig.queue(
+    1,
+    `{timeout: 1s, steps: [{id: w, needs: [], waitFor: {for: 1h}}, {id: x, needs: [], run: "sleep 60"}],
+      finally: [{id: z, run: "echo 1 > last; while [ ! -e go ]; do sleep 0.05; done"}]}`,
+  );
+  await rig.start(1);
+  await untilFile(`${rig.workspace}/last`);
+  deepEqual(await rig.store.listWaits({ limit: 9 }), []);
+  deepEqual(await rig.store.continueWait(id, 0, BY_ADA).then(({ is }) => is), "was over");
+  await Deno.writeTextFile(`${rig.workspace}/go`, "");
+  deepEqual(states(await rig.ended(id)), ["w skipped", "x failed", "z succeeded"]);
+});
+
+test("no step of a task that has ended waits, even if it could not be prepared", async (rig) => {
+  const id = await rig.queue(1, `${LONG}}`);
+  const worker = await rig.start(1);
+  await inState(rig, id, "waiting");
+  await Deno.remove(rig.workspace, { recursive: true });
+  await rig.store.continueWait(id, 1, BY_ADA);
+  worker.kick();
+  const ended = await rig.ended(id);
+  equal(ended.state, "failed");
+  deepEqual(states(ended), ["a succeeded", "pause failed", "b skipped"]);
+  match(ended.steps[1]?.reason ?? "", /workspace|directory/i);
+});

@@ -54,6 +54,13 @@ const IMPOSSIBLE: readonly {
     says: /steps that run in tasks that do not/,
   },
   {
+    name: "a step that waits in a task that has ended",
+    sql: `UPDATE tasks SET state = 'failed', finished_at = 1;
+          INSERT INTO steps (task_id, position, id, state, reason)
+          SELECT id, 0, 'a', 'waiting', '' FROM tasks LIMIT 1`,
+    says: /steps that wait in tasks that have ended: 01J/,
+  },
+  {
     name: "the end of no task",
     sql: "INSERT INTO task_ends VALUES ('T')",
     says: /There are unhandled ends of tasks that do not exist/,

@@ -25,6 +25,7 @@ export type Batched =
   | "moveCursor"
   | "saveStep"
   | "setTaskDirectory"
+  | "endWaits"
   | "requeueTask"
   | "finishTask"
   | "cancelTask";
@@ -92,6 +93,14 @@ export const BATCHED: { readonly [Name in Batched]: BatchedMethod<Name> } = {
     run({ set, fence }, taskId, directory) {
       fence.check(taskId);
       set.setDirectory(taskId, directory);
+    },
+  },
+  endWaits: {
+    batcher: "tasks",
+    asksFor: (request, taskId) => request.addClaim(taskId),
+    run({ set, fence }, taskId, now) {
+      fence.check(taskId);
+      set.closeWaits(taskId, now);
     },
   },
   requeueTask: {

@@ -49,6 +49,11 @@ export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
     show: (ids) => `There are steps that run in tasks that do not: ${ids}`,
   },
   {
+    sql: `SELECT task_id AS id FROM steps JOIN tasks ON tasks.id = task_id
+          WHERE steps.state = 'waiting' AND NOT tasks.${UNFINISHED}`,
+    show: (ids) => `There are steps that wait in tasks that have ended: ${ids}`,
+  },
+  {
     sql: `SELECT task_id AS id FROM task_ends
           WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = task_ends.task_id)`,
     show: (ids) => `There are unhandled ends of tasks that do not exist: ${ids}`,

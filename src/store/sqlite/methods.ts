@@ -97,6 +97,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   pruneSessions: turns.pruneSessions,
   openWait: waits.openWait,
   continueWait: waits.continueWait,
+  endWaits: over((rows, taskId, now) => rows.closeWaits(taskId, now)),
   cancelTask: over(cancelTask),
   retryTask: changing(retryTask(taskLists.findTasks)),
   setTaskDirectory: over((rows, taskId, directory) => rows.setDirectory(taskId, directory)),

@@ -173,17 +173,22 @@ async function contextOf(run: TaskRun, cancellation: CancellationScope): Promise
 }
 
 /**
- * Ends the turns of the steps that will not run any more, those that they wait for included: a
- * cancellation or the time of the task came while they waited, or after a crash had cut them off. The
- * steps under `finally` may need them.
+ * Ends the turns and the waits of the steps that will not run any more, those turns that they wait for
+ * included: a cancellation or the time of the task came while they waited, or after a crash had cut them
+ * off. The steps under `finally` may need the turns, and nobody is to answer the waits.
  */
-async function endTurnsOfUnrun(run: TaskRun): Promise<void> {
-  const { plan, steps, claimed: { task }, host: { store } } = run;
-  for (const [position, { agent }] of plan.steps.entries()) {
+async function giveUpUnrun(run: TaskRun): Promise<void> {
+  const { plan, steps, claimed: { task }, host: { store, clock } } = run;
+  const unrun = [...plan.steps.entries()].filter(([position]) => {
     const { state } = steps.records[position] ?? {};
-    if (agent === undefined || state === "succeeded" || state === "failed") continue;
+    return state !== "succeeded" && state !== "failed";
+  });
+  for (const [position, { agent }] of unrun) {
+    if (agent === undefined) continue;
     await retryInRun(run, () => store.endTurn(task.id, position));
   }
+  if (unrun.every(([, { waitFor }]) => waitFor === undefined)) return;
+  await retryInRun(run, () => store.endWaits(task.id, clock.now()));
 }
 
 /**
@@ -208,7 +213,7 @@ async function runAllSteps(
     goal: context.goal,
     neverRan: context.neverRan,
   };
-  await endTurnsOfUnrun(context);
+  await giveUpUnrun(context);
   const done = await runFinally({ ...context, scope: context.scopeFor(facts) });
   if (typeof done === "object") return { ...waitingResult(done, plan), isEnding: true };
   return done ? undefined : INTERRUPTED;

@@ -47,7 +47,7 @@ export interface RunHost extends Core {
   readonly store:
     & TaskRecorder
     & Pick<TurnStore, "takeTurn" | "endTurn" | "noteLimit" | "saveSession">
-    & Pick<WaitStore, "openWait">;
+    & Pick<WaitStore, "openWait" | "endWaits">;
   /** Holds the secrets that steps refer to. */
   readonly catalog: Catalog;
   /** Hides secrets in the output of steps. */

@@ -298,6 +298,28 @@ eachStore("a daemon that is killed between two calls goes on where it was", asyn
   }
 });
 
+eachStore(
+  "the waits of steps that will not run any more end, and with a task its steps",
+  async (store) => {
+    await running(store, 2);
+    await open(store, 1);
+    await open(store, 1, { position: 1 });
+    await open(store, 2);
+    await store.endWaits(taskIdOf(1), T0 + SEC);
+    deepEqual((await store.listWaits({ limit: 9 })).map(({ taskId }) => taskId), [taskIdOf(2)]);
+    const was = { is: "was over", end: { by: "task", at: T0 + SEC } };
+    deepEqual([await byHand(store, 1), await byHand(store, 1, 1)], [was, was]);
+    for (const [n, state] of [[1, "failed"], [2, "cancelled"]] as const) {
+      await store.saveStep(taskIdOf(n), step(0, "waiting"));
+      const end = { taskId: taskIdOf(n), state, reason: "gone", now: T0, mayHaveWaits: true };
+      ok(await store.finishTask(end));
+      const [task] = await store.findTasks(taskIdOf(n));
+      deepEqual([task?.steps[0]?.state, task?.steps[0]?.reason], [state, "gone"]);
+    }
+    deepEqual(await store.countWaits(), { time: 0 });
+  },
+);
+
 eachStore("whatever parks and wakes when, no workspace is ever over its limit", async (store) => {
   let seed = 11;
   const random = (below: number) => (seed = (seed * 48271) % 2147483647) % below;

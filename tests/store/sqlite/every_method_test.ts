@@ -195,6 +195,7 @@ const CALLS: Calls = {
     await run(db, { ...asked, position: 1, dueAt: 9e15, isRelative: true, now: -1e9 });
   },
   continueWait: (run, db) => run(db, T1, 0, { who: "ada", reason: "", now: 6 }),
+  endWaits: (run, db) => run(db, T1, 6),
   listWaits: (run, db) => run(db, { project: "default", limit: 5 }),
   countWaits: (run, db) => run(db),
   endTurn: async (run, db) => {

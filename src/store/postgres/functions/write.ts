@@ -143,7 +143,7 @@ BEGIN
       process_group = NULL
     FROM json_to_recordset(made.ended_steps) AS ended(task_id text, state text, reason text,
       finished_at bigint)
-    WHERE steps.task_id = ended.task_id AND steps.state = 'running'
+    WHERE steps.task_id = ended.task_id AND steps.state IN ('running', 'waiting')
       AND steps.task_id = ANY (${idsOf("made.ended_steps", "task_id")});
   END IF;
   IF made.closed_waits IS NOT NULL THEN

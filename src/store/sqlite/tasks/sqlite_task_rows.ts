@@ -267,10 +267,10 @@ export class SqliteTaskRows implements TaskRows {
       from,
     );
     if (row === undefined) return "none";
-    if (state !== "succeeded") { // a crash or a bug may have interrupted steps
+    if (state !== "succeeded") { // a crash or a bug may have cut off steps
       this.db.run(
         `UPDATE steps SET state = ?, reason = ?, finished_at = ?, process_group = NULL
-         WHERE task_id = ? AND state = 'running'`,
+         WHERE task_id = ? AND state IN ('running', 'waiting')`,
         state,
         storable(reason),
         now,
