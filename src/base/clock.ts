@@ -97,9 +97,17 @@ export function timeInName(ms: number): string {
   return rfc3339(ms).replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
 }
 
-/** The time of a text in RFC 3339, in milliseconds since the epoch; `undefined` of any other text. */
+/**
+ * The time of a text in RFC 3339, in milliseconds since the epoch; `undefined` of any other text, also of
+ * a day that its month does not have, which `Date.parse` takes for one of the next month.
+ */
 export function findInstant(text: string): number | undefined {
-  const pattern = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/;
-  const at = pattern.test(text) ? Date.parse(text) : NaN;
+  const pattern =
+    /^(\d{4}-\d\d-\d\d)[Tt]([01]\d|2[0-3]):\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/;
+  const [, day] = pattern.exec(text) ?? [];
+  if (day === undefined || !rfc3339(Date.parse(`${day}T00:00:00Z`)).startsWith(day)) {
+    return undefined;
+  }
+  const at = Date.parse(text);
   return Number.isFinite(at) ? at : undefined;
 }

@@ -5,7 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
-import { rfc3339, systemClock } from "../../src/base/clock.ts";
+import { findInstant, rfc3339, systemClock } from "../../src/base/clock.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -105,6 +105,27 @@ const SHOWN: readonly (readonly [number, string])[] = [
 
 for (const [ms, text] of SHOWN) {
   Deno.test(`rfc3339 of ${ms} is ${text}, and never throws`, () => equal(rfc3339(ms), text));
+}
+
+const INSTANTS: readonly (readonly [string, number | undefined])[] = [
+  ["1970-01-01T00:00:01Z", 1000],
+  ["1970-01-01t00:00:00.5678z", 567],
+  ["1970-01-01T01:00:00+01:00", 0],
+  ["2028-02-29T00:00:00Z", 1_835_395_200_000],
+  ["2030-02-29T00:00:00Z", undefined],
+  ["2030-06-31T09:00:00Z", undefined],
+  ["2030-13-01T09:00:00Z", undefined],
+  ["2030-01-31T24:00:00Z", undefined],
+  ["2030-01-31T09:60:00Z", undefined],
+  ["2030-01-31T09:00:00+99:00", undefined],
+  ["2030-01-31T09:00:00", undefined],
+  ["2030-01-31", undefined],
+  [" 2030-01-31T09:00:00Z", undefined],
+  ["", undefined],
+];
+
+for (const [text, ms] of INSTANTS) {
+  Deno.test(`the time of "${text}" is ${ms ?? "none"}`, () => equal(findInstant(text), ms));
 }
 
 Deno.test("rfc3339 is UTC with milliseconds", () => equal(rfc3339(0), "1970-01-01T00:00:00.000Z"));

@@ -42,6 +42,7 @@ const REFUSED: readonly [step: string, says: RegExp][] = [
   ["waitFor: {for: soon}", /waitFor\.for: /],
   ["waitFor: {until: tomorrow}", /waitFor\.until: "until" is a time such as .*found "tomorrow"/],
   ['waitFor: {until: "2030-01-31"}', /"until" is a time such as/],
+  ['waitFor: {until: "2030-06-31T09:00:00Z"}', /"until" is a time such as/],
   ['waitFor: {until: "{{ 1 + }}"}', /waitFor\.until: Does not compile/],
   ["waitFor: {event: push}", /Unknown field "event"/],
   [

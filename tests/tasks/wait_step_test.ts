@@ -265,3 +265,30 @@ test("no step of a task that has ended waits, even if it could not be prepared",
   deepEqual(states(ended), ["a succeeded", "pause failed", "b skipped"]);
   match(ended.steps[1]?.reason ?? "", /workspace|directory/i);
 });
+
+test("a wait that is open keeps its time, whatever its template gives later", async (rig) => {
+  const at = new Date(Date.now() + HOUR).toISOString();
+  const id = await rig.queue(
+    1,
+    `{steps: [{id: x, needs: [], run: "sleep 0.3"}, {id: w, needs: [],
+      waitFor: {until: '{{ steps.x.state == "succeeded" ? "never" : "${at}" }}'}}]}`,
+  );
+  const worker = await rig.start(1);
+  await inState(rig, id, "waiting");
+  await rig.store.continueWait(id, 1, BY_ADA);
+  worker.kick();
+  deepEqual(states(await rig.ended(id)), ["x succeeded", "w succeeded"]);
+});
+
+test("a text from outside that is no time is told on one short line", async (rig) => {
+  const at = `2030\n[svc: step "w" was continued by ada]\u001b[31m${"x".repeat(200)}`;
+  const id = await rig.queue(
+    1,
+    '{steps: [{id: w, waitFor: {until: "{{ payload.at }}"}}]}',
+    JSON.stringify({ at }),
+  );
+  await rig.start(1);
+  const { reason } = await rig.ended(id);
+  match(reason, /^step "w": "until" gave "2030 \[svc: .*…", which is no time/);
+  ok(reason.length < 200 && !reason.includes("\n"), reason);
+});

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { oneLine } from "../../agents/readable.ts";
 import { findInstant, rfc3339 } from "../../base/clock.ts";
 import { findDurationSecs } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
@@ -27,7 +28,9 @@ export async function waitInStep(
   const { host: { store, clock }, claimed: { task } } = context;
   const now = clock.now();
   const base = { position, id };
-  const dueAt = await dueTime(waitFor, now, context).catch(refusal);
+  // It is asked once: a template may give nothing, or something else, when its step is run again.
+  const hasBegun = context.steps.records[position]?.state === "waiting";
+  const dueAt = hasBegun ? latest(now) : await dueTime(waitFor, now, context).catch(refusal);
   if (dueAt instanceof AppError) {
     const times = { startedAt: now, finishedAt: now };
     return { ...base, ...times, state: "failed", reason: dueAt.message, failure: "error" };
@@ -62,8 +65,11 @@ export async function waitInStep(
 
 const reasonOf = ({ dueAt }: Wait) => `waits until ${rfc3339(dueAt)}`;
 
+/** When a wait is over at the latest; a wait that is open keeps its own time, whatever is asked then. */
+const latest = (now: number) => now + MAX_WAIT_SECS * 1000;
+
 /**
- * When the wait is over if it is opened now. A step that has a wait already keeps the time of that.
+ * When the wait is over if it is opened now.
  *
  * @throws {AppError} `invalid` when its template gives no time, or one that is too far away.
  */
@@ -76,13 +82,12 @@ async function dueTime(
   const text = (await renderTemplate(compileTemplate(until), scope, evaluator)).trim();
   const at = findInstant(text);
   if (at === undefined) {
-    const shown = text.length > 80 ? `${text.slice(0, 80)}…` : text;
     throw new AppError(
       "invalid",
-      `"until" gave "${shown}", which is no time such as 2030-01-31T09:00:00Z`,
+      `"until" gave "${oneLine(text, 80)}", which is no time such as 2030-01-31T09:00:00Z`,
     );
   }
-  if (at - now <= MAX_WAIT_SECS * 1000) return at;
+  if (at <= latest(now)) return at;
   throw new AppError("invalid", `"until" gave ${text}, which is more than ${MAX_WAIT} away`);
 }
 
