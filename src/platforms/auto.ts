@@ -7,7 +7,7 @@
 
 import { firstByte } from "../base/form.ts";
 import { bearerScheme } from "../signatures/bearer.ts";
-import { COVERS_BODY } from "../signatures/coverage.ts";
+import { COVERS_BODY, COVERS_NOTHING } from "../signatures/coverage.ts";
 import { coverageOf } from "../signatures/signature_coverage.ts";
 import {
   findSignature,
@@ -59,15 +59,16 @@ const GENERAL = /^sha256=[0-9a-fA-F]{64}$/;
  * Slack request has HMAC(secret, `v0:<time>:<body>`), and could send that whole text as a body,
  * years later, with the same digest after `sha256=`. So where a time is signed, a body under
  * `sha256=` has to be a JSON object: no signed text of a platform begins like one. And every
- * stranger has a public key, so it is never the key of an HMAC.
+ * stranger has a public key, so it is never the key of an HMAC. Where requests show the secret itself,
+ * every reader of one can make `sha256=` of any body, so that form covers nothing there.
  */
 function autoOver(signature: Signature, defaultHeader: string): Scheme {
-  const { isPublicKey, signedTime } = signature;
+  const { isPublicKey, signedTime, shows } = signature;
   return namedScheme({ name: "auto", defaultHeader }, {
     ...signature,
     covers: (options, facts) =>
       GENERAL.test(facts.header?.(options.signatureHeader) ?? "")
-        ? COVERS_BODY
+        ? shows === undefined ? COVERS_BODY : COVERS_NOTHING
         : coverageOf(signature, options, facts),
     verify(request, keys, options) {
       const value = findSignature(request, options) ?? "";
@@ -78,7 +79,11 @@ function autoOver(signature: Signature, defaultHeader: string): Scheme {
       const secrets = isPublicKey === undefined
         ? keys
         : keys.filter(({ value }) => !isPublicKey(value));
-      return sha256Scheme.verify(request, secrets, options);
+      const verdict = sha256Scheme.verify(request, secrets, options);
+      if (shows === undefined) return verdict;
+      return Promise.resolve(verdict).then((one) =>
+        one.ok ? { ...one, covered: { content: undefined } } : one
+      );
     },
   });
 }

@@ -18,9 +18,10 @@ export function gitlabHeaders(
   token: string,
   body: string,
   event: string,
+  now: number = Date.now(),
 ): Record<string, string> {
   const id = crypto.randomUUID();
-  const time = String(Math.floor(Date.now() / 1000));
+  const time = String(Math.floor(now / 1000));
   const key = Buffer.from(token.replace(/^whsec_/, ""), "base64");
   const mac = createHmac("sha256", key).update(`${id}.${time}.${body}`).digest("base64");
   return {
