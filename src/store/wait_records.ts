@@ -50,6 +50,10 @@ export interface ListedWait extends Omit<Wait, "end"> {
 /** Filter of a list of open waits. */
 export interface WaitQuery {
   readonly project?: string;
+  /** Name of the trigger of their tasks. */
+  readonly trigger?: string;
+  /** Only those of this task, by their position. */
+  readonly taskId?: string;
   readonly limit: number;
 }
 

@@ -28,6 +28,12 @@ controlTest("a wait is listed, and ended by hand, once, in the audit", async ({ 
     listed.items.map((one) => [one["id"], one["task_id"], one["step"], one["for"], one["due_at"]]),
     [[`${WAITS}.deploy`, WAITS, "deploy", "time", new Date(DUE).toISOString()]],
   );
+  const named = await client.call("get", { what: "wait", name: `${WAITS}.deploy` });
+  deepEqual(named.items, listed.items);
+  await rejects(client.call("get", { what: "wait", name: `${WAITS}.build` }), {
+    code: "not_found",
+  });
+  deepEqual((await client.call("get", { what: "waits", trigger: "other" })).items, []);
   const [task] = (await client.call("get", { what: "tasks", state: "waiting" })).items;
   equal(task?.["reason"], `waits in step deploy until ${new Date(DUE).toISOString()}`);
   deepEqual(task?.["waits_for"], {
@@ -37,7 +43,7 @@ controlTest("a wait is listed, and ended by hand, once, in the audit", async ({ 
   });
   equal((await client.call("status", {})).queue.waiting, 1);
 
-  const go = (id: string, step: string, reason = "the release is out") =>
+  const go = (id: string, step: string, reason = "the release\nis out") =>
     client.call("task.continue", { id, step, reason });
   await rejects(go(WAITS, "deploy", " "), { code: "invalid" });
   await rejects(go(WAITS, "nothing"), {

@@ -11,8 +11,8 @@ import { jsonText } from "../json_text.ts";
 export const command: Command = defineCommand({
   help:
     "Ends the wait of a step (waitFor) before its time: the step succeeds, and its task goes on. " +
-    "Who did it, and why, is in the step's reason and in the audit. A step that waits for an agent goes " +
-    "on when the agent is free.",
+    "Who did it, and why, is in the step's reason, and who did it in the audit. A step that waits for an " +
+    "agent goes on when the agent is free.",
   arguments: [TASK, { name: "<step>", help: "id of the step that waits" }],
   options: [
     { flags: "--reason <text>", help: "why; it is kept with the step (required)" },

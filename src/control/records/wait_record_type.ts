@@ -5,22 +5,26 @@
  */
 
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { shortDuration } from "../../base/duration.ts";
 import type { Column } from "../../resources/kind.ts";
 import type { ListedWait } from "../../store/wait_records.ts";
 import type { WaitStore } from "../../store/wait_store.ts";
 import type { RecordType } from "./record_type.ts";
 
-/** Open waits that are searched for the one of a task. */
-const MAX_SEARCHED = 10_000;
+/** Most open waits of one task that are searched for that of a step. */
+const MOST_OF_TASK = 1000;
 
 /** The type `wait`: the names `TASK.STEP` stand in the place of ids. */
 export const WAITS: RecordType<ListedWait, "wait", Pick<WaitStore, "listWaits">> = {
   name: "wait",
-  list: (store, { project, limit }) =>
-    store.listWaits({ limit, ...(project === undefined ? {} : { project }) }),
-  find: async (store, given) =>
-    (await store.listWaits({ limit: MAX_SEARCHED })).filter((wait) => nameOf(wait) === given),
+  list: (store, { project, trigger, limit }) =>
+    store.listWaits({ limit, ...defined({ project, trigger }) }),
+  async find(store, given) {
+    const [taskId = ""] = given.split(".");
+    const waits = await store.listWaits({ taskId, limit: MOST_OF_TASK });
+    return waits.filter((wait) => nameOf(wait) === given);
+  },
   id: nameOf,
   view: waitView,
   columns: waitColumns,

@@ -51,7 +51,7 @@ export async function continueTask(
     const who = withClient(name, caller.client);
     const result = await host.store.continueWait(task.id, position, {
       who,
-      reason: host.secrets.redact(reason),
+      reason: host.secrets.redact(reason.trim().replace(/\s+/g, " ")), // one line of the log
       now: host.clock.now(),
     });
     if (result.is === "over") return { id: task.id, step };

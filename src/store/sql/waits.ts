@@ -149,16 +149,20 @@ function toWait(row: Row): Wait {
 /** Open waits, the one that is due first at the beginning. */
 export async function listWaits(
   db: SqlSession,
-  { project, limit }: WaitQuery,
+  { project, trigger, taskId, limit }: WaitQuery,
 ): Promise<ListedWait[]> {
-  const own = project === undefined ? [] : [project];
+  const filters = Object.entries({
+    "waits.project": project,
+    'tasks."trigger"': trigger,
+    "waits.task_id": taskId,
+  }).flatMap(([column, value]) => value === undefined ? [] : [{ column, value }]);
   const rows = await db.all(
     `SELECT waits.*, tasks."trigger", tasks.workflow, plans.plan
-     FROM waits ${db.dialect.indexedBy("waits_open")}
+     FROM waits ${taskId === undefined ? db.dialect.indexedBy("waits_open") : ""}
      JOIN tasks ON tasks.id = waits.task_id JOIN plans ON plans.hash = tasks.plan_hash
-     WHERE waits.state = 'open' ${project === undefined ? "" : "AND waits.project = ?"}
-     ORDER BY waits.due_at, waits.task_id, waits.position LIMIT ?`,
-    ...own,
+     WHERE waits.state = 'open' ${filters.map(({ column }) => `AND ${column} = ?`).join(" ")}
+     ORDER BY ${taskId === undefined ? "waits.due_at, " : ""}waits.task_id, waits.position LIMIT ?`,
+    ...filters.map(({ value }) => value),
     limit,
   );
   return rows.map((row) => {

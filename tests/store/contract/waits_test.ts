@@ -93,6 +93,11 @@ eachStore("open waits are listed with their steps, the first that is due first",
   equal((await store.listWaits({ limit: 1 })).length, 1);
   equal((await store.listWaits({ project: "default", limit: 9 })).length, 2);
   equal((await store.listWaits({ project: "other", limit: 9 })).length, 0);
+  const trigger = all[0]?.trigger ?? "";
+  equal((await store.listWaits({ trigger, limit: 9 })).length, 2);
+  equal((await store.listWaits({ trigger: "other", limit: 9 })).length, 0);
+  const ofOne = await store.listWaits({ taskId: taskIdOf(1), trigger, limit: 9 });
+  deepEqual(ofOne.map(({ taskId }) => taskId), [taskIdOf(1)]);
 });
 
 eachStore("a wait ends once, whoever ends it, and its task goes on", async (store) => {

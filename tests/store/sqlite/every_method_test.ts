@@ -196,7 +196,10 @@ const CALLS: Calls = {
   },
   continueWait: (run, db) => run(db, T1, 0, { who: "ada", reason: "", now: 6 }),
   endWaits: (run, db) => run(db, T1, 6),
-  listWaits: (run, db) => run(db, { project: "default", limit: 5 }),
+  listWaits: async (run, db) => {
+    await run(db, { project: "default", trigger: "push", limit: 5 });
+    await run(db, { taskId: T1, limit: 5 });
+  },
   countWaits: (run, db) => run(db),
   endTurn: async (run, db) => {
     await run(db, T1, 0);
