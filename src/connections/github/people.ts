@@ -4,10 +4,10 @@
  * @module
  */
 
-import { isJsonObject, objectIn, textIn } from "../../base/json.ts";
+import { isJsonObject, objectIn } from "../../base/json.ts";
 import { type ForgePeople, mustBeOk, type RepositoryHost } from "../api/forge.ts";
 import { nameOf } from "../api/platform_name.ts";
-import { timeOf } from "../api/rest_client.ts";
+import { readFacts, readText } from "../api/repository_reads.ts";
 
 /** Permissions to write. GitHub reports `maintain` as `write`; Gitea has `owner`. */
 const MAY_WRITE: ReadonlySet<unknown> = new Set(["write", "maintain", "admin", "owner"]);
@@ -30,16 +30,7 @@ export function gitHubPeople({ connection, repository, call }: RepositoryHost): 
       return { userId: String(id), login: nameOf(login) };
     },
 
-    async readFacts() {
-      const { data, headers } = mustBeOk(await call({ path }));
-      const facts = objectIn(data);
-      const at = timeOf(headers);
-      return {
-        defaultBranch: textIn(facts["default_branch"]),
-        isArchived: facts["archived"] === true,
-        ...at === undefined ? {} : { at },
-      };
-    },
+    readFacts: () => readFacts(path, call),
 
     async permissionOf({ id, login }) {
       if (!LOGIN.test(login)) {
@@ -55,12 +46,6 @@ export function gitHubPeople({ connection, repository, call }: RepositoryHost): 
       return { mayWrite: MAY_WRITE.has(permission) };
     },
 
-    async readText({ path: below, field }) {
-      const answer = await call({ path: `${path}${below}` });
-      if (!answer.ok && (answer.status === 404 || answer.status === 410)) return undefined;
-      const { data } = mustBeOk(answer);
-      const text = field.reduce<unknown>((at, name) => objectIn(at)[name], data);
-      return typeof text === "string" ? text : undefined;
-    },
+    readText: (text) => readText(text, { repository: path, call }),
   };
 }

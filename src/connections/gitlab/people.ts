@@ -4,10 +4,10 @@
  * @module
  */
 
-import { isJsonObject, objectIn, textIn } from "../../base/json.ts";
+import { objectIn } from "../../base/json.ts";
 import { type ForgePeople, mustBeOk, type RepositoryHost } from "../api/forge.ts";
 import { nameOf } from "../api/platform_name.ts";
-import { timeOf } from "../api/rest_client.ts";
+import { readFacts, readText } from "../api/repository_reads.ts";
 import { idIn, projectPath } from "./gitlab_client.ts";
 
 /** Access level of the role Developer, the lowest that may push. */
@@ -26,16 +26,7 @@ export function gitLabPeople({ repository, call, clock }: RepositoryHost): Forge
       return { userId: String(id), login: nameOf(username) };
     },
 
-    async readFacts() {
-      const { data, headers } = mustBeOk(await call({ path }));
-      const facts = objectIn(data);
-      const at = timeOf(headers);
-      return {
-        defaultBranch: textIn(facts["default_branch"]),
-        isArchived: facts["archived"] === true,
-        ...at === undefined ? {} : { at },
-      };
-    },
+    readFacts: () => readFacts(path, call),
 
     async permissionOf({ id }) {
       if (!/^[1-9][0-9]{0,15}$/.test(id)) {
@@ -43,7 +34,10 @@ export function gitLabPeople({ repository, call, clock }: RepositoryHost): Forge
       }
       // with the members of the groups that the project is in, and of those invited
       const answer = await call({ path: `${path}/members/all/${id}` });
-      if (!answer.ok && answer.status === 404) return { mayWrite: false };
+      if (!answer.ok && answer.status === 404) {
+        mustBeOk(await call({ path })); // a project that the token may not see is not found either
+        return { mayWrite: false };
+      }
       const member = objectIn(mustBeOk(answer).data);
       const { state, access_level: level, membership_state: membership } = member;
       if (String(idIn(member, "id")) !== id) {
@@ -59,16 +53,7 @@ export function gitLabPeople({ repository, call, clock }: RepositoryHost): Forge
       return { mayWrite: typeof level === "number" && level >= DEVELOPER };
     },
 
-    async readText({ path: below, field }) {
-      const answer = await call({ path: `${path}${below}` });
-      if (!answer.ok && answer.status === 404) return undefined;
-      const { data } = mustBeOk(answer);
-      const text = field.reduce<unknown>(
-        (at, name) => isJsonObject(at) ? at[name] : undefined,
-        data,
-      );
-      return typeof text === "string" ? text : undefined;
-    },
+    readText: (text) => readText(text, { repository: path, call }),
   };
 }
 

@@ -65,6 +65,12 @@ for (const [name, memberships, mayWrite] of MEMBERS) {
   });
 }
 
+Deno.test("who may write to a project that the token does not see is not known", async () => {
+  await using fake = await fakeGitLab();
+  const at = gitLabProject(fake, { repository: "brightwater/elsewhere" });
+  await rejects(at.permissionOf({ id: "77", login: "ada-pereira" }), CallFailed);
+});
+
 Deno.test("a user who is blocked may not write", async () => {
   await using fake = await fakeGitLab({ users: [BOT, { ...ADA, state: "blocked" }] });
   const { mayWrite, why } = await gitLabProject(fake).permissionOf({ id: "77", login: "ada" });
