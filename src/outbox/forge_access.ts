@@ -39,7 +39,10 @@ import {
   type SendResult,
 } from "./message_kind.ts";
 
-/** GitHub's secondary rate limits for requests that write (https://docs.github.com/en/rest); GitLab's are wider. */
+/**
+ * GitHub's secondary rate limits for requests that write (https://docs.github.com/en/rest); GitLab's
+ * are wider.
+ */
 const RATES: readonly Rate[] = [
   { most: 1, perMs: 1000 },
   { most: 80, perMs: 60_000 },
@@ -87,6 +90,11 @@ interface ForgeKind extends Pick<MessageKind, "again" | "isReplaced" | "needsPac
 /** Name of the kind of messages that carries out an output at a forge, such as `github-comment`. */
 export function kindName(forge: ForgeName, output: OutputName): string {
   return `${forge}-${output === "react" ? "reaction" : output}`;
+}
+
+/** The forge to which messages of a kind go; `undefined` for those that go elsewhere. */
+export function forgeOfKind(kind: string): ForgeName | undefined {
+  return FORGES.find((forge) => kind.startsWith(`${forge}-`));
 }
 
 /** A kind of messages to forges, once for each of them. */

@@ -22,6 +22,7 @@ import type {
   NewMessage,
 } from "../store/outbox_records.ts";
 import type { OutboxQueue, OutboxRecorder, OutboxStore } from "../store/outbox_store.ts";
+import { forgeOfKind } from "./forge_access.ts";
 import type { Draft, MessageKind, Rate, SendHost, SendResult } from "./message_kind.ts";
 import { findMessageKind } from "./messages.ts";
 import { nextTryAt, RateLimiter } from "./send_times.ts";
@@ -119,7 +120,7 @@ export class Outbox implements AsyncDisposable {
     const reached = messages.length === 0
       ? undefined
       : await this.#host.store.addToOutbox(messages);
-    if (reached !== undefined) throw new AppError("refused", describeLimit(reached));
+    if (reached !== undefined) throw new AppError("refused", describeLimit(reached, messages));
     return messages.map(({ id }) => id);
   }
 
@@ -307,15 +308,18 @@ async function* piecesOf(
 }
 
 /** What a workflow allows of an output, and what this task has used of it, in one sentence. */
-function describeLimit({ output, by, most, units }: LimitReached): string {
+function describeLimit(
+  { output, by, most, units }: LimitReached,
+  messages: readonly NewMessage[],
+): string {
+  const { kind = "" } = messages.find(({ counted }) => counted?.output === output) ?? {};
+  const rule = `may.${forgeOfKind(kind)}.${output}`;
   if (by === "rounds") {
-    return `may.github.${output} allows ${most} in a row (rounds), until a person has a say there`;
+    return `${rule} allows ${most} in a row (rounds), until a person has a say there`;
   }
   const [key] = units.flatMap((unit) => KEY_IN_UNIT[output]?.exec(unit)?.[1] ?? []);
   const remedy = key === undefined ? "" : `; renew one with --key ${key}`;
-  return `may.github.${output} allows ${most} in a task, and this one has used: ${
-    units.join(", ")
-  }${remedy}`;
+  return `${rule} allows ${most} in a task, and this one has used: ${units.join(", ")}${remedy}`;
 }
 
 /**
