@@ -106,7 +106,7 @@ export function issueDraft(
   limits: LimitsOf["issue"],
 ): Draft {
   const { task, forge, repository, subject, trigger } = address;
-  if (titleOf("", title) === "") {
+  if (titleOf("", title, forge) === "") {
     throw new AppError("invalid", "The title is empty: say in one line what it is");
   }
   if (text.trim() === "") throw new AppError("invalid", "The body is empty: say what the issue is");
@@ -123,7 +123,7 @@ export function issueDraft(
     key: name,
     body: {
       ...writtenBy(address),
-      title: titleOf(limits.title, title),
+      title: titleOf(limits.title, title, forge),
       text: text.slice(0, MAX_STORED),
       labels: limits.labels,
       asked,

@@ -6,6 +6,7 @@
  */
 
 import { replaceControls } from "../base/control_characters.ts";
+import type { ForgeName } from "../base/forge_names.ts";
 import {
   MAX_TEXT,
   safeMarkdown,
@@ -14,8 +15,10 @@ import {
   withoutMentions,
 } from "./safe_markdown.ts";
 
-/** Most characters of a title that GitHub takes. */
-const MAX_TITLE = 256;
+/** Most characters of a title that each forge takes; at GitLab without the `Draft: ` before it. */
+const MAX_TITLE: Readonly<Record<ForgeName, number>> = { github: 256, gitlab: 248 };
+/** Most characters of the first line of a message of a commit. */
+const MAX_SUBJECT = 256;
 /** Most characters of the text of a pull request that GitHub takes. */
 const MAX_BODY = 65_536;
 /** Most characters of a message of a commit, without its trailers. */
@@ -29,12 +32,13 @@ export interface WorkOf {
   readonly asker: string;
 }
 
-/** A title behind what the workflow puts before it. */
-export function titleOf(prefix: string, title: string): string {
-  const before = safeTitle(prefix, MAX_TITLE);
+/** A title at a forge, behind what the workflow puts before it. */
+export function titleOf(prefix: string, title: string, forge: ForgeName): string {
+  const most = MAX_TITLE[forge];
+  const before = safeTitle(prefix, most);
   const gap = before === "" || prefix.endsWith(" ") ? " " : "";
   const whole = before === "" ? title : `${before}${gap || " "}${title}`;
-  return safeTitle(whole, MAX_TITLE);
+  return safeTitle(whole, most);
 }
 
 /** The text of a pull request, which ends with the marker. */
@@ -88,7 +92,7 @@ export function commitMessage(
   const [first = "", ...rest] = message.trim().split("\n");
   const said = replaceControls(rest.join("\n"), (one) => "\t\n".includes(one) ? one : "");
   const body = withoutMentions(withoutEffects(said.trim())).slice(0, MAX_MESSAGE).trim();
-  const parts = [safeTitle(first, MAX_TITLE), body, trailers.join("\n")];
+  const parts = [safeTitle(first, MAX_SUBJECT), body, trailers.join("\n")];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
 

@@ -25,7 +25,7 @@ Deno.test("a pull request closes the issue of its event, and no other", () => {
   const body = bodyOf({ text, fixes: 42, work: WORK, notes: [], marker: MARKER });
   equal([...body.matchAll(CLOSING)].map(([found]) => found).join(), "Fixes #42");
   doesNotMatch(bodyOf({ text, work: WORK, notes: [], marker: MARKER }), CLOSING);
-  doesNotMatch(titleOf("[svc] ", "Fixes #1"), CLOSING);
+  doesNotMatch(titleOf("[svc] ", "Fixes #1", "github"), CLOSING);
   doesNotMatch(commitMessage({ message: "x\n\nFixes #1", trailers: [] }), CLOSING);
 });
 
@@ -44,12 +44,13 @@ Deno.test("the marker comes last, behind what svc says, however long the text is
 });
 
 Deno.test("a title is one harmless line of at most 256 characters", () => {
-  equal(titleOf("[svc] ", "Fix the\tbuild\nand more"), "[svc] Fix the build");
-  equal(titleOf("", "Fix"), "Fix");
-  equal(titleOf("svc:", "Fix"), "svc: Fix");
-  equal([...titleOf("[svc] ", "x".repeat(500))].length, 256);
-  doesNotMatch(titleOf("", "for @mona [skip ci]"), /@mona|\[skip ci\]/);
-  doesNotMatch(titleOf("", "a\u202eb\x1b[2J"), /[\u202e\p{Cc}]/u);
+  equal(titleOf("[svc] ", "Fix the\tbuild\nand more", "github"), "[svc] Fix the build");
+  equal(titleOf("", "Fix", "github"), "Fix");
+  equal(titleOf("svc:", "Fix", "github"), "svc: Fix");
+  equal([...titleOf("[svc] ", "x".repeat(500), "github")].length, 256);
+  equal([...titleOf("[svc] ", "x".repeat(500), "gitlab")].length, 255 - "Draft: ".length);
+  doesNotMatch(titleOf("", "for @mona [skip ci]", "github"), /@mona|\[skip ci\]/);
+  doesNotMatch(titleOf("", "a\u202eb\x1b[2J", "github"), /[\u202e\p{Cc}]/u);
 });
 
 Deno.test("a commit names no author and skips no check but by svc's own trailers", () => {

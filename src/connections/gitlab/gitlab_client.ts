@@ -29,16 +29,6 @@ export function projectPath(repository: string): string {
   return `/projects/${encodeURIComponent(repository)}`;
 }
 
-/** Most characters of a title. */
-const MAX_TITLE = 255;
-
-/** A title as long as GitLab takes it. */
-export function titleWithin(title: string): string {
-  const characters = [...title];
-  if (characters.length <= MAX_TITLE) return title;
-  return `${characters.slice(0, MAX_TITLE - 1).join("")}…`;
-}
-
 /** A number by which GitLab names something; `undefined` if there is none. */
 export function idIn(
   data: unknown,

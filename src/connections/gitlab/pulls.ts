@@ -18,7 +18,7 @@ import { pagesOf } from "../api/pages.ts";
 import { nameOf } from "../api/platform_name.ts";
 import type { RestCall } from "../api/rest.ts";
 import { gitLabBranches } from "./branches.ts";
-import { idIn, projectPath, titleWithin } from "./gitlab_client.ts";
+import { idIn, projectPath } from "./gitlab_client.ts";
 
 /** The beginning of a title that makes a draft. */
 const DRAFT = /^(?:\s*(?:\[draft\]|\(draft\)|draft:))+\s*/i;
@@ -159,7 +159,7 @@ export function gitLabPulls(host: RepositoryHost): ForgePulls {
 /** A title that makes a draft, or none. */
 function titleOf(title: string, isDraft: boolean): string {
   const bare = title.replace(DRAFT, "");
-  return titleWithin(isDraft ? `Draft: ${bare}` : bare === "" ? title : bare);
+  return isDraft ? `Draft: ${bare}` : bare === "" ? title : bare;
 }
 
 function toPulls(data: unknown): readonly FoundPull[] {

@@ -18,7 +18,7 @@ import {
 } from "../api/forge.ts";
 import { pagesOf } from "../api/pages.ts";
 import type { RestCall } from "../api/rest.ts";
-import { idIn, projectPath, titleWithin } from "./gitlab_client.ts";
+import { idIn, projectPath } from "./gitlab_client.ts";
 
 /** Texts may have a million characters each: pages of fewer than GitLab allows, and larger answers. */
 const TEXTS = { items: 50, maxBytes: 64 * 1024 * 1024 };
@@ -115,7 +115,7 @@ export function gitLabThreads({ repository, call, clock }: RepositoryHost): Forg
 
     async addIssue({ title, body, labels }) {
       const issue = {
-        title: titleWithin(title),
+        title,
         description: body,
         ...labels.length === 0 ? {} : { labels: labelList(labels) },
       };
@@ -123,7 +123,7 @@ export function gitLabThreads({ repository, call, clock }: RepositoryHost): Forg
     },
 
     async editIssue(number, { title, body }) {
-      const issue = { title: titleWithin(title), description: body };
+      const issue = { title, description: body };
       await must({ method: "PUT", path: `${issues}/${number}`, body: issue });
     },
 

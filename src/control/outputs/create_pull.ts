@@ -179,9 +179,9 @@ function branchFor(place: Place, key: string): string {
   return branchOf({ prefix: place.limits.branch, key, ...about === undefined ? {} : { about } });
 }
 
-function shownTitle(title: string, { limits, forge: { words } }: Place): string {
+function shownTitle(title: string, { limits, forge: { name, words } }: Place): string {
   if (title.trim() === "") throw new AppError("invalid", `A ${words.pull} needs a title`);
-  return titleOf(limits.title, title);
+  return titleOf(limits.title, title, name);
 }
 
 function checkLabels(
