@@ -6,7 +6,14 @@
  */
 
 import Type from "typebox";
-import { FORGE_WORDS, type ForgeName, ofForge } from "../base/forge_names.ts";
+import {
+  COMMENT_FORMATS,
+  FORGE_WORDS,
+  type ForgeName,
+  ofForge,
+  REACTIONS,
+  STATUS_STATES,
+} from "../base/forge_names.ts";
 import { CHECK_CONCLUSIONS, CHECK_STATUSES } from "../base/github_names.ts";
 import { defineOperation, json, OPTIONAL_TEXT, TASK, TEXT } from "./operation.ts";
 
@@ -53,7 +60,7 @@ function answersAt(forge: ForgeName) {
         task: TASK,
         text: TEXT,
         key: OPTIONAL_TEXT,
-        format: Type.Optional(Type.Enum(["markdown", "text"])),
+        format: Type.Optional(Type.Enum([...COMMENT_FORMATS])),
       },
       output: json<Queued & OnThread>(),
       role: "operator",
@@ -73,7 +80,7 @@ function answersAt(forge: ForgeName) {
       summary: "Puts a status of the commit that a task is about into the outbox",
       input: {
         task: TASK,
-        state: Type.Enum(["pending", "success", "failure", "error"]),
+        state: Type.Enum([...STATUS_STATES]),
         context: TEXT,
         description: OPTIONAL_TEXT,
         sha: OPTIONAL_TEXT,
@@ -96,7 +103,7 @@ function answersAt(forge: ForgeName) {
       summary: "Puts a reaction to what a task is about into the outbox",
       input: {
         task: TASK,
-        content: Type.Enum(["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"]),
+        content: Type.Enum([...REACTIONS]),
       },
       output: json<Queued & { readonly content: string }>(),
       role: "operator",

@@ -1,5 +1,5 @@
 /**
- * The names of forges, of their events, and of the states of what runs on a commit.
+ * The names of forges, and of what tasks do at any of them.
  *
  * @module
  */
@@ -40,6 +40,7 @@ export const FORGE_WORDS: Readonly<Record<ForgeName, ForgeWords>> = {
   github: { title: "GitHub", pull: "pull request", pullSign: "#", pullCommand: "pr" },
   gitlab: { title: "GitLab", pull: "merge request", pullSign: "!", pullCommand: "mr" },
 };
+
 /** The id of a commit, by SHA-1 or SHA-256. */
 export const SHA = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 
@@ -59,11 +60,48 @@ export function capitalPull(words: ForgeWords, number: number): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
+/** A repository, or the issue or pull in it, as people write it: `acme/site#42`. */
+export function referenceTo(
+  { forge, repository, number, isPull }: {
+    readonly forge: ForgeName;
+    readonly repository: string;
+    readonly number?: number;
+    readonly isPull: boolean;
+  },
+): string {
+  if (number === undefined) return repository;
+  return `${repository}${isPull ? FORGE_WORDS[forge].pullSign : "#"}${number}`;
+}
+
 /** The operations that open a pull of each forge, and that change its text. */
 export const PULL_OPERATIONS = {
   github: { create: "github.pr_create", update: "github.pr_update" },
   gitlab: { create: "gitlab.mr_create", update: "gitlab.mr_update" },
 } as const;
+
+/** Formats of the text of a comment. */
+export const COMMENT_FORMATS = ["markdown", "text"] as const;
+/** One of {@linkcode COMMENT_FORMATS}. */
+export type CommentFormat = typeof COMMENT_FORMATS[number];
+
+/** States that a status of a commit can have. */
+export const STATUS_STATES = ["pending", "success", "failure", "error"] as const;
+/** One of {@linkcode STATUS_STATES}. */
+export type StatusState = typeof STATUS_STATES[number];
+
+/** The reactions, as GitHub names them. */
+export const REACTIONS = [
+  "+1",
+  "-1",
+  "laugh",
+  "confused",
+  "heart",
+  "hooray",
+  "rocket",
+  "eyes",
+] as const;
+/** One of {@linkcode REACTIONS}. */
+export type Reaction = typeof REACTIONS[number];
 
 /** What a review can say. */
 export type ReviewEvent = "comment" | "request_changes" | "approve";

@@ -1,6 +1,7 @@
 /**
- * The names of repositories and organizations at GitHub, Gitea and Forgejo, of events, and of the states of check runs. The former
- * become parts of paths in calls that carry a token, so none may change the path, as `..` does.
+ * The names of repositories and organizations at GitHub, Gitea and Forgejo, of events, and of the states
+ * of check runs. The former become parts of paths in calls that carry a token, so none may change the
+ * path, as `..` does.
  *
  * @module
  */

@@ -7,7 +7,15 @@
 
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
-import { FORGE_WORDS, type ForgeName, FORGES, SHA } from "../base/forge_names.ts";
+import {
+  type CommentFormat,
+  FORGE_WORDS,
+  type ForgeName,
+  FORGES,
+  type Reaction,
+  SHA,
+  type StatusState,
+} from "../base/forge_names.ts";
 import type { CHECK_CONCLUSIONS, CHECK_STATUSES } from "../base/github_names.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ForgeSubject } from "../connections/api/forge.ts";
@@ -15,9 +23,6 @@ import { findSubject } from "../connections/forges.ts";
 import type { OutputName } from "../resources/may.ts";
 import type { StoredDelivery } from "../store/delivery_records.ts";
 import type { Task } from "../store/task_records.ts";
-import type { CommentFormat } from "./comment.ts";
-import type { Reaction } from "./reaction.ts";
-import type { StatusState } from "./status.ts";
 import { ANSWER_KEY } from "./marker.ts";
 import { findForgeFor, kindName, threadTarget } from "./forge_access.ts";
 import { type Draft, MAX_STORED } from "./message_kind.ts";

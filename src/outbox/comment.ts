@@ -17,11 +17,6 @@ import {
 import type { FindResult, SendResult } from "./message_kind.ts";
 import { asCode, safeMarkdown } from "./safe_markdown.ts";
 
-/** Formats of the text of a comment. */
-export const COMMENT_FORMATS = ["markdown", "text"] as const;
-/** One of {@linkcode COMMENT_FORMATS}. */
-export type CommentFormat = typeof COMMENT_FORMATS[number];
-
 export const commentKinds = forgeKind({
   output: "comment",
   again: "find",

@@ -8,7 +8,7 @@
 
 import { defined } from "../base/defined.ts";
 import { shortDuration } from "../base/duration.ts";
-import { FORGE_WORDS } from "../base/forge_names.ts";
+import { FORGE_WORDS, referenceTo } from "../base/forge_names.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { Doing, ForgeSubject } from "../connections/api/forge.ts";
 import { type Connection, findConnection } from "../connections/find_connection.ts";
@@ -163,7 +163,7 @@ export class OwnEvents {
     if (!isNews && this.#chains.size === 0) return undefined;
     const subject = findSubject(payload);
     if (subject === undefined) return undefined;
-    const name = `${resource.project}/${resource.name} ${subject.forge} ${placeOf(subject)}`;
+    const name = `${resource.project}/${resource.name} ${subject.forge} ${referenceTo(subject)}`;
     const own = this.#ownUser(resource, subject);
     if (own === undefined || sender !== own) {
       this.#chains.delete(name);
@@ -184,7 +184,7 @@ export class OwnEvents {
   #cut(trigger: Resource<TriggerSpec>, subject: ForgeSubject): string {
     const { project, name } = trigger;
     const { tasks, withinMs } = MAX_CHAIN;
-    const where = placeOf(subject);
+    const where = referenceTo(subject);
     const reason = `${tasks} tasks on ${where} within ${shortDuration(withinMs)} were all ` +
       "started by events of svc's own user: svc cut what looks like a loop";
     this.#host.events.publish("incidentHappened", {
@@ -231,10 +231,4 @@ function mayBeByUser({ own, sender }: OwnEvent): boolean {
 
 function isByKnownUser({ own, sender }: OwnEvent): boolean {
   return own !== undefined && sender === own;
-}
-
-/** A repository, or the issue or pull in it, as people write it. */
-function placeOf({ forge, repository, isPull, number }: ForgeSubject): string {
-  if (number === undefined) return repository;
-  return `${repository}${isPull ? FORGE_WORDS[forge].pullSign : "#"}${number}`;
 }

@@ -8,20 +8,6 @@
 import { forgeKind, type ForgeSending } from "./forge_access.ts";
 import type { SendResult } from "./message_kind.ts";
 
-/** The reactions, as GitHub names them. */
-export const REACTIONS = [
-  "+1",
-  "-1",
-  "laugh",
-  "confused",
-  "heart",
-  "hooray",
-  "rocket",
-  "eyes",
-] as const;
-/** One of {@linkcode REACTIONS}. */
-export type Reaction = typeof REACTIONS[number];
-
 export const reactionKinds = forgeKind({
   output: "react",
   again: "harmless",

@@ -1,13 +1,14 @@
 /**
- * `report:` of a Trigger: the answers at the forge of their event when its tasks start, and when they have ended. An
- * answer for which the event has no place is left out: a push gets no comment, an issue no status.
+ * `report:` of a Trigger: the answers at the forge of their event when its tasks start, and when they
+ * have ended. An answer for which the event has no place is left out: a push gets no comment, an issue
+ * no status.
  *
  * @module
  */
 
 import type { WallClock } from "../base/clock.ts";
 import { AppError, messageOf } from "../base/errors.ts";
-import { FORGE_WORDS, FORGES } from "../base/forge_names.ts";
+import { FORGE_WORDS, FORGES, type StatusState } from "../base/forge_names.ts";
 import type { Evaluator } from "../cel/evaluator.ts";
 import { scopeOf } from "../cel/expression.ts";
 import { compileTemplate, renderTemplate } from "../cel/template.ts";
@@ -23,7 +24,6 @@ import {
   reactionDraft,
   statusDraft,
 } from "./answer_drafts.ts";
-import type { StatusState } from "./status.ts";
 import type { Draft } from "./message_kind.ts";
 import { type AnswerSources, payloadOf } from "./origin.ts";
 

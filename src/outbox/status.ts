@@ -7,13 +7,9 @@
 
 import { defined } from "../base/defined.ts";
 import { AppError } from "../base/errors.ts";
+import { namePull, STATUS_STATES } from "../base/forge_names.ts";
 import { forgeKind, type ForgeSending } from "./forge_access.ts";
 import type { SendResult } from "./message_kind.ts";
-
-/** States that a status can have. */
-export const STATUS_STATES = ["pending", "success", "failure", "error"] as const;
-/** One of {@linkcode STATUS_STATES}. */
-export type StatusState = typeof STATUS_STATES[number];
 
 /** Longest description that GitHub takes; others take longer ones. */
 const MAX_DESCRIPTION = 140;
@@ -49,7 +45,7 @@ export async function commitOf(sending: ForgeSending): Promise<string> {
   const sha = String(target["sha"] ?? "");
   const pull = pullOf(sending);
   if (pull === undefined) return sha;
-  const name = `${words.pull} ${words.pullSign}${pull}`;
+  const name = namePull(words, pull);
   if (sha === "") {
     const head = await at.headOfPull(pull);
     if (head !== undefined) return head;

@@ -6,6 +6,7 @@
 
 import { atForges, type ForgeCommands } from "../at_forges.ts";
 import { defined } from "../../base/defined.ts";
+import { COMMENT_FORMATS } from "../../base/forge_names.ts";
 import { CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { ANSWER_TEXT, answerText, OWN_TASK, taskOf } from "../own_task.ts";
 import { reportMessage, WAIT } from "../wait_for_message.ts";
@@ -23,7 +24,7 @@ export const commands: ForgeCommands = atForges((forge, { pull }) =>
       {
         flags: "--format <format>",
         help: "how the text is read; text shows it as it is",
-        choices: ["markdown", "text"],
+        choices: COMMENT_FORMATS,
         fallback: "markdown",
       },
       WAIT,

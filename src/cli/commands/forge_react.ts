@@ -6,20 +6,10 @@
 
 import { atForges, type ForgeCommands } from "../at_forges.ts";
 import { AppError } from "../../base/errors.ts";
+import { REACTIONS } from "../../base/forge_names.ts";
 import { CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { OWN_TASK, taskOf } from "../own_task.ts";
 import { reportMessage, WAIT } from "../wait_for_message.ts";
-
-const REACTIONS = [
-  "+1",
-  "-1",
-  "laugh",
-  "confused",
-  "heart",
-  "hooray",
-  "rocket",
-  "eyes",
-] as const;
 
 export const commands: ForgeCommands = atForges((forge, { pull }) =>
   defineCommand({

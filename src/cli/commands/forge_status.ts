@@ -7,11 +7,10 @@
 import { atForges, type ForgeCommands } from "../at_forges.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
+import { STATUS_STATES } from "../../base/forge_names.ts";
 import { CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { OWN_TASK, taskOf } from "../own_task.ts";
 import { reportMessage, WAIT } from "../wait_for_message.ts";
-
-const STATES = ["pending", "success", "failure", "error"] as const;
 
 export const commands: ForgeCommands = atForges((forge, { pull }) =>
   defineCommand({
@@ -20,7 +19,7 @@ export const commands: ForgeCommands = atForges((forge, { pull }) =>
       "step, the task defaults to its own.",
     arguments: [OWN_TASK],
     options: [
-      { flags: "--state <state>", help: "state to set", choices: STATES },
+      { flags: "--state <state>", help: "state to set", choices: STATUS_STATES },
       { flags: "--context <name>", help: "name of the status, such as svc/review" },
       { flags: "--description <text>", help: "one line, cut at 140 characters" },
       { flags: "--sha <commit>", help: `whole id of a commit of the push or ${pull}` },
@@ -34,10 +33,14 @@ export const commands: ForgeCommands = atForges((forge, { pull }) =>
     ],
     async run(context) {
       const task = taskOf(context);
-      const state = STATES.find((known) => known === context.options.state);
+      const state = STATUS_STATES.find((known) => known === context.options.state);
       const name = context.options.context ?? "";
-      if (state === undefined) throw new AppError("usage", `Give --state: ${STATES.join(", ")}`);
-      if (name === "") throw new AppError("usage", "Give the name of the status: --context NAME");
+      if (state === undefined) {
+        throw new AppError("usage", `Give --state: ${STATUS_STATES.join(", ")}`);
+      }
+      if (name === "") {
+        throw new AppError("usage", "Give the name of the status: --context NAME");
+      }
       const description = context.options.description;
       const sha = context.options.sha;
       const input = {

@@ -12,7 +12,7 @@
 
 import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { ForgeName, ForgeWords } from "../../base/forge_names.ts";
+import type { ForgeName, ForgeWords, StatusState } from "../../base/forge_names.ts";
 import type { GitRemote } from "../../git/change.ts";
 import type { ApiAccess } from "./api_call.ts";
 import type { RestAnswer, RestCall, RestData, RestFailure } from "./rest.ts";
@@ -226,7 +226,7 @@ export interface ForgeThreads {
   /** Sets the status of a commit. `description` has at most 140 characters in one line. */
   setStatus(status: {
     readonly sha: string;
-    readonly state: "pending" | "success" | "failure" | "error";
+    readonly state: StatusState;
     readonly context: string;
     readonly description: string;
     /** The pull whose commit it is, if there is one. */

@@ -5,7 +5,7 @@
  */
 
 import type { OnThread, Queued } from "../../api/answer_operations.ts";
-import { FORGE_WORDS } from "../../base/forge_names.ts";
+import { referenceTo } from "../../base/forge_names.ts";
 import type { ForgeSubject } from "../../connections/api/forge.ts";
 import type { Draft } from "../../outbox/message_kind.ts";
 
@@ -27,9 +27,7 @@ export function queuedAs(
 
 /** The issue or pull that a message goes to. */
 export function threadOf(subject: ForgeSubject | undefined): OnThread {
-  const { forge, repository, number, isPull } = subject ?? {};
   // The message could not have been made without.
-  if (forge === undefined || number === undefined) throw new Error("There is no issue or pull");
-  const sign = isPull === true ? FORGE_WORDS[forge].pullSign : "#";
-  return { number, reference: `${repository}${sign}${number}` };
+  if (subject?.number === undefined) throw new Error("There is no issue or pull");
+  return { number: subject.number, reference: referenceTo(subject) };
 }
