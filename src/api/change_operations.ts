@@ -15,7 +15,7 @@ import { defineOperation, json, OPTIONAL_TEXT, TASK, TEXT } from "./operation.ts
 export interface QueuedChange extends Queued {
   /** The branch that it goes to; `null` where only the answer of the forge tells. */
   readonly branch: string | null;
-  /** The branch into which it is to be merged; `null` for commits onto a pull request. */
+  /** The branch into which it is to be merged; `null` for commits onto a pull. */
   readonly base: string | null;
   /** Id of the commit. */
   readonly sha: string;

@@ -13,7 +13,7 @@ export interface OutputLeft {
   readonly output: OutputName;
   /** Most units in one task; `null` where any number is allowed. */
   readonly max: number | null;
-  /** Units that count already: the keys of pull requests, the ids of other messages. */
+  /** Units that count already: the keys of pulls, the ids of other messages. */
   readonly used: readonly string[];
   /** `null` where any number is allowed. */
   readonly left: number | null;

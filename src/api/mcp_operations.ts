@@ -31,10 +31,10 @@ export interface TaskLook {
   readonly project: string;
   readonly trigger: string;
   readonly workflow: string;
-  /** The issue, pull request or commit at GitHub; `null` if its event has none. */
+  /** The issue, pull or commit at its forge; `null` if its event has none. */
   readonly subject: {
     readonly repository: string;
-    /** Of the issue or pull request; `null` for a commit. */
+    /** Of the issue or pull; `null` for a commit. */
     readonly number: number | null;
   } | null;
 }

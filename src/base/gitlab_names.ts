@@ -45,4 +45,4 @@ export const HOOK_EVENTS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Events of GitLab that the triggers of the package take. */
-export const GITLAB_PACKAGE_EVENTS = ["push", "merge_request", "note", "release"] as const;
+export const PACKAGE_EVENTS = ["push", "merge_request", "note", "release"] as const;

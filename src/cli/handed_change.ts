@@ -33,7 +33,7 @@ export interface ChangePurpose {
   readonly task: string;
   readonly forge: ForgeName;
   readonly output: "pull" | "push";
-  /** Name of the pull request, if the command line has one. */
+  /** Name of the pull, if the command line has one. */
   readonly key?: string | undefined;
 }
 

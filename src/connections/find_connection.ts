@@ -25,7 +25,10 @@ export interface ConnectionQuery {
   readonly platform: ConnectedPlatform;
   /** `event.webhook.connection` of the trigger; absent if it names none. */
   readonly named?: string;
-  /** Repository, as its forge names it, that the Connection has to cover; absent if the platform has no repositories. */
+  /**
+   * Repository, as its forge names it, that the Connection has to cover; absent if the platform has no
+   * repositories.
+   */
   readonly repository?: string;
 }
 

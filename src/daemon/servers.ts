@@ -96,7 +96,7 @@ export async function openServers(parts: DaemonParts): Promise<Servers> {
     maxConnections: Math.floor(descriptors * WEBHOOK_SHARE),
     drainMs: DRAIN_MS,
   });
-  forgeLogs.start(); // events that GitHub sends again arrive at the webhook server
+  forgeLogs.start(); // events that a forge sends again arrive at the webhook server
   const open = opening.move();
   return { webhookUrl: webhook.url, controlUrl, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }

@@ -82,7 +82,7 @@ export interface State extends Core, Storage {
   readonly ownUsers: OwnUsers;
   /** Marks messages, and recognises the marks. */
   readonly markers: Markers;
-  /** The tokens of Connections to GitHub. */
+  /** The tokens of Connections to forges. */
   readonly forgeTokens: ForgeTokens;
   /** Why an event starts nothing: it is the daemon's own doing, or its Connection does not cover it. */
   readonly whyOwn: (event: GuardedEvent & VerifiedEvent) => string | undefined;

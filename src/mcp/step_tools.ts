@@ -33,7 +33,7 @@ export interface StepFiles {
 export interface WantedChange {
   readonly forge: ForgeName;
   readonly output: "pull" | "push";
-  /** Name of the pull request. */
+  /** Name of the pull. */
   readonly key?: string;
 }
 

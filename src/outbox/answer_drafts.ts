@@ -143,7 +143,7 @@ function bodyFor({ connection, trigger }: AnswerAddress, body: JsonObject): Json
 /**
  * A comment; the next one of its key on the same issue updates it.
  *
- * @throws {AppError} `refused` if the event has no issue or pull request; `invalid`.
+ * @throws {AppError} `refused` if the event has no issue or pull; `invalid`.
  */
 export function commentDraft(
   address: AnswerAddress,
@@ -218,7 +218,7 @@ export function checkDraft(address: AnswerAddress, check: CommitCheck): Draft {
   return { ...draftTo(address, "check"), target, key: `${task.id} ${name}`, body };
 }
 
-/** The commit, or the pull request whose commit is read when the status is sent. */
+/** The commit, or the pull whose commit is read when the status is sent. */
 function commitOf(
   address: AnswerAddress,
   sha: string | undefined,

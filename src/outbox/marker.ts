@@ -1,5 +1,5 @@
 /**
- * The invisible marker in comments, pull requests and commits of the daemon. It finds again what was
+ * The invisible marker in comments, pulls and commits of the daemon. It finds again what was
  * made before a lost answer, and tells that an event is about svc's own doing. Its MAC covers the place
  * where it stands, so that a stranger can neither make a marker nor copy one to another place or forge.
  *
@@ -28,13 +28,13 @@ export interface Marker {
   readonly key: string;
 }
 
-/** The place of the marker of a pull request. */
+/** The place of the marker of a pull. */
 export interface PullPlace extends MarkedRepository {
   /** Branch of its head. */
   readonly branch: string;
 }
 
-/** The content of the marker of a pull request. */
+/** The content of the marker of a pull. */
 export interface PullMarker extends Marker {
   /** Trigger of the task. */
   readonly trigger: string;
@@ -94,14 +94,14 @@ export class Markers {
     return undefined;
   }
 
-  /** The marker of a pull request. */
+  /** The marker of a pull. */
   makePull(place: PullPlace, marker: PullMarker): string {
     const { taskId, trigger, tree, key } = marker;
     const mac = macOf(this.#key, pullPartsOf(place, marker));
     return `${BEGINNING}pull ${taskId} ${trigger} ${tree} ${key} ${mac} -->`;
   }
 
-  /** The valid marker of a pull request in its text; `undefined` if that has none for this place. */
+  /** The valid marker of a pull in its text; `undefined` if that has none for this place. */
   findPull(text: string, place: PullPlace): PullMarker | undefined {
     if (!text.includes(BEGINNING)) return undefined;
     const all = text.matchAll(PULL_PATTERN);

@@ -21,7 +21,7 @@ import type { Markers } from "./marker.ts";
 /** A message before the outbox has given it an id and a time. */
 export type Draft = Omit<NewMessage, "id" | "now">;
 
-/** Most characters of a text that are stored: more than anything at GitHub can have. */
+/** Most characters of a text that are stored: more than svc sends to any forge. */
 export const MAX_STORED = 256 * 1024;
 
 /** The state of the daemon that a kind uses to send a message. */
@@ -34,7 +34,7 @@ export interface SendHost {
   readonly markers: Markers;
   /** The users as which Connections write. */
   readonly ownUsers: OwnUsers;
-  /** The tokens of Connections to GitHub. */
+  /** The tokens of Connections to forges. */
   readonly forgeTokens: ForgeTokens;
   /** A long part of a message, in its pieces. */
   readonly readContent: (id: string, name: ContentName) => AsyncIterable<Uint8Array<ArrayBuffer>>;

@@ -150,7 +150,7 @@ export interface AskedLabels {
 /**
  * A message for each label; the last one about a label counts.
  *
- * @throws {AppError} `invalid`; `refused` if the event has no issue or pull request, or the workflow
+ * @throws {AppError} `invalid`; `refused` if the event has no issue or pull, or the workflow
  * does not allow a label.
  */
 export function labelDrafts(
@@ -196,9 +196,9 @@ export interface AskedReview {
 }
 
 /**
- * A review of the pull request of the event, at its commit; the next one of its key renews it.
+ * A review of the pull of the event, at its commit; the next one of its key renews it.
  *
- * @throws {AppError} `invalid`; `refused` if the event has no pull request, or the workflow does not
+ * @throws {AppError} `invalid`; `refused` if the event has no pull, or the workflow does not
  * allow the event, or so many comments.
  */
 export function reviewDraft(

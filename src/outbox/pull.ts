@@ -17,7 +17,7 @@ import { bodyOf, type WorkOf } from "./pull_text.ts";
 import { type BranchOfKey, findBranch, findSame, type MarkedPull } from "./pulls.ts";
 import { pushCommit } from "./push_ref.ts";
 
-/** Body of a message that opens or renews a pull request. */
+/** Body of a message that opens or renews a pull. */
 export interface PullBody extends JsonObject, WorkOf {
   /** Branch into which it is to be merged. */
   readonly base: string;
@@ -47,7 +47,7 @@ export interface PullBody extends JsonObject, WorkOf {
   readonly removed: number;
 }
 
-/** Body of a message that changes the title or the text of the pull request alone. */
+/** Body of a message that changes the title or the text of the pull alone. */
 export interface PullTextBody extends JsonObject, WorkOf {
   readonly branch: string;
   /** Empty for the title as it is. */
@@ -84,7 +84,7 @@ function isText(body: JsonObject): boolean {
   return body["commit"] === undefined;
 }
 
-/** A pull request on its way. */
+/** A pull on its way. */
 interface Pulling {
   readonly sending: ForgeSending;
   readonly body: PullBody;
@@ -119,7 +119,7 @@ async function sendChange(
 }
 
 /**
- * The end of a message for which there is nothing to do any more: somebody has closed the pull request
+ * The end of a message for which there is nothing to do any more: somebody has closed the pull
  * after its task was asked for.
  */
 async function findEnd(
@@ -174,7 +174,7 @@ async function push(
   return { result: "later", reason, mayHaveArrived: false };
 }
 
-/** A pull request after it was opened or renewed. */
+/** A pull after it was opened or renewed. */
 interface Opened {
   readonly pull: FoundPull;
   /** Whether its reviewers are still to be asked. */
@@ -213,7 +213,7 @@ async function openOrRenew(pulling: Pulling): Promise<Opened | NotSent> {
   }
 }
 
-/** Gives an open pull request the title, the text and the base of the message. */
+/** Gives an open pull the title, the text and the base of the message. */
 async function renew({ sending, body }: Pulling, open: MarkedPull): Promise<Opened> {
   const { at, message, uncertainSince } = sending;
   const text = shownText(sending, open.branch);
@@ -246,7 +246,7 @@ async function setLabels(
   return unasked ?? { result: "sent", externalId: idOf(pull, body.commit) };
 }
 
-/** Completes a pull request; the result of the message where it lacks something for good. */
+/** Completes a pull; the result of the message where it lacks something for good. */
 async function tryPart(
   name: string,
   what: string,
@@ -281,7 +281,7 @@ async function renewText(sending: ForgeSending, own: string | undefined): Promis
   return { result: "sent", externalId: idOf(open, open.sha) };
 }
 
-/** The text of a pull request with footer and marker. */
+/** The text of a pull with footer and marker. */
 function shownText(sending: ForgeSending, branch: string): string {
   const body = sending.message.body as PullBody;
   const { text, notes, trigger, tree } = body;

@@ -4,12 +4,12 @@
  * @module
  */
 
-/** Longest name, with room for the number of a later pull request of its key. */
+/** Longest name, with room for the number of a later pull of its key. */
 const MAX_NAME = 190;
 
 /**
  * The branch of a key, of the form that git takes. Equal keys give equal names, and some different
- * ones too: the marker of a pull request says whose it is.
+ * ones too: the marker of a pull says whose it is.
  */
 export function branchOf(
   { prefix, key, about }: {
@@ -33,7 +33,7 @@ function partOf(text: string): string {
     .replaceAll("@{", "-").replace(/^[.-]+/, "").replace(/(\.|\.lock)+$/i, "");
 }
 
-/** Name of the branch for the nth pull request of a key, counted from 1. */
+/** Name of the branch for the nth pull of a key, counted from 1. */
 export function nthBranch(branch: string, nth: number): string {
   return nth <= 1 ? branch : `${branch}-${nth}`;
 }

@@ -1,5 +1,5 @@
 /**
- * What a pull request says: its title, its text with the footer of svc, and the messages of its
+ * What a pull says: its title, its text with the footer of svc, and the messages of its
  * commits. The text is a stranger's. Pure.
  *
  * @module
@@ -19,12 +19,12 @@ import {
 const MAX_TITLE: Readonly<Record<ForgeName, number>> = { github: 256, gitlab: 248 };
 /** Most characters of the first line of a message of a commit. */
 const MAX_SUBJECT = 256;
-/** Most characters of the text of a pull request that GitHub takes. */
+/** Most characters of the text of a pull that GitHub takes. */
 const MAX_BODY = 65_536;
 /** Most characters of a message of a commit, without its trailers. */
 const MAX_MESSAGE = 4000;
 
-/** Whose work a pull request is. */
+/** Whose work a pull is. */
 export interface WorkOf {
   readonly taskId: string;
   readonly workflow: string;
@@ -41,11 +41,11 @@ export function titleOf(prefix: string, title: string, forge: ForgeName): string
   return safeTitle(whole, most);
 }
 
-/** The text of a pull request, which ends with the marker. */
+/** The text of a pull, which ends with the marker. */
 export function bodyOf(
   { text, fixes, work, notes, marker }: {
     readonly text: string;
-    /** Number of the issue that the pull request closes; absent for none. */
+    /** Number of the issue that the pull closes; absent for none. */
     readonly fixes?: number;
     readonly work: WorkOf;
     /** What svc has found in the change, a sentence each. */

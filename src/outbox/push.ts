@@ -11,9 +11,9 @@ import { forgeKind, type ForgeSending, ownUserOf } from "./forge_access.ts";
 import type { NotSent, SendResult } from "./message_kind.ts";
 import { pushCommit } from "./push_ref.ts";
 
-/** Body of a message that pushes a commit onto a pull request. */
+/** Body of a message that pushes a commit onto a pull. */
 export interface PushBody extends JsonObject {
-  /** The commit, the newest one of the pull request before it, and its tree. */
+  /** The commit, the newest one of the pull before it, and its tree. */
   readonly commit: string;
   readonly start: string;
   readonly tree: string;
@@ -47,7 +47,7 @@ async function send(sending: ForgeSending): Promise<SendResult> {
     const reason = `${name} is not from a branch of ${repository}: svc pushes to no fork`;
     return { result: "refused", reason };
   }
-  // Its branch itself: what a pull request says of it may be a moment old.
+  // Its branch itself: what a pull says of it may be a moment old.
   const head = await at.headOf(pull.branch);
   if (head === commit) return { result: "sent", externalId: commit };
   if (head === undefined) return refused(GONE);

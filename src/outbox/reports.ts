@@ -73,7 +73,7 @@ export async function reportsAt(
   return drafts.filter((draft) => draft !== undefined);
 }
 
-/** Whether a block has something to say; the run of the task itself makes the pull request. */
+/** Whether a block has something to say; the run of the task itself makes the pull. */
 function saysAnything(report: ForgeReport | undefined, isOver: boolean): boolean {
   if (report === undefined) return false;
   const { react, status, comment } = report;

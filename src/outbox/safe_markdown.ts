@@ -59,7 +59,7 @@ const SKIPPED_CHECKS =
 const TRAILER = /^(\s*)(co-authored-by|signed-off-by|skip-checks|svc-[a-z]+)(?=\s*:)/gim;
 
 /**
- * A text of a pull request or a commit that closes no issue, names no author, and keeps nothing from
+ * A text of a pull or a commit that closes no issue, names no author, and keeps nothing from
  * being tested: what it says may become part of a commit.
  */
 export function withoutEffects(text: string): string {

@@ -70,7 +70,7 @@ export interface LimitsOf {
     readonly repository?: string;
   };
   readonly push: ChangeLimits & {
-    /** Most of them onto one pull request between two events of a person. */
+    /** Most of them onto one pull between two events of a person. */
     readonly rounds: number;
   };
   readonly issue: OutputLimits & {

@@ -1,5 +1,6 @@
 /**
- * `may` of a Workflow: what its tasks may do at a forge beside reading, how often, and on which paths. A plan copies it, so that nothing which is applied later widens a task.
+ * `may` of a Workflow: what its tasks may do at a forge beside reading, how often, and on which paths. A
+ * plan copies it, so that nothing which is applied later widens a task.
  *
  * @module
  */

@@ -29,6 +29,12 @@ export function projectPath(repository: string): string {
   return `/projects/${encodeURIComponent(repository)}`;
 }
 
+/**
+ * Pages of lists of texts, which may have a million characters each: fewer of them than GitLab allows,
+ * and larger answers.
+ */
+export const TEXTS = { items: 50, maxBytes: 64 * 1024 * 1024 };
+
 /** A number by which GitLab names something; `undefined` if there is none. */
 export function idIn(
   data: unknown,

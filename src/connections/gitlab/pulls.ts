@@ -18,12 +18,10 @@ import { pagesOf } from "../api/pages.ts";
 import { nameOf } from "../api/platform_name.ts";
 import type { RestCall } from "../api/rest.ts";
 import { gitLabBranches } from "./branches.ts";
-import { idIn, projectPath } from "./gitlab_client.ts";
+import { idIn, projectPath, TEXTS } from "./gitlab_client.ts";
 
 /** The beginning of a title that makes a draft. */
 const DRAFT = /^(?:\s*(?:\[draft\]|\(draft\)|draft:))+\s*/i;
-/** Texts may have a million characters each: pages of fewer than GitLab allows, and larger answers. */
-const TEXTS = { items: 50, maxBytes: 64 * 1024 * 1024 };
 /** Form of a username. */
 const USERNAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$/;
 

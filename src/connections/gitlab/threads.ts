@@ -18,10 +18,7 @@ import {
 } from "../api/forge.ts";
 import { pagesOf } from "../api/pages.ts";
 import type { RestCall } from "../api/rest.ts";
-import { idIn, projectPath } from "./gitlab_client.ts";
-
-/** Texts may have a million characters each: pages of fewer than GitLab allows, and larger answers. */
-const TEXTS = { items: 50, maxBytes: 64 * 1024 * 1024 };
+import { idIn, projectPath, TEXTS } from "./gitlab_client.ts";
 
 /** Names of the emoji for the words of reactions, which are GitHub's. */
 const EMOJI: Readonly<Record<string, string>> = {

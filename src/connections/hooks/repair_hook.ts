@@ -38,9 +38,9 @@ export interface LogHost {
 
 /** The result of reading a log. */
 export interface LogFindings {
-  /** GitHub's time when the reading began; the local time if GitHub does not say. */
+  /** The forge's time when the reading began; the local time if the forge does not say. */
   readonly now: number;
-  /** By how many milliseconds the local clock is ahead of GitHub's. */
+  /** By how many milliseconds the local clock is ahead of the forge's. */
   readonly ahead: number;
   /** Events that were not delivered and are not stored here, oldest first. */
   readonly missed: readonly MissedEvent[];

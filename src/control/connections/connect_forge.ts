@@ -12,7 +12,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
-import type { ForgeName } from "../../base/forge_names.ts";
+import { FORGE_WORDS, type ForgeName } from "../../base/forge_names.ts";
 import type { ApiAccess } from "../../connections/api/api_call.ts";
 import type { EnsuredHook, ForgeHooks, Hook } from "../../connections/api/hooks.ts";
 import { isToken, readToken } from "../../connections/find_connection.ts";
@@ -107,7 +107,6 @@ export interface CheckedToken {
 /** What is special about a forge. */
 export interface ForgeConnecting {
   readonly forge: ForgeName;
-  readonly title: string;
   readonly packageEvents: readonly string[];
   /** What it means where the forge does not sign; absent where it always does. */
   readonly unsigned?: string;
@@ -224,8 +223,8 @@ function toPlan(input: ForgeInput, way: ForgeConnecting, host: ConnectHost): For
       "name with --name";
     throw new AppError("refused", message);
   }
-  const { events, api, base } = wayOf(input, known, way);
-  const receiving = receivingOf({ project, endpoint: input.endpoint, forge: way }, catalog);
+  const { events, api, base } = wayOf(input, known, forge);
+  const receiving = receivingOf({ project, endpoint: input.endpoint, forge }, catalog);
   const tokenAt = tokenStoreOf({ project, name }, known, { signing: receiving.store, catalog });
   const token = input.token ??
     readToken({ project, name }, { fromSecret: tokenAt }, host.catalog);
@@ -361,7 +360,7 @@ async function* checkWay(
   ensured: readonly EndpointHook[],
   scene: Scene,
 ): AsyncGenerator<{ readonly step: string }, NonNullable<Connected["check"]>, undefined> {
-  const { title } = scene.way;
+  const { title } = FORGE_WORDS[scene.way.forge];
   for (const one of ensured) {
     yield { step: `waiting for the ping of ${title}, 30 s at most` };
     const wrong = await pingOnce(one, scene);

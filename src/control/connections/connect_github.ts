@@ -24,7 +24,6 @@ import { newSecret } from "./connect_manifests.ts";
 export function connectingGitHub(asked: HookOwner): ForgeConnecting {
   return {
     forge: "github",
-    title: "GitHub",
     packageEvents: PACKAGE_EVENTS,
     newSecret,
     whyNot,

@@ -7,7 +7,7 @@
 
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
-import { GITLAB_PACKAGE_EVENTS, isProject } from "../../base/gitlab_names.ts";
+import { isProject, PACKAGE_EVENTS } from "../../base/gitlab_names.ts";
 import { objectIn, textIn } from "../../base/json.ts";
 import { type ApiAccess, apiError } from "../../connections/api/api_call.ts";
 import type { Hook } from "../../connections/api/hooks.ts";
@@ -29,8 +29,7 @@ const MAX_PROJECTS = 100;
 export function connectingGitLab(asked: GitLabOwner): ForgeConnecting {
   return {
     forge: "gitlab",
-    title: "GitLab",
-    packageEvents: GITLAB_PACKAGE_EVENTS,
+    packageEvents: PACKAGE_EVENTS,
     unsigned: "this GitLab does not sign what it sends (before version 19.0): triggers with from " +
       "start nothing, because only a signature tells who has caused an event",
     newSecret: newSigningToken,

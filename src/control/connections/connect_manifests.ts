@@ -8,7 +8,7 @@
 import type { ManifestFile } from "../../api/resource_operations.ts";
 import { toHex } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
-import type { ForgeName } from "../../base/forge_names.ts";
+import { FORGE_WORDS, type ForgeName } from "../../base/forge_names.ts";
 import { signingStoresAt, triggersAt } from "../../connections/endpoints.ts";
 import { endpointsOfPackage, secretTemplatesOf } from "../../integrations/package_resources.ts";
 import { type IntegrationPackage, manifestsOf, packageNamed } from "../../integrations/packages.ts";
@@ -30,14 +30,6 @@ export interface Receiving {
   readonly installs: boolean;
 }
 
-/** A forge, and its name for people. */
-export interface NamedForge {
-  readonly forge: ForgeName;
-  readonly title: string;
-}
-
-const GITHUB: NamedForge = { forge: "github", title: "GitHub" };
-
 /**
  * The endpoint that takes events of a forge in a project, with triggers that exist or those of the
  * package.
@@ -46,15 +38,15 @@ const GITHUB: NamedForge = { forge: "github", title: "GitHub" };
  * verified.
  */
 export function receivingOf(
-  { project, endpoint, forge = GITHUB }: {
+  { project, endpoint, forge = "github" }: {
     readonly project: string;
     readonly endpoint: string | undefined;
-    readonly forge?: NamedForge;
+    readonly forge?: ForgeName;
   },
   catalog: Catalog,
 ): Receiving {
   if (endpoint !== undefined) return ofEndpoints([endpoint], { project, forge }, catalog);
-  const pack = packageNamed(forge.forge);
+  const pack = packageNamed(forge);
   const endpoints = [...endpointsOfPackage(pack).keys()];
   const there = endpoints.filter((one) =>
     triggersAt({ project, endpoint: one }, catalog).length > 0
@@ -67,7 +59,7 @@ export function receivingOf(
 
 function ofEndpoints(
   endpoints: readonly string[],
-  { project, forge: { forge, title } }: { readonly project: string; readonly forge: NamedForge },
+  { project, forge }: { readonly project: string; readonly forge: ForgeName },
   catalog: Catalog,
 ): Receiving {
   const stores = endpoints.map((endpoint) => {
@@ -82,7 +74,7 @@ function ofEndpoints(
   if (store === undefined || others.length > 0) {
     const found = store === undefined ? "none" : [store, ...others].join(", ");
     const message = `The triggers at ${endpoints.join(", ")} must name one SecretStore under ` +
-      `event.webhook.secret, found ${found}: ${title} signs with a value of it`;
+      `event.webhook.secret, found ${found}: ${FORGE_WORDS[forge].title} signs with a value of it`;
     throw new AppError("refused", message);
   }
   return { endpoints, store, files: [], installs: false };
@@ -196,11 +188,12 @@ export interface ForgeWay {
 export function wayOf(
   input: { readonly pull?: boolean; readonly url?: string; readonly api?: string },
   known: Resource<ConnectionSpec> | undefined,
-  { forge, title }: NamedForge = GITHUB,
+  forge: ForgeName = "github",
 ): ForgeWay {
   const events = input.pull === true ? "pull" : "push";
   if (events === "push" && input.url === undefined) {
     const or = forge === "github" ? ", or use --pull without one" : "";
+    const { title } = FORGE_WORDS[forge];
     const message = `${title} needs an address that reaches the daemon: give it with --url${or}`;
     throw new AppError("usage", message);
   }

@@ -1,6 +1,6 @@
 /**
  * The branch into which a change is to be merged, and whether the commit at which it starts is there: a
- * pull request must not publish what somebody has kept on a machine.
+ * pull must not publish what somebody has kept on a machine.
  *
  * @module
  */
@@ -46,7 +46,7 @@ export async function findBase(
 
 /**
  * Refuses a change that starts at commits which are neither in its base at the forge nor on the branch of
- * its own pull request.
+ * its own pull.
  *
  * @throws {AppError} `refused`, naming them; `overloaded`.
  */

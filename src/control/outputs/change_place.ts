@@ -5,12 +5,11 @@
  * @module
  */
 
-import type { Caller } from "../../auth/caller.ts";
 import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Connection } from "../../connections/find_connection.ts";
 import type { RestCall } from "../../connections/api/rest.ts";
-import { FORGE_WORDS, type ForgeName } from "../../base/forge_names.ts";
+import { FORGE_WORDS } from "../../base/forge_names.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { Asker, Forge, ForgeSubject, ForgeUser } from "../../connections/api/forge.ts";
 import type { ForgeTokens } from "../../connections/forge_tokens.ts";
@@ -27,6 +26,7 @@ import type { Task } from "../../store/task_records.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import type { Plan } from "../../tasks/plan.ts";
 import { findTask } from "../records/records.ts";
+import type { AskedOf } from "./output_asked.ts";
 
 /** What finding the place of a change needs. */
 export interface PlaceHost extends AnswerSources {
@@ -51,20 +51,13 @@ export interface ChangePlace<Name extends "pull" | "push"> extends PullSearch {
   readonly own: ForgeUser | undefined;
 }
 
-/** What asks for a change, and at which forge. */
-export interface AskedChange<Asked> {
-  readonly forge: ForgeName;
-  readonly input: Asked;
-  readonly caller: Caller;
-}
-
 /**
  * The place of a change that a caller asks for.
  *
  * @throws {AppError} `refused` if the task may not do it or there is no such place, `forbidden`.
  */
 export async function findPlace<Name extends "pull" | "push">(
-  { forge: name, input: { task: id }, caller }: AskedChange<{ readonly task: string }>,
+  { forge: name, input: { task: id }, caller }: AskedOf<{ readonly task: string }>,
   output: Name,
   host: PlaceHost,
 ): Promise<ChangePlace<Name>> {

@@ -19,8 +19,9 @@ import { refuseLeaks } from "../../outputs/leaks.ts";
 import { matchesAny } from "../../outputs/path_rules.ts";
 import { findBase, refuseUnpublished } from "./base_branch.ts";
 import type { AttachedFile } from "../server/input_reader.ts";
-import { type AskedChange, type ChangePlace, findPlace } from "./change_place.ts";
+import { type ChangePlace, findPlace } from "./change_place.ts";
 import { judgeChange } from "./judge_change.ts";
+import type { AskedOf } from "./output_asked.ts";
 import {
   type ChangeHost,
   checkKey,
@@ -39,7 +40,7 @@ type Place = ChangePlace<"pull">;
  * @throws {AppError} `refused` with the rule that forbids it, `invalid`, `overloaded`.
  */
 export async function createPull(
-  asked: AskedChange<Input<"github.pr_create">>,
+  asked: AskedOf<Input<"github.pr_create">>,
   { path: pack, signal }: AttachedFile,
   host: ChangeHost,
 ): Promise<Output<"github.pr_create">> {
@@ -95,7 +96,7 @@ export async function createPull(
   });
 }
 
-/** The branch of a pull request and its base, where it begins at what is there already. */
+/** The branch of a pull and its base, where it begins at what is there already. */
 async function findBranches(
   place: Place,
   { key, base: asked, start }: {
@@ -117,7 +118,7 @@ async function findBranches(
  * @throws {AppError} `refused` with the rule that forbids it, `invalid`.
  */
 export async function updatePull(
-  asked: AskedChange<Input<"github.pr_update">>,
+  asked: AskedOf<Input<"github.pr_update">>,
   host: ChangeHost,
 ): Promise<Output<"github.pr_update">> {
   const place = await findPlace(asked, "pull", host);

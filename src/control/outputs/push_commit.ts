@@ -14,8 +14,9 @@ import type { PushBody } from "../../outbox/push.ts";
 import type { Draft } from "../../outbox/message_kind.ts";
 import { refuseLeaks } from "../../outputs/leaks.ts";
 import type { AttachedFile } from "../server/input_reader.ts";
-import { type AskedChange, type ChangePlace, findPlace } from "./change_place.ts";
+import { type ChangePlace, findPlace } from "./change_place.ts";
 import { judgeChange } from "./judge_change.ts";
+import type { AskedOf } from "./output_asked.ts";
 import { type ChangeHost, commitChange, openChange, queueCommit } from "./queue_change.ts";
 
 /**
@@ -24,7 +25,7 @@ import { type ChangeHost, commitChange, openChange, queueCommit } from "./queue_
  * @throws {AppError} `refused` with the rule that forbids it, `invalid`, `overloaded`.
  */
 export async function pushCommitOf(
-  asked: AskedChange<Input<"github.push">>,
+  asked: AskedOf<Input<"github.push">>,
   { path: pack, signal }: AttachedFile,
   host: ChangeHost,
 ): Promise<Output<"github.push">> {

@@ -67,7 +67,7 @@ export async function knownConnections(
 }
 
 /**
- * When a secret of the Connection, which at GitHub has its name, last verified an event; 0 for
+ * When a secret of the Connection, which at a forge has its name, last verified an event; 0 for
  * never.
  */
 async function lastRequestAt(

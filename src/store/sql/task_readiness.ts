@@ -1,6 +1,6 @@
 /**
- * Why a task that is pending or waiting does not run, from its row: computed when it is read, so nothing is stored
- * that the end of another task would make wrong.
+ * Why a task that is pending or waiting does not run, from its row: computed when it is read, so nothing
+ * is stored that the end of another task would make wrong.
  *
  * @module
  */

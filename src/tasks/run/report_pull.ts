@@ -1,7 +1,8 @@
 /**
- * `report.github.pull` and `report.gitlab.pull` of a trigger: the pull request at the end of a task that has succeeded. svc packs
- * the change with the same command as a step would, as the last process of the task, in the sandbox that
- * its steps had. If that fails, the task has succeeded none the less, and people hear why.
+ * `report.github.pull` and `report.gitlab.pull` of a trigger: the pull at the end of a task that has
+ * succeeded. svc packs the change with the same command as a step would, as the last process of the task,
+ * in the sandbox that its steps had. If that fails, the task has succeeded none the less, and people hear
+ * why.
  *
  * @module
  */
@@ -20,7 +21,7 @@ import { fitsVariable } from "../step/step_env.ts";
 import { attemptStep } from "./attempt_step.ts";
 import type { TaskContext, TaskRun } from "./task_context.ts";
 
-/** A pull request that a trigger reports, and where. */
+/** A pull that a trigger reports, and where. */
 interface PullReport {
   readonly forge: ForgeName;
   readonly pull: NonNullable<ForgeReport["pull"]>;
@@ -28,13 +29,13 @@ interface PullReport {
 
 /** Longest time for packing the change and handing it over. */
 const TIMEOUT = "10m";
-/** Most characters of the text: more than a pull request can have goes into no variable. */
+/** Most characters of the text: more than a pull can have goes into no variable. */
 const MAX_TEXT = 30_000;
 /** Most characters of what the command said that are kept. */
 const MAX_SAID = 2000;
 
 /**
- * The pull request that the trigger of a task reports; `undefined` for none. Where it reports one at each
+ * The pull that the trigger of a task reports; `undefined` for none. Where it reports one at each
  * forge, that of the event counts; the command refuses what does not fit the event.
  */
 export async function pullReportOf(
@@ -51,7 +52,7 @@ export async function pullReportOf(
 }
 
 /**
- * Makes the pull request of a task. Whether it is done: `false` if the daemon stops before.
+ * Makes the pull of a task. Whether it is done: `false` if the daemon stops before.
  */
 export async function reportPull(
   context: TaskContext,
@@ -62,12 +63,13 @@ export async function reportPull(
   if (why === "stopped") return false;
   if (why !== undefined) {
     const { host, claimed: { task } } = context;
-    await host.unanswered?.(task, `there is no pull request: ${host.secrets.redact(why)}`);
+    const { pull } = FORGE_WORDS[report.forge];
+    await host.unanswered?.(task, `there is no ${pull}: ${host.secrets.redact(why)}`);
   }
   return true;
 }
 
-/** Why no pull request was made, or that the daemon stops; `undefined` when it was handed over. */
+/** Why no pull was made, or that the daemon stops; `undefined` when it was handed over. */
 async function whyNoPull(
   context: TaskContext,
   report: PullReport,
