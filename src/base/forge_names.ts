@@ -79,6 +79,9 @@ export const PULL_OPERATIONS = {
   gitlab: { create: "gitlab.mr_create", update: "gitlab.mr_update" },
 } as const;
 
+/** Most characters of a title that each forge takes; at GitLab without the `Draft: ` before it. */
+export const MAX_TITLE: Readonly<Record<ForgeName, number>> = { github: 256, gitlab: 248 };
+
 /** Formats of the text of a comment. */
 export const COMMENT_FORMATS = ["markdown", "text"] as const;
 /** One of {@linkcode COMMENT_FORMATS}. */

@@ -6,7 +6,7 @@
  */
 
 import { replaceControls } from "../base/control_characters.ts";
-import type { ForgeName } from "../base/forge_names.ts";
+import { type ForgeName, MAX_TITLE } from "../base/forge_names.ts";
 import {
   MAX_TEXT,
   safeMarkdown,
@@ -15,8 +15,6 @@ import {
   withoutMentions,
 } from "./safe_markdown.ts";
 
-/** Most characters of a title that each forge takes; at GitLab without the `Draft: ` before it. */
-const MAX_TITLE: Readonly<Record<ForgeName, number>> = { github: 256, gitlab: 248 };
 /** Most characters of the first line of a message of a commit. */
 const MAX_SUBJECT = 256;
 /** Most characters of the text of a pull that GitHub takes. */

@@ -7,6 +7,7 @@
 import { atForges, type ForgeCommands } from "../at_forges.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
+import { MAX_TITLE } from "../../base/forge_names.ts";
 import { BODY, bodyText } from "../body_option.ts";
 import { CONNECTION, defineCommand, OUTPUT_TEXT_JSON } from "../command.ts";
 import { OWN_TASK, taskOf } from "../own_task.ts";
@@ -21,7 +22,7 @@ export const commands: ForgeCommands = atForges((forge) =>
       "content and bot commands in it have no effect. Inside a step, the task defaults to its own.",
     arguments: [OWN_TASK],
     options: [
-      { flags: "--title <text>", help: "one line, cut at 256 characters" },
+      { flags: "--title <text>", help: `one line, cut at ${MAX_TITLE[forge]} characters` },
       BODY,
       { flags: "--key <key>", help: "name of the issue (default: each is a new one)" },
       { flags: "--label <label...>", help: "label that the repository has" },

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { PULL_OPERATIONS } from "../../base/forge_names.ts";
+import { MAX_TITLE, PULL_OPERATIONS } from "../../base/forge_names.ts";
 import { atForges, type ForgeCommands } from "../at_forges.ts";
 import { defined } from "../../base/defined.ts";
 import { AppError } from "../../base/errors.ts";
@@ -26,7 +26,7 @@ export const commands: ForgeCommands = atForges((forge, words) => {
       "it have no effect. Inside a step, the task defaults to its own.",
     arguments: [OWN_TASK],
     options: [
-      { flags: "--title <text>", help: "one line, cut at 256 characters" },
+      { flags: "--title <text>", help: `one line, cut at ${MAX_TITLE[forge]} characters` },
       BODY,
       pullKey(words),
       { flags: "--base <branch>", help: "branch to merge into (default: that of the repository)" },
