@@ -24,7 +24,13 @@ import type { Draft } from "../outbox/message_kind.ts";
 import type { AnswerSources } from "../outbox/origin.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import { refuseTokens } from "../outputs/leaks.ts";
-import { limitsFor, type OutputLimits } from "../outputs/may_rules.ts";
+import {
+  limitsFor,
+  type LimitsOf,
+  type NamedLimits,
+  type OutputLimits,
+} from "../outputs/may_rules.ts";
+import { matchesAny } from "../outputs/path_rules.ts";
 import type { ConnectionSpec } from "../resources/connection.ts";
 import type { OutputName } from "../resources/may.ts";
 import type { Task } from "../store/task_records.ts";
@@ -82,6 +88,7 @@ async function status(
   if (context.trim() === "") throw new AppError("invalid", "A status needs a context");
   const asked = await ask("status", given, host);
   refuseTokens({ context, description }, host);
+  refuseName(context, asked);
   const draft = statusDraft(asked.address, { state, context, description, sha });
   return { context, ...await queue(draft, context, asked, host) };
 }
@@ -107,6 +114,7 @@ async function check(
   if (status === "completed" && conclusion === undefined) {
     throw new AppError("invalid", "A check that is completed needs a conclusion");
   }
+  refuseName(name, asked);
   const { title = "", summary = "" } = given;
   refuseTokens({ name, title, summary, annotations: JSON.stringify(annotations ?? []) }, host);
   const draft = checkDraft(address, {
@@ -133,16 +141,17 @@ async function push(
   { task: id, text }: Input<"line.push">,
   host: AnswersHost,
 ): Promise<Output<"line.push">> {
+  refuseTokens({ text }, host);
   const draft = await pushDraft(await findTask(id, host.store), text, host);
   const [outboxId = ""] = await host.outbox.enqueue([draft]);
   return { task_id: draft.taskId, to: String(draft.target["to"]), outbox_id: outboxId };
 }
 
 /** An answer that a task may give. */
-interface Asked {
+interface Asked<Name extends OutputName = OutputName> {
   readonly forge: ForgeName;
-  readonly output: OutputName;
-  readonly limits: OutputLimits;
+  readonly output: Name;
+  readonly limits: LimitsOf[Name];
   readonly task: Task;
   readonly address: AnswerAddress;
 }
@@ -152,11 +161,11 @@ interface Asked {
  *
  * @throws {AppError} `refused` where it may not, or there is no place for it.
  */
-async function ask(
-  output: "comment" | "status" | "react" | "check",
+async function ask<Name extends "comment" | "status" | "react" | "check">(
+  output: Name,
   { forge, input, caller }: AskedOf<{ readonly task: string }>,
   host: AnswersHost,
-): Promise<Asked> {
+): Promise<Asked<Name>> {
   const task = await findTask(input.task, host.store);
   const asked = await outputAsked(task, { forge, caller }, host.store);
   limitsFor(output, asked);
@@ -170,10 +179,27 @@ async function ask(
   return { forge, output, limits: limitsFor(output, { ...asked, connection }), task, address };
 }
 
+/** Refuses a name of a status or a check run that the workflow does not allow. */
+function refuseName(
+  name: string,
+  { forge, output, limits: { names }, task: { workflow } }: Omit<Asked, "limits"> & {
+    readonly limits: NamedLimits;
+  },
+): void {
+  if (names === undefined || matchesAny(names, name)) return;
+  const message = `may.${forge}.${output}.names of Workflow "${workflow}" allows ` +
+    `${names.join(", ")}, and not "${name}"`;
+  throw new AppError("refused", message);
+}
+
 async function queue(
   draft: Draft,
   unit: string,
-  { forge, output, limits }: Pick<Asked, "forge" | "output" | "limits">,
+  { forge, output, limits }: {
+    readonly forge: ForgeName;
+    readonly output: OutputName;
+    readonly limits: OutputLimits;
+  },
   { outbox }: AnswersHost,
 ) {
   const { max } = limits;
