@@ -28,11 +28,11 @@ async function unpack(name: string): Promise<string> {
   return await new Response(stream).text();
 }
 
-Deno.test("a browser loads at most 60 KB at first, packed", async () => {
+Deno.test("a browser loads at most 60 KiB at first, packed", async () => {
   const names = await firstFiles();
   const bytes = names.reduce((sum, name) => sum + packedBytes(name), 0);
   ok(names.length >= 4 && bytes > 10_000, "it finds the files");
-  ok(bytes <= 60_000, `${names.join(", ")}: ${bytes} bytes`);
+  ok(bytes <= 60 * 1024, `${names.join(", ")}: ${bytes} bytes`);
 });
 
 Deno.test("the page adds at most 300 KB to the program", () => {

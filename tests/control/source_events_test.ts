@@ -8,6 +8,7 @@
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import { OPERATIONS } from "../../src/api/operations.ts";
 import { checkCaller, checkOwn } from "../../src/auth/authorize.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import type { AppError } from "../../src/base/errors.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { sourceEventHandlers, type SourceEventHost } from "../../src/control/source_events.ts";
@@ -60,6 +61,7 @@ for (const [name, [caller, wanted]] of Object.entries(CALLERS)) {
     const thread = { ...place, conversationId: "C1", threadId: "1.1" };
     const host = {
       catalog: CATALOG,
+      clock: systemClock,
       store: {
         findTasks: (prefix: string) => temp.store.findTasks(prefix),
         findThreadOfTask: () => Promise.resolve(thread),

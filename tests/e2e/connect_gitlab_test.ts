@@ -16,6 +16,7 @@ import {
   type RunResult,
   slowTest,
 } from "../helpers/program.ts";
+import { missing } from "../helpers/requirements.ts";
 
 function connect(
   daemon: TestDaemon,
@@ -161,6 +162,7 @@ programTest(
       ok(!names.stdout.includes("connection/"));
     });
   },
+  { skip: missing("git") },
 );
 
 slowTest(

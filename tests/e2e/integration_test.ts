@@ -246,10 +246,10 @@ programTest(
     const table = await printed("list");
     match(
       table,
-      /^NAME +PLATFORM +DESCRIPTION\n(?:.*\n)*github +GitHub +Pushes, pull requests, [^\n]* on your machine\nline +LINE +/,
+      /^NAME +PLATFORM +DESCRIPTION\n(?:.*\n)*github +GitHub +Pushes, pull requests, [^\n]* on your machine\ngitlab +GitLab +[^\n]+\nline +LINE +/,
     );
     const agents = ["claude-code", "codex", "copilot", "gemini-cli", "opencode", "qwen-code"];
-    const names = [...agents, "github", "line", "slack"].toSorted();
+    const names = [...agents, "github", "gitlab", "line", "slack"].toSorted();
     equal(
       await printed("list", "-o", "name"),
       names.map((name) => `integration/${name}\n`).join(""),
@@ -281,7 +281,7 @@ programTest(
     equal(again.code, 1);
     match(again.stderr, /name a new directory/);
 
-    equal((await svc("show", "gitlab")).code, 4);
+    equal((await svc("show", "bitbucket")).code, 4);
     equal((await svc("show", "github", "--file", "../slack/README.md")).code, 4);
     equal((await svc("show", "github", "--file", "README.md", "--unpack", "other")).code, 2);
   },

@@ -84,7 +84,7 @@ function Figures({ state: { rates, queue, outbox, settings }, stats }: {
         {
           label: "Pending",
           value: queue.pending,
-          note: pending.join(", "),
+          note: pending.join(", ") || "no task is pending",
           ...trend(stats?.queue?.pending),
           ...(queue.pending > 0 ? { tone: "pending" } : {}),
         },

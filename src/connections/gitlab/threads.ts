@@ -172,7 +172,7 @@ export function gitLabThreads({ repository, call, clock }: RepositoryHost): Forg
     const { data } = await must({ path: `${path}/repository/commits/${sha}/statuses?${query}` });
     return listIn(data).some((one) => {
       const { name, status } = objectIn(one);
-      return name === context && (status === "pending" || status === "running");
+      return name === context && ["running", "pending"].includes(textIn(status));
     });
   }
 }

@@ -14,23 +14,27 @@ import { CallFailed, type ForgeRepository } from "../../../src/connections/api/f
 import { treeId } from "../../../src/connections/api/tree_id.ts";
 import { type FakeGitLab, fakeGitLab, GITLAB_PROJECT } from "../../fakes/gitlab.ts";
 import { gitLabProject } from "../../rigs/gitlab_project.ts";
+import { missing, skippable } from "../../helpers/requirements.ts";
 
-Deno.test("the newest commit is that of the branch of exactly this name", async () => {
-  await using fake = await fakeGitLab();
-  const branch = "feature/tide #1 %2F ü";
-  const name = branch.replaceAll(" ", "-");
-  const sha = await fake.git.commit(GITLAB_PROJECT, name, { "a.txt": "a" }, { from: "main" });
-  await fake.git.run(GITLAB_PROJECT, "tag", "v1", "main");
-  const at = gitLabProject(fake);
-  equal(await at.headOf(name), sha);
-  for (const other of ["feature", "v1", sha, "HEAD", "refs/heads/main", "main^", "nope"]) {
-    equal(await at.headOf(other), undefined, other);
-  }
-  fake.interfere = () => Response.json({ name: "main", commit: { id: sha } });
-  equal(await at.headOf("Main"), undefined);
-});
+Deno.test(
+  skippable("the newest commit is that of the branch of exactly this name", missing("git")),
+  async () => {
+    await using fake = await fakeGitLab();
+    const branch = "feature/tide #1 %2F ü";
+    const name = branch.replaceAll(" ", "-");
+    const sha = await fake.git.commit(GITLAB_PROJECT, name, { "a.txt": "a" }, { from: "main" });
+    await fake.git.run(GITLAB_PROJECT, "tag", "v1", "main");
+    const at = gitLabProject(fake);
+    equal(await at.headOf(name), sha);
+    for (const other of ["feature", "v1", sha, "HEAD", "refs/heads/main", "main^", "nope"]) {
+      equal(await at.headOf(other), undefined, other);
+    }
+    fake.interfere = () => Response.json({ name: "main", commit: { id: sha } });
+    equal(await at.headOf("Main"), undefined);
+  },
+);
 
-Deno.test("what one commit has and another has not", async () => {
+Deno.test(skippable("what one commit has and another has not", missing("git")), async () => {
   await using fake = await fakeGitLab();
   const start = await fake.git.find(GITLAB_PROJECT, "main") ?? "";
   const one = await fake.git.commit(GITLAB_PROJECT, "svc/a", { "a.txt": "1" }, { from: "main" });
@@ -145,38 +149,44 @@ const TREES: Readonly<Record<string, readonly (readonly [string, string, string]
 };
 
 for (const [name, entries] of Object.entries(TREES)) {
-  Deno.test(`the id of a tree is git's: ${name}`, async () => {
+  Deno.test(skippable(`the id of a tree is git's: ${name}`, missing("git")), async () => {
     await using fake = await fakeGitLab();
     const { tree } = await commitTree(fake, entries);
     equal(await treeOf(gitLabProject(fake)), tree);
   });
 }
 
-Deno.test("a tree with too many entries, or without an end, has no id", async () => {
-  await using fake = await fakeGitLab();
-  const entries = Array.from({ length: 1001 }, (_, n) => [...BLOB, `n${n}`] as const);
-  await commitTree(fake, entries);
-  const at = gitLabProject(fake);
-  equal(await treeOf(at), "");
-  equal(fake.calls.filter(({ path }) => path.includes("/tree?")).length, 10);
-  fake.interfere = ({ path }) => {
-    if (!path.includes("/tree?")) return undefined;
-    return Response.json([], { headers: { link: `<${fake.url}${path}>; rel="next"` } });
-  };
-  equal(await treeOf(at), "");
-  fake.interfere = ({ path }) => path.includes("/tree?") ? Response.json({}) : undefined;
-  equal(await treeOf(at), "");
-});
+Deno.test(
+  skippable("a tree with too many entries, or without an end, has no id", missing("git")),
+  async () => {
+    await using fake = await fakeGitLab();
+    const entries = Array.from({ length: 1001 }, (_, n) => [...BLOB, `n${n}`] as const);
+    await commitTree(fake, entries);
+    const at = gitLabProject(fake);
+    equal(await treeOf(at), "");
+    equal(fake.calls.filter(({ path }) => path.includes("/tree?")).length, 10);
+    fake.interfere = ({ path }) => {
+      if (!path.includes("/tree?")) return undefined;
+      return Response.json([], { headers: { link: `<${fake.url}${path}>; rel="next"` } });
+    };
+    equal(await treeOf(at), "");
+    fake.interfere = ({ path }) => path.includes("/tree?") ? Response.json({}) : undefined;
+    equal(await treeOf(at), "");
+  },
+);
 
-Deno.test("a tree that cannot be read is an error, not another tree", async () => {
-  await using fake = await fakeGitLab();
-  await commitTree(fake, [[...BLOB, "a"]]);
-  fake.interfere = ({ path }) =>
-    path.includes("/tree?") ? new Response("", { status: 503 }) : undefined;
-  await rejects(treeOf(gitLabProject(fake)), CallFailed);
-});
+Deno.test(
+  skippable("a tree that cannot be read is an error, not another tree", missing("git")),
+  async () => {
+    await using fake = await fakeGitLab();
+    await commitTree(fake, [[...BLOB, "a"]]);
+    fake.interfere = ({ path }) =>
+      path.includes("/tree?") ? new Response("", { status: 503 }) : undefined;
+    await rejects(treeOf(gitLabProject(fake)), CallFailed);
+  },
+);
 
-Deno.test("entries that git would not have give no id", () => {
+Deno.test(skippable("entries that git would not have give no id", missing("git")), () => {
   const good = { id: "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", name: "a", type: "blob" };
   equal(treeId([{ ...good, mode: "100644" }]).length, 40);
   for (

@@ -19,6 +19,7 @@ import {
   problem,
 } from "../../fakes/gitlab.ts";
 import { gitLabAccess } from "../../rigs/gitlab_project.ts";
+import { missing, skippable } from "../../helpers/requirements.ts";
 
 const PROJECT = `/projects/${encodeURIComponent(GITLAB_PROJECT)}`;
 
@@ -45,7 +46,7 @@ async function failure(
   return result;
 }
 
-Deno.test("the token goes in the header that GitLab reads", async () => {
+Deno.test(skippable("the token goes in the header that GitLab reads", missing("git")), async () => {
   await using fake = await fakeGitLab();
   const answer = await callGitLab(gitLabAccess(fake), { path: "/user" });
   ok(answer.ok);
@@ -56,23 +57,29 @@ Deno.test("the token goes in the header that GitLab reads", async () => {
   });
 });
 
-Deno.test("a list is read page after page, also where the server names itself otherwise", async () => {
-  await using fake = await fakeGitLab();
-  for (let n = 0; n < 65; n++) fake.threads.openIssue(GITLAB_PROJECT, { author: BOT });
-  fake.interfere = (_call, carryOut) =>
-    carryOut().then((answer) => {
-      const link = answer.headers.get("link")?.replace(/http:..[^/]+/, "https://git.example");
-      if (link !== undefined) answer.headers.set("link", link);
-      return answer;
-    });
-  const found = await Array.fromAsync(
-    listAll(gitLabAccess(fake), `${PROJECT}/issues?per_page=30`),
-  );
-  equal(found.length, 65);
-  equal(fake.calls.length, 3);
-});
+Deno.test(
+  skippable(
+    "a list is read page after page, also where the server names itself otherwise",
+    missing("git"),
+  ),
+  async () => {
+    await using fake = await fakeGitLab();
+    for (let n = 0; n < 65; n++) fake.threads.openIssue(GITLAB_PROJECT, { author: BOT });
+    fake.interfere = (_call, carryOut) =>
+      carryOut().then((answer) => {
+        const link = answer.headers.get("link")?.replace(/http:..[^/]+/, "https://git.example");
+        if (link !== undefined) answer.headers.set("link", link);
+        return answer;
+      });
+    const found = await Array.fromAsync(
+      listAll(gitLabAccess(fake), `${PROJECT}/issues?per_page=30`),
+    );
+    equal(found.length, 65);
+    equal(fake.calls.length, 3);
+  },
+);
 
-Deno.test("the next page never leads out of the API", async () => {
+Deno.test(skippable("the next page never leads out of the API", missing("git")), async () => {
   await using fake = await fakeGitLab();
   for (const link of ["https://evil.example/", "/login", "/api/v3/x", "/api/v4/../../login"]) {
     fake.interfere = () => Response.json([], { headers: { link: `<${link}>; rel="next"` } });
@@ -81,31 +88,37 @@ Deno.test("the next page never leads out of the API", async () => {
   }
 });
 
-Deno.test("a redirect is not followed, and names what to do", async () => {
-  let asked = 0;
-  await using elsewhere = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen() {} },
-    () => (asked++, Response.json([])),
-  );
-  const location = `http://127.0.0.1:${elsewhere.addr.port}/api/v4/user`;
-  const failed = await failure(new Response(null, { status: 302, headers: { location } }));
-  match(failed.message, /has moved: the project was renamed or transferred, write its new path/);
-  equal(asked, 0);
-});
+Deno.test(
+  skippable("a redirect is not followed, and names what to do", missing("git")),
+  async () => {
+    let asked = 0;
+    await using elsewhere = Deno.serve(
+      { port: 0, hostname: "127.0.0.1", onListen() {} },
+      () => (asked++, Response.json([])),
+    );
+    const location = `http://127.0.0.1:${elsewhere.addr.port}/api/v4/user`;
+    const failed = await failure(new Response(null, { status: 302, headers: { location } }));
+    match(failed.message, /has moved: the project was renamed or transferred, write its new path/);
+    equal(asked, 0);
+  },
+);
 
-Deno.test("a project that has moved is told for reading and for writing", async () => {
-  await using fake = await fakeGitLab();
-  const project = fake.state.projectAt(GITLAB_PROJECT);
-  ok(project !== undefined);
-  project.earlier.push("brightwater/old");
-  for (const method of ["GET", "POST"] as const) {
-    const path = "/projects/brightwater%2Fold/issues";
-    const answer = await callGitLab(gitLabAccess(fake), { method, path });
-    ok(!answer.ok);
-    deepEqual([answer.kind, answer.status], ["refused", method === "GET" ? 302 : 405]);
-    match(answer.message, /was renamed or transferred, write its new path/);
-  }
-});
+Deno.test(
+  skippable("a project that has moved is told for reading and for writing", missing("git")),
+  async () => {
+    await using fake = await fakeGitLab();
+    const project = fake.state.projectAt(GITLAB_PROJECT);
+    ok(project !== undefined);
+    project.earlier.push("brightwater/old");
+    for (const method of ["GET", "POST"] as const) {
+      const path = "/projects/brightwater%2Fold/issues";
+      const answer = await callGitLab(gitLabAccess(fake), { method, path });
+      ok(!answer.ok);
+      deepEqual([answer.kind, answer.status], ["refused", method === "GET" ? 302 : 405]);
+      match(answer.message, /was renamed or transferred, write its new path/);
+    }
+  },
+);
 
 const READS = { token: "glpat-reads", user: BOT.id, scopes: ["read_api"] };
 const LITTLE = { token: "glpat-little", user: BOT.id, scopes: ["read_user"] };
@@ -161,7 +174,7 @@ for (
     ],
   ] satisfies [string, { answer?: Response; token?: string; method?: Method }, number, RegExp][]
 ) {
-  Deno.test(`${name} is refused for good, in a sentence`, async () => {
+  Deno.test(skippable(`${name} is refused for good, in a sentence`, missing("git")), async () => {
     const { answer, ...how } = { answer: undefined, ...given };
     const failed = await failure(answer, { ...how, options: { tokens } });
     deepEqual([failed.kind, failed.status], ["refused", status]);
@@ -170,18 +183,21 @@ for (
   });
 }
 
-Deno.test("the words of an error are short, in one line, whatever their form", async () => {
-  const deep = { a: { b: { c: { d: { e: "x" } } } } };
-  const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`field${n}`, ["bad"]]));
-  for (
-    const message of [deep, many, ["a\nb".repeat(10_000)], 7, null, [[["x"]]], { "": [null, {}] }]
-  ) {
-    const { message: text } = await failure(Response.json({ message }, { status: 400 }));
-    ok(text.length < 400 && !text.includes("\n"), text);
-  }
-});
+Deno.test(
+  skippable("the words of an error are short, in one line, whatever their form", missing("git")),
+  async () => {
+    const deep = { a: { b: { c: { d: { e: "x" } } } } };
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`field${n}`, ["bad"]]));
+    for (
+      const message of [deep, many, ["a\nb".repeat(10_000)], 7, null, [[["x"]]], { "": [null, {}] }]
+    ) {
+      const { message: text } = await failure(Response.json({ message }, { status: 400 }));
+      ok(text.length < 400 && !text.includes("\n"), text);
+    }
+  },
+);
 
-Deno.test("a rate says for how long to wait", async () => {
+Deno.test(skippable("a rate says for how long to wait", missing("git")), async () => {
   const reset = String(Math.ceil(Date.now() / 1000) + 300);
   for (
     const [headers, least, most] of [
@@ -200,17 +216,26 @@ Deno.test("a rate says for how long to wait", async () => {
   }
 });
 
-Deno.test("a refusal for want of a right is no limit of the rate", async () => {
-  const answer = Response.json({ message: "403 Forbidden - rate limit" }, { status: 403 });
-  equal((await failure(answer)).kind, "refused");
-});
+Deno.test(
+  skippable("a refusal for want of a right is no limit of the rate", missing("git")),
+  async () => {
+    const answer = Response.json({ message: "403 Forbidden - rate limit" }, { status: 403 });
+    equal((await failure(answer)).kind, "refused");
+  },
+);
 
-Deno.test("a request that may have been carried out is distinguished from one that was not", async () => {
-  equal((await failure(problem(502, "Bad Gateway"))).kind, "unavailable");
-  equal((await failure(problem(502, "Bad Gateway"), { method: "POST" })).kind, "lost");
-});
+Deno.test(
+  skippable(
+    "a request that may have been carried out is distinguished from one that was not",
+    missing("git"),
+  ),
+  async () => {
+    equal((await failure(problem(502, "Bad Gateway"))).kind, "unavailable");
+    equal((await failure(problem(502, "Bad Gateway"), { method: "POST" })).kind, "lost");
+  },
+);
 
-Deno.test("an answer without an end is cut, and refused", async () => {
+Deno.test(skippable("an answer without an end is cut, and refused", missing("git")), async () => {
   await using fake = await fakeGitLab();
   let sent = 0;
   fake.interfere = () =>

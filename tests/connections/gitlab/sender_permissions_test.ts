@@ -14,6 +14,7 @@ import { KnownSecrets } from "../../../src/secrets/known_secrets.ts";
 import type { SenderQuestion } from "../../../src/tasks/sender_check.ts";
 import { BOT, type FakeGitLab, fakeGitLab, GITLAB_TOKEN, problem } from "../../fakes/gitlab.ts";
 import { setClock } from "../../helpers/manual_clock.ts";
+import { missing, skippable } from "../../helpers/requirements.ts";
 
 const GROUP = "brightwater";
 const PROJECT = `${GROUP}/harbour/tidepool`;
@@ -93,7 +94,7 @@ const OF_GROUP = { id: 901, username: "of-group" };
 const BLOCKED = { id: 902, username: "blocked", state: "blocked" } as const;
 
 function test(name: string, body: (rig: Rig) => Promise<void>): void {
-  Deno.test(name, async () => {
+  Deno.test(skippable(name, missing("git")), async () => {
     const people = Object.entries(IDS).map(([username, id]) => ({ id, username }));
     await using rig = new Rig(
       await fakeGitLab({
