@@ -109,7 +109,7 @@ slowTest(
           deepEqual([code, stdout, stderr.includes("hunter22")], [2, "", false], args.join(" "));
         }
         equal((await install("--set-secret", `webhook_secret=@${files.path}/none`)).code, 1);
-        equal((await daemon.svc(["integration", "install", "gitlab"])).code, 4);
+        equal((await daemon.svc(["integration", "install", "bitbucket"])).code, 4);
       },
     );
 
