@@ -10,7 +10,6 @@ import {
   forgeKind,
   type ForgeSending,
   isByUser,
-  ownUserOf,
   placeOf,
   threadOf,
 } from "./forge_access.ts";
@@ -33,7 +32,7 @@ async function send(sending: ForgeSending): Promise<SendResult> {
     return { result: "sent", externalId: previousId };
   }
   // The user must be known before the event of the comment comes, which can overtake the answer.
-  await ownUserOf(sending);
+  await sending.ownUser();
   return { result: "sent", externalId: await at.addComment(thread, body) };
 }
 
@@ -48,7 +47,7 @@ function bodyOf(sending: ForgeSending): string {
 /** Searches for svc's own comment with this key, the newest of them. */
 async function find(sending: ForgeSending): Promise<FindResult> {
   const { at, message: { key }, uncertainSince = 0, host } = sending;
-  const user = await ownUserOf(sending);
+  const user = await sending.ownUser();
   const place = placeOf(sending);
   const since = Math.max(0, uncertainSince - CLOCKS_DIFFER_MS);
   let found = "";

@@ -75,6 +75,11 @@ export interface ForgeSending extends ClaimedMessage {
   readonly token: () => Promise<string>;
   /** Counts a request that changes something, for those that go past `call`. */
   readonly wrote: () => void;
+  /**
+   * Id of the user as which the Connection writes, asked for once in a try; `undefined` if the API does
+   * not say. To be known before the event of what is sent comes, which can overtake the answer.
+   */
+  readonly ownUser: () => Promise<string | undefined>;
 }
 
 /** What is special about a kind of messages to forges. */
@@ -131,7 +136,7 @@ function viaForge<Result>(
     try {
       const sending = toSending(to, claimed, host, () => void writes++);
       // Elsewhere some events have room for no marker: their user alone tells that they are svc's.
-      if (to.forge.name !== "github") await ownUserOf(sending);
+      if (to.forge.name !== "github") await sending.ownUser();
       return { ...await work(sending), writes };
     } catch (error) {
       const result = error instanceof CallFailed
@@ -180,7 +185,9 @@ function toSending(
   const at = forge.open({ connection, repository, call, clock: host.clock });
   const token = async () => await access.token();
   const path = `/repos/${repository}`;
-  return { ...claimed, connection, forge, repository, at, host, path, call, token, wrote };
+  let own: Promise<string | undefined> | undefined;
+  const ownUser = () => own ??= findOwnUser({ connection, at, host, token });
+  return { ...claimed, connection, forge, repository, at, host, path, call, token, wrote, ownUser };
 }
 
 /**
@@ -271,13 +278,18 @@ export function markedIn(
  * Id of the user as which the Connection writes, fetched once for each personal token: that of a project
  * at GitLab has a user of its own. `undefined` if the API does not say.
  */
-export async function ownUserOf(sending: ForgeSending): Promise<string | undefined> {
-  const { connection, at, host: { ownUsers } } = sending;
+async function findOwnUser(
+  { connection, at, host, token: readToken }: Pick<
+    ForgeSending,
+    "connection" | "at" | "host" | "token"
+  >,
+): Promise<string | undefined> {
+  const { ownUsers } = host;
   const known = ownUsers.find(connection);
   if (connection.spec.github?.app !== undefined) {
-    return known ?? (await readOwnUser(sending))?.userId;
+    return known ?? (await readOwnUser({ connection, at, host }))?.userId;
   }
-  const token = await sending.token();
+  const token = await readToken();
   if (known !== undefined && ownUsers.isOfToken(connection, token)) return known;
   const user = await at.readOwnUser();
   if (user !== undefined) await ownUsers.learn(connection, user, token);

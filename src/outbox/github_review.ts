@@ -11,7 +11,7 @@ import { SHA } from "../base/forge_names.ts";
 import { pagesOf } from "../connections/api/pages.ts";
 import { AppError } from "../base/errors.ts";
 import { mustBeOk } from "../connections/api/forge.ts";
-import { forgeKind, type ForgeSending, isByUser, ownUserOf, placeOf } from "./forge_access.ts";
+import { forgeKind, type ForgeSending, isByUser, placeOf } from "./forge_access.ts";
 import type { FindResult, SendResult } from "./message_kind.ts";
 import { isInPatch, type ReviewComment, reviewCommentsIn } from "./review_comments.ts";
 import { readPatches, reviewText } from "./review_parts.ts";
@@ -52,7 +52,7 @@ async function send(sending: ForgeSending): Promise<SendResult> {
     if (renewed.status !== 404) mustBeOk(renewed);
   }
   // The user must be known before the event of the review comes, which can overtake the answer.
-  await ownUserOf(sending);
+  await sending.ownUser();
   const placed = sha === head ? await placedIn(comments, sending) : new Set<ReviewComment>();
   const post = (placed: ReadonlySet<ReviewComment>) =>
     call({
@@ -145,7 +145,7 @@ function nameOf(path: string, text: string): string {
 /** Searches for svc's own review with this key, the newest of them. */
 async function find(sending: ForgeSending): Promise<FindResult> {
   const { message: { key }, host } = sending;
-  const user = await ownUserOf(sending);
+  const user = await sending.ownUser();
   const place = placeOf(sending);
   let found = "";
   const read = async (path: string) => mustBeOk(await sending.call({ path }));

@@ -18,7 +18,6 @@ import {
   forgeKind,
   type ForgeSending,
   isByUser,
-  ownUserOf,
   placeOf,
   threadOf,
 } from "./forge_access.ts";
@@ -55,7 +54,7 @@ async function send(sending: ForgeSending): Promise<SendResult> {
     return { result: "later", reason, mayHaveArrived: false };
   }
   // The user must be known before the events of the review come, which can overtake the answers.
-  const own = await ownUserOf(sending);
+  const own = await sending.ownUser();
   // First, because GitLab may refuse it.
   if (body["event"] === "approve") await approve(sending, sha);
   const left = await putOnLines(comments, sending, { sha, refs, own });
@@ -201,7 +200,7 @@ function positionOf(
 /** Searches for the note of this key at this commit. */
 async function find(sending: ForgeSending): Promise<FindResult> {
   const { at, message: { body }, uncertainSince = 0, host } = sending;
-  const own = await ownUserOf(sending);
+  const own = await sending.ownUser();
   const sha = String(body["sha"] ?? (await readMergeRequest(sending)).head);
   const place = placeOf(sending);
   const since = Math.max(0, uncertainSince - CLOCKS_DIFFER_MS);

@@ -14,7 +14,6 @@ import {
   isByUser,
   markedIn,
   mustHaveLabels,
-  ownUserOf,
 } from "./forge_access.ts";
 import type { MarkedPlace } from "./marker.ts";
 import type { FindResult, SendResult } from "./message_kind.ts";
@@ -42,7 +41,7 @@ async function send(sending: ForgeSending): Promise<SendResult> {
     return { result: "sent", externalId: previousId };
   }
   // The user must be known before the event of the issue comes, which can overtake the answer.
-  await ownUserOf(sending);
+  await sending.ownUser();
   await mustHaveRoom(sending);
   const number = await at.addIssue({ ...text, labels });
   if (number !== undefined) return { result: "sent", externalId: String(number) };
@@ -102,7 +101,7 @@ async function* ownIssues(
   sending: ForgeSending,
   since?: number,
 ): AsyncGenerator<{ readonly id: string; readonly key: string }> {
-  const user = await ownUserOf(sending);
+  const user = await sending.ownUser();
   for await (const issue of sending.at.ownIssues(since)) {
     if (!isByUser(issue, user)) continue;
     const marker = sending.host.markers.find(issue.body, placeOf(sending));

@@ -11,7 +11,7 @@ import { namePull } from "../base/forge_names.ts";
 import type { JsonObject } from "../base/json.ts";
 import { CallFailed, type FoundPull } from "../connections/api/forge.ts";
 import { findOthers, nextPush } from "./branch_commits.ts";
-import { forgeKind, type ForgeSending, ownUserOf } from "./forge_access.ts";
+import { forgeKind, type ForgeSending } from "./forge_access.ts";
 import type { NotSent, SendResult } from "./message_kind.ts";
 import { bodyOf, type WorkOf } from "./pull_text.ts";
 import { type BranchOfKey, findBranch, findSame, type MarkedPull } from "./pulls.ts";
@@ -74,7 +74,7 @@ export const pullKinds = forgeKind({
 
 async function send(sending: ForgeSending): Promise<SendResult> {
   // The user must be known before the events of the push come, which can overtake the answer.
-  const own = await ownUserOf(sending);
+  const own = await sending.ownUser();
   return isText(sending.message.body)
     ? await renewText(sending, own)
     : await sendChange(sending, own);
@@ -196,7 +196,7 @@ async function openOrRenew(pulling: Pulling): Promise<Opened | NotSent> {
     case "opened":
       return { pull: opened.pull, isNew: true };
     case "exists": {
-      const own = await ownUserOf(sending);
+      const own = await sending.ownUser();
       const again = await findBranch(sending, { branch: body.branch, key, own });
       if (again.open?.branch === at.branch) {
         return await renew({ ...pulling, at: again }, again.open);

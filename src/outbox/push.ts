@@ -7,7 +7,7 @@
 
 import { namePull } from "../base/forge_names.ts";
 import type { JsonObject } from "../base/json.ts";
-import { forgeKind, type ForgeSending, ownUserOf } from "./forge_access.ts";
+import { forgeKind, type ForgeSending } from "./forge_access.ts";
 import type { NotSent, SendResult } from "./message_kind.ts";
 import { pushCommit } from "./push_ref.ts";
 
@@ -36,7 +36,7 @@ const GONE = "has no branch any more: restore it, then svc task retry";
 
 async function send(sending: ForgeSending): Promise<SendResult> {
   // The user must be known before the event of the push comes, which can overtake the answer.
-  await ownUserOf(sending);
+  await sending.ownUser();
   const { at, forge: { words }, repository, message: { target } } = sending;
   const { commit, start } = sending.message.body as PushBody;
   const number = Number(target["number"]);

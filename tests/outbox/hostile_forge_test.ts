@@ -211,7 +211,7 @@ for (const [what, work, paths, says] of ENDLESS) {
       });
       let isOver = false;
       const sending = rig.send(given).finally(() => void (isOver = true));
-      // Each call has its own time: GitLab is asked for svc's user twice.
+      // Each call has its own time.
       for (let ended = 0; !isOver; ended = asked) {
         await until("the next call", () => isOver || asked > ended || undefined);
         if (!isOver) await rig.clock.advance(20_000);
