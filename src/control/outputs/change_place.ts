@@ -15,7 +15,7 @@ import type { Asker, Forge, ForgeSubject, ForgeUser } from "../../connections/ap
 import type { ForgeTokens } from "../../connections/forge_tokens.ts";
 import { findSubject, FORGES_BY_NAME } from "../../connections/forges.ts";
 import type { OwnUsers } from "../../connections/own_users.ts";
-import { askingStep, limitsFor, type LimitsOf } from "../../outputs/may_rules.ts";
+import { limitsFor, type LimitsOf } from "../../outputs/may_rules.ts";
 import { refuseOther } from "../../outbox/answer_drafts.ts";
 import { findForgeFor, kindName, readOwnUser } from "../../outbox/forge_access.ts";
 import { rightsOfMessage } from "../../outbox/github_rights.ts";
@@ -24,9 +24,8 @@ import type { Markers } from "../../outbox/marker.ts";
 import { type AnswerSources, findOrigin, payloadOf } from "../../outbox/origin.ts";
 import type { Task } from "../../store/task_records.ts";
 import type { TaskStore } from "../../store/task_store.ts";
-import type { Plan } from "../../tasks/plan.ts";
 import { findTask } from "../records/records.ts";
-import type { AskedOf } from "./output_asked.ts";
+import { type AskedOf, outputAsked } from "./output_asked.ts";
 
 /** What finding the place of a change needs. */
 export interface PlaceHost extends AnswerSources {
@@ -62,9 +61,7 @@ export async function findPlace<Name extends "pull" | "push">(
   host: PlaceHost,
 ): Promise<ChangePlace<Name>> {
   const task = await findTask(id, host.store);
-  const json = await host.store.findPlan(task.id);
-  const plan = json === undefined ? undefined : JSON.parse(json) as Plan;
-  const asked = { forge: name, workflow: task.workflow, plan, step: askingStep(caller) };
+  const asked = await outputAsked(task, { forge: name, caller }, host.store);
   const declared = limitsFor(output, asked);
   const origin = await findOrigin(task, findSubject, host.store);
   refuseOther(task, origin?.found, name);
@@ -105,7 +102,7 @@ export async function findPlace<Name extends "pull" | "push">(
     connection,
     subject: isSame ? about : undefined,
     asker,
-    isChecked: plan?.from?.permission === "write",
+    isChecked: asked.plan?.from?.permission === "write",
     own,
   };
 }

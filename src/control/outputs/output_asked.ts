@@ -6,10 +6,11 @@
 
 import type { Caller } from "../../auth/caller.ts";
 import type { ForgeName } from "../../base/forge_names.ts";
-import { askingStep, type MayPlan, type OutputAsked } from "../../outputs/may_rules.ts";
+import { askingStep, type OutputAsked } from "../../outputs/may_rules.ts";
 import type { Hold, OutputName } from "../../resources/may.ts";
 import type { Task } from "../../store/task_records.ts";
 import type { TaskStore } from "../../store/task_store.ts";
+import type { Plan } from "../../tasks/plan.ts";
 
 /** What a caller asks for, and at which forge. */
 export interface AskedOf<Asked> {
@@ -27,14 +28,14 @@ export async function outputAsked(
   { id, workflow }: Task,
   { forge, caller }: Pick<AskedOf<unknown>, "forge" | "caller">,
   store: Pick<TaskStore, "findPlan">,
-): Promise<Omit<OutputAsked, "connection">> {
+): Promise<Omit<OutputAsked, "connection" | "plan"> & { readonly plan: Plan | undefined }> {
   const step = askingStep(caller);
   const json = await store.findPlan(id);
   return {
     forge,
     workflow,
     step,
-    plan: json === undefined ? undefined : JSON.parse(json) as MayPlan,
+    plan: json === undefined ? undefined : JSON.parse(json) as Plan,
   };
 }
 
