@@ -91,12 +91,13 @@ export class SenderPermissions implements SenderCheck {
     { project, guard: { connection: named }, payload, coverage }: SenderQuestion,
     signal: AbortSignal,
   ): Promise<SenderRefusal | undefined> {
+    const subject = findSubject(payload);
     if (coverage.payload !== "all" || !isJsonObject(payload)) {
-      const isGitLab = findSubject(payload)?.forge === "gitlab";
-      const help = isGitLab ? ": give the webhook at GitLab a signing token (whsec_…)" : "";
+      const help = subject?.forge === "gitlab"
+        ? ": give the webhook at GitLab a signing token (whsec_…)"
+        : "";
       return no(`No signature covers the payload, so svc cannot know whose event it is${help}`);
     }
-    const subject = findSubject(payload);
     if (subject === undefined) {
       return no("The payload does not say which repository it is about");
     }

@@ -1,5 +1,5 @@
 /**
- * What every forge answers alike about a repository.
+ * What every forge answers alike about a repository, and how it is read.
  *
  * @module
  */
@@ -31,4 +31,9 @@ export async function readText(
   if (!answer.ok && (answer.status === 404 || answer.status === 410)) return undefined;
   const text = field.reduce<unknown>((at, name) => objectIn(at)[name], mustBeOk(answer).data);
   return typeof text === "string" ? text : undefined;
+}
+
+/** The address of a page, which goes to a terminal; empty for anything else. */
+export function pageIn(value: unknown): string {
+  return typeof value === "string" && /^https?:\/\/[!-~]{1,500}$/.test(value) ? value : "";
 }

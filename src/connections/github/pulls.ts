@@ -15,6 +15,7 @@ import {
   type RepositoryHost,
 } from "../api/forge.ts";
 import { nameOf } from "../api/platform_name.ts";
+import { pageIn } from "../api/repository_reads.ts";
 import { SHA } from "../../base/forge_names.ts";
 
 /** The pull requests of a repository. */
@@ -129,9 +130,4 @@ function toPull(data: unknown, repository: string): FoundPull | undefined {
       : [],
     url: pageIn(pull["html_url"]),
   };
-}
-
-/** The address of a page, which goes to a terminal; empty for anything else. */
-function pageIn(value: unknown): string {
-  return typeof value === "string" && /^https?:\/\/[!-~]{1,500}$/.test(value) ? value : "";
 }

@@ -16,6 +16,7 @@ import {
 } from "../api/forge.ts";
 import { pagesOf } from "../api/pages.ts";
 import { nameOf } from "../api/platform_name.ts";
+import { pageIn } from "../api/repository_reads.ts";
 import type { RestCall } from "../api/rest.ts";
 import { gitLabBranches } from "./branches.ts";
 import { idIn, projectPath, TEXTS } from "./gitlab_client.ts";
@@ -195,9 +196,4 @@ function toPull(data: unknown): FoundPull | undefined {
 function shaIn(data: unknown, name: "id" | "sha"): string | undefined {
   const sha = objectIn(data)[name];
   return isSha(sha) ? sha : undefined;
-}
-
-/** The address of a page, which goes to a terminal; empty for anything else. */
-function pageIn(value: unknown): string {
-  return typeof value === "string" && /^https?:\/\/[!-~]{1,500}$/.test(value) ? value : "";
 }
