@@ -193,8 +193,11 @@ const STORE_METHODS: { readonly [Name in StoreMethod]: "read" | AfterCall<Events
   // a turn that it gives up may go to a parked task, as one that ends
   takeTurn: (events, _, { taskId }) => mayWakeTasks(events, undefined, taskId),
   endTurn: mayWakeTasks,
-  openWait: changes("wait"),
-  continueWait(events, result, taskId) {
+  // a step that looks again changes nothing
+  openWait(events, { openedAt, end }, { now }) {
+    if (openedAt === now || end !== undefined) changed(events, "wait");
+  },
+  endWait(events, result, { taskId }) {
     if (result.is !== "over") return;
     changed(events, "wait");
     mayWakeTasks(events, undefined, taskId);

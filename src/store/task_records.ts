@@ -160,6 +160,8 @@ export interface StepRecord {
   readonly processGroup?: number;
   /** Number of the attempt, from 1; 1 when absent. */
   readonly attempt?: number;
+  /** Number of the round of its `repeat`, from 1; 1 when absent. */
+  readonly round?: number;
   /** The kind of failure of a step that failed; absent in records of older versions. */
   readonly failure?: FailureKind;
   /** What it reached from a sandbox whose network has rules, the first host first. */

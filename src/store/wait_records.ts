@@ -1,11 +1,13 @@
 /**
  * Records of waits: what a step of a task waits for, apart from an agent. A wait is open once and over
- * once.
+ * once. It has one part or several; the first that comes ends it.
  *
  * @module
  */
 
-/** What a wait waits for. */
+import type { JsonObject } from "../base/json.ts";
+
+/** What a part of a wait waits for. */
 export const WAIT_KINDS = ["time"] as const;
 /** One of {@linkcode WAIT_KINDS}. */
 export type WaitKind = typeof WAIT_KINDS[number];
@@ -16,31 +18,60 @@ export type WaitEnd =
   | { readonly by: "hand"; readonly who: string; readonly reason: string }
   | { readonly by: "task" };
 
-/** What a step asks to wait for. */
-export interface AskedWait {
+/** A wait: at most one of each step in each round of its `repeat`. */
+export interface WaitPlace {
   readonly taskId: string;
   /** Position of the step in its workflow. */
   readonly position: number;
-  readonly project: string;
+  /** Number of the round, from 1. */
+  readonly round: number;
+}
+
+/** One of the things that a step waits for. */
+export interface WaitPart {
   readonly kind: WaitKind;
   /** When it is over by itself, in milliseconds since the epoch. */
   readonly dueAt: number;
   /** Whether the time is counted from when it opens: then a clock that is set back moves it. */
   readonly isRelative: boolean;
+  /** What is known of it when it opens; its form is the kind's. */
+  readonly asked?: JsonObject;
+}
+
+/** What a step asks to wait for. */
+export interface AskedWait extends WaitPlace {
+  readonly project: string;
+  /** At least one. */
+  readonly parts: readonly WaitPart[];
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
+/** The end of a wait. */
+export type EndedWait = WaitEnd & {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** Index of the part that ended it. */
+  readonly part: number;
+};
+
 /** The wait of a step, as it is stored. */
-export interface Wait extends Omit<AskedWait, "now"> {
+export interface Wait extends WaitPlace {
+  readonly project: string;
+  readonly parts: readonly WaitPart[];
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
   /** Absent while it is open. */
-  readonly end?: WaitEnd & { readonly at: number };
+  readonly end?: EndedWait;
 }
 
-/** An open wait in a list. */
-export interface ListedWait extends Omit<Wait, "end"> {
+/** An open part of a wait in a list. */
+export interface ListedWait extends WaitPlace, WaitPart {
+  /** Index of the part. */
+  readonly part: number;
+  readonly project: string;
+  /** Milliseconds since the epoch. */
+  readonly openedAt: number;
   /** Id of the step. */
   readonly step: string;
   readonly trigger: string;
@@ -57,12 +88,26 @@ export interface WaitQuery {
   readonly limit: number;
 }
 
-/** What came of a request to end a wait by hand. */
-export type ContinueResult =
+/** A request to end an open wait. */
+export interface WaitEnding {
+  readonly taskId: string;
+  /** Position of the step in its workflow. */
+  readonly position: number;
+  /** Number of the round; the newest when absent. */
+  readonly round?: number;
+  /** Index of the part that ends it; the first when absent. */
+  readonly part?: number;
+  readonly end: WaitEnd;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** What came of a request to end a wait. */
+export type WaitEndResult =
   /** The task goes on. */
   | { readonly is: "over" }
   /** Somebody or something else was first. */
-  | { readonly is: "was over"; readonly end: WaitEnd & { readonly at: number } }
+  | { readonly is: "was over"; readonly end: EndedWait }
   /** The step has no wait. */
   | { readonly is: "none" }
   /** The task has ended, or is being cancelled. */

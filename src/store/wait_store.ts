@@ -6,9 +6,10 @@
 
 import type {
   AskedWait,
-  ContinueResult,
   ListedWait,
   Wait,
+  WaitEnding,
+  WaitEndResult,
   WaitKind,
   WaitQuery,
 } from "./wait_records.ts";
@@ -20,16 +21,12 @@ export interface WaitStore {
    * gets that, open or over. One whose time has come by now is over.
    */
   openWait(asked: AskedWait): Promise<Wait>;
-  /** Ends an open wait by hand; its task is ready if it was waiting. The first who ends a wait has ended it. */
-  continueWait(
-    taskId: string,
-    position: number,
-    by: { readonly who: string; readonly reason: string; readonly now: number },
-  ): Promise<ContinueResult>;
+  /** Ends an open wait; its task is ready if it was waiting. The first who ends a wait has ended it. */
+  endWait(ending: WaitEnding): Promise<WaitEndResult>;
   /** Ends the open waits of a task whose steps will not run any more. */
   endWaits(taskId: string, now: number): Promise<void>;
-  /** Open waits, the one that is due first at the beginning. */
+  /** The open parts of waits, the one that is due first at the beginning. */
   listWaits(query: WaitQuery): Promise<ListedWait[]>;
-  /** Number of open waits of each kind. */
+  /** Number of open parts of each kind. */
   countWaits(): Promise<Readonly<Record<WaitKind, number>>>;
 }

@@ -17,8 +17,8 @@ async function prepare({ database }: { readonly database: string }): Promise<voi
   await accept(store, 1);
   const now = Date.now();
   await store.claimTasks(1, now);
-  const asked = { taskId: WAITS, position: 1, project: "default", kind: "time" } as const;
-  await store.openWait({ ...asked, dueAt: DUE, isRelative: true, now });
+  const parts = [{ kind: "time", dueAt: DUE, isRelative: true }] as const;
+  await store.openWait({ taskId: WAITS, position: 1, round: 1, project: "default", parts, now });
   await store.parkTask(WAITS, { steps: [], until: DUE, waits: [1], now });
 }
 

@@ -22,7 +22,7 @@ const inState = (rig: Rig, id: string, state: string) =>
     return task?.state === state ? task : undefined;
   });
 
-const BY_ADA = { who: "ada", reason: "it is done", now: 1 };
+const BY_ADA = { end: { by: "hand", who: "ada", reason: "it is done" }, now: 1 } as const;
 
 const LONG = '{steps: [{id: a, run: "echo a >> log"}, {id: pause, waitFor: {for: 1h}}, ' +
   '{id: b, run: "echo b >> log"}]';
@@ -119,7 +119,7 @@ test("steps beside a wait go on, and those that need it come after it", async (r
   const worker = await rig.start(1);
   const task = await inState(rig, id, "waiting");
   deepEqual(states(task), ["w waiting", "x succeeded", "y succeeded", "z pending"]);
-  deepEqual(await rig.store.continueWait(id, 0, BY_ADA), { is: "over" });
+  deepEqual(await rig.store.endWait({ taskId: id, position: 0, ...BY_ADA }), { is: "over" });
   worker.kick();
   const ended = await rig.ended(id);
   equal(ended.state, "succeeded");
@@ -135,7 +135,7 @@ test("an answer that comes while other steps run is not missed", async (rig) => 
   );
   await rig.start(1);
   await until("the wait", async () => (await rig.store.listWaits({ limit: 9 }))[0]);
-  deepEqual(await rig.store.continueWait(id, 0, BY_ADA), { is: "over" });
+  deepEqual(await rig.store.endWait({ taskId: id, position: 0, ...BY_ADA }), { is: "over" });
   equal((await rig.ended(id)).state, "succeeded");
 });
 
@@ -149,7 +149,7 @@ test("a task that waits and is cancelled runs its finally steps, and asks nobody
   deepEqual([ended.state, ended.reason], ["cancelled", "no need"]);
   deepEqual(states(ended), ["a succeeded", "pause cancelled", "b skipped", "z succeeded"]);
   deepEqual(await rig.store.listWaits({ limit: 9 }), []);
-  deepEqual(await rig.store.continueWait(id, 1, BY_ADA), { is: "ended" });
+  deepEqual(await rig.store.endWait({ taskId: id, position: 1, ...BY_ADA }), { is: "ended" });
   equal(await findFile(`${rig.workspace}/log`), "a\nz\n");
 });
 
@@ -221,7 +221,7 @@ test("a daemon that crashes between a wait and its task's parking goes on where 
   const task = await inState(rig, id, "waiting");
   equal(task.restarts, 2);
   deepEqual(await rig.store.listWaits({ limit: 9 }), [before], "one wait, with its time");
-  deepEqual(await rig.store.continueWait(id, 0, BY_ADA), { is: "over" });
+  deepEqual(await rig.store.endWait({ taskId: id, position: 0, ...BY_ADA }), { is: "over" });
   worker.kick();
   equal((await rig.ended(id)).state, "succeeded");
 });
@@ -234,7 +234,7 @@ test("when is asked once: what the step waits for is not lost when it turns", as
   );
   const worker = await rig.start(1);
   await inState(rig, id, "waiting");
-  await rig.store.continueWait(id, 1, BY_ADA);
+  await rig.store.endWait({ taskId: id, position: 1, ...BY_ADA });
   worker.kick();
   deepEqual(states(await rig.ended(id)), ["x succeeded", "w succeeded"]);
 });
@@ -248,7 +248,10 @@ test("the waits of a task whose time is up are over before its finally steps run
   await rig.start(1);
   await untilFile(`${rig.workspace}/last`);
   deepEqual(await rig.store.listWaits({ limit: 9 }), []);
-  deepEqual(await rig.store.continueWait(id, 0, BY_ADA).then(({ is }) => is), "was over");
+  deepEqual(
+    await rig.store.endWait({ taskId: id, position: 0, ...BY_ADA }).then(({ is }) => is),
+    "was over",
+  );
   await Deno.writeTextFile(`${rig.workspace}/go`, "");
   deepEqual(states(await rig.ended(id)), ["w skipped", "x failed", "z succeeded"]);
 });
@@ -258,7 +261,7 @@ test("no step of a task that has ended waits, even if it could not be prepared",
   const worker = await rig.start(1);
   await inState(rig, id, "waiting");
   await Deno.remove(rig.workspace, { recursive: true });
-  await rig.store.continueWait(id, 1, BY_ADA);
+  await rig.store.endWait({ taskId: id, position: 1, ...BY_ADA });
   worker.kick();
   const ended = await rig.ended(id);
   equal(ended.state, "failed");
@@ -275,7 +278,7 @@ test("a wait that is open keeps its time, whatever its template gives later", as
   );
   const worker = await rig.start(1);
   await inState(rig, id, "waiting");
-  await rig.store.continueWait(id, 1, BY_ADA);
+  await rig.store.endWait({ taskId: id, position: 1, ...BY_ADA });
   worker.kick();
   deepEqual(states(await rig.ended(id)), ["x succeeded", "w succeeded"]);
 });

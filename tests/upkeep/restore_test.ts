@@ -189,8 +189,9 @@ Deno.test("restore ends the tasks that were open in the copy, if it is told to",
     await store.claimTasks(1, 5);
     await store.finishTask({ taskId: taskIdOf(1), state: "succeeded", reason: "", now: 8 });
     await store.claimTasks(1, 5);
-    const wait = { taskId: taskIdOf(2), position: 0, project: "default", kind: "time" } as const;
-    await store.openWait({ ...wait, dueAt: 1e12, isRelative: true, now: 8 });
+    const place = { taskId: taskIdOf(2), position: 0, round: 1, project: "default" };
+    const parts = [{ kind: "time", dueAt: 1e12, isRelative: true }] as const;
+    await store.openWait({ ...place, parts, now: 8 });
     await store.parkTask(taskIdOf(2), { steps: [], until: 1e12, waits: [0], now: 8 });
   }
   const file = await copyThenChange(rig);

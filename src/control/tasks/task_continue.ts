@@ -10,7 +10,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Caller, withClient } from "../../auth/caller.ts";
 import type { Task } from "../../store/task_records.ts";
-import type { WaitEnd } from "../../store/wait_records.ts";
+import type { EndedWait } from "../../store/wait_records.ts";
 import type { WaitStore } from "../../store/wait_store.ts";
 import type { AuditLog } from "../records/audit_log.ts";
 import { findTask } from "../records/records.ts";
@@ -19,7 +19,7 @@ import type { TasksHost } from "./task_actions.ts";
 /** The waits of a daemon, and its audit. */
 export interface ContinueHost
   extends Pick<TasksHost, "clock" | "secrets">, Pick<AuditLog, "audited"> {
-  readonly store: TasksHost["store"] & Pick<WaitStore, "continueWait">;
+  readonly store: TasksHost["store"] & Pick<WaitStore, "endWait">;
 }
 
 /** Most characters of a reason. */
@@ -49,9 +49,14 @@ export async function continueTask(
   return await host.audited(what, async () => {
     const name = caller.name === "socket" ? "an operator" : caller.name;
     const who = withClient(name, caller.client);
-    const result = await host.store.continueWait(task.id, position, {
-      who,
-      reason: host.secrets.redact(reason.trim().replace(/\s+/g, " ")), // one line of the log
+    const result = await host.store.endWait({
+      taskId: task.id,
+      position,
+      end: {
+        by: "hand",
+        who,
+        reason: host.secrets.redact(reason.trim().replace(/\s+/g, " ")), // one line of the log
+      },
       now: host.clock.now(),
     });
     if (result.is === "over") return { id: task.id, step };
@@ -65,7 +70,7 @@ export async function continueTask(
 function whyNot(
   is: "was over" | "none" | "ended",
   { task: { id, state }, step }: { readonly task: Task; readonly step: string },
-  end: (WaitEnd & { readonly at: number }) | undefined,
+  end: EndedWait | undefined,
 ): string {
   if (is === "ended") return `Task ${id} has ended, or is being cancelled`;
   if (end === undefined) {

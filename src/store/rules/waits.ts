@@ -4,25 +4,40 @@
  * @module
  */
 
-import type { Wait, WaitEnd } from "../wait_records.ts";
+import type { Wait, WaitEnd, WaitPart } from "../wait_records.ts";
 import { whatIsDue } from "./readiness.ts";
 
 /** What becomes of an open wait that its step asks about. */
 export type WaitDecision =
   | { readonly is: "open" }
-  /** It stays open, with another time: the clock was set back. */
-  | { readonly is: "moved"; readonly openedAt: number; readonly dueAt: number }
-  | { readonly is: "over"; readonly end: WaitEnd };
+  /** It stays open, with other times: the clock was set back. */
+  | { readonly is: "moved"; readonly openedAt: number; readonly dueAts: readonly number[] }
+  /** The time of one of its parts has come, the one that was due first. */
+  | { readonly is: "over"; readonly part: number; readonly end: WaitEnd };
 
 /**
  * Decides on an open wait. One that was opened in a future that no longer is one, because the clock was
  * set back, begins anew: never early, and as late as it may be.
  */
 export function decideWait(
-  { openedAt, dueAt, isRelative }: Pick<Wait, "openedAt" | "dueAt" | "isRelative">,
+  { openedAt, parts }: {
+    readonly openedAt: Wait["openedAt"];
+    readonly parts: readonly Pick<WaitPart, "dueAt" | "isRelative">[];
+  },
   now: number,
 ): WaitDecision {
-  if (dueAt <= now) return { is: "over", end: { by: "time" } };
+  const first = Math.min(...parts.map(({ dueAt }) => dueAt));
+  if (first <= now) {
+    return {
+      is: "over",
+      part: parts.findIndex(({ dueAt }) => dueAt === first),
+      end: { by: "time" },
+    };
+  }
   if (openedAt <= whatIsDue(now).createdAfter) return { is: "open" };
-  return { is: "moved", openedAt: now, dueAt: isRelative ? now + (dueAt - openedAt) : dueAt };
+  return {
+    is: "moved",
+    openedAt: now,
+    dueAts: parts.map(({ dueAt, isRelative }) => isRelative ? now + (dueAt - openedAt) : dueAt),
+  };
 }

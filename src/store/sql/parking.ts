@@ -14,7 +14,7 @@ export const PARKED_COLUMNS = `CASE WHEN EXISTS (SELECT 1 FROM turns
     WHERE turns.task_id = tasks.id AND turns.state = 'held') THEN 1 ELSE 0 END AS has_turn,
   CASE WHEN EXISTS (SELECT 1 FROM turns
     WHERE turns.task_id = tasks.id AND turns.state = 'waiting') THEN 1 ELSE 0 END AS is_queued,
-  (SELECT count(*) FROM waits
+  (SELECT count(DISTINCT position) FROM waits
     WHERE waits.task_id = tasks.id AND waits.state = 'open') AS open_waits`;
 
 /** The facts about a task that is to be parked. */

@@ -100,7 +100,7 @@ function toSteps({ plan, rows }: StoredSteps, state: TaskState): StepRecord[] {
 }
 
 function toStep(row: Row): StepRecord {
-  const attempt = number(row, "attempt");
+  const [attempt, round] = [number(row, "attempt"), number(row, "round")];
   return {
     position: number(row, "position"),
     id: text(row, "id"),
@@ -111,6 +111,7 @@ function toStep(row: Row): StepRecord {
     ...optionalNumber(row, "finished_at", "finishedAt"),
     ...optionalNumber(row, "process_group", "processGroup"),
     ...(attempt === 1 ? {} : { attempt }),
+    ...(round === 1 ? {} : { round }),
     ...(row["failure"] === null ? {} : { failure: text(row, "failure") as FailureKind }),
     ...(row["network"] === null ? {} : { network: json(row, "network") as ReachedHost[] }),
     ...(row["session"] === null ? {} : { session: text(row, "session") }),

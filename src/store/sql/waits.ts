@@ -4,15 +4,20 @@
  * @module
  */
 
+import { defined } from "../../base/defined.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { decideWait } from "../rules/waits.ts";
 import {
   type AskedWait,
-  type ContinueResult,
   type ListedWait,
   type Wait,
   WAIT_KINDS,
   type WaitEnd,
+  type WaitEnding,
+  type WaitEndResult,
   type WaitKind,
+  type WaitPart,
+  type WaitPlace,
   type WaitQuery,
 } from "../wait_records.ts";
 import { json, number, text } from "./columns.ts";
@@ -43,110 +48,160 @@ async (
   db: Db,
   asked: AskedWait,
 ): Promise<Wait> => {
-  const { taskId, position, project, kind, dueAt, isRelative, now } = asked;
-  await host.checkClaim(db, taskId);
-  await db.run(
-    `INSERT INTO waits (task_id, position, project, kind, state, due_at, is_relative, opened_at)
-       VALUES (?, ?, ?, ?, 'open', ?, ?, ?) ON CONFLICT DO NOTHING`,
-    taskId,
-    position,
-    project,
-    kind,
-    dueAt,
-    Number(isRelative),
-    now,
-  );
-  const wait = await findWait(db, taskId, position);
-  if (wait === undefined) throw new Error(`The wait of task ${taskId} is gone`);
-  if (wait.end !== undefined) return wait;
+  const { project, parts, now } = asked;
+  await host.lockTask(db, asked.taskId);
+  await host.checkClaim(db, asked.taskId);
+  const before = await findWait(db, asked);
+  if (before?.end !== undefined) return before;
+  if (before === undefined) {
+    for (const [part, { kind, dueAt, isRelative, asked: what = {} }] of parts.entries()) {
+      await db.run(
+        `INSERT INTO waits (task_id, position, round, part, project, kind, state, asked, due_at,
+           is_relative, opened_at) VALUES (?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?)`,
+        ...placeOf(asked),
+        part,
+        project,
+        kind,
+        JSON.stringify(what),
+        dueAt,
+        Number(isRelative),
+        now,
+      );
+    }
+  }
+  const wait = before ?? await foundWait(db, asked);
   const decision = decideWait(wait, now);
   if (decision.is === "open") return wait;
-  if (decision.is === "moved") {
-    await db.run(
-      `UPDATE waits SET opened_at = ?, due_at = ?
-         WHERE task_id = ? AND position = ? AND state = 'open'`,
-      decision.openedAt,
-      decision.dueAt,
-      taskId,
-      position,
-    );
-  } else await end(db, { taskId, position, end: decision.end, now });
-  return await findWait(db, taskId, position) ?? wait; // another may have ended it just now
+  if (decision.is === "over") {
+    await end(db, { ...asked, part: decision.part, end: decision.end, now });
+  } else {
+    for (const [part, dueAt] of decision.dueAts.entries()) {
+      await db.run(
+        `UPDATE waits SET opened_at = ?, due_at = ? WHERE ${PLACE} AND part = ?`,
+        decision.openedAt,
+        dueAt,
+        ...placeOf(asked),
+        part,
+      );
+    }
+  }
+  return await foundWait(db, asked);
 };
 
-/** Ends an open wait by hand, and lets its task go on. */
-export const continueWait = <Db extends SqlSession>(host: WaitHost<Db>) =>
+/** Ends an open wait, and lets its task go on. */
+export const endWait = <Db extends SqlSession>(host: WaitHost<Db>) =>
 async (
   db: Db,
-  taskId: string,
-  position: number,
-  { who, reason, now }: { readonly who: string; readonly reason: string; readonly now: number },
-): Promise<ContinueResult> => {
+  { taskId, position, round, part = 0, end: by, now }: WaitEnding,
+): Promise<WaitEndResult> => {
   await host.lockTask(db, taskId);
   const isOpen = await db.get(
     `SELECT 1 FROM tasks WHERE id = ? AND ${UNFINISHED} AND cancel_reason IS NULL`,
     taskId,
   );
   if (isOpen === undefined) return { is: "ended" };
-  const ended = await end(db, { taskId, position, end: { by: "hand", who, reason }, now });
-  if (ended) {
+  const newest = round ?? await newestRound(db, taskId, position);
+  const place = { taskId, position, round: newest };
+  if (await end(db, { ...place, part, end: by, now })) {
     await host.wake(db, taskId);
     return { is: "over" };
   }
-  const wait = await findWait(db, taskId, position);
+  const wait = await findWait(db, place);
   return wait?.end === undefined ? { is: "none" } : { is: "was over", end: wait.end };
 };
 
-/** Ends a wait if it is open: of all who try, one is let through. */
+const PLACE = "task_id = ? AND position = ? AND round = ?";
+
+const placeOf = ({ taskId, position, round }: WaitPlace) => [taskId, position, round] as const;
+
+async function newestRound(db: SqlSession, taskId: string, position: number): Promise<number> {
+  const row = await db.get(
+    "SELECT COALESCE(max(round), 1) AS round FROM waits WHERE task_id = ? AND position = ?",
+    taskId,
+    position,
+  );
+  return row === undefined ? 1 : number(row, "round");
+}
+
+/**
+ * Ends a wait if it is open: of all who try, one is let through. Its other parts are over with it. The
+ * caller has locked the task.
+ */
 async function end(
   db: SqlSession,
-  { taskId, position, end, now }: {
-    readonly taskId: string;
-    readonly position: number;
+  { part, end, now, ...place }: WaitPlace & {
+    readonly part: number;
     readonly end: WaitEnd;
     readonly now: number;
   },
 ): Promise<boolean> {
   const changed = await db.run(
     `UPDATE waits SET state = 'over', result = ?, over_at = ?
-     WHERE task_id = ? AND position = ? AND state = 'open'`,
+     WHERE ${PLACE} AND part = ? AND state = 'open'`,
     JSON.stringify(end),
     now,
-    taskId,
-    position,
+    ...placeOf(place),
+    part,
   );
-  return changed > 0;
+  if (changed === 0) return false;
+  await db.run(
+    `UPDATE waits SET state = 'over', over_at = ? WHERE ${PLACE} AND state = 'open'`,
+    now,
+    ...placeOf(place),
+  );
+  return true;
 }
 
-async function findWait(
-  db: SqlSession,
-  taskId: string,
-  position: number,
-): Promise<Wait | undefined> {
-  const row = await db.get(
-    "SELECT * FROM waits WHERE task_id = ? AND position = ?",
-    taskId,
-    position,
-  );
-  return row && toWait(row);
+async function foundWait(db: SqlSession, place: WaitPlace): Promise<Wait> {
+  const wait = await findWait(db, place);
+  if (wait === undefined) throw new Error(`The wait of task ${place.taskId} is gone`);
+  return wait;
 }
 
-function toWait(row: Row): Wait {
+async function findWait(db: SqlSession, place: WaitPlace): Promise<Wait | undefined> {
+  const rows = await db.all(`SELECT * FROM waits WHERE ${PLACE} ORDER BY part`, ...placeOf(place));
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  const ended = rows.find((row) => row["result"] !== null);
   return {
-    taskId: text(row, "task_id"),
-    position: number(row, "position"),
-    project: text(row, "project"),
-    kind: text(row, "kind") as WaitKind,
-    dueAt: number(row, "due_at"),
-    isRelative: row["is_relative"] === 1,
-    openedAt: number(row, "opened_at"),
-    ...(row["state"] === "open"
-      ? {}
-      : { end: { ...json(row, "result") as WaitEnd, at: number(row, "over_at") } }),
+    ...toPlace(first),
+    project: text(first, "project"),
+    parts: rows.map(toPart),
+    openedAt: number(first, "opened_at"),
+    ...defined({ end: ended && toEnd(ended) }),
   };
 }
 
-/** Open waits, the one that is due first at the beginning. */
+function toPlace(row: Row): WaitPlace {
+  return {
+    taskId: text(row, "task_id"),
+    position: number(row, "position"),
+    round: number(row, "round"),
+  };
+}
+
+function toPart(row: Row): WaitPart {
+  const asked = json(row, "asked") as JsonObject;
+  return {
+    kind: text(row, "kind") as WaitKind,
+    dueAt: number(row, "due_at"),
+    isRelative: row["is_relative"] === 1,
+    ...(Object.keys(asked).length === 0 ? {} : { asked }),
+  };
+}
+
+function toEnd(row: Row): Wait["end"] & object {
+  return {
+    ...json(row, "result") as WaitEnd,
+    at: number(row, "over_at"),
+    part: number(row, "part"),
+  };
+}
+
+const BY_TIME = "waits.due_at, waits.task_id, waits.position, waits.part";
+const BY_PLACE = "waits.task_id, waits.position, waits.round, waits.part";
+
+/** The open parts of waits, the one that is due first at the beginning. */
 export async function listWaits(
   db: SqlSession,
   { project, trigger, taskId, limit }: WaitQuery,
@@ -161,23 +216,27 @@ export async function listWaits(
      FROM waits ${taskId === undefined ? db.dialect.indexedBy("waits_open") : ""}
      JOIN tasks ON tasks.id = waits.task_id JOIN plans ON plans.hash = tasks.plan_hash
      WHERE waits.state = 'open' ${filters.map(({ column }) => `AND ${column} = ?`).join(" ")}
-     ORDER BY ${taskId === undefined ? "waits.due_at, " : ""}waits.task_id, waits.position LIMIT ?`,
+     ORDER BY ${taskId === undefined ? BY_TIME : BY_PLACE} LIMIT ?`,
     ...filters.map(({ value }) => value),
     limit,
   );
   return rows.map((row) => {
-    const { end: _none, ...wait } = toWait(row);
+    const place = toPlace(row);
     const { steps } = json(row, "plan") as { readonly steps: readonly { readonly id: string }[] };
     return {
-      ...wait,
-      step: steps[wait.position]?.id ?? "",
+      ...place,
+      ...toPart(row),
+      part: number(row, "part"),
+      project: text(row, "project"),
+      openedAt: number(row, "opened_at"),
+      step: steps[place.position]?.id ?? "",
       trigger: text(row, "trigger"),
       workflow: text(row, "workflow"),
     };
   });
 }
 
-/** Number of open waits of each kind. */
+/** Number of open parts of each kind. */
 export async function countWaits(db: SqlSession): Promise<Readonly<Record<WaitKind, number>>> {
   const counts = WAIT_KINDS.map((kind) => `count(*) FILTER (WHERE kind = '${kind}') AS "${kind}"`);
   const row = await db.get(

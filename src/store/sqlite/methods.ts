@@ -96,7 +96,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   noteLimit: turns.noteLimit,
   pruneSessions: turns.pruneSessions,
   openWait: waits.openWait,
-  continueWait: waits.continueWait,
+  endWait: waits.endWait,
   endWaits: over((rows, taskId, now) => rows.closeWaits(taskId, now)),
   cancelTask: over(cancelTask),
   retryTask: changing(retryTask(taskLists.findTasks)),

@@ -24,5 +24,5 @@ const HOST: waits.WaitHost<Database> = {
 
 /** Opens the wait of a step, once. */
 export const openWait = waits.openWait(HOST);
-/** Ends an open wait by hand. */
-export const continueWait = waits.continueWait(HOST);
+/** Ends an open wait. */
+export const endWait = waits.endWait(HOST);

@@ -13,7 +13,7 @@ import { AppError } from "../../base/errors.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
 import { MAX_WAIT, MAX_WAIT_SECS, type WaitFor } from "../../resources/wait_for.ts";
 import type { StepRecord } from "../../store/task_records.ts";
-import type { Wait } from "../../store/wait_records.ts";
+import type { AskedWait, Wait } from "../../store/wait_records.ts";
 import type { StepLog } from "../log/task_log.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
 import { retryInRun, type TaskContext } from "./task_context.ts";
@@ -35,19 +35,19 @@ export async function waitInStep(
     const times = { startedAt: now, finishedAt: now };
     return { ...base, ...times, state: "failed", reason: dueAt.message, failure: "error" };
   }
-  const asked = {
+  const asked: AskedWait = {
     taskId: task.id,
     position,
+    round: context.steps.records[position]?.round ?? 1,
     project: task.project,
-    kind: "time",
-    dueAt,
-    isRelative: waitFor.for !== undefined,
+    parts: [{ kind: "time", dueAt, isRelative: waitFor.for !== undefined }],
     now,
-  } as const;
+  };
   const wait = await retryInRun(context, () => store.openWait(asked));
   const { end, openedAt } = wait;
   if (end === undefined) {
-    return { state: "waiting", reason: reasonOf(wait), until: wait.dueAt, openedAt };
+    const until = dueAtOf(wait);
+    return { state: "waiting", reason: `waits until ${rfc3339(until)}`, until, openedAt };
   }
   const times = { startedAt: openedAt, finishedAt: Math.max(openedAt, end.at) };
   switch (end.by) {
@@ -63,7 +63,7 @@ export async function waitInStep(
   }
 }
 
-const reasonOf = ({ dueAt }: Wait) => `waits until ${rfc3339(dueAt)}`;
+const dueAtOf = ({ parts }: Wait) => Math.min(...parts.map(({ dueAt }) => dueAt));
 
 /** When a wait is over at the latest; a wait that is open keeps its own time, whatever is asked then. */
 const latest = (now: number) => now + MAX_WAIT_SECS * 1000;

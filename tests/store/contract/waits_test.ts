@@ -23,12 +23,13 @@ const open = (
   store.openWait({
     taskId: taskIdOf(n),
     position,
+    round: 1,
     project: "default",
-    kind: "time",
-    dueAt,
-    isRelative,
+    parts: [{ kind: "time", dueAt, isRelative }],
     now,
   });
+
+const dueAtOf = ({ parts }: Wait) => parts[0]?.dueAt ?? NaN;
 
 /** Parks task `n`, whose worker has seen these waits open. */
 const park = (
@@ -37,11 +38,11 @@ const park = (
   { until = T0 + HOUR, now = T0, waits = [0], hasOwnFiles = true, activeMs = 0 } = {},
 ) => store.parkTask(taskIdOf(n), { steps: [], until, now, waits, hasOwnFiles, activeMs });
 
-const BY_ADA = { who: "ada", reason: "it is Friday", now: T0 + SEC };
-const OVER_BY_ADA = { by: "hand", who: "ada", reason: "it is Friday", at: T0 + SEC };
+const BY_ADA = { by: "hand", who: "ada", reason: "it is Friday" } as const;
+const OVER_BY_ADA = { ...BY_ADA, at: T0 + SEC, part: 0 };
 
 const byHand = (store: Store, n: number, position = 0) =>
-  store.continueWait(taskIdOf(n), position, BY_ADA);
+  store.endWait({ taskId: taskIdOf(n), position, end: BY_ADA, now: T0 + SEC });
 
 const claim = async (store: Store) => (await claimAt(store, T0)).tasks;
 
@@ -56,10 +57,9 @@ eachStore("a wait is opened once, and its task goes on at its time", async (stor
   deepEqual(wait, {
     taskId: taskIdOf(1),
     position: 0,
+    round: 1,
     project: "default",
-    kind: "time",
-    dueAt: T0 + HOUR,
-    isRelative: false,
+    parts: [{ kind: "time", dueAt: T0 + HOUR, isRelative: false }],
     openedAt: T0,
   });
   deepEqual(await open(store, 1, { now: T0 + SEC, dueAt: T0 + 2 * HOUR }), wait, "again");
@@ -76,7 +76,7 @@ eachStore("a wait is opened once, and its task goes on at its time", async (stor
   deepEqual(await claimAt(store, T0 + HOUR - 1), { tasks: [], nextAt: T0 + HOUR });
   deepEqual((await claimAt(store, T0 + HOUR)).tasks, [1]);
   const over = await open(store, 1, { now: T0 + HOUR });
-  deepEqual(over.end, { by: "time", at: T0 + HOUR });
+  deepEqual(over.end, { by: "time", at: T0 + HOUR, part: 0 });
   deepEqual(await store.countWaits(), { time: 0 });
   equal((await store.findTasks(taskIdOf(1)))[0]?.restarts, 0, "no restart is counted");
 });
@@ -98,6 +98,51 @@ eachStore("open waits are listed with their steps, the first that is due first",
   equal((await store.listWaits({ trigger: "other", limit: 9 })).length, 0);
   const ofOne = await store.listWaits({ taskId: taskIdOf(1), trigger, limit: 9 });
   deepEqual(ofOne.map(({ taskId }) => taskId), [taskIdOf(1)]);
+});
+
+eachStore("the first part of a wait that comes ends it, once in a round", async (store) => {
+  await running(store, 1);
+  const asked = {
+    taskId: taskIdOf(1),
+    position: 0,
+    project: "default",
+    parts: [HOUR, 2 * HOUR].map((ms) => ({
+      kind: "time" as const,
+      dueAt: T0 + ms,
+      isRelative: true,
+      asked: { ms },
+    })),
+  };
+  const first = await store.openWait({ ...asked, round: 1, now: T0 });
+  deepEqual(first.parts, asked.parts);
+  deepEqual(
+    (await store.listWaits({ limit: 9 })).map(({ part, asked }) => [part, asked]),
+    [[0, { ms: HOUR }], [1, { ms: 2 * HOUR }]],
+  );
+  await park(store, 1);
+  const ending = { taskId: taskIdOf(1), position: 0, end: BY_ADA, now: T0 + SEC };
+  deepEqual(await store.endWait({ ...ending, round: 2 }), { is: "none" });
+  deepEqual(await store.endWait({ ...ending, part: 2 }), { is: "none" });
+  deepEqual(await store.endWait({ ...ending, part: 1 }), { is: "over" });
+  deepEqual(await store.endWait({ ...ending, part: 0 }), {
+    is: "was over",
+    end: { ...OVER_BY_ADA, part: 1 },
+  });
+  deepEqual(await store.listWaits({ limit: 9 }), []);
+  deepEqual((await claimAt(store, T0 + SEC)).tasks, [1]);
+  deepEqual(
+    (await store.openWait({ ...asked, round: 1, now: T0 + 9 * HOUR })).end,
+    { ...OVER_BY_ADA, part: 1 },
+  );
+
+  equal((await store.openWait({ ...asked, round: 2, now: T0 + SEC })).end, undefined);
+  deepEqual((await store.openWait({ ...asked, round: 2, now: T0 + HOUR })).end, {
+    by: "time",
+    at: T0 + HOUR,
+    part: 0,
+  });
+  equal((await store.openWait({ ...asked, round: 3, now: T0 + SEC })).end, undefined);
+  deepEqual(await store.endWait(ending), { is: "over" }, "the newest round");
 });
 
 eachStore("a wait ends once, whoever ends it, and its task goes on", async (store) => {
@@ -228,11 +273,11 @@ eachStore(
     for (const n of [1, 2]) await park(store, n, { until: ahead + HOUR, now: ahead });
     deepEqual((await claimAt(store, T0)).tasks, [1, 2], "they look at the clock");
     const relative = await open(store, 1, { now: T0 });
-    deepEqual([relative.dueAt, relative.openedAt, relative.end], [T0 + HOUR, T0, undefined]);
+    deepEqual([dueAtOf(relative), relative.openedAt, relative.end], [T0 + HOUR, T0, undefined]);
     const fixed = await open(store, 2, { now: T0 });
-    deepEqual([fixed.dueAt, fixed.openedAt, fixed.end], [ahead + HOUR, T0, undefined]);
-    await park(store, 1, { until: relative.dueAt });
-    await park(store, 2, { until: fixed.dueAt });
+    deepEqual([dueAtOf(fixed), fixed.openedAt, fixed.end], [ahead + HOUR, T0, undefined]);
+    await park(store, 1, { until: dueAtOf(relative) });
+    await park(store, 2, { until: dueAtOf(fixed) });
     deepEqual((await claimAt(store, T0)).tasks, [], "and wait on");
   },
 );
@@ -294,7 +339,11 @@ eachStore("a daemon that is killed between two calls goes on where it was", asyn
     await runs(now + SEC);
     await then((store) => opens(store, now + SEC));
     await runs(now + SEC);
-    deepEqual((await opens(tested.store, now + 2 * SEC)).end, { by: "time", at: now + SEC });
+    deepEqual((await opens(tested.store, now + 2 * SEC)).end, {
+      by: "time",
+      at: now + SEC,
+      part: 0,
+    });
     await then((store) => finish(store, n));
     const [task] = await tested.store.findTasks(taskIdOf(n));
     ok(task !== undefined && task.restarts <= 1, "only a kill of a running task is a restart");
@@ -312,7 +361,7 @@ eachStore(
     await open(store, 2);
     await store.endWaits(taskIdOf(1), T0 + SEC);
     deepEqual((await store.listWaits({ limit: 9 })).map(({ taskId }) => taskId), [taskIdOf(2)]);
-    const was = { is: "was over", end: { by: "task", at: T0 + SEC } };
+    const was = { is: "was over", end: { by: "task", at: T0 + SEC, part: 0 } };
     deepEqual([await byHand(store, 1), await byHand(store, 1, 1)], [was, was]);
     for (const [n, state] of [[1, "failed"], [2, "cancelled"]] as const) {
       await store.saveStep(taskIdOf(n), step(0, "waiting"));

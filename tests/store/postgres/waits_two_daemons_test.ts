@@ -21,10 +21,9 @@ const open = (store: Store, n: number, now = T0, dueAt = T0 + HOUR): Promise<Wai
   store.openWait({
     taskId: taskIdOf(n),
     position: 0,
+    round: 1,
     project: "default",
-    kind: "time",
-    dueAt,
-    isRelative: false,
+    parts: [{ kind: "time", dueAt, isRelative: false }],
     now,
   });
 
@@ -32,7 +31,12 @@ const park = (store: Store, n: number, until = T0 + HOUR) =>
   store.parkTask(taskIdOf(n), { steps: [], until, now: T0, waits: [0], hasOwnFiles: true });
 
 const byHand = (store: Store, n: number, who: string) =>
-  store.continueWait(taskIdOf(n), 0, { who, reason: "why not", now: T0 + SEC });
+  store.endWait({
+    taskId: taskIdOf(n),
+    position: 0,
+    end: { by: "hand", who, reason: "why not" },
+    now: T0 + SEC,
+  });
 
 async function claim(store: Store, now = T0): Promise<number[]> {
   const { tasks, interrupted = [] } = await store.claimTasks(99, now);

@@ -10,28 +10,37 @@ const CASES: readonly [
   decision: WaitDecision,
 ][] = [
   ["its time has not come", { dueAt: NOW + 1 }, { is: "open" }],
-  ["its time is now", { dueAt: NOW }, { is: "over", end: { by: "time" } }],
-  ["its time passed long ago", { dueAt: NOW - 1e9 }, { is: "over", end: { by: "time" } }],
+  ["its time is now", { dueAt: NOW }, { is: "over", part: 0, end: { by: "time" } }],
+  ["its time passed long ago", { dueAt: NOW - 1e9 }, { is: "over", part: 0, end: { by: "time" } }],
   ["it was opened a little ahead", { openedAt: NOW + MIN, dueAt: NOW + 9 * MIN }, { is: "open" }],
   [
     "it was opened in a future, for ten minutes",
     { openedAt: NOW + 100 * MIN, dueAt: NOW + 110 * MIN, isRelative: true },
-    { is: "moved", openedAt: NOW, dueAt: NOW + 10 * MIN },
+    { is: "moved", openedAt: NOW, dueAts: [NOW + 10 * MIN] },
   ],
   [
     "it was opened in a future, until a time",
     { openedAt: NOW + 100 * MIN, dueAt: NOW + 110 * MIN },
-    { is: "moved", openedAt: NOW, dueAt: NOW + 110 * MIN },
+    { is: "moved", openedAt: NOW, dueAts: [NOW + 110 * MIN] },
   ],
   [
     "it was opened in a future, and its time has come all the same",
     { openedAt: NOW + 100 * MIN, dueAt: NOW - 1 },
-    { is: "over", end: { by: "time" } },
+    { is: "over", part: 0, end: { by: "time" } },
   ],
 ];
 
 for (const [what, { openedAt = NOW - MIN, isRelative = false, ...wait }, decision] of CASES) {
   Deno.test(`a wait of which ${what}`, () => {
-    deepEqual(decideWait({ openedAt, isRelative, ...wait }, NOW), decision);
+    deepEqual(decideWait({ openedAt, parts: [{ isRelative, ...wait }] }, NOW), decision);
   });
 }
+
+Deno.test("of several parts the one that was due first ends a wait", () => {
+  const parts = [NOW + 1, NOW - 1, NOW - 2].map((dueAt) => ({ dueAt, isRelative: false }));
+  deepEqual(decideWait({ openedAt: NOW - MIN, parts }, NOW), {
+    is: "over",
+    part: 2,
+    end: { by: "time" },
+  });
+});

@@ -189,12 +189,14 @@ const CALLS: Calls = {
     await METHODS.claimTasks(db, 5, 100);
   },
   openWait: async (run, db) => {
-    const asked = { taskId: T1, position: 0, project: "default", kind: "time" } as const;
-    await run(db, { ...asked, dueAt: 9e15, isRelative: true, now: 5 });
-    await run(db, { ...asked, position: 1, dueAt: 9e15, isRelative: true, now: 5 });
-    await run(db, { ...asked, position: 1, dueAt: 9e15, isRelative: true, now: -1e9 });
+    const parts = [{ kind: "time", dueAt: 9e15, isRelative: true }] as const;
+    const asked = { taskId: T1, position: 0, round: 1, project: "default", parts };
+    await run(db, { ...asked, now: 5 });
+    await run(db, { ...asked, position: 1, now: 5 });
+    await run(db, { ...asked, position: 1, now: -1e9 });
   },
-  continueWait: (run, db) => run(db, T1, 0, { who: "ada", reason: "", now: 6 }),
+  endWait: (run, db) =>
+    run(db, { taskId: T1, position: 0, end: { by: "hand", who: "ada", reason: "" }, now: 6 }),
   endWaits: (run, db) => run(db, T1, 6),
   listWaits: async (run, db) => {
     await run(db, { project: "default", trigger: "push", limit: 5 });

@@ -246,6 +246,36 @@ Deno.test("a task that was parked before an upgrade waits, with its room", async
   deepEqual((await store.claimTasks(9, 90)).tasks.map(({ task }) => task.id), [taskIdOf(1)]);
 });
 
+Deno.test("a wait that was open before an upgrade is the first of its step", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/svc.db`;
+  const old = new Database(path);
+  migrate(old, 16); // as of the version before
+  old.run("INSERT INTO plans VALUES (?, ?)", PLAN.hash, PLAN.json);
+  old.run("INSERT INTO plan_uses VALUES (?, 1)", PLAN.hash);
+  const taskId = taskIdOf(1);
+  old.run(
+    `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
+       plan_hash, created_at, started_at, run_at)
+     VALUES (?, 'default', 'push', 'ci', 'repo', 'waiting', '', '', ?, 1, 5, 90)`,
+    taskId,
+    PLAN.hash,
+  );
+  old.run(
+    "INSERT INTO waits VALUES (?, 0, 'default', 'time', 'open', 90, 1, 5, NULL, NULL)",
+    taskId,
+  );
+  old[Symbol.dispose]();
+  await using store = await openStore(path);
+  const parts = [{ kind: "time", dueAt: 200, isRelative: true }] as const;
+  const place = { taskId, position: 0, round: 1, project: "default" };
+  deepEqual(await store.openWait({ ...place, parts, now: 60 }), {
+    ...place,
+    parts: [{ kind: "time", dueAt: 90, isRelative: true }],
+    openedAt: 5,
+  });
+});
+
 Deno.test("an upgraded database has the schema of a new one", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/old.db`;

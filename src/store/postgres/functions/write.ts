@@ -19,8 +19,8 @@ const TASK = `id text, project text, "trigger" text, workflow text, workspace te
 /** The columns that identify a step; `STEP` has its other columns. */
 const STEP_KEY = "task_id text, position bigint";
 const STEP = `id text, state text, exit_code bigint, reason text, started_at bigint,
-  finished_at bigint, process_group bigint, attempt bigint, outputs text, failure text,
-  network text, session text`;
+  finished_at bigint, process_group bigint, attempt bigint, round bigint, outputs text,
+  failure text, network text, session text`;
 
 /** The names of a list of columns with types. */
 const namesOf = (columns: string) =>

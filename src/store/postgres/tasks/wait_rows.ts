@@ -4,7 +4,7 @@
  * @module
  */
 
-import { continueWait, openWait, type WaitHost } from "../../sql/waits.ts";
+import { endWait, openWait, type WaitHost } from "../../sql/waits.ts";
 import { wakeTask } from "../../transactions/park_task.ts";
 import type { Session } from "../database/connections.ts";
 import { changeTasks } from "../working_set/change_tasks.ts";
@@ -25,5 +25,5 @@ const HOST: Omit<WaitHost<Session>, "checkClaim"> = {
 export const openingWait = ({ checkClaim }: Pick<WaitHost<Session>, "checkClaim">) =>
   openWait({ ...HOST, checkClaim });
 
-/** Ends an open wait by hand. */
-export const continueOpenWait = continueWait<Session>({ ...HOST, checkClaim() {} });
+/** Ends an open wait. */
+export const endOpenWait = endWait<Session>({ ...HOST, checkClaim() {} });

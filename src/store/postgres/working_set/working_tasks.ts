@@ -268,6 +268,7 @@ export class WorkingTasks implements TaskRows {
       finished_at: step.finishedAt,
       process_group: step.processGroup,
       attempt: step.attempt ?? 1,
+      round: step.round ?? 1,
       outputs: step.outputs && JSON.stringify(step.outputs),
       failure: step.failure,
       network: step.network && JSON.stringify(step.network),

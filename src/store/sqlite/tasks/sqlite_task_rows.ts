@@ -288,8 +288,8 @@ export class SqliteTaskRows implements TaskRows {
   saveStep(taskId: string, step: StepRecord): void {
     this.db.run(
       `INSERT OR REPLACE INTO steps (task_id, position, id, state, exit_code, reason, started_at,
-         finished_at, process_group, attempt, outputs, failure, network, session)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         finished_at, process_group, attempt, round, outputs, failure, network, session)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       taskId,
       step.position,
       step.id,
@@ -300,6 +300,7 @@ export class SqliteTaskRows implements TaskRows {
       step.finishedAt ?? null,
       step.processGroup ?? null,
       step.attempt ?? 1,
+      step.round ?? 1,
       step.outputs === undefined ? null : JSON.stringify(step.outputs),
       step.failure ?? null,
       step.network === undefined ? null : JSON.stringify(step.network),
