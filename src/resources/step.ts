@@ -61,11 +61,43 @@ const Session = Type.Object({
 /** What a step does when each of its agents has reached its limit: `wait` until one resets, or `fail`. */
 const ON_LIMIT = ["wait", "fail"] as const;
 
-/** The fields that only a step with an agent has. */
-const AGENT_FIELDS = ["prompt", "template", "session", "onLimit"] as const;
+/** The fields of every step. */
+const OF_ALL = ["id", "needs", "when"] as const;
 
-/** The fields that a step with `waitFor` has, which runs nothing. */
-const WAIT_FIELDS = ["id", "waitFor", "needs", "when", "continueOnError"];
+/** The fields of steps in which a program runs. */
+const OF_PROGRAMS = [
+  "sandbox",
+  "may",
+  "stdout",
+  "env",
+  "timeout",
+  "retry",
+  "continueOnError",
+  "workdir",
+] as const;
+
+/** What a step can be. The field of that name says it. */
+interface StepForm {
+  /** What that field names, in a sentence. */
+  readonly names: string;
+  /** The fields that it has apart from that one and those of every step. */
+  readonly fields: readonly (keyof Step)[];
+  /** Whether it runs no program. */
+  readonly runsNothing?: boolean;
+}
+
+/** The forms of a step: each step has exactly one of these fields. */
+const FORMS = {
+  run: { names: "a shell line", fields: [...OF_PROGRAMS, "shell"] },
+  agent: {
+    names: "the name of an Agent",
+    fields: [...OF_PROGRAMS, "prompt", "template", "session", "onLimit"],
+  },
+  waitFor: { names: "a time", fields: ["continueOnError"], runsNothing: true },
+} as const satisfies { readonly [Name in keyof Step]?: StepForm };
+
+type StepFormName = keyof typeof FORMS;
+const FORM_NAMES = Object.keys(FORMS) as StepFormName[];
 
 /** Schema of one step. */
 export const StepSchema = Type.Object({
@@ -100,7 +132,7 @@ export type Step = Type.Static<typeof StepSchema>;
 /** Checks a step by itself; its dependencies are checked in `step_graph.ts`. */
 export function checkStep(step: Step, at: FieldPath): Finding[] {
   return [
-    ...checkWhatRuns(step, at),
+    ...checkForm(step, at),
     ...(step.waitFor === undefined ? [] : checkWaitFor(step.waitFor, [...at, "waitFor"])),
     ...(step.run === undefined ? [] : checkShellLine(step.run, [...at, "run"])),
     ...checkShell(step.shell, [...at, "shell"]),
@@ -114,34 +146,43 @@ export function checkStep(step: Step, at: FieldPath): Finding[] {
   ];
 }
 
-function checkWhatRuns(step: Step, at: FieldPath): Finding[] {
-  const { run, agent, waitFor, prompt, template } = step;
-  if (waitFor !== undefined) {
-    const field = Object.keys(step).find((name) => !WAIT_FIELDS.includes(name));
-    if (field === undefined) return [];
-    return [errorAt([...at, field], `A step with "waitFor" runs nothing, so it has no "${field}"`)];
+/** Checks that a step is one thing, and has the fields of that. */
+function checkForm(step: Step, at: FieldPath): Finding[] {
+  const forms = FORM_NAMES.filter((name) => step[name] !== undefined);
+  const name = forms.findLast((one) => runsNothing(one)) ?? forms[0];
+  if (name === undefined) {
+    const all = FORM_NAMES.map((one) => `"${one}" (${FORMS[one].names})`);
+    return [errorAt(at, `A step needs ${oneOf(all)}`)];
   }
-  if (run !== undefined && agent !== undefined) {
-    return [errorAt([...at, "agent"], 'A step has either "run" or "agent", remove one of them')];
+  const other = forms.find((one) => one !== name);
+  if (other !== undefined && !runsNothing(name)) {
+    return [
+      errorAt([...at, other], `A step has either "${name}" or "${other}", remove one of them`),
+    ];
   }
-  if (run === undefined && agent === undefined) {
-    return [errorAt(
-      at,
-      'A step needs "run" (a shell line), "agent" (the name of an Agent) or "waitFor" (a time)',
-    )];
+  const known: readonly string[] = [...OF_ALL, name, ...FORMS[name].fields];
+  const foreign = Object.keys(step).find((field) => !known.includes(field));
+  if (foreign !== undefined) return [errorAt([...at, foreign], whyForeign(foreign, name))];
+  return name === "agent" ? checkAgent(step, at) : [];
+}
+
+const runsNothing = (name: StepFormName) => (FORMS[name] as StepForm).runsNothing === true;
+
+const oneOf = (words: readonly string[]) => words.join(", ").replace(/, (?=[^,]*$)/, " or ");
+
+/** Why a step of this form does not have a field that others have. */
+function whyForeign(field: string, name: StepFormName): string {
+  if (runsNothing(name)) return `A step with "${name}" runs nothing, so it has no "${field}"`;
+  if (field === "shell") {
+    return '"shell" is for steps with "run": the "command" of an Agent names its own program, ' +
+      "and starts under /bin/sh -e";
   }
-  if (run !== undefined) {
-    const field = AGENT_FIELDS.find((name) => Object.hasOwn(step, name));
-    if (field === undefined) return [];
-    return [errorAt([...at, field], `"${field}" is for steps with "agent", this one has "run"`)];
-  }
-  if (step.shell !== undefined) {
-    return [errorAt(
-      [...at, "shell"],
-      '"shell" is for steps with "run": the "command" of an Agent names its own program, ' +
-        "and starts under /bin/sh -e",
-    )];
-  }
+  const those = FORM_NAMES.filter((one) => FORMS[one].fields.some((own) => own === field));
+  return `"${field}" is for steps with ${oneOf(those.map((one) => `"${one}"`))}, ` +
+    `this one has "${name}"`;
+}
+
+function checkAgent({ prompt, template }: Step, at: FieldPath): Finding[] {
   if (prompt !== undefined && template !== undefined) {
     return [
       errorAt([...at, "template"], 'An agent gets "prompt" or "template", remove one of them'),
