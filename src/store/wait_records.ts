@@ -8,15 +8,31 @@
 import type { JsonObject } from "../base/json.ts";
 
 /** What a part of a wait waits for. */
-export const WAIT_KINDS = ["time"] as const;
+export const WAIT_KINDS = ["time", "approval"] as const;
 /** One of {@linkcode WAIT_KINDS}. */
 export type WaitKind = typeof WAIT_KINDS[number];
 
-/** How a wait has ended: its time came, a person let the task go on, or its task was cancelled or ended. */
+/**
+ * How a wait has ended: its time came, people answered, a person let the task go on, or its task was
+ * cancelled or ended.
+ */
 export type WaitEnd =
   | { readonly by: "time" }
+  | AnsweredEnd
   | { readonly by: "hand"; readonly who: string; readonly reason: string }
   | { readonly by: "task" };
+
+/** How the question of an approval was decided. */
+export interface AnsweredEnd {
+  readonly by: "answer";
+  readonly answer: "approved" | "rejected";
+  /** Who decided, for people: all who approved, or the one who rejected. */
+  readonly who: readonly string[];
+  readonly comment: string;
+  readonly fields: Readonly<Record<string, string>>;
+  /** Why an admin has answered in the place of those who may. */
+  readonly forced?: string;
+}
 
 /** A wait: at most one of each step in each round of its `repeat`. */
 export interface WaitPlace {

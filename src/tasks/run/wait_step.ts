@@ -52,6 +52,7 @@ export async function waitInStep(
   const times = { startedAt: openedAt, finishedAt: Math.max(openedAt, end.at) };
   switch (end.by) {
     case "time":
+    case "answer":
       return { ...base, ...times, state: "succeeded", reason: "" };
     case "hand": {
       const reason = `continued by ${end.who}: ${end.reason}`;
