@@ -8,18 +8,29 @@
 import type { JsonObject } from "../base/json.ts";
 
 /** What a part of a wait waits for. */
-export const WAIT_KINDS = ["time", "approval"] as const;
+export const WAIT_KINDS = ["time", "approval", "event", "message"] as const;
 /** One of {@linkcode WAIT_KINDS}. */
 export type WaitKind = typeof WAIT_KINDS[number];
 
+/** The outputs that a wait gives its step, by name. */
+export type WaitOutputs = Readonly<Record<string, string>>;
+
 /**
- * How a wait has ended: its time came, people answered, a person let the task go on, or its task was
- * cancelled or ended.
+ * How a wait has ended: its time came, people answered, the event or the message that it waits for came,
+ * a person let the task go on, or its task was cancelled or ended.
  */
 export type WaitEnd =
   | { readonly by: "time" }
   | AnsweredEnd
-  | { readonly by: "hand"; readonly who: string; readonly reason: string }
+  | { readonly by: "event"; readonly deliveryId: string; readonly outputs?: WaitOutputs }
+  /** `position` is that of the message in the inbox. */
+  | { readonly by: "message"; readonly position: number; readonly outputs?: WaitOutputs }
+  | {
+    readonly by: "hand";
+    readonly who: string;
+    readonly reason: string;
+    readonly outputs?: WaitOutputs;
+  }
   | { readonly by: "task" };
 
 /** How the question of an approval was decided. */
@@ -43,6 +54,16 @@ export interface WaitPlace {
   readonly round: number;
 }
 
+/** By which events of a trigger a part of kind `event` is found, however many wait there. */
+export interface WaitKey {
+  /** Name of the trigger, in the project of the wait. */
+  readonly trigger: string;
+  /** How the key of an event is made: all waits with the same expressions share it. */
+  readonly shape: string;
+  /** The key itself, as a digest. */
+  readonly digest: string;
+}
+
 /** One of the things that a step waits for. */
 export interface WaitPart {
   readonly kind: WaitKind;
@@ -52,6 +73,8 @@ export interface WaitPart {
   readonly isRelative: boolean;
   /** What is known of it when it opens; its form is the kind's. */
   readonly asked?: JsonObject;
+  /** Of one that waits for an event. */
+  readonly key?: WaitKey;
 }
 
 /** What a step asks to wait for. */
@@ -92,6 +115,47 @@ export interface ListedWait extends WaitPlace, WaitPart {
   readonly step: string;
   readonly trigger: string;
   readonly workflow: string;
+}
+
+/** An open part of a wait, as it is found by its key. */
+export interface OpenPart extends WaitPlace {
+  /** Index of the part. */
+  readonly part: number;
+  readonly project: string;
+  readonly key: WaitKey;
+  readonly asked: JsonObject;
+  /** Milliseconds since the epoch. */
+  readonly openedAt: number;
+}
+
+/** A trigger whose events open waits wait for. */
+export interface WaitedTrigger {
+  readonly project: string;
+  readonly trigger: string;
+  /** When the first of them was opened, in milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/** A shape of the open waits at a trigger, with what one of them asks. */
+export interface WaitShape {
+  readonly shape: string;
+  readonly asked: JsonObject;
+}
+
+/** Keys of events of one trigger. */
+export interface WaitKeys {
+  readonly project: string;
+  readonly trigger: string;
+  readonly keys: readonly Pick<WaitKey, "shape" | "digest">[];
+}
+
+/** A wait that a delivery ended. */
+export interface WaitOfDelivery extends WaitPlace {
+  readonly deliveryId: string;
+  /** Id of the step. */
+  readonly step: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
 }
 
 /** Filter of a list of open waits. */

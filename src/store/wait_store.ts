@@ -7,11 +7,16 @@
 import type {
   AskedWait,
   ListedWait,
+  OpenPart,
   Wait,
+  WaitedTrigger,
   WaitEnding,
   WaitEndResult,
+  WaitKeys,
   WaitKind,
+  WaitOfDelivery,
   WaitQuery,
+  WaitShape,
 } from "./wait_records.ts";
 
 /** Waits of tasks. */
@@ -27,6 +32,14 @@ export interface WaitStore {
   endWaits(taskId: string, now: number): Promise<void>;
   /** The open parts of waits, the one that is due first at the beginning. */
   listWaits(query: WaitQuery): Promise<ListedWait[]>;
+  /** The triggers whose events open waits wait for. */
+  listWaitedTriggers(): Promise<WaitedTrigger[]>;
+  /** The shapes of the open waits at a trigger; it costs as many reads as there are shapes. */
+  listWaitShapes(project: string, trigger: string): Promise<WaitShape[]>;
+  /** The open parts with one of these keys. */
+  findWaits(keys: WaitKeys): Promise<OpenPart[]>;
+  /** The waits that these deliveries ended. */
+  listWaitsOfDeliveries(deliveryIds: readonly string[]): Promise<WaitOfDelivery[]>;
   /** Number of open parts of each kind. */
   countWaits(): Promise<Readonly<Record<WaitKind, number>>>;
 }

@@ -37,6 +37,12 @@ import { createToken, findToken, listTokens, revokeToken } from "./tokens.ts";
 import type { SqlSession } from "./session.ts";
 import { listAgentUse } from "./turns.ts";
 import { countWaits, listWaits } from "./waits.ts";
+import {
+  findWaits,
+  listWaitedTriggers,
+  listWaitShapes,
+  listWaitsOfDeliveries,
+} from "./waits_for_events.ts";
 
 /** A method of `Store` as it runs in a transaction, or outside of one where it only reads. */
 type SharedCall<Name extends StoreMethod> = (
@@ -66,6 +72,10 @@ export const SHARED_METHODS = {
   listInbox,
   listAgentUse,
   listWaits,
+  listWaitedTriggers,
+  listWaitShapes,
+  findWaits,
+  listWaitsOfDeliveries,
   countWaits,
   saveSession,
   findSessions,

@@ -15,6 +15,7 @@ import {
   type WaitEnd,
   type WaitEnding,
   type WaitEndResult,
+  type WaitKey,
   type WaitKind,
   type WaitPart,
   type WaitPlace,
@@ -54,10 +55,11 @@ async (
   const before = await findWait(db, asked);
   if (before?.end !== undefined) return before;
   if (before === undefined) {
-    for (const [part, { kind, dueAt, isRelative, asked: what = {} }] of parts.entries()) {
+    for (const [part, { kind, dueAt, isRelative, asked: what = {}, key }] of parts.entries()) {
       await db.run(
         `INSERT INTO waits (task_id, position, round, part, project, kind, state, asked, due_at,
-           is_relative, opened_at) VALUES (?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?)`,
+           is_relative, opened_at, event_trigger, shape, digest)
+         VALUES (?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, ?)`,
         ...placeOf(asked),
         part,
         project,
@@ -66,6 +68,9 @@ async (
         dueAt,
         Number(isRelative),
         now,
+        key?.trigger ?? null,
+        key?.shape ?? null,
+        key?.digest ?? null,
       );
     }
   }
@@ -136,10 +141,11 @@ async function end(
   },
 ): Promise<boolean> {
   const changed = await db.run(
-    `UPDATE waits SET state = 'over', result = ?, over_at = ?
+    `UPDATE waits SET state = 'over', result = ?, over_at = ?, delivery_id = ?
      WHERE ${PLACE} AND part = ? AND state = 'open'`,
     JSON.stringify(end),
     now,
+    end.by === "event" ? end.deliveryId : null,
     ...placeOf(place),
     part,
   );
@@ -172,7 +178,8 @@ async function findWait(db: SqlSession, place: WaitPlace): Promise<Wait | undefi
   };
 }
 
-function toPlace(row: Row): WaitPlace {
+/** The place of a row of `waits`. */
+export function toPlace(row: Row): WaitPlace {
   return {
     taskId: text(row, "task_id"),
     position: number(row, "position"),
@@ -187,6 +194,16 @@ function toPart(row: Row): WaitPart {
     dueAt: number(row, "due_at"),
     isRelative: row["is_relative"] === 1,
     ...(Object.keys(asked).length === 0 ? {} : { asked }),
+    ...(row["event_trigger"] === null ? {} : { key: toKey(row) }),
+  };
+}
+
+/** The key of a row of a part that waits for an event. */
+export function toKey(row: Row): WaitKey {
+  return {
+    trigger: text(row, "event_trigger"),
+    shape: text(row, "shape"),
+    digest: text(row, "digest"),
   };
 }
 
@@ -222,18 +239,23 @@ export async function listWaits(
   );
   return rows.map((row) => {
     const place = toPlace(row);
-    const { steps } = json(row, "plan") as { readonly steps: readonly { readonly id: string }[] };
     return {
       ...place,
       ...toPart(row),
       part: number(row, "part"),
       project: text(row, "project"),
       openedAt: number(row, "opened_at"),
-      step: steps[place.position]?.id ?? "",
+      step: stepOf(row, place),
       trigger: text(row, "trigger"),
       workflow: text(row, "workflow"),
     };
   });
+}
+
+/** Id of the step at a place, of a row that has its plan, too. */
+export function stepOf(row: Row, { position }: Pick<WaitPlace, "position">): string {
+  const { steps } = json(row, "plan") as { readonly steps: readonly { readonly id: string }[] };
+  return steps[position]?.id ?? "";
 }
 
 /** Number of open parts of each kind. */

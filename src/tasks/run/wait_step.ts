@@ -53,6 +53,8 @@ export async function waitInStep(
   switch (end.by) {
     case "time":
     case "answer":
+    case "event":
+    case "message":
       return { ...base, ...times, state: "succeeded", reason: "" };
     case "hand": {
       const reason = `continued by ${end.who}: ${end.reason}`;

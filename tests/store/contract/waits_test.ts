@@ -72,12 +72,12 @@ eachStore("a wait is opened once, and its task goes on at its time", async (stor
   });
   deepEqual(await countsOf(store), { pending: 0, running: 0 });
   equal((await store.counts()).waiting, 1);
-  deepEqual(await store.countWaits(), { time: 1 });
+  equal((await store.countWaits()).time, 1);
   deepEqual(await claimAt(store, T0 + HOUR - 1), { tasks: [], nextAt: T0 + HOUR });
   deepEqual((await claimAt(store, T0 + HOUR)).tasks, [1]);
   const over = await open(store, 1, { now: T0 + HOUR });
   deepEqual(over.end, { by: "time", at: T0 + HOUR, part: 0 });
-  deepEqual(await store.countWaits(), { time: 0 });
+  equal((await store.countWaits()).time, 0);
   equal((await store.findTasks(taskIdOf(1)))[0]?.restarts, 0, "no restart is counted");
 });
 
@@ -348,7 +348,7 @@ eachStore("a daemon that is killed between two calls goes on where it was", asyn
     const [task] = await tested.store.findTasks(taskIdOf(n));
     ok(task !== undefined && task.restarts <= 1, "only a kill of a running task is a restart");
     deepEqual(await countsOf(tested.store), { pending: 0, running: 0 });
-    deepEqual(await tested.store.countWaits(), { time: 0 });
+    deepEqual(Object.values(await tested.store.countWaits()).filter((count) => count > 0), []);
   }
 });
 
@@ -370,7 +370,7 @@ eachStore(
       const [task] = await store.findTasks(taskIdOf(n));
       deepEqual([task?.steps[0]?.state, task?.steps[0]?.reason], [state, "gone"]);
     }
-    deepEqual(await store.countWaits(), { time: 0 });
+    equal((await store.countWaits()).time, 0);
   },
 );
 

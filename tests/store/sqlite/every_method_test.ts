@@ -202,6 +202,11 @@ const CALLS: Calls = {
     await run(db, { project: "default", trigger: "push", limit: 5 });
     await run(db, { taskId: T1, limit: 5 });
   },
+  listWaitedTriggers: (run, db) => run(db),
+  listWaitShapes: (run, db) => run(db, "default", "push"),
+  findWaits: (run, db) =>
+    run(db, { project: "default", trigger: "push", keys: [{ shape: "s", digest: "d" }] }),
+  listWaitsOfDeliveries: (run, db) => run(db, [idOf(1)]),
   countWaits: (run, db) => run(db),
   endTurn: async (run, db) => {
     await run(db, T1, 0);

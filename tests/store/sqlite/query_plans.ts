@@ -46,7 +46,7 @@ export class Watched extends Database {
 const BOUNDED: readonly RegExp[] = [
   /^SCAN \(?(subquery-\d+|tasks)\)?$/, // what a subquery with a limit gave
   /^SCAN tasks USING (COVERING )?INDEX tasks_(ready|unready|timed|timed_by_age|waiting|running)$/, // hold nothing else
-  /^SCAN waits USING INDEX waits_open$/, // holds the open ones alone
+  /^SCAN waits USING (COVERING )?INDEX waits_(open|for_events)$/, // hold the open ones alone
   /^SCAN (dedup_keys|task_ends)$/, // the first ones
   /^SCAN (CONSTANT ROW|json_each VIRTUAL TABLE .*)$/, // what the call itself brings along
 ];

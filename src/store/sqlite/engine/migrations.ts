@@ -105,6 +105,17 @@ const MIGRATIONS: readonly string[] = [
   DROP TABLE waits_16;
   CREATE INDEX waits_open ON waits (due_at, task_id, position, part) WHERE state = 'open';
   ALTER TABLE steps ADD COLUMN round INTEGER NOT NULL DEFAULT 1;
+  -- A wait for an event of a trigger is found by its key (digest), which is made of an event as its shape
+  -- says. delivery_id: of the event that ended it.
+  ALTER TABLE waits ADD COLUMN event_trigger TEXT;
+  ALTER TABLE waits ADD COLUMN shape TEXT;
+  ALTER TABLE waits ADD COLUMN digest TEXT;
+  ALTER TABLE waits ADD COLUMN delivery_id TEXT;
+  CREATE INDEX waits_for_events ON waits (project, event_trigger, shape, digest, opened_at)
+    WHERE state = 'open' AND event_trigger IS NOT NULL;
+  CREATE INDEX waits_of_deliveries ON waits (delivery_id) WHERE delivery_id IS NOT NULL;
+  -- Messages of its inbox before this position were there when its last step began, or ended a wait.
+  ALTER TABLE tasks ADD COLUMN read_up_to INTEGER NOT NULL DEFAULT 0;
   `,
 ];
 

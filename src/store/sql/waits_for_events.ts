@@ -1,0 +1,108 @@
+/**
+ * Open waits by the events that they wait for, in both databases: whatever their number, an event costs
+ * as many reads as the waits at its trigger have shapes.
+ *
+ * @module
+ */
+
+import type { JsonObject } from "../../base/json.ts";
+import type {
+  OpenPart,
+  WaitedTrigger,
+  WaitKeys,
+  WaitOfDelivery,
+  WaitShape,
+} from "../wait_records.ts";
+import { json, number, text } from "./columns.ts";
+import type { SqlSession } from "./session.ts";
+import { stepOf, toKey, toPlace } from "./waits.ts";
+
+/** The condition of the index `waits_for_events`. */
+const FOR_EVENTS = "state = 'open' AND event_trigger IS NOT NULL";
+
+/** The triggers whose events open waits wait for. */
+export async function listWaitedTriggers(db: SqlSession): Promise<WaitedTrigger[]> {
+  const rows = await db.all(
+    `SELECT project, event_trigger, min(opened_at) AS since
+     FROM waits ${db.dialect.indexedBy("waits_for_events")} WHERE ${FOR_EVENTS}
+     GROUP BY project, event_trigger`,
+  );
+  return rows.map((row) => ({
+    project: text(row, "project"),
+    trigger: text(row, "event_trigger"),
+    since: number(row, "since"),
+  }));
+}
+
+/** The shapes of the open waits at a trigger, each found by the one before: no other row is read. */
+export async function listWaitShapes(
+  db: SqlSession,
+  project: string,
+  trigger: string,
+): Promise<WaitShape[]> {
+  const at = `${FOR_EVENTS} AND project = ?1 AND event_trigger = ?2`;
+  const rows = await db.all(
+    `WITH RECURSIVE found (shape) AS (
+       SELECT min(shape) FROM waits WHERE ${at} UNION ALL
+       SELECT (SELECT min(waits.shape) FROM waits WHERE ${at} AND waits.shape > found.shape)
+         FROM found WHERE found.shape IS NOT NULL)
+     SELECT shape, (SELECT asked FROM waits WHERE ${at} AND waits.shape = found.shape LIMIT 1) AS asked
+     FROM found WHERE shape IS NOT NULL`,
+    project,
+    trigger,
+  );
+  return rows.map((row) => ({
+    shape: text(row, "shape"),
+    asked: json(row, "asked") as JsonObject,
+  }));
+}
+
+/** The open parts with one of these keys. */
+export async function findWaits(
+  db: SqlSession,
+  { project, trigger, keys }: WaitKeys,
+): Promise<OpenPart[]> {
+  const rows = [];
+  for (const { shape, digest } of keys) {
+    rows.push(
+      ...await db.all(
+        `SELECT * FROM waits WHERE ${FOR_EVENTS}
+         AND project = ? AND event_trigger = ? AND shape = ? AND digest = ?`,
+        project,
+        trigger,
+        shape,
+        digest,
+      ),
+    );
+  }
+  return rows.map((row) => ({
+    ...toPlace(row),
+    part: number(row, "part"),
+    project: text(row, "project"),
+    key: toKey(row),
+    asked: json(row, "asked") as JsonObject,
+    openedAt: number(row, "opened_at"),
+  }));
+}
+
+/** The waits that these deliveries ended, the first at the beginning. */
+export async function listWaitsOfDeliveries(
+  db: SqlSession,
+  deliveryIds: readonly string[],
+): Promise<WaitOfDelivery[]> {
+  const rows = await db.all(
+    `SELECT waits.*, plans.plan FROM waits
+     JOIN tasks ON tasks.id = waits.task_id JOIN plans ON plans.hash = tasks.plan_hash
+     WHERE waits.delivery_id IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(deliveryIds),
+  );
+  return rows.map((row) => {
+    const place = toPlace(row);
+    return {
+      ...place,
+      deliveryId: text(row, "delivery_id"),
+      step: stepOf(row, place),
+      at: number(row, "over_at"),
+    };
+  }).toSorted((a, b) => a.at - b.at);
+}

@@ -1,0 +1,88 @@
+/**
+ * Waits for events: how they are found by their key, however many there are, and by what ended them.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
+import type { Store } from "../../../src/store/store.ts";
+import type { WaitPart } from "../../../src/store/wait_records.ts";
+import { accept, idOf, taskIdOf } from "../../helpers/store_records.ts";
+import { eachStore, range } from "./each_store.ts";
+import { claimAt, HOUR, SEC, T0 } from "./timed_tasks.ts";
+
+const forEvent = (trigger: string, shape: string, digest: string): WaitPart => ({
+  kind: "event",
+  dueAt: T0 + HOUR,
+  isRelative: true,
+  asked: { of: shape },
+  key: { trigger, shape, digest },
+});
+
+const open = (store: Store, n: number, parts: readonly WaitPart[], now = T0) =>
+  store.openWait({
+    taskId: taskIdOf(n),
+    position: 0,
+    round: 1,
+    project: "default",
+    parts,
+    now,
+  });
+
+const find = async (store: Store, trigger: string, ...keys: readonly [string, string][]) => {
+  const found = await store.findWaits({
+    project: "default",
+    trigger,
+    keys: keys.map(([shape, digest]) => ({ shape, digest })),
+  });
+  return found.map(({ taskId, part, asked }) => [taskId, part, asked["of"]]).toSorted();
+};
+
+async function running(store: Store, count: number): Promise<void> {
+  for (const n of range(1, count + 1)) await accept(store, n);
+  await claimAt(store, T0);
+}
+
+eachStore("waits for events are found by their keys until they are over", async (store) => {
+  await running(store, 3);
+  deepEqual(await store.listWaitedTriggers(), []);
+  deepEqual(await store.listWaitShapes("default", "ci"), []);
+  await open(store, 1, [forEvent("ci", "sha", "a"), forEvent("cd", "sha", "a")], T0 + SEC);
+  await open(store, 2, [forEvent("ci", "sha", "a")]);
+  await open(store, 3, [forEvent("ci", "branch", "b")]);
+  const triggers = await store.listWaitedTriggers();
+  deepEqual(triggers.toSorted((a, b) => a.trigger < b.trigger ? -1 : 1), [
+    { project: "default", trigger: "cd", since: T0 + SEC },
+    { project: "default", trigger: "ci", since: T0 },
+  ]);
+  deepEqual(await store.listWaitShapes("default", "ci"), [
+    { shape: "branch", asked: { of: "branch" } },
+    { shape: "sha", asked: { of: "sha" } },
+  ]);
+  deepEqual(await store.listWaitShapes("other", "ci"), []);
+  deepEqual(await find(store, "ci", ["sha", "a"], ["branch", "b"], ["branch", "a"]), [
+    [taskIdOf(1), 0, "sha"],
+    [taskIdOf(2), 0, "sha"],
+    [taskIdOf(3), 0, "branch"],
+  ]);
+  deepEqual(await find(store, "ci", ["sha", "b"]), []);
+  const place = { taskId: taskIdOf(1), position: 0, part: 1 };
+  const deliveryId = idOf(2);
+  const end = { by: "event", deliveryId, outputs: { x: "1" } } as const;
+  deepEqual(await store.endWait({ ...place, end, now: T0 + SEC }), { is: "over" });
+  deepEqual(await find(store, "ci", ["sha", "a"]), [[taskIdOf(2), 0, "sha"]]);
+  deepEqual((await store.listWaitedTriggers()).map(({ trigger }) => trigger), ["ci"]);
+  deepEqual((await open(store, 1, [])).end, { ...end, at: T0 + SEC, part: 1 });
+  const [ended, ...more] = await store.listWaitsOfDeliveries([deliveryId]);
+  ok(ended);
+  deepEqual(more, []);
+  deepEqual(ended, {
+    taskId: taskIdOf(1),
+    position: 0,
+    round: 1,
+    deliveryId,
+    step: "build",
+    at: T0 + SEC,
+  });
+  deepEqual(await store.listWaitsOfDeliveries([idOf(1)]), []);
+});
