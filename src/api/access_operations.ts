@@ -5,8 +5,9 @@
  */
 
 import Type from "typebox";
+import { type Role, ROLES } from "../base/roles.ts";
 import { defineOperation, json, reference, SECS, TEXT } from "./operation.ts";
-import { EVERY_RUN, type Role, ROLES } from "./roles.ts";
+import { EVERY_RUN } from "./roles.ts";
 
 /** A new token; its text is in no other answer. */
 export interface CreatedToken {

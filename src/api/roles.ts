@@ -5,10 +5,7 @@
  * @module
  */
 
-/** Roles of people and of bearer tokens, weakest first; each includes those before it. */
-export const ROLES = ["read_only", "operator", "admin"] as const;
-/** One of {@linkcode ROLES}. */
-export type Role = typeof ROLES[number];
+import type { Role } from "../base/roles.ts";
 
 /** Kinds of runs that get a run token: the steps of a task, a plugin or hook, a cron plugin. */
 export const RUN_KINDS = ["step", "plugin", "cron"] as const;

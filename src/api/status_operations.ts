@@ -6,7 +6,8 @@
 
 import Type from "typebox";
 import { defineOperation, json, OPTIONAL_TEXT, PROJECT } from "./operation.ts";
-import { EVERY_RUN, type Role } from "./roles.ts";
+import type { Role } from "../base/roles.ts";
+import { EVERY_RUN } from "./roles.ts";
 
 /** State of the daemon. */
 export interface Status {

@@ -8,8 +8,9 @@
 import type { Access, RunKind } from "../api/roles.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import { hasRole } from "../base/roles.ts";
 import { DEFAULT_PROJECT } from "../resources/resource.ts";
-import { type Caller, hasRole } from "./caller.ts";
+import type { Caller } from "./caller.ts";
 
 const RUNS: Readonly<Record<RunKind, string>> = {
   step: "a step",

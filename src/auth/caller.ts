@@ -6,11 +6,11 @@
  */
 
 import Type from "typebox";
-import { type Role, ROLES } from "../api/roles.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import { findOtherWriter } from "../base/private_files.ts";
 import { RegularFile } from "../base/regular_file.ts";
+import { type Role, ROLES } from "../base/roles.ts";
 import type { Grant, RunTokens } from "./run_tokens.ts";
 import { parseManifest } from "../resources/manifest.ts";
 import { compileSchema } from "../resources/validate.ts";
@@ -20,8 +20,10 @@ import { findToken, type StoredTokens } from "./tokens.ts";
 export interface Caller {
   /** A run has `read_only`; beyond that it may only do what the `grants` of an operation allow. */
   readonly role: Role;
-  /** `socket`, the name of the token, or the kind of run. */
+  /** `socket`, the name of the Person or of the token, or the kind of run. */
   readonly name: string;
+  /** Name of the Person, where the caller is one. Nobody else may answer for it. */
+  readonly person?: string;
   /** The program that sent the request, as it names itself; it has no influence on the rights. */
   readonly client?: string;
   readonly grant?: Grant;
@@ -49,11 +51,6 @@ function clientOf({ headers }: Request): Pick<Caller, "client"> {
 /** The name of a caller together with its program: `socket (console)`. */
 export function withClient(name: string, client = ""): string {
   return client === "" ? name : `${name} (${client})`;
-}
-
-/** Whether `role` is at least `needed`. */
-export function hasRole(role: Role, needed: Role): boolean {
-  return ROLES.indexOf(role) >= ROLES.indexOf(needed);
 }
 
 const UdsPolicy = compileSchema(

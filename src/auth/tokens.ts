@@ -6,7 +6,7 @@
  */
 
 import type { Output } from "../api/operations.ts";
-import type { Role } from "../api/roles.ts";
+import type { Role } from "../base/roles.ts";
 import { sha256Hex, toHex } from "../base/bytes.ts";
 import { rfc3339, type WallClock } from "../base/clock.ts";
 import { MAX_DURATION, MAX_DURATION_SECS } from "../base/duration.ts";

@@ -23,6 +23,7 @@ export const KIND_NAMES = {
   SecretStore: { plural: "secretstores", shortNames: ["secret", "secrets", "ss"], global: false },
   Connection: { plural: "connections", shortNames: ["conn"], global: false },
   Notification: { plural: "notifications", shortNames: ["notif"], global: false },
+  Person: { plural: "persons", shortNames: ["people"], global: true },
   CustomResourceDefinition: {
     plural: "customresourcedefinitions",
     shortNames: ["crd", "crds"],

@@ -9,6 +9,7 @@ import { connection } from "./connection.ts";
 import { customResourceDefinition } from "./custom_resource_definition.ts";
 import type { AnyKind } from "./kind.ts";
 import { notification } from "./notification.ts";
+import { person } from "./person.ts";
 import { project } from "./project.ts";
 import { sandbox } from "./sandbox.ts";
 import { secretStore } from "./secret_store.ts";
@@ -28,6 +29,7 @@ export const KINDS: readonly AnyKind[] = [
   secretStore,
   connection,
   notification,
+  person,
   customResourceDefinition,
   project,
 ];

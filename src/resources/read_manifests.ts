@@ -24,6 +24,7 @@ import {
   type ResourceKey,
   warningAt,
 } from "./resource.ts";
+import { PERSON_KIND, type PersonSpec, type PlacedIdentity } from "./person.ts";
 import { platformUses } from "./platform_uses.ts";
 import { type Lack, needsOf, possibleLacks } from "./users.ts";
 import { MASK } from "./names.ts";
@@ -118,6 +119,8 @@ export interface ManifestsRead {
   readonly masked: readonly MaskedSecret[];
   /** Its triggers that take requests. */
   readonly endpoints: readonly PlacedEndpoint[];
+  /** Identities of its Persons. */
+  readonly identities: readonly PlacedIdentity[];
   /** Uses of platforms by its triggers. */
   readonly uses: readonly PlacedUse[];
 }
@@ -188,6 +191,7 @@ export function readManifests(
     reads: read.flatMap((one) => readsIn(one, kinds)),
     masked: read.flatMap(maskedOf),
     endpoints: read.flatMap(endpointsOf),
+    identities: read.flatMap(identitiesIn),
     uses: read.flatMap(usesIn),
   };
 }
@@ -314,6 +318,15 @@ function endpointsOf({ document, resource }: Read): PlacedEndpoint[] {
   if (kind !== "Trigger" || (spec as TriggerSpec).event.source !== "webhook") return [];
   const at = warningAt(["spec", "event", "webhook", "endpoint"], "");
   return [{ project, name, place: formatFinding(document, at) }];
+}
+
+function identitiesIn({ document, resource: { kind, name, spec } }: Read): PlacedIdentity[] {
+  if (kind !== PERSON_KIND) return [];
+  return ((spec as PersonSpec).is ?? []).map((identity, index) => ({
+    name,
+    identity,
+    place: formatFinding(document, errorAt(["spec", "is", index], "")),
+  }));
 }
 
 function usesIn({ document, resource }: Read): PlacedUse[] {

@@ -15,7 +15,7 @@ const PURE = [
   "src/api/key_use.ts",
   "src/api/node_states.ts",
   "src/api/patch_text.ts",
-  "src/api/roles.ts",
+  "src/base/roles.ts",
   "src/api/sandbox_words.ts",
   "src/base/control_characters.ts",
   "src/base/defined.ts",

@@ -16,7 +16,8 @@ import {
   type OperationName,
   OPERATIONS,
 } from "../../src/api/operations.ts";
-import { type Role, ROLES, RUN_KINDS, type RunKind } from "../../src/api/roles.ts";
+import { RUN_KINDS, type RunKind } from "../../src/api/roles.ts";
+import { type Role, ROLES } from "../../src/base/roles.ts";
 import { checkCaller, checkOwn } from "../../src/auth/authorize.ts";
 import { identify, identifyByToken } from "../../src/auth/caller.ts";
 import { type Grant, RunTokens } from "../../src/auth/run_tokens.ts";

@@ -12,7 +12,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { OPERATIONS } from "../../src/api/operations.ts";
-import { type Role, ROLES } from "../../src/api/roles.ts";
+import { type Role, ROLES } from "../../src/base/roles.ts";
 import { defined } from "../../src/base/defined.ts";
 import { newKeyFile } from "../../src/secrets/keyring.ts";
 import { until } from "../helpers/until.ts";

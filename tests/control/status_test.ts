@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { connect } from "../../src/api/client.ts";
-import { ROLES } from "../../src/api/roles.ts";
+import { ROLES } from "../../src/base/roles.ts";
 import { untilFile } from "../helpers/until.ts";
 import { type ControlRig, controlTest } from "../rigs/control_rig.ts";
 

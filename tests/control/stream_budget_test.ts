@@ -5,7 +5,7 @@
  */
 
 import { match, ok, strictEqual as equal } from "node:assert/strict";
-import type { Role } from "../../src/api/roles.ts";
+import type { Role } from "../../src/base/roles.ts";
 import { defined } from "../../src/base/defined.ts";
 import { createLog } from "../../src/base/log.ts";
 import { controlHandler, type Handlers } from "../../src/control/server/server.ts";

@@ -7,7 +7,7 @@
  */
 
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
-import { ROLES } from "../../src/api/roles.ts";
+import { ROLES } from "../../src/base/roles.ts";
 import { SETTINGS } from "../../src/daemon/settings.ts";
 import { parsePolicy } from "../../src/plugins/policy/policy.ts";
 import { parseManifest, toYaml } from "../../src/resources/manifest.ts";

@@ -40,6 +40,7 @@ const EXAMPLES: Readonly<Record<string, unknown>> = {
     ],
   },
   Project: { description: "d" },
+  Person: { role: "operator", groups: ["ops"], is: ["github:583231", "slack:T01/U02"] },
   CustomResourceDefinition: {
     kind: "Ticket",
     plural: "tickets",

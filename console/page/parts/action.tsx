@@ -7,7 +7,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import type { Role } from "../../../src/api/roles.ts";
+import type { Role } from "../../../src/base/roles.ts";
 import { toRefusal } from "../data/answer.ts";
 import type { Refusal } from "../data/api.ts";
 import { Button } from "./button.tsx";

@@ -5,8 +5,7 @@
  * @module
  */
 
-import type { Role } from "../../../src/api/roles.ts";
-import { ROLES } from "../../../src/api/roles.ts";
+import { hasRole, type Role } from "../../../src/base/roles.ts";
 import { session } from "../data/session.ts";
 import { status } from "../data/status.ts";
 
@@ -17,6 +16,6 @@ export function whyNot(needed: Role): string | undefined {
   }
   const role = status.value?.caller.role;
   if (role === undefined) return "Not known yet: waiting for the daemon";
-  if (role !== null && ROLES.indexOf(role) >= ROLES.indexOf(needed)) return undefined;
+  if (role !== null && hasRole(role, needed)) return undefined;
   return `Your role is ${role ?? "that of a run"}, and this needs ${needed}`;
 }

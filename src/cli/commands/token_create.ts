@@ -5,7 +5,7 @@
  */
 
 import type { Input, Output } from "../../api/operations.ts";
-import { ROLES } from "../../api/roles.ts";
+import { ROLES } from "../../base/roles.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { AppError } from "../../base/errors.ts";

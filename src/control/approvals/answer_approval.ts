@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Role } from "../../api/roles.ts";
+import type { Role } from "../../base/roles.ts";
 import type { Answer, AnswerResult, AnswerSurface } from "../../store/approval_records.ts";
 
 /** Who answers, as far as svc knows. */

@@ -17,6 +17,7 @@ import type { Machine } from "../../tasks/workspace/machine.ts";
 import type { Sandboxes } from "../../tasks/sandbox/step_sandbox.ts";
 import { machineWarnings } from "../../tasks/workspace/machine_warnings.ts";
 import type { ManifestReader } from "./manifest_reader.ts";
+import { identityErrors, PERSON_KIND } from "../../resources/person.ts";
 import type { ManifestResource } from "../../resources/read.ts";
 import type { ManifestsRead } from "../../resources/read_manifests.ts";
 import { displayName, keyOf, type Resource } from "../../resources/resource.ts";
@@ -29,6 +30,7 @@ import type { PluginHost } from "../../plugins/run_plugin.ts";
 import type { AuditRecorder } from "../../store/audit_store.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 import type { BacktestHost } from "../../intake/tools/backtest.ts";
+import { personsOf } from "../../auth/persons.ts";
 import { type Caller, openSocketWarning } from "../../auth/caller.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { compareAgainst } from "../../intake/tools/against.ts";
@@ -98,10 +100,13 @@ export async function apply(
       { op: "delete", key: { kind, project, name } } as const
     ));
     const proposed = catalog.with([...puts, ...deletes]);
-    const clashes = endpointErrors(
-      manifests.endpoints,
-      proposed.list("Trigger") as Resource<TriggerSpec>[],
-    );
+    const clashes = [
+      ...endpointErrors(
+        manifests.endpoints,
+        proposed.list("Trigger") as Resource<TriggerSpec>[],
+      ),
+      ...identityErrors(manifests.identities, personsOf(proposed)),
+    ];
     if (clashes.length > 0) throw nothingApplied(clashes);
     const inUse = usedByOthers(pruned, proposed);
     if (inUse.length > 0) {
@@ -116,7 +121,10 @@ export async function apply(
       ...pruned.map((resource) => toOutcome({ resource, action: "pruned" })),
     ];
     if (!request.dry_run) {
-      const targets = stepsLeaving(catalog, proposed);
+      const persons = puts.map(({ resource }) => resource).filter(({ kind }) =>
+        kind === PERSON_KIND
+      );
+      const targets = [...persons.map(displayName), ...stepsLeaving(catalog, proposed)];
       const what = { operation: "apply", targets, caller };
       await host.audited(what, () => commit([...puts, ...deletes]));
       const failures = await runHooks(changes, host);

@@ -1,6 +1,6 @@
 /**
- * Checks an apply of a CustomResourceDefinition with plugins or hooks: the caller has to be admin,
- * then the plugin policy is asked. Every plugin leaves an audit row, also a refused one.
+ * Checks a change of what only an admin may change: Persons, and CustomResourceDefinitions with plugins
+ * or hooks. Of these the plugin policy is asked then; every plugin leaves an audit row, also a refused one.
  *
  * @module
  */
@@ -21,6 +21,7 @@ import {
   hasCode,
   hooksOf,
 } from "../../resources/custom_resource_definition.ts";
+import { PERSON_KIND } from "../../resources/person.ts";
 import { displayName, type Resource, type ResourceKey } from "../../resources/resource.ts";
 import type { AuditEnd, AuditStart } from "../../store/audit_records.ts";
 import type { AuditRecorder } from "../../store/audit_store.ts";
@@ -51,7 +52,8 @@ export interface CodeCheck {
 }
 
 /**
- * Refuses callers below admin when a definition has, or had, plugins or hooks.
+ * Refuses callers below admin when a Person changes, or a definition that has, or had, plugins or
+ * hooks.
  *
  * @throws {AppError} `forbidden`; the audit rows of the refusal stay.
  */
@@ -61,6 +63,11 @@ export async function checkMayChange(
   host: CodeHost,
 ): Promise<void> {
   if (caller.role === "admin") return;
+  const person = changed.find(({ kind }) => kind === PERSON_KIND);
+  if (person !== undefined) {
+    const reason = `says who may do what, which needs the role admin, and you have ${caller.role}`;
+    throw new AppError("forbidden", `${displayName(person)} ${reason}`);
+  }
   const touched = changed.filter((one) => one.kind === CRD_KIND).flatMap((one) => {
     const before = host.catalog.find<CrdSpec>(CRD_KIND, "", one.name)?.spec;
     const specs = [one.spec as CrdSpec | undefined, before];

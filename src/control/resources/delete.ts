@@ -14,6 +14,7 @@ import type { Catalog } from "../../resources/catalog.ts";
 import { CRD_KIND, type CrdSpec } from "../../resources/custom_resource_definition.ts";
 import { hasLabels } from "../../resources/labels.ts";
 import { DEFAULT_PROJECT, displayName, keyOf, type Resource } from "../../resources/resource.ts";
+import { PERSON_KIND } from "../../resources/person.ts";
 import {
   describeInUse,
   describeUse,
@@ -56,7 +57,7 @@ export function remove(
     };
     if (input.dry_run === true) return { ...result, hook_failures: [] };
     const crds = unused.map(({ kind }) => host.catalog.kinds.crd(kind));
-    const targets = unused.filter(({ kind }) => kind === CRD_KIND).map(displayName);
+    const targets = unused.filter(({ kind }) => AUDITED.includes(kind)).map(displayName);
     await host.audited(
       { operation: "delete", targets, caller },
       () => commit(keys.map((key) => ({ op: "delete", key }))),
@@ -71,6 +72,9 @@ export function remove(
     return { ...result, hook_failures: failures };
   });
 }
+
+/** Kinds whose deletion is recorded. */
+const AUDITED: readonly string[] = [CRD_KIND, PERSON_KIND];
 
 interface Decision {
   readonly unused: readonly Resource[];

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Role } from "../../api/roles.ts";
+import type { Role } from "../../base/roles.ts";
 import { AppError } from "../../base/errors.ts";
 
 /** A number of streams that the callers of each role share. */
